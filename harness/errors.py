@@ -1,0 +1,39 @@
+"""The harness's own errors. Each message is one line that says what to do about it."""
+
+from __future__ import annotations
+
+EXIT_HOLDS = 0
+EXIT_VIOLATED = 1
+EXIT_USAGE = 2
+EXIT_UNKNOWN = 3
+EXIT_LAB = 4
+
+
+class PairproofError(Exception):
+    """Anything the user is told in one line. ``exit_code`` is what the process ends with."""
+
+    exit_code = EXIT_LAB
+
+
+class UsageError(PairproofError):
+    """The request names something that does not exist, or contradicts itself."""
+
+    exit_code = EXIT_USAGE
+
+
+class LabError(PairproofError):
+    """The lab could not do its part: this says nothing about the target."""
+
+    exit_code = EXIT_LAB
+
+
+class CorruptRun(PairproofError):
+    """A run folder, or a part of it, cannot be read."""
+
+    exit_code = EXIT_UNKNOWN
+
+
+class NotCapable(PairproofError):
+    """The lab lacks what a fault needs: the schedule is skipped with this reason, never passed."""
+
+    exit_code = EXIT_USAGE

@@ -1,0 +1,129 @@
+"""The history: one flat event row, the only thing that running and judging share.
+
+Declared once, in :class:`Event`; the Parquet schema, Spark's ``StructType`` and ``docs/history.md`` derive from
+:data:`FIELDS`. Operations have Jepsen's phases (``invoke``, then ``ok``, ``fail`` or ``info``). Faults, HA frames and
+reports, appends, crashes and store reads are events of the same history, so a law needs nothing else.
+"""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from typing import Annotated, NamedTuple, get_args, get_type_hints
+
+FORMAT = 1
+"""Version of the event row. Raised whenever a column or a kind changes its meaning."""
+
+CHUNK = 1024
+"""Bytes of the absolute grid on which store readers digest a log. The last chunk of an audit may be shorter."""
+
+
+class About(NamedTuple):
+    """Unit and meaning of one column."""
+
+    unit: str
+    meaning: str
+
+
+class Event(NamedTuple):
+    """One row of the history. ``None`` where a kind does not use a column; see :data:`KINDS`."""
+
+    seq: Annotated[int, About("", "order within the trial, from 0, dense")]
+    t: Annotated[int, About("ns", "time since the trial began: virtual in the simulated lab")]
+    kind: Annotated[str, About("", "one of KINDS")]
+    node: Annotated[str | None, About("", "broker or peer concerned: master, slave, hostile")] = None
+    incarnation: Annotated[int | None, About("", "how many times the node had been started, from 1")] = None
+    link: Annotated[str | None, About("", "one connection, such as ha:3; for a fault the link's name, such as ha")] = None
+    side: Annotated[str | None, About("", "end of the link where it was seen: m (master's) or s (slave's)")] = None
+    process: Annotated[int | None, About("", "logical client; a client that timed out goes on under a new one")] = None
+    op: Annotated[int | None, About("", "operation, fault or audit number within the trial")] = None
+    f: Annotated[str | None, About("", "function: send, pull; or the fault's, mark's or audit's name")] = None
+    status: Annotated[str | None, About("", "outcome, such as PUT_OK; on/off of a fault; whole/broken of an audit")] = None
+    message: Annotated[str | None, About("", "the message's key")] = None
+    queue: Annotated[str | None, About("", "topic/queue id")] = None
+    queue_offset: Annotated[int | None, About("", "logical offset in the queue")] = None
+    lo: Annotated[int | None, About("byte", "first physical offset concerned")] = None
+    hi: Annotated[int | None, About("byte", "physical offset behind the last byte concerned")] = None
+    digest: Annotated[int | None, About("", "digest() of the bytes [lo, hi)")] = None
+    value: Annotated[int | None, About("by kind", "a number whose meaning the kind gives")] = None
+    detail: Annotated[str | None, About("", "JSON text or a remark")] = None
+
+
+class Field(NamedTuple):
+    """A column as other formats need it."""
+
+    name: str
+    type: type
+    unit: str
+    meaning: str
+
+
+def _fields() -> tuple[Field, ...]:
+    found = []
+    for name, hint in get_type_hints(Event, include_extras=True).items():
+        kind, about = get_args(hint)
+        plain = next(each for each in (get_args(kind) or (kind,)) if each is not type(None))
+        found.append(Field(name, plain, about.unit, about.meaning))
+    return tuple(found)
+
+
+FIELDS = _fields()
+
+KINDS: dict[str, str] = {
+    "config": "settings of a node, once, before its first start: node, detail (JSON: RocketMQ's keys and values)",
+    "start": "a node came up: node, incarnation, lo/hi (log start and end after recovery), f (normal, abnormal, empty)",
+    "crash": "a node went down without its will: node, incarnation, f (process, machine), value (log bytes lost)",
+    "stop": "a node ended cleanly: node, incarnation",
+    "cut": "recovery ended the log earlier than it had been: node, incarnation, lo (new end), hi (old end)",
+    "wipe": "the node's store was replaced by an empty one: node",
+    "append": "bytes entered a node's log: node, incarnation, lo, hi, digest, f (put, filler, replicate), message",
+    "flush": "a node's log became durable up to hi: node, incarnation, hi",
+    "connect": "an HA connection opened at one end: link, side, node (who that end is), f (slave, hostile)",
+    "close": "an HA connection ended at one end: link, side, node, f (local, peer, reset)",
+    "report": "an 8-byte report left the slave (side s) or reached the master (side m): link, side, hi (offset)",
+    "frame": "a whole HA frame left the master (side m) or reached the slave (side s): link, side, lo, hi, digest; "
+    "lo = hi for a heartbeat",
+    "source": "a store reader's digest of the master's log over a range that a frame just carried: node, lo, hi, digest",
+    "diverged": "the master refuses a slave that is ahead of it, and says so: node, link, hi (the refused report), "
+    "value (the master's end)",
+    "invoke": "a client began: process, op, f, node (asked), message, queue, value (send: 1 waits, 0 does not; "
+    "pull: offset asked for)",
+    "ok": "it happened: as invoke, and status, queue_offset, lo, hi (send: where the record lies; pull: value = messages)",
+    "fail": "it did not happen: as invoke, and status (the response code's name), detail (remark)",
+    "info": "nobody knows: as invoke, and status (timeout, disconnected)",
+    "deliver": "one message of a pull's answer: process, op, node, message, queue, queue_offset, lo, hi, digest",
+    "record": "a store reader found a record: node, op (audit), lo, hi, message, queue, queue_offset, digest",
+    "chunk": "a store reader's digest over the grid: node, op (audit), lo, hi, digest",
+    "audit": "a store reader is done: node, incarnation, op, f (recovery, final), lo, hi (the log's range), status "
+    "(whole, broken), value (where it stops being whole), detail (why)",
+    "fault": "a fault began (status on) or ended (off): op, f, node or link, detail (JSON); at its end value = how "
+    "often it bit and detail = what it did",
+    "mark": "the trial's own milestones: f (warm, heal, converged, unsettled, end)",
+}
+
+
+def digest(data: bytes | bytearray | memoryview) -> int:
+    """A 64-bit signed digest of ``data`` (BLAKE2b): equal bytes, equal digest."""
+    return int.from_bytes(blake2b(data, digest_size=8).digest(), "big", signed=True)
+
+
+class Recorder:
+    """Appends events in order and gives each its ``seq``.
+
+    ``t`` is given by the caller (ns), since only the lab knows its clock. ``limit`` bounds the events of one trial;
+    what comes later is counted in ``dropped``, never silently lost.
+    """
+
+    __slots__ = ("dropped", "events", "limit")
+
+    def __init__(self, limit: int = 2_000_000) -> None:
+        self.events: list[Event] = []
+        self.limit = limit
+        self.dropped = 0
+
+    def add(self, t: int, kind: str, *columns: object, **named: object) -> None:
+        """Record one event; positional ``columns`` follow :class:`Event` from ``node`` on."""
+        events = self.events
+        if len(events) >= self.limit:
+            self.dropped += 1
+            return
+        events.append(Event(len(events), t, kind, *columns, **named))  # type: ignore[arg-type]

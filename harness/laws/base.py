@@ -1,0 +1,55 @@
+"""What a law is: a bounded fold over one trial's history.
+
+A law declares the kinds of event that it needs and handles those it wants in methods named ``on_<kind>``; the judge
+calls them in ``seq`` order, then ``end``. It reads what happened *before* the event from :class:`Ledger`, which the
+judge keeps for all laws alike.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, NamedTuple
+
+from pairproof.harness.history import Event
+from pairproof.harness.laws.ledger import Ledger
+
+MAX_VIOLATIONS = 16
+"""Violations that one law keeps of one trial; the rest are counted only."""
+
+
+class Violation(NamedTuple):
+    """One broken promise: the event at which it was seen to break, and a sentence that says how."""
+
+    seq: int
+    t: int
+    text: str
+    message: str | None = None
+
+
+class Law:
+    """Base of all laws. Subclasses set the class attributes and define ``on_<kind>`` methods and perhaps ``end``."""
+
+    id: ClassVar[str]
+    promise: ClassVar[str]
+    source: ClassVar[str]
+    needs: ClassVar[frozenset[str]]
+    """Kinds without which nothing can be judged: a lab that cannot record one of them cannot observe the law."""
+    key: ClassVar[str] = "trial"
+    """What separates independent judgements: trial, link, node or message."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self.ledger = ledger
+        self.judged = 0
+        self.violations: list[Violation] = []
+        self.broken = 0
+        self.doubt: str | None = None
+        self.applicable = True
+        self.notes: dict[str, int] = {}
+
+    def violate(self, event: Event, text: str) -> None:
+        """The promise was broken at ``event``."""
+        self.broken += 1
+        if len(self.violations) < MAX_VIOLATIONS:
+            self.violations.append(Violation(event.seq, event.t, text, event.message))
+
+    def end(self, last: Event) -> None:
+        """The history is over; ``last`` is its last event."""

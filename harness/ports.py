@@ -1,0 +1,185 @@
+"""What the harness asks of labs, targets, faults and laws: small protocols, abilities apart.
+
+A lab opens a :class:`Session` for one trial. Faults are written once against the ``Can…`` abilities; a session has the
+abilities that its lab offers, and a fault whose ability is missing is skipped with that reason, never passed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Protocol, runtime_checkable
+
+from pairproof.harness.history import Recorder
+from pairproof.harness.schedule import Args
+
+Effect = Mapping[str, int]
+"""What a fault did, in counts and bytes: ``bytes_held``, ``bytes_lost``, ``connections_closed``, ... All zero: it never
+bit."""
+
+
+class Session(Protocol):
+    """One trial's system under test, from its first start to its last audit."""
+
+    recorder: Recorder
+
+    def send(self, producer: int, size: int, wait: bool, queue: int) -> None:
+        """Start a send; its outcome is recorded when it comes."""
+
+    def pull(self, reader: int, node: str, queue: int) -> None:
+        """Start a pull from where this reader stands; its outcome is recorded when it comes."""
+
+    def advance(self, ms: int) -> None:
+        """Let time pass."""
+
+    def now(self) -> int:
+        """The trial's time, ns."""
+
+    def warm_up(self) -> None:
+        """Bring the pair up: link established, one message stored and replicated. Records mark ``warm``."""
+
+    def settle(self) -> None:
+        """After every fault has ended: run until master and slave agree or the bound passes, then audit both.
+
+        Records mark ``converged`` or ``unsettled``, the final audits, and mark ``end``.
+        """
+
+    def close(self) -> None:
+        """Give everything back. May be called at any moment, twice too."""
+
+
+class Target(Protocol):
+    """What is tested."""
+
+    @property
+    def name(self) -> str:
+        """As registered, with ``+mutant`` where one is set."""
+
+    def settings(self, schedule: Args) -> Args:
+        """The schedule's settings completed by the target's own defaults; UsageError for unknown keys."""
+
+
+class Lab(Protocol):
+    """Where it runs."""
+
+    name: str
+
+    def observes(self, target: Target) -> frozenset[str]:
+        """Kinds of event that this lab can record for this target; a law that needs others is not observable."""
+
+    def open(self, target: Target, settings: Args, seed: str) -> Session:
+        """A new trial. The same arguments give the same history in a deterministic lab."""
+
+
+@runtime_checkable
+class CanStep(Protocol):
+    """Time can pass by events."""
+
+    def step(self, events: int, within_ms: int = 1_000) -> int:
+        """Let up to ``events`` events happen, none later than ``within_ms`` from now; how many did."""
+
+
+@runtime_checkable
+class CanArm(Protocol):
+    """Something can be made to happen at a node's n-th append, flush, send or receive."""
+
+    def arm(self, node: str, point: str, nth: int, fire: Callable[[], None]) -> None:
+        """Call ``fire`` once, when ``node`` passes ``point`` for the nth time from now."""
+
+    def disarm(self) -> None:
+        """Forget every trigger that has not fired."""
+
+
+@runtime_checkable
+class CanShapeLink(Protocol):
+    """A toxic can be put on one direction (up: towards the server; down: from it) of a link, and taken off again.
+
+    Links: ``ha`` (slave to master), ``client-master``, ``client-slave``.
+    """
+
+    def add_toxic(self, link: str, direction: str, toxic: str, attributes: Mapping[str, int]) -> Any:
+        """Add ``stall``, ``latency`` (ms) or ``limit_data`` (bytes, then the connection closes); a handle."""
+
+    def remove_toxic(self, handle: Any) -> Effect:
+        """Take it off; what it did."""
+
+
+@runtime_checkable
+class CanCutLink(Protocol):
+    """A link can be cut (connections close orderly, new ones are refused) and its connections reset."""
+
+    def cut_link(self, link: str) -> Any:
+        """Cut it; a handle."""
+
+    def mend_link(self, handle: Any) -> Effect:
+        """Mend it; what the cut did."""
+
+    def reset_link(self, link: str) -> Effect:
+        """Reset the connections that are open now."""
+
+
+@runtime_checkable
+class CanKill(Protocol):
+    """A node's process can be killed and started again; what it had written stays in the page cache."""
+
+    def kill(self, node: str) -> Effect:
+        """End the process as kill -9 does."""
+
+    def restart(self, node: str) -> None:
+        """Start it again on the same store; nothing if it runs."""
+
+
+@runtime_checkable
+class CanCrashMachine(Protocol):
+    """A node's machine can lose power: unflushed bytes are lost or torn, peers hear nothing."""
+
+    def crash_machine(self, node: str, keep: str) -> Effect:
+        """``keep``: ``none`` of the unflushed bytes, ``all``, ``half``, or ``hole`` (a sector lost before the end)."""
+
+
+@runtime_checkable
+class CanStallDisk(Protocol):
+    """A node's flushes can be held back."""
+
+    def stall_disk(self, node: str) -> Any:
+        """Flushes no longer end; a handle."""
+
+    def resume_disk(self, handle: Any) -> Effect:
+        """The held flushes end now; what was held."""
+
+
+@runtime_checkable
+class CanImpersonate(Protocol):
+    """Something that is no broker can connect to a port."""
+
+    def impersonate(self, character: str) -> Any:
+        """Connect to the master's HA port as ``silent``, ``over-claiming`` or ``junk``; a handle."""
+
+    def dismiss(self, handle: Any) -> Effect:
+        """Let it go; what it did and how it was treated."""
+
+
+class Fault(Protocol):
+    """One kind of fault, written once for every lab. Its file's name is its name."""
+
+    name: str
+    needs: type
+    """The ability it needs: one of the ``Can…`` protocols."""
+    arguments: Mapping[str, tuple[Any, ...]]
+    """Its arguments and the values that search draws from; the first is the default."""
+
+    def start(self, session: Any, args: Args) -> Any:
+        """Begin; a handle for :meth:`stop`."""
+
+    def stop(self, session: Any, handle: Any) -> Effect:
+        """End; what it did."""
+
+
+class Progress(Protocol):
+    """Hears how far a long work is."""
+
+    def __call__(self, done: int, total: int | None, doing: str) -> None:
+        """``total`` is None where nobody knows."""
+
+
+Faults = Mapping[str, Fault]
+Names = Iterable[str]

@@ -1,0 +1,32 @@
+"""Finds labs, targets, faults, laws and commands by name, through entry points: the rooms' only meeting place.
+
+A third party plugs in by registering in the same groups; nothing here imports what it finds until it is asked for.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+
+from pairproof.harness.errors import UsageError
+
+GROUPS = ("labs", "targets", "faults", "laws", "commands", "profiles")
+
+
+@cache
+def _group(group: str) -> dict[str, EntryPoint]:
+    return {each.name: each for each in sorted(entry_points(group=f"pairproof.{group}"), key=lambda e: e.name)}
+
+
+def names(group: str) -> list[str]:
+    """Registered names of a group, sorted."""
+    return list(_group(group))
+
+
+@cache
+def find(group: str, name: str) -> object:
+    """The object registered as ``name``; a :class:`UsageError` that lists the valid names otherwise."""
+    found = _group(group).get(name)
+    if found is None:
+        raise UsageError(f"unknown {group[:-1]} {name!r}; valid: {', '.join(names(group)) or 'none'}")
+    return found.load()

@@ -1,0 +1,23 @@
+"""The reference's own errors: what cannot go on. What a peer may do to us is answered, not raised."""
+
+from __future__ import annotations
+
+
+class BrokerError(Exception):
+    """Base of the reference's errors."""
+
+
+class ConfigError(BrokerError):
+    """A broker configuration that cannot be used; the message names the key and the remedy."""
+
+
+class CodecError(BrokerError):
+    """Bytes that are not what they should be; the message says where and why."""
+
+
+class StoreError(BrokerError):
+    """A store that cannot be opened, or a write that cannot be made."""
+
+
+class StoreFull(StoreError):
+    """The disk has no room for another file."""

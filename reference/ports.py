@@ -1,0 +1,95 @@
+"""What a sans-IO node may do, and what it is told.
+
+A node acts only through :class:`Effects` and :class:`Disk`; a shell (simulated, or asyncio with real sockets and
+files) implements both and calls the node back. No clock, socket, thread or dice anywhere else in the reference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any, Protocol
+
+Conn = Any
+"""An open connection, as the shell knows it: hashable, compared by identity."""
+
+
+class File(Protocol):
+    """One fixed-size, memory-mapped file: a write is visible at once, a flush makes it durable."""
+
+    size: int
+
+    def read(self, at: int, length: int) -> bytes:
+        """``length`` bytes from ``at``; both within the file."""
+
+    def write(self, at: int, data: bytes) -> None:
+        """Write ``data`` at ``at``; all of it within the file."""
+
+
+class Disk(Protocol):
+    """A node's store directory. Names are relative paths with ``/``."""
+
+    def names(self, folder: str) -> list[str]:
+        """Names of the files in ``folder``, sorted, without the folder."""
+
+    def open(self, name: str, size: int) -> File:
+        """Open the file, zero-filled at ``size`` bytes if it is new.
+
+        Raises StoreError if it has another size, StoreFull if there is no room.
+        """
+
+    def delete(self, name: str) -> None:
+        """Remove the file; nothing if it is not there."""
+
+    def sync(self, name: str) -> None:
+        """Make the file durable before returning. For recovery and clean stops only: it may block."""
+
+
+class Effects(Protocol):
+    """What a node may do to the world."""
+
+    disk: Disk
+
+    def now(self) -> int:
+        """Monotonic time, ns."""
+
+    def wall_ms(self) -> int:
+        """Wall clock, ms since the epoch: for timestamps in messages only."""
+
+    def connect(self, address: str) -> None:
+        """Start to connect; ``on_connected`` or ``on_connect_failed`` follows."""
+
+    def send(self, conn: Conn, data: bytes) -> int:
+        """Hand over up to ``len(data)`` bytes as a non-blocking socket does; how many were taken.
+
+        If not all: ``on_writable`` follows when there is room again.
+        """
+
+    def close(self, conn: Conn) -> None:
+        """Close it; no ``on_closed`` follows for a close of one's own."""
+
+    def timer(self, key: Hashable, at: int) -> None:
+        """Call ``on_timer(key)`` at ``at`` ns (or now, if that is past). Replaces an earlier timer of this key."""
+
+    def cancel(self, key: Hashable) -> None:
+        """Forget the timer; nothing if there is none."""
+
+    def flush(self, names: list[str], token: Hashable) -> None:
+        """Make what was written to these files until now durable; ``on_flushed(token)`` follows."""
+
+    def trace(self, kind: str, **columns: Any) -> None:
+        """Say what happened inside, for whoever watches: ``append``, ``flush``, ``diverged``. May be ignored."""
+
+
+class Node(Protocol):
+    """What a shell tells a node. ``port`` is the listening port that a connection came in on: ``main`` or ``ha``."""
+
+    def on_start(self) -> None: ...
+    def on_stop(self) -> None: ...
+    def on_accepted(self, conn: Conn, port: str) -> None: ...
+    def on_connected(self, address: str, conn: Conn) -> None: ...
+    def on_connect_failed(self, address: str) -> None: ...
+    def on_bytes(self, conn: Conn, data: bytes) -> None: ...
+    def on_writable(self, conn: Conn) -> None: ...
+    def on_closed(self, conn: Conn) -> None: ...
+    def on_timer(self, key: Hashable) -> None: ...
+    def on_flushed(self, token: Hashable) -> None: ...
