@@ -1,0 +1,50 @@
+"""One executed schedule and what came of it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from pairproof.harness.history import Event
+from pairproof.harness.schedule import Args, Schedule
+from pairproof.harness.verdict import Judgement
+
+
+class FaultOutcome(NamedTuple):
+    """A fault of a trial and what it really did. ``bit`` = 0: it hit nothing."""
+
+    op: int
+    name: str
+    args: Args
+    began_ns: int
+    ended_ns: int
+    bit: int
+    effect: dict[str, int]
+
+
+class Trial(NamedTuple):
+    """A schedule, its history and its judgements. ``origin``: sweep, swarm, machine, shrink, replay."""
+
+    number: int
+    origin: str
+    schedule: Schedule
+    events: list[Event]
+    judgements: list[Judgement]
+    faults: tuple[FaultOutcome, ...] = ()
+    skipped: tuple[str, ...] = ()
+    """Why operations were not executed: a fault that the lab is not capable of."""
+
+
+class Finding(NamedTuple):
+    """A violation with its minimal program, ready to replay."""
+
+    law: str
+    text: str
+    target: str
+    lab: str
+    trial: int
+    """The trial that found it."""
+    shrunk_trial: int
+    """The trial that executed the minimal schedule; its history is kept too."""
+    schedule: Schedule
+    """The minimal schedule."""
+    original_ops: int
