@@ -32,12 +32,16 @@ class Event(NamedTuple):
     kind: Annotated[str, About("", "one of KINDS")]
     node: Annotated[str | None, About("", "broker or peer concerned: master, slave, hostile")] = None
     incarnation: Annotated[int | None, About("", "how many times the node had been started, from 1")] = None
-    link: Annotated[str | None, About("", "one connection, such as ha:3; for a fault the link's name, such as ha")] = None
+    link: Annotated[str | None, About("", "one connection, such as ha:3; for a fault the link's name, such as ha")] = (
+        None
+    )
     side: Annotated[str | None, About("", "end of the link where it was seen: m (master's) or s (slave's)")] = None
     process: Annotated[int | None, About("", "logical client; a client that timed out goes on under a new one")] = None
     op: Annotated[int | None, About("", "operation, fault or audit number within the trial")] = None
     f: Annotated[str | None, About("", "function: send, pull; or the fault's, mark's or audit's name")] = None
-    status: Annotated[str | None, About("", "outcome, such as PUT_OK; on/off of a fault; whole/broken of an audit")] = None
+    status: Annotated[str | None, About("", "outcome, such as PUT_OK; on/off of a fault; whole/broken of an audit")] = (
+        None
+    )
     message: Annotated[str | None, About("", "the message's key")] = None
     queue: Annotated[str | None, About("", "topic/queue id")] = None
     queue_offset: Annotated[int | None, About("", "logical offset in the queue")] = None

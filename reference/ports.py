@@ -76,8 +76,18 @@ class Effects(Protocol):
     def flush(self, names: list[str], token: Hashable) -> None:
         """Make what was written to these files until now durable; ``on_flushed(token)`` follows."""
 
-    def trace(self, kind: str, **columns: Any) -> None:
-        """Say what happened inside, for whoever watches: ``append``, ``flush``, ``diverged``. May be ignored."""
+
+class Watcher(Protocol):
+    """Hears what happens inside a node: evidence, never part of the protocol."""
+
+    def appended(self, lo: int, hi: int, data: bytes, f: str) -> None:
+        """``data`` is now the log's [lo, hi); ``f``: put, filler or replicate."""
+
+    def flushed(self, upto: int) -> None:
+        """The log is durable up to ``upto``."""
+
+    def refused(self, conn: Conn, reported: int, end: int, why: str) -> None:
+        """The master will not serve this peer: its first report is outside [log start, log end]."""
 
 
 class Node(Protocol):

@@ -1,0 +1,27 @@
+"""The link is down: open connections close orderly (both peers see FIN), new ones are refused; toxiproxy's ``down``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pairproof.harness.ports import CanCutLink, Effect
+from pairproof.harness.schedule import Args
+
+
+class Cut:
+    """The fault ``cut``."""
+
+    name = "cut"
+    needs = CanCutLink
+    arguments = {"link": ("ha", "client-master", "client-slave")}
+
+    def start(self, session: CanCutLink, args: Args) -> Any:
+        """Begin."""
+        return session.cut_link(str(args["link"]))
+
+    def stop(self, session: CanCutLink, handle: Any) -> Effect:
+        """End; what it did."""
+        return session.mend_link(handle)
+
+
+FAULT = Cut()

@@ -1,0 +1,28 @@
+"""Something that is no broker connects to the master's HA port: silent, over-claiming (reports far above the log) or
+sending junk."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pairproof.harness.ports import CanImpersonate, Effect
+from pairproof.harness.schedule import Args
+
+
+class Hostile:
+    """The fault ``hostile``."""
+
+    name = "hostile"
+    needs = CanImpersonate
+    arguments = {"character": ("over-claiming", "silent", "junk")}
+
+    def start(self, session: CanImpersonate, args: Args) -> Any:
+        """Begin."""
+        return session.impersonate(str(args["character"]))
+
+    def stop(self, session: CanImpersonate, handle: Any) -> Effect:
+        """End; what it did."""
+        return session.dismiss(handle)
+
+
+FAULT = Hostile()

@@ -1,0 +1,32 @@
+"""After ``bytes`` more bytes in one direction a connection closes, byte-exactly, new ones likewise; toxiproxy's
+``limit_data``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pairproof.harness.ports import CanShapeLink, Effect
+from pairproof.harness.schedule import Args
+
+
+class LimitData:
+    """The fault ``limit_data``."""
+
+    name = "limit_data"
+    needs = CanShapeLink
+    arguments = {
+        "link": ("ha", "client-master", "client-slave"),
+        "direction": ("down", "up"),
+        "bytes": (7, 0, 1, 12, 100, 521, 900),
+    }
+
+    def start(self, session: CanShapeLink, args: Args) -> Any:
+        """Begin."""
+        return session.add_toxic(str(args["link"]), str(args["direction"]), "limit_data", {"bytes": int(args["bytes"])})
+
+    def stop(self, session: CanShapeLink, handle: Any) -> Effect:
+        """End; what it did."""
+        return session.remove_toxic(handle)
+
+
+FAULT = LimitData()

@@ -1,0 +1,27 @@
+"""Bytes of one direction are held, none is lost, and go on when it ends; toxiproxy's ``bandwidth`` at rate 0."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pairproof.harness.ports import CanShapeLink, Effect
+from pairproof.harness.schedule import Args
+
+
+class Stall:
+    """The fault ``stall``."""
+
+    name = "stall"
+    needs = CanShapeLink
+    arguments = {"link": ("ha", "client-master", "client-slave"), "direction": ("up", "down")}
+
+    def start(self, session: CanShapeLink, args: Args) -> Any:
+        """Begin."""
+        return session.add_toxic(str(args["link"]), str(args["direction"]), "stall", {})
+
+    def stop(self, session: CanShapeLink, handle: Any) -> Effect:
+        """End; what it did."""
+        return session.remove_toxic(handle)
+
+
+FAULT = Stall()

@@ -1,0 +1,223 @@
+"""What the simulated lab sees and records: taps at both ends of every HA connection, nodes' own traces, store reads.
+
+Observers decode with their own code (``chaos/observers``), never with the broker's. An observer records before it
+forwards and after it receives, so the history's order is one that could have been seen from outside.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import asdict
+
+from pairproof.chaos.labs.sim.host import Host, Observer
+from pairproof.chaos.labs.sim.kernel import Kernel
+from pairproof.chaos.labs.sim.network import End
+from pairproof.chaos.observers import store_reader
+from pairproof.chaos.observers.ha_tap import FrameTap, ReportTap
+from pairproof.harness.history import Recorder, digest
+from pairproof.reference.core.broker import Broker
+from pairproof.reference.core.config import BrokerConfig
+from pairproof.reference.wire.record import Record
+
+FOLDER = "commitlog"
+
+
+class Watcher:
+    """A node's own trace of its log, turned into events."""
+
+    def __init__(self, evidence: Evidence, host: Host) -> None:
+        self.evidence = evidence
+        self.host = host
+        self.incarnation = host.incarnation
+
+    def appended(self, lo: int, hi: int, data: bytes, f: str) -> None:
+        """Bytes entered the log."""
+        evidence, host = self.evidence, self.host
+        message = None
+        if f == "put":
+            message = _key(data)
+            evidence.record_ends[lo] = hi
+        evidence.log_ends[host.name] = hi
+        evidence.add(
+            host.kernel.now, "append", host.name, self.incarnation, None, None, None, None, f, None, message, None, None,
+            lo, hi, digest(data),
+        )  # fmt: skip
+        evidence.point(host.name, "append")
+
+    def flushed(self, upto: int) -> None:
+        """The log is durable up to ``upto``."""
+        self.evidence.add(self.host.kernel.now, "flush", self.host.name, self.incarnation, hi=upto)
+
+    def refused(self, conn: End, reported: int, end: int, why: str) -> None:
+        """The master will not serve this peer."""
+        self.evidence.add(
+            self.host.kernel.now, "diverged", self.host.name, self.incarnation, conn.label, hi=reported, value=end,
+            detail=why,
+        )  # fmt: skip
+
+
+class Evidence(Observer):
+    """Records everything that the laws may want to see of one simulated trial."""
+
+    def __init__(self, kernel: Kernel, recorder: Recorder, point: Callable[[str, str], None]) -> None:
+        self.kernel = kernel
+        self.recorder = recorder
+        self.add = recorder.add
+        self._point = point
+        self.connections = 0
+        self.audits = 0
+        self.reports_heard = 0
+        self.log_ends: dict[str, int] = {}
+        self.record_ends: dict[int, int] = {}
+
+    def point(self, host: str, name: str) -> None:
+        """Pass a trigger point on."""
+        self._point(host, name)
+
+    # Nodes.
+
+    def config(self, name: str, config: BrokerConfig) -> None:
+        """A node's settings."""
+        shown = {**asdict(config), "pushes": "written"}
+        self.add(self.kernel.now, "config", name, detail=json.dumps(shown, sort_keys=True))
+
+    def watcher(self, host: Host) -> Watcher:
+        """The trace of one incarnation."""
+        return Watcher(self, host)
+
+    def started(self, host: Host) -> None:
+        """A node is up and has recovered its log."""
+        broker = host.node
+        if not isinstance(broker, Broker):
+            return
+        name, log = host.name, broker.log
+        self.add(self.kernel.now, "start", name, host.incarnation, f=broker.recovery, lo=log.start, hi=log.end)
+        before = self.log_ends.get(name, 0)
+        if log.end < before:
+            self.add(self.kernel.now, "cut", name, host.incarnation, lo=log.end, hi=before)
+        self.log_ends[name] = log.end
+
+    def crashed(self, host: Host, how: str, lost: int) -> None:
+        """A node went down; its ends of connections went with it."""
+        self.add(self.kernel.now, "crash", host.name, host.incarnation, f=how, value=lost)
+        for end in host.ends:
+            self.closed(end, "local")
+
+    # The HA link.
+
+    def opened(self, end: End, accepted: bool) -> None:
+        """An HA connection stands at this end: tap it."""
+        if end.link.port != "ha":
+            return
+        peer = (end.peer if accepted else end).host.name
+        if accepted:
+            self.connections += 1
+            end.label = end.peer.label = f"ha:{self.connections}"
+            frames, reports = FrameTap(), ReportTap()
+            end.tap_out = lambda data: self._frames_sent(end, frames, data)
+            end.tap_in = lambda data: self._reports(end, "m", reports, data)
+        else:
+            frames, reports = FrameTap(), ReportTap()
+            end.tap_in = lambda data: self._frames_received(end, frames, data)
+            end.tap_out = lambda data: self._reports(end, "s", reports, data)
+        side = "m" if accepted else "s"
+        self.add(self.kernel.now, "connect", peer, None, end.label, side, f=peer)
+
+    def closed(self, end: End, how: str) -> None:
+        """An HA connection ended at this end."""
+        if end.label:
+            side = "m" if end.outgoing is end.link.down else "s"
+            self.add(self.kernel.now, "close", end.host.name, None, end.label, side, f=how)
+
+    def _frames_sent(self, end: End, tap: FrameTap, data: bytes) -> None:
+        now, label = self.kernel.now, end.label
+        for offset, body in tap.feed(data):
+            hi = offset + len(body)
+            known = digest(body)
+            self.add(now, "frame", "master", None, label, "m", None, None, None, None, None, None, None, offset, hi, known)
+            if body:
+                stored = self._stored(end.host, offset, hi)
+                if stored is not None:
+                    known = known if stored == body else digest(stored)
+                    self.add(now, "source", "master", None, label, None, lo=offset, hi=hi, digest=known)
+
+    def _frames_received(self, end: End, tap: FrameTap, data: bytes) -> None:
+        now, label, name = self.kernel.now, end.label, end.host.name
+        for offset, body in tap.feed(data):
+            hi = offset + len(body)
+            self.add(
+                now, "frame", name, None, label, "s", None, None, None, None, None, None, None, offset, hi, digest(body)
+            )
+
+    def _reports(self, end: End, side: str, tap: ReportTap, data: bytes) -> None:
+        for offset in tap.feed(data):
+            if side == "m":
+                self.reports_heard += 1
+            self.add(self.kernel.now, "report", end.host.name, None, end.label, side, hi=offset)
+
+    # Clients.
+
+    def end_of_record(self, lo: int) -> int | None:
+        """Where the record that the master put at ``lo`` ends."""
+        return self.record_ends.get(lo)
+
+    def delivered(self, process: int, op: int, node: str, queue: int, found: Record, data: bytes) -> None:
+        """One message of a pull's answer."""
+        lo = found.physical_offset
+        self.add(
+            self.kernel.now, "deliver", node, None, None, None, process, op, "pull", None, _key(data),
+            f"{found.message.topic}/{queue}", found.queue_offset, lo, lo + found.size, digest(data),
+        )  # fmt: skip
+
+    # Stores.
+
+    def audit(self, master: Host, slave: Host, f: str, nodes: Iterable[str]) -> None:
+        """Read the stores from outside: records of ``nodes``, and chunks of both over the range that both hold."""
+        self.audits += 1
+        readings = {host.name: self._read(host) for host in (master, slave)}
+        lo = max(each.start for each in readings.values())
+        hi = min(each.end for each in readings.values())
+        for host in (master, slave):
+            store_reader.audit(
+                self.recorder,
+                self.kernel.now,
+                self.audits,
+                f,
+                host.name,
+                host.incarnation,
+                readings[host.name],
+                lo,
+                hi,
+                records=host.name in nodes,
+            )
+
+    def _read(self, host: Host) -> store_reader.LogReading:
+        broker = host.node
+        end = broker.log.end if isinstance(broker, Broker) else None
+        return store_reader.read_log(self._files(host), end)
+
+    @staticmethod
+    def _files(host: Host) -> list[tuple[int, bytearray]]:
+        prefix = FOLDER + "/"
+        return sorted((int(n[len(prefix) :]), file.cache) for n, file in host.disk.files.items() if n.startswith(prefix))
+
+    def _stored(self, host: Host, lo: int, hi: int) -> bytes | None:
+        """What the node's files hold of [lo, hi), which lies within one file."""
+        for name, file in host.disk.files.items():
+            if name.startswith(FOLDER):
+                start = int(name[len(FOLDER) + 1 :])
+                if start <= lo and hi <= start + file.size:
+                    return bytes(file.cache[lo - start : hi - start])
+        return None
+
+
+def _key(data: bytes) -> str | None:
+    """The KEYS property of a stored record, found without decoding it."""
+    at = data.rfind(b"KEYS\x01")
+    if at < 0:
+        return None
+    end = data.find(b"\x02", at)
+    return data[at + 5 : end if end >= 0 else len(data)].decode()
+
+

@@ -1,0 +1,99 @@
+"""A stranger at the master's HA port: connects, and behaves as no slave would."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from random import Random
+
+from pairproof.chaos.labs.sim.kernel import MS
+from pairproof.chaos.labs.sim.network import End
+from pairproof.harness.errors import LabError
+from pairproof.reference.ports import Effects
+
+CHARACTERS = ("silent", "over-claiming", "junk")
+MAX_CONNECTS = 3
+MAX_UTTERANCES = 20
+PAUSE_NS = 300 * MS
+FAR_AHEAD = 5_000_000
+
+
+class Hostile:
+    """``silent`` says nothing; ``over-claiming`` reports far above the master's log; ``junk`` sends random bytes."""
+
+    def __init__(self, character: str, io: Effects, dice: Random, master_end: Callable[[], int]) -> None:
+        if character not in CHARACTERS:
+            raise LabError(f"unknown hostile character {character!r}; valid: {', '.join(CHARACTERS)}")
+        self.character = character
+        self.io = io
+        self.dice = dice
+        self.master_end = master_end
+        self.conn: End | None = None
+        self.connects = 0
+        self.utterances = 0
+        self.effect: dict[str, int] = {}
+
+    def _count(self, what: str, amount: int = 1) -> None:
+        self.effect[what] = self.effect.get(what, 0) + amount
+
+    def on_start(self) -> None:
+        """Connect."""
+        self.connects += 1
+        self.io.connect("hostile")
+
+    def on_stop(self) -> None:
+        """Hang up."""
+        if self.conn is not None:
+            self.io.close(self.conn)
+            self.conn = None
+
+    def on_accepted(self, conn: End, port: str) -> None:
+        """Nobody connects to a stranger."""
+
+    def on_connected(self, address: str, conn: End) -> None:
+        """Say the first thing."""
+        self.conn = conn
+        self._count("connections")
+        self._speak()
+
+    def on_connect_failed(self, address: str) -> None:
+        """Try again, a few times."""
+        self._again()
+
+    def on_bytes(self, conn: End, data: bytes) -> None:
+        """What the master tells a stranger."""
+        self._count("bytes_received", len(data))
+
+    def on_writable(self, conn: End) -> None:
+        """It never waits for room."""
+
+    def on_closed(self, conn: End) -> None:
+        """Thrown out; try again, a few times."""
+        self.conn = None
+        self._count("thrown_out")
+        self._again()
+
+    def on_timer(self, key: Hashable) -> None:
+        """Speak again, or connect again."""
+        if self.conn is not None:
+            self._speak()
+        elif self.connects < MAX_CONNECTS:
+            self.on_start()
+
+    def on_flushed(self, token: Hashable) -> None:
+        """It has no disk."""
+
+    def _again(self) -> None:
+        self.io.timer("again", self.io.now() + PAUSE_NS)
+
+    def _speak(self) -> None:
+        if self.conn is None or self.character == "silent" or self.utterances >= MAX_UTTERANCES:
+            return
+        self.utterances += 1
+        if self.character == "junk":
+            words = self.dice.randbytes(self.dice.randint(1, 64))
+        else:
+            words = (self.master_end() + FAR_AHEAD + self.utterances).to_bytes(8, "big")
+        self._count("bytes_sent", len(words))
+        self.io.send(self.conn, words)
+        if self.conn is not None:
+            self._again()

@@ -1,0 +1,25 @@
+"""The simulated lab: deterministic, nothing to install, thousands of virtual seconds per second."""
+
+from __future__ import annotations
+
+from pairproof.chaos.labs.sim.session import SimSession, open_session
+from pairproof.harness.history import KINDS
+from pairproof.harness.ports import Target
+from pairproof.harness.schedule import Args
+
+
+class SimLab:
+    """Runs targets that live in this process, in virtual time."""
+
+    name = "sim"
+
+    def observes(self, target: Target) -> frozenset[str]:
+        """Everything: taps, clients, stores, and what the nodes trace themselves."""
+        return frozenset(KINDS)
+
+    def open(self, target: Target, settings: Args, seed: str) -> SimSession:
+        """A new trial; the same arguments give the same history, byte for byte."""
+        return open_session(target, settings, seed)
+
+
+LAB = SimLab()

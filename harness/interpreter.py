@@ -1,0 +1,180 @@
+"""The one interpreter of schedules: executes a schedule in any lab, ends every fault, lets the pair converge, judges.
+
+A fault whose ability the lab lacks is skipped and the reason kept; it is never counted as passed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
+
+from pairproof.harness import judge as judging
+from pairproof.harness import resolve
+from pairproof.harness.errors import UsageError
+from pairproof.harness.laws.base import Law
+from pairproof.harness.ports import CanArm, CanStep, Effect, Fault, Lab, Session, Target
+from pairproof.harness.schedule import Args, Op, Schedule
+from pairproof.harness.trial import FaultOutcome, Trial
+
+MAX_ACTIVE_FAULTS = 64
+Laws = tuple[type[Law], ...]
+
+
+class Active(NamedTuple):
+    """A fault that is going on."""
+
+    op: int
+    fault: Fault
+    args: Args
+    began_ns: int
+    handle: Any
+
+
+class Interpreter:
+    """Executes operations in one session. Use :func:`run_trial` for whole schedules."""
+
+    def __init__(self, session: Session, faults: Mapping[str, Fault]) -> None:
+        self.session = session
+        self.faults = faults
+        self.active: list[Active] = []
+        self.outcomes: list[FaultOutcome] = []
+        self.skipped: list[str] = []
+        self.next_fault = 0
+        self._do: dict[str, Callable[[Any], None]] = {
+            "send": lambda a: session.send(a["producer"], a["size"], a["wait"], a["queue"]),
+            "pull": lambda a: session.pull(a["reader"], a["node"], a["queue"]),
+            "advance": lambda a: session.advance(a["ms"]),
+            "step": self._step,
+            "fault": self.begin,
+            "heal": lambda a: self.end_oldest(a["name"]),
+            "arm": self._arm,
+        }
+
+    def do(self, op: Op) -> None:
+        """Execute one operation."""
+        self._do[op.do](op.args)
+
+    def begin(self, args: Args) -> None:
+        """Begin the fault ``args["name"]`` with the other arguments over the fault's defaults."""
+        fault = self._fault(str(args["name"]))
+        if len(self.active) >= MAX_ACTIVE_FAULTS or not self._can(fault.needs, fault.name):
+            return
+        completed = {key: args.get(key, values[0]) for key, values in fault.arguments.items()}
+        op = self.next_fault
+        self.next_fault += 1
+        session = self.session
+        began = session.now()
+        session.recorder.add(
+            began, "fault", completed.get("node"), None, completed.get("link"), None, None, op, fault.name, "on",
+            detail=json.dumps(completed),
+        )  # fmt: skip
+        handle = fault.start(session, completed)
+        self.active.append(Active(op, fault, completed, began, handle))
+
+    def end_oldest(self, name: str) -> None:
+        """End the oldest active fault of that name; nothing if there is none."""
+        for each in self.active:
+            if each.fault.name == name:
+                self.active.remove(each)
+                self._end(each)
+                return
+
+    def heal(self) -> None:
+        """Forget triggers and end every fault, oldest first."""
+        if isinstance(self.session, CanArm):
+            self.session.disarm()
+        while self.active:
+            self._end(self.active.pop(0))
+        self.session.recorder.add(self.session.now(), "mark", f="heal")
+
+    def _end(self, each: Active) -> None:
+        effect: Effect = each.fault.stop(self.session, each.handle)
+        ended = self.session.now()
+        bit = sum(1 for amount in effect.values() if amount)
+        self.session.recorder.add(
+            ended, "fault", each.args.get("node"), None, each.args.get("link"), None, None, each.op, each.fault.name,
+            "off", value=bit, detail=json.dumps(dict(sorted(effect.items()))),
+        )  # fmt: skip
+        self.outcomes.append(
+            FaultOutcome(each.op, each.fault.name, each.args, each.began_ns, ended, bit, dict(effect))
+        )
+
+    def _step(self, args: Args) -> None:
+        if self._can(CanStep, "step"):
+            self.session.step(args["events"])  # type: ignore[attr-defined]
+
+    def _arm(self, args: Args) -> None:
+        if self._can(CanArm, "arm"):
+            fault = {key: value for key, value in args.items() if key not in ("point", "nth")}
+            if "node" not in self._fault(str(args["name"])).arguments:
+                fault.pop("node")
+            self.session.arm(args["node"], args["point"], args["nth"], lambda: self.begin(fault))  # type: ignore[attr-defined]
+
+    def _fault(self, name: str) -> Fault:
+        found = self.faults.get(name)
+        if found is None:
+            raise UsageError(f"unknown fault {name!r}; valid: {', '.join(self.faults)}")
+        return found
+
+    def _can(self, ability: type, what: str) -> bool:
+        if _has(type(self.session), ability):
+            return True
+        reason = f"{what}: this lab has no {ability.__name__}"
+        if reason not in self.skipped:
+            self.skipped.append(reason)
+        return False
+
+
+_abilities: dict[tuple[type, type], bool] = {}
+
+
+def _has(session: type, ability: type) -> bool:
+    # isinstance() against a runtime protocol costs microseconds, and the answer is the same for a whole class.
+    known = _abilities.get((session, ability))
+    if known is None:
+        wanted = [name for name in vars(ability) if not name.startswith("_")]
+        known = _abilities[session, ability] = all(hasattr(session, name) for name in wanted)
+    return known
+
+
+def run_trial(
+    lab: Lab,
+    target: Target,
+    schedule: Schedule,
+    *,
+    number: int = 0,
+    origin: str = "replay",
+    laws: Iterable[type[Law]] | None = None,
+) -> Trial:
+    """Execute a schedule from warm-up to the final audit and judge it by ``laws`` (all, unless told otherwise)."""
+    session = lab.open(target, target.settings(schedule.settings), schedule.seed)
+    try:
+        interpreter = Interpreter(session, resolve.faults())
+        session.warm_up()
+        for op in schedule.ops:
+            interpreter.do(op)
+        return conclude(lab, target, interpreter, schedule, number, origin, laws)
+    finally:
+        session.close()
+
+
+def conclude(
+    lab: Lab,
+    target: Target,
+    interpreter: Interpreter,
+    schedule: Schedule,
+    number: int,
+    origin: str,
+    laws: Iterable[type[Law]] | None,
+) -> Trial:
+    """Heal, converge, judge: how every trial ends, however its operations came about."""
+    session = interpreter.session
+    interpreter.heal()
+    session.settle()
+    events = session.recorder.events
+    chosen = judging.all_laws() if laws is None else tuple(laws)
+    judgements = judging.judge(events, chosen, lab.observes(target))
+    return Trial(
+        number, origin, schedule, events, judgements, tuple(interpreter.outcomes), tuple(interpreter.skipped)
+    )

@@ -1,0 +1,170 @@
+"""A Hypothesis state machine that drives the pair: producers and readers with operations in flight, faults that come
+and go, time that passes by milliseconds, by events, or until something happens.
+
+Two uses. :func:`explore` generates only: a violation is data, and delta-debugging makes it small (tens of runs instead
+of Hypothesis's thousands). :func:`machine` is an ordinary state machine class for a test suite: it raises, and
+Hypothesis shrinks and remembers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import monotonic
+from typing import Any
+
+import hypothesis
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
+
+from pairproof.harness import resolve
+from pairproof.harness.interpreter import Interpreter, Laws, conclude
+from pairproof.harness.ports import Fault, Lab, Target
+from pairproof.harness.schedule import Args, Op, Schedule
+from pairproof.harness.search import swarm
+from pairproof.harness.trial import Trial
+from pairproof.harness.verdict import Verdict
+
+STEPS = 14
+BATCH = 40
+"""Examples of one Hypothesis run; between runs the clock is looked at."""
+
+
+def _settings() -> st.SearchStrategy[Args]:
+    return st.fixed_dictionaries({name: st.sampled_from(values) for name, values in swarm.SETTINGS.items()})
+
+
+def _fault_args(faults: dict[str, Fault]) -> st.SearchStrategy[Args]:
+    return st.one_of(
+        st.fixed_dictionaries(
+            {"name": st.just(name), **{each: st.sampled_from(values) for each, values in fault.arguments.items()}}
+        )
+        for name, fault in faults.items()
+    )
+
+
+def machine(
+    lab: Lab, target: Target, laws: Laws | None = None, *, seed: str = "machine", on_trial: Callable[[Trial], None] | None = None
+) -> type[RuleBasedStateMachine]:
+    """A state machine class for this lab and target.
+
+    With ``on_trial`` every finished trial is handed over and nothing raises; without, a violation raises AssertionError
+    with the law, what happened, and the program.
+    """
+    faults = resolve.faults()
+
+    class Pair(RuleBasedStateMachine):
+        def __init__(self) -> None:
+            super().__init__()
+            self.ops: list[Op] = []
+            self.sent = 0
+            self.interpreter: Interpreter | None = None
+            self.settings: Args = {}
+
+        def act(self, do: str, args: Args) -> None:
+            assert self.interpreter is not None
+            op = Op(do, args)
+            self.ops.append(op)
+            self.interpreter.do(op)
+
+        @initialize(settings=_settings())
+        def start(self, settings: Args) -> None:
+            self.settings = settings
+            session = lab.open(target, target.settings(settings), seed)
+            self.interpreter = Interpreter(session, faults)
+            session.warm_up()
+
+        @rule(
+            producer=st.integers(0, swarm.PRODUCERS - 1),
+            size=st.sampled_from(swarm.SIZES),
+            wait=st.booleans(),
+            queue=st.integers(0, swarm.QUEUES - 1),
+        )
+        def send(self, producer: int, size: int, wait: bool, queue: int) -> None:
+            self.sent += 1
+            self.act("send", {"producer": producer, "size": size, "wait": wait, "queue": queue})
+
+        @precondition(lambda self: self.sent > 0)
+        @rule(
+            reader=st.integers(0, swarm.READERS - 1),
+            node=st.sampled_from(("master", "slave")),
+            queue=st.integers(0, swarm.QUEUES - 1),
+        )
+        def pull(self, reader: int, node: str, queue: int) -> None:
+            self.act("pull", {"reader": reader, "node": node, "queue": queue})
+
+        @rule(ms=st.sampled_from(swarm.GAPS_MS))
+        def advance(self, ms: int) -> None:
+            self.act("advance", {"ms": ms})
+
+        @rule(events=st.integers(1, 25))
+        def step(self, events: int) -> None:
+            self.act("step", {"events": events})
+
+        @precondition(lambda self: self.interpreter is not None and len(self.interpreter.active) < swarm.FAULT_BUDGET)
+        @rule(args=_fault_args(faults))
+        def fault(self, args: Args) -> None:
+            self.act("fault", args)
+
+        @precondition(lambda self: self.interpreter is not None and bool(self.interpreter.active))
+        @rule(data=st.data())
+        def heal(self, data: st.DataObject) -> None:
+            assert self.interpreter is not None
+            names = [each.fault.name for each in self.interpreter.active]
+            self.act("heal", {"name": data.draw(st.sampled_from(names), label="fault")})
+
+        @precondition(lambda self: self.sent > 0)
+        @rule(
+            args=_fault_args(faults),
+            node=st.sampled_from(("master", "slave")),
+            point=st.sampled_from(swarm.POINTS),
+            nth=st.integers(1, 4),
+        )
+        def arm(self, args: Args, node: str, point: str, nth: int) -> None:
+            self.act("arm", {"node": node, **args, "point": point, "nth": nth})
+
+        def teardown(self) -> None:
+            if self.interpreter is None:
+                return
+            try:
+                schedule = Schedule(self.settings, seed, tuple(self.ops))
+                trial = conclude(lab, target, self.interpreter, schedule, 0, "machine", laws)
+            finally:
+                self.interpreter.session.close()
+            if on_trial is not None:
+                on_trial(trial)
+            else:
+                _raise_for(trial)
+
+    return Pair
+
+
+def _raise_for(trial: Trial) -> None:
+    for each in trial.judgements:
+        if each.verdict is Verdict.VIOLATED:
+            program = "\n  ".join(trial.schedule.program())
+            raise AssertionError(f"{each.law}: {each.violations[0].text}\n  {program}")
+
+
+def explore(
+    lab: Lab, target: Target, laws: Laws | None, seed: str, seconds: float, max_examples: int, on_trial: Callable[[Trial], None]
+) -> None:
+    """Generate and execute programs until the time or the number is up; each trial goes to ``on_trial``."""
+    until = monotonic() + seconds
+    done = 0
+    batch = 0
+    found: Any = machine(lab, target, laws, seed=seed, on_trial=on_trial)
+    while done < max_examples and (done == 0 or monotonic() < until):
+        count = min(BATCH, max_examples - done)
+        settings = hypothesis.settings(
+            max_examples=count,
+            stateful_step_count=STEPS,
+            deadline=None,
+            database=None,
+            derandomize=False,
+            phases=(hypothesis.Phase.generate,),
+            suppress_health_check=list(hypothesis.HealthCheck),
+        )
+        seeded = hypothesis.seed(f"{seed}/machine/{batch}")(found)
+        run_state_machine_as_test(seeded, settings=settings)  # type: ignore[no-untyped-call]
+        done += count
+        batch += 1

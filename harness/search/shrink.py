@@ -1,0 +1,100 @@
+"""Makes a failing schedule small: delta-debugging over its operations, then simpler arguments and settings.
+
+Every candidate is executed and judged; it counts only if the *same* law is violated again. Bounded by a number of
+runs. What comes out is 1-minimal over operations unless the bound was reached.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from pairproof.harness.schedule import Args, Op, Scalar, Schedule
+from pairproof.harness.search.swarm import SETTINGS
+
+MAX_RUNS = 600
+
+LADDERS: dict[tuple[str, str], tuple[Scalar, ...]] = {
+    ("send", "size"): (1, 30, 100, 420, 900),
+    ("send", "producer"): (0,),
+    ("send", "queue"): (0,),
+    ("send", "wait"): (True,),
+    ("pull", "reader"): (0,),
+    ("pull", "queue"): (0,),
+    ("advance", "ms"): (1, 20, 100, 600, 3_100, 6_000),
+    ("step", "events"): (1, 2, 4, 8),
+    ("arm", "nth"): (1, 2),
+}
+"""Simpler values to try for an argument, simplest first."""
+
+StillFails = Callable[[Schedule], bool]
+
+
+class _Budget:
+    def __init__(self, fails: StillFails, runs: int) -> None:
+        self.fails = fails
+        self.left = runs
+
+    def __call__(self, candidate: Schedule) -> bool:
+        if self.left <= 0:
+            return False
+        self.left -= 1
+        return self.fails(candidate)
+
+
+def shrink(schedule: Schedule, fails: StillFails, max_runs: int = MAX_RUNS) -> Schedule:
+    """The smallest schedule found that still fails; ``schedule`` itself if nothing smaller does."""
+    check = _Budget(fails, max_runs)
+    before = None
+    while before != schedule and check.left > 0:
+        before = schedule
+        schedule = _fewer_ops(schedule, check)
+        schedule = _simpler(schedule, check)
+    return schedule
+
+
+def _fewer_ops(schedule: Schedule, fails: StillFails) -> Schedule:
+    size = max(1, len(schedule.ops) // 2)
+    while size >= 1:
+        at = 0
+        while at < len(schedule.ops):
+            candidate = schedule._replace(ops=schedule.ops[:at] + schedule.ops[at + size :])
+            if fails(candidate):
+                schedule = candidate
+            else:
+                at += size
+        size //= 2
+    return schedule
+
+
+def _simpler(schedule: Schedule, fails: StillFails) -> Schedule:
+    for settings in _simpler_settings(schedule.settings):
+        candidate = schedule._replace(settings=settings)
+        if fails(candidate):
+            schedule = candidate
+    for number in range(len(schedule.ops)):
+        for args in _simpler_args(schedule.ops[number]):
+            op = Op(schedule.ops[number].do, args)
+            candidate = schedule._replace(ops=(*schedule.ops[:number], op, *schedule.ops[number + 1 :]))
+            if fails(candidate):
+                schedule = candidate
+                break
+    return schedule
+
+
+def _simpler_settings(settings: Args) -> Iterator[Args]:
+    defaults = {name: values[0] for name, values in SETTINGS.items()}
+    if any(settings.get(name, value) != value for name, value in defaults.items()):
+        yield {name: value for name, value in settings.items() if name not in defaults}
+    for name, value in settings.items():
+        if name in defaults and value != defaults[name]:
+            yield {**settings, name: defaults[name]}
+
+
+def _simpler_args(op: Op) -> Iterator[Args]:
+    for name, value in op.args.items():
+        for simpler in LADDERS.get((op.do, name), ()):
+            if simpler == value:
+                break
+            if isinstance(value, int) and isinstance(simpler, int) and not isinstance(value, bool) and simpler > value:
+                break
+            yield {**op.args, name: simpler}

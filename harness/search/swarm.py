@@ -1,0 +1,101 @@
+"""Seeded swarm schedules: each draws its own few kinds of operation and fault, then fills a fixed number of slots.
+
+Leaving most faults out of each schedule is what finds most: with everything on, most programs break replication early
+and test little else. A schedule is a function of (seed, number) alone.
+"""
+
+from __future__ import annotations
+
+from random import Random
+
+from pairproof.harness import resolve
+from pairproof.harness.ports import Fault
+from pairproof.harness.schedule import Args, Op, Scalar, Schedule
+
+SLOTS = 12
+PRODUCERS = 4
+READERS = 2
+QUEUES = 3
+SIZES = (1, 30, 100, 420, 900, 1_700)
+GAPS_MS = (1, 2, 5, 20, 100, 600, 3_100, 6_000, 21_000)
+POINTS = ("append", "flush", "send", "recv")
+FAULT_BUDGET = 3
+
+SETTINGS: dict[str, tuple[Scalar, ...]] = {
+    "brokerRole": ("SYNC_MASTER", "SYNC_MASTER", "ASYNC_MASTER"),
+    "flushDiskType": ("ASYNC_FLUSH", "SYNC_FLUSH"),
+    "mappedFileSizeCommitLog": (2_048, 4_096, 65_536),
+    "haTransferBatchSize": (512, 100, 32_768),
+    "haSlaveFallbehindMax": (268_435_456, 268_435_456, 3_000),
+    "lab.bufferBytes": (65_536, 65_536, 600),
+}
+"""Settings that a schedule draws; the first value is the one that shrinking prefers."""
+
+
+def draw_settings(dice: Random) -> Args:
+    """One value for each of :data:`SETTINGS`."""
+    return {name: dice.choice(values) for name, values in SETTINGS.items()}
+
+
+def draw_fault(dice: Random, fault: Fault) -> Args:
+    """A fault's name and one value for each of its arguments."""
+    return {"name": fault.name, **{name: dice.choice(values) for name, values in fault.arguments.items()}}
+
+
+def draw_send(dice: Random) -> Op:
+    """A send of some size to some queue; two in three wait."""
+    args: Args = {
+        "producer": dice.randrange(PRODUCERS),
+        "size": dice.choice(SIZES),
+        "wait": dice.random() < 0.67,
+        "queue": dice.randrange(QUEUES),
+    }
+    return Op("send", args)
+
+
+def draw_pull(dice: Random) -> Op:
+    """A pull from either broker."""
+    args: Args = {
+        "reader": dice.randrange(READERS),
+        "node": dice.choice(("master", "slave")),
+        "queue": dice.randrange(QUEUES),
+    }
+    return Op("pull", args)
+
+
+def schedule(seed: str, number: int) -> Schedule:
+    """The schedule with this number under this seed."""
+    dice = Random(f"{seed}/swarm/{number}")
+    settings = draw_settings(dice)
+    faults = resolve.faults()
+    chosen = [faults[name] for name in dice.sample(sorted(faults), dice.randint(1, FAULT_BUDGET))]
+    kinds = ["send", "send", "gap", "step", "fault", "fault"]
+    kinds += [kind for kind in ("heal", "arm", "pull", "send", "gap") if dice.random() < 0.5]
+    ops: list[Op] = []
+    budget = FAULT_BUDGET
+    for _ in range(SLOTS):
+        kind = dice.choice(kinds)
+        if kind in ("fault", "arm"):
+            if not budget:
+                continue
+            budget -= 1
+        ops.append(_draw(dice, kind, dice.choice(chosen)))
+    return Schedule(settings, f"{seed}/{number}", tuple(ops))
+
+
+def _draw(dice: Random, kind: str, fault: Fault) -> Op:
+    if kind == "send":
+        return draw_send(dice)
+    if kind == "pull":
+        return draw_pull(dice)
+    if kind == "gap":
+        return Op("advance", {"ms": dice.choice(GAPS_MS)})
+    if kind == "step":
+        return Op("step", {"events": dice.randint(1, 25)})
+    if kind == "heal":
+        return Op("heal", {"name": fault.name})
+    args = draw_fault(dice, fault)
+    if kind == "fault":
+        return Op("fault", args)
+    node = args.get("node", dice.choice(("master", "slave")))
+    return Op("arm", {**args, "node": node, "point": dice.choice(POINTS), "nth": dice.randint(1, 4)})

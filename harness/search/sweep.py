@@ -1,0 +1,78 @@
+"""The exhaustive sweep: every single fault, at every event boundary of a warm pair with sends in flight.
+
+A base program starts its sends at once; the fault begins after the k-th event that follows, for every k until the pair
+is at rest, and one more send falls into the fault. Complete when it ends; a time box visits a seeded sample instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+from random import Random
+
+from pairproof.harness import resolve
+from pairproof.harness.interpreter import Interpreter
+from pairproof.harness.ports import CanStep, Fault, Lab, Target
+from pairproof.harness.schedule import Args, Op, Schedule
+
+ROLES = ("SYNC_MASTER", "ASYNC_MASTER")
+FLUSHES = ("ASYNC_FLUSH", "SYNC_FLUSH")
+SIZES = (60, 700, 300, 1, 1_200)
+"""Bodies of the base program's sends: together they cross a file border and fill several frames."""
+MAX_BOUNDARIES = 500
+SETTLED_MS = 200
+
+
+def base_program() -> tuple[Op, ...]:
+    """Five sends in flight at once, and a pull from each broker."""
+    sends = tuple(
+        Op("send", {"producer": number, "size": size, "wait": number != 3, "queue": number % 2})
+        for number, size in enumerate(SIZES)
+    )
+    pulls = tuple(Op("pull", {"reader": 0, "node": node, "queue": 0}) for node in ("master", "slave"))
+    return sends + pulls
+
+
+def variants(fault: Fault) -> Iterator[Args]:
+    """Every combination of a fault's listed argument values."""
+    names = list(fault.arguments)
+    for values in product(*fault.arguments.values()):
+        yield {"name": fault.name, **dict(zip(names, values, strict=True))}
+
+
+def boundaries(lab: Lab, target: Target, settings: Args) -> int:
+    """How many events follow the base program until the pair is at rest; 0 where a lab cannot step."""
+    session = lab.open(target, target.settings(settings), "sweep")
+    try:
+        if not isinstance(session, CanStep):
+            return 0
+        session.warm_up()
+        interpreter = Interpreter(session, resolve.faults())
+        for op in base_program():
+            interpreter.do(op)
+        return session.step(MAX_BOUNDARIES, SETTLED_MS)
+    finally:
+        session.close()
+
+
+def schedules(lab: Lab, target: Target, seed: str) -> list[Schedule]:
+    """The whole sweep, in an order that is shuffled by the seed so that any beginning of it is a fair sample."""
+    base = base_program()
+    found = []
+    faults = [args for fault in resolve.faults().values() for args in variants(fault)]
+    for role, flush in product(ROLES, FLUSHES):
+        settings: Args = {"brokerRole": role, "flushDiskType": flush}
+        for boundary in range(boundaries(lab, target, settings) + 1):
+            before = (Op("step", {"events": boundary}),)
+            for args in faults:
+                found.append(Schedule(settings, seed, base + before + (Op("fault", args),) + AFTER))
+    Random(f"{seed}/sweep").shuffle(found)
+    return found
+
+
+AFTER = (
+    Op("advance", {"ms": 50}),
+    Op("send", {"producer": 5, "size": 200, "wait": True, "queue": 0}),
+    Op("advance", {"ms": 4_000}),
+)
+"""What happens while the fault lasts: a send of its own, and longer than slaveTimeout."""

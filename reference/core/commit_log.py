@@ -1,0 +1,154 @@
+"""The commit log: records one after the other in fixed-size files, written by puts on a master, by bytes on a slave.
+
+Promises: physical offsets only grow; a record never crosses a file border, the rest of a file that is too small for the
+next record becomes a filler; what was cut is never readable again. Whoever calls says when a flush ended; this module
+only knows what is due. Not here: deleting expired files, a memory pool before the page cache, checkpoints.
+Source: CommitLog, DefaultAppendMessageCallback, MappedFileQueue.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, NamedTuple
+
+from pairproof.reference.core.files import MappedFiles
+from pairproof.reference.core.recovery import LogRecovery, Recovery
+from pairproof.reference.errors import CodecError, StoreError, StoreFull
+from pairproof.reference.ports import Disk
+from pairproof.reference.wire.record import BLANK_SIZE, Message, encode, encode_blank, size_of
+
+MAX_MESSAGE_SIZE = 4 * 1024 * 1024
+OVER_BODY = 64 * 1024
+"""How much a whole record may exceed the largest body (MessageExtEncoder)."""
+
+
+class Put(NamedTuple):
+    """Where a message went: its record is ``data`` and takes [lo, hi)."""
+
+    lo: int
+    hi: int
+    filler: tuple[int, int] | None
+    """[from, to) of the filler that was written before it, up to its file's end."""
+    data: bytes
+
+
+class CommitLog:
+    """One node's log. All offsets and sizes are bytes.
+
+    ``start`` is the first file's start, ``end`` the write position, ``flushed`` the offset up to which the log is
+    durable. A log without files is empty: both ends are 0.
+    """
+
+    recovery_class: ClassVar[type[LogRecovery]] = LogRecovery
+
+    def __init__(
+        self, disk: Disk, file_size: int, folder: str = "commitlog", max_message_size: int = MAX_MESSAGE_SIZE
+    ) -> None:
+        self.files = MappedFiles(disk, folder, file_size)
+        self.file_size = file_size
+        self.max_message_size = max_message_size
+        self.flushed = 0
+
+    @property
+    def start(self) -> int:
+        """The first file's start offset; 0 without files."""
+        return self.files.start
+
+    @property
+    def end(self) -> int:
+        """The offset behind the last byte written; 0 without files."""
+        return self.files.end
+
+    def recover(self, clean: bool) -> Recovery:
+        """Open what the disk holds and end the log behind its last whole record; what remains is durable.
+
+        ``clean``: whether the last stop was an orderly one. Once, before anything else. StoreError if the files
+        themselves do not form a log (size, names, gaps).
+        """
+        self.files.load()
+        recovery = self.recovery_class(self.files, clean).run()
+        self.flushed = self.end
+        return recovery
+
+    def put(self, message: Message, queue_offset: int, store_ms: int) -> Put:
+        """Append a message as a master does.
+
+        CodecError for a message that the format or the limits refuse, StoreFull if the disk has no room for the next
+        file; nothing is written then.
+        """
+        size = self._size_within_limits(message)
+        filler = self._make_room(size)
+        at = self.end
+        data = encode(message, queue_offset, at, store_ms)
+        self.files.write(at, data)
+        self.files.end = at + size
+        return Put(at, at + size, filler, data)
+
+    def append(self, at: int, data: bytes) -> bool:
+        """Append replicated bytes as a slave does, wherever records begin and end in them.
+
+        An empty log takes any first offset: its first file then starts at ``at`` minus ``at`` modulo the file size,
+        even if ``data`` is empty. Otherwise ``at`` must be the end. False, and nothing is written, for another offset,
+        for bytes that would pass the file's end, or without room for a file.
+        """
+        try:
+            return at >= 0 and self._append(at, data)
+        except StoreFull:
+            return False
+
+    def read(self, at: int, limit: int) -> bytes:
+        """Up to ``limit`` bytes from ``at``, at most to the file's end and the log's; empty if there are none."""
+        return self.files.read(at, limit)
+
+    def flush_due(self) -> list[str]:
+        """Disk names of the files that hold bytes which are not known to be durable."""
+        return self.files.names(self.flushed, self.end)
+
+    def mark_flushed(self, upto: int) -> None:
+        """A flush that covered the log up to ``upto`` has ended."""
+        self.flushed = max(self.flushed, min(upto, self.end))
+
+    def _append(self, at: int, data: bytes) -> bool:
+        if len(data) > self.file_size - at % self.file_size:
+            return False
+        if self.end == 0:
+            self.files.begin(at)
+            self.flushed = at
+        elif at != self.end:
+            return False
+        elif at == self.files.limit and data:
+            self.files.add_file()
+        if data:
+            self.files.write(at, data)
+            self.files.end = at + len(data)
+        return True
+
+    def _make_room(self, size: int) -> tuple[int, int] | None:
+        """Let a record of ``size`` bytes fit at the end; the filler's range if that took one."""
+        at, limit = self.end, self.files.limit
+        if at == limit:
+            self.files.add_file()
+            return None
+        room = limit - at
+        if room >= size + BLANK_SIZE:
+            return None
+        if room < BLANK_SIZE:
+            raise StoreError(f"the log ends at {at}, too near to its file's end at {limit} for a filler: empty the store")
+        # The file first: without room for it the log stays as it was, and never ends in a filler.
+        self.files.add_file()
+        self.files.write(at, encode_blank(room))
+        self.files.end = limit
+        return at, limit
+
+    def _size_within_limits(self, message: Message) -> int:
+        try:
+            size = size_of(message)
+        except UnicodeEncodeError as why:
+            raise CodecError(f"topic {message.topic!r} cannot be written as UTF-8") from why
+        if len(message.body) > self.max_message_size or size > self.max_message_size + OVER_BODY:
+            raise CodecError(f"message of {len(message.body)} bytes, {size} as stored: maxMessageSize is {self.max_message_size}")
+        if size > self.file_size - BLANK_SIZE:
+            raise CodecError(f"record of {size} bytes does not fit into a file of {self.file_size} with its filler")
+        if b"\0" in message.properties or "\0" in message.topic:
+            # Recovery takes NUL there for the trace of a lost sector.
+            raise CodecError("topic and properties must not contain NUL characters")
+        return size

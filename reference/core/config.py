@@ -1,0 +1,74 @@
+"""Broker settings under RocketMQ's own names and 4.9 defaults, as a properties file carries them.
+
+Attributes keep RocketMQ's spelling on purpose: who knows ``broker.conf`` knows this class. Times are milliseconds,
+sizes bytes. Only what this broker acts on is here; other known keys are the shell's business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+
+from pairproof.reference.errors import ConfigError
+
+ROLES = ("ASYNC_MASTER", "SYNC_MASTER", "SLAVE")
+FLUSH_TYPES = ("ASYNC_FLUSH", "SYNC_FLUSH")
+
+
+@dataclass(frozen=True)
+class BrokerConfig:
+    """One broker's settings. Raises :class:`ConfigError` for values that cannot work."""
+
+    brokerClusterName: str = "DefaultCluster"
+    brokerName: str = "broker-a"
+    brokerId: int = 0
+    brokerRole: str = "ASYNC_MASTER"
+    brokerIP1: str = "127.0.0.1"
+    listenPort: int = 10911
+    haMasterAddress: str = ""
+    haSendHeartbeatInterval: int = 5_000
+    haHousekeepingInterval: int = 20_000
+    haTransferBatchSize: int = 32_768
+    haSlaveFallbehindMax: int = 268_435_456
+    slaveTimeout: int = 3_000
+    syncFlushTimeout: int = 5_000
+    flushDiskType: str = "ASYNC_FLUSH"
+    flushIntervalCommitLog: int = 500
+    mappedFileSizeCommitLog: int = 1_073_741_824
+    maxMessageSize: int = 4_194_304
+    defaultTopicQueueNums: int = 8
+
+    def __post_init__(self) -> None:
+        for name, allowed in (("brokerRole", ROLES), ("flushDiskType", FLUSH_TYPES)):
+            if getattr(self, name) not in allowed:
+                raise ConfigError(f"{name} must be one of {', '.join(allowed)}, not {getattr(self, name)!r}")
+        for each in fields(self):
+            value = getattr(self, each.name)
+            if isinstance(value, int) and value < (0 if each.name == "brokerId" else 1):
+                raise ConfigError(f"{each.name} must be positive, not {value}")
+        if self.mappedFileSizeCommitLog < 512:
+            raise ConfigError(f"mappedFileSizeCommitLog must be at least 512, not {self.mappedFileSizeCommitLog}")
+        if self.brokerRole == "SLAVE" and self.brokerId == 0:
+            raise ConfigError("a SLAVE needs a brokerId above 0")
+
+    @property
+    def is_slave(self) -> bool:
+        """Whether this broker copies another one."""
+        return self.brokerRole == "SLAVE"
+
+    @classmethod
+    def from_properties(cls, values: Mapping[str, object]) -> BrokerConfig:
+        """Settings from keys and values as text or numbers. Unknown keys are a :class:`ConfigError`.
+
+        RocketMQ ignores them silently, which is how a mistyped key goes unnoticed for years.
+        """
+        known = {each.name: type(each.default) for each in fields(cls)}
+        given: dict[str, object] = {}
+        for key, value in values.items():
+            if key not in known:
+                raise ConfigError(f"unknown setting {key!r}; valid: {', '.join(sorted(known))}")
+            try:
+                given[key] = known[key](value)
+            except (TypeError, ValueError):
+                raise ConfigError(f"{key} must be a whole number, not {value!r}") from None
+        return cls(**given)  # type: ignore[arg-type]

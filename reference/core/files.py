@@ -1,0 +1,155 @@
+"""A queue of fixed-size files over the disk port: RocketMQ's MappedFileQueue.
+
+Each file is named by its start offset (20 digits) and has its full size, zero-filled, from its creation; files follow
+each other without a gap, and no read or write crosses their borders. Where it differs: the next file is created when it
+is needed, not one ahead; and what lies behind a cut is zeroed, because bytes left there could be taken for records once
+the log has grown past them. Source: MappedFileQueue, MappedFile, UtilAll.offset2FileName.
+"""
+
+from __future__ import annotations
+
+from pairproof.reference.errors import StoreError
+from pairproof.reference.ports import Disk, File
+
+NAME_DIGITS = 20
+MAX_OFFSET = (1 << 63) - 1
+_PIECE = 64 * 1024
+_ZEROS = bytes(_PIECE)
+
+
+class MappedFiles:
+    """The files of one folder. ``end`` is the write position; offsets count bytes since the first file ever.
+
+    With no file, ``start`` and ``end`` are 0.
+    """
+
+    def __init__(self, disk: Disk, folder: str, file_size: int) -> None:
+        if file_size <= 0:
+            raise StoreError(f"files of {folder} cannot have {file_size} bytes: configure a positive size")
+        self.disk = disk
+        self.folder = folder
+        self.file_size = file_size
+        self.start = 0
+        self.end = 0
+        self._files: list[File] = []
+
+    def load(self) -> None:
+        """Open what the folder holds, every file taken as full.
+
+        StoreError, with the remedy, for a foreign name, a gap between files or a file of another size.
+        """
+        starts = [self._start_of(name) for name in self.disk.names(self.folder)]
+        for before, after in zip(starts, starts[1:], strict=False):
+            if after != before + self.file_size:
+                raise StoreError(
+                    f"{self.folder} has a gap: {self._name(before)} ends at {before + self.file_size}, the next file "
+                    f"starts at {after}; restore the missing files or empty the folder"
+                )
+        self._files = [self.disk.open(self._name(start), self.file_size) for start in starts]
+        self.start = starts[0] if starts else 0
+        self.end = self.limit
+
+    @property
+    def limit(self) -> int:
+        """The offset behind the last existing file; ``start`` if there is none."""
+        return self.start + len(self._files) * self.file_size
+
+    @property
+    def starts(self) -> list[int]:
+        """Start offsets of the files."""
+        return list(range(self.start, self.limit, self.file_size))
+
+    def read(self, at: int, limit: int) -> bytes:
+        """Up to ``limit`` bytes from ``at``, at most to the end of its file and to ``end``; empty outside the log."""
+        if not self.start <= at < self.end or limit <= 0:
+            return b""
+        index, inside = divmod(at - self.start, self.file_size)
+        return self._files[index].read(inside, min(limit, self.file_size - inside, self.end - at))
+
+    def write(self, at: int, data: bytes) -> None:
+        """Write within one existing file; ``end`` stays."""
+        index, inside = divmod(at - self.start, self.file_size)
+        self._files[index].write(inside, data)
+
+    def begin(self, at: int) -> None:
+        """Replace an empty log by one whose first file covers ``at`` and whose end is ``at``; StoreFull without room."""
+        assert self.end == 0, "only an empty log can begin anywhere"
+        start = at - at % self.file_size
+        if not self._files or start != self.start:
+            self._delete_from(self.start)
+            file = self.disk.open(self._name(start), self.file_size)
+            self.start, self._files = start, [file]
+        self.end = at
+
+    def add_file(self) -> None:
+        """Create the file behind the last one; StoreFull without room, and then nothing has changed."""
+        self._files.append(self.disk.open(self._name(self.limit), self.file_size))
+
+    def names(self, lo: int, hi: int) -> list[str]:
+        """Disk names of the existing files that hold a byte of [lo, hi)."""
+        if lo >= hi:
+            return []
+        first = max(lo - lo % self.file_size, self.start)
+        return [self._name(each) for each in range(first, min(hi, self.limit), self.file_size)]
+
+    def truncate(self, end: int) -> int:
+        """End the log at ``end``, durably. The offset behind the last non-zero byte that this removed, or ``end``.
+
+        Later files are deleted, the last one first: a crash in between leaves no gap. The rest of the file around
+        ``end`` becomes zero.
+        """
+        removed = end
+        for start in self.starts:
+            lo = max(start, end)
+            removed = max(removed, self._last_used(lo, start + self.file_size))
+        # A file that starts right at the end stays if it was there: nothing in it is behind the cut but zeros.
+        keep = max(self.start, end - end % self.file_size)
+        self._delete_from(keep + self.file_size)
+        self.end = end
+        if end < self.limit:
+            self._zero(end, self.limit)
+        return removed
+
+    def sync(self, lo: int, hi: int) -> None:
+        """Make [lo, hi) durable before returning."""
+        for name in self.names(lo, hi):
+            self.disk.sync(name)
+
+    def _zero(self, lo: int, hi: int) -> None:
+        for at in range(lo, hi, _PIECE):
+            size = min(_PIECE, hi - at)
+            if self._raw(at, size) != _ZEROS[:size]:
+                self.write(at, _ZEROS[:size])
+        self.disk.sync(self._name(self.limit - self.file_size))
+
+    def _last_used(self, lo: int, hi: int) -> int:
+        """The offset behind the last non-zero byte of [lo, hi), within one file; ``lo`` if all are zero."""
+        while hi > lo:
+            at = max(lo, hi - _PIECE)
+            used = len(self._raw(at, hi - at).rstrip(b"\0"))
+            if used:
+                return at + used
+            hi = at
+        return lo
+
+    def _raw(self, at: int, size: int) -> bytes:
+        index, inside = divmod(at - self.start, self.file_size)
+        return self._files[index].read(inside, size)
+
+    def _delete_from(self, offset: int) -> None:
+        while self._files and self.limit > offset:
+            self.disk.delete(self._name(self.limit - self.file_size))
+            self._files.pop()
+
+    def _name(self, start: int) -> str:
+        return f"{self.folder}/{start:0{NAME_DIGITS}d}"
+
+    def _start_of(self, name: str) -> int:
+        if len(name) != NAME_DIGITS or not (name.isascii() and name.isdigit()) or int(name) > MAX_OFFSET:
+            raise StoreError(f"{self.folder}/{name} is not named by a start offset of 20 digits: move it elsewhere")
+        if int(name) % self.file_size:
+            raise StoreError(
+                f"{self.folder}/{name} does not start at a multiple of {self.file_size}: "
+                "configure the file size that the store was written with"
+            )
+        return int(name)

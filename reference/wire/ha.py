@@ -1,0 +1,110 @@
+"""The bytes of the HA link: reports from slave to master, frames from master to slave.
+
+A report is one signed 64-bit offset. A frame is a 12-byte header (offset of its first body byte, body size) and that
+many raw commit log bytes; size 0 is a heartbeat. Everything is big-endian. Both readers take a stream in whatever
+pieces it arrives and give the same answers for every segmentation.
+
+Not here: what an offset means, and which offsets are acceptable. Source: RocketMQ 4.9's HAConnection and
+HAService.HAClient.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from struct import Struct
+
+from pairproof.reference.errors import CodecError
+
+REPORT_SIZE = 8
+HEADER_SIZE = 12
+
+_REPORT = Struct(">q")
+_HEADER = Struct(">qi")
+
+
+def encode_report(offset: int) -> bytes:
+    """The 8 bytes that report ``offset`` (bytes of log held). Any signed 64-bit value, so that tests can lie too."""
+    return _REPORT.pack(offset)
+
+
+def encode_header(offset: int, size: int) -> bytes:
+    """The 12 bytes before a body of ``size`` bytes that begins at physical offset ``offset``."""
+    return _HEADER.pack(offset, size)
+
+
+class ReportReader:
+    """Cuts a slave's stream into reports. Holds back at most 7 bytes; every byte sequence is valid."""
+
+    __slots__ = ("_rest",)
+
+    def __init__(self) -> None:
+        self._rest = b""
+
+    def feed(self, data: bytes) -> list[int]:
+        """Every report completed by ``data``, in order: any signed 64-bit value, also a negative one."""
+        if self._rest:
+            data = self._rest + data
+        whole = len(data) - len(data) % REPORT_SIZE
+        self._rest = bytes(data[whole:])
+        return [offset for (offset,) in _REPORT.iter_unpack(data[:whole])]
+
+
+class FrameReader:
+    """Cuts a master's stream into frames.
+
+    Buffers one header and one body of at most ``max_body`` bytes besides what the last ``feed`` brought. Once the
+    stream is broken it stays so: every later ``feed`` raises the same error.
+    """
+
+    __slots__ = ("_broken", "_buffer", "announced", "max_body")
+
+    def __init__(self, max_body: int) -> None:
+        self.max_body = max_body
+        self.announced: tuple[int, int] | None = None
+        """(offset, size) of the header whose body is still incomplete: lets a slave object before the body is here."""
+        self._buffer = bytearray()
+        self._broken: CodecError | None = None
+
+    def feed(self, data: bytes) -> Iterator[tuple[int, bytes]]:
+        """Take ``data`` in at once, and give an iterator over the frames that are complete now: (offset, body).
+
+        A heartbeat has the body ``b""``. The iterator raises CodecError when it reaches a header with a negative
+        offset, or a size that is negative or above ``max_body``; what came before that header has been given by
+        then. Frames that the caller does not take from the iterator come with the next ``feed``.
+        """
+        if self._broken is not None:
+            raise self._broken
+        self._buffer += data
+        return self._frames()
+
+    def _frames(self) -> Iterator[tuple[int, bytes]]:
+        buffer = self._buffer
+        while True:
+            if self.announced is None:
+                if len(buffer) < HEADER_SIZE:
+                    return
+                self.announced = self._header()
+            offset, size = self.announced
+            end = HEADER_SIZE + size
+            if len(buffer) < end:
+                return
+            body = bytes(buffer[HEADER_SIZE:end]) if size else b""
+            # Cutting a bytearray at its front moves no bytes, so a feed of many small frames stays linear.
+            del buffer[:end]
+            self.announced = None
+            yield offset, body
+
+    def _header(self) -> tuple[int, int]:
+        offset, size = _HEADER.unpack_from(self._buffer)
+        if offset < 0:
+            self._break(f"HA frame at the negative offset {offset}")
+        if size < 0:
+            self._break(f"HA frame at {offset} has the negative size {size}")
+        if size > self.max_body:
+            self._break(f"HA frame at {offset} announces {size} bytes, more than the limit of {self.max_body}")
+        return offset, size
+
+    def _break(self, why: str) -> None:
+        self._broken = CodecError(why)
+        self._buffer.clear()
+        raise self._broken

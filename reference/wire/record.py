@@ -1,0 +1,232 @@
+"""The stored message record (V1) and the filler at a file's end: bytes to values and back.
+
+Field order and sizes are those of CommitLog's message layout: 91 bytes besides body, topic and properties for two IPv4
+hosts, 12 more per IPv6 host (bits 0x10 and 0x20 of the system flag). Big-endian, signed. The CRC covers the body only.
+
+Decoding proves magic, sizes, bounds and CRC. It does not prove that a record lies where it says it lies: recovery does
+(:mod:`pairproof.reference.core.recovery`). The V2 record of RocketMQ 5 (topics over 127 bytes) is refused by name.
+Source: CommitLog.calMsgLength and checkMessageAndReturnSize, MessageExtEncoder, MessageDecoder.
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+from struct import error as StructError
+from typing import NamedTuple
+from zlib import crc32
+
+from pairproof.reference.errors import CodecError
+from pairproof.reference.wire.properties import java_hash, properties_of, properties_to, tags_code
+
+__all__ = [
+    "BLANK_SIZE",
+    "FIXED_SIZE",
+    "MAX_PROPERTIES",
+    "MAX_TOPIC",
+    "Blank",
+    "Message",
+    "Record",
+    "decode",
+    "encode",
+    "encode_blank",
+    "java_hash",
+    "peek",
+    "properties_of",
+    "properties_to",
+    "size_of",
+    "tags_code",
+    "why_misplaced",
+]
+
+Host = tuple[bytes, int]
+"""Address (4 or 16 bytes) and port."""
+
+MAGIC_V1 = 0xDAA320A7 - (1 << 32)
+MAGIC_V2 = 0xDAA320AB - (1 << 32)
+MAGIC_BLANK = 0xCBD43194 - (1 << 32)
+BLANK_SIZE = 8
+FIXED_SIZE = 91
+MAX_TOPIC = 127
+MAX_PROPERTIES = 32767
+BORN_HOST_V6 = 0x10
+STORE_HOST_V6 = 0x20
+_ANY_V6 = BORN_HOST_V6 | STORE_HOST_V6
+_CRC_MASK = 0x7FFFFFFF
+
+_START = Struct(">ii")
+_SHORT = Struct(">h")
+# size magic crc queue flag | queueOffset physicalOffset | sysFlag | born, host | store, host | reconsumed prepared body
+_LAYOUT = ">iiiii qq i q{}si q{}si iqi"
+_HEADS = {
+    flags: Struct(_LAYOUT.format(16 if flags & BORN_HOST_V6 else 4, 16 if flags & STORE_HOST_V6 else 4))
+    for flags in (0, BORN_HOST_V6, STORE_HOST_V6, _ANY_V6)
+}
+_HEAD = _HEADS[0]
+_SYS_FLAG_AT = 36
+_LOOPBACK = b"\x7f\x00\x00\x01"
+# Every head is followed by one byte of topic length and two of properties length.
+_LENGTHS = 3
+
+
+class Message(NamedTuple):
+    """What a producer and the broker's front say about a message, before it has a place in the log."""
+
+    topic: str
+    queue_id: int
+    body: bytes
+    properties: bytes = b""
+    """As stored: see :func:`properties_of`."""
+    flag: int = 0
+    sys_flag: int = 0
+    born_ms: int = 0
+    born_host: Host = (_LOOPBACK, 0)
+    store_host: Host = (_LOOPBACK, 10911)
+    reconsume_times: int = 0
+    prepared_offset: int = 0
+
+
+class Record(NamedTuple):
+    """A message with its place: what the log holds."""
+
+    size: int
+    queue_offset: int
+    physical_offset: int
+    store_ms: int
+    body_crc: int
+    message: Message
+
+
+class Blank(NamedTuple):
+    """The filler at a file's end: ``size`` bytes up to that end, of which the first 8 are defined."""
+
+    size: int
+
+
+def size_of(message: Message) -> int:
+    """Bytes of the record, without checking any limit."""
+    head = _HEADS[message.sys_flag & _ANY_V6].size
+    return head + _LENGTHS + len(message.body) + len(message.topic.encode()) + len(message.properties)
+
+
+def encode(message: Message, queue_offset: int, physical_offset: int, store_ms: int) -> bytes:
+    """The record's bytes.
+
+    CodecError where a field does not fit the format: topic over 127 or properties over 32767 bytes, a host whose length
+    contradicts the system flag, a number out of range.
+    """
+    topic_text, queue_id, body, properties, flag, sys_flag, born_ms, born, store, reconsumed, prepared = message
+    try:
+        topic = topic_text.encode()
+        head = _HEADS[sys_flag & _ANY_V6]
+        size = head.size + _LENGTHS + len(body) + len(topic) + len(properties)
+        if len(topic) > MAX_TOPIC or len(properties) > MAX_PROPERTIES:
+            raise CodecError(_too_long(topic, properties))
+        if len(born[0]) + len(store[0]) != head.size - 80 or len(born[0]) != (16 if sys_flag & BORN_HOST_V6 else 4):
+            raise CodecError(f"hosts of {len(born[0])} and {len(store[0])} bytes contradict system flag {sys_flag:#x}")
+        start = head.pack(
+            *(size, MAGIC_V1, crc32(body) & _CRC_MASK, queue_id, flag, queue_offset, physical_offset, sys_flag),
+            *(born_ms, *born, store_ms, *store, reconsumed, prepared, len(body)),
+        )
+    except (StructError, UnicodeEncodeError) as why:
+        raise CodecError(f"message for topic {topic_text!r} cannot be stored: {why}") from why
+    return b"".join((start, body, bytes((len(topic),)), topic, _SHORT.pack(len(properties)), properties))
+
+
+def _too_long(topic: bytes, properties: bytes) -> str:
+    if len(topic) > MAX_TOPIC:
+        return f"topic of {len(topic)} bytes: the limit is {MAX_TOPIC}"
+    return f"properties of {len(properties)} bytes: the limit is {MAX_PROPERTIES}"
+
+
+def encode_blank(size: int) -> bytes:
+    """The 8 defined bytes of a filler that takes ``size`` bytes, these 8 included."""
+    if size < BLANK_SIZE:
+        raise CodecError(f"a filler takes at least {BLANK_SIZE} bytes, not {size}")
+    return _START.pack(size, MAGIC_BLANK)
+
+
+def peek(data: bytes, at: int = 0) -> tuple[int, int]:
+    """(size, magic) of what begins at ``at``, unchecked; CodecError if fewer than 8 bytes are there."""
+    if len(data) - at < BLANK_SIZE:
+        raise CodecError(f"{max(0, len(data) - at)} bytes at {at} are too few for a record's size and magic")
+    size, magic = _START.unpack_from(data, at)
+    return size, magic
+
+
+def decode(data: bytes, at: int = 0, check_crc: bool = True) -> Record | Blank:
+    """What begins at ``at``. Never looks at, nor allocates for, more than ``data`` holds.
+
+    CodecError (with the place and the reason) unless it is a filler of at least 8 bytes, whose undefined rest may lie
+    outside ``data``, or one whole V1 record with fitting lengths and, if ``check_crc``, the right CRC.
+    """
+    size, magic = peek(data, at)
+    if magic == MAGIC_BLANK:
+        if size < BLANK_SIZE:
+            raise CodecError(f"filler at {at} has size {size}, less than its own {BLANK_SIZE} bytes")
+        return Blank(size)
+    if magic != MAGIC_V1:
+        raise CodecError(_why_magic(magic, at))
+    if size < FIXED_SIZE:
+        raise CodecError(f"record at {at} has size {size}, less than the smallest one of {FIXED_SIZE}")
+    if size > len(data) - at:
+        raise CodecError(f"record at {at} has size {size}, but only {len(data) - at} bytes are there")
+    return _decode_v1(data, at, size, check_crc)
+
+
+def _decode_v1(data: bytes, at: int, size: int, check_crc: bool) -> Record:
+    fields = _HEAD.unpack_from(data, at)
+    place = at + _HEAD.size
+    if fields[7] & _ANY_V6:
+        head = _HEADS[fields[7] & _ANY_V6]
+        if size < head.size + _LENGTHS:
+            raise CodecError(f"record at {at} has size {size}, too little for its IPv6 hosts")
+        fields = head.unpack_from(data, at)
+        place = at + head.size
+    (_, _, crc, queue, flag, queue_offset, offset, sys_flag, born, b_ip, b_port, stored, s_ip, s_port, *tail) = fields
+    reconsumed, prepared, body_size = tail
+    topic_at = place + body_size
+    end = at + size
+    if body_size < 0 or topic_at + _LENGTHS > end:
+        raise CodecError(f"record at {at} of {size} bytes claims a body of {body_size} bytes")
+    topic_size = data[topic_at]
+    properties_at = topic_at + topic_size + _LENGTHS
+    # A Java byte is signed: a length above 127 would be negative there.
+    if topic_size > MAX_TOPIC or properties_at > end:
+        raise CodecError(f"record at {at} of {size} bytes claims a topic of {topic_size} bytes")
+    (properties_size,) = _SHORT.unpack_from(data, properties_at - 2)
+    if properties_at + properties_size != end or properties_size < 0:
+        raise CodecError(f"record at {at} has size {size}, but its parts make {properties_at + properties_size - at}")
+    body = bytes(data[place:topic_at])
+    if check_crc and crc32(body) & _CRC_MASK != crc:
+        raise CodecError(f"record at {at} has a body that does not match its CRC {crc}")
+    try:
+        topic = str(data[topic_at + 1 : properties_at - 2], "utf-8")
+    except UnicodeDecodeError as why:
+        raise CodecError(f"record at {at} has a topic that is not UTF-8") from why
+    properties = bytes(data[properties_at:end])
+    hosts = ((b_ip, b_port), (s_ip, s_port))
+    message = Message(topic, queue, body, properties, flag, sys_flag, born, *hosts, reconsumed, prepared)
+    return Record(size, queue_offset, offset, stored, crc, message)
+
+
+def why_misplaced(record: Record, position: int) -> str | None:
+    """Why a decoded record cannot be what was once written at ``position``; None if it can.
+
+    The CRC covers the body only, so a machine crash may leave a record whose other parts are a hole of zeros and that
+    still decodes. Two signs give it away: a hole over the head takes the record's own offset with it (the body length
+    and CRC fall otherwise), and a hole behind the body leaves NUL in the topic or the properties, where no broker of
+    ours writes one.
+    """
+    if record.physical_offset != position:
+        return f"record at {position} says that it belongs at {record.physical_offset}"
+    if "\0" in record.message.topic or b"\0" in record.message.properties:
+        return f"record at {position} has zero bytes in its topic or properties, as a lost sector leaves them"
+    return None
+
+
+def _why_magic(magic: int, at: int) -> str:
+    if magic == MAGIC_V2:
+        return f"record at {at} is in the V2 format of RocketMQ 5 (magic 0xDAA320AB): only V1 is read here"
+    if magic == 0:
+        return f"no record at {at}: zero bytes"
+    return f"no record at {at}: magic {magic & 0xFFFFFFFF:#010x}"

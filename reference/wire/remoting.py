@@ -1,0 +1,302 @@
+"""The client link's frames: requests and responses of RocketMQ's remoting protocol.
+
+A frame is ``total length | header type and length | header | body``; the header is JSON whose ``extFields`` values are
+all strings, or RocketMQ's binary form (:mod:`pairproof.reference.wire.remoting_binary`), and a response uses its
+request's form. Any code passes through the codec; helpers exist for two only, SEND_MESSAGE_V2 (310) and PULL_MESSAGE
+(11). Not here: which fields a code requires, and what a broker answers. Source: RemotingCommand, NettyDecoder,
+SendMessageRequestHeaderV2, PullMessageRequestHeader, ResponseCode.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from json import JSONDecoder, JSONEncoder
+from struct import Struct
+from typing import Any, NamedTuple
+
+from pairproof.reference.errors import CodecError
+from pairproof.reference.wire import remoting_binary
+from pairproof.reference.wire.remoting_binary import MAX_INT, MIN_INT
+
+SEND_MESSAGE_V2 = 310
+PULL_MESSAGE = 11
+
+SUCCESS = 0
+SYSTEM_ERROR = 1
+SYSTEM_BUSY = 2
+REQUEST_CODE_NOT_SUPPORTED = 3
+FLUSH_DISK_TIMEOUT = 10
+SLAVE_NOT_AVAILABLE = 11
+FLUSH_SLAVE_TIMEOUT = 12
+MESSAGE_ILLEGAL = 13
+SERVICE_NOT_AVAILABLE = 14
+NO_PERMISSION = 16
+TOPIC_NOT_EXIST = 17
+PULL_NOT_FOUND = 19
+PULL_RETRY_IMMEDIATELY = 20
+PULL_OFFSET_MOVED = 21
+SUBSCRIPTION_NOT_LATEST = 25
+SUBSCRIPTION_GROUP_NOT_EXIST = 26
+
+RESPONSE_NAMES = {
+    SUCCESS: "SUCCESS",
+    SYSTEM_ERROR: "SYSTEM_ERROR",
+    SYSTEM_BUSY: "SYSTEM_BUSY",
+    REQUEST_CODE_NOT_SUPPORTED: "REQUEST_CODE_NOT_SUPPORTED",
+    FLUSH_DISK_TIMEOUT: "FLUSH_DISK_TIMEOUT",
+    SLAVE_NOT_AVAILABLE: "SLAVE_NOT_AVAILABLE",
+    FLUSH_SLAVE_TIMEOUT: "FLUSH_SLAVE_TIMEOUT",
+    MESSAGE_ILLEGAL: "MESSAGE_ILLEGAL",
+    SERVICE_NOT_AVAILABLE: "SERVICE_NOT_AVAILABLE",
+    NO_PERMISSION: "NO_PERMISSION",
+    TOPIC_NOT_EXIST: "TOPIC_NOT_EXIST",
+    PULL_NOT_FOUND: "PULL_NOT_FOUND",
+    PULL_RETRY_IMMEDIATELY: "PULL_RETRY_IMMEDIATELY",
+    PULL_OFFSET_MOVED: "PULL_OFFSET_MOVED",
+    SUBSCRIPTION_NOT_LATEST: "SUBSCRIPTION_NOT_LATEST",
+    SUBSCRIPTION_GROUP_NOT_EXIST: "SUBSCRIPTION_GROUP_NOT_EXIST",
+}
+
+SEND_STATUS = {
+    SUCCESS: "PUT_OK",
+    FLUSH_DISK_TIMEOUT: "FLUSH_DISK_TIMEOUT",
+    SLAVE_NOT_AVAILABLE: "SLAVE_NOT_AVAILABLE",
+    FLUSH_SLAVE_TIMEOUT: "FLUSH_SLAVE_TIMEOUT",
+}
+"""The four answers to a send that mean: the message is stored. By response code."""
+
+CODE_OF_STATUS = {status: code for code, status in SEND_STATUS.items()}
+
+RESPONSE_FLAG = 1
+ONEWAY_FLAG = 2
+VERSION = 407
+"""The ordinal of 4.9.7 in MQVersion."""
+
+MAX_FRAME = 16 * 1024 * 1024
+MAX_HEADER = 256 * 1024
+"""Properties take at most 32767 bytes, six characters each where all of them need an escape."""
+
+_PREFIX = Struct(">iI")
+_PREFIX_SIZE = _PREFIX.size
+_LENGTH_SIZE = 4
+_BINARY_BIT = 1 << 24
+_HEADER_MASK = 0xFFFFFF
+
+# Escapes everything beyond ASCII: a lone surrogate from a hostile request can then be echoed without an error.
+_to_json = JSONEncoder(separators=(",", ":"), check_circular=False).encode
+_from_json = JSONDecoder().decode
+
+
+class Command(NamedTuple):
+    """One request or response."""
+
+    code: int
+    opaque: int
+    """Chosen by who asks, copied by who answers."""
+    flag: int
+    """Bit 0: a response; bit 1: one-way, nobody waits for an answer."""
+    fields: dict[str, str]
+    body: bytes = b""
+    remark: str | None = None
+    language: str = "PYTHON"
+    version: int = VERSION
+    binary: bool = False
+    """Whether the header is in the binary form."""
+
+    @property
+    def is_response(self) -> bool:
+        """Whether this answers something."""
+        return bool(self.flag & RESPONSE_FLAG)
+
+    @property
+    def is_oneway(self) -> bool:
+        """Whether nobody waits for an answer."""
+        return bool(self.flag & ONEWAY_FLAG)
+
+
+def encode(command: Command) -> bytes:
+    """The whole frame. CodecError if header or frame pass their limits."""
+    code, opaque, flag, fields, body, remark, language, version, binary = command
+    if binary:
+        header = remoting_binary.encode(code, opaque, flag, fields, remark, language, version)
+    else:
+        values: dict[str, Any] = {"code": code, "extFields": fields, "flag": flag, "language": language}
+        values["opaque"] = opaque
+        if remark is not None:
+            values["remark"] = remark
+        values["serializeTypeCurrentRPC"] = "JSON"
+        values["version"] = version
+        header = _to_json(values).encode("ascii")
+    size = len(header)
+    total = _LENGTH_SIZE + size + len(body)
+    if size > MAX_HEADER or total > MAX_FRAME:
+        raise CodecError(f"frame of {total} bytes with a header of {size}: limits are {MAX_FRAME} and {MAX_HEADER}")
+    return _PREFIX.pack(total, size | _BINARY_BIT if binary else size) + header + body
+
+
+class CommandReader:
+    """Cuts a stream into commands, whatever its segmentation.
+
+    Buffers one frame of at most ``max_frame`` bytes besides what the last ``feed`` brought. Once the stream is broken
+    it stays so: every later ``feed`` raises the same error.
+    """
+
+    __slots__ = ("_broken", "_buffer", "_frame", "max_frame")
+
+    def __init__(self, max_frame: int = MAX_FRAME) -> None:
+        self.max_frame = max_frame
+        self._buffer = bytearray()
+        self._frame: tuple[int, int] | None = None
+        self._broken: CodecError | None = None
+
+    def feed(self, data: bytes) -> Iterator[Command]:
+        """Take ``data`` in at once, and give an iterator over the commands that are complete now.
+
+        The iterator raises CodecError when it reaches a frame that is none; the commands before it have been given by
+        then. Commands that the caller does not take from the iterator come with the next ``feed``.
+        """
+        if self._broken is not None:
+            raise self._broken
+        self._buffer += data
+        return self._commands()
+
+    def _commands(self) -> Iterator[Command]:
+        buffer = self._buffer
+        while True:
+            try:
+                command = self._next()
+            except CodecError as why:
+                self._broken = why
+                buffer.clear()
+                raise
+            if command is None:
+                return
+            yield command
+
+    def _next(self) -> Command | None:
+        buffer = self._buffer
+        if self._frame is None:
+            if len(buffer) < _PREFIX_SIZE:
+                return None
+            self._frame = self._lengths()
+        total, header = self._frame
+        end = _LENGTH_SIZE + total
+        if len(buffer) < end:
+            return None
+        body_at = _PREFIX_SIZE + (header & _HEADER_MASK)
+        head, body = bytes(buffer[_PREFIX_SIZE:body_at]), bytes(buffer[body_at:end])
+        del buffer[:end]
+        self._frame = None
+        return _decode(head, body, header >> 24)
+
+    def _lengths(self) -> tuple[int, int]:
+        total, header = _PREFIX.unpack_from(self._buffer)
+        size = header & _HEADER_MASK
+        if not _LENGTH_SIZE <= total <= self.max_frame:
+            raise CodecError(f"frame of {total} bytes: between {_LENGTH_SIZE} and {self.max_frame} are allowed")
+        if size > MAX_HEADER or size > total - _LENGTH_SIZE:
+            raise CodecError(f"frame of {total} bytes with a header of {size}: it must fit, and into {MAX_HEADER}")
+        if header >> 24 not in (0, 1):
+            raise CodecError(f"header type {header >> 24} is neither JSON (0) nor binary (1)")
+        return total, header
+
+
+def _decode(header: bytes, body: bytes, kind: int) -> Command:
+    if kind:
+        code, language, version, opaque, flag, remark, fields = remoting_binary.decode(header)
+        return Command(code, opaque, flag, fields, body, remark, language, version, True)
+    try:
+        values = _from_json(header.decode())
+    except (ValueError, RecursionError) as why:
+        raise CodecError(f"header is not JSON: {why}") from why
+    if type(values) is not dict:
+        raise CodecError("header is JSON, but no object")
+    take = values.get
+    fields = take("extFields") or {}
+    code, opaque, flag, version = take("code"), take("opaque"), take("flag", 0), take("version", 0)
+    if not type(code) is type(opaque) is type(flag) is type(version) is int:
+        raise CodecError(f"header needs the integers code, opaque, flag and version: {header[:100]!r}")
+    if max(code, opaque, flag, version) > MAX_INT or min(code, opaque, flag, version) < MIN_INT:
+        raise CodecError(f"header has a number that is no 32-bit integer: {header[:100]!r}")
+    if type(fields) is not dict or not {str}.issuperset(map(type, fields.values())):
+        fields = _as_java_reads(fields)
+    remark, language = take("remark"), take("language", "OTHER")
+    if not (remark is None or type(remark) is str) or type(language) is not str:
+        raise CodecError(f"header's remark and language must be text: {header[:100]!r}")
+    return Command(code, opaque, flag, fields, body, remark, language, version)
+
+
+def _as_java_reads(fields: object) -> dict[str, str]:
+    """Field values as Java's map of strings takes them: numbers and booleans as text, nulls left out."""
+    if not isinstance(fields, dict):
+        raise CodecError("header's extFields is no object")
+    read = {}
+    for name, value in fields.items():
+        if isinstance(value, bool):
+            read[name] = "true" if value else "false"
+        elif isinstance(value, str | int | float):
+            read[name] = str(value)
+        elif value is not None:
+            raise CodecError(f"header's field {name!r} is no text")
+    return read
+
+
+def send_request(
+    opaque: int,
+    *,
+    producer_group: str,
+    topic: str,
+    queue_id: int,
+    born_ms: int,
+    body: bytes,
+    properties: str,
+    flag: int = 0,
+    sys_flag: int = 0,
+) -> bytes:
+    """A SEND_MESSAGE_V2 frame, with the one-letter field names of its header. ``born_ms``: ms since the epoch."""
+    fields = {
+        "a": producer_group,
+        "b": topic,
+        "c": "TBW102",
+        "d": "4",
+        "e": str(queue_id),
+        "f": str(sys_flag),
+        "g": str(born_ms),
+        "h": str(flag),
+        "i": properties,
+        "j": "0",
+        "k": "false",
+        "m": "false",
+    }
+    return encode(Command(SEND_MESSAGE_V2, opaque, 0, fields, body))
+
+
+def pull_request(
+    opaque: int, *, consumer_group: str, topic: str, queue_id: int, offset: int, max_messages: int
+) -> bytes:
+    """A PULL_MESSAGE frame for everything in the queue from logical ``offset`` on, answered at once.
+
+    Brings its subscription along (system flag 4), so the group needs no heartbeat; commits nothing.
+    """
+    fields = {
+        "consumerGroup": consumer_group,
+        "topic": topic,
+        "queueId": str(queue_id),
+        "queueOffset": str(offset),
+        "maxMsgNums": str(max_messages),
+        "sysFlag": "4",
+        "commitOffset": "0",
+        "suspendTimeoutMillis": "0",
+        "subscription": "*",
+        "subVersion": "0",
+        "expressionType": "TAG",
+    }
+    return encode(Command(PULL_MESSAGE, opaque, 0, fields))
+
+
+def response(
+    request: Command, code: int, fields: Mapping[str, str], body: bytes = b"", remark: str | None = None
+) -> bytes:
+    """The frame that answers ``request``, in its header form."""
+    answer = Command(code, request.opaque, RESPONSE_FLAG, dict(fields), body, remark, binary=request.binary)
+    return encode(answer)
