@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from pairproof.chaos.mutants.catalogue import MUTANTS, Mutant
+from pairproof.chaos.mutants import MUTANTS, Mutant
 from pairproof.harness.errors import UsageError
 from pairproof.harness.schedule import Args
 from pairproof.reference.core.broker import Broker

@@ -18,6 +18,13 @@ from pairproof.reference.wire.remoting import Command, CommandReader
 MS = 1_000_000
 CALL_TIMEOUT_NS = 10_000 * MS
 MAX_CALLS = 10_000
+ANSWERS = {
+    **remoting.SEND_STATUS,
+    remoting.PULL_NOT_FOUND: "PULL_NOT_FOUND",
+    remoting.PULL_RETRY_IMMEDIATELY: "PULL_RETRY_IMMEDIATELY",
+    remoting.PULL_OFFSET_MOVED: "PULL_OFFSET_MOVED",
+}
+"""Codes that say that a call did what it could: a message stored, or a pull that tells how to go on."""
 
 
 class Outcome(NamedTuple):
@@ -189,8 +196,11 @@ class Client:
         if call is None:
             return
         self.io.cancel(("call", line.address, answer.opaque))
-        status = remoting.name_of(answer.code)
-        call.done(Outcome("ok" if answer.code in remoting.OK_CODES else "fail", status, answer))
+        status = ANSWERS.get(answer.code)
+        if status is not None:
+            call.done(Outcome("ok", status, answer))
+        else:
+            call.done(Outcome("fail", remoting.RESPONSE_NAMES.get(answer.code, f"code {answer.code}"), answer))
 
     def _end(self, line: _Line, phase: str, status: str) -> None:
         calls, line.calls = line.calls, {}

@@ -217,11 +217,12 @@ class Broker:
             self._refuse(conn, command, remoting.SYSTEM_ERROR, f"queueId {queue_id} is out of range")
             return
         properties = fields.get("i", "")
+        wait = "WAIT\x01false" not in properties
         message = record.Message(
             topic=topic,
             queue_id=queue_id,
             body=command.body,
-            properties=properties.encode(),
+            properties=self._stored_properties(properties),
             flag=int(fields.get("h", "0")),
             sys_flag=int(fields.get("f", "0")),
             born_ms=int(fields["g"]),
@@ -240,7 +241,13 @@ class Broker:
             return
         self._stored(put.lo, put.hi, put.data, put.filler)
         answer = partial(self._answer_send, conn, command, message_id.encode(self.store_host, put.lo), queue_offset)
-        self._settle_put(put.hi, "WAIT\x01false" not in properties, PendingPut(answer))
+        self._settle_put(put.hi, wait, PendingPut(answer))
+
+    def _stored_properties(self, given: str) -> bytes:
+        """As 4.9 stores them: without WAIT, which was only for this broker, and with the cluster's name."""
+        kept = [each for each in given.split("\x02") if each and not each.startswith("WAIT\x01")]
+        kept.append(f"CLUSTER\x01{self.config.brokerClusterName}")
+        return "\x02".join(kept).encode()
 
     def _stored(self, lo: int, hi: int, data: bytes, filler: tuple[int, int] | None) -> None:
         if filler is not None:

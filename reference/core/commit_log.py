@@ -132,7 +132,9 @@ class CommitLog:
         if room >= size + BLANK_SIZE:
             return None
         if room < BLANK_SIZE:
-            raise StoreError(f"the log ends at {at}, too near to its file's end at {limit} for a filler: empty the store")
+            raise StoreError(
+                f"the log ends at {at}, too near to its file's end at {limit} for a filler: empty the store"
+            )
         # The file first: without room for it the log stays as it was, and never ends in a filler.
         self.files.add_file()
         self.files.write(at, encode_blank(room))
@@ -145,7 +147,9 @@ class CommitLog:
         except UnicodeEncodeError as why:
             raise CodecError(f"topic {message.topic!r} cannot be written as UTF-8") from why
         if len(message.body) > self.max_message_size or size > self.max_message_size + OVER_BODY:
-            raise CodecError(f"message of {len(message.body)} bytes, {size} as stored: maxMessageSize is {self.max_message_size}")
+            raise CodecError(
+                f"message of {len(message.body)} bytes, {size} as stored: maxMessageSize is {self.max_message_size}"
+            )
         if size > self.file_size - BLANK_SIZE:
             raise CodecError(f"record of {size} bytes does not fit into a file of {self.file_size} with its filler")
         if b"\0" in message.properties or "\0" in message.topic:

@@ -8,6 +8,8 @@ the log has grown past them. Source: MappedFileQueue, MappedFile, UtilAll.offset
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from pairproof.reference.errors import StoreError
 from pairproof.reference.ports import Disk, File
 
@@ -39,7 +41,7 @@ class MappedFiles:
         StoreError, with the remedy, for a foreign name, a gap between files or a file of another size.
         """
         starts = [self._start_of(name) for name in self.disk.names(self.folder)]
-        for before, after in zip(starts, starts[1:], strict=False):
+        for before, after in pairwise(starts):
             if after != before + self.file_size:
                 raise StoreError(
                     f"{self.folder} has a gap: {self._name(before)} ends at {before + self.file_size}, the next file "
@@ -72,7 +74,7 @@ class MappedFiles:
         self._files[index].write(inside, data)
 
     def begin(self, at: int) -> None:
-        """Replace an empty log by one whose first file covers ``at`` and whose end is ``at``; StoreFull without room."""
+        """Let an empty log begin in the file that covers ``at``, with its end at ``at``; StoreFull without room."""
         assert self.end == 0, "only an empty log can begin anywhere"
         start = at - at % self.file_size
         if not self._files or start != self.start:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Hashable
 from enum import Enum, auto
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from pairproof.reference.core.commit_log import CommitLog
 from pairproof.reference.core.config import BrokerConfig
@@ -77,15 +77,61 @@ class HaConnection:
         self.unsent = b""
 
 
+class Waiting(NamedTuple):
+    """A send that waits for a slave: GroupCommitRequest."""
+
+    end: int
+    deadline: int
+    answer: Callable[[str], None]
+
+
+class GroupTransfer:
+    """Sends that wait until a slave has reported their last byte, each until its own absolute deadline.
+
+    Ends and deadlines both grow along the queue, since sends are appended in order.
+    """
+
+    def __init__(self, timeout_ns: int, io: Effects) -> None:
+        self.timeout_ns = timeout_ns
+        self.io = io
+        self.waiting: deque[Waiting] = deque()
+
+    def add(self, end: int, answer: Callable[[str], None]) -> None:
+        """Wait for ``end``; ``answer`` is called once, with PUT_OK or FLUSH_SLAVE_TIMEOUT."""
+        if len(self.waiting) >= MAX_WAITING_SENDS:
+            answer("FLUSH_SLAVE_TIMEOUT")
+            return
+        deadline = self.io.now() + self.timeout_ns
+        if not self.waiting:
+            self.io.timer(("ha-transfer", None), deadline)
+        self.waiting.append(Waiting(end, deadline, answer))
+
+    def covered(self, offset: int) -> None:
+        """A slave holds everything below ``offset``."""
+        waiting = self.waiting
+        while waiting and waiting[0].end <= offset:
+            waiting.popleft().answer("PUT_OK")
+
+    def on_timer(self) -> None:
+        """Give up on sends whose deadline has passed."""
+        waiting, now = self.waiting, self.io.now()
+        while waiting and waiting[0].deadline <= now:
+            waiting.popleft().answer("FLUSH_SLAVE_TIMEOUT")
+        if waiting:
+            self.io.timer(("ha-transfer", None), waiting[0].deadline)
+
+
 class HaMaster:
     """All HA connections of a master, and the sends that wait for a slave's word."""
+
+    transfer_class: ClassVar[type[GroupTransfer]] = GroupTransfer
 
     def __init__(self, config: BrokerConfig, log: CommitLog, io: Effects, watcher: Watcher) -> None:
         self.log = log
         self.io = io
         self.watcher = watcher
         self.connections: dict[Conn, HaConnection] = {}
-        self.group_transfer = GroupTransfer(config.slaveTimeout * MS, io)
+        self.group_transfer = self.transfer_class(config.slaveTimeout * MS, io)
         # Monotone over all connections while the process lives (push2SlaveMaxOffset).
         self.push_offset = 0
         self.batch = config.haTransferBatchSize
@@ -256,47 +302,3 @@ class HaMaster:
             self._move(peer, Heard.SILENCE)
         else:
             self.io.timer(("ha-silence", peer.conn), due)
-
-
-class Waiting(NamedTuple):
-    """A send that waits for a slave: GroupCommitRequest."""
-
-    end: int
-    deadline: int
-    answer: Callable[[str], None]
-
-
-class GroupTransfer:
-    """Sends that wait until a slave has reported their last byte, each until its own absolute deadline.
-
-    Ends and deadlines both grow along the queue, since sends are appended in order.
-    """
-
-    def __init__(self, timeout_ns: int, io: Effects) -> None:
-        self.timeout_ns = timeout_ns
-        self.io = io
-        self.waiting: deque[Waiting] = deque()
-
-    def add(self, end: int, answer: Callable[[str], None]) -> None:
-        """Wait for ``end``; ``answer`` is called once, with PUT_OK or FLUSH_SLAVE_TIMEOUT."""
-        if len(self.waiting) >= MAX_WAITING_SENDS:
-            answer("FLUSH_SLAVE_TIMEOUT")
-            return
-        deadline = self.io.now() + self.timeout_ns
-        if not self.waiting:
-            self.io.timer(("ha-transfer", None), deadline)
-        self.waiting.append(Waiting(end, deadline, answer))
-
-    def covered(self, offset: int) -> None:
-        """A slave holds everything below ``offset``."""
-        waiting = self.waiting
-        while waiting and waiting[0].end <= offset:
-            waiting.popleft().answer("PUT_OK")
-
-    def on_timer(self) -> None:
-        """Give up on sends whose deadline has passed."""
-        waiting, now = self.waiting, self.io.now()
-        while waiting and waiting[0].deadline <= now:
-            waiting.popleft().answer("FLUSH_SLAVE_TIMEOUT")
-        if waiting:
-            self.io.timer(("ha-transfer", None), waiting[0].deadline)

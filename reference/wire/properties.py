@@ -1,7 +1,7 @@
 """A message's properties: the text between record and application, and the tags code made of it.
 
-``name \\x01 value`` pairs joined by ``\\x02``. RocketMQ up to 4.9.0 and from 5.2.0 on writes a ``\\x02`` at the end too,
-4.9.1 to 5.1 do not, and neither do we; both are read. Source: MessageDecoder.messageProperties2String and
+``name \\x01 value`` pairs joined by ``\\x02``. RocketMQ up to 4.9.0 and from 5.2.0 on also writes a ``\\x02`` at the
+end, 4.9.1 to 5.1 do not, and neither do we; both are read. Source: MessageDecoder.messageProperties2String and
 string2messageProperties, MessageExtBrokerInner.tagsString2tagsCode.
 """
 

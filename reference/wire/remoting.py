@@ -30,13 +30,11 @@ SLAVE_NOT_AVAILABLE = 11
 FLUSH_SLAVE_TIMEOUT = 12
 MESSAGE_ILLEGAL = 13
 SERVICE_NOT_AVAILABLE = 14
-NO_PERMISSION = 16
 TOPIC_NOT_EXIST = 17
 PULL_NOT_FOUND = 19
 PULL_RETRY_IMMEDIATELY = 20
 PULL_OFFSET_MOVED = 21
 SUBSCRIPTION_NOT_LATEST = 25
-SUBSCRIPTION_GROUP_NOT_EXIST = 26
 
 RESPONSE_NAMES = {
     SUCCESS: "SUCCESS",
@@ -48,13 +46,11 @@ RESPONSE_NAMES = {
     FLUSH_SLAVE_TIMEOUT: "FLUSH_SLAVE_TIMEOUT",
     MESSAGE_ILLEGAL: "MESSAGE_ILLEGAL",
     SERVICE_NOT_AVAILABLE: "SERVICE_NOT_AVAILABLE",
-    NO_PERMISSION: "NO_PERMISSION",
     TOPIC_NOT_EXIST: "TOPIC_NOT_EXIST",
     PULL_NOT_FOUND: "PULL_NOT_FOUND",
     PULL_RETRY_IMMEDIATELY: "PULL_RETRY_IMMEDIATELY",
     PULL_OFFSET_MOVED: "PULL_OFFSET_MOVED",
     SUBSCRIPTION_NOT_LATEST: "SUBSCRIPTION_NOT_LATEST",
-    SUBSCRIPTION_GROUP_NOT_EXIST: "SUBSCRIPTION_GROUP_NOT_EXIST",
 }
 
 SEND_STATUS = {
@@ -211,7 +207,7 @@ def _decode(header: bytes, body: bytes, kind: int) -> Command:
         raise CodecError(f"header is not JSON: {why}") from why
     if type(values) is not dict:
         raise CodecError("header is JSON, but no object")
-    take = values.get
+    take: Any = values.get
     fields = take("extFields") or {}
     code, opaque, flag, version = take("code"), take("opaque"), take("flag", 0), take("version", 0)
     if not type(code) is type(opaque) is type(flag) is type(version) is int:
@@ -259,14 +255,14 @@ def send_request(
         "b": topic,
         "c": "TBW102",
         "d": "4",
+        "j": "0",
+        "k": "false",
+        "m": "false",
         "e": str(queue_id),
         "f": str(sys_flag),
         "g": str(born_ms),
         "h": str(flag),
         "i": properties,
-        "j": "0",
-        "k": "false",
-        "m": "false",
     }
     return encode(Command(SEND_MESSAGE_V2, opaque, 0, fields, body))
 

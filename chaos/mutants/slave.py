@@ -1,0 +1,74 @@
+"""Mutants of the slave's side of replication."""
+
+from __future__ import annotations
+
+from pairproof.chaos.mutants.mutant import Mutant, with_parts
+from pairproof.reference.core.ha_slave import HaSlave
+from pairproof.reference.ports import Conn
+from pairproof.reference.wire.ha import encode_report
+
+
+class ReportsAnnounced(HaSlave):
+    """Reports a frame as soon as its header is there."""
+
+    def on_bytes(self, data: bytes) -> bool:
+        """Promise what has not come yet."""
+        grown = super().on_bytes(data)
+        announced = self.frames.announced
+        if self.conn is not None and announced is not None and not self.unsent:
+            self._write(encode_report(announced[0] + announced[1]))
+        return grown
+
+
+class ChecksNoOffset(HaSlave):
+    """Appends whatever comes, wherever it belongs."""
+
+    def accepts(self, offset: int) -> bool:
+        """Any."""
+        return True
+
+    def append(self, offset: int, body: bytes) -> bool:
+        """At the own end, if the file has room."""
+        return super().append(self.log.end, body) if self.log.end else super().append(offset, body)
+
+
+class RepeatsFrame(HaSlave):
+    """Takes the last frame of the old connection again after a reconnect."""
+
+    last: bytes = b""
+    again: bool = False
+
+    def append(self, offset: int, body: bytes) -> bool:
+        """Append, and once after a reconnect what was last appended before."""
+        stored = super().append(offset, body)
+        if self.again and self.last and stored:
+            self.again = False
+            super().append(self.log.end, self.last)
+        self.last = body or self.last
+        return stored
+
+    def on_connected(self, conn: Conn) -> None:
+        """Remember that this is another connection."""
+        self.again = True
+        super().on_connected(conn)
+
+
+class NeverReconnects(HaSlave):
+    """Once is enough."""
+
+    def on_timer(self, key: tuple[str, None]) -> None:
+        """Ignore the reconnect timer."""
+        if key[0] != "ha-reconnect":
+            super().on_timer(key)
+
+
+def _mutant(name: str, part: type[HaSlave], law: str, breaks: str) -> Mutant:
+    return Mutant(name, "slave", with_parts(slave_class=part), law, breaks)
+
+
+SLAVE = (
+    _mutant("reports_announced", ReportsAnnounced, "ha-report-monotone", "reports a frame whose body has not arrived"),
+    _mutant("checks_no_offset", ChecksNoOffset, "ha-mismatch-closes", "appends frames that do not continue its log"),
+    _mutant("repeats_frame", RepeatsFrame, "log-slave-behind", "appends a frame twice after a reconnect"),
+    _mutant("never_reconnects", NeverReconnects, "live-converges", "stays away after its first connection is lost"),
+)

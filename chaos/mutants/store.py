@@ -1,0 +1,97 @@
+"""Mutants of the store: recovery, flushing and the put path."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pairproof.chaos.mutants.mutant import Mutant, with_parts
+from pairproof.reference.core.commit_log import CommitLog, Put
+from pairproof.reference.core.flushing import Flusher
+from pairproof.reference.core.recovery import LogRecovery
+from pairproof.reference.errors import CodecError
+from pairproof.reference.wire.record import Blank, Message, decode
+
+
+class TrustsTail(LogRecovery):
+    """Takes everything up to the last byte that is not zero for log."""
+
+    def find_end(self, at: int) -> tuple[int, str]:
+        """Behind the last byte that is not zero."""
+        whole, why = super().find_end(at)
+        files = self.files
+        used = max((files._last_used(start, start + files.file_size) for start in files.starts), default=whole)
+        return max(whole, used), why
+
+
+class CutsMidRecord(LogRecovery):
+    """Ends three bytes early after a crash."""
+
+    def find_end(self, at: int) -> tuple[int, str]:
+        """Not at a record's border."""
+        whole, why = super().find_end(at)
+        return (whole, why) if self.clean or whole == 0 else (whole - 3, why)
+
+
+class SkipsCrc(LogRecovery):
+    """Checks lengths only."""
+
+    def step(self, at: int) -> int | str:
+        """Any body will do."""
+        room = self.files.file_size - at % self.files.file_size
+        try:
+            window, inside = self._load(at, room)
+            found = decode(window, inside, check_crc=False)
+        except CodecError as why:
+            return str(why)
+        if isinstance(found, Blank):
+            return room if found.size == room else "no filler"
+        return found.size
+
+
+class AnswersBeforeFlush(Flusher):
+    """Says PUT_OK when the flush begins."""
+
+    def wait(self, end: int, answer: Callable[[str], None]) -> None:
+        """Do not wait."""
+        answer("PUT_OK")
+
+
+class FlushesHalf(Flusher):
+    """Believes that a flush covered what was written while it ran."""
+
+    def on_flushed(self, upto: int) -> None:
+        """Count the newest bytes in."""
+        super().on_flushed(max(upto, self.log.end))
+
+
+class StoresNoUnwaited(CommitLog):
+    """Drops a message now and then, and says that it is there."""
+
+    def put(self, message: Message, queue_offset: int, store_ms: int) -> Put:
+        """Every sixth message of a queue goes nowhere."""
+        if queue_offset % 3 == 2:
+            return Put(self.end, self.end, None, b"")
+        return super().put(message, queue_offset, store_ms)
+
+
+def _recovering(recovery: type[LogRecovery]) -> type[CommitLog]:
+    class Log(CommitLog):
+        recovery_class = recovery
+
+    return Log
+
+
+STORE = (
+    Mutant("trusts_tail", "slave", with_parts(log_class=_recovering(TrustsTail)), "log-prefix",
+           "takes a torn tail for log after a power loss"),
+    Mutant("cuts_mid_record", "slave", with_parts(log_class=_recovering(CutsMidRecord)), "log-grows",
+           "recovery ends inside a record"),
+    Mutant("skips_crc", "master", with_parts(log_class=_recovering(SkipsCrc)), "log-records-whole",
+           "recovery keeps records whose body is damaged"),
+    Mutant("answers_before_flush", "master", with_parts(flusher_class=AnswersBeforeFlush), "log-flushed-survives",
+           "answers PUT_OK under SYNC_FLUSH before the flush ended"),
+    Mutant("flushes_half", "master", with_parts(flusher_class=FlushesHalf), "log-flushed-survives",
+           "counts bytes as flushed that were written during the flush"),
+    Mutant("drops_messages", "master", with_parts(log_class=StoresNoUnwaited), "contract",
+           "answers PUT_OK for a message that it did not store"),
+)  # fmt: skip

@@ -1,0 +1,69 @@
+"""A commit log on disk: finds its files, maps them, and says in one line what is wrong with the folder.
+
+Files are memory-mapped, so memory stays bounded whatever their size. A folder that no broker can have written (names
+that are no offsets, symbolic links, folders among the files) is a usage error; files of unequal size and gaps between
+them are damage, which the walk over the log reports where it meets it. The store must not be written meanwhile.
+
+Layout: MappedFileQueue and StorePathConfigHelper of RocketMQ 4.9 (``commitlog/`` and names of 20 digits).
+"""
+
+from __future__ import annotations
+
+from mmap import ACCESS_READ, mmap
+from pathlib import Path
+
+from pairproof.chaos.observers.store_reader import LogFile
+from pairproof.harness.errors import UsageError
+
+MAX_FILES = 65_536
+NAME_DIGITS = 20
+
+
+def commit_log_folder(path: Path) -> Path:
+    """The commit log folder of a store, or the folder itself if it is one."""
+    if not path.is_dir():
+        what = "not a folder" if path.exists() else "no such folder"
+        raise UsageError(f"{path}: {what}; give a store folder, or its commitlog folder")
+    inner = path / "commitlog"
+    return inner if inner.is_dir() else path
+
+
+def open_log(path: Path) -> list[LogFile]:
+    """The files of a store's commit log, in order, mapped read-only. UsageError if this is no commit log."""
+    folder = commit_log_folder(path)
+    try:
+        entries = sorted(folder.iterdir())
+    except OSError as why:
+        raise UsageError(f"{folder}: {why.strerror or why}") from None
+    if not entries:
+        raise UsageError(f"{folder}: holds no commit log files")
+    if len(entries) > MAX_FILES:
+        raise UsageError(f"{folder}: {len(entries)} files are more than the limit of {MAX_FILES}")
+    return [(_start_of(each), _map(each)) for each in entries]
+
+
+def file_name(start: int) -> str:
+    """The name of the file that starts at physical offset ``start``."""
+    return f"{start:0{NAME_DIGITS}d}"
+
+
+def _start_of(path: Path) -> int:
+    name = path.name
+    if path.is_symlink():
+        raise UsageError(f"{path}: a symbolic link; give a copy of the store that holds the file itself")
+    if not path.is_file():
+        raise UsageError(f"{path}: not a file; a commit log folder holds nothing but its files")
+    if len(name) != NAME_DIGITS or not (name.isascii() and name.isdigit()) or int(name) >= 1 << 63:
+        raise UsageError(
+            f"{path}: not the name of a commit log file, which is its start offset in {NAME_DIGITS} digits"
+        )
+    return int(name)
+
+
+def _map(path: Path) -> bytes | mmap:
+    try:
+        with path.open("rb") as file:
+            # Nothing can be mapped of an empty file.
+            return mmap(file.fileno(), 0, access=ACCESS_READ) if path.stat().st_size else b""
+    except OSError as why:
+        raise UsageError(f"{path}: {why.strerror or why}; is it readable?") from None

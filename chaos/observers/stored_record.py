@@ -1,0 +1,134 @@
+"""One stored message record, seen from outside: where its fields lie, and what may be wrong with it.
+
+The fields are decoded when asked for, from the file's own bytes. Checked: sizes against each other, the body's CRC, and
+that the record lies where it says it lies; not the *text* of topic and properties. Shares no code with the broker that
+is judged. Layout: CommitLog, MessageExtEncoder and MessageDecoder of RocketMQ 4.9.
+"""
+
+from __future__ import annotations
+
+from mmap import mmap
+from struct import Struct
+from typing import NamedTuple
+from zlib import crc32
+
+from pairproof.harness.history import digest
+
+Data = bytes | bytearray | memoryview | mmap
+MAGIC = -626843481
+MAGIC_V2 = -626843477
+MAGIC_BLANK = -875286124
+BLANK_SIZE = 8
+LEAST_SIZE = 91
+BORN_V6 = 0x10
+STORE_V6 = 0x20
+
+START = Struct(">ii")
+# size magic crc queueId flag queueOffset physicalOffset sysFlag; then born and stored, reconsumed, prepared, body size.
+HEAD = Struct(">iiiiiqqi8x8x8x8x4x8xi")
+SYS_FLAG_AT = 36
+INT = Struct(">i")
+_SHORT = Struct(">h")
+
+
+class LogRecord(NamedTuple):
+    """One whole record: physical range [lo, hi), and the file's bytes that the other fields are decoded from."""
+
+    lo: int
+    hi: int
+    queue_id: int
+    queue_offset: int
+    data: Data
+    at: int
+    """Where the record begins in ``data``."""
+    body_at: int
+    topic_at: int
+    """Where the topic's first character lies in ``data``; the byte before is its length."""
+
+    @property
+    def raw(self) -> bytes:
+        """The record's bytes."""
+        return bytes(self.data[self.at : self.at + self.hi - self.lo])
+
+    @property
+    def topic(self) -> str:
+        """The topic; bytes that are no UTF-8 are shown as such."""
+        at = self.topic_at
+        return bytes(self.data[at : at + self.data[at - 1]]).decode("utf-8", "backslashreplace")
+
+    @property
+    def queue(self) -> str:
+        """``topic/queue id``."""
+        return f"{self.topic}/{self.queue_id}"
+
+    @property
+    def properties(self) -> bytes:
+        """The properties' text as stored: name 0x01 value, separated by 0x02."""
+        return bytes(self.data[self.topic_at + self.data[self.topic_at - 1] + 2 : self.at + self.hi - self.lo])
+
+    def value_of(self, name: bytes) -> str | None:
+        """One property's value; None if it is not there."""
+        text = b"\x02" + self.properties
+        at = text.find(b"\x02" + name + b"\x01")
+        if at < 0:
+            return None
+        at += len(name) + 2
+        end = text.find(b"\x02", at)
+        return text[at : end if end >= 0 else len(text)].decode("utf-8", "backslashreplace")
+
+    @property
+    def key(self) -> str | None:
+        """What the history calls the message: its KEYS, else its UNIQ_KEY."""
+        return self.value_of(b"KEYS") or self.value_of(b"UNIQ_KEY")
+
+    @property
+    def digest(self) -> int:
+        """The history's digest of the record."""
+        return digest(self.raw)
+
+
+class Filler(NamedTuple):
+    """The rest of a file that the next record did not fit in: [lo, hi)."""
+
+    lo: int
+    hi: int
+
+
+def fits(data: Data, topic_at: int, end: int) -> bool:
+    """Whether topic and properties fill the record exactly; a Java byte is signed, so 127 is a topic's limit."""
+    topic_size = data[topic_at - 1]
+    at = topic_at + topic_size
+    return topic_size < 128 and at + 2 <= end and data[at] < 128 and (data[at] << 8 | data[at + 1]) == end - at - 2
+
+
+def why_not(data: Data, lo: int, at: int, stop: int, body_at: int, body_size: int) -> str | None:
+    """What is wrong with a record that begins well; None if nothing is. Its fixed part lies within ``stop``."""
+    size = START.unpack_from(data, at)[0]
+    end = at + size
+    if end > stop:
+        return why_size(size, stop - at)
+    if body_size < 0 or body_at + body_size + 3 > end:
+        return f"size {size} does not hold a body of {body_size} bytes"
+    _, _, crc, _, _, _, offset, *_ = HEAD.unpack_from(data, at)
+    found = crc32(bytes(data[body_at : body_at + body_size])) & 0x7FFFFFFF
+    if found != crc:
+        return f"CRC mismatch: the body has {found}, the record says {crc}"
+    if offset != lo:
+        return f"the record says that it lies at {offset}"
+    if not fits(data, body_at + body_size + 1, end):
+        return f"the lengths of body, topic and properties do not add up to size {size}"
+    return None
+
+
+def why_size(size: int, left: int) -> str:
+    """Why a record of ``size`` bytes cannot lie where ``left`` are left."""
+    if size < LEAST_SIZE:
+        return f"size {size} is less than the smallest record's {LEAST_SIZE}"
+    return f"size {size} reaches past the end: {left} bytes are left"
+
+
+def why_magic(magic: int) -> str:
+    """What ``magic`` is, since it is neither a record's nor a filler's."""
+    if magic == MAGIC_V2:
+        return "a version 2 record (RocketMQ 5, long topic): only version 1 is read"
+    return "zero bytes" if magic == 0 else f"bad magic 0x{magic & 0xFFFFFFFF:08x}"

@@ -1,0 +1,189 @@
+"""Explores a target in a lab: runs the searches one after another, keeps what they find, makes violations small.
+
+The caller decides what to do with trials and findings; nothing here prints or writes. The searches share one schedule
+type, so a violation is shrunk and replayed the same way wherever it came from.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from itertools import count
+from time import monotonic
+from typing import NamedTuple
+
+from pairproof.harness import judge as judging
+from pairproof.harness.interpreter import Laws, run_trial
+from pairproof.harness.ports import Lab, Target
+from pairproof.harness.profiles import Profile
+from pairproof.harness.schedule import Schedule
+from pairproof.harness.search import machine, shrink, swarm, sweep
+from pairproof.harness.trial import Finding, Trial
+from pairproof.harness.verdict import Verdict, over_trials
+
+MAX_FINDINGS_PER_LAW = 3
+"""Violations of one law that are shrunk in one run; the rest are counted in its verdicts."""
+MAX_MACHINE_EXAMPLES = 1_000_000
+
+
+class Summary(NamedTuple):
+    """What an exploration came to."""
+
+    verdicts: dict[str, Verdict]
+    trials: int
+    events: int
+    by_origin: dict[str, int]
+    findings: list[Finding]
+    sweep_total: int
+    seconds: float
+
+    @property
+    def sweep_complete(self) -> bool:
+        """Whether every schedule of the sweep was executed."""
+        return 0 < self.sweep_total <= self.by_origin.get("sweep", 0)
+
+
+class Explorer:
+    """One exploration. ``on_trial`` hears every trial, ``on_finding`` every shrunk violation."""
+
+    def __init__(
+        self,
+        lab: Lab,
+        target: Target,
+        profile: Profile,
+        seed: str,
+        laws: Laws | None = None,
+        *,
+        seconds: float | None = None,
+        on_trial: Callable[[Trial], None] = lambda trial: None,
+        on_finding: Callable[[Finding], None] = lambda finding: None,
+        progress: Callable[[int, int | None, str], None] = lambda done, total, doing: None,
+    ) -> None:
+        self.lab = lab
+        self.target = target
+        self.profile = profile
+        self.seed = seed
+        self.laws = judging.all_laws() if laws is None else laws
+        self.seconds = profile.seconds if seconds is None else seconds
+        self.on_trial = on_trial
+        self.on_finding = on_finding
+        self.progress = progress
+        self.seen: dict[str, set[Verdict]] = {law.id: set() for law in self.laws}
+        self.by_origin: Counter[str] = Counter()
+        self.events = 0
+        self.findings: list[Finding] = []
+        self.sweep_total = 0
+        self._numbers = count()
+        self._pending: list[Trial] = []
+        self._began = monotonic()
+
+    def run(self) -> Summary:
+        """Run every search for its share of the time. KeyboardInterrupt passes through; :meth:`summary` still works."""
+        self._began = monotonic()
+        self._sweep()
+        self._swarm()
+        self._machine()
+        return self.summary()
+
+    def summary(self) -> Summary:
+        """What is known so far."""
+        verdicts = {law: over_trials(seen) for law, seen in self.seen.items()}
+        return Summary(
+            verdicts, sum(self.by_origin.values()), self.events, dict(self.by_origin), self.findings, self.sweep_total,
+            monotonic() - self._began,
+        )  # fmt: skip
+
+    # Searches.
+
+    def _sweep(self) -> None:
+        until = monotonic() + self.seconds * self.profile.sweep
+        schedules = sweep.schedules(self.lab, self.target, self.seed)
+        self.sweep_total = len(schedules)
+        for done, schedule in enumerate(schedules):
+            if done and monotonic() >= until:
+                break
+            self._take(self._execute(schedule, "sweep"))
+            self.progress(done + 1, len(schedules), "single faults at every event")
+
+    def _swarm(self) -> None:
+        until = monotonic() + self.seconds * self.profile.swarm
+        for number in count():
+            if number and monotonic() >= until:
+                break
+            self._take(self._execute(swarm.schedule(self.seed, number), "swarm"))
+            self.progress(number + 1, None, "seeded swarm")
+
+    def _machine(self) -> None:
+        done = count(1)
+
+        def taken(trial: Trial) -> None:
+            # Hypothesis is still running: shrinking waits until it is not.
+            self._note(trial._replace(number=next(self._numbers)))
+            self.progress(next(done), None, "Hypothesis state machine")
+
+        share = self.seconds * self.profile.machine
+        machine.explore(self.lab, self.target, self.laws, self.seed, share, MAX_MACHINE_EXAMPLES, taken)
+        pending, self._pending = self._pending, []
+        for trial in pending:
+            self._shrink_all(trial)
+
+    # Trials.
+
+    def _execute(self, schedule: Schedule, origin: str) -> Trial:
+        number = next(self._numbers)
+        return run_trial(self.lab, self.target, schedule, number=number, origin=origin, laws=self.laws)
+
+    def _take(self, trial: Trial) -> None:
+        if self._note(trial):
+            self._pending.remove(trial)
+            self._shrink_all(trial)
+
+    def _note(self, trial: Trial) -> bool:
+        """Count a trial; whether it violated a law that may still be shrunk for."""
+        self.by_origin[trial.origin] += 1
+        self.events += len(trial.events)
+        violated = False
+        for each in trial.judgements:
+            self.seen[each.law].add(each.verdict)
+            violated = violated or each.verdict is Verdict.VIOLATED
+        self.on_trial(trial)
+        wanted = violated and any(self._wants(each.law) for each in trial.judgements if each.verdict is Verdict.VIOLATED)
+        if wanted:
+            self._pending.append(trial)
+        return wanted
+
+    def _wants(self, law: str) -> bool:
+        return sum(1 for each in self.findings if each.law == law) < MAX_FINDINGS_PER_LAW
+
+    def _shrink_all(self, trial: Trial) -> None:
+        for each in trial.judgements:
+            if each.verdict is Verdict.VIOLATED and self._wants(each.law):
+                self._shrink(trial, each.law)
+
+    def _shrink(self, trial: Trial, law: str) -> None:
+        laws = judging.laws([law])
+        small = shrink.shrink(trial.schedule, lambda s: _violation(self.lab, self.target, s, laws) is not None)
+        minimal = self._execute(small, "shrink")
+        texts = [j.violations[0].text for j in minimal.judgements if j.law == law and j.violations]
+        if not texts:
+            # Not reproduced from its schedule: the lab is not deterministic here, and the original is all there is.
+            minimal, texts = trial, [j.violations[0].text for j in trial.judgements if j.law == law]
+        finding = Finding(
+            law, texts[0], self.target.name, self.lab.name, trial.number, minimal.number, minimal.schedule,
+            len(trial.schedule.ops),
+        )  # fmt: skip
+        if minimal is not trial:
+            self._note(minimal)
+            if minimal in self._pending:
+                self._pending.remove(minimal)
+        if any(each.law == law and each.schedule.ops == finding.schedule.ops for each in self.findings):
+            return
+        self.findings.append(finding)
+        self.on_finding(finding)
+
+
+def _violation(lab: Lab, target: Target, schedule: Schedule, laws: Laws) -> str | None:
+    for each in run_trial(lab, target, schedule, origin="shrink", laws=laws).judgements:
+        if each.verdict is Verdict.VIOLATED:
+            return each.violations[0].text
+    return None

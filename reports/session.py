@@ -1,0 +1,159 @@
+"""A quiet Spark session: on this machine unless a cluster's master is named; nothing of Spark's talk on the terminal.
+
+What the JVM and its Python workers say goes to a log file, which is thrown away when all went well and quoted when not.
+A session that the caller already runs is used as it is and left running.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pairproof.reports import java
+from pairproof.reports.errors import SparkFailed
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+LOCAL = "local[*]"
+
+SMALL_BYTES = 256 * 1024 * 1024
+"""Inputs below this gain more from a JVM that starts fast than from one that optimises."""
+
+FAST_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+
+CLOSE_TIMEOUT_S = 20
+LOG_TAIL = 400
+
+
+def settings(master: str, input_bytes: int) -> dict[str, str]:
+    """Spark's settings for ``input_bytes`` of run folders; a cluster keeps its own network and memory settings."""
+    chosen = {
+        "spark.master": master,
+        "spark.app.name": "pairproof report",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.log.level": "ERROR",
+        "spark.sql.catalogImplementation": "in-memory",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.execution.arrow.pyspark.enabled": "true",
+        "spark.pyspark.python": sys.executable,
+        "spark.pyspark.driver.python": sys.executable,
+    }
+    if master.startswith("local"):
+        chosen |= {
+            "spark.driver.host": "127.0.0.1",
+            "spark.driver.bindAddress": "127.0.0.1",
+            "spark.driver.memory": "2g",
+            "spark.sql.shuffle.partitions": str(min(8, 2 * (os.cpu_count() or 1))),
+        }
+        if input_bytes < SMALL_BYTES:
+            chosen["spark.driver.extraJavaOptions"] = FAST_START
+    return chosen
+
+
+@contextlib.contextmanager
+def session(master: str | None = None, input_bytes: int = 0) -> Iterator[SparkSession]:
+    """A Spark session for the ``with`` block.
+
+    Raises :class:`~pairproof.reports.errors.NoJava` before anything is started, and
+    :class:`~pairproof.reports.errors.SparkFailed` with the last lines of Spark's log for whatever ends its work.
+    """
+    from pyspark.errors import PySparkException
+    from pyspark.sql import SparkSession
+
+    running = SparkSession.getActiveSession()
+    if running is not None:
+        yield running
+        return
+    home = java.find().home
+    folder = Path(tempfile.mkdtemp(prefix="pairproof-spark-"))
+    log = folder / "spark.log"
+    chosen = settings(master or LOCAL, input_bytes) | {"spark.sql.warehouse.dir": str(folder / "warehouse")}
+    try:
+        with _environment(home, chosen["spark.master"]), _started(chosen, log) as started:
+            yield started
+    except (PySparkException, _JvmError) as error:
+        raise SparkFailed(_reason(error, log)) from error
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _environment(home: Path, master: str) -> Iterator[None]:
+    """Spark's launcher and workers read these from the environment only; the caller's own come back afterwards."""
+    wanted = {"JAVA_HOME": str(home), "PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
+    if master.startswith("local"):
+        # Without these a machine that cannot resolve its own name has no Spark.
+        wanted |= {"SPARK_LOCAL_IP": "127.0.0.1", "SPARK_LOCAL_HOSTNAME": "localhost"}
+    before = {name: os.environ.get(name) for name in wanted}
+    os.environ.update(wanted)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+class _JvmError(Exception):
+    """The JVM ended with an error that PySpark has no name for."""
+
+
+@contextlib.contextmanager
+def _started(chosen: dict[str, str], log: Path) -> Iterator[SparkSession]:
+    from py4j.protocol import Py4JError
+    from pyspark import SparkConf, SparkContext
+    from pyspark.java_gateway import launch_gateway
+    from pyspark.sql import SparkSession
+
+    conf = SparkConf(loadDefaults=False)
+    for key, value in chosen.items():
+        conf.set(key, value)
+    with log.open("wb") as sink:
+        gateway: Any = launch_gateway(conf, {"stdout": sink, "stderr": sink})
+    try:
+        spark = SparkSession(SparkContext(conf=conf, gateway=gateway))
+        yield spark
+    except Py4JError as error:
+        raise _JvmError(str(error)) from error
+    finally:
+        _close(gateway)
+
+
+def _close(gateway: Any) -> None:
+    """Stop Spark and end its JVM; what PySpark remembers of it goes too, so another session can be started."""
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    with contextlib.suppress(Exception):
+        active = SparkSession.getActiveSession()
+        if active is not None:
+            active.stop()
+        elif SparkContext._active_spark_context is not None:
+            SparkContext._active_spark_context.stop()
+    with contextlib.suppress(Exception):
+        gateway.shutdown()
+    SparkContext._gateway = SparkContext._jvm = None
+    process = gateway.proc
+    if process is not None:
+        # The JVM ends when its standard input does.
+        process.stdin.close()
+        with contextlib.suppress(Exception):
+            process.wait(CLOSE_TIMEOUT_S)
+
+
+def _reason(error: Exception, log: Path) -> str:
+    said = log.read_text(errors="replace").strip().splitlines() if log.exists() else []
+    first = next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)
+    worst = [line for line in said if "Error" in line or "Exception" in line or "Caused by" in line]
+    tail = (worst or said or [""])[-1][:LOG_TAIL]
+    return f"Spark failed: {first[:LOG_TAIL]}{f' (its log: {tail})' if tail else ''}"
