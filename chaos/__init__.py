@@ -1,0 +1,1 @@
+"""Faults, labs, targets, observers and mutants."""

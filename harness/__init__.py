@@ -1,0 +1,1 @@
+"""The judge and the explorer: history, laws, contract, schedules, searches, runs, commands."""

@@ -86,18 +86,20 @@ KINDS: dict[str, str] = {
     "report": "an 8-byte report left the slave (side s) or reached the master (side m): link, side, hi (offset)",
     "frame": "a whole HA frame left the master (side m) or reached the slave (side s): link, side, lo, hi, digest; "
     "lo = hi for a heartbeat",
-    "source": "a store reader's digest of the master's log over a range that a frame just carried: node, lo, hi, digest",
+    "source": "a store reader's digest of the master's log over a range that a frame just carried: node, link, lo, hi, "
+    "digest",
     "diverged": "the master refuses a slave that is ahead of it, and says so: node, link, hi (the refused report), "
     "value (the master's end)",
     "invoke": "a client began: process, op, f, node (asked), message, queue, value (send: 1 waits, 0 does not; "
     "pull: offset asked for)",
-    "ok": "it happened: as invoke, and status, queue_offset, lo, hi (send: where the record lies; pull: value = messages)",
+    "ok": "it happened: as invoke, and status; of a send also queue_offset, lo, hi (where its record lies)",
     "fail": "it did not happen: as invoke, and status (the response code's name), detail (remark)",
     "info": "nobody knows: as invoke, and status (timeout, disconnected)",
     "deliver": "one message of a pull's answer: process, op, node, message, queue, queue_offset, lo, hi, digest",
     "record": "a store reader found a record: node, op (audit), lo, hi, message, queue, queue_offset, digest",
     "chunk": "a store reader's digest over the grid: node, op (audit), lo, hi, digest",
-    "audit": "a store reader is done: node, incarnation, op, f (recovery, final), lo, hi (the log's range), status "
+    "audit": "a store reader is done: node, incarnation, op, f (recovery, final; compare: chunks only), lo, hi (the log's "
+    "range), status "
     "(whole, broken), value (where it stops being whole), detail (why)",
     "fault": "a fault began (status on) or ended (off): op, f, node or link, detail (JSON); at its end value = how "
     "often it bit and detail = what it did",

@@ -132,6 +132,9 @@ class CanKill(Protocol):
 class CanCrashMachine(Protocol):
     """A node's machine can lose power: unflushed bytes are lost or torn, peers hear nothing."""
 
+    def restart(self, node: str) -> None:
+        """Power it on and start the broker on what the disk kept; nothing if it runs."""
+
     def crash_machine(self, node: str, keep: str) -> Effect:
         """``keep``: ``none`` of the unflushed bytes, ``all``, ``half``, or ``hole`` (a sector lost before the end)."""
 
@@ -156,6 +159,17 @@ class CanImpersonate(Protocol):
 
     def dismiss(self, handle: Any) -> Effect:
         """Let it go; what it did and how it was treated."""
+
+
+@runtime_checkable
+class CanImpersonateMaster(Protocol):
+    """Something that is no broker can take the master's place at the far end of the HA link."""
+
+    def take_place(self, character: str) -> Any:
+        """The slave's connections end, and new ones reach an impostor: ``misplaced`` or ``junk``; a handle."""
+
+    def give_back(self, handle: Any) -> Effect:
+        """The link leads to the master again; what the impostor did."""
 
 
 class Fault(Protocol):

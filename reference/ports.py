@@ -47,7 +47,9 @@ class Disk(Protocol):
 class Effects(Protocol):
     """What a node may do to the world."""
 
-    disk: Disk
+    @property
+    def disk(self) -> Disk:
+        """The node's store."""
 
     def now(self) -> int:
         """Monotonic time, ns."""

@@ -11,6 +11,7 @@ import os
 import shutil
 import sys
 import tempfile
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -65,7 +66,6 @@ def session(master: str | None = None, input_bytes: int = 0) -> Iterator[SparkSe
     Raises :class:`~pairproof.reports.errors.NoJava` before anything is started, and
     :class:`~pairproof.reports.errors.SparkFailed` with the last lines of Spark's log for whatever ends its work.
     """
-    from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
     running = SparkSession.getActiveSession()
@@ -74,13 +74,13 @@ def session(master: str | None = None, input_bytes: int = 0) -> Iterator[SparkSe
         return
     home = java.find().home
     folder = Path(tempfile.mkdtemp(prefix="pairproof-spark-"))
-    log = folder / "spark.log"
     chosen = settings(master or LOCAL, input_bytes) | {"spark.sql.warehouse.dir": str(folder / "warehouse")}
     try:
-        with _environment(home, chosen["spark.master"]), _started(chosen, log) as started:
-            yield started
-    except (PySparkException, _JvmError) as error:
-        raise SparkFailed(_reason(error, log)) from error
+        with _environment(home, chosen["spark.master"]), warnings.catch_warnings():
+            # It concerns conversions to pandas, of which there are none here.
+            warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas")
+            with _started(chosen, folder / "spark.log") as started:
+                yield started
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -104,29 +104,28 @@ def _environment(home: Path, master: str) -> Iterator[None]:
                 os.environ[name] = value
 
 
-class _JvmError(Exception):
-    """The JVM ended with an error that PySpark has no name for."""
-
-
 @contextlib.contextmanager
 def _started(chosen: dict[str, str], log: Path) -> Iterator[SparkSession]:
     from py4j.protocol import Py4JError
     from pyspark import SparkConf, SparkContext
+    from pyspark.errors import PySparkException
     from pyspark.java_gateway import launch_gateway
     from pyspark.sql import SparkSession
 
     conf = SparkConf(loadDefaults=False)
     for key, value in chosen.items():
         conf.set(key, value)
-    with log.open("wb") as sink:
-        gateway: Any = launch_gateway(conf, {"stdout": sink, "stderr": sink})
+    gateway: Any = None
     try:
-        spark = SparkSession(SparkContext(conf=conf, gateway=gateway))
-        yield spark
-    except Py4JError as error:
-        raise _JvmError(str(error)) from error
+        with log.open("wb") as sink:
+            gateway = launch_gateway(conf, {"stdout": sink, "stderr": sink})
+        yield SparkSession(SparkContext(conf=conf, gateway=gateway))
+    except (PySparkException, Py4JError) as error:
+        # The message is made here: PySpark asks the JVM for it, which is gone a moment later.
+        raise SparkFailed(_reason(error, log)) from None
     finally:
-        _close(gateway)
+        if gateway is not None:
+            _close(gateway)
 
 
 def _close(gateway: Any) -> None:
@@ -155,5 +154,5 @@ def _reason(error: Exception, log: Path) -> str:
     said = log.read_text(errors="replace").strip().splitlines() if log.exists() else []
     first = next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)
     worst = [line for line in said if "Error" in line or "Exception" in line or "Caused by" in line]
-    tail = (worst or said or [""])[-1][:LOG_TAIL]
+    tail = (worst or [""])[-1][:LOG_TAIL]
     return f"Spark failed: {first[:LOG_TAIL]}{f' (its log: {tail})' if tail else ''}"

@@ -1,0 +1,1 @@
+"""Commands that need a lab, a target or real bytes."""

@@ -1,3 +1,153 @@
-"""``pairproof mutants``: would we have caught it? Seeds each known bug in turn and says which law caught it, how soon."""
+"""``pairproof mutants``: would we have caught it? Seeds each bug in turn; says which law caught it, and how soon.
+
+A mutant counts as killed only when the law that it declares is violated. Beside the mutants the unmutated reference
+runs the same schedules with the same budget: one alarm there, and the harness itself is wrong.
+"""
 
 from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from itertools import count, zip_longest
+from statistics import median
+from time import process_time
+from typing import NamedTuple
+
+import click
+
+from pairproof.chaos.mutants import MUTANTS, Mutant
+from pairproof.harness import judge as judging
+from pairproof.harness import resolve
+from pairproof.harness.commands import output
+from pairproof.harness.errors import EXIT_HOLDS, EXIT_VIOLATED, UsageError
+from pairproof.harness.interpreter import run_trial
+from pairproof.harness.ports import Lab, Target
+from pairproof.harness.schedule import Schedule
+from pairproof.harness.search import shrink, swarm, sweep
+from pairproof.harness.verdict import Verdict
+
+TRIALS = 6_000
+
+
+class Kill(NamedTuple):
+    """What became of one mutant. ``law``: the law that caught it; ``also``: others violated by the same trial."""
+
+    name: str
+    killed: bool
+    law: str
+    also: list[str]
+    trials: int
+    seconds: float
+    origin: str
+    program: list[str]
+    settings: dict[str, object]
+    text: str
+
+
+def schedules(lab: Lab, target: Target, seed: str) -> Iterator[tuple[str, Schedule]]:
+    """The sweep and the swarm in turn: what ``check`` runs, without Hypothesis's overhead."""
+    swept = iter(sweep.schedules(lab, target, seed))
+    for each, number in zip_longest(swept, count()):
+        if each is not None:
+            yield "sweep", each
+        yield "swarm", swarm.schedule(seed, number)
+
+
+def violated(lab: Lab, target: Target, schedule: Schedule) -> dict[str, str]:
+    """Laws that a schedule violates, with the first text of each."""
+    judgements = run_trial(lab, target, schedule, origin="mutants").judgements
+    return {each.law: each.violations[0].text for each in judgements if each.verdict is Verdict.VIOLATED}
+
+
+def hunt(lab: Lab, mutant: Mutant, seed: str, trials: int) -> Kill:
+    """Search until the declared law catches the mutant, then make the program small."""
+    target = resolve.target(f"reference+{mutant.name}")
+    # The boundaries of the sweep are those of the correct pair: a mutant may never come to rest.
+    began = process_time()
+    for number, (origin, schedule) in enumerate(schedules(lab, resolve.target("reference"), seed), 1):
+        found = violated(lab, target, schedule)
+        if mutant.law in found:
+            seconds = process_time() - began
+            laws = judging.laws([mutant.law])
+
+            def fails(candidate: Schedule) -> bool:
+                judged = run_trial(lab, target, candidate, origin="shrink", laws=laws).judgements
+                return judged[0].verdict is Verdict.VIOLATED
+
+            small = shrink.shrink(schedule, fails)
+            found = violated(lab, target, small)
+            also = sorted(set(found) - {mutant.law})
+            return Kill(
+                mutant.name, True, mutant.law, also, number, round(seconds, 3), origin, small.program(),
+                dict(small.settings), found[mutant.law],
+            )  # fmt: skip
+        if number >= trials:
+            break
+    return Kill(mutant.name, False, mutant.law, [], trials, round(process_time() - began, 3), "", [], {}, "")
+
+
+def control(lab: Lab, seed: str, trials: int) -> list[str]:
+    """The unmutated reference over the same schedules: laws that raised an alarm, which must be none."""
+    target = resolve.target("reference")
+    alarms: set[str] = set()
+    for number, (_, schedule) in enumerate(schedules(lab, target, seed), 1):
+        alarms |= set(violated(lab, target, schedule))
+        if number >= trials:
+            break
+    return sorted(alarms)
+
+
+@click.command("mutants")
+@click.argument("names", nargs=-1)
+@click.option("--seed", default="mutants", show_default=True, help="Decides every schedule.")
+@click.option("--trials", default=TRIALS, show_default=True, type=click.IntRange(1), help="Budget of each mutant.")
+@output.json_option
+def command(names: tuple[str, ...], seed: str, trials: int, json_to: str | None) -> None:
+    """Seed each known bug into the reference and see which law catches it, after how many trials.
+
+    Exit codes: 0 every mutant was killed by its declared law and the control is clean, 1 otherwise.
+    """
+    unknown = [name for name in names if name not in MUTANTS]
+    if unknown:
+        raise UsageError(f"unknown mutant {unknown[0]!r}; valid: {', '.join(MUTANTS)}")
+    chosen = [MUTANTS[name] for name in names] or list(MUTANTS.values())
+    lab = resolve.lab("sim")
+    kills = []
+    with output.progress() as progress:
+        for done, mutant in enumerate(chosen):
+            progress(done, len(chosen) + 1, mutant.name)
+            kills.append(hunt(lab, mutant, seed, trials))
+        progress(len(chosen), len(chosen) + 1, "control")
+        # The longest hunt decides how much the control must endure.
+        budget = max(each.trials for each in kills)
+        alarms = control(lab, seed, budget)
+    if json_to is not None:
+        output.write_json([each._asdict() for each in kills], json_to)
+    _say(kills, alarms, budget)
+    sys.exit(EXIT_HOLDS if all(each.killed for each in kills) and not alarms else EXIT_VIOLATED)
+
+
+def _say(kills: list[Kill], alarms: list[str], budget: int) -> None:
+    rows = [
+        (
+            each.name,
+            "killed" if each.killed else "SURVIVED",
+            each.law,
+            str(each.trials),
+            f"{each.seconds:.2f}",
+            str(len(each.program)),
+            ", ".join(each.also),
+        )
+        for each in kills
+    ]
+    output.table(
+        "Mutants", ("mutant", "verdict", "declared law", "trials", "CPU s", "program ops", "also violated"), rows
+    )
+    killed = [each for each in kills if each.killed]
+    if killed:
+        output.say(
+            f"{len(killed)} of {len(kills)} killed by their declared law; median {median(e.trials for e in killed):.0f} "
+            f"trials, {median(e.seconds for e in killed):.2f} CPU seconds to the first kill; median program "
+            f"{median(len(e.program) for e in killed):.0f} operations"
+        )
+    output.say(f"control: the unmutated reference over {budget} trials: {', '.join(alarms) or 'no alarm'}")

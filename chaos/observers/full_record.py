@@ -77,12 +77,11 @@ def describe(record: LogRecord, file: str) -> dict[str, object]:
 
 
 def parse_properties(data: bytes) -> dict[str, str]:
-    """Names and values. What is shorter than three characters, or has no name or no value, is left out, as in Java."""
+    """Names and values, by name. As in Java, an entry of less than three characters, without name or value, is no entry."""
     found: dict[str, str] = {}
     for each in data.decode("utf-8", "replace").split("\x02"):
         name, mark, value = each.partition("\x01")
-        # Java splits at every 0x01 and wants exactly two parts.
-        if len(each) >= LEAST_PROPERTY and mark and name and value and "\x01" not in value:
+        if len(each) >= LEAST_PROPERTY and mark and name and value:
             found[name] = value
     return dict(sorted(found.items()))
 

@@ -27,6 +27,7 @@ START = Struct(">ii")
 # size magic crc queueId flag queueOffset physicalOffset sysFlag; then born and stored, reconsumed, prepared, body size.
 HEAD = Struct(">iiiiiqqi8x8x8x8x4x8xi")
 SYS_FLAG_AT = 36
+STORED_AT = 56
 INT = Struct(">i")
 _SHORT = Struct(">h")
 
@@ -80,6 +81,17 @@ class LogRecord(NamedTuple):
     def key(self) -> str | None:
         """What the history calls the message: its KEYS, else its UNIQ_KEY."""
         return self.value_of(b"KEYS") or self.value_of(b"UNIQ_KEY")
+
+    @property
+    def unique_key(self) -> str | None:
+        """The UNIQ_KEY, which real clients give every message of theirs, while KEYS may repeat; else the KEYS."""
+        return self.value_of(b"UNIQ_KEY") or self.value_of(b"KEYS")
+
+    @property
+    def store_ms(self) -> int:
+        """When the broker stored it, ms since the epoch."""
+        at = self.at + STORED_AT + (12 if self.data[self.at + SYS_FLAG_AT + 3] & BORN_V6 else 0)
+        return int.from_bytes(self.data[at : at + 8], "big", signed=True)
 
     @property
     def digest(self) -> int:

@@ -1,0 +1,1 @@
+"""Three searches over one kind of schedule, and what makes a failing one small."""

@@ -15,7 +15,6 @@ from typing import Any
 import hypothesis
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
-
 from pairproof.harness import resolve
 from pairproof.harness.interpreter import Interpreter, Laws, conclude
 from pairproof.harness.ports import Fault, Lab, Target
@@ -34,16 +33,22 @@ def _settings() -> st.SearchStrategy[Args]:
 
 
 def _fault_args(faults: dict[str, Fault]) -> st.SearchStrategy[Args]:
-    return st.one_of(
+    kinds: list[st.SearchStrategy[Args]] = [
         st.fixed_dictionaries(
             {"name": st.just(name), **{each: st.sampled_from(values) for each, values in fault.arguments.items()}}
         )
         for name, fault in faults.items()
-    )
+    ]
+    return st.one_of(kinds)
 
 
 def machine(
-    lab: Lab, target: Target, laws: Laws | None = None, *, seed: str = "machine", on_trial: Callable[[Trial], None] | None = None
+    lab: Lab,
+    target: Target,
+    laws: Laws | None = None,
+    *,
+    seed: str = "machine",
+    on_trial: Callable[[Trial], None] | None = None,
 ) -> type[RuleBasedStateMachine]:
     """A state machine class for this lab and target.
 
@@ -146,7 +151,13 @@ def _raise_for(trial: Trial) -> None:
 
 
 def explore(
-    lab: Lab, target: Target, laws: Laws | None, seed: str, seconds: float, max_examples: int, on_trial: Callable[[Trial], None]
+    lab: Lab,
+    target: Target,
+    laws: Laws | None,
+    seed: str,
+    seconds: float,
+    max_examples: int,
+    on_trial: Callable[[Trial], None],
 ) -> None:
     """Generate and execute programs until the time or the number is up; each trial goes to ``on_trial``."""
     until = monotonic() + seconds
@@ -165,6 +176,6 @@ def explore(
             suppress_health_check=list(hypothesis.HealthCheck),
         )
         seeded = hypothesis.seed(f"{seed}/machine/{batch}")(found)
-        run_state_machine_as_test(seeded, settings=settings)  # type: ignore[no-untyped-call]
+        run_state_machine_as_test(seeded, settings=settings)
         done += count
         batch += 1

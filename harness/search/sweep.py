@@ -63,9 +63,8 @@ def schedules(lab: Lab, target: Target, seed: str) -> list[Schedule]:
     for role, flush in product(ROLES, FLUSHES):
         settings: Args = {"brokerRole": role, "flushDiskType": flush}
         for boundary in range(boundaries(lab, target, settings) + 1):
-            before = (Op("step", {"events": boundary}),)
-            for args in faults:
-                found.append(Schedule(settings, seed, base + before + (Op("fault", args),) + AFTER))
+            begun = (*base, Op("step", {"events": boundary}))
+            found += [Schedule(settings, seed, (*begun, Op("fault", args), *AFTER)) for args in faults]
     Random(f"{seed}/sweep").shuffle(found)
     return found
 

@@ -1,0 +1,1 @@
+"""Producers and readers that speak to a broker."""

@@ -1,0 +1,1 @@
+"""Brokers as plain objects: commit log, HA master and slave, flushing, queues."""

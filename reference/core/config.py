@@ -6,8 +6,9 @@ sizes bytes. Only what this broker acts on is here; other known keys are the she
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
+from typing import Any
 
 from pairproof.reference.errors import ConfigError
 
@@ -62,7 +63,9 @@ class BrokerConfig:
 
         RocketMQ ignores them silently, which is how a mistyped key goes unnoticed for years.
         """
-        known = {each.name: type(each.default) for each in fields(cls)}
+        known: dict[str, Callable[[Any], object]] = {
+            each.name: str if isinstance(each.default, str) else int for each in fields(cls)
+        }
         given: dict[str, object] = {}
         for key, value in values.items():
             if key not in known:

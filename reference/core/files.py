@@ -102,8 +102,7 @@ class MappedFiles:
         """
         removed = end
         for start in self.starts:
-            lo = max(start, end)
-            removed = max(removed, self._last_used(lo, start + self.file_size))
+            removed = max(removed, self._last_used(max(start, end), start + self.file_size))
         # A file that starts right at the end stays if it was there: nothing in it is behind the cut but zeros.
         keep = max(self.start, end - end % self.file_size)
         self._delete_from(keep + self.file_size)
@@ -125,14 +124,14 @@ class MappedFiles:
         self.disk.sync(self._name(self.limit - self.file_size))
 
     def _last_used(self, lo: int, hi: int) -> int:
-        """The offset behind the last non-zero byte of [lo, hi), within one file; ``lo`` if all are zero."""
+        """The offset behind the last non-zero byte of [lo, hi), within one file; 0 if all are zero."""
         while hi > lo:
             at = max(lo, hi - _PIECE)
             used = len(self._raw(at, hi - at).rstrip(b"\0"))
             if used:
                 return at + used
             hi = at
-        return lo
+        return 0
 
     def _raw(self, at: int, size: int) -> bytes:
         index, inside = divmod(at - self.start, self.file_size)

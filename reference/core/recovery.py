@@ -83,9 +83,9 @@ class LogRecovery:
         room = self.files.file_size - at % self.files.file_size
         try:
             window, inside = self._load(at, room)
-            found = decode(window, inside)
+            found = decode(window, inside, origin=at - inside)
         except CodecError as why:
-            return f"not whole at offset {at}: {why}"
+            return str(why)
         if isinstance(found, Blank):
             return room if found.size == room else f"filler at {at} has size {found.size}, but the file ends in {room}"
         return why_misplaced(found, at) or found.size

@@ -148,61 +148,68 @@ def encode_blank(size: int) -> bytes:
 def peek(data: bytes, at: int = 0) -> tuple[int, int]:
     """(size, magic) of what begins at ``at``, unchecked; CodecError if fewer than 8 bytes are there."""
     if len(data) - at < BLANK_SIZE:
-        raise CodecError(f"{max(0, len(data) - at)} bytes at {at} are too few for a record's size and magic")
+        raise CodecError(_too_few(len(data) - at, at))
     size, magic = _START.unpack_from(data, at)
     return size, magic
 
 
-def decode(data: bytes, at: int = 0, check_crc: bool = True) -> Record | Blank:
-    """What begins at ``at``. Never looks at, nor allocates for, more than ``data`` holds.
+def decode(data: bytes, at: int = 0, check_crc: bool = True, origin: int = 0) -> Record | Blank:
+    """What begins at ``data[at:]``. Never looks at, nor allocates for, more than ``data`` holds.
+
+    ``origin``: where ``data`` begins in the log; only for the places that errors name.
 
     CodecError (with the place and the reason) unless it is a filler of at least 8 bytes, whose undefined rest may lie
     outside ``data``, or one whole V1 record with fitting lengths and, if ``check_crc``, the right CRC.
     """
-    size, magic = peek(data, at)
+    place = origin + at
+    if len(data) - at < BLANK_SIZE:
+        raise CodecError(_too_few(len(data) - at, place))
+    size, magic = _START.unpack_from(data, at)
     if magic == MAGIC_BLANK:
         if size < BLANK_SIZE:
-            raise CodecError(f"filler at {at} has size {size}, less than its own {BLANK_SIZE} bytes")
+            raise CodecError(f"filler at {place} has size {size}, less than its own {BLANK_SIZE} bytes")
         return Blank(size)
     if magic != MAGIC_V1:
-        raise CodecError(_why_magic(magic, at))
+        raise CodecError(_why_magic(magic, place))
     if size < FIXED_SIZE:
-        raise CodecError(f"record at {at} has size {size}, less than the smallest one of {FIXED_SIZE}")
+        raise CodecError(f"record at {place} has size {size}, less than the smallest one of {FIXED_SIZE}")
     if size > len(data) - at:
-        raise CodecError(f"record at {at} has size {size}, but only {len(data) - at} bytes are there")
-    return _decode_v1(data, at, size, check_crc)
+        raise CodecError(f"record at {place} has size {size}, but only {len(data) - at} bytes are there")
+    return _decode_v1(data, at, size, check_crc, place)
 
 
-def _decode_v1(data: bytes, at: int, size: int, check_crc: bool) -> Record:
+def _decode_v1(data: bytes, at: int, size: int, check_crc: bool, position: int) -> Record:
     fields = _HEAD.unpack_from(data, at)
-    place = at + _HEAD.size
+    body_at = at + _HEAD.size
     if fields[7] & _ANY_V6:
         head = _HEADS[fields[7] & _ANY_V6]
         if size < head.size + _LENGTHS:
-            raise CodecError(f"record at {at} has size {size}, too little for its IPv6 hosts")
+            raise CodecError(f"record at {position} has size {size}, too little for its IPv6 hosts")
         fields = head.unpack_from(data, at)
-        place = at + head.size
+        body_at = at + head.size
     (_, _, crc, queue, flag, queue_offset, offset, sys_flag, born, b_ip, b_port, stored, s_ip, s_port, *tail) = fields
     reconsumed, prepared, body_size = tail
-    topic_at = place + body_size
+    topic_at = body_at + body_size
     end = at + size
     if body_size < 0 or topic_at + _LENGTHS > end:
-        raise CodecError(f"record at {at} of {size} bytes claims a body of {body_size} bytes")
+        raise CodecError(f"record at {position} of {size} bytes claims a body of {body_size} bytes")
     topic_size = data[topic_at]
     properties_at = topic_at + topic_size + _LENGTHS
     # A Java byte is signed: a length above 127 would be negative there.
     if topic_size > MAX_TOPIC or properties_at > end:
-        raise CodecError(f"record at {at} of {size} bytes claims a topic of {topic_size} bytes")
+        raise CodecError(f"record at {position} of {size} bytes claims a topic of {topic_size} bytes")
     (properties_size,) = _SHORT.unpack_from(data, properties_at - 2)
     if properties_at + properties_size != end or properties_size < 0:
-        raise CodecError(f"record at {at} has size {size}, but its parts make {properties_at + properties_size - at}")
-    body = bytes(data[place:topic_at])
+        raise CodecError(
+            f"record at {position} has size {size}, but its parts make {properties_at + properties_size - at}"
+        )
+    body = bytes(data[body_at:topic_at])
     if check_crc and crc32(body) & _CRC_MASK != crc:
-        raise CodecError(f"record at {at} has a body that does not match its CRC {crc}")
+        raise CodecError(f"record at {position} has a body that does not match its CRC {crc}")
     try:
         topic = str(data[topic_at + 1 : properties_at - 2], "utf-8")
     except UnicodeDecodeError as why:
-        raise CodecError(f"record at {at} has a topic that is not UTF-8") from why
+        raise CodecError(f"record at {position} has a topic that is not UTF-8") from why
     properties = bytes(data[properties_at:end])
     hosts = ((b_ip, b_port), (s_ip, s_port))
     message = Message(topic, queue, body, properties, flag, sys_flag, born, *hosts, reconsumed, prepared)
@@ -222,6 +229,10 @@ def why_misplaced(record: Record, position: int) -> str | None:
     if "\0" in record.message.topic or b"\0" in record.message.properties:
         return f"record at {position} has zero bytes in its topic or properties, as a lost sector leaves them"
     return None
+
+
+def _too_few(left: int, at: int) -> str:
+    return f"{max(0, left)} bytes at {at} are too few for a record's size and magic"
 
 
 def _why_magic(magic: int, at: int) -> str:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
+import timeit
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-
 from pairproof.reference.errors import StoreError, StoreFull
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "rocketmq-4.9.7"
@@ -21,11 +21,11 @@ class MemoryFile:
         self.size = len(data)
 
     def read(self, at: int, length: int) -> bytes:
-        assert 0 <= at and at + length <= self.size, f"read of [{at}, {at + length}) outside a file of {self.size}"
+        assert at >= 0 and at + length <= self.size, f"read of [{at}, {at + length}) outside a file of {self.size}"
         return bytes(self.data[at : at + length])
 
     def write(self, at: int, data: bytes) -> None:
-        assert 0 <= at and at + len(data) <= self.size, f"write of [{at}, {at + len(data)}) outside {self.size} bytes"
+        assert at >= 0 and at + len(data) <= self.size, f"write of [{at}, {at + len(data)}) outside {self.size} bytes"
         self.data[at : at + len(data)] = data
 
 
@@ -64,7 +64,7 @@ def disk() -> MemoryDisk:
     return MemoryDisk()
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def make_disk() -> Callable[..., MemoryDisk]:
     return MemoryDisk
 
@@ -104,5 +104,13 @@ def golden_records() -> list[bytes]:
     log = b"".join(file.read_bytes() for file in sorted((GOLDEN / "store" / "master" / "commitlog").iterdir()))
     rows = [json.loads(line) for line in lines]
     return [
-        log[row["physicalOffset"] : row["physicalOffset"] + row["storeSize"]] for row in rows if row["kind"] == "message"
+        log[row["physicalOffset"] : row["physicalOffset"] + row["storeSize"]]
+        for row in rows
+        if row["kind"] == "message"
     ]
+
+
+@pytest.fixture
+def benchmark_us() -> Callable[[Callable[[], object]], float]:
+    """The best of several timings of one call, in microseconds."""
+    return lambda call: min(timeit.repeat(call, number=300, repeat=5)) / 300 * 1e6

@@ -1,0 +1,1 @@
+"""The simulated lab: virtual time, simulated links and disks."""

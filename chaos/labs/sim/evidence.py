@@ -110,6 +110,11 @@ class Evidence(Observer):
         """An HA connection stands at this end: tap it."""
         if end.link.port != "ha":
             return
+        if end.host.name == "impostor":
+            # Nobody taps a stranger's end; what it says is seen where the slave hears it.
+            self.connections += 1
+            end.peer.label = f"ha:{self.connections}"
+            return
         peer = (end.peer if accepted else end).host.name
         if accepted:
             self.connections += 1
@@ -135,7 +140,9 @@ class Evidence(Observer):
         for offset, body in tap.feed(data):
             hi = offset + len(body)
             known = digest(body)
-            self.add(now, "frame", "master", None, label, "m", None, None, None, None, None, None, None, offset, hi, known)
+            self.add(
+                now, "frame", "master", None, label, "m", None, None, None, None, None, None, None, offset, hi, known
+            )
             if body:
                 stored = self._stored(end.host, offset, hi)
                 if stored is not None:
@@ -162,12 +169,12 @@ class Evidence(Observer):
         """Where the record that the master put at ``lo`` ends."""
         return self.record_ends.get(lo)
 
-    def delivered(self, process: int, op: int, node: str, queue: int, found: Record, data: bytes) -> None:
+    def delivered(self, process: int, op: int, node: str, found: Record, data: bytes) -> None:
         """One message of a pull's answer."""
         lo = found.physical_offset
         self.add(
             self.kernel.now, "deliver", node, None, None, None, process, op, "pull", None, _key(data),
-            f"{found.message.topic}/{queue}", found.queue_offset, lo, lo + found.size, digest(data),
+            f"{found.message.topic}/{found.message.queue_id}", found.queue_offset, lo, lo + found.size, digest(data),
         )  # fmt: skip
 
     # Stores.
@@ -183,7 +190,8 @@ class Evidence(Observer):
                 self.recorder,
                 self.kernel.now,
                 self.audits,
-                f,
+                # The other node is read for comparison only: it may be in the middle of a record.
+                f if host.name in nodes else "compare",
                 host.name,
                 host.incarnation,
                 readings[host.name],
@@ -200,7 +208,9 @@ class Evidence(Observer):
     @staticmethod
     def _files(host: Host) -> list[tuple[int, bytearray]]:
         prefix = FOLDER + "/"
-        return sorted((int(n[len(prefix) :]), file.cache) for n, file in host.disk.files.items() if n.startswith(prefix))
+        return sorted(
+            (int(n[len(prefix) :]), file.cache) for n, file in host.disk.files.items() if n.startswith(prefix)
+        )
 
     def _stored(self, host: Host, lo: int, hi: int) -> bytes | None:
         """What the node's files hold of [lo, hi), which lies within one file."""
@@ -219,5 +229,3 @@ def _key(data: bytes) -> str | None:
         return None
     end = data.find(b"\x02", at)
     return data[at + 5 : end if end >= 0 else len(data)].decode()
-
-

@@ -1,4 +1,4 @@
-"""A stranger at the master's HA port: connects, and behaves as no slave would."""
+"""Strangers on the HA link: one that connects to the master and is no slave, one that a slave reaches and is no master."""
 
 from __future__ import annotations
 
@@ -18,7 +18,11 @@ FAR_AHEAD = 5_000_000
 
 
 class Hostile:
-    """``silent`` says nothing; ``over-claiming`` reports far above the master's log; ``junk`` sends random bytes."""
+    """A stranger at the master's HA port.
+
+    ``silent`` says nothing; ``over-claiming`` reports far above the master's log, on every second connection only after
+    an honest first report; ``junk`` sends random bytes.
+    """
 
     def __init__(self, character: str, io: Effects, dice: Random, master_end: Callable[[], int]) -> None:
         if character not in CHARACTERS:
@@ -30,6 +34,7 @@ class Hostile:
         self.conn: End | None = None
         self.connects = 0
         self.utterances = 0
+        self.polite = False
         self.effect: dict[str, int] = {}
 
     def _count(self, what: str, amount: int = 1) -> None:
@@ -91,9 +96,75 @@ class Hostile:
         self.utterances += 1
         if self.character == "junk":
             words = self.dice.randbytes(self.dice.randint(1, 64))
+        elif self.connects % 2 == 0 and not self.polite:
+            self.polite = True
+            words = bytes(8)
         else:
             words = (self.master_end() + FAR_AHEAD + self.utterances).to_bytes(8, "big")
         self._count("bytes_sent", len(words))
         self.io.send(self.conn, words)
         if self.conn is not None:
             self._again()
+
+
+class Impostor:
+    """A stranger in the master's place: answers a slave's first report, and nothing that follows.
+
+    ``misplaced`` sends a frame that begins behind the slave's end; ``junk`` sends random bytes. A slave without any log
+    is left alone by both: it would take whatever came, as the protocol says.
+    """
+
+    def __init__(self, character: str, io: Effects, dice: Random) -> None:
+        if character not in ("misplaced", "junk"):
+            raise LabError(f"unknown impostor {character!r}; valid: misplaced, junk")
+        self.character = character
+        self.io = io
+        self.dice = dice
+        self.answered: dict[End, None] = {}
+        self.effect: dict[str, int] = {}
+
+    def _count(self, what: str, amount: int = 1) -> None:
+        self.effect[what] = self.effect.get(what, 0) + amount
+
+    def on_start(self) -> None:
+        """Wait for a slave."""
+
+    def on_stop(self) -> None:
+        """Hang up."""
+
+    def on_accepted(self, conn: End, port: str) -> None:
+        """A slave was taken in."""
+        self._count("connections")
+
+    def on_connected(self, address: str, conn: End) -> None:
+        """It connects to nobody."""
+
+    def on_connect_failed(self, address: str) -> None:
+        """It connects to nobody."""
+
+    def on_bytes(self, conn: End, data: bytes) -> None:
+        """The slave's first report tells where its log ends."""
+        end = int.from_bytes(data[:8], "big", signed=True)
+        if conn in self.answered or len(data) < 8 or end <= 0:
+            return
+        self.answered[conn] = None
+        if self.character == "junk":
+            answer = self.dice.randbytes(self.dice.randint(12, 64))
+        else:
+            body = b"impostor" * self.dice.randint(0, 8)
+            answer = (end + 100).to_bytes(8, "big") + len(body).to_bytes(4, "big") + body
+        self._count("bytes_sent", len(answer))
+        self.io.send(conn, answer)
+
+    def on_writable(self, conn: End) -> None:
+        """It never waits for room."""
+
+    def on_closed(self, conn: End) -> None:
+        """The slave saw through it."""
+        self._count("seen_through")
+
+    def on_timer(self, key: Hashable) -> None:
+        """It has no plans."""
+
+    def on_flushed(self, token: Hashable) -> None:
+        """It has no disk."""

@@ -7,13 +7,13 @@ nothing here reads a clock, the environment or an unordered set.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
 from random import Random
 from typing import Any
 
+from pairproof.chaos.labs.sim.clients import Clients
 from pairproof.chaos.labs.sim.evidence import Evidence
-from pairproof.chaos.labs.sim.hostile import Hostile
 from pairproof.chaos.labs.sim.host import Crashed, Host
+from pairproof.chaos.labs.sim.hostile import Hostile, Impostor
 from pairproof.chaos.labs.sim.kernel import MS, Kernel
 from pairproof.chaos.labs.sim.network import Link, Network, Toxic
 from pairproof.chaos.targets.reference import ReferenceTarget
@@ -21,17 +21,11 @@ from pairproof.harness.errors import LabError
 from pairproof.harness.history import Recorder
 from pairproof.harness.ports import Effect
 from pairproof.harness.schedule import Args
-from pairproof.reference.client.client import Client, Outcome
 from pairproof.reference.core.broker import Broker
-from pairproof.reference.wire import record
-from pairproof.reference.wire.record import Record
 
 NODES = ("master", "slave")
-TOPIC = "pairproof"
-MAX_SIZE = 4 * 1024 * 1024
 SETTLE_NS = 90_000 * MS
 WARM_NS = 30_000 * MS
-MAX_PULL = 32
 # A trial that needs more simulated events than this is stuck in a loop, which is a bug of ours.
 MAX_EVENTS = 2_000_000
 
@@ -50,18 +44,11 @@ class SimSession:
         self.evidence = Evidence(self.kernel, self.recorder, self.point)
         flush_ns = int(settings.get("lab.flushMicros", 800)) * 1_000
         self.hosts = {
-            name: Host(name, self.kernel, self.network, self.evidence, flush_ns) for name in (*NODES, "client", "hostile")
+            name: Host(name, self.kernel, self.network, self.evidence, flush_ns)
+            for name in (*NODES, "client", "hostile", "impostor")
         }
         self._wire(int(settings.get("lab.latencyMicros", 500)) * 1_000)
-        self.client = Client(self.hosts["client"])
-        self.hosts["client"].start(lambda: self.client)
-        self.processes: dict[str, int] = {}
-        self.next_process = 0
-        self.next_op = 0
-        self.next_message = 0
-        self.in_flight = 0
-        self.positions: dict[tuple[int, str, int], int] = {}
-        self.down: dict[str, str] = {}
+        self.clients = Clients(self.hosts["client"], self.evidence)
         self._start_pair()
 
     def _wire(self, latency_ns: int) -> None:
@@ -114,84 +101,11 @@ class SimSession:
 
     def send(self, producer: int, size: int, wait: bool, queue: int) -> None:
         """Start a send to the master."""
-        if size > MAX_SIZE:
-            raise LabError(f"a message of {size} bytes is above the limit of {MAX_SIZE}; send a smaller one")
-        key = f"m{self.next_message}"
-        self.next_message += 1
-        properties = f"KEYS\x01{key}" if wait else f"KEYS\x01{key}\x02WAIT\x01false"
-        body = (key.encode() * (size // len(key) + 1))[:size]
-        name = f"producer-{producer}"
-        call = self._invoke(name, "send", "master", key, queue, int(wait))
-        self.client.send(self._address("client-master", name), TOPIC, queue, body, properties, partial(self._sent, *call))
+        self.clients.send(producer, size, wait, queue)
 
     def pull(self, reader: int, node: str, queue: int) -> None:
         """Start a pull from where the reader stands at this broker."""
-        if node not in NODES:
-            raise LabError(f"a reader pulls from {' or '.join(NODES)}, not from {node!r}")
-        offset = self.positions.get((reader, node, queue), 0)
-        name = f"reader-{reader}-{node}"
-        call = self._invoke(name, "pull", node, None, queue, offset)
-        address = self._address(f"client-{node}", name)
-        self.client.pull(address, TOPIC, queue, offset, MAX_PULL, partial(self._pulled, reader, *call))
-
-    def _address(self, link: str, name: str) -> str:
-        return f"{link}#{self.processes[name]}"
-
-    def _invoke(
-        self, name: str, f: str, node: str, message: str | None, queue: int, value: int
-    ) -> tuple[str, int, int, str, str | None, int, int]:
-        process = self.processes.get(name)
-        if process is None:
-            process = self.processes[name] = self.next_process
-            self.next_process += 1
-        op = self.next_op
-        self.next_op += 1
-        self.in_flight += 1
-        self.recorder.add(
-            self.kernel.now, "invoke", node, None, None, None, process, op, f, None, message, f"{TOPIC}/{queue}", None,
-            None, None, None, value,
-        )  # fmt: skip
-        return name, process, op, node, message, queue, value
-
-    def _sent(
-        self, name: str, process: int, op: int, node: str, message: str, queue: int, value: int, outcome: Outcome
-    ) -> None:
-        queue_offset = lo = hi = None
-        if outcome.phase == "ok" and outcome.answer is not None:
-            fields = outcome.answer.fields
-            queue_offset = int(fields["queueOffset"])
-            lo = int(fields["msgId"][16:], 16)
-            hi = self.evidence.end_of_record(lo)
-        self._ended(name, process, op, "send", node, message, queue, value, outcome, queue_offset, lo, hi)
-
-    def _pulled(
-        self, reader: int, name: str, process: int, op: int, node: str, _: None, queue: int, value: int, outcome: Outcome
-    ) -> None:
-        answer = outcome.answer
-        if outcome.phase == "ok" and answer is not None:
-            self.positions[reader, node, queue] = int(answer.fields["nextBeginOffset"])
-            body = answer.body
-            at = 0
-            while at < len(body):
-                found = record.decode(body, at)
-                if isinstance(found, Record):
-                    self.evidence.delivered(process, op, node, queue, found, body[at : at + found.size])
-                at += found.size
-        self._ended(name, process, op, "pull", node, None, queue, value, outcome, None, None, None)
-
-    def _ended(
-        self, name: str, process: int, op: int, f: str, node: str, message: str | None, queue: int, value: int,
-        outcome: Outcome, queue_offset: int | None, lo: int | None, hi: int | None,
-    ) -> None:  # fmt: skip
-        self.in_flight -= 1
-        if outcome.phase == "info" and self.processes.get(name) == process:
-            # Its late answer could be taken for another's: this client goes on as a new process.
-            del self.processes[name]
-        remark = outcome.answer.remark if outcome.answer is not None else None
-        self.recorder.add(
-            self.kernel.now, outcome.phase, node, None, None, None, process, op, f, outcome.status, message,
-            f"{TOPIC}/{queue}", queue_offset, lo, hi, None, value, remark,
-        )  # fmt: skip
+        self.clients.pull(reader, node, queue)
 
     # Session: the trial's phases.
 
@@ -216,7 +130,7 @@ class SimSession:
         return self.evidence.reports_heard > 0
 
     def _agreed(self) -> bool:
-        if self.in_flight:
+        if self.clients.in_flight:
             return False
         master, slave = self.broker("master"), self.broker("slave")
         return master is not None and slave is not None and master.log.end == slave.log.end
@@ -235,7 +149,9 @@ class SimSession:
     def arm(self, node: str, point: str, nth: int, fire: Callable[[], None]) -> None:
         """See :class:`pairproof.harness.ports.CanArm`."""
         if node not in NODES or point not in ("append", "flush", "send", "recv"):
-            raise LabError(f"no trigger at {node}/{point}; nodes: {', '.join(NODES)}; points: append, flush, send, recv")
+            raise LabError(
+                f"no trigger at {node}/{point}; nodes: {', '.join(NODES)}; points: append, flush, send, recv"
+            )
         self.armed.setdefault((node, point), []).append((max(1, nth), fire))
 
     def disarm(self) -> None:
@@ -361,6 +277,26 @@ class SimSession:
         host = self.hosts["hostile"]
         if host.node is handle:
             handle.on_stop()
+            host.kill()
+        return handle.effect
+
+    def take_place(self, character: str) -> Impostor:
+        """See :class:`pairproof.harness.ports.CanImpersonateMaster`."""
+        host, link = self.hosts["impostor"], self.network.links["ha"]
+        dice = Random(f"{self.seed}/impostor/{host.incarnation}")
+        stranger = Impostor(character, host, dice)
+        self.network.cut(link)
+        link.cuts.pop()
+        link.host = host
+        host.kill()
+        host.start(lambda: stranger)
+        return stranger
+
+    def give_back(self, handle: Impostor) -> Effect:
+        """The link leads to the master again."""
+        host, link = self.hosts["impostor"], self.network.links["ha"]
+        if host.node is handle:
+            link.host = self.hosts["master"]
             host.kill()
         return handle.effect
 

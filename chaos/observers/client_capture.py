@@ -1,0 +1,183 @@
+"""Captured sends of real producers, as operations of a history.
+
+Reads ``remoting/producer*--master.bin`` with its index (``.jsonl``: at_ms, connection, direction, offset, length of
+each frame) and gives one ``invoke`` and one ``ok``, ``fail`` or ``info`` for every send whose frames have JSON headers:
+codes 310 and 10. Left out, and counted: batches (320), one-way sends (which are promised nothing), binary headers.
+
+A send is named by its UNIQ_KEY, since real KEYS repeat. Sends that overlap on one connection count as different
+processes, as if each had been made by a client of its own. Source: RemotingCommand, SendMessageProcessor and
+SendMessageRequestHeaderV2 of RocketMQ 4.9.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from heapq import heappop, heappush
+from pathlib import Path
+from struct import Struct
+from typing import Any, NamedTuple
+
+from pairproof.chaos.observers.capture_folder import MASTER, ns, read_bytes, read_lines
+from pairproof.chaos.observers.full_record import parse_properties
+from pairproof.harness.errors import UsageError
+
+SENDS: Mapping[int, tuple[str, str, str]] = {10: ("topic", "queueId", "properties"), 310: ("b", "e", "i")}
+"""Request code, and how it names topic, queue id and properties."""
+BATCH = 320
+RESPONSE = 1
+ONE_WAY = 2
+JSON_HEADER = 0
+OFFSET_DIGITS = 16
+
+STORED = {0: "PUT_OK", 10: "FLUSH_DISK_TIMEOUT", 11: "SLAVE_NOT_AVAILABLE", 12: "FLUSH_SLAVE_TIMEOUT"}
+REFUSED = {
+    2: "SYSTEM_BUSY",
+    13: "MESSAGE_ILLEGAL",
+    14: "SERVICE_NOT_AVAILABLE",
+    16: "NO_PERMISSION",
+    17: "TOPIC_NOT_EXIST",
+}
+
+_LENGTHS = Struct(">ii")
+
+
+class Operation(NamedTuple):
+    """One phase of a send: what an event's columns say, ``t`` in ns."""
+
+    t: int
+    phase: str
+    process: int
+    op: int
+    status: str | None
+    message: str | None
+    queue: str
+    queue_offset: int | None
+    lo: int | None
+    hi: int | None
+    value: int
+    detail: str | None
+
+
+class _Frame(NamedTuple):
+    at: int
+    connection: int
+    to_server: bool
+    header: dict[str, Any] | None
+
+
+class ClientCapture:
+    """All captured sends to the master. ``ends``: where each record of the master's log ends, by where it begins."""
+
+    def __init__(self, folder: Path, ends: Mapping[int, int]) -> None:
+        self.ends = ends
+        self.operations: list[Operation] = []
+        self.left_out: Counter[str] = Counter()
+        self.files = sorted((folder / "remoting").glob(f"producer*--{MASTER}.bin"))
+        self._waiting: dict[tuple[str, int, int], Operation] = {}
+        self._free: list[int] = []
+        self._processes = 0
+        self._ops = 0
+        for path in self.files:
+            self._read(path)
+
+    def _read(self, path: Path) -> None:
+        last = 0
+        for frame in _frames(path):
+            last = max(last, frame.at)
+            if frame.header is None:
+                self.left_out["frames with a binary header"] += 1
+            elif frame.to_server:
+                self._request(path.name, frame, frame.header)
+            elif frame.header["flag"] & RESPONSE:
+                self._response(path.name, frame, frame.header)
+        for sent in self._waiting.values():
+            self.operations.append(sent._replace(t=last, phase="info", status="disconnected"))
+        self._waiting.clear()
+
+    def _request(self, file: str, frame: _Frame, header: dict[str, Any]) -> None:
+        names = SENDS.get(header["code"])
+        if names is None:
+            self.left_out["batches"] += header["code"] == BATCH
+            return
+        if header["flag"] & ONE_WAY:
+            self.left_out["one-way sends"] += 1
+            return
+        fields = header["extFields"]
+        topic, queue, text = (str(fields.get(name, "")) for name in names)
+        properties = parse_properties(text.encode("utf-8", "surrogatepass"))
+        if self._free:
+            process = heappop(self._free)
+        else:
+            process = self._processes
+            self._processes += 1
+        waits = int(properties.get("WAIT", "true").lower() == "true")
+        sent = Operation(
+            frame.at, "invoke", process, self._ops, None, properties.get("UNIQ_KEY"), f"{topic}/{queue}", None, None,
+            None, waits, None,
+        )  # fmt: skip
+        self._ops += 1
+        self._waiting[file, frame.connection, header["opaque"]] = sent
+        self.operations.append(sent)
+
+    def _response(self, file: str, frame: _Frame, header: dict[str, Any]) -> None:
+        sent = self._waiting.pop((file, frame.connection, header["opaque"]), None)
+        if sent is None:
+            return
+        heappush(self._free, sent.process)
+        code, remark = header["code"], header.get("remark")
+        if code in STORED:
+            self.operations.append(self._stored(sent, frame.at, STORED[code], header["extFields"]))
+        else:
+            # A code of which nobody can say whether the message is stored leaves that open.
+            phase, status = ("fail", REFUSED[code]) if code in REFUSED else ("info", f"code {code}")
+            self.operations.append(sent._replace(t=frame.at, phase=phase, status=status, detail=remark))
+
+    def _stored(self, sent: Operation, at: int, status: str, fields: dict[str, str]) -> Operation:
+        try:
+            lo = int(fields["msgId"][-OFFSET_DIGITS:], 16)
+            queue_offset = int(fields["queueOffset"])
+            queue = f"{sent.queue.rpartition('/')[0]}/{int(fields['queueId'])}"
+        except (KeyError, TypeError, ValueError):
+            return sent._replace(t=at, phase="info", status=status, detail="the answer names no message id")
+        return sent._replace(
+            t=at, phase="ok", status=status, queue=queue, queue_offset=queue_offset, lo=lo, hi=self.ends.get(lo)
+        )
+
+
+def _frames(path: Path) -> list[_Frame]:
+    data = read_bytes(path)
+    index = path.with_suffix(".jsonl")
+    found = []
+    for number, line in read_lines(index):
+        try:
+            at, connection = ns(float(line["at_ms"])), int(line["connection"])
+            lo = int(line["offset"])
+            header = _header(data[lo : lo + int(line["length"])])
+            to_server = line["direction"] == "client-to-server"
+        except (KeyError, TypeError, ValueError, OverflowError) as why:
+            raise UsageError(
+                f"{index}: line {number} is not the index of a whole frame of {path.name}: {why}"
+            ) from None
+        found.append(_Frame(at, connection, to_server, header))
+    return found
+
+
+def _header(frame: bytes) -> dict[str, Any] | None:
+    """The JSON header of a remoting frame; None if it has another kind of header. ValueError if it is no frame."""
+    if len(frame) < _LENGTHS.size:
+        raise ValueError("shorter than its lengths")
+    total, mixed = _LENGTHS.unpack_from(frame)
+    size = mixed & 0xFFFFFF
+    if total != len(frame) - 4 or size > total - 4:
+        raise ValueError("its length fields do not fit")
+    if mixed >> 24 != JSON_HEADER:
+        return None
+    header = json.loads(frame[8 : 8 + size])
+    if not isinstance(header, dict) or not all(type(header.get(each)) is int for each in ("code", "flag", "opaque")):
+        raise ValueError("its header lacks code, flag or opaque")
+    fields = header.setdefault("extFields", {})
+    if not isinstance(fields, dict):
+        raise ValueError("its extFields are no object")
+    return header

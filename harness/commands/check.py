@@ -1,0 +1,181 @@
+"""``pairproof check``: explore a target in a lab, judge every trial, keep a run folder, say what came of it."""
+
+from __future__ import annotations
+
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pairproof.harness import registry, resolve
+from pairproof.harness import verdict as verdicts
+from pairproof.harness.commands import output
+from pairproof.harness.errors import EXIT_VIOLATED, UsageError
+from pairproof.harness.profiles import PROFILES, Profile, profile
+from pairproof.harness.verdict import Verdict
+
+RUNS = Path("runs")
+INTERRUPTED = 130
+
+
+@click.command("check")
+@click.option("--target", "target_name", default="reference", show_default=True, help="What to test; base+mutant for a seeded bug.")
+@click.option("--lab", "lab_name", default="sim", show_default=True, help="Where it runs.")
+@click.option("--profile", "profile_name", default="quick", show_default=True, help=f"One of {', '.join(PROFILES)}.")
+@click.option("--time", "time_text", default=None, help="Bound of the exploration, such as 90s or 10m; default: the profile's.")
+@click.option("--seed", default=None, help="Decides everything random; default: one made from the clock, and printed.")
+@click.option("--law", "law_ids", multiple=True, help="Judge by this law only; may be given more than once.")
+@click.option("--keep", type=click.Choice(["sample", "all"]), default="sample", show_default=True, help="Histories to keep.")
+@click.option("--runs", "runs_folder", type=click.Path(path_type=Path), default=RUNS, show_default=True, help="Where run folders go.")
+@click.option("--report", is_flag=True, help="Make the report, too.")
+@output.json_option
+def command(
+    target_name: str,
+    lab_name: str,
+    profile_name: str,
+    time_text: str | None,
+    seed: str | None,
+    law_ids: tuple[str, ...],
+    keep: str,
+    runs_folder: Path,
+    report: bool,
+    json_to: str | None,
+) -> None:
+    """Explore a replicated pair with generated operations and faults, and judge what happened.
+
+    Exit codes: 0 every law holds, 1 one is violated, 2 usage, 3 unknown or vacuous where the profile forbids it, 4 the
+    lab failed.
+    """
+    from pairproof.harness import judge as judging
+
+    chosen = profile(profile_name)
+    request = _Request(
+        resolve.target(target_name),
+        resolve.lab(lab_name),
+        chosen,
+        _seconds(time_text) if time_text is not None else chosen.seconds,
+        seed if seed is not None else datetime.now(UTC).strftime("%Y%m%d%H%M%S"),
+        judging.laws(law_ids) if law_ids else judging.all_laws(),
+        keep,
+        runs_folder,
+    )
+    code, folder, summary = request.run()
+    if json_to is not None:
+        output.write_json(summary, json_to)
+    if report:
+        make: Any = registry.find("commands", "report")
+        made = make.main([str(folder)], standalone_mode=False)
+        code = code or (made if isinstance(made, int) else 0)
+    sys.exit(code)
+
+
+class _Request:
+    """One run: what was asked for, and its execution."""
+
+    def __init__(
+        self, target: Any, lab: Any, chosen: Profile, seconds: float, seed: str, laws: Any, keep: str, runs: Path
+    ) -> None:
+        self.target = target
+        self.lab = lab
+        self.profile = chosen
+        self.seconds = seconds
+        self.seed = seed
+        self.laws = laws
+        self.keep = keep
+        self.runs = runs
+
+    def run(self) -> tuple[int, Path, dict[str, object]]:
+        """Explore; exit code, run folder and a JSON-able summary."""
+        from pairproof.harness.explore import Explorer
+        from pairproof.harness.runs.writer import RunWriter
+
+        writer = RunWriter(self.runs / self._run_id(), self._facts())
+        state, reason, interrupted = "failed", "the harness failed", False
+        try:
+            with output.progress() as progress:
+                explorer = Explorer(
+                    self.lab,
+                    self.target,
+                    self.profile,
+                    self.seed,
+                    self.laws,
+                    seconds=self.seconds,
+                    on_trial=lambda trial: writer.trial(trial, None),
+                    on_finding=lambda finding: output.say_finding(finding, writer.finding(finding)),
+                    progress=progress,
+                )
+                try:
+                    explorer.run()
+                    state, reason = "complete", ""
+                except KeyboardInterrupt:
+                    state, reason, interrupted = "interrupted", "interrupted by the user", True
+        except BaseException as why:
+            reason = str(why) or type(why).__name__
+            raise
+        finally:
+            found = explorer.summary()
+            writer.close(state, reason=reason, seconds=round(found.seconds, 3), trials=found.trials, events=found.events)
+        forbidden = self._must_not_be_vacuous()
+        code = verdicts.exit_code(found.verdicts, frozenset(forbidden))
+        output.say_verdict(self.target.name, self.lab.name, self.profile.name, self.seed, found, writer.folder, forbidden)
+        if interrupted and code != EXIT_VIOLATED:
+            code = INTERRUPTED
+        return code, writer.folder, self._summary(found, writer.folder, state)
+
+    def _must_not_be_vacuous(self) -> list[str]:
+        return [law.id for law in self.laws] if self.profile.must_not_be_vacuous else []
+
+    def _run_id(self) -> str:
+        stem = f"{datetime.now(UTC).strftime('%Y%m%dT%H%M%S')}-{self.lab.name}-{self.target.name.replace('+', '-')}"
+        for number in range(1_000):
+            name = f"{stem}-{number}" if number else stem
+            if not (self.runs / name).exists():
+                return name
+        raise UsageError(f"a thousand runs named {stem} exist in {self.runs}; remove some")
+
+    def _facts(self) -> dict[str, object]:
+        return {
+            "command": sys.argv[1:],
+            "lab": self.lab.name,
+            "target": self.target.name,
+            "profile": self.profile.name,
+            "seed": self.seed,
+            "observes": sorted(self.lab.observes(self.target)),
+            "laws": [law.id for law in self.laws],
+            "must_not_be_vacuous": self._must_not_be_vacuous(),
+            "keep": "all" if self.keep == "all" else self.profile.keep_one_in,
+        }
+
+    def _summary(self, found: Any, folder: Path, state: str) -> dict[str, object]:
+        return {
+            "run": folder.name,
+            "folder": str(folder),
+            "state": state,
+            "target": self.target.name,
+            "lab": self.lab.name,
+            "profile": self.profile.name,
+            "seed": self.seed,
+            "trials": found.trials,
+            "events": found.events,
+            "seconds": round(found.seconds, 3),
+            "sweep": {"done": found.by_origin.get("sweep", 0), "of": found.sweep_total},
+            "laws": {law: str(verdict) for law, verdict in sorted(found.verdicts.items())},
+            "violated": sorted(law for law, verdict in found.verdicts.items() if verdict is Verdict.VIOLATED),
+            "findings": [
+                {"law": each.law, "text": each.text, "program": each.schedule.program()} for each in found.findings
+            ],
+        }
+
+
+def _seconds(text: str) -> float:
+    units = {"s": 1, "m": 60, "h": 3600}
+    number, unit = (text[:-1], text[-1]) if text[-1:] in units else (text, "s")
+    try:
+        seconds = float(number) * units[unit]
+    except ValueError:
+        raise UsageError(f"--time wants a number with s, m or h, such as 90s or 10m, not {text!r}") from None
+    if not 0 < seconds <= 7 * 24 * 3600:
+        raise UsageError(f"--time must be above 0 and at most 7 days, not {text!r}")
+    return seconds

@@ -1,0 +1,104 @@
+"""The same measures without Java: Arrow computes them in this process, for the JSON and JUnit files only.
+
+Meant for one machine's runs; a test holds every table equal to Spark's.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from pairproof.reports.inputs import RunInput, arrow_schema
+from pairproof.reports.measures import FIRSTS, MEASURES, VERDICTS, Measure
+
+
+def measure(runs: Sequence[RunInput]) -> dict[str, pa.Table]:
+    """Every table of :data:`~pairproof.reports.measures.MEASURES`, and ``firsts``, as the Spark job makes them."""
+    verdicts, trials, faults = (read(runs, table) for table in ("verdicts", "trials", "faults"))
+    views = {
+        "judged": _judged(verdicts),
+        "injected": _injected(faults),
+        "effected": _exploded(faults, ("name", "lab"), "effect", ("effect", "amount")),
+        "noted": _exploded(verdicts, ("law", "target", "lab"), "notes", ("note", "amount")),
+        "searched": _searched(trials),
+        "unexecuted": _exploded(trials, ("target", "lab"), "skipped", ("reason", "trials")),
+    }
+    for name, each in MEASURES.items():
+        views[name] = _sum(views[each.source], each)
+    return {name: views[name] for name in MEASURES} | {"firsts": _firsts(verdicts)}
+
+
+def read(runs: Sequence[RunInput], table: str) -> pa.Table:
+    """One table of all runs, with the run's target and lab beside it."""
+    wanted = arrow_schema(table)
+    pieces = [wanted.empty_table().append_column("target", pa.array([], "string")).append_column("lab", pa.array([], "string"))]
+    for run in runs:
+        for part in run.parts[table]:
+            rows = pq.read_table(part, columns=wanted.names, partitioning=None)
+            for fact in ("target", "lab"):
+                rows = rows.append_column(fact, pa.repeat(run.facts[fact], len(rows)))
+            pieces.append(rows)
+    return pa.concat_tables(pieces)
+
+
+def of_trials(runs: Sequence[RunInput], table: str, wanted: Iterable[tuple[str, int]]) -> pa.Table:
+    """The rows of a run-folder table that belong to the ``wanted`` trials, as the Spark job gives them."""
+    rows = read(runs, table).select(arrow_schema(table).names)
+    pairs = sorted(set(wanted))
+    chosen = pa.table({"run": pa.array([r for r, _ in pairs], "string"), "trial": pa.array([t for _, t in pairs], "int64")})
+    return rows.join(chosen, ["run", "trial"], join_type="left semi").sort_by([("run", "ascending"), ("trial", "ascending")])
+
+
+def _judged(verdicts: pa.Table) -> pa.Table:
+    told = verdicts["verdict"]
+    columns = {name: verdicts[name] for name in ("run", "target", "lab", "law", "judged", "broken")}
+    ones = {column: pc.cast(pc.equal(told, each.value), pa.int64()) for each, column in VERDICTS.items()}
+    return pa.table(columns | ones | {"trials": pa.repeat(pa.scalar(1, pa.int64()), len(verdicts))})
+
+
+def _injected(faults: pa.Table) -> pa.Table:
+    bit = pc.cast(pc.greater(faults["bit"], 0), pa.int64())
+    uses = pa.repeat(pa.scalar(1, pa.int64()), len(faults))
+    return pa.table(
+        {"name": faults["name"], "lab": faults["lab"], "uses": uses, "bit": bit, "missed": pc.subtract(uses, bit)}
+    )
+
+
+def _searched(trials: pa.Table) -> pa.Table:
+    kept = pc.cast(trials["kept"], pa.int64())
+    columns = {name: trials[name] for name in ("target", "lab", "origin", "events", "virtual_ns")}
+    return pa.table(columns | {"kept": kept, "trials": pa.repeat(pa.scalar(1, pa.int64()), len(trials))})
+
+
+def _exploded(table: pa.Table, keys: tuple[str, ...], column: str, names: tuple[str, str]) -> pa.Table:
+    """One row for each entry of a JSON object (its name and number) or list (the text and 1) in ``column``."""
+    # Few texts differ: each is parsed once, and its numbers multiplied by how often it occurs.
+    counted = table.select([*keys, column]).group_by([*keys, column]).aggregate([([], "count_all")])
+    rows: list[tuple[Any, ...]] = []
+    for row in counted.to_pylist():
+        found = json.loads(row[column] or "null") or {}
+        entries = found.items() if isinstance(found, dict) else ((each, 1) for each in found)
+        rows += [(*(row[key] for key in keys), name, amount * row["count_all"]) for name, amount in entries]
+    columns = list(zip(*rows, strict=True)) if rows else [()] * (len(keys) + 2)
+    types = [pa.string()] * (len(keys) + 1) + [pa.int64()]
+    return pa.table([pa.array(each, kind) for each, kind in zip(columns, types, strict=True)], names=[*keys, *names])
+
+
+def _sum(view: pa.Table, each: Measure) -> pa.Table:
+    found = view.group_by(list(each.keys)).aggregate([(name, "sum") for name in each.sums])
+    found = found.select([*each.keys, *(f"{name}_sum" for name in each.sums)]).rename_columns([*each.keys, *each.sums])
+    return found.sort_by([(key, "ascending") for key in each.keys])
+
+
+def _firsts(verdicts: pa.Table) -> pa.Table:
+    told = verdicts["verdict"]
+    chosen = verdicts.filter(pc.or_(pc.equal(told, "violated"), pc.equal(told, "unknown"))).sort_by("trial")
+    keys = list(FIRSTS[:3])
+    picked = chosen.group_by(keys, use_threads=False).aggregate([(name, "first") for name in FIRSTS[3:]])
+    picked = picked.select([*keys, *(f"{name}_first" for name in FIRSTS[3:])]).rename_columns(list(FIRSTS))
+    return picked.sort_by([(key, "ascending") for key in keys])

@@ -1,0 +1,111 @@
+"""The Spark job: any number of run folders in, the report's small tables out, as Arrow tables.
+
+Spark reads the Parquet parts and does every sum over trials, verdicts, faults and histories; only the report's own
+tables come back to the driver. It measures and never judges. The columns of what it reads are those of
+:mod:`pairproof.harness.runs.schema`, what it counts is :mod:`pairproof.reports.measures`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from pairproof.harness.runs import schema
+from pairproof.reports.inputs import RunInput
+from pairproof.reports.measures import FIRSTS, MEASURES, VERDICTS, Measure
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+SQL_TYPES: dict[type, str] = {str: "string", int: "bigint", bool: "boolean"}
+
+AT_ONCE = 3
+"""Spark jobs under way together: most of a small job is planning, which one core does while another computes."""
+
+Said = Callable[[str], None]
+Trials = Iterable[tuple[str, int]]
+
+_ONES = ", ".join(f"if(verdict = '{each.value}', 1L, 0L) AS {column}" for each, column in VERDICTS.items())
+
+VIEWS = {
+    "judged": f"SELECT run, target, lab, law, 1L AS trials, {_ONES}, judged, broken FROM verdicts JOIN facts USING (run)",
+    "injected": "SELECT name, lab, 1L AS uses, if(bit > 0, 1L, 0L) AS bit, if(bit > 0, 0L, 1L) AS missed "
+    "FROM faults JOIN facts USING (run)",
+    "effected": "SELECT name, lab, explode(from_json(effect, 'map<string,bigint>')) AS (effect, amount) "
+    "FROM faults JOIN facts USING (run)",
+    "noted": "SELECT law, target, lab, explode(from_json(notes, 'map<string,bigint>')) AS (note, amount) "
+    "FROM verdicts JOIN facts USING (run) WHERE length(notes) > 2",
+    "searched": "SELECT target, lab, origin, 1L AS trials, events, virtual_ns, CAST(kept AS bigint) AS kept "
+    "FROM trials JOIN facts USING (run)",
+    "unexecuted": "SELECT target, lab, explode(from_json(skipped, 'array<string>')) AS reason, 1L AS trials "
+    "FROM trials JOIN facts USING (run) WHERE length(skipped) > 2",
+}
+"""The views that the measures sum, over the run folder's tables and ``facts`` (run, target, lab)."""
+
+
+def ddl(table: str) -> str:
+    """A run-folder table's columns as Spark reads them."""
+    return ", ".join(f"{name} {SQL_TYPES[kind]}" for name, kind in schema.TABLES[table])
+
+
+def read(spark: SparkSession, runs: Sequence[RunInput], table: str) -> DataFrame:
+    """One table of all runs; no rows if none has a part of it."""
+    parts = [str(part) for run in runs for part in run.parts[table]]
+    if not parts:
+        return spark.createDataFrame([], ddl(table))
+    return spark.read.schema(ddl(table)).parquet(*parts)
+
+
+def measure(spark: SparkSession, runs: Sequence[RunInput], said: Said = lambda _: None) -> dict[str, pa.Table]:
+    """Every table of :data:`~pairproof.reports.measures.MEASURES`, and ``firsts``; each sorted by its keys."""
+    for table in schema.TABLES:
+        read(spark, runs, table).createOrReplaceTempView(table)
+    facts = pa.table({name: [run.facts[name] for run in runs] for name in ("run", "target", "lab")})
+    spark.createDataFrame(facts).createOrReplaceTempView("facts")
+    for name, query in VIEWS.items():
+        spark.sql(query).createOrReplaceTempView(name)
+    spark.sql(query_of(MEASURES["by_run"])).cache().createOrReplaceTempView("by_run")
+    queries = {name: query_of(each) for name, each in MEASURES.items()} | {"firsts": _firsts()}
+
+    def answer(name: str) -> pa.Table:
+        said(f"Spark: {name.replace('_', ' ')}")
+        return spark.sql(queries[name]).toArrow()
+
+    with ThreadPoolExecutor(AT_ONCE) as jobs:
+        return dict(zip(queries, jobs.map(answer, queries), strict=True))
+
+
+def query_of(each: Measure) -> str:
+    """The SQL of one measure."""
+    keys = ", ".join(each.keys)
+    sums = ", ".join(f"CAST(coalesce(sum({name}), 0) AS bigint) AS {name}" for name in each.sums)
+    return f"SELECT {keys}, {sums} FROM {each.source} GROUP BY {keys} ORDER BY {keys}"
+
+
+def _firsts() -> str:
+    picked = ", ".join(f"min_by({name}, trial) AS {name}" for name in FIRSTS[3:])
+    return (
+        f"SELECT run, law, verdict, {picked} FROM verdicts WHERE verdict IN ('violated', 'unknown') "
+        "GROUP BY run, law, verdict ORDER BY run, law, verdict"
+    )
+
+
+def of_trials(spark: SparkSession, table: str, wanted: Trials, at_most: int | None = None) -> pa.Table:
+    """The rows of a run-folder table that belong to the ``wanted`` trials, in the order of run, trial and ``seq``.
+
+    ``at_most``: only events with a ``seq`` below it. Needs the views that :func:`measure` made.
+    """
+    pairs = sorted(set(wanted))
+    if not pairs:
+        return spark.createDataFrame([], ddl(table)).toArrow()
+    chosen = pa.table({"run": [run for run, _ in pairs], "trial": pa.array([trial for _, trial in pairs], pa.int64())})
+    # The plain list of numbers lets Parquet skip row groups; the join then tells runs apart.
+    rows = spark.table(table).where(f"trial IN ({', '.join(str(trial) for _, trial in pairs)})")
+    if at_most is not None:
+        rows = rows.where(f"seq < {at_most}")
+    found = rows.join(spark.createDataFrame(chosen).hint("broadcast"), ["run", "trial"], "left_semi")
+    keys = [name for name in ("run", "trial", "seq") if name in found.columns]
+    return found.orderBy(*keys).toArrow()
