@@ -1,12 +1,15 @@
 """The one judge: feeds a history to laws in ``seq`` order and says what each law makes of it.
 
-The same class serves a finished list, a live recorder and Arrow batches in Spark, so laws are written once.
+The same class serves a finished list, a live recorder and Arrow batches in Spark, so laws are written once. A law that
+raises is unknown from there on and hears no more; the others never notice.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from functools import cache
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache, lru_cache
+from types import MethodType
+from typing import cast
 
 from pairproof.harness import registry
 from pairproof.harness.history import KINDS, Event
@@ -15,6 +18,9 @@ from pairproof.harness.laws.ledger import Ledger
 from pairproof.harness.verdict import Judgement, Verdict
 
 Handler = Callable[[Event], None]
+
+Plan = tuple[tuple[type[Law], ...], tuple[type[Law], ...], tuple[tuple[str, tuple[tuple[int, str], ...]], ...]]
+"""Laws that can be judged, laws that cannot, and per kind who handles it: (index of the law, method)."""
 
 
 def all_laws() -> tuple[type[Law], ...]:
@@ -35,37 +41,45 @@ def laws(ids: Iterable[str]) -> tuple[type[Law], ...]:
 
 
 @cache
-def _handled(law: type[Law]) -> tuple[tuple[str, str], ...]:
-    found = tuple((name[3:], name) for name in dir(law) if name.startswith("on_"))
+def _handled(of: type[Law] | type[Ledger]) -> tuple[tuple[str, str], ...]:
+    found = tuple((name[3:], name) for name in dir(of) if name.startswith("on_"))
     unknown = [kind for kind, _ in found if kind not in KINDS]
-    assert not unknown, f"{law.__name__} handles unknown kinds {unknown}"
+    assert not unknown, f"{of.__name__} handles unknown kinds {unknown}"
     return found
+
+
+@lru_cache(maxsize=64)
+def _plan(laws: tuple[type[Law], ...], observes: frozenset[str]) -> Plan:
+    """Who hears what: the same for thousands of trials."""
+    seeing = tuple(law for law in laws if law.needs <= observes)
+    blind = tuple(law for law in laws if not law.needs <= observes)
+    hearers: dict[str, list[tuple[int, str]]] = {}
+    # The ledger hears an event after the laws did: they judge it against what was before.
+    for index, of in enumerate((*seeing, Ledger)):
+        for kind, name in _handled(of):
+            hearers.setdefault(kind, []).append((index, name))
+    return seeing, blind, tuple((kind, tuple(each)) for kind, each in hearers.items())
 
 
 class Judge:
     """Judges one trial. Feed it every event once, in order, then :meth:`finish`."""
 
     def __init__(self, laws: Iterable[type[Law]], observes: frozenset[str] = frozenset(KINDS)) -> None:
-        self.ledger = Ledger()
-        self._blind = [law for law in laws if not law.needs <= observes]
-        self._laws = [law(self.ledger) for law in laws if law.needs <= observes]
+        seeing, self._blind, hearers = _plan(tuple(laws), observes)
+        self.ledger = Ledger(observes)
+        self._laws = [law(self.ledger) for law in seeing]
+        owners: list[Law | Ledger] = [*self._laws, self.ledger]
+        self._crashed: set[Law] = set()
         self._last: Event | None = None
-        # The ledger hears an event after the laws did: they judge it against what was before.
-        after = self.ledger.handlers()
-        handlers: dict[str, list[Handler]] = {}
-        for law in self._laws:
-            for kind, name in _handled(type(law)):
-                handlers.setdefault(kind, []).append(getattr(law, name))
-        for kind, handler in after.items():
-            handlers.setdefault(kind, []).append(handler)
-        self._handlers = handlers
+        self._handlers: dict[str, list[Handler]] = {
+            kind: [getattr(owners[index], name) for index, name in each] for kind, each in hearers
+        }
 
     def feed(self, event: Event) -> None:
         """Judge one event."""
         handlers = self._handlers.get(event[2])
         if handlers is not None:
-            for handler in handlers:
-                handler(event)
+            self._tell(handlers, event)
         self._last = event
 
     def feed_all(self, events: Iterable[Event]) -> None:
@@ -75,19 +89,57 @@ class Judge:
         for event in events:
             handlers = get(event[2])
             if handlers is not None:
-                for handler in handlers:
-                    handler(event)
+                try:
+                    for handler in handlers:
+                        handler(event)
+                except Exception as why:
+                    self._tell(self._survive(handlers, handler, event, why), event)
         self._last = event
 
     def finish(self) -> list[Judgement]:
-        """The verdicts, in the laws' order."""
+        """The verdicts: laws that could be judged in the order given, then those that were not observable."""
         found: list[Judgement] = []
         for law in self._laws:
-            if self._last is not None:
-                law.end(self._last)
+            if self._last is not None and law not in self._crashed:
+                try:
+                    law.end(self._last)
+                except Exception as why:
+                    self._retire(law, f"law crashed: {type(why).__name__}: {why}, at the end")
             found.append(_judgement(law))
         found.extend(Judgement(law.id, Verdict.NOT_OBSERVABLE, 0, 0) for law in self._blind)
         return found
+
+    def _tell(self, handlers: Sequence[Handler], event: Event) -> None:
+        # Each crash removes a law, so this ends.
+        while handlers:
+            try:
+                for handler in handlers:
+                    handler(event)
+                return
+            except Exception as why:
+                handlers = self._survive(handlers, handler, event, why)
+
+    def _survive(
+        self, handlers: Sequence[Handler], handler: Handler, event: Event, why: Exception
+    ) -> Sequence[Handler]:
+        """A handler raised: its law is unknown. The handlers that have not heard this event yet."""
+        left = handlers[handlers.index(handler) + 1 :]
+        owner = cast(MethodType, handler).__self__
+        doubt = f"law crashed: {type(why).__name__}: {why}, at event {event.seq} ({event.kind})"
+        if isinstance(owner, Law):
+            self._retire(owner, doubt)
+            return left
+        # Without the ledger nobody can judge.
+        for law in self._laws:
+            self._retire(law, doubt.replace("law", "ledger", 1))
+        self._handlers.clear()
+        return ()
+
+    def _retire(self, law: Law, doubt: str) -> None:
+        law.doubt = law.doubt or doubt
+        self._crashed.add(law)
+        for handlers in self._handlers.values():
+            handlers[:] = [each for each in handlers if cast(MethodType, each).__self__ is not law]
 
 
 def _judgement(law: Law) -> Judgement:

@@ -77,7 +77,7 @@ def describe(record: LogRecord, file: str) -> dict[str, object]:
 
 
 def parse_properties(data: bytes) -> dict[str, str]:
-    """Names and values, by name. As in Java, an entry of less than three characters, without name or value, is no entry."""
+    """Names and values, by name. As in Java, what is shorter than three characters or lacks either is no entry."""
     found: dict[str, str] = {}
     for each in data.decode("utf-8", "replace").split("\x02"):
         name, mark, value = each.partition("\x01")

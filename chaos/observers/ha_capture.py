@@ -49,6 +49,7 @@ class CapturedHistory(NamedTuple):
 
     events: list[Event]
     observes: frozenset[str]
+    configs: dict[str, dict[str, str | int]]
     connections: list[Connection]
     links: dict[str, str]
     """The link's name in the history, by the connection's."""
@@ -86,8 +87,8 @@ class _Reader:
             recorder.add(t, kind, **row)
         observes = OBSERVES | CLIENT_KINDS if clients.files else OBSERVES
         left_out = {what: count for what, count in clients.left_out.items() if count}
-        connections = self.capture.connections
-        return CapturedHistory(recorder.events, observes, connections, self.links, self.broken, left_out)
+        configs, connections = self.capture.configs, self.capture.connections
+        return CapturedHistory(recorder.events, observes, configs, connections, self.links, self.broken, left_out)
 
     def _configs(self) -> Iterator[Dated]:
         for node, settings in self.capture.configs.items():

@@ -60,9 +60,13 @@ class Walk:
         """Why it is not whole beyond ``where``; None if it simply ends there."""
 
     def __iter__(self) -> Iterator[LogRecord | Filler]:
+        size = len(self.files[0][1]) if self.files else 0
         for number, (start, data) in enumerate(self.files):
             if start != self.where:
                 self.why = f"the next file starts at {start}, not at {self.where}"
+                return
+            if len(data) != size or not data:
+                self.why = f"the file at {start} has {len(data)} bytes, the first one {size}"
                 return
             yield from self._file(start, data)
             if self.why is not None or self.where != start + len(data) or self.where == self.limit:

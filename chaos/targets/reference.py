@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 from pairproof.chaos.mutants import MUTANTS, Mutant
 from pairproof.harness.errors import UsageError
-from pairproof.harness.schedule import Args
+from pairproof.harness.schedule import Args, Scalar
 from pairproof.reference.core.broker import Broker
 from pairproof.reference.core.config import BrokerConfig
 from pairproof.reference.errors import ConfigError
@@ -19,7 +20,6 @@ DEFAULTS: Args = {
     "haTransferBatchSize": 512,
 }
 LAB_PREFIX = "lab."
-PER_NODE = ("brokerRole", "brokerId", "haMasterAddress", "listenPort")
 
 
 class ReferenceTarget(NamedTuple):
@@ -47,19 +47,25 @@ class ReferenceTarget(NamedTuple):
 
     def config(self, node: str, settings: Args) -> BrokerConfig:
         """One node's broker configuration."""
-        values: dict[str, object] = {k: v for k, v in settings.items() if not k.startswith(LAB_PREFIX)}
-        if node == "slave":
-            values |= {"brokerRole": "SLAVE", "brokerId": 1, "haMasterAddress": "ha", "listenPort": 10_921}
-        try:
-            return BrokerConfig.from_properties(values)
-        except ConfigError as why:
-            raise UsageError(str(why)) from None
+        return _config(node, tuple(sorted(settings.items())))
 
     def broker_class(self, node: str) -> type[Broker]:
         """The class that plays this node."""
         if self.mutated is not None and self.mutated.node == node:
             return self.mutated.broker
         return Broker
+
+
+@lru_cache(maxsize=1_024)
+def _config(node: str, settings: tuple[tuple[str, Scalar], ...]) -> BrokerConfig:
+    # Cached: a search opens thousands of trials with a handful of settings.
+    values: dict[str, object] = {k: v for k, v in settings if not k.startswith(LAB_PREFIX)}
+    if node == "slave":
+        values |= {"brokerRole": "SLAVE", "brokerId": 1, "haMasterAddress": "ha", "listenPort": 10_921}
+    try:
+        return BrokerConfig.from_properties(values)
+    except ConfigError as why:
+        raise UsageError(str(why)) from None
 
 
 TARGET = ReferenceTarget()

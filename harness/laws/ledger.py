@@ -1,18 +1,317 @@
 """What a history has said so far, kept once for all laws: settings, log ends, connections, crashes, rollbacks.
 
 The judge tells the ledger of an event after the laws have seen it, so laws read the state *before* the event.
+
+Three questions that several laws ask are answered here and nowhere else:
+
+- :meth:`Ledger.hears`: may the master believe this report? A first report is *valid* when it is 0 or lies within the
+  master's log; a later one on a connection that began so, when it is not above the master's log end.
+- :meth:`Ledger.is_covered`: had a slave appended and reported the last byte of this send, on a valid report?
+- ``rolled``: the slaves that hold bytes which a crash took from the master. Neither side can see that once the master
+  has written past the slave's end, so some promises end there; they come back when the slave's log is cut to below the
+  point, or wiped.
+
+Left out: what only one law needs. Sources: HAConnection, HAService.push2SlaveMaxOffset, CommitLog recovery.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections import deque
+from collections.abc import Mapping
+from functools import lru_cache
 
-from pairproof.harness.history import Event
+from pairproof.harness.history import KINDS, Event
+
+MASTER = "master"
+HOSTILE = "hostile"
+
+VALID = "valid"
+AHEAD = "ahead"
+"""Above the master's log end when it arrived."""
+BELOW = "below"
+"""Before the master's log start, or negative."""
+REFUSED = "refused"
+"""Made on a connection whose first report was not valid."""
+
+DEFAULTS: Mapping[str, int] = {
+    "mappedFileSizeCommitLog": 1_073_741_824,
+    "haTransferBatchSize": 32_768,
+    "haSendHeartbeatInterval": 5_000,
+    "haHousekeepingInterval": 20_000,
+    "haSlaveFallbehindMax": 268_435_456,
+    "slaveTimeout": 3_000,
+    "syncFlushTimeout": 5_000,
+}
+"""RocketMQ 4.9's values for settings that a history does not name: bytes, and milliseconds."""
+
+Settings = Mapping[str, int | str]
+
+
+@lru_cache(maxsize=256)
+def _settings(detail: str) -> Settings:
+    """The settings of a ``config`` event. The same few texts come back in thousands of trials."""
+    said: dict[str, int | str] = json.loads(detail)
+    return {**DEFAULTS, **said, **{key: int(said[key]) for key in DEFAULTS if key in said}}
+
+
+class Link:
+    """One HA connection as the master's end knows it."""
+
+    __slots__ = ("first", "incarnation", "open", "peer", "valid")
+
+    def __init__(self, peer: str, incarnation: int) -> None:
+        self.peer = peer
+        self.incarnation = incarnation
+        """The master's, when it accepted."""
+        self.open = True
+        self.first: int | None = None
+        """The first report that reached the master."""
+        self.valid = False
+        """Whether that report was one that an honest slave could have made."""
 
 
 class Ledger:
-    """Bounded by the number of nodes, connections and crashes of one trial."""
+    """Bounded by the number of nodes, connections, starts and unacknowledged puts of one trial."""
 
-    def handlers(self) -> dict[str, Callable[[Event], None]]:
-        """The kinds that the ledger follows."""
-        return {}
+    def __init__(self, observes: frozenset[str] = frozenset(KINDS)) -> None:
+        self.observes = observes
+        """Kinds that the lab records: only there is an absence a sign."""
+        self.config: dict[str, Settings] = {}
+        self.sync_master = False
+        self.sync_flush = False
+        self.up: set[str] = set()
+        self.last_started: str | None = None
+        self.fresh: set[str] = set()
+        """Nodes that have appended nothing since they started."""
+        self.starts: dict[str, int] = {}
+        self.ends: dict[str, int] = {}
+        """Log start and end by the nodes' own trace; no key where it is unknown."""
+        self.traced: set[str] = set()
+        """Slaves whose appends are recorded."""
+        self.appended: dict[str, int] = {}
+        """The highest end that a slave's log ever had."""
+        self.links: dict[str, Link] = {}
+        self.slave_link: dict[str, str] = {}
+        """The connection that a slave opened last."""
+        self.streams: dict[str, int] = {}
+        """Per connection: where the slave's log ends by what it first reported and then received."""
+        self.claimed: dict[str, int] = {}
+        self.available = 0
+        """Open connections on which a valid report was made."""
+        self.available_changed = -1
+        """``seq`` of the event since which there have been some, or none."""
+        self.pushed = 0
+        """The highest valid report of the master's present life (push2SlaveMaxOffset)."""
+        self.ahead = -1
+        """The highest report above the master's end, in its present life."""
+        self.refused = -1
+        """The highest report on a refused connection, in the master's present life."""
+        self.rolled: dict[str, int] = {}
+        """Slaves in class rollback, and the offset up to which their bytes are still the master's."""
+        self._incarnation = 0
+        self._restarts: list[tuple[int, int]] = []
+        self._puts: deque[tuple[int, int | None, str | None]] = deque()
+        self._covered: set[tuple[int | None, str | None]] = set()
+        self._reach = -1
+        self._heard_seq = -1
+        self._heard = VALID
+
+    # What laws ask.
+
+    def setting(self, node: str, key: str) -> int:
+        """A numeric setting of a node, RocketMQ's default where the history does not say."""
+        return int(self.config.get(node, DEFAULTS)[key])
+
+    def hears(self, report: Event) -> str:
+        """VALID, AHEAD, BELOW or REFUSED: what a report that now reaches the master is to it."""
+        if report.seq != self._heard_seq:
+            self._heard_seq = report.seq
+            self._heard = self._classify(report)
+        return self._heard
+
+    def _classify(self, report: Event) -> str:
+        link, offset = self.links.get(report.link or ""), report.hi or 0
+        end = self.ends.get(MASTER, offset)
+        least = 0
+        if link is None or link.first is None:
+            if offset:
+                least = self.starts.get(MASTER, 0)
+        elif not link.valid:
+            return REFUSED
+        if offset > end:
+            return AHEAD
+        return VALID if offset >= least else BELOW
+
+    def is_covered(self, ok: Event) -> bool:
+        """Whether a slave had appended and validly reported the last byte of this send."""
+        return (ok.lo, ok.message) in self._covered or (ok.hi is not None and ok.hi <= self._reach)
+
+    def own_end(self, node: str) -> int | None:
+        """A slave's log end by its own trace; None where that is not known.
+
+        An end of 0 is not known either: the first heartbeat to an empty slave moves it, and leaves no append.
+        """
+        return (self.ends.get(node) or None) if node in self.traced else None
+
+    def is_stale(self, node: str) -> bool:
+        """Whether the slave still reads from a connection to an earlier life of the master."""
+        link = self.links.get(self.slave_link.get(node, ""))
+        return link is not None and (link.incarnation != self._incarnation or MASTER not in self.up)
+
+    # What the judge tells.
+
+    def on_config(self, event: Event) -> None:
+        """A node's settings."""
+        node = event.node or ""
+        self.config[node] = found = _settings(event.detail or "{}")
+        if node == MASTER:
+            self.sync_master = found.get("brokerRole") == "SYNC_MASTER"
+            self.sync_flush = found.get("flushDiskType") == "SYNC_FLUSH"
+
+    def on_start(self, event: Event) -> None:
+        """A node is up; what it lost shows in its log end."""
+        node, end = event.node or "", event.hi
+        self.up.add(node)
+        self.last_started = node
+        self.fresh.add(node)
+        if node == MASTER:
+            self._incarnation += 1
+            self.ahead = self.refused = -1
+            self.pushed = 0
+            if end is not None:
+                self._recovered(end)
+        elif end is not None:
+            if end <= self.rolled.get(node, -1):
+                del self.rolled[node]
+            if end > self.appended.get(node, -1):
+                self.appended[node] = end
+        if end is not None:
+            self.ends[node] = end
+            self.starts[node] = event.lo or 0
+
+    def _recovered(self, end: int) -> None:
+        self._restarts.append((self._incarnation, end))
+        if end >= self.ends.get(MASTER, 0):
+            return
+        # Bytes that come to lie above the cut are other bytes: old reports say nothing of them.
+        self._reach = min(self._reach, end)
+        while self._puts and self._puts[-1][0] > end:
+            self._puts.pop()
+        for node in {*self.traced, *self.claimed}:
+            held = self.ends.get(node, 0) if node in self.traced else self.claimed[node]
+            if held > end:
+                self._roll(node, end)
+
+    def _roll(self, node: str, common: int) -> None:
+        self.rolled[node] = min(common, self.rolled.get(node, common))
+
+    def on_crash(self, event: Event) -> None:
+        """A node went down, and its ends of connections with it."""
+        node = event.node or ""
+        self.up.discard(node)
+        self.fresh.discard(node)
+        if node == MASTER:
+            for link in self.links.values():
+                self._drop(link, event.seq)
+
+    on_stop = on_crash
+
+    def on_wipe(self, event: Event) -> None:
+        """A node's store is a new, empty one."""
+        node = event.node or ""
+        for each in (self.ends, self.starts, self.appended, self.claimed, self.rolled):
+            each.pop(node, None)
+
+    def on_append(self, event: Event) -> None:
+        """A log grew."""
+        node, hi = event.node or "", event.hi or 0
+        self.fresh.discard(node)
+        if node == MASTER:
+            if event.f == "put":
+                self._puts.append((hi, event.lo, event.message))
+        else:
+            self.traced.add(node)
+            if hi > self.appended.get(node, -1):
+                self.appended[node] = hi
+            if self.is_stale(node):
+                self._late(node, hi)
+        self.ends[node] = hi
+
+    def _late(self, node: str, hi: int) -> None:
+        """Bytes that an earlier life of the master had sent: it may have lost them since."""
+        sent = self.links[self.slave_link[node]].incarnation
+        common = min((end for incarnation, end in self._restarts if incarnation > sent), default=hi)
+        if common < hi:
+            self._roll(node, common)
+
+    def on_connect(self, event: Event) -> None:
+        """An end of a connection stands."""
+        label, peer = event.link or "", event.node or ""
+        if event.side == "m":
+            self.links[label] = Link(peer, self._incarnation)
+        elif peer != HOSTILE:
+            self.slave_link[peer] = label
+
+    def on_close(self, event: Event) -> None:
+        """The master's end is gone."""
+        link = self.links.get(event.link or "")
+        if link is not None and event.side == "m":
+            self._drop(link, event.seq)
+
+    def _drop(self, link: Link, seq: int) -> None:
+        if link.open and link.valid:
+            self.available -= 1
+            if not self.available:
+                self.available_changed = seq
+        link.open = False
+
+    def on_frame(self, event: Event) -> None:
+        """A slave received a frame: its log goes on if the frame fits."""
+        if event.side == "s":
+            streams, label = self.streams, event.link or ""
+            end = streams.get(label)
+            if end == event.lo or end == 0:
+                streams[label] = event.hi or 0
+
+    def on_report(self, event: Event) -> None:
+        """A report left a slave, or reached the master."""
+        label, offset = event.link or "", event.hi or 0
+        if event.side == "s":
+            self.streams.setdefault(label, offset)
+            if event.node != HOSTILE:
+                self.claimed[event.node or ""] = offset
+            return
+        heard = self.hears(event)
+        link = self.links.get(label)
+        if link is None:
+            link = self.links[label] = Link(event.node or "", self._incarnation)
+        if heard is VALID:
+            self._believe(link, offset, event.seq)
+        else:
+            if offset > self.ends.get(MASTER, offset):
+                self.ahead = max(self.ahead, offset)
+            if not link.valid:
+                self.refused = max(self.refused, offset)
+        if link.first is None:
+            link.first = offset
+
+    def _believe(self, link: Link, offset: int, seq: int) -> None:
+        if not link.valid:
+            link.valid = True
+            self.available += 1
+            if self.available == 1:
+                self.available_changed = seq
+        if offset > self.pushed:
+            self.pushed = offset
+        reach = offset
+        if link.peer in self.traced and link.peer not in self.rolled:
+            reach = min(offset, self.appended.get(link.peer, -1))
+        elif link.peer == HOSTILE:
+            return
+        if reach > self._reach:
+            self._reach = reach
+        puts = self._puts
+        while puts and puts[0][0] <= reach:
+            _, lo, message = puts.popleft()
+            self._covered.add((lo, message))

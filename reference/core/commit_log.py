@@ -76,9 +76,14 @@ class CommitLog:
         file; nothing is written then.
         """
         size = self._size_within_limits(message)
-        filler = self._make_room(size)
-        at = self.end
+        filler = self._filler_before(size)
+        at = filler[1] if filler else self.end
         data = encode(message, queue_offset, at, store_ms)
+        if at == self.files.limit:
+            # The file first: without room for it the log stays as it was, and never ends in a filler.
+            self.files.add_file()
+        if filler:
+            self.files.write(filler[0], encode_blank(filler[1] - filler[0]))
         self.files.write(at, data)
         self.files.end = at + size
         return Put(at, at + size, filler, data)
@@ -122,24 +127,15 @@ class CommitLog:
             self.files.end = at + len(data)
         return True
 
-    def _make_room(self, size: int) -> tuple[int, int] | None:
-        """Let a record of ``size`` bytes fit at the end; the filler's range if that took one."""
-        at, limit = self.end, self.files.limit
-        if at == limit:
-            self.files.add_file()
-            return None
-        room = limit - at
-        if room >= size + BLANK_SIZE:
+    def _filler_before(self, size: int) -> tuple[int, int] | None:
+        """The range that a filler takes before a record of ``size`` bytes; None if the record fits at the end."""
+        at = self.end
+        room = self.files.limit - at
+        if room == 0 or room >= size + BLANK_SIZE:
             return None
         if room < BLANK_SIZE:
-            raise StoreError(
-                f"the log ends at {at}, too near to its file's end at {limit} for a filler: empty the store"
-            )
-        # The file first: without room for it the log stays as it was, and never ends in a filler.
-        self.files.add_file()
-        self.files.write(at, encode_blank(room))
-        self.files.end = limit
-        return at, limit
+            raise StoreError(f"the log's end at {at} leaves no room for a filler in its file: empty the store")
+        return at, self.files.limit
 
     def _size_within_limits(self, message: Message) -> int:
         try:

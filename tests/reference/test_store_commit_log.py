@@ -165,7 +165,7 @@ def test_log_that_begins_late_has_nothing_below_to_flush(disk: Any) -> None:
 def test_log_too_near_to_its_file_s_end_for_a_filler_takes_no_message(disk: Any) -> None:
     log = opened(disk)
     log.append(0, b"x" * (SIZE - 3))
-    with pytest.raises(StoreError, match="too near"):
+    with pytest.raises(StoreError, match="no room for a filler"):
         log.put(message(), 0, 1)
 
 

@@ -6,6 +6,7 @@ import json
 import struct
 import time
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -45,7 +46,7 @@ def test_commands_are_the_same_for_every_segmentation(sent: list[Command], cuts:
     data = b"".join(map(remoting.encode, sent))
     borders = [0, *sorted(cut % (len(data) + 1) for cut in cuts), len(data)]
     reader = CommandReader()
-    found = [each for lo, hi in zip(borders, borders[1:], strict=False) for each in reader.feed(data[lo:hi])]
+    found = [each for lo, hi in pairwise(borders) for each in reader.feed(data[lo:hi])]
     assert found == sent == read(data)
 
 
@@ -151,7 +152,7 @@ def test_bad_lengths_are_refused_before_anything_is_buffered(prefix: tuple[int, 
 
 def test_frame_at_the_limit_is_taken() -> None:
     frame = json_frame(GOOD, bytes(100))
-    assert list(CommandReader(max_frame=len(frame) - 4).feed(frame))[0].body == bytes(100)
+    assert next(CommandReader(max_frame=len(frame) - 4).feed(frame)).body == bytes(100)
     with pytest.raises(CodecError, match="allowed"):
         list(CommandReader(max_frame=len(frame) - 5).feed(frame))
 

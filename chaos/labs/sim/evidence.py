@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable
 from dataclasses import asdict
+from functools import lru_cache
 
 from pairproof.chaos.labs.sim.host import Host, Observer
 from pairproof.chaos.labs.sim.kernel import Kernel
@@ -79,8 +80,7 @@ class Evidence(Observer):
 
     def config(self, name: str, config: BrokerConfig) -> None:
         """A node's settings."""
-        shown = {**asdict(config), "pushes": "written"}
-        self.add(self.kernel.now, "config", name, detail=json.dumps(shown, sort_keys=True))
+        self.add(self.kernel.now, "config", name, detail=_shown(config))
 
     def watcher(self, host: Host) -> Watcher:
         """The trace of one incarnation."""
@@ -220,6 +220,11 @@ class Evidence(Observer):
                 if start <= lo and hi <= start + file.size:
                     return bytes(file.cache[lo - start : hi - start])
         return None
+
+
+@lru_cache(maxsize=1_024)
+def _shown(config: BrokerConfig) -> str:
+    return json.dumps({**asdict(config), "pushes": "written"}, sort_keys=True)
 
 
 def _key(data: bytes) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from contextlib import suppress
 from typing import Any
 
 from pairproof.chaos.labs.sim.disk import SimDisk, SimFile
@@ -112,20 +113,16 @@ class Host:
 
     def call(self, function: Callable[..., Any], *arguments: Any) -> None:
         """Let the node act; a crash on the way ends what it was doing."""
-        try:
+        with suppress(Crashed):
             function(*arguments)
-        except Crashed:
-            pass
 
     def hear(self, end: End, data: bytes) -> None:
         """Bytes arrived."""
         if self.node is not None:
             node = self.node
-            try:
+            with suppress(Crashed):
                 self.observer.point(self.name, "recv")
                 node.on_bytes(end, data)
-            except Crashed:
-                pass
 
     def hear_closed(self, end: End) -> None:
         """The other side closed, or a reset came."""
@@ -185,11 +182,9 @@ class Host:
         taken, counts, token = flush
         self.disk.finish_flush(taken, counts)
         node = self.node
-        try:
+        with suppress(Crashed):
             self.observer.point(self.name, "flush")
             node.on_flushed(token)
-        except Crashed:
-            pass
 
     def _connect(self, address: str, incarnation: int) -> None:
         if self.node is None or incarnation != self.incarnation:

@@ -1,4 +1,4 @@
-"""Strangers on the HA link: one that connects to the master and is no slave, one that a slave reaches and is no master."""
+"""Strangers on the HA link: one that the master takes in and that is no slave, one that a slave finds as its master."""
 
 from __future__ import annotations
 

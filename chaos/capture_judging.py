@@ -1,0 +1,102 @@
+"""Judges a capture of real brokers: the laws over its history, and the reference slave over its streams.
+
+Two things are asked besides the laws: that the master's streams are frames at all (``stream-framing``), and that the
+reference slave, fed with what each real slave received in several segmentations, makes byte for byte the commit log
+that the real one made of it (``reference-slave``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+from pairproof.chaos.observers.ha_capture import CapturedHistory, read_capture
+from pairproof.chaos.observers.ha_tap import FrameTap
+from pairproof.chaos.observers.store_folder import open_log
+from pairproof.chaos.observers.store_reader import LogReading, read_log
+from pairproof.chaos.replay_stream import Replayed, feed_reference_slave, segmentations
+from pairproof.harness.errors import UsageError
+from pairproof.harness.judge import judge
+from pairproof.harness.laws.base import Law
+from pairproof.harness.verdict import Judgement, Verdict, exit_code
+from pairproof.reference.errors import BrokerError
+
+
+class Check(NamedTuple):
+    """One thing asked besides the laws. ``judged``: how often; ``why``: what was wrong, empty if nothing."""
+
+    id: str
+    verdict: Verdict
+    judged: int
+    why: tuple[str, ...]
+
+
+class JudgedCapture(NamedTuple):
+    """What came of a capture."""
+
+    history: CapturedHistory
+    laws: list[Judgement]
+    checks: list[Check]
+
+    @property
+    def exit_code(self) -> int:
+        """0 holds, 1 violated, 3 unknown."""
+        verdicts = {each.law: each.verdict for each in self.laws} | {each.id: each.verdict for each in self.checks}
+        return exit_code(verdicts)
+
+
+def judge_capture(folder: Path, laws: Iterable[type[Law]], checks: bool = True) -> JudgedCapture:
+    """Judge a capture folder by ``laws``, and make the two checks if ``checks``. UsageError if it is no capture."""
+    history = read_capture(folder)
+    found = judge(history.events, laws, history.observes)
+    made = [_framing(history), _reference_slave(folder, history)] if checks else []
+    return JudgedCapture(history, found, made)
+
+
+def _check(name: str, judged: int, why: list[str]) -> Check:
+    verdict = Verdict.VIOLATED if why else Verdict.HOLDS if judged else Verdict.VACUOUS
+    return Check(name, verdict, judged, tuple(why))
+
+
+def _framing(history: CapturedHistory) -> Check:
+    return _check("stream-framing", len(history.connections), history.broken)
+
+
+def _reference_slave(folder: Path, history: CapturedHistory) -> Check:
+    judged, why = 0, []
+    for node in sorted({each.node for each in history.connections}):
+        streams = [each.stream("m2s") for each in history.connections if each.node == node]
+        settings = history.configs[node]
+        if not (folder / "store" / node).is_dir():
+            raise UsageError(f"{folder}: missing store/{node}, the log that the slave made of what it received")
+        real = read_log(open_log(folder / "store" / node))
+        pieces = [segmentations(each) for each in streams]
+        for name in pieces[0] if pieces else ():
+            judged += 1
+            try:
+                replayed = feed_reference_slave((each[name] for each in pieces), settings)
+            except BrokerError as wrong:
+                raise UsageError(f"{folder}/conf/{node}.properties: {wrong}") from None
+            wrong_at = _difference(replayed, real, _received(streams))
+            if wrong_at is not None:
+                why.append(f"{node}, {name}: {wrong_at}")
+    return _check("reference-slave", judged, why)
+
+
+def _received(streams: list[bytes]) -> int:
+    """Where the bytes end that whole frames carried."""
+    return max((lo + len(body) for each in streams for lo, body in FrameTap().feed(each)), default=0)
+
+
+def _difference(replayed: Replayed, real: LogReading, received: int) -> str | None:
+    """How the reference slave's log is not the real one's over what that received; None if it is the same."""
+    if replayed.start != real.start:
+        return f"the log starts at {replayed.start}, the real slave's at {real.start}"
+    stored = real.read(replayed.start, replayed.end)
+    if stored != replayed.data:
+        at = next((n for n, (a, b) in enumerate(zip(stored, replayed.data, strict=False)) if a != b), len(stored))
+        return f"the log differs from the real slave's at {replayed.start + at}"
+    if replayed.end != received or replayed.closed:
+        return f"the log ends at {replayed.end}, although frames reach {received}"
+    return None

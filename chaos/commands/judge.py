@@ -1,0 +1,109 @@
+"""``pairproof judge``: judge again what was recorded, in run folders or in a capture of real brokers."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pairproof.harness.commands import output
+from pairproof.harness.errors import UsageError
+
+if TYPE_CHECKING:
+    from pairproof.chaos.capture_judging import JudgedCapture
+
+MAX_LINES = 20
+"""Violations shown to people; ``--json`` has all that were kept."""
+
+COLOURS = {"violated": "bold red", "unknown": "yellow", "holds": "green"}
+
+
+@click.command("judge")
+@click.argument("runs", nargs=-1, type=click.Path(path_type=Path))
+@click.option("--ha-capture", "capture", type=click.Path(path_type=Path), help="Judge a folder of captured HA streams.")
+@click.option("--law", "law_ids", multiple=True, help="Judge by this law only; may be given more than once.")
+@output.json_option
+def command(runs: tuple[Path, ...], capture: Path | None, law_ids: tuple[str, ...], json_to: str | None) -> None:
+    """Judge the kept histories of RUNS again, or a capture of real brokers.
+
+    Without --law a capture's streams are also fed, cut in several ways, to the reference slave, whose commit log must
+    come out as the real slave's.
+
+    Exit codes: 0 every law holds, 1 one is violated, 2 usage, 3 unknown.
+    """
+    if bool(runs) == (capture is not None):
+        raise UsageError("judge either run folders or one --ha-capture folder")
+    code = _capture(capture, law_ids, json_to) if capture is not None else _runs(runs, law_ids, json_to)
+    sys.exit(code)
+
+
+def _laws(ids: tuple[str, ...]) -> Any:
+    from pairproof.harness import judge as judging
+
+    return judging.laws(ids) if ids else judging.all_laws()
+
+
+def _capture(folder: Path, law_ids: tuple[str, ...], json_to: str | None) -> int:
+    from pairproof.chaos.capture_judging import judge_capture
+
+    found = judge_capture(folder, _laws(law_ids), checks=not law_ids)
+    if json_to is not None:
+        output.write_json(_as_json(folder, found), json_to)
+    if json_to != "-":
+        _show(folder, found)
+    return found.exit_code
+
+
+def _as_json(folder: Path, found: JudgedCapture) -> dict[str, object]:
+    return {
+        "capture": str(folder),
+        "events": len(found.history.events),
+        "left_out": found.history.left_out,
+        "laws": [
+            {
+                "law": each.law,
+                "verdict": str(each.verdict),
+                "judged": each.judged,
+                "broken": each.broken,
+                "doubt": each.doubt,
+                "notes": each.notes,
+                "violations": [one._asdict() for one in each.violations],
+            }
+            for each in found.laws
+        ],
+        "checks": [{**each._asdict(), "verdict": str(each.verdict)} for each in found.checks],
+        "exit_code": found.exit_code,
+    }
+
+
+def _show(folder: Path, found: JudgedCapture) -> None:
+    rows = [(each.law, str(each.verdict), each.judged, each.broken) for each in found.laws]
+    rows += [(each.id, str(each.verdict), each.judged, len(each.why)) for each in found.checks]
+    texts = [f"{each.law} at {one.t / 1e9:.6f} s: {one.text}" for each in found.laws for one in each.violations]
+    texts += [f"{each.id}: {why}" for each in found.checks for why in each.why]
+    texts += [f"{each.law}: {each.doubt}" for each in found.laws if each.doubt]
+    left_out = ", ".join(f"{count} {what}" for what, count in sorted(found.history.left_out.items()))
+    _table(f"{folder}: {len(found.history.events)} events", rows, texts)
+    if left_out:
+        click.echo(f"not judged: {left_out}")
+
+
+def _table(title: str, rows: list[tuple[str, str, int, int]], texts: list[str]) -> None:
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table("law", "verdict", "judged", "violations", title=escape(title), title_justify="left")
+    for name, verdict, judged, broken in rows:
+        table.add_row(name, f"[{COLOURS.get(verdict, 'dim')}]{verdict}[/]", str(judged), str(broken))
+    Console().print(table)
+    for text in texts[:MAX_LINES]:
+        click.echo(text)
+    if len(texts) > MAX_LINES:
+        click.echo(f"... and {len(texts) - MAX_LINES} more: --json has them")
+
+
+def _runs(folders: tuple[Path, ...], law_ids: tuple[str, ...], json_to: str | None) -> int:
+    raise NotImplementedError

@@ -1,0 +1,170 @@
+"""Feeds a captured master's stream to the reference slave and takes out the log that it makes of it.
+
+The slave is the broker's own replication half over its own commit log; only disk, clock and sockets are stand-ins. Its
+log must not depend on how the stream was cut into pieces, so :func:`segmentations` cuts it in several ways.
+
+Left out: dispatch, flushing and recovery, which take no part in what a slave appends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import fields
+from random import Random
+from typing import NamedTuple
+
+from pairproof.reference.core.commit_log import CommitLog
+from pairproof.reference.core.config import BrokerConfig
+from pairproof.reference.core.ha_slave import HaSlave
+from pairproof.reference.errors import ConfigError, StoreError
+from pairproof.reference.ports import Conn, File
+
+SINGLE_BYTES = 8 * 1024
+"""How much of a stream is fed byte by byte."""
+MAX_PIECE = 5_000
+SEEDS = (1, 2, 3)
+MASTER = "captured-master"
+
+
+class Replayed(NamedTuple):
+    """The slave's log: ``data`` from ``start`` on, its reports, and how many connections it closed itself."""
+
+    start: int
+    data: bytes
+    reports: list[int]
+    closed: int
+
+    @property
+    def end(self) -> int:
+        """Behind the log's last byte."""
+        return self.start + len(self.data)
+
+
+def feed_reference_slave(connections: Iterable[Iterable[bytes]], settings: Mapping[str, object]) -> Replayed:
+    """Let an empty slave hear these connections one after the other, each as the pieces in which it arrives.
+
+    ``settings``: RocketMQ's keys; those that the reference does not know are left out. When the slave closes a
+    connection it hears no more of it. ConfigError for values that no broker can have.
+    """
+    known = {each.name for each in fields(BrokerConfig)}
+    values = {key: value for key, value in settings.items() if key in known}
+    config = BrokerConfig.from_properties({**values, "brokerRole": "SLAVE", "haMasterAddress": MASTER})
+    shell = _Shell()
+    log = CommitLog(shell.disk, config.mappedFileSizeCommitLog)
+    log.recover(clean=True)
+    slave = HaSlave(config, log, shell, shell)
+    slave.start()
+    for number, pieces in enumerate(connections):
+        shell.open = number
+        slave.on_connected(number)
+        for piece in pieces:
+            slave.on_bytes(piece)
+            if shell.open is None:
+                break
+        else:
+            slave.on_lost()
+        slave.on_timer(("ha-reconnect", None))
+    return Replayed(log.start, _content(log), shell.reports, shell.closed)
+
+
+def segmentations(stream: bytes) -> dict[str, list[bytes]]:
+    """The same bytes in several pieces, by name: seeded, so the same every time."""
+    head, tail = stream[:SINGLE_BYTES], stream[SINGLE_BYTES:]
+    found = {"whole": [stream], "byte by byte": [*(head[at : at + 1] for at in range(len(head))), tail]}
+    for seed in SEEDS:
+        found[f"random cuts, seed {seed}"] = list(_random_cuts(stream, Random(seed)))
+    return found
+
+
+def _random_cuts(stream: bytes, dice: Random) -> Iterable[bytes]:
+    at = 0
+    while at < len(stream):
+        # Small pieces as likely as large ones: most mistakes sit in headers.
+        size = dice.randint(1, 16) if dice.random() < 0.5 else dice.randint(17, MAX_PIECE)
+        yield stream[at : at + size]
+        at += size
+
+
+def _content(log: CommitLog) -> bytes:
+    pieces, at = [], log.start
+    while at < log.end:
+        pieces.append(log.read(at, log.end - at))
+        at += len(pieces[-1])
+    return b"".join(pieces)
+
+
+class _MemoryFile:
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.data = bytearray(size)
+
+    def read(self, at: int, length: int) -> bytes:
+        return bytes(self.data[at : at + length])
+
+    def write(self, at: int, data: bytes) -> None:
+        self.data[at : at + len(data)] = data
+
+
+class _MemoryDisk:
+    def __init__(self) -> None:
+        self.files: dict[str, _MemoryFile] = {}
+
+    def names(self, folder: str) -> list[str]:
+        return sorted(name[len(folder) + 1 :] for name in self.files if name.startswith(f"{folder}/"))
+
+    def open(self, name: str, size: int) -> File:
+        return self.files.setdefault(name, _MemoryFile(size))
+
+    def delete(self, name: str) -> None:
+        self.files.pop(name, None)
+
+    def sync(self, name: str) -> None:
+        pass
+
+
+class _Shell:
+    """Effects and watcher of the slave: takes its reports, and stands still in time."""
+
+    def __init__(self) -> None:
+        self.disk = _MemoryDisk()
+        self.reports: list[int] = []
+        self.open: int | None = None
+        self.closed = 0
+
+    def now(self) -> int:
+        return 0
+
+    def wall_ms(self) -> int:
+        return 0
+
+    def connect(self, address: str) -> None:
+        pass
+
+    def send(self, conn: Conn, data: bytes) -> int:
+        self.reports.append(int.from_bytes(data, "big", signed=True))
+        return len(data)
+
+    def close(self, conn: Conn) -> None:
+        self.open = None
+        self.closed += 1
+
+    def timer(self, key: Hashable, at: int) -> None:
+        pass
+
+    def cancel(self, key: Hashable) -> None:
+        pass
+
+    def flush(self, names: list[str], token: Hashable) -> None:
+        pass
+
+    def appended(self, lo: int, hi: int, data: bytes, f: str) -> None:
+        pass
+
+    def flushed(self, upto: int) -> None:
+        pass
+
+    def refused(self, conn: Conn, reported: int, end: int, why: str) -> None:
+        pass
+
+
+__all__ = ["ConfigError", "Replayed", "StoreError", "feed_reference_slave", "segmentations"]

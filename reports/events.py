@@ -1,0 +1,123 @@
+"""History rows of a table, back as :class:`~pairproof.harness.history.Event` tuples, and in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import pyarrow as pa
+
+from pairproof.harness.history import FIELDS, Event
+
+COLUMNS = tuple(each.name for each in FIELDS)
+
+make_event = partial(tuple.__new__, Event)
+"""An event from a row of values in column order, without the cost of a Python-level constructor."""
+
+
+def events_of(rows: pa.Table | pa.RecordBatch) -> Iterator[Event]:
+    """The events of history rows, in the order of the rows."""
+    # Whole columns zipped: a dictionary for each row would cost an order of magnitude more.
+    return map(make_event, zip(*(rows.column(name).to_pylist() for name in COLUMNS), strict=True))
+
+
+def words(event: Event) -> str:
+    """What happened, as a sentence for somebody who does not know the history's columns."""
+    say = _SAY.get(event.kind)
+    return say(event) if say is not None else f"{event.kind} {event.detail or ''}".strip()
+
+
+def amount(size: int | None) -> str:
+    """A number of bytes."""
+    return "unknown size" if size is None else f"{size:,} byte{'' if size == 1 else 's'}"
+
+
+def _range(event: Event) -> str:
+    if event.lo is None or event.hi is None:
+        return "at an unknown offset"
+    return f"[{event.lo:,}, {event.hi:,})"
+
+
+def _asked(event: Event) -> str:
+    message = f" {event.message}" if event.message else ""
+    kind = ""
+    if event.f == "send" and event.value is not None:
+        kind = " (waits for the store)" if event.value else " (does not wait)"
+    return f"client {event.process}: {event.f}{message} to {event.node}, queue {event.queue}{kind}"
+
+
+def _answered(event: Event) -> str:
+    where = f" at {_range(event)}" if event.lo is not None else ""
+    message = f" {event.message}" if event.message else ""
+    remark = f" ({event.detail})" if event.detail else ""
+    outcome = {"ok": "answered", "fail": "refused with", "info": "outcome unknown:"}[event.kind]
+    return f"client {event.process}: {event.f}{message} {outcome} {event.status}{where}{remark}"
+
+
+def _frame(event: Event) -> str:
+    what = "a heartbeat" if event.lo == event.hi else "a frame"
+    seen = f"left the master on {event.link}" if event.side == "m" else f"reached the {event.node} on {event.link}"
+    return f"{what} {_range(event)} {seen}" if event.lo != event.hi else f"{what} for offset {event.lo:,} {seen}"
+
+
+def _report(event: Event) -> str:
+    seen = f"reached the master on {event.link}" if event.side == "m" else f"left the {event.node} on {event.link}"
+    return f"a report of offset {event.hi:,} {seen}"
+
+
+def _append(event: Event) -> str:
+    what = f"message {event.message}" if event.message else {"filler": "an end-of-file filler"}.get(str(event.f), "bytes")
+    return f"{event.node} appended {what} {_range(event)}"
+
+
+def _fault(event: Event) -> str:
+    if event.status == "on":
+        return f"fault {event.f} begins {event.detail or ''}".rstrip()
+    did = f"did {event.detail}" if event.value else "hit nothing"
+    return f"fault {event.f} ends: {did}"
+
+
+def _crash(event: Event) -> str:
+    how = {"machine": "lost power", "process": "was killed"}.get(str(event.f), "went down")
+    return f"{event.node} {how}; {amount(event.value or 0)} of its log lost"
+
+
+_MARKS = {
+    "warm": "the pair is up and one message is replicated",
+    "heal": "every fault has ended",
+    "converged": "both logs end alike",
+    "unsettled": "the logs did not come to agree in time",
+    "end": "the trial ends",
+}
+
+_SAY: dict[str, Any] = {
+    "config": lambda e: f"{e.node} is configured",
+    "start": lambda e: f"{e.node} starts ({e.f} recovery), log {_range(e)}",
+    "crash": _crash,
+    "stop": lambda e: f"{e.node} stops",
+    "cut": lambda e: f"recovery of {e.node} ends the log at {e.lo:,}, earlier than {e.hi:,}",
+    "wipe": lambda e: f"the store of {e.node} is replaced by an empty one",
+    "append": _append,
+    "flush": lambda e: f"{e.node} flushed its log up to {e.hi:,}",
+    "connect": lambda e: f"connection {e.link} opened at the {_end(e)} end by {e.f}",
+    "close": lambda e: f"connection {e.link} closed at the {_end(e)} end ({e.f})",
+    "report": _report,
+    "frame": _frame,
+    "source": lambda e: f"store reader: the digest of the {e.node}'s log {_range(e)}",
+    "diverged": lambda e: f"the master refuses {e.link}: reported {e.hi:,}, its own log ends at {e.value:,}",
+    "invoke": _asked,
+    "ok": _answered,
+    "fail": _answered,
+    "info": _answered,
+    "deliver": lambda e: f"client {e.process}: received {e.message} from {e.node}, queue offset {e.queue_offset}",
+    "record": lambda e: f"store reader: {e.node} holds {e.message or 'a record'} {_range(e)}",
+    "chunk": lambda e: f"store reader: the digest of the {e.node}'s log {_range(e)}",
+    "audit": lambda e: f"store reader: the {e.node}'s log {_range(e)} is {e.status} ({e.f} audit)",
+    "fault": _fault,
+    "mark": lambda e: _MARKS.get(str(e.f), str(e.f)),
+}
+
+
+def _end(event: Event) -> str:
+    return "master's" if event.side == "m" else "slave's"

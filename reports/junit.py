@@ -1,0 +1,83 @@
+"""The report as JUnit XML: one suite per run, one case per law, for a build server that shows such files.
+
+A violated law is a failure with its text, program and replay line; an unknown one is an error; a vacuous one is
+skipped, unless the run's profile forbids it: then it is a failure too. What could not be observed, or does not apply,
+is skipped.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
+
+from pairproof.harness.verdict import Verdict
+from pairproof.reports.model import Report, Row
+
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+SKIPPED = {
+    Verdict.VACUOUS: "vacuous: no trial gave this law anything to judge",
+    Verdict.NOT_OBSERVABLE: "not observable: this lab cannot record what the law needs",
+    Verdict.NOT_APPLICABLE: "not applicable to what was tested",
+}
+
+
+def write(report: Report, file: Path) -> None:
+    """Write ``file``."""
+    xml = JUnitXml("pairproof")
+    for run in report.runs:
+        xml.add_testsuite(_suite(report, run))
+    xml.update_statistics()
+    xml.write(str(file), pretty=True)
+
+
+def _suite(report: Report, run: Row) -> TestSuite:
+    suite = TestSuite(f"{run['target']} in {run['lab']}, run {run['run']}")
+    if run.get("began"):
+        suite.timestamp = str(run["began"])
+    for name in ("run", "target", "lab", "profile", "seed", "state"):
+        suite.add_property(name, _clean(str(run.get(name) or "")))
+    for row in report.by_run:
+        if row["run"] == run["run"]:
+            suite.add_testcase(_case(report, row))
+    suite.update_statistics()
+    suite.time = float(run.get("seconds") or 0)
+    return suite
+
+
+def _case(report: Report, row: Row) -> TestCase:
+    case = TestCase(row["law"], f"{row['target']}.{row['lab']}", 0)
+    verdict = Verdict(row["verdict"])
+    if verdict is Verdict.VIOLATED:
+        case.result = [_failure(report, row)]
+    elif verdict is Verdict.UNKNOWN:
+        case.result = [Error(_clean(f"unknown: {_doubt(report, row)}"), "unknown")]
+    elif row["forbidden"]:
+        case.result = [Failure("vacuous, and the profile forbids that: nothing put this law to the test", "vacuous")]
+    elif verdict in SKIPPED:
+        case.result = [Skipped(SKIPPED[verdict])]
+    return case
+
+
+def _failure(report: Report, row: Row) -> Failure:
+    found = [each for each in report.findings if each["run"] == row["run"] and each["law"] == row["law"]]
+    first = found[0]["text"] if found else f"violated in {row['violated']} of {row['trials']} trials"
+    failure = Failure(_clean(first), "violated")
+    lines = [f"violated in {row['violated']} of {row['trials']} trials"]
+    for each in found:
+        lines += ["", each["text"], "program:", *(f"  {line}" for line in each["program"])]
+        lines += [f"replay: {each['replay']}"] if each["replay"] else []
+    failure.text = _clean("\n".join(lines))
+    return failure
+
+
+def _doubt(report: Report, row: Row) -> str:
+    found = [each["text"] for each in report.doubts if each["run"] == row["run"] and each["law"] == row["law"]]
+    return (found[0] if found else None) or f"in {row['unknown']} of {row['trials']} trials"
+
+
+def _clean(text: str) -> str:
+    # XML 1.0 has no way to say most control characters.
+    return _NOT_XML.sub("\ufffd", text)

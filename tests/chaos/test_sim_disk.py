@@ -1,0 +1,82 @@
+"""The simulated disk's promise: a write is visible at once, a flush makes it durable, a power loss takes the rest."""
+
+from __future__ import annotations
+
+import pytest
+from pairproof.chaos.labs.sim.disk import KEEPS, SimDisk
+from pairproof.reference.errors import StoreError
+
+
+def flushed_disk(durable: bytes, unflushed: bytes) -> SimDisk:
+    disk = SimDisk()
+    file = disk.open("log/0", 4_096)
+    file.write(0, durable)
+    disk.sync("log/0")
+    file.write(len(durable), unflushed)
+    return disk
+
+
+def content(disk: SimDisk) -> bytes:
+    return bytes(disk.files["log/0"].cache).rstrip(b"\0") if "log/0" in disk.files else b""
+
+
+def test_power_loss_takes_exactly_the_unflushed_bytes() -> None:
+    disk = flushed_disk(b"d" * 1_000, b"u" * 500)
+    assert disk.lose_power("none") == 500
+    assert content(disk) == b"d" * 1_000
+
+
+@pytest.mark.parametrize(("keep", "lost"), [("all", 0), ("none", 1_000), ("half", 500)])
+def test_power_loss_keeps_what_it_is_told_to(keep: str, lost: int) -> None:
+    disk = flushed_disk(b"d" * 100, b"u" * 1_000)
+    assert disk.lose_power(keep) == lost
+    assert content(disk) == b"d" * 100 + b"u" * (1_000 - lost)
+
+
+def test_hole_loses_one_sector_and_keeps_what_lies_behind() -> None:
+    disk = flushed_disk(b"d" * 10, b"u" * 3_000)
+    assert disk.lose_power("hole") == 512
+    after = content(disk)
+    assert len(after) == 3_010 and after.count(b"\0") == 512
+
+
+@pytest.mark.parametrize("keep", KEEPS)
+def test_flushed_bytes_survive_every_power_loss(keep: str) -> None:
+    disk = flushed_disk(b"d" * 2_000, b"")
+    assert disk.lose_power(keep) == 0
+    assert content(disk) == b"d" * 2_000
+
+
+def test_flush_covers_only_what_was_written_before_it_began() -> None:
+    disk = SimDisk()
+    file = disk.open("log/0", 100)
+    file.write(0, b"before")
+    taken = disk.take_dirty(["log/0"])
+    counts = [len(dirty) for _, dirty in taken]
+    file.write(6, b"during")
+    disk.finish_flush(taken, counts)
+    disk.lose_power("none")
+    assert content(disk) == b"before"
+
+
+def test_file_that_was_never_flushed_is_gone() -> None:
+    disk = SimDisk()
+    disk.open("log/0", 100).write(0, b"x")
+    disk.lose_power("none")
+    assert disk.names("log") == []
+
+
+def test_second_power_loss_takes_nothing_more() -> None:
+    disk = flushed_disk(b"d" * 10, b"u" * 10)
+    disk.lose_power("half")
+    before = content(disk)
+    assert disk.lose_power("none") == 0 and content(disk) == before
+
+
+def test_file_of_another_size_or_a_write_beyond_its_end_is_refused() -> None:
+    disk = SimDisk()
+    file = disk.open("log/0", 100)
+    with pytest.raises(StoreError, match="100 bytes"):
+        disk.open("log/0", 200)
+    with pytest.raises(StoreError, match="beyond"):
+        file.write(99, b"xx")
