@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any
 
 import pyarrow as pa
-
 from pairproof.harness.history import FIELDS, Event
 
 COLUMNS = tuple(each.name for each in FIELDS)
@@ -67,7 +66,9 @@ def _report(event: Event) -> str:
 
 
 def _append(event: Event) -> str:
-    what = f"message {event.message}" if event.message else {"filler": "an end-of-file filler"}.get(str(event.f), "bytes")
+    what = (
+        f"message {event.message}" if event.message else {"filler": "an end-of-file filler"}.get(str(event.f), "bytes")
+    )
     return f"{event.node} appended {what} {_range(event)}"
 
 

@@ -11,9 +11,8 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
-
-from pairproof.reports.inputs import RunInput, arrow_schema
+from pairproof.harness.runs.tables import SCHEMAS, read_part
+from pairproof.reports.inputs import RunInput
 from pairproof.reports.measures import FIRSTS, MEASURES, VERDICTS, Measure
 
 
@@ -35,11 +34,15 @@ def measure(runs: Sequence[RunInput]) -> dict[str, pa.Table]:
 
 def read(runs: Sequence[RunInput], table: str) -> pa.Table:
     """One table of all runs, with the run's target and lab beside it."""
-    wanted = arrow_schema(table)
-    pieces = [wanted.empty_table().append_column("target", pa.array([], "string")).append_column("lab", pa.array([], "string"))]
+    wanted = SCHEMAS[table]
+    pieces = [
+        wanted.empty_table()
+        .append_column("target", pa.array([], "string"))
+        .append_column("lab", pa.array([], "string"))
+    ]
     for run in runs:
         for part in run.parts[table]:
-            rows = pq.read_table(part, columns=wanted.names, partitioning=None)
+            rows = read_part(part)
             for fact in ("target", "lab"):
                 rows = rows.append_column(fact, pa.repeat(run.facts[fact], len(rows)))
             pieces.append(rows)
@@ -48,10 +51,14 @@ def read(runs: Sequence[RunInput], table: str) -> pa.Table:
 
 def of_trials(runs: Sequence[RunInput], table: str, wanted: Iterable[tuple[str, int]]) -> pa.Table:
     """The rows of a run-folder table that belong to the ``wanted`` trials, as the Spark job gives them."""
-    rows = read(runs, table).select(arrow_schema(table).names)
+    rows = read(runs, table).select(SCHEMAS[table].names)
     pairs = sorted(set(wanted))
-    chosen = pa.table({"run": pa.array([r for r, _ in pairs], "string"), "trial": pa.array([t for _, t in pairs], "int64")})
-    return rows.join(chosen, ["run", "trial"], join_type="left semi").sort_by([("run", "ascending"), ("trial", "ascending")])
+    chosen = pa.table(
+        {"run": pa.array([r for r, _ in pairs], "string"), "trial": pa.array([t for _, t in pairs], "int64")}
+    )
+    return rows.join(chosen, ["run", "trial"], join_type="left semi").sort_by(
+        [("run", "ascending"), ("trial", "ascending")]
+    )
 
 
 def _judged(verdicts: pa.Table) -> pa.Table:

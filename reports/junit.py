@@ -11,7 +11,6 @@ import re
 from pathlib import Path
 
 from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
-
 from pairproof.harness.verdict import Verdict
 from pairproof.reports.model import Report, Row
 

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-
 from pairproof.harness.history import KINDS
 from pairproof.harness.judge import Judge, laws
+from pairproof.harness.runs.tables import SCHEMAS
 from pairproof.harness.verdict import Judgement
 from pairproof.reports.events import events_of
-from pairproof.reports.inputs import RunInput, arrow_schema
+from pairproof.reports.inputs import RunInput
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -93,7 +93,7 @@ def verdict_rows(key: tuple[str, int], judgements: Iterable[Judgement]) -> list[
 
 
 def _batch(rows: list[dict[str, Any]]) -> pa.RecordBatch:
-    return pa.RecordBatch.from_pylist(rows, schema=arrow_schema("verdicts"))
+    return pa.RecordBatch.from_pylist(rows, schema=SCHEMAS["verdicts"])
 
 
 def judge(history: DataFrame, benches: Mapping[str, Bench], partitions: int | None = None) -> DataFrame:
@@ -104,7 +104,9 @@ def judge(history: DataFrame, benches: Mapping[str, Bench], partitions: int | No
     """
     from pairproof.reports.tables import ddl
 
-    keyed = history.repartition("run", "trial") if partitions is None else history.repartition(partitions, "run", "trial")
+    keyed = (
+        history.repartition("run", "trial") if partitions is None else history.repartition(partitions, "run", "trial")
+    )
     ordered = keyed.sortWithinPartitions("run", "trial", "seq")
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import TextIO
 
 import click
-
 from pairproof.harness.commands import output
 from pairproof.harness.errors import EXIT_HOLDS, EXIT_VIOLATED, UsageError
 

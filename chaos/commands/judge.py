@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-
 from pairproof.harness.commands import output
 from pairproof.harness.errors import UsageError
 

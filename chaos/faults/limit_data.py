@@ -17,7 +17,7 @@ class LimitData:
     arguments = {
         "link": ("ha", "client-master", "client-slave"),
         "direction": ("down", "up"),
-        "bytes": (7, 0, 1, 12, 100, 521, 900),
+        "bytes": (7, 0, 12, 200),
     }
 
     def start(self, session: CanShapeLink, args: Args) -> Any:

@@ -3,12 +3,16 @@
 One tap saw both ends: each report and frame is recorded for the end that sent it and then, at the same time, for the
 end that received it, as soon as its last byte has passed. What the master appended comes from its store after the run,
 dated by the records' store timestamps (whole milliseconds, rounded down: a law that asks for more than that is given
-the earlier time). ``source`` is the master's store over each range that a frame carried. A node that was stopped for a
-while (SIGSTOP to SIGCONT among the run's events) is shown as the fault ``pause``.
+the earlier time). ``source`` is the master's store over each range that a frame carried.
 
-Not seen by anybody, hence not in :data:`OBSERVES`: flushes, recoveries' cuts, refusals, and what a slave appended; a
-restarted slave's log is taken to reach as far as the frames that it had received before. Sends are recorded where the
-producers' connection was captured; what of them is left out is counted.
+Brokers come and go, and are stopped for a while (SIGSTOP to SIGCONT, shown as the fault ``pause``), as the run's events
+say. After a pause ``heal`` and ``converged`` are marked where the recorder resumed the broker and then saw both log ends
+equal. The stores after the run are audited as of the first broker's last clean end, if nothing moved after that.
+
+Not seen by anybody, hence not among the kinds: flushes, recoveries' cuts, refusals, and what a slave appended; a
+restarted slave's log is taken to reach as far as the frames that it had received before. A master's store that is not
+whole dates nothing: then neither ``append`` nor ``source`` is given, and the audit says what is wrong. Sends are given
+where the producers' connection was captured; what of them is left out is counted.
 """
 
 from __future__ import annotations
@@ -37,6 +41,7 @@ CLIENT_KINDS = frozenset({"invoke", "ok", "fail", "info"})
 STARTED = re.compile(r"(\S+) up \(start (\d+)")
 STOPPED = re.compile(r"(\S+) ended cleanly")
 PAUSED = re.compile(r"(\S+) SIG(STOP|CONT)$")
+IN_SYNC = re.compile(r"in sync\b")
 CLOSER_WITHIN_NS = 10_000_000_000
 """A broker closes its connections up to this long before its clean end is noticed (measured: 6.4 s)."""
 
@@ -68,9 +73,6 @@ class _Reader:
     def __init__(self, capture: Capture) -> None:
         self.capture = capture
         self.log: LogReading = read_log(capture.log)
-        if not self.log.whole:
-            where = capture.folder / "store" / MASTER
-            raise UsageError(f"{where}: not whole at {self.log.where}: {self.log.why}; captured bytes need a whole log")
         self.links = {each.name: f"ha:{number}" for number, each in enumerate(capture.connections, 1)}
         self.received: list[tuple[int, str, int, int]] = []
         self.broken: list[str] = []
@@ -78,17 +80,24 @@ class _Reader:
     def history(self) -> CapturedHistory:
         """Everything, in order."""
         ha = [row for each in self.capture.connections for row in self._connection(each)]
-        rows = [*self._configs(), *self._nodes(), *self._appends(), *ha]
+        rows = [*self._configs(), *self._nodes(), *self._appends(), *ha, *self._marks()]
         clients = ClientCapture(self.capture.folder, {each.lo: each.hi for each in self.log.records})
         rows += [_client_row(each) for each in clients.operations]
         rows.append((max(t for t, _, _ in rows), "mark", {"f": "end"}))
+        rows.sort(key=lambda each: each[0])
+        audited = self._audit_time(rows)
         recorder = Recorder()
-        for t, kind, row in sorted(rows, key=lambda each: each[0]):
+        for t, kind, row in rows:
+            if audited is not None and t >= audited:
+                self._audit(recorder, audited)
+                audited = None
             recorder.add(t, kind, **row)
-        observes = OBSERVES | CLIENT_KINDS if clients.files else OBSERVES
+        observes = OBSERVES | {each.kind for each in recorder.events}
         left_out = {what: count for what, count in clients.left_out.items() if count}
-        configs, connections = self.capture.configs, self.capture.connections
-        return CapturedHistory(recorder.events, observes, configs, connections, self.links, self.broken, left_out)
+        capture = self.capture
+        return CapturedHistory(
+            recorder.events, observes, capture.configs, capture.connections, self.links, self.broken, left_out
+        )
 
     def _configs(self) -> Iterator[Dated]:
         for node, settings in self.capture.configs.items():

@@ -21,14 +21,31 @@ INTERRUPTED = 130
 
 
 @click.command("check")
-@click.option("--target", "target_name", default="reference", show_default=True, help="What to test; base+mutant for a seeded bug.")
+@click.option(
+    "--target",
+    "target_name",
+    default="reference",
+    show_default=True,
+    help="What to test; base+mutant for a seeded bug.",
+)
 @click.option("--lab", "lab_name", default="sim", show_default=True, help="Where it runs.")
 @click.option("--profile", "profile_name", default="quick", show_default=True, help=f"One of {', '.join(PROFILES)}.")
-@click.option("--time", "time_text", default=None, help="Bound of the exploration, such as 90s or 10m; default: the profile's.")
+@click.option(
+    "--time", "time_text", default=None, help="Bound of the exploration, such as 90s or 10m; default: the profile's."
+)
 @click.option("--seed", default=None, help="Decides everything random; default: one made from the clock, and printed.")
 @click.option("--law", "law_ids", multiple=True, help="Judge by this law only; may be given more than once.")
-@click.option("--keep", type=click.Choice(["sample", "all"]), default="sample", show_default=True, help="Histories to keep.")
-@click.option("--runs", "runs_folder", type=click.Path(path_type=Path), default=RUNS, show_default=True, help="Where run folders go.")
+@click.option(
+    "--keep", type=click.Choice(["sample", "all"]), default="sample", show_default=True, help="Histories to keep."
+)
+@click.option(
+    "--runs",
+    "runs_folder",
+    type=click.Path(path_type=Path),
+    default=RUNS,
+    show_default=True,
+    help="Where run folders go.",
+)
 @click.option("--report", is_flag=True, help="Make the report, too.")
 @output.json_option
 def command(
@@ -116,10 +133,14 @@ class _Request:
             raise
         finally:
             found = explorer.summary()
-            writer.close(state, reason=reason, seconds=round(found.seconds, 3), trials=found.trials, events=found.events)
+            writer.close(
+                state, reason=reason, seconds=round(found.seconds, 3), trials=found.trials, events=found.events
+            )
         forbidden = self._must_not_be_vacuous()
         code = verdicts.exit_code(found.verdicts, frozenset(forbidden))
-        output.say_verdict(self.target.name, self.lab.name, self.profile.name, self.seed, found, writer.folder, forbidden)
+        output.say_verdict(
+            self.target.name, self.lab.name, self.profile.name, self.seed, found, writer.folder, forbidden
+        )
         if interrupted and code != EXIT_VIOLATED:
             code = INTERRUPTED
         return code, writer.folder, self._summary(found, writer.folder, state)

@@ -16,12 +16,10 @@ Left out: what only one law needs. Sources: HAConnection, HAService.push2SlaveMa
 
 from __future__ import annotations
 
-import json
 from collections import deque
-from collections.abc import Mapping
-from functools import lru_cache
 
 from pairproof.harness.history import KINDS, Event
+from pairproof.harness.settings import DEFAULTS, Settings, parse
 
 MASTER = "master"
 HOSTILE = "hostile"
@@ -33,26 +31,6 @@ BELOW = "below"
 """Before the master's log start, or negative."""
 REFUSED = "refused"
 """Made on a connection whose first report was not valid."""
-
-DEFAULTS: Mapping[str, int] = {
-    "mappedFileSizeCommitLog": 1_073_741_824,
-    "haTransferBatchSize": 32_768,
-    "haSendHeartbeatInterval": 5_000,
-    "haHousekeepingInterval": 20_000,
-    "haSlaveFallbehindMax": 268_435_456,
-    "slaveTimeout": 3_000,
-    "syncFlushTimeout": 5_000,
-}
-"""RocketMQ 4.9's values for settings that a history does not name: bytes, and milliseconds."""
-
-Settings = Mapping[str, int | str]
-
-
-@lru_cache(maxsize=256)
-def _settings(detail: str) -> Settings:
-    """The settings of a ``config`` event. The same few texts come back in thousands of trials."""
-    said: dict[str, int | str] = json.loads(detail)
-    return {**DEFAULTS, **said, **{key: int(said[key]) for key in DEFAULTS if key in said}}
 
 
 class Link:
@@ -164,7 +142,7 @@ class Ledger:
     def on_config(self, event: Event) -> None:
         """A node's settings."""
         node = event.node or ""
-        self.config[node] = found = _settings(event.detail or "{}")
+        self.config[node] = found = parse(event.detail or "{}")
         if node == MASTER:
             self.sync_master = found.get("brokerRole") == "SYNC_MASTER"
             self.sync_flush = found.get("flushDiskType") == "SYNC_FLUSH"

@@ -127,9 +127,10 @@ class MappedFiles:
         """The offset behind the last non-zero byte of [lo, hi), within one file; 0 if all are zero."""
         while hi > lo:
             at = max(lo, hi - _PIECE)
-            used = len(self._raw(at, hi - at).rstrip(b"\0"))
-            if used:
-                return at + used
+            piece = self._raw(at, hi - at)
+            # Comparing is far quicker than stripping, and nearly every piece is all zeros.
+            if piece != _ZEROS[: hi - at]:
+                return at + len(piece.rstrip(b"\0"))
             hi = at
         return 0
 

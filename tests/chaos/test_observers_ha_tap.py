@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from random import Random
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
 from pairproof.chaos.observers.ha_tap import HEADER_SIZE, FrameTap, ReportTap
 
 Frames = list[tuple[int, bytes]]
@@ -23,7 +23,7 @@ def header(offset: int, size: int) -> bytes:
 
 def cut(stream: bytes, places: list[int]) -> list[bytes]:
     edges = [0, *sorted({each % (len(stream) + 1) for each in places}), len(stream)]
-    return [stream[lo:hi] for lo, hi in zip(edges, edges[1:], strict=False)]
+    return [stream[lo:hi] for lo, hi in pairwise(edges)]
 
 
 STREAM: Frames = [(0, b""), (0, b"abc"), (3, b"x" * 400), (403, b""), (403, b"y")]

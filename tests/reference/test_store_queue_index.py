@@ -116,7 +116,8 @@ def test_record_is_dispatched_with_its_last_byte_and_not_before(make_disk: Any) 
         assert slave.append(slave.end, master.read(slave.end, 1))
         if index.dispatch(slave):
             ends.append(slave.end)
-        assert index.stalled is None
+        # Of a filler too only what is held counts.
+        assert index.stalled is None and index.at <= slave.end
     whole = QueueIndex()
     assert whole.dispatch(master) == 16
     assert all_of(index) == all_of(whole)

@@ -144,6 +144,15 @@ def test_what_is_no_whole_record_is_refused_with_the_reason(data: bytes, why: st
         record.decode(data)
 
 
+def test_topic_length_above_a_signed_byte_is_refused_even_if_it_fits() -> None:
+    shorter = bytearray(record.encode(MESSAGE._replace(topic="t" * 127), 0, 0, 0))
+    assert isinstance(record.decode(bytes(shorter)), Record)
+    shorter[92:93] = b"\x80t"
+    struct.pack_into(">i", shorter, 0, len(shorter))
+    with pytest.raises(CodecError, match="topic of 128"):
+        record.decode(bytes(shorter))
+
+
 def test_crc_can_be_left_unchecked() -> None:
     broken = doctored(89, ">b", 1)
     assert record.decode(broken, check_crc=False).message.body == b"b\x01dy"  # type: ignore[union-attr]

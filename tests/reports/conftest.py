@@ -7,13 +7,10 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
-
 from pairproof.harness.errors import PairproofError
 from pairproof.harness.runs import schema
-from pairproof.reports.inputs import ARROW
+from pairproof.harness.runs import tables as run_tables
 from pairproof.reports.session import session
 
 Row = dict[str, Any]
@@ -47,17 +44,28 @@ def fault(trial: int, name: str, bit: int, **effect: int) -> Row:
 
 
 def finding(law: str, text: str, trial: int, shrunk: int, **more: Any) -> Row:
-    row = {"law": law, "text": text, "target": "reference", "lab": "sim", "trial": trial, "shrunk_trial": shrunk}
+    row = {
+        "format": 1,
+        "law": law,
+        "text": text,
+        "target": "reference",
+        "lab": "sim",
+        "trial": trial,
+        "shrunk_trial": shrunk,
+    }
     row |= {"schedule": SCHEDULE, "original_ops": 23, "replay": "pairproof replay runs/r1/findings/0001.json"}
-    return row | {"program": ["send(producer=0, size=100)", 'fault(name="kill", node="slave")', "advance(ms=3000)"], **more}
+    return row | {
+        "program": ["send(producer=0, size=100)", 'fault(name="kill", node="slave")', "advance(ms=3000)"],
+        **more,
+    }
 
 
 def write_part(folder: Path, table: str, run: str, rows: Sequence[Row]) -> Path:
-    columns = schema.TABLES[table]
-    data = {name: [run if name == "run" else row.get(name) for row in rows] for name, _ in columns}
+    names = [name for name, _ in schema.TABLES[table]]
+    columns = [run if name == "run" else [row.get(name) for row in rows] for name in names]
     file = folder / table / "part-00000.parquet"
     file.parent.mkdir(parents=True, exist_ok=True)
-    pq.write_table(pa.table(data, pa.schema([(name, ARROW[kind]) for name, kind in columns])), file, compression="zstd")
+    run_tables.write_part(run_tables.from_columns(table, len(rows), columns), file)
     return file
 
 
@@ -68,7 +76,13 @@ def write_run_folder(
     folder.mkdir(parents=True)
     for table, rows in tables.items():
         write_part(folder, table, run, rows)
-    told: Row = {"format": schema.FORMAT, "run": run, "command": ["pairproof", "check"], "state": "complete", "lab": "sim"}
+    told: Row = {
+        "format": schema.FORMAT,
+        "run": run,
+        "command": ["pairproof", "check"],
+        "state": "complete",
+        "lab": "sim",
+    }
     told |= {"target": "reference", "profile": "quick", "seed": "7", "observes": [], "laws": [], "keep": "1 in 100"}
     told |= {"must_not_be_vacuous": [], "began": "2025-01-02T03:04:05+00:00", "seconds": 2.5, "versions": {}}
     told |= {"trials": len(tables.get("trials", ())), "events": 240, "reason": None} | (facts or {})

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from pairproof.reports import fallback, inputs, model, tables
 
 
@@ -73,7 +72,9 @@ def test_spark_and_arrow_count_alike(spark: Any, two_runs: list[Path]) -> None:
     for name, table in by_arrow.items():
         assert by_spark[name].to_pylist() == table.to_pylist(), name
     wanted = [("r2", 9), ("r1", 1)]
-    assert tables.of_trials(spark, "trials", wanted).to_pylist() == fallback.of_trials(runs, "trials", wanted).to_pylist()
+    assert (
+        tables.of_trials(spark, "trials", wanted).to_pylist() == fallback.of_trials(runs, "trials", wanted).to_pylist()
+    )
 
 
 @pytest.mark.slow

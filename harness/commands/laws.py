@@ -1,0 +1,26 @@
+"""``pairproof laws``: the catalogue of laws, what each promises, where it comes from, and what it must see.
+
+Laws are whatever is registered as ``pairproof.laws``; nothing is judged here.
+"""
+
+from __future__ import annotations
+
+import click
+from pairproof.harness.commands.output import json_option, table, write_json
+
+
+@click.command("laws")
+@json_option
+def command(json_to: str | None) -> None:
+    """List the laws: id, promise, source, and the kinds of event without which a law cannot be observed."""
+    from pairproof.harness import judge
+
+    found = [
+        {"id": law.id, "promise": law.promise, "source": law.source, "needs": sorted(law.needs), "key": law.key}
+        for law in judge.all_laws()
+    ]
+    if json_to is not None:
+        write_json(found, json_to)
+        return
+    rows = [(law["id"], law["promise"], law["source"], " ".join(law["needs"])) for law in found]
+    table("", ("law", "promise", "source", "needs"), rows)

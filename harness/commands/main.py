@@ -1,0 +1,179 @@
+"""The command ``pairproof``: finds commands by name, and turns whatever ends one into a line and an exit code.
+
+Commands are entry points of the group ``pairproof.commands``, imported when they are run, not when they are listed:
+``--help`` reads the first sentence of each one's module docstring from its source, so it needs none of their
+libraries. That sentence is expected to read ````pairproof NAME``: what it does.``
+
+Exit codes: 0 holds, 1 violated, 2 usage, 3 unknown, 4 the lab (or pairproof itself) failed, 130 interrupted. A command
+returns its code, or None for 0.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import difflib
+import importlib.util
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, entry_points, version
+from types import FrameType
+from typing import Any
+
+import click
+from pairproof.harness import registry
+from pairproof.harness.errors import EXIT_HOLDS, EXIT_LAB, EXIT_USAGE, PairproofError
+
+EXIT_INTERRUPTED = 130
+EXIT_BROKEN_PIPE = 141
+DEBUG = "--debug"
+
+
+class Commands(click.Group):
+    """Registered commands, loaded one at a time."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return registry.names("commands")
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in registry.names("commands"):
+            return None
+        found = registry.find("commands", cmd_name)
+        assert isinstance(found, click.Command), f"command {cmd_name!r} is not a click command"
+        return found
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        known = registry.names("commands")
+        if args and args[0] not in known and not args[0].startswith("-"):
+            close = difflib.get_close_matches(args[0], known, 1)
+            hint = f" Did you mean {close[0]}?" if close else ""
+            raise click.UsageError(f"unknown command {args[0]!r};{hint} valid: {', '.join(known)}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, summary(name)) for name in registry.names("commands")])
+
+
+def summary(command: str) -> str:
+    """What a command does, in the words of its module's first sentence; empty where that cannot be read."""
+    module = next((each.module for each in entry_points(group="pairproof.commands") if each.name == command), "")
+    with contextlib.suppress(Exception):
+        spec = importlib.util.find_spec(module)
+        source = spec.loader.get_source(module)  # type: ignore[union-attr]
+        first = " ".join((ast.get_docstring(ast.parse(source)) or "").split("\n\n")[0].split())
+        told = first.partition("``: ")[2] or first
+        return told.partition(". ")[0].rstrip(".")
+    return ""
+
+
+def _version(ctx: click.Context, param: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        try:
+            known = version("pairproof")
+        except PackageNotFoundError:
+            known = "unknown"
+        click.echo(f"pairproof {known}")
+        ctx.exit()
+
+
+@click.command(
+    cls=Commands,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    no_args_is_help=True,
+    invoke_without_command=False,
+)
+@click.option(
+    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Print the version."
+)
+@click.option(DEBUG, is_flag=True, expose_value=False, help="Print the traceback of an error. Allowed anywhere.")
+def pairproof() -> None:
+    """Property-based conformance and chaos tests for RocketMQ-style master/slave replication.
+
+    Begin with: pairproof check --report
+
+    Exit codes: 0 every law holds; 1 a law is violated; 2 wrong usage; 3 unknown, or nothing was judged where the
+    profile wants it; 4 the lab failed; 130 interrupted.
+    """
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command line (the process's own by default) and return the exit code; prints, never raises."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    debug = DEBUG in given
+    try:
+        with _terminable():
+            result = _run([each for each in given if each != DEBUG])
+            # Here, where a broken pipe is still caught, rather than at the interpreter's end.
+            sys.stdout.flush()
+            return result
+    except BaseException as error:
+        return _ended(error, debug)
+
+
+def _run(arguments: list[str]) -> int:
+    try:
+        result = pairproof.main(arguments, prog_name="pairproof", standalone_mode=False)
+    except SystemExit as ended:
+        if isinstance(ended.code, str):
+            raise PairproofError(ended.code) from None
+        result = ended.code
+    return result if isinstance(result, int) else EXIT_HOLDS
+
+
+def _ended(error: BaseException, debug: bool) -> int:
+    if debug and not isinstance(error, BrokenPipeError):
+        traceback.print_exception(error)
+    match error:
+        case BrokenPipeError():
+            # Whoever read our output has gone: nothing is left to say, not even when the interpreter ends.
+            with contextlib.suppress(OSError, ValueError):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return EXIT_BROKEN_PIPE
+        case PairproofError():
+            return _say(str(error), error.exit_code)
+        case click.exceptions.NoArgsIsHelpError():
+            error.show()
+            return EXIT_USAGE
+        case click.ClickException():
+            where = (
+                f" (see {error.ctx.command_path} --help)" if isinstance(error, click.UsageError) and error.ctx else ""
+            )
+            return _say(f"{error.format_message()}{where}", EXIT_USAGE)
+        case KeyboardInterrupt() | click.Abort():
+            return _say("interrupted", EXIT_INTERRUPTED)
+        case _:
+            reason = " ".join(str(error).split())[:300]
+            return _say(
+                f"unexpected {type(error).__name__}: {reason}; run again with {DEBUG} for the traceback", EXIT_LAB
+            )
+
+
+def _say(line: str, code: int) -> int:
+    with contextlib.suppress(OSError, ValueError):
+        print(f"pairproof: {line}", file=sys.stderr)
+    return code
+
+
+@contextlib.contextmanager
+def _terminable() -> Any:
+    """SIGTERM ends a command as Ctrl-C does, so a run that a CI system stops keeps what it recorded."""
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    try:
+        before = signal.signal(signal.SIGTERM, interrupt)
+    except ValueError:
+        # Signals belong to the main thread; elsewhere somebody else decides.
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

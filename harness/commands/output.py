@@ -1,0 +1,162 @@
+"""What commands share: the option ``--json [FILE]``, tables on standard output, progress on standard error.
+
+Standard output carries the answer and nothing else, so that ``--json`` can be piped; whatever is said on the way goes to
+standard error: a progress bar on a terminal, a line now and then elsewhere.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO, TypeVar
+
+import click
+from pairproof.harness.errors import UsageError
+from pairproof.harness.ports import Progress
+from pairproof.harness.runs import atomic
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+STDOUT = "-"
+PLAIN_WIDTH = 140
+"""Columns of a table that goes to a file or a pipe."""
+QUIET_S = 10.0
+"""Seconds between two progress lines where there is no terminal."""
+
+COLOURS = {"violated": "bold red", "unknown": "bold magenta", "vacuous": "yellow", "holds": "green"}
+
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+
+
+def json_option(command: Decorated) -> Decorated:
+    """Adds ``--json [FILE]``, handed over as ``json_to``: None, ``-`` for standard output, or a file's name."""
+    return click.option(
+        "--json",
+        "json_to",
+        is_flag=False,
+        flag_value=STDOUT,
+        default=None,
+        metavar="[FILE]",
+        help="Answer in JSON: on standard output, or into FILE. Give it after the command's arguments.",
+    )(command)
+
+
+def write_json(data: object, where: str) -> None:
+    """Write one JSON value to a file, or to standard output for ``-``."""
+    _write(json.dumps(data, indent=2) + "\n", where)
+
+
+def write_json_lines(rows: Iterable[object], where: str) -> None:
+    """Write JSON values, one a line, to a file, or as they come to standard output for ``-``."""
+    if where == STDOUT:
+        for row in rows:
+            sys.stdout.write(json.dumps(row) + "\n")
+        return
+    path = _writable(where)
+
+    def write(hidden: Path) -> None:
+        with hidden.open("w", encoding="utf-8") as file:
+            file.writelines(json.dumps(row) + "\n" for row in rows)
+
+    atomic.replace(path, write)
+
+
+def _write(text: str, where: str) -> None:
+    if where == STDOUT:
+        sys.stdout.write(text)
+    else:
+        atomic.write_text(_writable(where), text)
+
+
+def _writable(where: str) -> Path:
+    path = Path(where)
+    if path.is_dir():
+        raise UsageError(f"--json {where}: that is a folder; give --json last, or a file's name")
+    if not path.parent.is_dir():
+        raise UsageError(f"--json {where}: there is no folder {path.parent}; create it first")
+    return path
+
+
+def console(file: TextIO | None = None) -> Console:
+    """A rich console on standard output (or ``file``): no markup, no wrapping to a guessed width in a pipe."""
+    import rich.console
+
+    class Piped(rich.console.Console):
+        def on_broken_pipe(self) -> NoReturn:
+            # Rich would end the process with 1, which says "violated" here.
+            raise BrokenPipeError
+
+    found = Piped(file=file or sys.stdout, highlight=False, markup=False, emoji=False, soft_wrap=False)
+    if not found.is_terminal:
+        found.width = PLAIN_WIDTH
+    return found
+
+
+def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]], to: Console | None = None) -> None:
+    """Print a table; cells that are verdicts get their colour."""
+    import rich.box
+    from rich.table import Table
+    from rich.text import Text
+
+    made = Table(
+        title=title or None, title_justify="left", title_style="bold", box=rich.box.SIMPLE_HEAD, pad_edge=False
+    )
+    for column in columns:
+        made.add_column(column, overflow="fold")
+    for row in rows:
+        made.add_row(*(Text(str(cell), style=COLOURS.get(str(cell), "")) for cell in row))
+    (to or console()).print(made)
+
+
+@contextlib.contextmanager
+def progress(file: TextIO | None = None) -> Iterator[Progress]:
+    """A :class:`~pairproof.harness.ports.Progress` on standard error (or ``file``) for the ``with`` block."""
+    said = console(file or sys.stderr)
+    if not said.is_terminal:
+        yield Lines(file or sys.stderr)
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=said, transient=True, refresh_per_second=5) as bars:
+        yield Bars(bars)
+
+
+class Bars:
+    """One bar for each thing that is done in turn; redraws are rich's business, so a call costs microseconds."""
+
+    def __init__(self, bars: Any) -> None:
+        self._bars = bars
+        self._task: Any = None
+        self._doing: str | None = None
+
+    def __call__(self, done: int, total: int | None, doing: str) -> None:
+        """Show how far it is."""
+        if doing != self._doing:
+            self._doing = doing
+            self._task = self._bars.add_task(doing, total=total)
+        self._bars.update(self._task, completed=done, total=total)
+
+
+class Lines:
+    """A line when something begins, then one every :data:`QUIET_S` seconds."""
+
+    def __init__(self, file: TextIO, clock: Callable[[], float] = monotonic) -> None:
+        self._file = file
+        self._clock = clock
+        self._doing: str | None = None
+        self._due = 0.0
+
+    def __call__(self, done: int, total: int | None, doing: str) -> None:
+        """Say how far it is, if it is time."""
+        now = self._clock()
+        if doing == self._doing and now < self._due:
+            return
+        self._doing = doing
+        self._due = now + QUIET_S
+        print(f"{doing}: {done}{'' if total is None else f' of {total}'}", file=self._file, flush=True)

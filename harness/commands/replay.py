@@ -1,0 +1,114 @@
+"""``pairproof replay``: executes the minimal program of a finding again and says whether the violation is still there.
+
+In a deterministic lab the same finding gives the same history. ``--target`` asks whether another target (the mutant's
+correct original, say) breaks under the same program.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+from pairproof.harness.commands.output import console, json_option, write_json
+
+if TYPE_CHECKING:
+    from pairproof.harness.history import Event
+    from pairproof.harness.trial import Finding, Trial
+    from pairproof.harness.verdict import Judgement
+
+MAX_EVENT_LINES = 5_000
+
+
+@click.command("replay")
+@click.argument("finding", type=click.Path(path_type=Path))
+@click.option("--target", help="Run it against this target instead of the finding's.")
+@click.option("--lab", help="Run it in this lab instead of the finding's.")
+@click.option("--events", is_flag=True, help="Print the history, an event a line.")
+@json_option
+def command(finding: Path, target: str | None, lab: str | None, events: bool, json_to: str | None) -> int:
+    """Execute the program of FINDING.json again. Exits with 1 if a law is violated, 0 if all hold, 3 if unknown."""
+    from pairproof.harness import resolve, verdict
+    from pairproof.harness.interpreter import run_trial
+    from pairproof.harness.runs.reader import read_finding, to_finding
+
+    known = to_finding(read_finding(finding))
+    known = known._replace(target=target or known.target, lab=lab or known.lab)
+    trial = run_trial(resolve.lab(known.lab), resolve.target(known.target), known.schedule, origin="replay")
+    if json_to is not None:
+        write_json(answer(known, trial, events), json_to)
+    if json_to != "-":
+        _print(known, trial, events)
+    return verdict.exit_code({each.law: each.verdict for each in trial.judgements})
+
+
+def reproduced(finding: Finding, trial: Trial) -> bool:
+    """Whether the finding's own law is violated again."""
+    return any(each.law == finding.law for each in violated(trial))
+
+
+def violated(trial: Trial) -> list[Judgement]:
+    """The judgements that say so."""
+    return [each for each in trial.judgements if each.verdict == "violated"]
+
+
+def answer(finding: Finding, trial: Trial, events: bool) -> dict[str, object]:
+    """What ``--json`` writes."""
+    found: dict[str, object] = {
+        "law": finding.law,
+        "target": finding.target,
+        "lab": finding.lab,
+        "program": finding.schedule.program(),
+        "reproduced": reproduced(finding, trial),
+        "verdicts": {each.law: str(each.verdict) for each in trial.judgements},
+        "violations": [
+            {"law": each.law, **one._asdict()} for each in violated(trial) for one in each.violations
+        ],
+        "skipped": list(trial.skipped),
+        "events": len(trial.events),
+    }  # fmt: skip
+    if events:
+        found["history"] = [each._asdict() for each in trial.events]
+    return found
+
+
+def _print(finding: Finding, trial: Trial, events: bool) -> None:
+    out = console()
+    out.print(f"{finding.law} on {finding.target} in {finding.lab}, seed {finding.schedule.seed!r}")
+    settings = ", ".join(f"{key}={value}" for key, value in finding.schedule.settings.items())
+    out.print(f"  settings: {settings or 'the defaults'}")
+    for number, line in enumerate(finding.schedule.program(), 1):
+        out.print(f"  {number:3d}  {line}", soft_wrap=True)
+    for reason in trial.skipped:
+        out.print(f"skipped: {reason}", style="yellow", soft_wrap=True)
+    if events:
+        for event in trial.events[:MAX_EVENT_LINES]:
+            out.print(event_line(event), soft_wrap=True)
+        if len(trial.events) > MAX_EVENT_LINES:
+            out.print(f"... and {len(trial.events) - MAX_EVENT_LINES} more; --json FILE --events has them all")
+    for each in violated(trial):
+        _print_violations(each)
+    out.print(*_outcome(finding, trial), soft_wrap=True)
+
+
+def _print_violations(judgement: Judgement) -> None:
+    out = console()
+    out.print(f"violated: {judgement.law} ({judgement.broken} times)", style="bold red")
+    for one in judgement.violations:
+        out.print(f"  at {one.t / 1e6:.3f} ms, event {one.seq}: {one.text}", soft_wrap=True)
+
+
+def _outcome(finding: Finding, trial: Trial) -> list[str]:
+    if reproduced(finding, trial):
+        return [f"reproduced: {finding.law} is violated again"]
+    others = [each.law for each in violated(trial)]
+    if others:
+        return [f"not reproduced: {finding.law} is not violated, but {', '.join(others)}"]
+    doubtful = [f"{each.law} ({each.doubt})" for each in trial.judgements if each.verdict == "unknown"]
+    return [f"not reproduced: no law is violated{f'; unknown: {chr(44).join(doubtful)}' if doubtful else ''}"]
+
+
+def event_line(event: Event) -> str:
+    """One event as a short line: sequence, time in ms, kind, and the columns that it uses."""
+    used = [f"{name}={value}" for name, value in zip(event._fields[3:], event[3:], strict=True) if value is not None]
+    return f"{event.seq:6d} {event.t / 1e6:12.3f} {event.kind:9s} {' '.join(used)}"

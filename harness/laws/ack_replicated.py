@@ -1,0 +1,31 @@
+"""``ack-replicated``: a SYNC_MASTER says PUT_OK to a waiting send only when a slave has the message.
+
+Has: a valid report at or above the message's end reached the master before the answer reached the client, and the slave
+had appended that far (where its appends are traced). A report of a slave in class rollback is taken at its word, since
+the master cannot know better.
+
+Left out: whether that slave still has it now, see ``contract``. Source: property 5, HAService.GroupTransferService.
+"""
+
+from __future__ import annotations
+
+from pairproof.harness.history import Event
+from pairproof.harness.laws.base import Law
+
+
+class AckReplicated(Law):
+    """See the module."""
+
+    id = "ack-replicated"
+    promise = "PUT_OK to a waiting send on a SYNC_MASTER: a slave had appended and reported the message's last byte."
+    source = "P5; HAService.GroupTransferService"
+    needs = frozenset({"append", "report", "ok"})
+    key = "message"
+
+    def on_ok(self, event: Event) -> None:
+        """A send was answered."""
+        if event.status != "PUT_OK" or event.f != "send" or not event.value or not self.ledger.sync_master:
+            return
+        self.judged += 1
+        if not self.ledger.is_covered(event):
+            self.violate(event, f"{event.message} was acknowledged; no slave had reported its end, {event.hi}")

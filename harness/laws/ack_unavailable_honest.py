@@ -1,0 +1,74 @@
+"""``ack-unavailable-honest``: SLAVE_NOT_AVAILABLE exactly when there is no slave to wait for.
+
+There is one while a connection is open, at the master's end, on which a valid report was made, and the message's end is
+less than haSlaveFallbehindMax ahead of the most advanced report. Judged only where the whole call, from invocation to
+answer, is one or the other: a send that a change overlaps may go either way.
+
+Left out: half-open connections, which count for as long as the master cannot know. Source: property 7,
+HAService.isSlaveOK; a bare connection counts as a slave there (hazard 3), here it does not.
+"""
+
+from __future__ import annotations
+
+from pairproof.harness.history import Event
+from pairproof.harness.laws.base import Law
+from pairproof.harness.laws.ledger import MASTER, Ledger
+
+WAITED = frozenset({"PUT_OK", "FLUSH_SLAVE_TIMEOUT", "FLUSH_DISK_TIMEOUT"})
+
+
+class AckUnavailableHonest(Law):
+    """See the module."""
+
+    id = "ack-unavailable-honest"
+    promise = (
+        "SLAVE_NOT_AVAILABLE if and only if there was no slave, or only one too far behind, during the whole call."
+    )
+    source = "P7; HAService.isSlaveOK"
+    needs = frozenset({"append", "connect", "close", "report", "invoke", "ok"})
+    key = "message"
+
+    def __init__(self, ledger: Ledger) -> None:
+        super().__init__(ledger)
+        self.begun: dict[int | None, tuple[int, int]] = {}
+        """Sends in flight: ``seq`` of their invocation, and the most advanced report then."""
+
+    def on_invoke(self, event: Event) -> None:
+        """A send began."""
+        if event.value and event.f == "send" and self.ledger.sync_master:
+            self.begun[event.op] = (event.seq, self.ledger.pushed)
+
+    def on_fail(self, event: Event) -> None:
+        """It is over, and was not stored."""
+        self.begun.pop(event.op, None)
+
+    on_info = on_fail
+
+    def on_ok(self, event: Event) -> None:
+        """A send was answered."""
+        if event.f != "send":
+            return
+        began = self.begun.pop(event.op, None)
+        if began is None:
+            return
+        expected = self._available(event, *began)
+        if expected is None:
+            return
+        self.judged += 1
+        if expected and event.status == "SLAVE_NOT_AVAILABLE":
+            self.violate(event, f"{event.message}: no slave, says the master, while one was connected and near enough")
+        elif not expected and event.status in WAITED:
+            self.violate(event, f"{event.message}: {event.status}, although there was no slave during the whole call")
+
+    def _available(self, ok: Event, began: int, pushed: int) -> bool | None:
+        """Whether there was a slave during the whole call; None if that changed."""
+        ledger = self.ledger
+        if ledger.available_changed > began:
+            return None
+        if not ledger.available:
+            return False
+        most = ledger.setting(MASTER, "haSlaveFallbehindMax")
+        end = ok.hi or 0
+        if end - pushed < most:
+            return True
+        return False if end - ledger.pushed >= most else None

@@ -1,0 +1,140 @@
+"""``contract``: who vanished is who the durability contract allows to vanish.
+
+At the final audits every send is looked up in the records of both stores and judged by :mod:`pairproof.harness.contract`
+for its role, flush type, answer and the crashes since it was stored. A record of a message that nobody sent is a
+violation too. ``notes`` count what was ``required`` (to survive, or not to exist), the ``permitted_losses``, and what was
+``stronger`` than promised: it might have vanished and did not.
+
+Left out: how often a message is stored, and losses on the slave alone. Source: the design of master/slave replication
+as RocketMQ's users rely on it.
+"""
+
+from __future__ import annotations
+
+from pairproof.harness import contract
+from pairproof.harness.history import Event
+from pairproof.harness.laws.base import Law
+from pairproof.harness.laws.ledger import MASTER, Ledger
+
+LEAVES_OPEN = frozenset({"UNKNOWN_ERROR"})
+"""Refusals after which the message may well be stored."""
+
+
+class Sent:
+    """One message's story."""
+
+    __slots__ = ("crashes_before", "misled", "status", "waits")
+
+    def __init__(self, waits: bool, crashes_before: int) -> None:
+        self.waits = waits
+        self.crashes_before = crashes_before
+        self.status = contract.UNKNOWN
+        self.misled = False
+
+
+class Contract(Law):
+    """See the module."""
+
+    id = "contract"
+    promise = (
+        "Who vanished is who the durability contract allows to vanish; nothing exists that was refused or not sent."
+    )
+    source = "D"
+    needs = frozenset({"config", "invoke", "ok", "crash", "record", "audit"})
+    key = "message"
+
+    def __init__(self, ledger: Ledger) -> None:
+        super().__init__(ledger)
+        self.sent: dict[str | None, Sent] = {}
+        self.crashes: list[tuple[str, str]] = []
+        self.records: dict[str | None, dict[str | None, Event]] = {}
+        """Per node: the records of its last audit that listed any."""
+        self.final: dict[str | None, Event] = {}
+
+    def on_invoke(self, event: Event) -> None:
+        """A send began."""
+        if event.f == "send":
+            self.sent[event.message] = Sent(bool(event.value), len(self.crashes))
+
+    def on_append(self, event: Event) -> None:
+        """It is stored: what happened before cannot hurt it."""
+        sent = self.sent.get(event.message) if event.message is not None else None
+        if sent is not None:
+            sent.crashes_before = len(self.crashes)
+
+    def on_ok(self, event: Event) -> None:
+        """A send was answered as stored."""
+        sent = self.sent.get(event.message)
+        if sent is not None and event.f == "send" and event.status in contract.STORED:
+            sent.status = event.status or contract.UNKNOWN
+            sent.misled = bool(self.ledger.rolled)
+
+    def on_fail(self, event: Event) -> None:
+        """A send was refused."""
+        sent = self.sent.get(event.message)
+        if sent is not None and event.f == "send" and event.status not in LEAVES_OPEN:
+            sent.status = contract.REFUSED
+
+    def on_crash(self, event: Event) -> None:
+        """A store was hurt, or at least its process."""
+        self.crashes.append((event.node or "", event.f or "machine"))
+
+    def on_wipe(self, event: Event) -> None:
+        """A store is gone; a master's takes all that it promised with it."""
+        self.crashes.append((event.node or "", "wipe"))
+        if event.node == MASTER:
+            self.sent = {message: Sent(each.waits, 0) for message, each in self.sent.items()}
+
+    def on_record(self, event: Event) -> None:
+        """A store reader found a record."""
+        found = self.records.get(event.node)
+        if found is None or next(iter(found.values())).op != event.op:
+            found = self.records[event.node] = {}
+        found[event.message] = event
+
+    def on_audit(self, event: Event) -> None:
+        """A store reader is done."""
+        if event.f == "final":
+            self.final[event.node] = event
+
+    def end(self, last: Event) -> None:
+        """Look up every message."""
+        if MASTER not in self.final:
+            return
+        held = {node: self._found(node) for node in self.final}
+        self.notes = {"required": 0, "permitted_losses": 0, "stronger": 0}
+        for records in held.values():
+            for message, record in records.items():
+                if message is not None and message not in self.sent:
+                    self.violate(record, f"{record.node} holds {message}, which nobody sent")
+        settings = self.ledger.config.get(MASTER, {})
+        role, flush = str(settings.get("brokerRole", "ASYNC_MASTER")), str(settings.get("flushDiskType", "ASYNC_FLUSH"))
+        for message, sent in self.sent.items():
+            self._judge(message, sent, held, role, flush)
+
+    def _found(self, node: str | None) -> dict[str | None, Event]:
+        found = self.records.get(node, {})
+        return found if found and next(iter(found.values())).op == self.final[node].op else {}
+
+    def _judge(
+        self, message: str | None, sent: Sent, held: dict[str | None, dict[str | None, Event]], role: str, flush: str
+    ) -> None:
+        self.judged += 1
+        fault = contract.fault_class(self.crashes[sent.crashes_before :], sent.misled)
+        must = contract.must(role, flush, sent.waits, sent.status, fault)
+        on_master = message in held[MASTER]
+        anywhere = on_master or any(message in records for records in held.values())
+        if must == contract.MAY_VANISH:
+            if sent.status != contract.UNKNOWN:
+                self.notes["stronger" if anywhere else "permitted_losses"] += 1
+            return
+        self.notes["required"] += 1
+        where = self.final[MASTER]._replace(message=message)
+        if must == contract.MUST_NOT_EXIST:
+            if anywhere:
+                self.violate(where, f"{message} was refused, and is stored all the same")
+        elif must == contract.MUST_SURVIVE:
+            if not on_master:
+                self.violate(where, f"{message} ({sent.status}) is gone from the master; {fault} must not take it")
+        elif not anywhere and len(held) > 1:
+            self.violate(where, f"{message} ({sent.status}) is on neither broker; {fault} must not take it")

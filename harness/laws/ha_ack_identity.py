@@ -1,0 +1,38 @@
+"""``ha-ack-identity``: a report above the master's log end proves nothing, so no acknowledgement rests on it.
+
+Judged at every answered send that such a report would cover: PUT_OK is a violation unless a slave had validly reported
+the message's end as well.
+
+Left out: that the connection is refused or closed, see ``ha-divergence-refused``. Source: the check that RocketMQ 4.9.3
+added to HAConnection for later reports, extended to first ones (hazards 1 and 2: any TCP peer could acknowledge).
+"""
+
+from __future__ import annotations
+
+from pairproof.harness.history import Event
+from pairproof.harness.laws.base import Law
+
+
+class HaAckIdentity(Law):
+    """See the module."""
+
+    id = "ha-ack-identity"
+    promise = "A report above the master's log end is never believed: no acknowledgement rests on it."
+    source = "H1, H2; HAConnection.ReadSocketService"
+    needs = frozenset({"append", "report", "ok"})
+    key = "message"
+
+    def on_ok(self, event: Event) -> None:
+        """A send was answered."""
+        ledger = self.ledger
+        if ledger.ahead < 0 or event.f != "send" or not event.value or not ledger.sync_master:
+            return
+        if event.hi is None or event.hi > ledger.ahead:
+            return
+        self.judged += 1
+        if event.status == "PUT_OK" and not ledger.is_covered(event):
+            self.violate(
+                event,
+                f"{event.message} ending at {event.hi} was acknowledged; only a report of {ledger.ahead}, above the "
+                "master's log end, covers it",
+            )

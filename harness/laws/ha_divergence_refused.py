@@ -1,0 +1,87 @@
+"""``ha-divergence-refused``: a slave whose first report is above the master's log end is refused, and told of.
+
+It holds bytes that the master does not: pushing to it would hide that. It gets neither data nor heartbeats, its reports
+acknowledge nothing, now or later, and the master says so (``diverged``, where the lab records it). This holds for every
+connection that begins so, whatever the log's end becomes meanwhile.
+
+Left out: that it counts as no slave, see ``ack-unavailable-honest``; and a slave that the master has written past,
+which nobody can see (class rollback of the contract). Source: hazards 1 and 17 of RocketMQ's HAConnection.
+"""
+
+from __future__ import annotations
+
+from pairproof.harness.history import Event
+from pairproof.harness.laws.base import Law
+from pairproof.harness.laws.ledger import AHEAD, MASTER, Ledger
+
+
+class HaDivergenceRefused(Law):
+    """See the module."""
+
+    id = "ha-divergence-refused"
+    promise = (
+        "A slave whose first report is above the master's log end gets no data, acknowledges nothing, and is named."
+    )
+    source = "H1, H17"
+    needs = frozenset({"append", "report", "frame"})
+    key = "link"
+
+    def __init__(self, ledger: Ledger) -> None:
+        super().__init__(ledger)
+        self.ahead: set[str | None] = set()
+        self.untold: dict[str | None, Event] = {}
+        self.telling = "diverged" in ledger.observes
+
+    def on_report(self, event: Event) -> None:
+        """A first report reached the master."""
+        if event.side != "m":
+            return
+        link = self.ledger.links.get(event.link or "")
+        if (link is None or link.first is None) and event.link not in self.ahead:
+            if self.ledger.hears(event) is AHEAD:
+                self.judged += 1
+                self.ahead.add(event.link)
+                if self.telling:
+                    self.untold[event.link] = event
+
+    def on_diverged(self, event: Event) -> None:
+        """The master says so."""
+        self.untold.pop(event.link, None)
+
+    def on_frame(self, event: Event) -> None:
+        """Something left the master."""
+        if self.ahead and event.side == "m" and event.link in self.ahead:
+            self.violate(event, f"{event.link}: [{event.lo}, {event.hi}) went to a slave that is ahead of the master")
+
+    def on_ok(self, event: Event) -> None:
+        """A send was answered."""
+        ledger = self.ledger
+        if not self.ahead or event.f != "send" or event.status != "PUT_OK" or not event.value:
+            return
+        covered = event.hi is not None and event.hi <= ledger.refused
+        if ledger.sync_master and covered and not ledger.is_covered(event):
+            self.violate(event, f"{event.message} was acknowledged; only a refused slave had reported {event.hi}")
+
+    def on_close(self, event: Event) -> None:
+        """A refused peer left, or was thrown out: by then the master has said why."""
+        if self.untold and event.side == "m":
+            self._owed(event.link)
+
+    def on_crash(self, event: Event) -> None:
+        """A dead master owes nothing."""
+        if event.node == MASTER:
+            self.untold.clear()
+
+    on_stop = on_crash
+
+    def end(self, last: Event) -> None:
+        """What the master never said."""
+        for link in list(self.untold):
+            self._owed(link)
+
+    def _owed(self, link: str | None) -> None:
+        report = self.untold.pop(link, None)
+        if report is not None:
+            self.violate(
+                report, f"{link}: nobody was told that the slave's log, at {report.hi}, is ahead of the master's"
+            )

@@ -1,0 +1,67 @@
+"""``ha-start-offset``: where the copy of a connection starts, decided once by its first report.
+
+With M the master's log end and m its log start: report 0 starts at M - M % file size, a report within [m, M] exactly
+there, and any other gets nothing at all. M may grow between the report's arrival and the first frame, so for report 0
+every file start that M passed meanwhile is accepted. A first heartbeat carries the start offset and is judged too.
+
+Left out: that such a peer is no slave, see ``ack-unavailable-honest``. Source: HAConnection's write service; the third
+rule is the correction of its missing check.
+"""
+
+from __future__ import annotations
+
+from pairproof.harness.history import Event
+from pairproof.harness.laws.base import Law
+from pairproof.harness.laws.ledger import MASTER, VALID, Ledger
+
+
+class HaStartOffset(Law):
+    """See the module."""
+
+    id = "ha-start-offset"
+    promise = "A first report of 0 starts at the master's last file, one within its log exactly there; any other gets nothing."
+    source = "HAConnection.WriteSocketService"
+    needs = frozenset({"config", "append", "report", "frame"})
+    key = "link"
+
+    def __init__(self, ledger: Ledger) -> None:
+        super().__init__(ledger)
+        self.asked: dict[str | None, tuple[int, int, bool]] = {}
+        """Connections without a frame yet: first report, the master's end then, and whether it is to be served."""
+
+    def on_report(self, event: Event) -> None:
+        """The first report of a connection reached the master."""
+        if event.side != "m":
+            return
+        link = self.ledger.links.get(event.link or "")
+        if (link is None or link.first is None) and event.link not in self.asked:
+            offset = event.hi or 0
+            served = self.ledger.hears(event) is VALID
+            self.asked[event.link] = (offset, self.ledger.ends.get(MASTER, offset), served)
+            self.judged += not served
+
+    def on_frame(self, event: Event) -> None:
+        """The first frame of a connection left the master."""
+        if not self.asked or event.side != "m":
+            return
+        asked = self.asked.pop(event.link, None)
+        if asked is None:
+            return
+        offset, end, served = asked
+        if not served:
+            self.violate(event, f"{event.link}: first report {offset} is outside the log up to {end}, yet was served")
+            return
+        self.judged += 1
+        if offset:
+            right = event.lo == offset
+        else:
+            right = self._is_file_start(event.lo or 0, end)
+        if not right:
+            self.violate(
+                event, f"{event.link}: first report {offset}, log end {end}, but the copy starts at {event.lo}"
+            )
+
+    def _is_file_start(self, lo: int, end: int) -> bool:
+        """Whether ``lo`` starts the file in which the log ended at some time since it ended at ``end``."""
+        size = self.ledger.setting(MASTER, "mappedFileSizeCommitLog")
+        return lo % size == 0 and end - end % size <= lo <= max(end, self.ledger.ends.get(MASTER, end))

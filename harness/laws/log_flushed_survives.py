@@ -1,0 +1,103 @@
+"""``log-flushed-survives``: what was promised to be on disk is there after a power loss, and everything stored is there
+after a killed process.
+
+Promised: PUT_OK to a send that waited under SYNC_FLUSH. Stored: every send that was answered with a stored status, and
+every message that the master delivered; a machine crash takes those off the list. Checked at the store reader's records
+of the master, after each of its restarts and at the end.
+
+Left out: disks that lied about a flush, the transient store pool. Source: property 17, GroupCommitService.
+"""
+
+from __future__ import annotations
+
+from pairproof.harness.history import Event
+from pairproof.harness.laws.base import Law
+from pairproof.harness.laws.ledger import MASTER, Ledger
+
+STORED = frozenset({"PUT_OK", "FLUSH_DISK_TIMEOUT", "FLUSH_SLAVE_TIMEOUT", "SLAVE_NOT_AVAILABLE"})
+
+
+class LogFlushedSurvives(Law):
+    """See the module."""
+
+    id = "log-flushed-survives"
+    promise = "PUT_OK under SYNC_FLUSH survives a machine crash; any stored message survives a process crash."
+    source = "P17; CommitLog.GroupCommitService"
+    needs = frozenset({"invoke", "ok", "crash", "record", "audit"})
+    key = "message"
+
+    def __init__(self, ledger: Ledger) -> None:
+        super().__init__(ledger)
+        self.begun: dict[int | None, tuple[int, int]] = {}
+        """Operations in flight: crashes of the master, and of its machine, before they began."""
+        self.stored: dict[str | None, bool] = {}
+        """Messages on the master, and whether they were promised to be on its disk."""
+        self.at_stake: dict[str | None, str] = {}
+        """Those that have been through a crash, and its kind."""
+        self.crashes = 0
+        self.machine_crashes = 0
+        self.found: set[str | None] = set()
+        self.reading: int | None = None
+
+    def on_invoke(self, event: Event) -> None:
+        """An operation began."""
+        self.begun[event.op] = (self.crashes, self.machine_crashes)
+
+    def on_ok(self, event: Event) -> None:
+        """A send was answered."""
+        began = self.begun.pop(event.op, (self.crashes, self.machine_crashes))
+        if event.f == "send" and event.status in STORED:
+            durable = event.status == "PUT_OK" and bool(event.value) and self.ledger.sync_flush
+            self._store(event.message, durable, began)
+
+    def on_deliver(self, event: Event) -> None:
+        """A reader received a message."""
+        if event.node == MASTER and event.message not in self.stored:
+            began = self.begun.get(event.op, (self.crashes, self.machine_crashes))
+            self._store(event.message, False, began)
+
+    def _store(self, message: str | None, durable: bool, began: tuple[int, int]) -> None:
+        crashes, machine_crashes = began
+        # An answer may have been under way during the crash: what is not on disk may be gone already.
+        if message is None or (not durable and machine_crashes != self.machine_crashes):
+            return
+        self.stored[message] = durable or self.stored.get(message, False)
+        if crashes != self.crashes:
+            self.at_stake[message] = "a crash"
+
+    def on_crash(self, event: Event) -> None:
+        """The master went down."""
+        if event.node != MASTER:
+            return
+        self.crashes += 1
+        if event.f == "machine":
+            self.machine_crashes += 1
+            self.stored = {message: True for message, durable in self.stored.items() if durable}
+        how = f"a {event.f} crash"
+        self.at_stake = dict.fromkeys(self.stored, how)
+
+    def on_wipe(self, event: Event) -> None:
+        """A new store."""
+        if event.node == MASTER:
+            self.stored, self.at_stake = {}, {}
+
+    def on_record(self, event: Event) -> None:
+        """A store reader found a record."""
+        if event.node == MASTER and self.at_stake:
+            if event.op != self.reading:
+                self.reading, self.found = event.op, set()
+            self.found.add(event.message)
+
+    def on_audit(self, event: Event) -> None:
+        """The reader is done: whoever is missing is lost."""
+        if event.node != MASTER or not self.at_stake:
+            return
+        # A recovery audit lists the records of the node that restarted, and of no other.
+        if event.f != "final" and self.ledger.last_started != MASTER:
+            return
+        found = self.found if event.op == self.reading else set()
+        self.judged += len(self.at_stake)
+        for message, how in list(self.at_stake.items()):
+            if message not in found:
+                del self.stored[message], self.at_stake[message]
+                self.violate(event._replace(message=message), f"{message} was on the master and is gone after {how}")

@@ -1,0 +1,50 @@
+"""``log-records-whole``: up to its end a recovered log is whole, valid records and fillers.
+
+Judged by what a store reader says of a node right after that node's restart, of the master at the end, and of a slave
+at the end if its log ends where the master's does (a running slave may rightly hold half a record).
+
+Left out: slaves in class rollback: where two histories meet, record borders are lost. Source: CommitLog's record check
+in recovery: magic, size, CRC; and that each record knows its own offset.
+"""
+
+from __future__ import annotations
+
+from pairproof.harness.history import Event
+from pairproof.harness.laws.base import Law
+from pairproof.harness.laws.ledger import MASTER, Ledger
+
+
+class LogRecordsWhole(Law):
+    """See the module."""
+
+    id = "log-records-whole"
+    promise = "Up to its end a recovered log is whole, valid records and fillers."
+    source = "CommitLog.checkMessageAndReturnSize; facts on the record format and recovery"
+    needs = frozenset({"audit"})
+    key = "node"
+
+    def __init__(self, ledger: Ledger) -> None:
+        super().__init__(ledger)
+        self.final: dict[str, Event] = {}
+
+    def on_audit(self, event: Event) -> None:
+        """A store reader walked a log."""
+        node = event.node or ""
+        if event.f == "final":
+            self.final[node] = event
+        elif node in self.ledger.fresh:
+            self._judge(event, node)
+
+    def end(self, last: Event) -> None:
+        """The audits that ended the trial."""
+        master = self.final.get(MASTER)
+        for node, audit in self.final.items():
+            if node == MASTER or (master is not None and master.hi == audit.hi):
+                self._judge(audit, node)
+
+    def _judge(self, audit: Event, node: str) -> None:
+        if node in self.ledger.rolled:
+            return
+        self.judged += 1
+        if audit.status == "broken":
+            self.violate(audit, f"{node}'s log stops being whole at {audit.value}: {audit.detail}")

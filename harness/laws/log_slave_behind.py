@@ -1,0 +1,69 @@
+"""``log-slave-behind``: a slave's log never reaches beyond the master's.
+
+Judged at each append that a slave traces, else at each report of a slave that reaches the master, and wherever both
+logs are audited together while both nodes run.
+
+Left out: slaves in class rollback, and bytes still under way from an earlier life of the master. Source: property 2.
+"""
+
+from __future__ import annotations
+
+from pairproof.harness.history import Event
+from pairproof.harness.laws.base import Law
+from pairproof.harness.laws.ledger import HOSTILE, MASTER, Ledger
+
+
+class LogSlaveBehind(Law):
+    """See the module."""
+
+    id = "log-slave-behind"
+    promise = "A slave's log end never exceeds the master's."
+    source = "P2"
+    needs = frozenset({"append"})
+    key = "node"
+
+    def __init__(self, ledger: Ledger) -> None:
+        super().__init__(ledger)
+        self.audit: int | None = None
+        self.audited: dict[str, int] = {}
+
+    def on_append(self, event: Event) -> None:
+        """A slave's log grew."""
+        node = event.node or ""
+        if node != MASTER:
+            end = self.ledger.ends.get(MASTER)
+            if end is not None:
+                self._judge(event, node, event.hi or 0, end)
+
+    def on_report(self, event: Event) -> None:
+        """A slave that leaves no trace says where its log ends."""
+        if event.side != "m":
+            return
+        link = self.ledger.links.get(event.link or "")
+        peer = HOSTILE if link is None else link.peer
+        end = self.ledger.ends.get(MASTER)
+        if peer != HOSTILE and end is not None and peer not in self.ledger.traced:
+            self._judge(event, peer, event.hi or 0, end)
+
+    def on_audit(self, event: Event) -> None:
+        """A store reader found where a node's log ends."""
+        if event.op != self.audit:
+            self.audit, self.audited = event.op, {}
+        node, up = event.node or "", self.ledger.up
+        if node not in up or event.hi is None:
+            return
+        self.audited[node] = event.hi
+        end = self.audited.get(MASTER)
+        if end is None:
+            return
+        for slave in self.audited if node == MASTER else (node,):
+            if slave != MASTER and MASTER in up:
+                self._judge(event, slave, self.audited[slave], end)
+
+    def _judge(self, event: Event, slave: str, held: int, end: int) -> None:
+        ledger = self.ledger
+        if slave in ledger.rolled or (held > end and ledger.is_stale(slave)):
+            return
+        self.judged += 1
+        if held > end:
+            self.violate(event, f"{slave}'s log reaches {held}, the master's {end}")
