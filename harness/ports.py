@@ -155,7 +155,7 @@ class CanImpersonate(Protocol):
     """Something that is no broker can connect to a port."""
 
     def impersonate(self, character: str) -> Any:
-        """Connect to the master's HA port as ``silent``, ``over-claiming`` or ``junk``; a handle."""
+        """Connect to the master's HA port as ``silent``, ``over-claiming``, ``two-faced`` or ``junk``; a handle."""
 
     def dismiss(self, handle: Any) -> Effect:
         """Let it go; what it did and how it was treated."""

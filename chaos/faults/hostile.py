@@ -1,5 +1,5 @@
-"""Something that is no broker connects to the master's HA port: silent, over-claiming (reports far above the log) or
-sending junk."""
+"""Something that is no broker connects to the master's HA port: silent, over-claiming (reports far above
+the log), two-faced (does so after an honest first report) or sending junk."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Hostile:
 
     name = "hostile"
     needs = CanImpersonate
-    arguments = {"character": ("over-claiming", "silent", "junk")}
+    arguments = {"character": ("over-claiming", "two-faced", "silent", "junk")}
 
     def start(self, session: CanImpersonate, args: Args) -> Any:
         """Begin."""

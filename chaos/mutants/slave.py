@@ -49,7 +49,7 @@ class RepeatsFrame(HaSlave):
 
     def on_connected(self, conn: Conn) -> None:
         """Remember that this is another connection."""
-        self.again = True
+        self.again = bool(self.last)
         super().on_connected(conn)
 
 

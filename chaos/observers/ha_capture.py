@@ -6,8 +6,8 @@ dated by the records' store timestamps (whole milliseconds, rounded down: a law 
 the earlier time). ``source`` is the master's store over each range that a frame carried.
 
 Brokers come and go, and are stopped for a while (SIGSTOP to SIGCONT, shown as the fault ``pause``), as the run's events
-say. After a pause ``heal`` and ``converged`` are marked where the recorder resumed the broker and then saw both log ends
-equal. The stores after the run are audited as of the first broker's last clean end, if nothing moved after that.
+say. After a pause ``heal`` and ``converged`` are marked where the recorder resumed the broker and then saw both logs
+end alike. The stores after the run are audited as of the first broker's last clean end, if nothing moved after that.
 
 Not seen by anybody, hence not among the kinds: flushes, recoveries' cuts, refusals, and what a slave appended; a
 restarted slave's log is taken to reach as far as the frames that it had received before. A master's store that is not
@@ -26,15 +26,17 @@ from typing import NamedTuple
 from pairproof.chaos.observers.capture_folder import MASTER, Capture, Connection, open_capture
 from pairproof.chaos.observers.client_capture import ClientCapture, Operation
 from pairproof.chaos.observers.ha_tap import FrameTap, ReportTap
-from pairproof.chaos.observers.store_reader import LogReading, read_log
+from pairproof.chaos.observers.store_folder import open_log
+from pairproof.chaos.observers.store_reader import LogReading, audit, read_log
 from pairproof.chaos.observers.stored_record import LogRecord
-from pairproof.harness.errors import UsageError
 from pairproof.harness.history import Event, Recorder, digest
 
-OBSERVES = frozenset(
-    {"config", "start", "stop", "append", "connect", "close", "report", "frame", "source", "fault", "mark"}
-)
+OBSERVES = frozenset({"config", "start", "stop", "connect", "close", "report", "frame", "fault", "mark"})
 """What every capture shows."""
+STORE_KINDS = frozenset({"append", "source"})
+"""What it shows besides where the master's store is whole."""
+AUDIT_KINDS = frozenset({"chunk", "audit"})
+"""What it shows besides where the stores can be audited."""
 CLIENT_KINDS = frozenset({"invoke", "ok", "fail", "info"})
 """What it shows besides where a producer's connection to the master was captured."""
 
@@ -92,7 +94,9 @@ class _Reader:
                 self._audit(recorder, audited)
                 audited = None
             recorder.add(t, kind, **row)
-        observes = OBSERVES | {each.kind for each in recorder.events}
+        observes = OBSERVES | (STORE_KINDS if self.log.whole else set()) | (CLIENT_KINDS if clients.files else set())
+        if any(each.kind == "audit" for each in recorder.events):
+            observes |= AUDIT_KINDS
         left_out = {what: count for what, count in clients.left_out.items() if count}
         capture = self.capture
         return CapturedHistory(
@@ -123,6 +127,8 @@ class _Reader:
                 yield t, "fault", _pause(node, paused[2] == "STOP", pauses)
 
     def _start(self, node: str, incarnation: int, t: int, clean: bool) -> Row:
+        if node == MASTER and not self.log.whole:
+            return {"node": node, "incarnation": incarnation}
         lo, hi = self._held(node, t)
         f = "empty" if hi == 0 else "normal" if clean else "abnormal"
         return {"node": node, "incarnation": incarnation, "f": f, "lo": lo, "hi": hi}
@@ -135,6 +141,40 @@ class _Reader:
         ranges = [(lo, hi) for at, slave, lo, hi in self.received if slave == node and at < t]
         return (ranges[0][0], ranges[-1][1]) if ranges else (0, 0)
 
+    def _marks(self) -> Iterator[Dated]:
+        """A pause is a fault that ends; the next time that both logs were seen equal is its convergence."""
+        healed = False
+        for t, text in self.capture.events:
+            if (paused := PAUSED.match(text)) and paused[2] == "CONT":
+                healed = True
+                yield t, "mark", {"f": "heal"}
+            elif healed and IN_SYNC.match(text):
+                healed = False
+                yield t, "mark", {"f": "converged"}
+
+    # The stores after the run.
+
+    def _audit_time(self, rows: list[Dated]) -> int | None:
+        """When the first broker began its last clean end, if bytes neither entered a log nor left the master later."""
+        stops = {str(row["node"]): t for t, kind, row in rows if kind == "stop"}
+        moved = [t for t, kind, row in rows if kind == "append" or (kind == "frame" and row["lo"] != row["hi"])]
+        if MASTER not in stops or min(stops.values()) <= max(moved, default=0):
+            return None
+        return min(stops.values())
+
+    def _audit(self, recorder: Recorder, t: int) -> None:
+        incarnations = {e.node: e.incarnation for e in recorder.events if e.kind == "start"}
+        others = sorted({each.node for each in self.capture.connections})
+        for number, node in enumerate(others, 1):
+            store = self.capture.folder / "store" / node
+            if not store.is_dir():
+                continue
+            readings = {MASTER: self.log, node: read_log(open_log(store))}
+            lo = max(each.start for each in readings.values())
+            hi = min(each.end for each in readings.values())
+            for name, reading in readings.items():
+                audit(recorder, t, number, "final", name, incarnations.get(name), reading, lo, hi, records=False)
+
     # The master's log.
 
     def _stored_at(self, record: LogRecord) -> int:
@@ -143,7 +183,7 @@ class _Reader:
     def _appends(self) -> Iterator[Dated]:
         fillers = {each.hi: each for each in self.log.fillers}
         latest = 0
-        for each in self.log.records:
+        for each in self.log.records if self.log.whole else ():
             # Appends are in the log's order, even where a clock went back.
             latest = max(latest, self._stored_at(each), 0)
             filler = fillers.get(each.lo)

@@ -1,6 +1,6 @@
-"""``pairproof labs``: where pairs can run, what each lab is able to do and to observe, and which targets and faults exist.
+"""``pairproof labs``: where pairs can run, what each lab can do and observe, and which targets and faults exist.
 
-A lab's abilities are those of the session class that its ``open`` is annotated to return: asking does not start anything.
+A lab's abilities are those of the session class that its ``open`` is annotated to return: asking starts nothing.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def command(json_to: str | None) -> None:
 
 
 def describe() -> dict[str, list[dict[str, typing.Any]]]:
-    """``labs`` (id, can, cannot_inject, observes per target), ``targets`` (id) and ``faults`` (id, needs, arguments)."""
+    """``labs`` (id, can, cannot_inject, observes by target), ``targets`` (id), ``faults`` (id, needs, arguments)."""
     from pairproof.harness import registry, resolve
 
     targets = registry.names("targets")

@@ -1,7 +1,7 @@
 """What commands share: the option ``--json [FILE]``, tables on standard output, progress on standard error.
 
-Standard output carries the answer and nothing else, so that ``--json`` can be piped; whatever is said on the way goes to
-standard error: a progress bar on a terminal, a line now and then elsewhere.
+Standard output carries the answer and nothing else: where ``--json`` answers there, what is said to people moves to
+standard error. Progress is always there: a bar on a terminal, a line now and then elsewhere.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from time import monotonic
@@ -20,9 +21,12 @@ from pairproof.harness.ports import Progress
 from pairproof.harness.runs import atomic
 
 if TYPE_CHECKING:
+    from pairproof.harness.explore import Summary
+    from pairproof.harness.trial import Finding
     from rich.console import Console
 
 STDOUT = "-"
+JSON_TO = "pairproof.json_to"
 PLAIN_WIDTH = 140
 """Columns of a table that goes to a file or a pipe."""
 QUIET_S = 10.0
@@ -42,8 +46,19 @@ def json_option(command: Decorated) -> Decorated:
         flag_value=STDOUT,
         default=None,
         metavar="[FILE]",
+        callback=_remember,
         help="Answer in JSON: on standard output, or into FILE. Give it after the command's arguments.",
     )(command)
+
+
+def _remember(ctx: click.Context, param: click.Parameter, json_to: str | None) -> str | None:
+    ctx.meta[JSON_TO] = json_to
+    return json_to
+
+
+def _people() -> TextIO:
+    ctx = click.get_current_context(silent=True)
+    return sys.stderr if ctx is not None and ctx.meta.get(JSON_TO) == STDOUT else sys.stdout
 
 
 def write_json(data: object, where: str) -> None:
@@ -83,7 +98,7 @@ def _writable(where: str) -> Path:
 
 
 def console(file: TextIO | None = None) -> Console:
-    """A rich console on standard output (or ``file``): no markup, no wrapping to a guessed width in a pipe."""
+    """A rich console for people, or on ``file``: no markup, and a fixed width where there is no terminal."""
     import rich.console
 
     class Piped(rich.console.Console):
@@ -91,7 +106,7 @@ def console(file: TextIO | None = None) -> Console:
             # Rich would end the process with 1, which says "violated" here.
             raise BrokenPipeError
 
-    found = Piped(file=file or sys.stdout, highlight=False, markup=False, emoji=False, soft_wrap=False)
+    found = Piped(file=file or _people(), highlight=False, markup=False, emoji=False, soft_wrap=False)
     if not found.is_terminal:
         found.width = PLAIN_WIDTH
     return found
@@ -113,6 +128,48 @@ def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]], 
     (to or console()).print(made)
 
 
+def say(line: str, style: str = "") -> None:
+    """Print one line for people, never broken into several."""
+    console().print(line, style=style or None, soft_wrap=True)
+
+
+def say_finding(finding: Finding, path: Path) -> None:
+    """Print a violation, its minimal program and the line that replays it."""
+    from pairproof.harness.runs.writer import replay_line
+
+    say(f"violated: {finding.law}: {finding.text}", COLOURS["violated"])
+    for number, line in enumerate(finding.schedule.program(), 1):
+        say(f"  {number:3d}  {line}")
+    settings = ", ".join(f"{key}={value}" for key, value in finding.schedule.settings.items())
+    say(f"  with {settings or 'the default settings'} ({finding.original_ops} operations before shrinking)")
+    say(f"  replay: {replay_line(path)}")
+
+
+def say_verdict(
+    target: str, lab: str, profile: str, seed: str, found: Summary, folder: Path, forbidden: Iterable[str]
+) -> None:
+    """Print a run's verdict per law, what it rests on, and where it is kept.
+
+    ``forbidden``: the laws that must not be vacuous.
+    """
+    strict = frozenset(forbidden)
+    rows = [
+        (law, verdict, "nothing gave it anything to judge" if law in strict and verdict == "vacuous" else "")
+        for law, verdict in sorted(found.verdicts.items())
+    ]
+    table("", ("law", "verdict", ""), rows)
+    counts = Counter(str(verdict) for verdict in found.verdicts.values())
+    said = ", ".join(f"{number} {verdict}" for verdict, number in sorted(counts.items()))
+    worst = next((each for each in COLOURS if each in counts), "")
+    say(f"{target} in {lab}: {said or 'no law was asked'}", COLOURS.get(worst, ""))
+    searches = ", ".join(f"{name} {number:,}" for name, number in sorted(found.by_origin.items()))
+    whole = "whole" if found.sweep_complete else f"cut short by the clock, {found.sweep_total:,} in all"
+    say(
+        f"{found.trials:,} trials ({searches or 'none'}), {found.events:,} events in {found.seconds:.1f} s; sweep {whole}"
+    )
+    say(f"profile {profile}, seed {seed}, recorded in {folder}")
+
+
 @contextlib.contextmanager
 def progress(file: TextIO | None = None) -> Iterator[Progress]:
     """A :class:`~pairproof.harness.ports.Progress` on standard error (or ``file``) for the ``with`` block."""
@@ -123,7 +180,9 @@ def progress(file: TextIO | None = None) -> Iterator[Progress]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=said, transient=True, refresh_per_second=5) as bars:
+    # Rich may carry lines over the bar only where both end on a terminal: what is piped must reach its pipe.
+    carried = sys.stdout.isatty()
+    with Progress(*columns, console=said, transient=True, refresh_per_second=5, redirect_stdout=carried) as bars:
         yield Bars(bars)
 
 

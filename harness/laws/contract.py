@@ -1,9 +1,9 @@
 """``contract``: who vanished is who the durability contract allows to vanish.
 
-At the final audits every send is looked up in the records of both stores and judged by :mod:`pairproof.harness.contract`
-for its role, flush type, answer and the crashes since it was stored. A record of a message that nobody sent is a
-violation too. ``notes`` count what was ``required`` (to survive, or not to exist), the ``permitted_losses``, and what was
-``stronger`` than promised: it might have vanished and did not.
+At the final audits every send is looked up in the records of both stores and judged by
+:mod:`pairproof.harness.contract` for its role, flush type, answer and the crashes since it was stored. A record of a
+message that nobody sent is a violation too. ``notes`` count what was ``required`` (to survive, or not to exist), the
+``permitted_losses``, and what was ``stronger`` than promised: it might have vanished and did not.
 
 Left out: how often a message is stored, and losses on the slave alone. Source: the design of master/slave replication
 as RocketMQ's users rely on it.

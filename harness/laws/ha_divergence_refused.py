@@ -37,12 +37,12 @@ class HaDivergenceRefused(Law):
         if event.side != "m":
             return
         link = self.ledger.links.get(event.link or "")
-        if (link is None or link.first is None) and event.link not in self.ahead:
-            if self.ledger.hears(event) is AHEAD:
-                self.judged += 1
-                self.ahead.add(event.link)
-                if self.telling:
-                    self.untold[event.link] = event
+        first = link is None or link.first is None
+        if first and self.ledger.hears(event) is AHEAD:
+            self.judged += 1
+            self.ahead.add(event.link)
+            if self.telling:
+                self.untold[event.link] = event
 
     def on_diverged(self, event: Event) -> None:
         """The master says so."""

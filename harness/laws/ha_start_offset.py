@@ -19,7 +19,9 @@ class HaStartOffset(Law):
     """See the module."""
 
     id = "ha-start-offset"
-    promise = "A first report of 0 starts at the master's last file, one within its log exactly there; any other gets nothing."
+    promise = (
+        "A first report of 0 starts at the master's last file, one within its log exactly there, any other nowhere."
+    )
     source = "HAConnection.WriteSocketService"
     needs = frozenset({"config", "append", "report", "frame"})
     key = "link"

@@ -11,7 +11,9 @@ from collections.abc import Callable, Iterator
 from pairproof.harness.schedule import Args, Op, Scalar, Schedule
 from pairproof.harness.search.swarm import SETTINGS
 
-MAX_RUNS = 600
+MAX_RUNS = 1_000
+MAX_EVENTS_OF_AN_OP = 12
+"""How many events one operation is taken to cause at most, when it is dropped before a step."""
 
 LADDERS: dict[tuple[str, str], tuple[Scalar, ...]] = {
     ("send", "size"): (1, 30, 100, 420, 900),
@@ -48,6 +50,7 @@ def shrink(schedule: Schedule, fails: StillFails, max_runs: int = MAX_RUNS) -> S
     while before != schedule and check.left > 0:
         before = schedule
         schedule = _fewer_ops(schedule, check)
+        schedule = _fewer_ops_and_steps(schedule, check)
         schedule = _simpler(schedule, check)
     return schedule
 
@@ -64,6 +67,32 @@ def _fewer_ops(schedule: Schedule, fails: StillFails) -> Schedule:
                 at += size
         size //= 2
     return schedule
+
+
+def _fewer_ops_and_steps(schedule: Schedule, fails: StillFails) -> Schedule:
+    """Drop an operation together with the events that it caused before a ``step`` ends.
+
+    A fault that must hit one exact moment moves when anything before it goes; so the step shrinks along.
+    """
+    at = 0
+    while at < len(schedule.ops):
+        candidates = _without(schedule, at) if schedule.ops[at].do != "step" else ()
+        smaller = next((each for each in candidates if fails(each)), None)
+        if smaller is None:
+            at += 1
+        else:
+            schedule = smaller
+    return schedule
+
+
+def _without(schedule: Schedule, at: int) -> Iterator[Schedule]:
+    left = schedule.ops[:at] + schedule.ops[at + 1 :]
+    for number, op in enumerate(left):
+        if op.do == "step":
+            events = int(op.args["events"])
+            for fewer in range(max(0, events - MAX_EVENTS_OF_AN_OP), events):
+                yield schedule._replace(ops=(*left[:number], Op("step", {"events": fewer}), *left[number + 1 :]))
+            return
 
 
 def _simpler(schedule: Schedule, fails: StillFails) -> Schedule:

@@ -263,7 +263,7 @@ class Broker:
         elif not self.ha.slave_available(end):
             pending.replica = "SLAVE_NOT_AVAILABLE"
         else:
-            self.ha.group_transfer.add(end, pending.replicated)
+            self.ha.await_slave(end, pending.replicated)
         if self.waits_for_flush(wait):
             self.flusher.wait(end, pending.flushed)
         else:

@@ -177,6 +177,13 @@ class HaMaster:
             self.push_offset = reported
             self.group_transfer.covered(reported)
 
+    def await_slave(self, end: int, answer: Callable[[str], None]) -> None:
+        """``answer`` is called once: PUT_OK when a slave has reported ``end``, FLUSH_SLAVE_TIMEOUT at the deadline."""
+        if self.push_offset >= end:
+            answer("PUT_OK")
+        else:
+            self.group_transfer.add(end, answer)
+
     # What the shell tells us.
 
     def on_accepted(self, conn: Conn) -> None:

@@ -41,8 +41,8 @@ class Watcher:
             evidence.record_ends[lo] = hi
         evidence.log_ends[host.name] = hi
         evidence.add(
-            host.kernel.now, "append", host.name, self.incarnation, None, None, None, None, f, None, message, None, None,
-            lo, hi, digest(data),
+            host.kernel.now, "append", host.name, self.incarnation, None, None, None, None, f, None, message, None,
+            None, lo, hi, digest(data),
         )  # fmt: skip
         evidence.point(host.name, "append")
 

@@ -10,7 +10,7 @@ from pairproof.chaos.labs.sim.network import End
 from pairproof.harness.errors import LabError
 from pairproof.reference.ports import Effects
 
-CHARACTERS = ("silent", "over-claiming", "junk")
+CHARACTERS = ("silent", "over-claiming", "two-faced", "junk")
 MAX_CONNECTS = 3
 MAX_UTTERANCES = 20
 PAUSE_NS = 300 * MS
@@ -20,8 +20,8 @@ FAR_AHEAD = 5_000_000
 class Hostile:
     """A stranger at the master's HA port.
 
-    ``silent`` says nothing; ``over-claiming`` reports far above the master's log, on every second connection only after
-    an honest first report; ``junk`` sends random bytes.
+    ``silent`` says nothing; ``over-claiming`` reports far above the master's log; ``two-faced`` does so after a first
+    report that any new slave could make; ``junk`` sends random bytes.
     """
 
     def __init__(self, character: str, io: Effects, dice: Random, master_end: Callable[[], int]) -> None:
@@ -34,7 +34,6 @@ class Hostile:
         self.conn: End | None = None
         self.connects = 0
         self.utterances = 0
-        self.polite = False
         self.effect: dict[str, int] = {}
 
     def _count(self, what: str, amount: int = 1) -> None:
@@ -96,8 +95,7 @@ class Hostile:
         self.utterances += 1
         if self.character == "junk":
             words = self.dice.randbytes(self.dice.randint(1, 64))
-        elif self.connects % 2 == 0 and not self.polite:
-            self.polite = True
+        elif self.character == "two-faced" and self.utterances % 2 == 1:
             words = bytes(8)
         else:
             words = (self.master_end() + FAR_AHEAD + self.utterances).to_bytes(8, "big")

@@ -1,0 +1,81 @@
+"""The timeline's time axis: trial time to pixels, with long idle gaps drawn short.
+
+A trial is bursts of events a fraction of a millisecond apart with seconds of waiting between them; on a plain linear
+axis each burst would be one line. So a gap much longer than the usual one gets a bounded width, is marked as a break,
+and says how long it really is. Within a burst the axis is linear.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable
+from itertools import pairwise
+from math import log10
+from statistics import median
+from typing import NamedTuple
+
+MS = 1_000_000
+
+USUAL_GAPS = 8
+"""A gap is idle time once it is longer than this many times the median gap."""
+
+STRETCH = 0.5
+"""How much wider, in units of the bound, a gap ten times as long is drawn: longer waits still look longer."""
+
+
+class Break(NamedTuple):
+    """An idle gap that is drawn shorter than it is: its pixels, and its real length in ns."""
+
+    x0: float
+    x1: float
+    ns: int
+
+
+class Axis:
+    """Maps ns since the trial began to x between ``left`` and ``right`` (pixels)."""
+
+    def __init__(self, times: Iterable[int], left: float, right: float) -> None:
+        self.left, self.right = left, right
+        self._times = sorted({0, *times})
+        gaps = [after - before for before, after in pairwise(self._times)]
+        bound = USUAL_GAPS * median(gaps) if gaps else 1
+        widths = [_width(gap, bound) for gap in gaps]
+        scale = (right - left) / (sum(widths) or 1)
+        self._xs = [left]
+        for width in widths:
+            self._xs.append(self._xs[-1] + width * scale)
+        self.breaks = [
+            Break(x0, x1, gap) for gap, (x0, x1) in zip(gaps, pairwise(self._xs), strict=True) if gap > bound
+        ]
+
+    def x(self, t: int) -> float:
+        """Pixels of time ``t`` (ns); before the first and after the last event the axis stands still."""
+        at = bisect_right(self._times, t) - 1
+        if at < 0:
+            return self.left
+        if at + 1 >= len(self._times):
+            return self._xs[-1]
+        before, after = self._times[at], self._times[at + 1]
+        return self._xs[at] + (self._xs[at + 1] - self._xs[at]) * (t - before) / (after - before)
+
+    def ticks(self, apart: float) -> list[tuple[float, int]]:
+        """Event times (pixels, ns) to label, from left to right, at least ``apart`` pixels between them."""
+        found: list[tuple[float, int]] = []
+        for x, t in zip(self._xs, self._times, strict=True):
+            if not found or x - found[-1][0] >= apart:
+                found.append((x, t))
+        return found
+
+
+def _width(gap: int, bound: float) -> float:
+    return gap if gap <= bound else bound * (1 + STRETCH * log10(gap / bound))
+
+
+def ms(t: int) -> str:
+    """A time in ms, with as many digits as it has."""
+    return f"{t / MS:,.3f}".rstrip("0").rstrip(".") + " ms"
+
+
+def seconds(ns: int) -> str:
+    """A length of time in the unit that suits it."""
+    return f"{ns / 1_000 / MS:.3g} s" if ns >= 1_000 * MS else f"{ns / MS:.3g} ms"
