@@ -7,16 +7,14 @@ may be of any size. The store's broker must not run meanwhile.
 
 from __future__ import annotations
 
-import json
-import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TextIO
 
 import click
+
 from pairproof.harness.commands import output
-from pairproof.harness.errors import EXIT_HOLDS, EXIT_VIOLATED, UsageError
+from pairproof.harness.errors import EXIT_HOLDS, EXIT_VIOLATED
 
 MAX_ROWS = 200
 """Messages that the table for people shows; ``--json`` shows all."""
@@ -27,23 +25,30 @@ Line = dict[str, object]
 @click.command("inspect")
 @click.argument("store", type=click.Path(path_type=Path))
 @output.json_option
-def command(store: Path, json_to: str | None) -> None:
+def command(store: Path, json_to: str | None) -> int:
     """Show what the commit log of STORE holds: a store folder, or its commitlog folder.
 
     Exit codes: 0 the log is whole, 1 it stops being whole somewhere, 2 this is no commit log.
     """
-    found = lines(store)
-    if json_to is None:
-        last = _show(store, found)
-    elif json_to == "-":
-        last = _write(found, sys.stdout)
+    found = _Last(lines(store))
+    if json_to is not None:
+        output.write_json_lines(found, json_to)
     else:
-        try:
-            with Path(json_to).open("w", encoding="utf-8") as file:
-                last = _write(found, file)
-        except OSError as why:
-            raise UsageError(f"{json_to}: {why.strerror}; --json takes a file, and the store comes before it") from None
-    sys.exit(EXIT_VIOLATED if last["kind"] == "broken" else EXIT_HOLDS)
+        _show(store, found)
+    return EXIT_VIOLATED if found.line["kind"] == "broken" else EXIT_HOLDS
+
+
+class _Last:
+    """Iterates over lines and remembers the last one."""
+
+    def __init__(self, found: Iterator[Line]) -> None:
+        self.found = found
+        self.line: Line = {}
+
+    def __iter__(self) -> Iterator[Line]:
+        for line in self.found:
+            self.line = line
+            yield line
 
 
 def lines(store: Path) -> Iterator[Line]:
@@ -77,39 +82,28 @@ def lines(store: Path) -> Iterator[Line]:
     return walked()
 
 
-def _write(found: Iterator[Line], to: TextIO) -> Line:
-    last: Line = {}
-    for last in found:
-        to.write(json.dumps(last, ensure_ascii=False, separators=(",", ":")) + "\n")
-    return last
-
-
-def _show(store: Path, found: Iterator[Line]) -> Line:
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.table import Table
-
-    table = Table("offset", "size", "topic/queue", "queue offset", "keys", "tags", title=escape(str(store)))
+def _show(store: Path, found: Iterable[Line]) -> None:
     queues: Counter[str] = Counter()
-    messages = blanks = 0
+    rows: list[tuple[object, ...]] = []
+    blanks = 0
     last: Line = {}
     for last in found:
         blanks += last["kind"] == "blank"
-        if last["kind"] != "message":
-            continue
-        messages += 1
-        queue = f"{last['topic']}/{last['queueId']}"
-        queues[queue] += 1
-        if messages <= MAX_ROWS:
-            texts = (queue, last["queueOffset"], last["keys"] or last["uniqKey"] or "", last["tags"] or "")
-            table.add_row(*(escape(str(each)) for each in (last["physicalOffset"], last["storeSize"], *texts)))
-    console = Console()
-    console.print(table)
+        if last["kind"] == "message":
+            queue = f"{last['topic']}/{last['queueId']}"
+            queues[queue] += 1
+            if len(rows) < MAX_ROWS:
+                keys = last["keys"] or last["uniqKey"] or ""
+                rows.append(
+                    (last["physicalOffset"], last["storeSize"], queue, last["queueOffset"], keys, last["tags"] or "")
+                )
+    output.table(str(store), ("offset", "size", "topic/queue", "queue offset", "keys", "tags"), rows)
+    messages = queues.total()
     if messages > MAX_ROWS:
-        console.print(f"… and {messages - MAX_ROWS} more: --json shows all")
-    for queue, count in sorted(queues.items()):
-        console.print(f"{escape(queue)}: {count} messages", highlight=False)
-    state = f"broken at {last['physicalOffset']} in {last['file']}: {last['why']}" if "why" in last else "whole"
-    ends = f"up to {last['physicalOffset']}; " if "why" not in last else ""
-    console.print(f"{messages} messages, {blanks} fillers; {ends}{state}", highlight=False, soft_wrap=True)
-    return last
+        click.echo(f"... and {messages - MAX_ROWS} more: --json shows all")
+    output.table("", ("topic/queue", "messages"), sorted(queues.items()))
+    if last["kind"] == "broken":
+        state = f"broken at {last['physicalOffset']} in file {last['file']}: {last['why']}"
+    else:
+        state = f"whole up to its end at {last['physicalOffset']}"
+    click.echo(f"{messages} messages, {blanks} fillers; {state}")

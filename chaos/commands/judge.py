@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+
 from pairproof.harness.commands import output
 from pairproof.harness.errors import UsageError
 
@@ -16,16 +16,14 @@ if TYPE_CHECKING:
 MAX_LINES = 20
 """Violations shown to people; ``--json`` has all that were kept."""
 
-COLOURS = {"violated": "bold red", "unknown": "yellow", "holds": "green"}
-
 
 @click.command("judge")
-@click.argument("runs", nargs=-1, type=click.Path(path_type=Path))
+@click.argument("runs", nargs=-1)
 @click.option("--ha-capture", "capture", type=click.Path(path_type=Path), help="Judge a folder of captured HA streams.")
 @click.option("--law", "law_ids", multiple=True, help="Judge by this law only; may be given more than once.")
 @output.json_option
-def command(runs: tuple[Path, ...], capture: Path | None, law_ids: tuple[str, ...], json_to: str | None) -> None:
-    """Judge the kept histories of RUNS again, or a capture of real brokers.
+def command(runs: tuple[str, ...], capture: Path | None, law_ids: tuple[str, ...], json_to: str | None) -> int:
+    """Judge the kept histories of RUNS (folders, ids, or latest) again, or a capture of real brokers.
 
     Without --law a capture's streams are also fed, cut in several ways, to the reference slave, whose commit log must
     come out as the real slave's.
@@ -34,8 +32,7 @@ def command(runs: tuple[Path, ...], capture: Path | None, law_ids: tuple[str, ..
     """
     if bool(runs) == (capture is not None):
         raise UsageError("judge either run folders or one --ha-capture folder")
-    code = _capture(capture, law_ids, json_to) if capture is not None else _runs(runs, law_ids, json_to)
-    sys.exit(code)
+    return _capture(capture, law_ids, json_to) if capture is not None else _runs(runs, law_ids, json_to)
 
 
 def _laws(ids: tuple[str, ...]) -> Any:
@@ -50,7 +47,7 @@ def _capture(folder: Path, law_ids: tuple[str, ...], json_to: str | None) -> int
     found = judge_capture(folder, _laws(law_ids), checks=not law_ids)
     if json_to is not None:
         output.write_json(_as_json(folder, found), json_to)
-    if json_to != "-":
+    if json_to != output.STDOUT:
         _show(folder, found)
     return found.exit_code
 
@@ -90,19 +87,24 @@ def _show(folder: Path, found: JudgedCapture) -> None:
 
 
 def _table(title: str, rows: list[tuple[str, str, int, int]], texts: list[str]) -> None:
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.table import Table
-
-    table = Table("law", "verdict", "judged", "violations", title=escape(title), title_justify="left")
-    for name, verdict, judged, broken in rows:
-        table.add_row(name, f"[{COLOURS.get(verdict, 'dim')}]{verdict}[/]", str(judged), str(broken))
-    Console().print(table)
+    output.table(title, ("law", "verdict", "judged", "violations"), rows)
     for text in texts[:MAX_LINES]:
         click.echo(text)
     if len(texts) > MAX_LINES:
         click.echo(f"... and {len(texts) - MAX_LINES} more: --json has them")
 
 
-def _runs(folders: tuple[Path, ...], law_ids: tuple[str, ...], json_to: str | None) -> int:
-    raise NotImplementedError
+def _runs(names: tuple[str, ...], law_ids: tuple[str, ...], json_to: str | None) -> int:
+    from pairproof.chaos.rejudging import judge_run
+    from pairproof.harness.runs.reader import RunReader, resolve_run
+    from pairproof.harness.verdict import exit_code
+
+    laws = _laws(law_ids)
+    found = [judge_run(RunReader(resolve_run(name)), laws) for name in names]
+    if json_to is not None:
+        output.write_json([each.to_json() for each in found], json_to)
+    if json_to != output.STDOUT:
+        for each in found:
+            texts = [f"trial {trial}, {law}: {text}" for trial, law, text in each.texts]
+            _table(f"{each.run}: {each.trials} kept histories, {each.events} events", each.rows(), texts)
+    return max((exit_code(each.verdicts) for each in found), key=(0, 3, 1).index)

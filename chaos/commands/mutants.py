@@ -65,16 +65,9 @@ def hunt(lab: Lab, mutant: Mutant, seed: str, trials: int) -> Kill:
     # The boundaries of the sweep are those of the correct pair: a mutant may never come to rest.
     began = process_time()
     for number, (origin, schedule) in enumerate(schedules(lab, resolve.target("reference"), seed), 1):
-        found = violated(lab, target, schedule)
-        if mutant.law in found:
+        if mutant.law in violated(lab, target, schedule):
             seconds = process_time() - began
-            laws = judging.laws([mutant.law])
-
-            def fails(candidate: Schedule) -> bool:
-                judged = run_trial(lab, target, candidate, origin="shrink", laws=laws).judgements
-                return judged[0].verdict is Verdict.VIOLATED
-
-            small = shrink.shrink(schedule, fails)
+            small = shrink.shrink(schedule, _violates(lab, target, mutant.law))
             found = violated(lab, target, small)
             also = sorted(set(found) - {mutant.law})
             return Kill(
@@ -84,6 +77,16 @@ def hunt(lab: Lab, mutant: Mutant, seed: str, trials: int) -> Kill:
         if number >= trials:
             break
     return Kill(mutant.name, False, mutant.law, [], trials, round(process_time() - began, 3), "", [], {}, "")
+
+
+def _violates(lab: Lab, target: Target, law: str) -> shrink.StillFails:
+    laws = judging.laws([law])
+
+    def fails(candidate: Schedule) -> bool:
+        judged = run_trial(lab, target, candidate, origin="shrink", laws=laws).judgements
+        return judged[0].verdict is Verdict.VIOLATED
+
+    return fails
 
 
 def control(lab: Lab, seed: str, trials: int) -> list[str]:
@@ -146,8 +149,8 @@ def _say(kills: list[Kill], alarms: list[str], budget: int) -> None:
     killed = [each for each in kills if each.killed]
     if killed:
         output.say(
-            f"{len(killed)} of {len(kills)} killed by their declared law; median {median(e.trials for e in killed):.0f} "
-            f"trials, {median(e.seconds for e in killed):.2f} CPU seconds to the first kill; median program "
+            f"{len(killed)} of {len(kills)} killed by their declared law; median "
+            f"{median(e.trials for e in killed):.0f} trials, {median(e.seconds for e in killed):.2f} CPU seconds to the first kill; median program "
             f"{median(len(e.program) for e in killed):.0f} operations"
         )
     output.say(f"control: the unmutated reference over {budget} trials: {', '.join(alarms) or 'no alarm'}")

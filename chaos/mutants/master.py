@@ -138,7 +138,7 @@ MASTER = (
     _mutant("believes_every_report", BelievesEveryReport, "ha-ack-identity", "believes reports above its log (5.x)"),
     _mutant("believes_first_report", BelievesFirstReport, "ha-divergence-refused", "serves slaves that are ahead (H1)"),
     _mutant("serves_diverged", ServesDiverged, "ha-divergence-refused", "sends its own bytes to a slave that is ahead"),
-    _mutant("bare_connection_counts", BareConnectionCounts, "ack-unavailable-honest", "takes any peer for a slave (H3)"),
+    _mutant("bare_connection_counts", BareConnectionCounts, "ack-unavailable-honest", "any peer is a slave to it (H3)"),
     _mutant("acks_at_once", AcksAtOnce, "ack-replicated", "answers PUT_OK before a slave has reported the message"),
     _mutant("five_wake_ups", FiveWakeUps, "ack-timeout-honest", "gives up after five reports, not after slaveTimeout"),
     _mutant("forgets_deadline", ForgetsDeadline, "ack-timeout-honest", "gives up after a fifth of slaveTimeout"),

@@ -79,6 +79,8 @@ def open_capture(folder: Path) -> Capture:
     """Read a capture folder; UsageError in one line if it is none."""
     if not folder.is_dir():
         raise UsageError(f"{folder}: no such capture folder")
+    if not (folder / "run.json").is_file():
+        raise UsageError(f"{folder}: missing run.json, the capture's facts; is this a capture folder?")
     run = _run(folder / "run.json")
     configs = _configs(folder / "conf")
     names = sorted(each.name[: -len(".m2s.bin")] for each in (folder / "ha").glob("*.m2s.bin"))

@@ -169,7 +169,10 @@ class _Reader:
             store = self.capture.folder / "store" / node
             if not store.is_dir():
                 continue
-            readings = {MASTER: self.log, node: read_log(open_log(store))}
+            # What was pushed says how far the logs must reach; a log alone would end where it is damaged.
+            received = max((hi for _, slave, _, hi in self.received if slave == node), default=None)
+            master = self.log if self.log.whole else read_log(self.capture.log, received)
+            readings = {MASTER: master, node: read_log(open_log(store), received)}
             lo = max(each.start for each in readings.values())
             hi = min(each.end for each in readings.values())
             for name, reading in readings.items():
@@ -219,12 +222,10 @@ class _Reader:
         row: Row = {"link": link, "lo": lo, "hi": hi, "digest": digest(body)}
         yield t, "frame", {**row, "node": MASTER, "side": "m"}
         if body:
-            yield (
-                t,
-                "source",
-                {"node": MASTER, "link": link, "lo": lo, "hi": hi, "digest": digest(self.log.read(lo, hi))},
-            )
             self.received.append((t, slave, lo, hi))
+        if body and self.log.whole:
+            stored = digest(self.log.read(lo, hi))
+            yield t, "source", {"node": MASTER, "link": link, "lo": lo, "hi": hi, "digest": stored}
         yield t, "frame", {**row, "node": slave, "side": "s"}
 
     def _close(self, connection: Connection) -> Iterator[Dated]:

@@ -8,15 +8,19 @@ from __future__ import annotations
 import typing
 
 import click
+
 from pairproof.harness import ports
 from pairproof.harness.commands.output import json_option, table, write_json
 
 ABILITIES: dict[str, type] = {name: ability for name, ability in vars(ports).items() if name.startswith("Can")}
 
 
-def abilities(lab: ports.Lab) -> list[str]:
-    """Names of the abilities of a lab's sessions; none where its ``open`` does not say what it returns."""
-    session = typing.get_type_hints(lab.open).get("return", object)
+def abilities(lab: ports.Lab) -> list[str] | None:
+    """Names of the abilities of a lab's sessions; None where its ``open`` does not say what it returns."""
+    try:
+        session = typing.get_type_hints(lab.open)["return"]
+    except (NameError, KeyError, TypeError):
+        return None
     return [name for name, ability in ABILITIES.items() if _has(session, ability)]
 
 
@@ -59,7 +63,7 @@ def describe() -> dict[str, list[dict[str, typing.Any]]]:
         labs.append({
             "id": name,
             "can": can,
-            "cannot_inject": [fault for fault, each in faults.items() if each.needs.__name__ not in can],
+            "cannot_inject": None if can is None else [n for n, each in faults.items() if each.needs.__name__ not in can],
             "observes": {target: sorted(lab.observes(resolve.target(target))) for target in targets},
         })  # fmt: skip
     return {
@@ -77,5 +81,5 @@ def _fault_row(fault: dict[str, typing.Any]) -> tuple[str, str, str]:
     return fault["id"], fault["needs"], arguments
 
 
-def _words(names: list[str]) -> str:
-    return ", ".join(names) or "none"
+def _words(names: list[str] | None) -> str:
+    return "it does not say" if names is None else ", ".join(names) or "none"

@@ -6,6 +6,7 @@ Laws are whatever is registered as ``pairproof.laws``; nothing is judged here.
 from __future__ import annotations
 
 import click
+
 from pairproof.harness.commands.output import json_option, table, write_json
 
 

@@ -24,6 +24,7 @@ from types import FrameType
 from typing import Any
 
 import click
+
 from pairproof.harness import registry
 from pairproof.harness.errors import EXIT_HOLDS, EXIT_LAB, EXIT_USAGE, PairproofError
 

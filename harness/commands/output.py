@@ -16,14 +16,16 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO, TypeVar
 
 import click
+
 from pairproof.harness.errors import UsageError
 from pairproof.harness.ports import Progress
 from pairproof.harness.runs import atomic
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from pairproof.harness.explore import Summary
     from pairproof.harness.trial import Finding
-    from rich.console import Console
 
 STDOUT = "-"
 JSON_TO = "pairproof.json_to"
@@ -164,9 +166,8 @@ def say_verdict(
     say(f"{target} in {lab}: {said or 'no law was asked'}", COLOURS.get(worst, ""))
     searches = ", ".join(f"{name} {number:,}" for name, number in sorted(found.by_origin.items()))
     whole = "whole" if found.sweep_complete else f"cut short by the clock, {found.sweep_total:,} in all"
-    say(
-        f"{found.trials:,} trials ({searches or 'none'}), {found.events:,} events in {found.seconds:.1f} s; sweep {whole}"
-    )
+    say(f"{found.trials:,} trials ({searches or 'none'}); the sweep was {whole}")
+    say(f"{found.events:,} events in {found.seconds:.1f} s")
     say(f"profile {profile}, seed {seed}, recorded in {folder}")
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+
 from pairproof.harness.commands.output import console, json_option, write_json
 
 if TYPE_CHECKING:

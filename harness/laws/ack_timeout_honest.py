@@ -71,8 +71,8 @@ class AckTimeoutHonest(Law):
             self.unproven.pop(event.message, None)
 
     def on_audit(self, event: Event) -> None:
-        """Whoever reads the whole log at the end sees every message."""
-        self.audited = self.audited or (event.node == MASTER and event.f == "final")
+        """Whoever reads the whole log at the end sees every message; of a broken one the rest cannot be read."""
+        self.audited = self.audited or (event.node == MASTER and event.f == "final" and event.status == "whole")
 
     def end(self, last: Event) -> None:
         """Answered as stored, and not there."""

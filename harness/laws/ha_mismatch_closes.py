@@ -95,6 +95,11 @@ class HaMismatchCloses(Law):
             del self.mismatched[link]
             self.violate(event, f"{link}: the slave appended a frame at {frame.lo}, where its log ended at {end}")
 
+    def on_connect(self, event: Event) -> None:
+        """A slave has one connection at a time: a new one says that the old one is gone."""
+        if self.mismatched and event.side == "s":
+            self._forgive(event.node)
+
     def on_close(self, event: Event) -> None:
         """The slave's end is gone, as it should be."""
         if self.mismatched and event.side == "s":
@@ -102,10 +107,8 @@ class HaMismatchCloses(Law):
 
     def on_crash(self, event: Event) -> None:
         """A dead slave owes nothing; what it knew is what its store holds."""
-        node = event.node or ""
-        self.reported.pop(node, None)
-        for link in [link for link, frame in self.mismatched.items() if frame.node == node]:
-            del self.mismatched[link]
+        self.reported.pop(event.node or "", None)
+        self._forgive(event.node)
 
     on_stop = on_crash
 
@@ -113,6 +116,10 @@ class HaMismatchCloses(Law):
         """A new store: nothing is known of it."""
         self.received.pop(event.node or "", None)
         self.on_crash(event)
+
+    def _forgive(self, node: str | None) -> None:
+        for link in [link for link, frame in self.mismatched.items() if frame.node == node]:
+            del self.mismatched[link]
 
     def end(self, last: Event) -> None:
         """A slave that never closed."""

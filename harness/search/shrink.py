@@ -98,7 +98,7 @@ def _without(schedule: Schedule, at: int) -> Iterator[Schedule]:
 def _simpler(schedule: Schedule, fails: StillFails) -> Schedule:
     for settings in _simpler_settings(schedule.settings):
         candidate = schedule._replace(settings=settings)
-        if fails(candidate):
+        if len(settings) <= len(schedule.settings) and settings != schedule.settings and fails(candidate):
             schedule = candidate
     for number in range(len(schedule.ops)):
         for args in _simpler_args(schedule.ops[number]):
@@ -112,8 +112,9 @@ def _simpler(schedule: Schedule, fails: StillFails) -> Schedule:
 
 def _simpler_settings(settings: Args) -> Iterator[Args]:
     defaults = {name: values[0] for name, values in SETTINGS.items()}
-    if any(settings.get(name, value) != value for name, value in defaults.items()):
+    if any(name in defaults for name in settings):
         yield {name: value for name, value in settings.items() if name not in defaults}
+        yield {name: value for name, value in settings.items() if value != defaults.get(name)}
     for name, value in settings.items():
         if name in defaults and value != defaults[name]:
             yield {**settings, name: defaults[name]}

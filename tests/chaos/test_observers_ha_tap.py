@@ -8,6 +8,7 @@ from random import Random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from pairproof.chaos.observers.ha_tap import HEADER_SIZE, FrameTap, ReportTap
 
 Frames = list[tuple[int, bytes]]

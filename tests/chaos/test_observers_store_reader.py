@@ -9,6 +9,7 @@ from zlib import crc32
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from pairproof.chaos.observers.store_folder import open_log
 from pairproof.chaos.observers.store_reader import LogFile, LogReading, audit, read_log
 from pairproof.harness.errors import UsageError

@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+
 from pairproof.harness import resolve
 from pairproof.harness.interpreter import run_trial
 from pairproof.harness.search import swarm

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from pairproof.chaos.labs.sim.disk import KEEPS, SimDisk
 from pairproof.reference.errors import StoreError
 

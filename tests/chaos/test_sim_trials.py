@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+
 from pairproof.harness import resolve
 from pairproof.harness.errors import LabError, UsageError
 from pairproof.harness.history import Event

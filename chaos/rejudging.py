@@ -1,0 +1,69 @@
+"""Judges the kept histories of a run folder again, with the laws as they are now.
+
+A run keeps the histories of its violating and unknown trials and a sample of the others: what is said here is of those.
+Laws that the run's lab could not observe are not observable here either.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from pairproof.harness.history import KINDS
+from pairproof.harness.judge import judge
+from pairproof.harness.laws.base import MAX_VIOLATIONS, Law
+from pairproof.harness.runs.reader import RunReader
+from pairproof.harness.verdict import Verdict, over_trials
+
+
+class JudgedRun(NamedTuple):
+    """What a run's kept histories say. ``texts``: (trial, law, violation or doubt), the first few of each law."""
+
+    run: str
+    trials: int
+    events: int
+    verdicts: dict[str, Verdict]
+    judged: Counter[str]
+    broken: Counter[str]
+    texts: list[tuple[int, str, str]]
+
+    def rows(self) -> list[tuple[str, str, int, int]]:
+        """Law, verdict, how often judged, how often broken."""
+        return [(law, str(each), self.judged[law], self.broken[law]) for law, each in self.verdicts.items()]
+
+    def to_json(self) -> dict[str, object]:
+        """The same as a JSON object."""
+        columns = ("law", "verdict", "judged", "broken")
+        return {
+            "run": self.run,
+            "trials": self.trials,
+            "events": self.events,
+            "laws": [dict(zip(columns, each, strict=True)) for each in self.rows()],
+            "violations": [dict(zip(("trial", "law", "text"), each, strict=True)) for each in self.texts],
+        }
+
+
+def judge_run(reader: RunReader, laws: Iterable[type[Law]]) -> JudgedRun:
+    """Judge every kept history; CorruptRun for a folder that cannot be read."""
+    chosen = tuple(laws)
+    observes = frozenset(reader.facts.get("observes", KINDS))
+    seen: dict[str, list[Verdict]] = {law.id: [] for law in chosen}
+    judged: Counter[str] = Counter()
+    broken: Counter[str] = Counter()
+    told: Counter[str] = Counter()
+    texts: list[tuple[int, str, str]] = []
+    trials = events = 0
+    for trial, history in reader.histories():
+        trials += 1
+        events += len(history)
+        for each in judge(history, chosen, observes):
+            seen[each.law].append(each.verdict)
+            judged[each.law] += each.judged
+            broken[each.law] += each.broken
+            said = [one.text for one in each.violations] or ([each.doubt] if each.doubt else [])
+            for text in said[: MAX_VIOLATIONS - told[each.law]]:
+                texts.append((trial, each.law, text))
+                told[each.law] += 1
+    verdicts = {law: over_trials(found) for law, found in seen.items()}
+    return JudgedRun(reader.run, trials, events, verdicts, judged, broken, texts)

@@ -1,0 +1,152 @@
+"""Makes a report: opens the runs, measures them, and writes tables, pages, report.json and junit.xml into one folder.
+
+With Java, Spark measures and everything is written. Without it Arrow measures, the two files are written, and the line
+that says why the tables and pages are missing is part of the result.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pairproof.harness.history import Event
+from pairproof.harness.runs import atomic
+from pairproof.reports import fallback, inputs, java, junit, model
+from pairproof.reports.errors import NoJava
+from pairproof.reports.events import events_of
+from pairproof.reports.inputs import Corrupt, RunInput
+from pairproof.reports.model import Report
+
+MAX_EVENTS = 20_000
+"""Events of one trial that a timeline draws; the rest of a longer history is left out."""
+
+OWN = ("index.html", "runs.html", "faults.html", "laws.html", "report.json", "junit.xml", "findings", "tables")
+"""What a report consists of; an earlier report's are removed before a new one is written."""
+
+Said = Callable[[str], None]
+
+
+class Made(NamedTuple):
+    """What was made. ``index`` is None, and ``missing`` says why, where there was no Java."""
+
+    out: Path
+    report: Report
+    index: Path | None
+    missing: str = ""
+
+    @property
+    def path(self) -> Path:
+        """What to open: index.html, or report.json where there are no pages."""
+        return self.index or self.out / "report.json"
+
+    @property
+    def corrupt(self) -> list[dict[str, Any]]:
+        """Folders that were left out, with their reasons."""
+        return self.report.corrupt
+
+
+def make_report(
+    folders: Iterable[Path],
+    out: Path,
+    *,
+    rejudge: bool = False,
+    master: str | None = None,
+    said: Said = lambda _: None,
+) -> Made:
+    """Make the report of ``folders`` in ``out``, replacing an earlier one there.
+
+    ``rejudge``: judge every kept history again in Spark and compare. ``master``: a Spark cluster's master instead of
+    this machine; run folders must be readable under the same paths there. ``said`` hears what is being done.
+    Raises UsageError for a folder that does not exist, SparkFailed if the job fails; damaged folders are left out and
+    named in the report.
+    """
+    said("reading run folders")
+    runs, corrupt = inputs.open_runs(folders, histories=rejudge)
+    _clear(out)
+    try:
+        java.find()
+    except NoJava as error:
+        if rejudge:
+            raise
+        return _without_java(runs, corrupt, out, str(error), said)
+    return _with_spark(runs, corrupt, out, rejudge, master, said)
+
+
+def _with_spark(
+    runs: list[RunInput], corrupt: list[Corrupt], out: Path, rejudge: bool, master: str | None, said: Said
+) -> Made:
+    # Spark and the templates are imported only where they are used: the files need neither.
+    from pairproof.reports import pages, spark_judge, tables
+    from pairproof.reports.session import session
+
+    said("starting Spark")
+    with session(master, sum(run.size_bytes for run in runs)) as spark:
+        measured = tables.measure(spark, runs, said)
+        report = model.assemble(runs, corrupt, measured)
+        said("Spark: histories of findings")
+        wanted = model.wanted_trials(report.findings)
+        measured["timelines"] = tables.of_trials(spark, "history", wanted, MAX_EVENTS)
+        measured["verdicts"] = tables.of_trials(spark, "verdicts", wanted)
+        trials = tables.of_trials(spark, "trials", wanted)
+        if rejudge:
+            said("Spark: judging again")
+            report = report._replace(rejudged=spark_judge.compare(spark, runs))
+    said("writing pages")
+    report = report._replace(findings=model.with_schedules(report.findings, trials))
+    _write_tables(measured, report, out / "tables")
+    _write_files(report, out)
+    index = pages.write(report, histories_of(measured["timelines"]), seen_in(measured["verdicts"]), out)
+    return Made(out, report, index)
+
+
+def _without_java(runs: list[RunInput], corrupt: list[Corrupt], out: Path, why: str, said: Said) -> Made:
+    said("counting without Spark")
+    report = model.assemble(runs, corrupt, fallback.measure(runs))
+    trials = fallback.of_trials(runs, "trials", model.wanted_trials(report.findings))
+    report = report._replace(findings=model.with_schedules(report.findings, trials))
+    _write_files(report, out)
+    return Made(out, report, None, f"only the Spark tables and the pages made from them are missing: {why}")
+
+
+def _clear(out: Path) -> None:
+    out.mkdir(parents=True, exist_ok=True)
+    for name in OWN:
+        path = out / name
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
+
+
+def _write_files(report: Report, out: Path) -> None:
+    atomic.write_text(out / "report.json", json.dumps(report.to_json(), indent=2) + "\n")
+    junit.write(report, out / "junit.xml")
+
+
+def _write_tables(measured: Mapping[str, pa.Table], report: Report, folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    verdicts = pa.array([row["verdict"] for row in report.matrix], pa.string())
+    merged = {**measured, "matrix": measured["matrix"].append_column("verdict", verdicts)}
+    for name, table in merged.items():
+        pq.write_table(table, folder / f"{name}.parquet", compression="zstd")
+
+
+def histories_of(timelines: pa.Table) -> dict[tuple[str, int], list[Event]]:
+    """The events of a table of history rows, by run and trial."""
+    found: dict[tuple[str, int], list[Event]] = {}
+    keys = zip(timelines["run"].to_pylist(), timelines["trial"].to_pylist(), strict=True)
+    for key, event in zip(keys, events_of(timelines), strict=True):
+        found.setdefault(key, []).append(event)
+    return found
+
+
+def seen_in(verdicts: pa.Table) -> dict[tuple[str, int, str], int]:
+    """Where each trial of a table of verdict rows first broke each law: the event's ``seq``."""
+    rows = (row for row in verdicts.to_pylist() if row["verdict"] == "violated" and row["seq"] is not None)
+    return {(row["run"], row["trial"], row["law"]): row["seq"] for row in rows}

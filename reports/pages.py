@@ -1,0 +1,190 @@
+"""Turns a report into one folder of HTML that opens from disk: no network, no script it depends on, no Spark.
+
+Every page carries its own style and drawings. Texts are for a broker's maintainer who has never seen this project.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from pairproof.harness.history import Event
+from pairproof.reports.axis import ms
+from pairproof.reports.events import words
+from pairproof.reports.model import MAX_PAGES, Report, Row
+from pairproof.reports.timeline import draw
+
+TEMPLATES = Path(__file__).parent / "templates"
+
+BEFORE, AFTER = 16, 4
+"""Events shown in words before and after the one that broke the law."""
+
+MAX_STORY = 60
+"""Lines of one message's story."""
+
+MEANINGS = {
+    "violated": ("✕", "at least one trial broke the promise"),
+    "unknown": ("?", "a law could not decide, or failed itself, and nothing worse was seen"),
+    "vacuous": ("○", "no trial gave the law anything to judge, so nothing is known"),
+    "holds": ("✓", "judged in at least one trial, and never broken"),
+    "not-observable": ("–", "this lab cannot record what the law needs to see"),
+    "not-applicable": ("–", "the law is about something that this pair does not have"),
+}
+"""Sign and meaning of every verdict."""
+
+GROUPS = (
+    ("ha-", "Replication stream"),
+    ("log-", "Log and storage"),
+    ("ack-", "Acknowledgement"),
+    ("contract", "Durability contract"),
+    ("live-", "Liveness"),
+    ("", "Other laws"),
+)
+
+Histories = Mapping[tuple[str, int], Sequence[Event]]
+Seen = Mapping[tuple[str, int, str], int]
+
+
+def write(report: Report, histories: Histories, seen: Seen, out: Path) -> Path:
+    """Write every page under ``out``; the path of index.html.
+
+    ``histories``: events by run and trial, of the findings' trials. ``seen``: by run, trial and law, the ``seq`` of the
+    event at which that trial first broke that law.
+    """
+    pages = _environment(report)
+    (out / "findings").mkdir(parents=True, exist_ok=True)
+    for finding in report.findings[:MAX_PAGES]:
+        key = (finding["run"], finding["shrunk_trial"])
+        shown = _finding(finding, histories.get(key, ()), seen.get((*key, finding["law"])))
+        html = pages.get_template("finding.html").render(root="../", here="findings", **shown)
+        (out / "findings" / page_name(finding)).write_text(html, encoding="utf-8")
+    for name in ("faults", "runs", "laws"):
+        (out / f"{name}.html").write_text(pages.get_template(f"{name}.html").render(root="", here=name), encoding="utf-8")
+    index = out / "index.html"
+    index.write_text(pages.get_template("index.html").render(root="", here="index", **_index(report)), encoding="utf-8")
+    return index
+
+
+def page_name(finding: Row) -> str:
+    """The file of a finding's page, within ``findings/``."""
+    return f"{finding['number']:03}.html"
+
+
+def _environment(report: Report) -> Environment:
+    made = Environment(
+        loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    made.filters |= {"number": number, "span": span, "page": page_name, "plain": lambda text: text.replace("_", " ")}
+    made.globals |= {
+        "report": report,
+        "meanings": MEANINGS,
+        "laws": {law["id"]: law for law in report.laws},
+        "max_pages": MAX_PAGES,
+        "target_lab": lambda row: (row["target"], row["lab"]),
+    }
+    return made
+
+
+def number(value: Any) -> str:
+    """A whole number with separators, as it is read; other values as text."""
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def span(seconds: float | int | None) -> str:
+    """A length of time in words."""
+    if seconds is None:
+        return "unknown"
+    for size, unit in ((86_400, "days"), (3_600, "hours"), (60, "minutes")):
+        if seconds >= 2 * size:
+            return f"{seconds / size:,.1f} {unit}"
+    return f"{seconds:,.1f} seconds"
+
+
+def _index(report: Report) -> dict[str, Any]:
+    columns = sorted({(row["target"], row["lab"]) for row in report.matrix})
+    cells = {(row["law"], row["target"], row["lab"]): row for row in report.matrix}
+    return {
+        "columns": columns,
+        "groups": _grouped(sorted({row["law"] for row in report.matrix})),
+        "cells": cells,
+        "missed": [row for row in report.faults if row["uses"] and not row["bit"]],
+        "forbidden": [row for row in report.by_run if row["forbidden"]],
+        "unfinished": [row for row in report.runs if row["state"] != "complete"],
+        "linked": {(row["law"], row["target"], row["lab"]): row for row in reversed(report.findings[:MAX_PAGES])},
+        "trials": sum(row["trials"] for row in report.search),
+        "events": sum(row["events"] for row in report.search),
+        "virtual_s": sum(row["virtual_ns"] for row in report.search) / 1e9,
+        "contract": _contract(report),
+    }
+
+
+def _grouped(laws: Sequence[str]) -> list[tuple[str, list[str]]]:
+    found: dict[str, list[str]] = {title: [] for _, title in GROUPS}
+    for law in laws:
+        found[next(title for prefix, title in GROUPS if law.startswith(prefix))].append(law)
+    return [(title, members) for title, members in found.items() if members]
+
+
+def _contract(report: Report) -> list[Row]:
+    """One row per law, target and lab, its notes together."""
+    found: dict[tuple[str, str, str], dict[str, int]] = {}
+    for row in report.contract:
+        found.setdefault((row["law"], row["target"], row["lab"]), {})[row["note"]] = row["amount"]
+    return [{"law": law, "target": target, "lab": lab, "notes": notes} for (law, target, lab), notes in found.items()]
+
+
+def _finding(finding: Row, events: Sequence[Event], at: int | None) -> dict[str, Any]:
+    broken = next((event for event in events if event.seq == at), None)
+    label = f"Timeline of trial {finding['shrunk_trial']}, which violates {finding['law']}"
+    message = _message(finding["text"], events, broken)
+    return {
+        "finding": finding,
+        "settings": (finding["schedule"] or {}).get("settings", {}),
+        "timeline": draw(events, at, label) if events else None,
+        "breaking": {"time": ms(broken.t), "words": words(broken)} if broken else None,
+        "around": _around(events, at),
+        "message": message,
+        "story": _story(events, message),
+        "moments": len(events),
+    }
+
+
+def _around(events: Sequence[Event], at: int | None) -> list[Row]:
+    if at is None:
+        return []
+    near = [event for event in events if at - BEFORE <= event.seq <= at + AFTER]
+    return [_told(event) | {"here": event.seq == at} for event in near]
+
+
+def _message(text: str, events: Sequence[Event], broken: Event | None) -> str | None:
+    """The message that a violation is about, if it is about one."""
+    if broken is not None and broken.message:
+        return broken.message
+    known = {event.message for event in events if event.message}
+    return next((each for each in re.findall(r"[\w.-]+", text) if each in known), None)
+
+
+def _story(events: Sequence[Event], message: str | None) -> list[Row]:
+    if message is None:
+        return []
+    where = next(((e.lo, e.hi) for e in events if e.kind == "append" and e.message == message), None)
+    return [_told(event) for event in events if _concerns(event, message, where)][:MAX_STORY]
+
+
+def _concerns(event: Event, message: str, where: tuple[int | None, int | None] | None) -> bool:
+    if event.message == message:
+        return True
+    if where is None or where[1] is None or event.hi is None:
+        return False
+    # Its last byte travels in a frame, enters the slave's log, is reported, and may be cut off again.
+    if event.kind in ("frame", "append"):
+        return event.lo is not None and event.lo < where[1] <= event.hi
+    return event.kind == "cut" and event.lo is not None and event.lo < where[1] <= event.hi
+
+
+def _told(event: Event) -> Row:
+    return {"seq": event.seq, "time": ms(event.t), "words": words(event)}

@@ -1,0 +1,338 @@
+"""Real brokers' bytes under the laws: the untouched capture keeps them all, and each law fails on a doctored copy."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from pairproof.chaos.capture_judging import judge_capture
+from pairproof.chaos.observers.ha_capture import read_capture
+from pairproof.harness.commands.main import main
+from pairproof.harness.errors import UsageError
+from pairproof.harness.judge import all_laws, laws
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "rocketmq-4.9.7"
+FAR = 5_000_000
+STREAM_LAWS = [
+    "ha-silent-until-asked",
+    "ha-start-offset",
+    "ha-contiguous",
+    "ha-batch-bound",
+    "ha-report-monotone",
+    "ha-mismatch-closes",
+    "ha-divergence-refused",
+]
+
+Doctor = Callable[[Path], None]
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    folder = tmp_path / "capture"
+    shutil.copytree(GOLDEN, folder, ignore=shutil.ignore_patterns("expected", "consumequeue", "index", "config"))
+    return folder
+
+
+def edit(path: Path, change: Callable[[bytes], bytes]) -> None:
+    before = path.read_bytes()
+    after = change(before)
+    assert after != before, "the doctor did nothing"
+    path.write_bytes(after)
+
+
+def overwrite(path: Path, at: int, data: bytes) -> None:
+    edit(path, lambda old: old[:at] + data + old[at + len(data) :])
+
+
+def reports(name: str, change: Callable[[int, int], int]) -> Doctor:
+    """Replace every report by ``change(its index, its value)``."""
+
+    def doctor(folder: Path) -> None:
+        def cells(old: bytes) -> bytes:
+            values = [int.from_bytes(old[at : at + 8], "big") for at in range(0, len(old), 8)]
+            return b"".join(change(number, value).to_bytes(8, "big") for number, value in enumerate(values))
+
+        edit(folder / "ha" / f"{name}.s2m.bin", cells)
+
+    return doctor
+
+
+def frame_at(stream: bytes, index: int) -> int:
+    at = 0
+    for _ in range(index):
+        at += 12 + int.from_bytes(stream[at + 8 : at + 12], "big")
+    return at
+
+
+def frame_offset(name: str, index: int, by: int) -> Doctor:
+    """Move the offset in one frame's header."""
+
+    def doctor(folder: Path) -> None:
+        path = folder / "ha" / f"{name}.m2s.bin"
+        at = frame_at(path.read_bytes(), index)
+        offset = int.from_bytes(path.read_bytes()[at : at + 8], "big")
+        overwrite(path, at, (offset + by).to_bytes(8, "big"))
+
+    return doctor
+
+
+def body_byte(folder: Path) -> None:
+    path = folder / "ha" / "slave-restart.m2s.bin"
+    at = frame_at(path.read_bytes(), 5) + 100
+    overwrite(path, at, bytes([path.read_bytes()[at] ^ 1]))
+
+
+def setting(node: str, line: str) -> Doctor:
+    return lambda folder: edit(folder / "conf" / f"{node}.properties", lambda old: old + f"\n{line}\n".encode())
+
+
+def lines(path: Path, change: Callable[[dict[str, Any]], None]) -> None:
+    def all_lines(old: bytes) -> bytes:
+        found = [json.loads(each) for each in old.splitlines()]
+        for each in found:
+            change(each)
+        return b"".join(json.dumps(each).encode() + b"\n" for each in found)
+
+    edit(path, all_lines)
+
+
+def late_reports(folder: Path) -> None:
+    def later(line: dict[str, Any]) -> None:
+        line["at_ms"] += 50.0 * (line["direction"] == "s2m")
+
+    lines(folder / "ha" / "late-slave-join.timeline.jsonl", later)
+
+
+def never_unavailable(folder: Path) -> None:
+    edit(folder / "remoting" / "producer--master.bin", lambda old: old.replace(b'"code":11,', b'"code":0 ,', 1))
+
+
+def slow_convergence(folder: Path) -> None:
+    run = json.loads((folder / "run.json").read_bytes())
+    for each in run["events"]:
+        if each["event"] == "in sync: (112567, 3)":
+            each["at_ms"] += 60_000
+    edit(folder / "run.json", lambda _: json.dumps(run).encode())
+
+
+def stored_byte(node: str) -> Doctor:
+    return lambda folder: overwrite(folder / "store" / node / "commitlog" / f"{262144:020d}", 1_000, b"\0")
+
+
+DOCTORS: list[tuple[str, Doctor]] = [
+    ("ha-silent-until-asked", late_reports),
+    ("ha-start-offset", reports("slave-restart", lambda number, value: value - 5 * (number == 0))),
+    ("ha-start-offset", frame_offset("late-slave-join", 0, -65_536)),
+    ("ha-contiguous", frame_offset("slave-join", 20, 1)),
+    ("ha-contiguous", body_byte),
+    ("ha-batch-bound", setting("master", "haTransferBatchSize=32767")),
+    ("ha-batch-bound", setting("master", "mappedFileSizeCommitLog=32768")),
+    ("ha-report-monotone", reports("late-slave-join", lambda number, value: value - 9_999 * (number == 30))),
+    ("ha-report-monotone", reports("late-slave-join", lambda number, value: value + (number == 30))),
+    ("ha-mismatch-closes", frame_offset("slave-join", 20, 1)),
+    ("ha-mismatch-closes", reports("slave-restart", lambda number, value: value - 112_000 * (number == 0))),
+    ("ha-divergence-refused", reports("slave-restart", lambda number, value: value + FAR * (number == 0))),
+    ("ha-ack-identity", reports("slave-join", lambda number, value: FAR if number > 9 else value)),
+    ("ack-replicated", reports("slave-join", lambda number, value: 0)),
+    ("ack-timeout-honest", setting("master", "slaveTimeout=3500")),
+    ("ack-unavailable-honest", never_unavailable),
+    ("live-converges", slow_convergence),
+    ("log-prefix", stored_byte("late-slave")),
+    ("log-records-whole", stored_byte("slave")),
+    ("log-records-whole", stored_byte("master")),
+    ("log-slave-behind", reports("late-slave-join", lambda number, value: value + FAR * (number == 30))),
+]
+
+
+def verdict(folder: Path, law: str) -> str:
+    return str(judge_capture(folder, laws([law]), checks=False).laws[0].verdict)
+
+
+def test_nothing_is_violated_or_unknown_on_the_untouched_capture(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["judge", "--ha-capture", str(GOLDEN), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    verdicts = {each["law"]: each["verdict"] for each in told["laws"]}
+    assert set(verdicts) == {law.id for law in all_laws()}
+    assert not {"violated", "unknown"} & set(verdicts.values())
+    assert {verdicts[law] for law in STREAM_LAWS} == {"holds", "vacuous"}
+    # Nobody in the capture claims more than the master has; all else was there to be judged.
+    assert [law for law in STREAM_LAWS if verdicts[law] == "vacuous"] == ["ha-divergence-refused"]
+    assert [(each["id"], each["verdict"]) for each in told["checks"]] == [
+        ("stream-framing", "holds"),
+        ("reference-slave", "holds"),
+    ]
+
+
+@pytest.mark.parametrize(("law", "doctor"), DOCTORS, ids=[f"{n}-{law}" for n, (law, _) in enumerate(DOCTORS)])
+def test_a_doctored_capture_is_violated(copy: Path, law: str, doctor: Doctor) -> None:
+    assert verdict(copy, law) in ("holds", "vacuous")
+    doctor(copy)
+    assert verdict(copy, law) == "violated"
+    assert main(["judge", "--ha-capture", str(copy)]) == 1
+
+
+def test_every_stream_law_has_a_doctor() -> None:
+    assert set(STREAM_LAWS) <= {law for law, _ in DOCTORS}
+
+
+def test_the_reference_slave_notices_one_changed_byte(copy: Path) -> None:
+    body_byte(copy)
+    check = judge_capture(copy, [], checks=True).checks[1]
+    assert (check.id, str(check.verdict)) == ("reference-slave", "violated")
+    # However the stream is cut, the log differs at the same place; the late slave never received that byte.
+    assert len(check.why) == 5
+    assert len({each.rpartition(" ")[2] for each in check.why}) == 1
+    assert all(each.startswith("slave, ") for each in check.why)
+
+
+def test_the_reference_slave_follows_the_real_one_through_a_restart(copy: Path) -> None:
+    reports("slave-join", lambda number, value: 0)(copy)
+    assert str(judge_capture(copy, [], checks=True).checks[1].verdict) == "holds"
+    frame_offset("slave-restart", 3, 8)(copy)
+    why = judge_capture(copy, [], checks=True).checks[1].why
+    assert why
+    assert all("ends at" in each for each in why)
+
+
+def test_a_stream_that_is_no_frames_is_said_to_be_none(copy: Path) -> None:
+    overwrite(copy / "ha" / "slave-join.m2s.bin", 8, b"\xff\xff\xff\xff")
+    found = judge_capture(copy, all_laws())
+    assert str(found.checks[0].verdict) == "violated"
+    assert "slave-join" in found.checks[0].why[0]
+    assert found.exit_code == 1
+
+
+def test_a_pause_is_a_fault_and_no_law_takes_it_for_a_failure() -> None:
+    events = read_capture(GOLDEN).events
+    faults = [(each.node, each.f, each.status) for each in events if each.kind == "fault"]
+    assert faults == [("slave", "pause", "on"), ("slave", "pause", "off")]
+    assert [each.f for each in events if each.kind == "mark"] == ["heal", "converged", "end"]
+    timeouts = [each for each in events if each.status == "FLUSH_SLAVE_TIMEOUT"]
+    assert len(timeouts) == 1
+
+
+def test_the_history_is_ordered_dense_and_names_every_connection() -> None:
+    history = read_capture(GOLDEN)
+    assert [each.seq for each in history.events] == list(range(len(history.events)))
+    assert all(a.t <= b.t for a, b in zip(history.events, history.events[1:], strict=False))
+    assert {each.kind for each in history.events} <= history.observes
+    assert history.links == {"slave-join": "ha:1", "slave-restart": "ha:2", "late-slave-join": "ha:3"}
+    starts = [(each.node, each.incarnation, each.f, each.hi) for each in history.events if each.kind == "start"]
+    assert ("slave", 2, "normal", 112_567) in starts
+    assert history.left_out == {"batches": 2, "one-way sends": 1, "frames with a binary header": 10}
+
+
+def test_every_captured_send_has_one_answer() -> None:
+    events = read_capture(GOLDEN).events
+    invoked = [each.op for each in events if each.kind == "invoke"]
+    answered = [each.op for each in events if each.kind in ("ok", "fail", "info")]
+    assert sorted(invoked) == sorted(answered) == list(range(80))
+    busy: set[int | None] = set()
+    for each in events:
+        if each.kind == "invoke":
+            assert each.process not in busy
+            busy.add(each.process)
+        elif each.kind in ("ok", "fail", "info"):
+            busy.discard(each.process)
+    assert all(each.hi is not None for each in events if each.kind == "ok")
+
+
+def test_without_the_producers_the_acknowledgement_laws_are_not_observable(copy: Path) -> None:
+    shutil.rmtree(copy / "remoting")
+    found = {each.law: str(each.verdict) for each in judge_capture(copy, all_laws()).laws}
+    assert found["ack-replicated"] == found["ha-ack-identity"] == "not-observable"
+    assert found["ha-contiguous"] == "holds"
+
+
+def test_a_masters_store_that_is_not_whole_accuses_nobody_of_pushing_other_bytes(copy: Path) -> None:
+    stored_byte("master")(copy)
+    found = {each.law: str(each.verdict) for each in judge_capture(copy, all_laws()).laws}
+    # The damaged chunk differs from the slaves' as well: that is all that the damage says.
+    assert {law for law, each in found.items() if each == "violated"} == {"log-records-whole", "log-prefix"}
+    assert found["ha-contiguous"] == "holds"
+    assert found["ha-start-offset"] == found["ack-replicated"] == "not-observable"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "run.json",
+        "conf/master.properties",
+        "conf/slave.properties",
+        "ha/slave-join.s2m.bin",
+        "ha/slave-join.timeline.jsonl",
+        "store/master",
+        "store/late-slave",
+        "remoting/producer--master.jsonl",
+    ],
+)
+def test_what_is_missing_is_named_in_one_line(copy: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    path = copy / name
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink()
+    assert main(["judge", "--ha-capture", str(copy)]) == 2
+    told = capsys.readouterr().err
+    assert told.count("\n") == 1
+    assert "missing" in told or "no conf" in told
+    assert Path(name).stem.split(".")[0] in told
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("run.json", b"[]"),
+        ("run.json", b'{"t0_epoch_ms": "x", "events": [], "ha": {}}'),
+        ("run.json", b'{"t0_epoch_ms": 1, "events": [{}], "ha": {}}'),
+        ("run.json", b'{"t0_epoch_ms": 1, "events": [], "ha": {}}'),
+        ("ha/slave-join.timeline.jsonl", b"{"),
+        ("ha/slave-join.timeline.jsonl", b'{"at_ms": 1}'),
+        ("ha/slave-join.timeline.jsonl", b'{"at_ms": 1, "direction": "x", "offset": 0, "length": 8}'),
+        ("ha/slave-join.timeline.jsonl", b'{"at_ms": 1, "direction": "s2m", "offset": 8, "length": 8}'),
+        ("ha/slave-join.timeline.jsonl", b'{"at_ms": 1, "direction": "s2m", "offset": 0, "length": -8}'),
+        ("ha/slave-join.timeline.jsonl", b'{"at_ms": 1, "direction": "s2m", "offset": 0, "length": 99999999}'),
+        ("ha/slave-join.timeline.jsonl", b""),
+        ("ha/slave-join.m2s.bin", b"short"),
+        ("conf/slave.properties", b"brokerRole=SLAVE\nbrokerId=0"),
+        ("remoting/producer--master.bin", b"junk"),
+        ("remoting/producer--master.jsonl", b'{"at_ms": 1e999}'),
+    ],
+)
+def test_a_contradicting_capture_is_a_usage_error_of_one_line(
+    copy: Path, name: str, content: bytes, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (copy / name).write_bytes(content)
+    assert main(["judge", "--ha-capture", str(copy)]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.sampled_from(["slave-join.m2s.bin", "slave-restart.m2s.bin", "slave-join.s2m.bin"]), st.data())
+def test_whatever_is_in_the_streams_is_judged_and_never_raised(copy: Path, name: str, data: st.DataObject) -> None:
+    original = (GOLDEN / "ha" / name).read_bytes()
+    at = data.draw(st.integers(0, len(original) - 16))
+    junk = data.draw(st.binary(min_size=1, max_size=16))
+    (copy / "ha" / name).write_bytes(original[:at] + junk + original[at + len(junk) :])
+    try:
+        found = judge_capture(copy, all_laws())
+    finally:
+        (copy / "ha" / name).write_bytes(original)
+    assert found.exit_code in (0, 1)
+    assert (found.exit_code == 1) or junk == original[at : at + len(junk)] or name.endswith("s2m.bin")
+
+
+def test_run_folders_and_a_capture_are_not_judged_at_once(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["judge"]) == 2
+    assert main(["judge", "somewhere", "--ha-capture", str(GOLDEN)]) == 2
+    assert main(["judge", "--ha-capture", str(GOLDEN), "--law", "ha-nothing"]) == 2
+    assert "ha-contiguous" in capsys.readouterr().err
+    with pytest.raises(UsageError):
+        read_capture(GOLDEN / "nowhere")

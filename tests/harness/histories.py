@@ -1,0 +1,203 @@
+"""A builder for histories written by hand, a line for each thing that happens.
+
+Every method appends events and returns the builder, so a history reads as a story:
+``pair().put("m0").push().deliver_frame().ack("m0")``. Time passes only by :meth:`H.after`. Log ends are tracked, so
+that the honest case needs no numbers; every number can be given, which makes the dishonest one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+
+from pairproof.harness.history import Event, Recorder
+from pairproof.harness.judge import Judge
+from pairproof.harness.laws.base import Law
+from pairproof.harness.verdict import Judgement, Verdict
+
+MS = 1_000_000
+FILE = 1_000
+"""Size of the commit log files of these histories: small round numbers read well."""
+SIZE = 100
+"""Size of a message's record."""
+
+
+class H:
+    """A history in the making; ``end[node]`` is where that node's log ends."""
+
+    def __init__(self) -> None:
+        self.recorder = Recorder()
+        self.t = 0
+        self.end = {"master": 0, "slave": 0}
+        self.link = ""
+        self.links = 0
+        self.ops = 0
+        self.audits = 0
+        self.where: dict[str, tuple[int, int]] = {}
+        self.began: dict[str, tuple[int, int]] = {}
+
+    @property
+    def events(self) -> list[Event]:
+        return self.recorder.events
+
+    def add(self, kind: str, **columns: object) -> H:
+        self.recorder.add(self.t, kind, **columns)
+        return self
+
+    def after(self, ms: float) -> H:
+        self.t += int(ms * MS)
+        return self
+
+    # Nodes.
+
+    def config(self, node: str, **settings: object) -> H:
+        role = "SLAVE" if node != "master" else "SYNC_MASTER"
+        known = {
+            "brokerRole": role, "flushDiskType": "ASYNC_FLUSH", "mappedFileSizeCommitLog": FILE,
+            "haTransferBatchSize": 300,
+        }  # fmt: skip
+        return self.add("config", node=node, detail=json.dumps({**known, **settings}))
+
+    def start(self, node: str, hi: int | None = None, lo: int = 0) -> H:
+        hi = self.end[node] if hi is None else hi
+        self.end[node] = hi
+        return self.add("start", node=node, lo=lo, hi=hi, f="abnormal")
+
+    def restart(self, node: str, hi: int) -> H:
+        """Came back with the log ending at ``hi``, and says so."""
+        before = self.end[node]
+        self.start(node, hi)
+        return self.add("cut", node=node, lo=hi, hi=before) if hi < before else self
+
+    def crash(self, node: str, how: str = "process") -> H:
+        return self.add("crash", node=node, f=how, value=0)
+
+    # The HA link.
+
+    def connect(self, peer: str = "slave") -> H:
+        self.links += 1
+        self.link = f"ha:{self.links}"
+        self.add("connect", node=peer, f=peer, link=self.link, side="m")
+        return self.add("connect", node=peer, f=peer, link=self.link, side="s")
+
+    def close(self, sides: str = "sm", peer: str = "slave", link: str | None = None) -> H:
+        for side in sides:
+            node = "master" if side == "m" else peer
+            self.add("close", node=node, link=link or self.link, side=side, f="peer")
+        return self
+
+    def report(self, offset: int | None = None, sides: str = "sm", peer: str = "slave", link: str | None = None) -> H:
+        offset = self.end["slave"] if offset is None else offset
+        for side in sides:
+            node = "master" if side == "m" else peer
+            self.add("report", node=node, link=link or self.link, side=side, hi=offset)
+        return self
+
+    def frame(self, lo: int, hi: int, sides: str = "ms", digest: int = 0, peer: str = "slave") -> H:
+        for side in sides:
+            node = "master" if side == "m" else peer
+            self.add("frame", node=node, link=self.link, side=side, lo=lo, hi=hi, digest=digest)
+        return self
+
+    def source(self, lo: int, hi: int, digest: int = 0) -> H:
+        return self.add("source", node="master", link=self.link, lo=lo, hi=hi, digest=digest)
+
+    def append(self, node: str, lo: int, hi: int, f: str = "replicate", message: str | None = None) -> H:
+        self.end[node] = hi
+        return self.add("append", node=node, lo=lo, hi=hi, f=f, message=message)
+
+    def replicate(self, upto: int | None = None) -> H:
+        """The slave gets, appends and reports what it lacks, in one frame."""
+        lo, hi = self.end["slave"], self.end["master"] if upto is None else upto
+        return self.frame(lo, hi).append("slave", lo, hi).report(hi)
+
+    # Clients.
+
+    def invoke(self, message: str, wait: bool = True) -> H:
+        self.began[message] = (self.ops, int(wait))
+        self.ops += 1
+        op, value = self.began[message]
+        return self.add("invoke", node="master", process=0, op=op, f="send", message=message, value=value)
+
+    def put(self, message: str, wait: bool = True) -> H:
+        """A client sends and the master stores."""
+        self.invoke(message, wait)
+        lo = self.end["master"]
+        self.where[message] = (lo, lo + SIZE)
+        return self.append("master", lo, lo + SIZE, "put", message)
+
+    def ok(self, message: str, status: str = "PUT_OK") -> H:
+        (op, value), (lo, hi) = self.began[message], self.where.get(message, (0, SIZE))
+        return self.add(
+            "ok", node="master", process=0, op=op, f="send", status=status, message=message, value=value, lo=lo, hi=hi
+        )
+
+    def over(self, message: str, phase: str, status: str) -> H:
+        op, value = self.began[message]
+        return self.add(phase, node="master", process=0, op=op, f="send", status=status, message=message, value=value)
+
+    def sent(self, message: str, wait: bool = True) -> H:
+        """Stored, replicated, acknowledged."""
+        return self.put(message, wait).replicate().ok(message)
+
+    # Store readers.
+
+    def audit(
+        self,
+        f: str = "final",
+        nodes: str = "master slave",
+        records: dict[str, list[str]] | None = None,
+        hi: dict[str, int] | None = None,
+        broken: str = "",
+        digests: dict[str, int] | None = None,
+    ) -> H:
+        """Both logs read: ``records`` by node (nothing told: none), ``hi`` and chunk ``digests`` where they differ."""
+        self.audits += 1
+        for node in nodes.split():
+            end = {**self.end, **(hi or {})}[node]
+            for message in (records or {}).get(node, ()):
+                lo, upto = self.where.get(message, (0, SIZE))
+                self.add("record", node=node, op=self.audits, message=message, lo=lo, hi=upto)
+            self.add("chunk", node=node, op=self.audits, lo=0, hi=SIZE, digest=(digests or {}).get(node, 7))
+            status = "broken" if node == broken else "whole"
+            self.add("audit", node=node, op=self.audits, f=f, lo=0, hi=end, status=status, value=end)
+        return self
+
+    def mark(self, f: str) -> H:
+        return self.add("mark", f=f)
+
+
+def pair(**settings: object) -> H:
+    """Both nodes up on empty stores, the slave connected; it has asked from 0."""
+    return bare(**settings).connect().report(0)
+
+
+def bare(**settings: object) -> H:
+    """Both nodes up on empty stores, nobody connected."""
+    return H().config("master", **settings).config("slave").start("master").start("slave")
+
+
+def judged(law: type[Law], events: Iterable[Event]) -> Judgement:
+    """One law's judgement of a history, everything observed."""
+    judge = Judge((law,))
+    judge.feed_all(events)
+    return judge.finish()[0]
+
+
+def assert_holds(law: type[Law], history: H) -> Judgement:
+    found = judged(law, history.events)
+    assert found.verdict is Verdict.HOLDS, (found.verdict, found.violations)
+    return found
+
+
+def assert_vacuous(law: type[Law], history: H) -> None:
+    found = judged(law, history.events)
+    assert found.verdict is Verdict.VACUOUS, (found.verdict, found.judged, found.violations)
+
+
+def assert_broken(law: type[Law], history: H, saying: str, times: int = 1) -> None:
+    """Violated, as often as told, and the first violation says ``saying``."""
+    found = judged(law, history.events)
+    assert found.verdict is Verdict.VIOLATED, (found.verdict, found.judged)
+    assert saying in found.violations[0].text, found.violations[0].text
+    assert found.broken == times, [each.text for each in found.violations]

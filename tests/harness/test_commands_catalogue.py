@@ -1,0 +1,153 @@
+"""``laws``, ``labs`` and ``replay`` answer people and programs alike."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pairproof.harness import registry, resolve
+from pairproof.harness.commands import labs
+from pairproof.harness.commands.main import main
+from pairproof.harness.commands.replay import event_line
+from pairproof.harness.history import KINDS, Event
+from pairproof.harness.interpreter import run_trial
+from pairproof.harness.runs.writer import RunWriter
+from pairproof.harness.search import swarm
+from pairproof.harness.trial import Finding
+
+MUTANT = "reference+eager_push"
+
+
+def answer(capsys: Any, *line: str) -> Any:
+    code = main([*line, "--json"])
+    return code, json.loads(capsys.readouterr().out)
+
+
+def test_every_registered_law_is_listed_with_promise_source_and_needs(capsys: Any) -> None:
+    code, found = answer(capsys, "laws")
+    assert code == 0
+    assert [law["id"] for law in found] == registry.names("laws")
+    assert all(law["promise"] and law["source"] and set(law["needs"]) <= set(KINDS) for law in found)
+
+
+def test_laws_are_printed_for_people_too(capsys: Any) -> None:
+    assert main(["laws"]) == 0
+    said = capsys.readouterr().out
+    assert all(name in said for name in registry.names("laws"))
+
+
+def test_labs_say_what_they_can_and_observe(capsys: Any) -> None:
+    code, found = answer(capsys, "labs")
+    sim = next(each for each in found["labs"] if each["id"] == "sim")
+    assert code == 0
+    assert {"CanStep", "CanKill", "CanCutLink"} <= set(sim["can"])
+    assert sim["cannot_inject"] == []
+    assert "append" in sim["observes"]["reference"]
+    assert [each["id"] for each in found["faults"]] == registry.names("faults")
+    assert {"id": "reference"} in found["targets"]
+
+
+def test_labs_are_printed_for_people_too(capsys: Any) -> None:
+    assert main(["labs"]) == 0
+    assert "power_loss" in capsys.readouterr().out
+
+
+class Frail:
+    """Kills but cannot restart, so it does not have CanKill."""
+
+    def cut_link(self) -> None: ...
+    def mend_link(self) -> None: ...
+    def reset_link(self) -> None: ...
+    def kill(self) -> None: ...
+
+
+class FrailLab:
+    def open(self, *_: object) -> Frail:
+        return Frail()
+
+
+class SecretiveLab:
+    def open(self, *_: object) -> Unheard:  # type: ignore[name-defined]  # noqa: F821
+        return None
+
+
+def test_a_lab_has_only_the_abilities_that_its_session_has() -> None:
+    assert labs.abilities(FrailLab()) == ["CanCutLink"]  # type: ignore[arg-type]
+
+
+def test_a_lab_that_does_not_say_is_not_said_to_be_unable() -> None:
+    assert labs.abilities(SecretiveLab()) is None  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def finding(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A violation of a mutant, found by the swarm and not shrunk."""
+    lab, target = resolve.lab("sim"), resolve.target(MUTANT)
+    for number in range(30):
+        trial = run_trial(lab, target, swarm.schedule("t", number))
+        for each in trial.judgements:
+            if each.verdict == "violated":
+                found = Finding(each.law, each.violations[0].text, MUTANT, "sim", 0, 0, trial.schedule, 9)
+                with RunWriter(tmp_path_factory.mktemp("runs") / "r", {}) as writer:
+                    return writer.finding(found)
+    raise AssertionError(f"{MUTANT} was not caught in 30 schedules")
+
+
+def test_a_finding_is_reproduced_and_exits_with_1(capsys: Any, finding: Path) -> None:
+    code, found = answer(capsys, "replay", str(finding))
+    assert (code, found["reproduced"], found["target"]) == (1, True, MUTANT)
+    assert found["law"] in {each["law"] for each in found["violations"]}
+    assert found["program"] == json.loads(finding.read_text())["program"]
+    assert "history" not in found
+
+
+def test_the_same_program_leaves_the_correct_target_alone(capsys: Any, finding: Path) -> None:
+    code, found = answer(capsys, "replay", str(finding), "--target", "reference")
+    assert (code, found["reproduced"], found["violations"]) == (0, False, [])
+
+
+def test_replay_gives_the_same_history_each_time(capsys: Any, finding: Path) -> None:
+    _, first = answer(capsys, "replay", str(finding), "--events")
+    _, second = answer(capsys, "replay", str(finding), "--events")
+    assert first["history"] == second["history"]
+    assert len(first["history"]) == first["events"]
+
+
+def test_replay_tells_people_program_violation_and_outcome(capsys: Any, finding: Path) -> None:
+    assert main(["replay", str(finding), "--events"]) == 1
+    said = capsys.readouterr().out
+    law = json.loads(finding.read_text())["law"]
+    assert f"violated: {law} (" in said
+    assert f"reproduced: {law} is violated again" in said
+    assert "mark      f=warm" in said
+    assert main(["replay", str(finding), "--target", "reference"]) == 0
+    assert "not reproduced: no law is violated" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        (["--target", "nope"], "unknown target 'nope'; valid: reference"),
+        (["--target", "reference+nope"], "unknown mutant 'nope'; valid: "),
+        (["--lab", "nope"], "unknown lab 'nope'; valid: sim"),
+    ],
+)
+def test_unknown_names_list_the_valid_ones(capsys: Any, finding: Path, option: list[str], said: str) -> None:
+    assert main(["replay", str(finding), *option]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_what_is_no_finding_is_named(capsys: Any, tmp_path: Path) -> None:
+    (tmp_path / "x.json").write_text("{}")
+    assert main(["replay", str(tmp_path / "none.json")]) == 2
+    assert main(["replay", str(tmp_path / "x.json")]) == 3
+    assert main(["replay", str(tmp_path)]) == 2
+    assert [line.partition(":")[0] for line in capsys.readouterr().err.splitlines()] == ["pairproof"] * 3
+
+
+def test_an_event_line_shows_only_what_the_event_uses() -> None:
+    line = event_line(Event(12, 1_500_000, "flush", "master", 1, hi=0))
+    assert line == "    12        1.500 flush     node=master incarnation=1 hi=0"

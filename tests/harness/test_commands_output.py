@@ -1,0 +1,139 @@
+"""Answers go to standard output, everything else to standard error; ``--json`` means the same in every command."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from pairproof.harness.commands import output
+from pairproof.harness.errors import UsageError
+from pairproof.harness.explore import Summary
+from pairproof.harness.schedule import Op, Schedule
+from pairproof.harness.trial import Finding
+from pairproof.harness.verdict import Verdict
+
+
+@click.command()
+@click.argument("names", nargs=-1)
+@output.json_option
+def asked(names: tuple[str, ...], json_to: str | None) -> None:
+    """Answer with the names."""
+    output.say("for people")
+    if json_to is not None:
+        output.write_json({"names": list(names)}, json_to)
+
+
+def test_json_alone_answers_on_standard_output_and_talk_moves_away() -> None:
+    done = CliRunner().invoke(asked, ["a", "b", "--json"])
+    assert json.loads(done.stdout) == {"names": ["a", "b"]}
+    assert done.stderr == "for people\n"
+
+
+def test_json_into_a_file_leaves_standard_output_to_people(tmp_path: Path) -> None:
+    done = CliRunner().invoke(asked, ["a", "--json", str(tmp_path / "x.json")])
+    assert json.loads((tmp_path / "x.json").read_text()) == {"names": ["a"]}
+    assert (done.stdout, done.stderr) == ("for people\n", "")
+
+
+def test_without_json_there_is_none() -> None:
+    assert CliRunner().invoke(asked, ["a"]).output == "for people\n"
+
+
+def test_json_lines_are_one_object_a_line(tmp_path: Path, capsys: Any) -> None:
+    output.write_json_lines([{"a": 1}, {"b": "é"}], str(tmp_path / "x.jsonl"))
+    output.write_json_lines(iter([{"a": 1}]), "-")
+    assert [json.loads(line) for line in (tmp_path / "x.jsonl").read_text().splitlines()] == [{"a": 1}, {"b": "é"}]
+    assert capsys.readouterr().out == '{"a": 1}\n'
+
+
+@pytest.mark.parametrize("where", [".", "nowhere/x.json"])
+def test_a_place_that_cannot_take_json_is_a_usage_error(tmp_path: Path, where: str) -> None:
+    with pytest.raises(UsageError, match="--json"):
+        output.write_json([], str(tmp_path / where))
+
+
+def test_text_that_looks_like_markup_is_printed_as_it_is(capsys: Any) -> None:
+    output.say("value [bold] of [/] :smile:")
+    output.table("[red]", ["[x]"], [["[/]"]])
+    said = capsys.readouterr().out
+    assert "value [bold] of [/] :smile:" in said
+    assert "[x]" in said
+    assert "[/]" in said
+    assert "\x1b" not in said
+
+
+def test_a_long_line_is_not_broken(capsys: Any) -> None:
+    output.say("x" * 1_000)
+    assert capsys.readouterr().out == "x" * 1_000 + "\n"
+
+
+def test_without_a_terminal_progress_is_a_line_now_and_then() -> None:
+    said = io.StringIO()
+    now = 0.0
+    lines = output.Lines(said, lambda: now)
+    for done in range(100):
+        now = done / 4
+        lines(done, 100, "sweep")
+    lines(1, None, "swarm")
+    assert said.getvalue().splitlines() == ["sweep: 0 of 100", "sweep: 40 of 100", "sweep: 80 of 100", "swarm: 1"]
+
+
+def test_progress_stays_off_standard_output(capsys: Any) -> None:
+    with output.progress() as progress:
+        progress(1, 2, "sweep")
+    said = capsys.readouterr()
+    assert (said.out, said.err) == ("", "sweep: 1 of 2\n")
+
+
+def test_a_bar_begins_anew_with_each_thing_that_is_done() -> None:
+    class FakeBars:
+        def __init__(self) -> None:
+            self.heard: list[tuple[Any, ...]] = []
+
+        def add_task(self, doing: str, total: int | None) -> str:
+            self.heard.append(("add", doing, total))
+            return doing
+
+        def update(self, task: str, completed: int, total: int | None) -> None:
+            self.heard.append((task, completed, total))
+
+    bars = FakeBars()
+    show = output.Bars(bars)
+    show(1, 2, "sweep")
+    show(2, 2, "sweep")
+    show(1, None, "swarm")
+    assert bars.heard == [
+        ("add", "sweep", 2), ("sweep", 1, 2), ("sweep", 2, 2), ("add", "swarm", None), ("swarm", 1, None),
+    ]  # fmt: skip
+
+
+def summary(**verdicts: Verdict) -> Summary:
+    return Summary(verdicts, 10, 2_000, {"sweep": 6, "swarm": 4}, [], 8, 1.5)
+
+
+def test_the_verdict_names_what_it_rests_on(capsys: Any) -> None:
+    found = summary(a=Verdict.HOLDS, b=Verdict.VACUOUS, c=Verdict.VACUOUS)
+    output.say_verdict("reference", "sim", "quick", "s1", found, Path("runs/r"), ["b"])
+    said = capsys.readouterr().out
+    assert "reference in sim: 1 holds, 2 vacuous" in said
+    assert said.count("nothing gave it anything to judge") == 1
+    assert "10 trials (swarm 4, sweep 6); the sweep was cut short by the clock, 8 in all" in said
+    assert "profile quick, seed s1, recorded in runs/r" in said
+
+
+def test_a_finding_is_told_with_program_and_replay_line(capsys: Any) -> None:
+    schedule = Schedule({"brokerRole": "SYNC_MASTER"}, "s", (Op("advance", {"ms": 5}),))
+    finding = Finding("log-prefix", "differs [at] 40", "reference+x", "sim", 7, 8, schedule, 30)
+    output.say_finding(finding, Path("/r/0001.json"))
+    assert capsys.readouterr().out.splitlines() == [
+        "violated: log-prefix: differs [at] 40",
+        "    1  advance(ms=5)",
+        "  with brokerRole=SYNC_MASTER (30 operations before shrinking)",
+        "  replay: pairproof replay /r/0001.json",
+    ]

@@ -1,0 +1,158 @@
+"""A damaged run folder is named in one line with a remedy; a run is found by path, id or as the latest."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from pairproof.harness.errors import CorruptRun, UsageError
+from pairproof.harness.history import Event
+from pairproof.harness.runs import atomic, schema
+from pairproof.harness.runs.reader import RunReader, find_runs, read_finding, resolve_run, to_finding
+from pairproof.harness.runs.writer import RunWriter
+from pairproof.harness.schedule import Op, Schedule
+from pairproof.harness.trial import FaultOutcome, Finding, Trial
+from pairproof.harness.verdict import Judgement, Verdict
+
+FACTS = {"seed": "s", "target": "reference", "lab": "sim", "keep": "all"}
+SCHEDULE = Schedule({}, "seed", (Op("advance", {"ms": 5}),))
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    folder = tmp_path / "runs" / "r"
+    with RunWriter(folder, FACTS) as writer:
+        happened = [Event(n, n, "append", "master", lo=n, hi=n + 1, digest=n) for n in range(500)]
+        fault = FaultOutcome(0, "cut", {}, 1, 2, 1, {})
+        writer.trial(Trial(0, "sweep", SCHEDULE, happened, [Judgement("log-prefix", Verdict.HOLDS, 1, 0)], (fault,)))
+        writer.finding(Finding("log-prefix", "differs", "reference", "sim", 0, 0, SCHEDULE, 1))
+    RunReader(folder).check()
+    return folder
+
+
+def read_all(folder: Path) -> None:
+    reader = RunReader(folder)
+    reader.check()
+    for rows in (reader.verdicts(), reader.trials(), reader.faults(), reader.histories()):
+        for _ in rows:
+            pass
+
+
+def edit_json(path: Path, **changes: object) -> None:
+    atomic.write_json(path, {**json.loads(path.read_text()), **changes})
+
+
+DAMAGES: dict[str, tuple[str, Callable[[Path], object], str]] = {
+    "no facts": ("run.json", lambda path: path.unlink(), "is missing, so .* is no run folder; "),
+    "half the facts": ("run.json", lambda path: path.write_bytes(path.read_bytes()[:40]), "cannot be read .*; delete"),
+    "facts that are a list": ("run.json", lambda path: path.write_text("[]"), "is no JSON object; delete"),
+    "facts that are no text": ("run.json", lambda path: path.write_bytes(b"\xff\xfe\x00"), "cannot be read"),
+    "facts too deep": ("run.json", lambda path: path.write_text("[" * 100_000), "cannot be read"),
+    "another format": ("run.json", lambda path: edit_json(path, format=2), "has format 2, this version reads 1; use"),
+    "no state": ("run.json", lambda path: edit_json(path, state=None), "has no state; delete"),
+    "no finding": ("findings/0001.json", lambda path: path.write_text("{"), "cannot be read .*; delete 0001.json"),
+    "other finding": ("findings/0001.json", lambda path: edit_json(path, law=7), r"is no finding \(.*law\); delete"),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_damaged_facts_and_findings_are_named_with_a_remedy(run: Path, damage: str) -> None:
+    name, hurt, line = DAMAGES[damage]
+    hurt(run / name)
+    with pytest.raises(CorruptRun, match=f"{name} {line}") as raised:
+        read_all(run)
+    assert "\n" not in str(raised.value)
+    assert raised.value.exit_code == 3
+
+
+@pytest.mark.parametrize("table", schema.TABLES)
+@pytest.mark.parametrize("length", [0, 3, 50, -1, -30])
+def test_a_truncated_part_is_named_with_a_remedy(run: Path, table: str, length: int) -> None:
+    part = run / table / "part-00000.parquet"
+    part.write_bytes(part.read_bytes()[:length])
+    with pytest.raises(CorruptRun, match=rf"{table}/part-00000\.parquet is damaged .*; delete part-00000"):
+        read_all(run)
+
+
+def rows_of(folder: Path) -> list[object]:
+    reader = RunReader(folder)
+    return [*reader.verdicts(), *reader.trials(), *reader.faults(), *reader.histories()]
+
+
+@pytest.mark.parametrize("table", schema.TABLES)
+def test_a_flipped_bit_is_named_or_changes_no_row(run: Path, table: str) -> None:
+    part = run / table / "part-00000.parquet"
+    whole = part.read_bytes()
+    expected = rows_of(run)
+    named = 0
+    for at in range(0, len(whole), max(1, len(whole) // 60)):
+        changed = bytearray(whole)
+        changed[at] ^= 0x10
+        part.write_bytes(changed)
+        try:
+            assert rows_of(run) == expected, f"byte {at} of {len(whole)}"
+        except CorruptRun as error:
+            named += 1
+            assert f"{table}/part-00000.parquet" in str(error)
+    assert named > 10
+
+
+@pytest.mark.parametrize("columns", [{"trial": [0]}, {"run": ["r"], "surprise": [1.5]}], ids=["fewer", "other"])
+def test_other_columns_are_refused(run: Path, columns: dict[str, list[object]]) -> None:
+    pq.write_table(pa.table(columns), run / "verdicts" / "part-00000.parquet")
+    with pytest.raises(CorruptRun, match="has not the columns of verdicts"):
+        read_all(run)
+
+
+def test_other_types_are_refused(run: Path) -> None:
+    part = run / "faults" / "part-00000.parquet"
+    table = pq.read_table(part)
+    pq.write_table(table.set_column(1, "trial", table.column("trial").cast(pa.string())), part)
+    with pytest.raises(CorruptRun, match="has not the columns of faults"):
+        read_all(run)
+
+
+def test_what_was_being_written_when_a_run_died_does_not_count(run: Path) -> None:
+    for table in schema.TABLES:
+        (run / table / ".part-00001.parquet.tmp").write_bytes(b"half")
+    (run / "findings" / ".0002.json.tmp").write_bytes(b"{")
+    read_all(run)
+
+
+def test_no_folder_is_a_usage_error(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="record a run with pairproof check"):
+        RunReader(tmp_path / "nowhere")
+    with pytest.raises(UsageError, match="no finding"):
+        read_finding(tmp_path / "nowhere.json")
+
+
+def test_a_finding_with_a_foreign_schedule_is_a_usage_error(run: Path) -> None:
+    path = run / "findings" / "0001.json"
+    edit_json(path, schedule={"format": 1, "settings": {}, "seed": "s", "ops": [["explode", {}]]})
+    with pytest.raises(UsageError, match="unknown 'explode'; valid"):
+        to_finding(read_finding(path))
+
+
+def test_runs_are_found_newest_last_even_when_one_is_corrupt(tmp_path: Path) -> None:
+    root = tmp_path / "runs"
+    for name, began in (("zzz", "2024-01-01T00:00:00+00:00"), ("aaa", "2025-01-01T01:00:00+02:00"), ("bad", "2026")):
+        RunWriter(root / name, {**FACTS, "began": began}).close()
+    (root / "bad" / "run.json").write_text("{")
+    (root / "not a run").mkdir()
+    (root / "note.txt").write_text("")
+    assert [path.name for path in find_runs(root)] == ["zzz", "aaa", "bad"]
+    assert resolve_run("latest", root).name == "bad"
+    assert resolve_run("zzz", root) == resolve_run(str(root / "zzz"), root) == root / "zzz"
+    with pytest.raises(UsageError, match=r"no run folder nope; newest in .*: zzz, aaa, bad"):
+        resolve_run("nope", root)
+
+
+def test_latest_of_no_runs_is_a_usage_error(tmp_path: Path) -> None:
+    assert find_runs(tmp_path / "runs") == []
+    with pytest.raises(UsageError, match="record one with pairproof check"):
+        resolve_run("latest", tmp_path / "runs")
