@@ -16,11 +16,14 @@ from typing import NamedTuple
 
 MS = 1_000_000
 
-USUAL_GAPS = 8
+USUAL_GAPS = 6
 """A gap is idle time once it is longer than this many times the median gap."""
 
-STRETCH = 0.5
+STRETCH = 0.3
 """How much wider, in units of the bound, a gap ten times as long is drawn: longer waits still look longer."""
+
+IDLE_SHARE = 0.4
+"""How much of the axis all idle gaps together may take."""
 
 
 class Break(NamedTuple):
@@ -39,7 +42,7 @@ class Axis:
         self._times = sorted({0, *times})
         gaps = [after - before for before, after in pairwise(self._times)]
         bound = USUAL_GAPS * median(gaps) if gaps else 1
-        widths = [_width(gap, bound) for gap in gaps]
+        widths = _widths(gaps, bound)
         scale = (right - left) / (sum(widths) or 1)
         self._xs = [left]
         for width in widths:
@@ -67,8 +70,14 @@ class Axis:
         return found
 
 
-def _width(gap: int, bound: float) -> float:
-    return gap if gap <= bound else bound * (1 + STRETCH * log10(gap / bound))
+def _widths(gaps: list[int], bound: float) -> list[float]:
+    widths = [gap if gap <= bound else bound * (1 + STRETCH * log10(gap / bound)) for gap in gaps]
+    busy = sum(gap for gap in gaps if gap <= bound)
+    idle = sum(widths) - busy
+    allowed = busy * IDLE_SHARE / (1 - IDLE_SHARE)
+    if busy and idle > allowed:
+        widths = [width if gap <= bound else width * allowed / idle for gap, width in zip(gaps, widths, strict=True)]
+    return widths
 
 
 def ms(t: int) -> str:

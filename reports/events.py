@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 import pyarrow as pa
+
 from pairproof.harness.history import FIELDS, Event
 
 COLUMNS = tuple(each.name for each in FIELDS)
@@ -56,12 +57,12 @@ def _answered(event: Event) -> str:
 
 def _frame(event: Event) -> str:
     what = "a heartbeat" if event.lo == event.hi else "a frame"
-    seen = f"left the master on {event.link}" if event.side == "m" else f"reached the {event.node} on {event.link}"
+    seen = f"left the master on {event.link}" if event.side == "m" else f"reached the {_peer(event)} on {event.link}"
     return f"{what} {_range(event)} {seen}" if event.lo != event.hi else f"{what} for offset {event.lo:,} {seen}"
 
 
 def _report(event: Event) -> str:
-    seen = f"reached the master on {event.link}" if event.side == "m" else f"left the {event.node} on {event.link}"
+    seen = f"reached the master on {event.link}" if event.side == "m" else f"left the {_peer(event)} on {event.link}"
     return f"a report of offset {event.hi:,} {seen}"
 
 
@@ -101,8 +102,8 @@ _SAY: dict[str, Any] = {
     "wipe": lambda e: f"the store of {e.node} is replaced by an empty one",
     "append": _append,
     "flush": lambda e: f"{e.node} flushed its log up to {e.hi:,}",
-    "connect": lambda e: f"connection {e.link} opened at the {_end(e)} end by {e.f}",
-    "close": lambda e: f"connection {e.link} closed at the {_end(e)} end ({e.f})",
+    "connect": lambda e: f"connection {e.link} opened at the {_end(e)} end by the {_peer(e)}",
+    "close": lambda e: f"connection {e.link} closed at the {_end(e)} end ({_CLOSED.get(str(e.f), e.f)})",
     "report": _report,
     "frame": _frame,
     "source": lambda e: f"store reader: the digest of the {e.node}'s log {_range(e)}",
@@ -118,6 +119,14 @@ _SAY: dict[str, Any] = {
     "fault": _fault,
     "mark": lambda e: _MARKS.get(str(e.f), str(e.f)),
 }
+
+
+_CLOSED = {"local": "by itself", "peer": "by its peer", "reset": "reset"}
+
+
+def _peer(event: Event) -> str:
+    """Who is at the far end of an HA connection."""
+    return "hostile peer" if "hostile" in (event.node, event.f) else "slave"
 
 
 def _end(event: Event) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+
 from pairproof.harness.runs.tables import SCHEMAS, read_part
 from pairproof.reports.inputs import RunInput
 from pairproof.reports.measures import FIRSTS, MEASURES, VERDICTS, Measure

@@ -11,6 +11,7 @@ import re
 from pathlib import Path
 
 from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
+
 from pairproof.harness.verdict import Verdict
 from pairproof.reports.model import Report, Row
 

@@ -13,6 +13,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any, NamedTuple
 
 import pyarrow as pa
+
 from pairproof.harness import registry
 from pairproof.harness.errors import EXIT_UNKNOWN, EXIT_VIOLATED
 from pairproof.harness.schedule import from_json

@@ -5,6 +5,7 @@ Every page carries its own style and drawings. Texts are for a broker's maintain
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -25,6 +26,9 @@ BEFORE, AFTER = 16, 4
 
 MAX_STORY = 60
 """Lines of one message's story."""
+
+SHOWN_KEYS = ("brokerRole", "flushDiskType")
+"""Configuration keys that a finding shows of each node: the durability contract rests on them."""
 
 MEANINGS = {
     "violated": ("✕", "at least one trial broke the promise"),
@@ -63,7 +67,9 @@ def write(report: Report, histories: Histories, seen: Seen, out: Path) -> Path:
         html = pages.get_template("finding.html").render(root="../", here="findings", **shown)
         (out / "findings" / page_name(finding)).write_text(html, encoding="utf-8")
     for name in ("faults", "runs", "laws"):
-        (out / f"{name}.html").write_text(pages.get_template(f"{name}.html").render(root="", here=name), encoding="utf-8")
+        (out / f"{name}.html").write_text(
+            pages.get_template(f"{name}.html").render(root="", here=name), encoding="utf-8"
+        )
     index = out / "index.html"
     index.write_text(pages.get_template("index.html").render(root="", here="index", **_index(report)), encoding="utf-8")
     return index
@@ -76,7 +82,11 @@ def page_name(finding: Row) -> str:
 
 def _environment(report: Report) -> Environment:
     made = Environment(
-        loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
     made.filters |= {"number": number, "span": span, "page": page_name, "plain": lambda text: text.replace("_", " ")}
     made.globals |= {
@@ -105,6 +115,7 @@ def span(seconds: float | int | None) -> str:
 
 
 def _index(report: Report) -> dict[str, Any]:
+    cards = _cards(report.findings)
     columns = sorted({(row["target"], row["lab"]) for row in report.matrix})
     cells = {(row["law"], row["target"], row["lab"]): row for row in report.matrix}
     return {
@@ -114,12 +125,25 @@ def _index(report: Report) -> dict[str, Any]:
         "missed": [row for row in report.faults if row["uses"] and not row["bit"]],
         "forbidden": [row for row in report.by_run if row["forbidden"]],
         "unfinished": [row for row in report.runs if row["state"] != "complete"],
-        "linked": {(row["law"], row["target"], row["lab"]): row for row in reversed(report.findings[:MAX_PAGES])},
+        "cards": cards,
+        "linked": {(row["law"], row["target"], row["lab"]): row for row, _ in cards if row["number"] <= MAX_PAGES},
         "trials": sum(row["trials"] for row in report.search),
         "events": sum(row["events"] for row in report.search),
         "virtual_s": sum(row["virtual_ns"] for row in report.search) / 1e9,
         "contract": _contract(report),
     }
+
+
+def _cards(findings: Sequence[Row]) -> list[tuple[Row, list[Row]]]:
+    """One finding for each law, target and lab, the one with the shortest program, and the others like it."""
+    found: dict[tuple[str, str, str], list[Row]] = {}
+    for row in findings:
+        found.setdefault((row["law"], row["target"], row["lab"]), []).append(row)
+    cards = []
+    for alike in found.values():
+        first = min(alike, key=lambda row: (not row["shrunk"], len(row["program"]), row["number"]))
+        cards.append((first, [row for row in alike if row is not first]))
+    return cards
 
 
 def _grouped(laws: Sequence[str]) -> list[tuple[str, list[str]]]:
@@ -144,6 +168,7 @@ def _finding(finding: Row, events: Sequence[Event], at: int | None) -> dict[str,
     return {
         "finding": finding,
         "settings": (finding["schedule"] or {}).get("settings", {}),
+        "roles": _roles(events),
         "timeline": draw(events, at, label) if events else None,
         "breaking": {"time": ms(broken.t), "words": words(broken)} if broken else None,
         "around": _around(events, at),
@@ -151,6 +176,16 @@ def _finding(finding: Row, events: Sequence[Event], at: int | None) -> dict[str,
         "story": _story(events, message),
         "moments": len(events),
     }
+
+
+def _roles(events: Sequence[Event]) -> list[tuple[str, str]]:
+    """Each node and how it is configured, in short."""
+    found = []
+    for event in events:
+        if event.kind == "config":
+            told = json.loads(event.detail or "{}")
+            found.append((str(event.node), ", ".join(str(told[key]) for key in SHOWN_KEYS if key in told)))
+    return found
 
 
 def _around(events: Sequence[Event], at: int | None) -> list[Row]:

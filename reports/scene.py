@@ -64,7 +64,7 @@ def scene(events: Sequence[Event], violated_at: int | None = None) -> Scene:
         links=_links(events),
         down={node: _down(events, node) for node in NODES},
         ends={node: _ends(events, node) for node in NODES},
-        reported=[Step(e.t, e.hi) for e in events if e.kind == "report" and e.side == "m" and e.hi is not None],
+        reported=_reported(events),
         marks=_marks(events, violated_at),
         last=events[-1].t if events else 0,
     )
@@ -81,7 +81,9 @@ def _clients(events: Iterable[Event]) -> dict[int, list[Bar]]:
             found.setdefault(event.process or 0, []).append(_operation(begun, event))
     for event in asked.values():
         title = f"{words(event)}; never answered"
-        found.setdefault(event.process or 0, []).append(Bar(event.t, None, "op open", _short(event, "no answer"), title))
+        found.setdefault(event.process or 0, []).append(
+            Bar(event.t, None, "op open", _short(event, "no answer"), title)
+        )
     return {process: sorted(found[process]) for process in sorted(found)}
 
 
@@ -184,6 +186,13 @@ def _ends(events: Iterable[Event], node: str) -> list[Step]:
         elif event.kind == "wipe":
             found.append(Step(event.t, 0))
     return found
+
+
+def _reported(events: Sequence[Event]) -> list[Step]:
+    # A stranger on the HA port may claim any number: it would say nothing of the slave, and ruin the scale.
+    strangers = {event.link for event in events if event.kind == "connect" and event.f == "hostile"}
+    reports = (event for event in events if event.kind == "report" and event.side == "m")
+    return [Step(event.t, event.hi) for event in reports if event.link not in strangers and event.hi is not None]
 
 
 def _marks(events: Iterable[Event], violated_at: int | None) -> list[Mark]:

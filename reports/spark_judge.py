@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+
 from pairproof.harness.history import KINDS
 from pairproof.harness.judge import Judge, laws
 from pairproof.harness.runs.tables import SCHEMAS

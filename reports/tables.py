@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+
 from pairproof.harness.runs import schema
 from pairproof.reports.inputs import RunInput
 from pairproof.reports.measures import FIRSTS, MEASURES, VERDICTS, Measure

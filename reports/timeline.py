@@ -7,6 +7,7 @@ classes look like is said in the page's style sheet, so light and dark pages sha
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
 
 from markupsafe import Markup
 
@@ -21,7 +22,8 @@ ROW = 19
 BAR = 14
 GAP = 14
 CHART = 170
-LABEL_ROWS = 4
+LABEL, LABEL_ROWS = 15, 4
+HEADER = 44
 TICKS_APART = 92
 MAX_CLIENT_ROWS = 40
 MAX_OTHER_ROWS = 12
@@ -47,7 +49,7 @@ class _Drawing:
 
     def draw(self) -> Markup:
         labels = pack_labels(self.scene.marks, self.axis)
-        top = 16 + 15 * (1 + max((row for _, row in labels), default=0))
+        top = 16 + LABEL * (1 + max((label.row for label in labels), default=0))
         self.y = top
         self._time()
         self._rows("Faults", self.scene.faults, MAX_OTHER_ROWS)
@@ -69,19 +71,20 @@ class _Drawing:
 
     def _shade(self, top: float, bottom: float) -> None:
         for gap in self.axis.breaks:
-            self.beneath.rect(gap.x0, top + 24, gap.x1 - gap.x0, bottom - top - 24, "idle")
+            self.beneath.rect(gap.x0, top + 22, gap.x1 - gap.x0, bottom - top - 22, "idle")
         for bar in self.scene.faults:
             x = self.axis.x(bar.began)
-            self.beneath.rect(x, top + 24, self._end(bar) - x, bottom - top - 24, "shade", bar.title)
+            self.beneath.rect(x, top + 22, self._end(bar) - x, bottom - top - 22, "shade", bar.title)
 
-    def _marks(self, labels: Iterable[tuple[Mark, int]], top: float, bottom: float) -> None:
-        for mark, row in sorted(labels, key=lambda each: each[0].kind == "violation"):
-            x = self.axis.x(mark.t)
-            y = top - 6 - 15 * row
-            self.beneath.line(x, y - 8, x, bottom, f"at {mark.kind}", f"{ms(mark.t)}: {mark.title}")
-            where = "end" if x + 7 * len(mark.label) > WIDTH else "begin"
-            shift = -4 if where == "end" else 4
-            self.beneath.text(x + shift, y, mark.label, f"label {mark.kind} {where}", f"{ms(mark.t)}: {mark.title}")
+    def _marks(self, labels: Iterable[Label], top: float, bottom: float) -> None:
+        for label in labels:
+            mark = label.mark
+            # The line that matters most lies over everything, the others beneath.
+            svg = self.svg if mark.kind == "violation" else self.beneath
+            x, y = self.axis.x(mark.t), top - 6 - LABEL * label.row
+            title = f"{ms(mark.t)}: {mark.title}"
+            svg.line(x, y - 8, x, bottom, f"at {mark.kind}", title)
+            svg.text(x - 4 if label.leftward else x + 4, y, mark.label, f"label {mark.kind} {label.anchor}", title)
 
     def _time(self) -> None:
         y = self.y + 16
@@ -96,7 +99,7 @@ class _Drawing:
             self.svg.path(_zigzag(gap.x0, gap.x1, y + 6), "zigzag", title)
             if fits(text, gap.x1 - gap.x0, 5.6):
                 self.svg.text((gap.x0 + gap.x1) / 2, y + 19, text, "gap", title)
-        self.y += 34
+        self.y += HEADER
 
     def _rows(self, name: str, bars: Sequence[Bar], at_most: int, gap: float = GAP) -> None:
         rows = pack(bars, self.axis)
@@ -128,8 +131,7 @@ class _Drawing:
 
     def _chart(self) -> None:
         top, bottom = self.y, self.y + CHART
-        steps = [each for lines in (*self.scene.ends.values(), self.scene.reported) for each in lines]
-        most = max((each.bytes or 0 for each in steps), default=0) or 1
+        most = max((each.bytes or 0 for line in self.scene.ends.values() for each in line), default=0) or 1
         self.svg.text(LEFT - 10, top + 8, "Log end, bytes", "name")
         for share in (0.0, 0.5, 1.0):
             y = bottom - (CHART - 12) * share
@@ -137,11 +139,12 @@ class _Drawing:
             self.svg.text(LEFT - 10, y + (14 if share == 1 else 4), f"{round(most * share):,}", "unit")
 
         def place(step: Step) -> float:
-            return bottom - (CHART - 12) * (step.bytes or 0) / most
+            # A slave may report more than any log holds: that line stops at the chart's edge.
+            return bottom - (CHART - 12) * min((step.bytes or 0) / most, 1.05)
 
         self._line(self.scene.reported, place, "reported", "what the slave has reported to the master")
         for node in NODES:
-            self._line(self.scene.ends[node], place, f"end {node}", f"where the {node}'s log ends")
+            self._line(self.scene.ends[node], place, f"logend {node}", f"where the {node}'s log ends")
         self.y = bottom
 
     def _line(self, steps: Sequence[Step], place: Callable[[Step], float], kind: str, title: str) -> None:
@@ -181,15 +184,31 @@ def _with_room(row: list[Bar], axis: Axis) -> list[tuple[Bar, float]]:
     return [(bar, edge - end) for bar, edge, end in zip(row, edges, ends, strict=True)]
 
 
-def pack_labels(marks: Sequence[Mark], axis: Axis) -> list[tuple[Mark, int]]:
-    """Marks with the row that their label stands in, counted from the axis up; labels that find no room share one."""
-    taken = [float("-inf")] * LABEL_ROWS
+class Label(NamedTuple):
+    """A mark with the row that its label stands in, counted from the axis up, and the side of the line it is on."""
+
+    mark: Mark
+    row: int
+    leftward: bool
+
+    @property
+    def anchor(self) -> str:
+        """The text's end that stands at the line."""
+        return "end" if self.leftward else "begin"
+
+
+def pack_labels(marks: Sequence[Mark], axis: Axis) -> list[Label]:
+    """Places for the marks' labels, the violation's first; where no row has room, the last is shared."""
+    rows: list[list[tuple[float, float]]] = [[] for _ in range(LABEL_ROWS)]
     found = []
-    for mark in sorted(marks, key=lambda each: (each.t, each.kind != "violation")):
-        x = axis.x(mark.t)
-        row = next((row for row, until in enumerate(taken) if until <= x), LABEL_ROWS - 1)
-        taken[row] = x + 10 + 6.6 * len(mark.label)
-        found.append((mark, row))
+    for mark in sorted(marks, key=lambda each: (each.kind != "violation", each.t)):
+        x, width = axis.x(mark.t), 10 + 6.8 * len(mark.label)
+        leftward = x + width > WIDTH
+        lo, hi = (x - width, x) if leftward else (x, x + width)
+        free = (row for row, taken in enumerate(rows) if all(hi <= left or right <= lo for left, right in taken))
+        row = next(free, LABEL_ROWS - 1)
+        rows[row].append((lo, hi))
+        found.append(Label(mark, row, leftward))
     return found
 
 

@@ -27,6 +27,8 @@ DIRECTIONS = ("m2s", "s2m")
 MAX_STREAM = 1 << 30
 """Bytes of one captured file that is read into memory."""
 
+MAX_DIGITS = 19
+
 DEFAULTS: dict[str, str] = {
     "brokerRole": "ASYNC_MASTER",
     "flushDiskType": "ASYNC_FLUSH",
@@ -118,7 +120,7 @@ def read_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     for number, line in enumerate(read_bytes(path).splitlines(), 1):
         try:
             found = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             found = None
         if not isinstance(found, dict):
             raise UsageError(f"{path}: line {number} is not a JSON object")
@@ -128,12 +130,12 @@ def read_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 def _run(path: Path) -> dict[str, Any]:
     try:
         run = json.loads(read_bytes(path))
-        float(run["t0_epoch_ms"])
+        ns(float(run["t0_epoch_ms"]))
         for each in run["events"]:
-            float(each["at_ms"]), each["event"]
+            ns(each["at_ms"]), each["event"]
         for each in run["ha"].values():
-            float(each["opened_at_ms"]), float(each["closed_at_ms"])
-    except (ValueError, KeyError, TypeError, AttributeError) as why:
+            ns(each["opened_at_ms"]), ns(each["closed_at_ms"])
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as why:
         raise UsageError(f"{path}: not a capture's facts: {type(why).__name__} at {why}") from None
     return dict(run)
 
@@ -145,7 +147,10 @@ def _configs(folder: Path) -> dict[str, dict[str, str | int]]:
         # A name server's file says nothing of a role.
         if "brokerRole" in given:
             merged = {**DEFAULTS, **given}
-            found[path.stem] = {key: int(value) if value.isdecimal() else value for key, value in merged.items()}
+            found[path.stem] = {
+                key: int(value) if value.isdecimal() and len(value) < MAX_DIGITS else value
+                for key, value in merged.items()
+            }
     if MASTER not in found:
         raise UsageError(f"{folder}: missing {MASTER}.properties, the master's configuration")
     return found

@@ -156,7 +156,7 @@ def _frames(path: Path) -> list[_Frame]:
             lo = int(line["offset"])
             header = _header(data[lo : lo + int(line["length"])])
             to_server = line["direction"] == "client-to-server"
-        except (KeyError, TypeError, ValueError, OverflowError) as why:
+        except (KeyError, TypeError, ValueError, OverflowError, RecursionError) as why:
             raise UsageError(
                 f"{index}: line {number} is not the index of a whole frame of {path.name}: {why}"
             ) from None

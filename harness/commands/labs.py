@@ -63,7 +63,7 @@ def describe() -> dict[str, list[dict[str, typing.Any]]]:
         labs.append({
             "id": name,
             "can": can,
-            "cannot_inject": None if can is None else [n for n, each in faults.items() if each.needs.__name__ not in can],
+            "cannot_inject": _missing(faults, can),
             "observes": {target: sorted(lab.observes(resolve.target(target))) for target in targets},
         })  # fmt: skip
     return {
@@ -74,6 +74,10 @@ def describe() -> dict[str, list[dict[str, typing.Any]]]:
             for name, each in faults.items()
         ],
     }
+
+
+def _missing(faults: ports.Faults, can: list[str] | None) -> list[str] | None:
+    return None if can is None else [name for name, each in faults.items() if each.needs.__name__ not in can]
 
 
 def _fault_row(fault: dict[str, typing.Any]) -> tuple[str, str, str]:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from pairproof.chaos.capture_judging import judge_capture
 from pairproof.chaos.observers.ha_capture import read_capture
+from pairproof.chaos.replay_stream import segmentations
 from pairproof.harness.commands.main import main
 from pairproof.harness.errors import UsageError
 from pairproof.harness.judge import all_laws, laws
@@ -293,6 +294,9 @@ def test_what_is_missing_is_named_in_one_line(copy: Path, name: str, capsys: pyt
         ("run.json", b'{"t0_epoch_ms": "x", "events": [], "ha": {}}'),
         ("run.json", b'{"t0_epoch_ms": 1, "events": [{}], "ha": {}}'),
         ("run.json", b'{"t0_epoch_ms": 1, "events": [], "ha": {}}'),
+        ("run.json", b'{"t0_epoch_ms": NaN, "events": [], "ha": {}}'),
+        ("run.json", b'{"t0_epoch_ms": 1, "events": [{"at_ms": 1e999, "event": ""}], "ha": {}}'),
+        ("run.json", b"[" * 100_000),
         ("ha/slave-join.timeline.jsonl", b"{"),
         ("ha/slave-join.timeline.jsonl", b'{"at_ms": 1}'),
         ("ha/slave-join.timeline.jsonl", b'{"at_ms": 1, "direction": "x", "offset": 0, "length": 8}'),
@@ -336,3 +340,11 @@ def test_run_folders_and_a_capture_are_not_judged_at_once(capsys: pytest.Capture
     assert "ha-contiguous" in capsys.readouterr().err
     with pytest.raises(UsageError):
         read_capture(GOLDEN / "nowhere")
+
+
+@pytest.mark.parametrize("length", [0, 1, 12, 8_192, 8_193, 40_000])
+def test_a_segmentation_loses_and_adds_nothing(length: int) -> None:
+    stream = bytes(n % 251 for n in range(length))
+    for name, pieces in segmentations(stream).items():
+        assert b"".join(pieces) == stream, name
+        assert pieces == segmentations(stream)[name], "the same cuts every time"

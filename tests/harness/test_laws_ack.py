@@ -1,0 +1,185 @@
+"""The laws of acknowledgements, each on histories that keep it and that break it in one way."""
+
+from __future__ import annotations
+
+import pytest
+from histories import H, assert_broken, assert_holds, assert_vacuous, bare, pair
+
+from pairproof.harness.laws.ack_replicated import AckReplicated
+from pairproof.harness.laws.ack_timeout_honest import AckTimeoutHonest
+from pairproof.harness.laws.ack_unavailable_honest import AckUnavailableHonest
+from pairproof.harness.laws.base import Law
+
+# ack-replicated
+
+
+def test_a_send_that_a_slave_appended_and_reported_may_be_acknowledged() -> None:
+    assert_holds(AckReplicated, pair().sent("m0").sent("m1"))
+
+
+def test_an_acknowledgement_before_any_report_is_early() -> None:
+    assert_broken(AckReplicated, pair().put("m0").ok("m0"), "no slave had reported its end, 100")
+
+
+def test_an_acknowledgement_while_the_report_is_under_way_is_early() -> None:
+    under_way = pair().put("m0").frame(0, 100).append("slave", 0, 100).report(100, "s").ok("m0").report(100, "m")
+    assert_broken(AckReplicated, under_way, "m0")
+
+
+def test_a_report_one_byte_short_does_not_cover() -> None:
+    assert_broken(AckReplicated, pair().put("m0").replicate(99).ok("m0"), "m0")
+
+
+def test_a_report_above_the_master_s_end_covers_nothing() -> None:
+    assert_broken(AckReplicated, pair().put("m0").report(101).ok("m0"), "m0")
+
+
+def test_a_report_ahead_of_the_slave_s_appends_covers_nothing() -> None:
+    lied = pair().sent("m0").put("m1").frame(100, 200).report(200)
+    assert_broken(AckReplicated, lied.ok("m1"), "m1")
+    assert_holds(AckReplicated, lied.append("slave", 100, 200).report(200).put("m2").report(200))
+
+
+def test_a_stranger_s_word_covers_nothing() -> None:
+    stranger = bare().put("m0").connect("hostile").report(100, peer="hostile")
+    assert_broken(AckReplicated, stranger.ok("m0"), "m0")
+
+
+def test_reports_of_another_life_of_the_log_cover_nothing_that_came_in_their_place() -> None:
+    rewritten = pair().sent("m0").sent("m1").crash("master", "machine").restart("master", 100).put("m2")
+    assert_broken(AckReplicated, rewritten.ok("m2"), "m2")
+
+
+def test_a_rolled_back_slave_is_taken_at_its_word_since_the_master_cannot_know() -> None:
+    rolled = pair().sent("m0").sent("m1").crash("master", "machine").close("s").restart("master", 100)
+    rolled.put("m2").put("m3").connect().report(200).put("m4").report(300)
+    assert_holds(AckReplicated, rolled.ok("m2").ok("m3"))
+
+
+def test_an_answer_that_outlives_the_master_is_judged_by_what_was_reported_before() -> None:
+    late = pair().put("m0").replicate().crash("master", "machine").restart("master", 0).ok("m0")
+    assert_holds(AckReplicated, late)
+
+
+@pytest.mark.parametrize(
+    "free",
+    [
+        pair().put("m0", wait=False).ok("m0"),
+        pair(brokerRole="ASYNC_MASTER").put("m0").ok("m0"),
+        pair().put("m0").ok("m0", "FLUSH_SLAVE_TIMEOUT"),
+    ],
+    ids=["not-waiting", "async-master", "other-status"],
+)
+def test_other_answers_promise_no_replica(free: H) -> None:
+    assert_vacuous(AckReplicated, free)
+
+
+# ack-timeout-honest
+
+TIMEOUT = "FLUSH_SLAVE_TIMEOUT"
+
+
+def test_a_timeout_after_the_whole_wait_is_honest_and_an_earlier_one_is_not() -> None:
+    assert_holds(AckTimeoutHonest, pair().put("m0").after(3_000).ok("m0", TIMEOUT))
+    assert_broken(AckTimeoutHonest, pair().put("m0").after(2_999).ok("m0", TIMEOUT), "after 2999.000 ms")
+
+
+def test_the_wait_is_the_configured_one() -> None:
+    assert_holds(AckTimeoutHonest, pair(slaveTimeout=500).put("m0").after(500).ok("m0", TIMEOUT))
+
+
+def test_the_wait_counts_from_the_append_not_from_the_send() -> None:
+    slow = pair().invoke("m0").after(2_000).append("master", 0, 100, "put", "m0")
+    assert_broken(AckTimeoutHonest, slow.after(1_500).ok("m0", TIMEOUT), "after 1500.000 ms")
+
+
+def test_reports_that_fall_short_do_not_shorten_the_wait() -> None:
+    nudged = pair().put("m0")
+    for _ in range(5):
+        nudged.after(10).report(0)
+    assert_broken(AckTimeoutHonest, nudged.ok("m0", TIMEOUT), "after 50.000 ms")
+
+
+def test_a_message_that_timed_out_is_stored() -> None:
+    assert_broken(AckTimeoutHonest, pair().invoke("m0").after(4_000).ok("m0", TIMEOUT).audit(), "does not hold it")
+    found = pair().invoke("m0").after(4_000).ok("m0", TIMEOUT).audit(records={"master": ["m0"]})
+    assert_holds(AckTimeoutHonest, found)
+
+
+def test_a_power_loss_may_have_taken_it_since() -> None:
+    lost = pair().invoke("m0").after(4_000).ok("m0", TIMEOUT).crash("master", "machine").start("master").audit()
+    assert_holds(AckTimeoutHonest, lost)
+    under_way = pair().invoke("m0").after(4_000).crash("master", "machine").ok("m0", TIMEOUT).start("master").audit()
+    assert_holds(AckTimeoutHonest, under_way)
+
+
+# ack-unavailable-honest
+
+UNAVAILABLE = "SLAVE_NOT_AVAILABLE"
+
+
+def test_without_a_slave_only_unavailable_is_honest() -> None:
+    assert_holds(AckUnavailableHonest, bare().put("m0").ok("m0", UNAVAILABLE))
+    for status in ("PUT_OK", TIMEOUT, "FLUSH_DISK_TIMEOUT"):
+        assert_broken(AckUnavailableHonest, bare().put("m0").ok("m0", status), "although there was no slave")
+
+
+def test_with_a_slave_unavailable_is_a_lie() -> None:
+    assert_holds(AckUnavailableHonest, pair().sent("m0"))
+    assert_broken(AckUnavailableHonest, pair().put("m0").ok("m0", UNAVAILABLE), "while one was connected")
+
+
+@pytest.mark.parametrize(
+    "nobody",
+    [
+        bare().connect(),
+        bare().connect("hostile").report(5_000, peer="hostile"),
+        pair().close("m"),
+        pair().crash("master").start("master"),
+    ],
+    ids=["never-reported", "over-claimed", "closed", "master-restarted"],
+)
+def test_a_connection_counts_only_from_a_valid_report_on_and_while_it_is_open(nobody: H) -> None:
+    assert_broken(AckUnavailableHonest, nobody.put("m0").ok("m0", TIMEOUT), "although there was no slave")
+
+
+def test_a_half_open_connection_counts_until_the_master_closes_it() -> None:
+    half_open = pair().crash("slave", "machine").put("m0")
+    assert_holds(AckUnavailableHonest, half_open.ok("m0", TIMEOUT))
+
+
+def test_one_of_two_slaves_is_enough() -> None:
+    two = pair().connect().report(0).close("m", link="ha:1").put("m0")
+    assert_broken(AckUnavailableHonest, two.ok("m0", UNAVAILABLE), "while one was connected")
+
+
+@pytest.mark.parametrize("status", ["PUT_OK", UNAVAILABLE])
+def test_a_send_that_a_change_overlaps_may_go_either_way(status: str) -> None:
+    assert_vacuous(AckUnavailableHonest, pair().put("m0").close("m").ok("m0", status))
+    assert_vacuous(AckUnavailableHonest, bare().connect().put("m0").report(0).ok("m0", status))
+
+
+def test_a_slave_that_is_too_far_behind_is_none() -> None:
+    far = pair(haSlaveFallbehindMax=100).put("m0")
+    assert_holds(AckUnavailableHonest, far.ok("m0", UNAVAILABLE))
+    assert_broken(AckUnavailableHonest, far.put("m1").ok("m1", TIMEOUT), "although there was no slave")
+    near = pair(haSlaveFallbehindMax=101).put("m0")
+    assert_broken(AckUnavailableHonest, near.ok("m0", UNAVAILABLE), "near enough")
+
+
+def test_a_slave_that_catches_up_during_the_call_is_not_judged() -> None:
+    catching_up = pair(haSlaveFallbehindMax=100).put("m0").put("m1").replicate(150)
+    assert_vacuous(AckUnavailableHonest, catching_up.ok("m1", UNAVAILABLE))
+
+
+def test_who_does_not_wait_is_told_nothing_of_slaves() -> None:
+    assert_vacuous(AckUnavailableHonest, bare().put("m0", wait=False).ok("m0"))
+    assert_vacuous(AckUnavailableHonest, bare(brokerRole="ASYNC_MASTER").put("m0").ok("m0"))
+
+
+ACK_LAWS = (AckReplicated, AckTimeoutHonest, AckUnavailableHonest)
+
+
+@pytest.mark.parametrize("law", ACK_LAWS, ids=lambda law: law.id)
+def test_ack_laws_are_vacuous_on_an_empty_history(law: type[Law]) -> None:
+    assert_vacuous(law, H())

@@ -1,0 +1,246 @@
+"""The laws of logs and stores, each on histories that keep it and that break it in one way."""
+
+from __future__ import annotations
+
+import pytest
+from histories import FILE, H, assert_broken, assert_holds, assert_vacuous, bare, judged, pair
+
+from pairproof.harness.laws.base import Law
+from pairproof.harness.laws.log_flushed_survives import LogFlushedSurvives
+from pairproof.harness.laws.log_grows import LogGrows
+from pairproof.harness.laws.log_prefix import LogPrefix
+from pairproof.harness.laws.log_records_whole import LogRecordsWhole
+from pairproof.harness.laws.log_slave_behind import LogSlaveBehind
+from pairproof.harness.verdict import Verdict
+
+
+def rolled_back() -> H:
+    """The master lost m1, which its slave holds, and wrote something else in its place."""
+    lost = pair().sent("m0").sent("m1").crash("master", "machine").close("s").restart("master", 100)
+    return lost.put("m2").put("m3")
+
+
+DIFFERENT = {"master": 7, "slave": 8}
+
+# log-prefix
+
+
+@pytest.mark.parametrize("order", ["master slave", "slave master"])
+def test_equal_chunks_keep_the_prefix_and_unequal_ones_break_it(order: str) -> None:
+    assert_holds(LogPrefix, pair().sent("m0").audit(nodes=order))
+    assert_broken(LogPrefix, pair().sent("m0").audit(nodes=order, digests=DIFFERENT), "[0, 100) of slave")
+
+
+def test_chunks_of_different_audits_are_not_compared() -> None:
+    apart = pair().sent("m0").audit(nodes="master").audit(nodes="slave", digests=DIFFERENT)
+    assert_vacuous(LogPrefix, apart)
+
+
+def test_a_master_that_rolled_back_excuses_the_slave_that_holds_more() -> None:
+    assert_vacuous(LogPrefix, rolled_back().audit(digests=DIFFERENT))
+
+
+def test_a_rollback_above_the_slave_s_end_excuses_nothing() -> None:
+    lagging = pair().sent("m0").put("m1").crash("master", "machine").restart("master", 100)
+    assert_broken(LogPrefix, lagging.audit(digests=DIFFERENT), "not what the master holds")
+
+
+def test_a_slave_that_lost_its_extra_bytes_or_was_wiped_is_held_to_the_promise_again() -> None:
+    recovered = rolled_back().crash("slave", "machine").restart("slave", 100)
+    assert_broken(LogPrefix, recovered.audit(digests=DIFFERENT), "not what the master holds")
+    wiped = rolled_back().crash("slave").add("wipe", node="slave").start("slave", 0)
+    assert_broken(LogPrefix, wiped.audit(digests=DIFFERENT), "not what the master holds")
+
+
+def test_bytes_under_way_from_a_dead_master_that_lost_them_are_a_rollback_too() -> None:
+    late = pair().sent("m0").put("m1").frame(100, 200, "m").crash("master", "machine").restart("master", 100)
+    late.frame(100, 200, "s").append("slave", 100, 200)
+    assert_vacuous(LogPrefix, late.put("m2").audit(digests=DIFFERENT))
+
+
+def test_a_node_that_is_down_is_not_observed() -> None:
+    assert_vacuous(LogPrefix, pair().sent("m0").crash("master", "machine").audit(digests=DIFFERENT))
+
+
+# log-slave-behind
+
+
+def test_a_slave_with_as_much_as_the_master_is_behind_and_one_byte_more_is_ahead() -> None:
+    assert_holds(LogSlaveBehind, pair().put("m0").append("slave", 0, 100))
+    assert_broken(LogSlaveBehind, pair().put("m0").append("slave", 0, 101), "reaches 101, the master's 100")
+
+
+def test_a_slave_without_a_trace_is_judged_by_its_reports() -> None:
+    assert_holds(LogSlaveBehind, pair().put("m0").report(100))
+    assert_broken(LogSlaveBehind, pair().put("m0").report(101), "reaches 101")
+
+
+@pytest.mark.parametrize("order", ["master slave", "slave master"])
+def test_audits_show_a_slave_ahead(order: str) -> None:
+    assert_holds(LogSlaveBehind, bare().audit(nodes=order, hi={"slave": 100, "master": 100}))
+    assert_broken(LogSlaveBehind, bare().audit(nodes=order, hi={"slave": 100}), "reaches 100, the master's 0")
+
+
+def test_a_slave_may_be_ahead_of_a_master_that_rolled_back_only() -> None:
+    assert judged(LogSlaveBehind, rolled_back().audit(hi={"slave": 500}).events).verdict is Verdict.HOLDS
+    killed = pair().sent("m0").crash("master").start("master")
+    assert_broken(LogSlaveBehind, killed.audit(hi={"slave": 500}), "reaches 500")
+
+
+def test_strangers_claims_are_no_log() -> None:
+    assert_vacuous(LogSlaveBehind, bare().connect("hostile").report(500, peer="hostile"))
+
+
+# log-grows
+
+
+def test_appends_at_the_end_make_a_log_grow() -> None:
+    assert_holds(LogGrows, pair().put("m0").append("slave", 0, 60).append("slave", 60, 100))
+
+
+@pytest.mark.parametrize("lo", [50, 150])
+@pytest.mark.parametrize("node", ["master", "slave"])
+def test_an_append_elsewhere_is_caught(node: str, lo: int) -> None:
+    astray = pair().append(node, 0, 100).append(node, lo, lo + 100)
+    assert_broken(LogGrows, astray, f"{node} appended [{lo}, {lo + 100}), its log ended at 100")
+
+
+def test_an_empty_slave_may_start_anywhere_and_an_empty_master_may_not() -> None:
+    assert_holds(LogGrows, bare().append("slave", FILE, FILE + 50).append("slave", FILE + 50, FILE + 60))
+    assert_broken(LogGrows, bare().append("master", FILE, FILE + 50), "its log ended at 0")
+
+
+def test_recovery_may_cut_a_log_between_records() -> None:
+    assert_holds(LogGrows, pair().sent("m0").sent("m1").crash("master", "machine").restart("master", 100))
+    part = pair().put("m0").put("m1").replicate(150)
+    assert_holds(LogGrows, part.crash("slave").restart("slave", 100))
+    assert_holds(LogGrows, pair().put("m0").replicate().crash("slave", "machine").restart("slave", 0))
+
+
+def test_a_cut_in_the_middle_of_a_record_is_caught() -> None:
+    torn = pair().put("m0").put("m1").replicate(150).crash("slave", "machine")
+    assert_broken(LogGrows, torn.restart("slave", 120), "middle of a record")
+
+
+def test_a_log_that_is_shorter_without_a_cut_is_caught() -> None:
+    lost = pair().sent("m0").sent("m1").crash("master").start("master", 100)
+    assert_broken(LogGrows, lost, "instead of 200, and no cut")
+    assert_broken(LogGrows, lost.put("m2"), "instead of 200, and no cut")
+
+
+def test_a_living_log_is_never_cut() -> None:
+    assert_broken(LogGrows, pair().sent("m0").add("cut", node="master", lo=0, hi=100), "while it lived")
+
+
+def test_a_log_may_come_back_longer_than_its_last_trace() -> None:
+    assert_holds(LogGrows, pair().sent("m0").crash("master").start("master", 200))
+
+
+# log-records-whole
+
+
+def test_a_recovered_log_must_be_whole() -> None:
+    again = pair().sent("m0").crash("slave").restart("slave", 100)
+    assert_holds(LogRecordsWhole, again.audit("recovery"))
+    assert_broken(LogRecordsWhole, again.audit("recovery", broken="slave"), "slave's log stops being whole at 100")
+
+
+def test_a_running_slave_may_hold_half_a_record() -> None:
+    half = pair().put("m0").replicate(60).crash("master").restart("master", 100)
+    assert_holds(LogRecordsWhole, half.audit("recovery", broken="slave"))
+    assert_holds(LogRecordsWhole, half.audit("final", broken="slave"))
+
+
+def test_at_the_end_the_master_is_whole_and_so_is_a_slave_that_ends_with_it() -> None:
+    done = pair().sent("m0")
+    assert_holds(LogRecordsWhole, done.audit())
+    assert_broken(LogRecordsWhole, pair().sent("m0").audit(broken="master"), "master's log")
+    assert_broken(LogRecordsWhole, pair().sent("m0").audit(broken="slave"), "slave's log")
+
+
+def test_a_rolled_back_slave_s_borders_are_lost() -> None:
+    assert_holds(LogRecordsWhole, rolled_back().replicate().audit(broken="slave"))
+
+
+def test_a_node_that_is_down_owes_no_whole_log() -> None:
+    down = pair().sent("m0").crash("master", "machine")
+    assert_vacuous(LogRecordsWhole, down.audit("recovery", nodes="master", broken="master"))
+
+
+# log-flushed-survives
+
+BOTH = {"master": ["m0"], "slave": ["m0"]}
+
+
+def power_loss(status: str = "PUT_OK", wait: bool = True, flush: str = "SYNC_FLUSH") -> H:
+    answered = pair(flushDiskType=flush).put("m0", wait).replicate().ok("m0", status)
+    return answered.crash("master", "machine").restart("master", 0)
+
+
+@pytest.mark.parametrize("f", ["recovery", "final"])
+def test_what_is_flushed_survives_a_power_loss(f: str) -> None:
+    assert_holds(LogFlushedSurvives, power_loss().audit(f, records=BOTH))
+    assert_broken(
+        LogFlushedSurvives, power_loss().audit(f, records={"slave": ["m0"]}), "m0 was on the master and is gone"
+    )
+
+
+def test_a_loss_is_told_once() -> None:
+    assert_broken(LogFlushedSurvives, power_loss().audit("recovery").audit("final"), "gone", times=1)
+
+
+@pytest.mark.parametrize(
+    ("status", "wait", "flush"),
+    [
+        ("PUT_OK", False, "SYNC_FLUSH"),
+        ("PUT_OK", True, "ASYNC_FLUSH"),
+        ("FLUSH_DISK_TIMEOUT", True, "SYNC_FLUSH"),
+        ("FLUSH_SLAVE_TIMEOUT", True, "SYNC_FLUSH"),
+        ("SLAVE_NOT_AVAILABLE", True, "SYNC_FLUSH"),
+    ],
+)
+def test_nothing_else_was_promised_to_survive_a_power_loss(status: str, wait: bool, flush: str) -> None:
+    assert_vacuous(LogFlushedSurvives, power_loss(status, wait, flush).audit())
+
+
+@pytest.mark.parametrize("status", ["PUT_OK", "FLUSH_DISK_TIMEOUT", "FLUSH_SLAVE_TIMEOUT", "SLAVE_NOT_AVAILABLE"])
+def test_everything_stored_survives_a_killed_process(status: str) -> None:
+    killed = pair().put("m0", wait=False).ok("m0", status).crash("master").start("master")
+    assert_holds(LogFlushedSurvives, killed.audit(records=BOTH))
+    killed = pair().put("m0", wait=False).ok("m0", status).crash("master").start("master")
+    assert_broken(LogFlushedSurvives, killed.audit(), "gone after a process crash")
+
+
+def test_what_the_master_delivered_survives_a_killed_process() -> None:
+    read = (
+        pair().put("m0").add("invoke", op=9, f="pull", node="master").add("deliver", op=9, node="master", message="m0")
+    )
+    assert_broken(LogFlushedSurvives, read.crash("master").start("master").audit(), "m0")
+
+
+def test_an_audit_at_the_slave_s_restart_lists_no_records_of_the_master() -> None:
+    later = pair().sent("m0").crash("master").start("master").audit("recovery", records=BOTH)
+    later.crash("slave").start("slave").audit("recovery", records={"slave": ["m0"]})
+    assert_holds(LogFlushedSurvives, later)
+
+
+def test_an_answer_that_was_under_way_during_a_power_loss_promises_only_what_was_flushed() -> None:
+    for flush, check in (("ASYNC_FLUSH", assert_vacuous), ("SYNC_FLUSH", None)):
+        late = pair(flushDiskType=flush).put("m0").crash("master", "machine").restart("master", 0).ok("m0")
+        late.crash("master").start("master").audit()
+        if check is not None:
+            check(LogFlushedSurvives, late)
+        else:
+            assert_broken(LogFlushedSurvives, late, "m0")
+
+
+def test_without_a_crash_nothing_is_at_stake() -> None:
+    assert_vacuous(LogFlushedSurvives, pair().sent("m0").audit())
+
+
+LOG_LAWS = (LogPrefix, LogSlaveBehind, LogGrows, LogRecordsWhole, LogFlushedSurvives)
+
+
+@pytest.mark.parametrize("law", LOG_LAWS, ids=lambda law: law.id)
+def test_log_laws_are_vacuous_on_an_empty_history(law: type[Law]) -> None:
+    assert_vacuous(law, H())
