@@ -83,10 +83,14 @@ def must(role: str, flush: str, waits: bool, status: str, fault: str) -> str:
 
     ``status``: one of :data:`STORED`, REFUSED or UNKNOWN; ``fault``: one of :data:`FAULTS`. KeyError if no row matches.
     """
+    return _row(role, flush, waits, status, fault).must
+
+
+def _row(role: str, flush: str, waits: bool, status: str, fault: str) -> Row:
     asked = (role, flush, "waits" if waits else "does-not-wait", status, fault)
     for row in ROWS:
         if all(rule == ANY or each in rule.split("|") for rule, each in zip(row[:5], asked, strict=True)):
-            return row.must
+            return row
     raise KeyError(f"the contract has no row for {asked}")
 
 

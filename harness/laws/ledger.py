@@ -88,7 +88,7 @@ class Ledger:
         self.rolled: dict[str, int] = {}
         """Slaves in class rollback, and the offset up to which their bytes are still the master's."""
         self._incarnation = 0
-        self._restarts: list[tuple[int, int]] = []
+        self._cuts: list[tuple[int, int]] = []
         self._puts: deque[tuple[int, int | None, str | None]] = deque()
         self._covered: set[tuple[int | None, str | None]] = set()
         self._reach = -1
@@ -132,10 +132,16 @@ class Ledger:
         """
         return (self.ends.get(node) or None) if node in self.traced else None
 
-    def is_stale(self, node: str) -> bool:
-        """Whether the slave still reads from a connection to an earlier life of the master."""
+    def common(self, node: str, hi: int) -> int:
+        """How much of what a slave received up to ``hi`` the master still has.
+
+        Less than ``hi`` where the slave still reads from a connection to an earlier life of the master, whose log was
+        cut since.
+        """
         link = self.links.get(self.slave_link.get(node, ""))
-        return link is not None and (link.incarnation != self._incarnation or MASTER not in self.up)
+        if link is None or link.incarnation == self._incarnation:
+            return hi
+        return min((end for incarnation, end in self._cuts if incarnation > link.incarnation and end < hi), default=hi)
 
     # What the judge tells.
 
@@ -169,9 +175,9 @@ class Ledger:
             self.starts[node] = event.lo or 0
 
     def _recovered(self, end: int) -> None:
-        self._restarts.append((self._incarnation, end))
         if end >= self.ends.get(MASTER, 0):
             return
+        self._cuts.append((self._incarnation, end))
         # Bytes that come to lie above the cut are other bytes: old reports say nothing of them.
         self._reach = min(self._reach, end)
         while self._puts and self._puts[-1][0] > end:
@@ -212,16 +218,9 @@ class Ledger:
             self.traced.add(node)
             if hi > self.appended.get(node, -1):
                 self.appended[node] = hi
-            if self.is_stale(node):
-                self._late(node, hi)
+            if self._cuts and (common := self.common(node, hi)) < hi:
+                self._roll(node, common)
         self.ends[node] = hi
-
-    def _late(self, node: str, hi: int) -> None:
-        """Bytes that an earlier life of the master had sent: it may have lost them since."""
-        sent = self.links[self.slave_link[node]].incarnation
-        common = min((end for incarnation, end in self._restarts if incarnation > sent), default=hi)
-        if common < hi:
-            self._roll(node, common)
 
     def on_connect(self, event: Event) -> None:
         """An end of a connection stands."""

@@ -62,7 +62,7 @@ class LogSlaveBehind(Law):
 
     def _judge(self, event: Event, slave: str, held: int, end: int) -> None:
         ledger = self.ledger
-        if slave in ledger.rolled or (held > end and ledger.is_stale(slave)):
+        if slave in ledger.rolled or (held > end and ledger.common(slave, held) < held):
             return
         self.judged += 1
         if held > end:

@@ -87,6 +87,11 @@ def test_a_slave_may_be_ahead_of_a_master_that_rolled_back_only() -> None:
     assert_broken(LogSlaveBehind, killed.audit(hi={"slave": 500}), "reaches 500")
 
 
+def test_bytes_under_way_from_a_dead_master_that_lost_them_may_reach_beyond() -> None:
+    late = pair().sent("m0").put("m1").frame(100, 200, "m").crash("master", "machine").restart("master", 100)
+    assert_holds(LogSlaveBehind, late.frame(100, 200, "s").append("slave", 100, 200).audit())
+
+
 def test_strangers_claims_are_no_log() -> None:
     assert_vacuous(LogSlaveBehind, bare().connect("hostile").report(500, peer="hostile"))
 

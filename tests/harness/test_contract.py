@@ -1,0 +1,90 @@
+"""The durability contract as a table: complete, and saying what RocketMQ's put path implies."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+
+from pairproof.harness import contract
+from pairproof.harness.contract import MAY_VANISH, MUST_NOT_EXIST, MUST_SURVIVE, SOMEWHERE, must
+
+ROLES = ("ASYNC_MASTER", "SYNC_MASTER")
+FLUSHES = ("ASYNC_FLUSH", "SYNC_FLUSH")
+ANSWERS = (*contract.STORED, contract.REFUSED, contract.UNKNOWN)
+EVERY_CASE = tuple(product(ROLES, FLUSHES, (True, False), ANSWERS, contract.FAULTS))
+STRENGTH = {MAY_VANISH: 0, SOMEWHERE: 1, MUST_SURVIVE: 2}
+
+
+def test_every_case_has_a_row() -> None:
+    assert {must(*case) for case in EVERY_CASE} == {MUST_SURVIVE, SOMEWHERE, MAY_VANISH, MUST_NOT_EXIST}
+
+
+def test_every_row_decides_some_case() -> None:
+    assert set(contract.ROWS) == {contract._row(*case) for case in EVERY_CASE}
+
+
+def test_a_case_that_the_contract_does_not_know_is_an_error() -> None:
+    with pytest.raises(KeyError, match="no row"):
+        must("SYNC_MASTER", "SYNC_FLUSH", True, "PUT_OK", "meteorite")
+
+
+@pytest.mark.parametrize(
+    ("role", "flush", "wait", "status", "fault", "expected"),
+    [
+        ("SYNC_MASTER", "ASYNC_FLUSH", True, "PUT_OK", "master-machine-crash", SOMEWHERE),
+        ("SYNC_MASTER", "ASYNC_FLUSH", True, "PUT_OK", "both-machines-crash", MAY_VANISH),
+        ("SYNC_MASTER", "ASYNC_FLUSH", True, "PUT_OK", "rollback", MAY_VANISH),
+        ("SYNC_MASTER", "ASYNC_FLUSH", False, "PUT_OK", "master-machine-crash", MAY_VANISH),
+        ("ASYNC_MASTER", "ASYNC_FLUSH", True, "PUT_OK", "master-machine-crash", MAY_VANISH),
+        ("ASYNC_MASTER", "SYNC_FLUSH", True, "PUT_OK", "both-machines-crash", MUST_SURVIVE),
+        ("SYNC_MASTER", "SYNC_FLUSH", True, "PUT_OK", "rollback", MUST_SURVIVE),
+        ("SYNC_MASTER", "SYNC_FLUSH", True, "FLUSH_SLAVE_TIMEOUT", "master-machine-crash", MAY_VANISH),
+        ("SYNC_MASTER", "SYNC_FLUSH", True, "FLUSH_DISK_TIMEOUT", "master-machine-crash", MAY_VANISH),
+        ("SYNC_MASTER", "ASYNC_FLUSH", True, "SLAVE_NOT_AVAILABLE", "slave-machine-crash", MUST_SURVIVE),
+        ("ASYNC_MASTER", "ASYNC_FLUSH", False, "PUT_OK", "process-crash", MUST_SURVIVE),
+        ("ASYNC_MASTER", "ASYNC_FLUSH", True, contract.REFUSED, "both-machines-crash", MUST_NOT_EXIST),
+        ("ASYNC_MASTER", "SYNC_FLUSH", True, contract.UNKNOWN, "none", MAY_VANISH),
+    ],
+)
+def test_what_each_answer_promises(role: str, flush: str, wait: bool, status: str, fault: str, expected: str) -> None:
+    assert must(role, flush, wait, status, fault) == expected
+
+
+def test_worse_faults_never_promise_more() -> None:
+    order = ("none", "slave-machine-crash", "master-machine-crash", "both-machines-crash")
+    for role, flush, wait, status in product(ROLES, FLUSHES, (True, False), contract.STORED):
+        strengths = [STRENGTH[must(role, flush, wait, status, fault)] for fault in order]
+        assert strengths == sorted(strengths, reverse=True)
+
+
+def test_waiting_and_stronger_settings_never_promise_less() -> None:
+    for fault in contract.FAULTS:
+        weak = must("ASYNC_MASTER", "ASYNC_FLUSH", False, "PUT_OK", fault)
+        for role, flush in product(ROLES, FLUSHES):
+            assert STRENGTH[must(role, flush, True, "PUT_OK", fault)] >= STRENGTH[weak]
+
+
+@pytest.mark.parametrize(
+    ("happened", "expected"),
+    [
+        ([], "none"),
+        ([("master", "process"), ("slave", "process")], "process-crash"),
+        ([("slave", "machine"), ("master", "process")], "slave-machine-crash"),
+        ([("slave", "wipe")], "slave-machine-crash"),
+        ([("master", "process"), ("master", "machine")], "master-machine-crash"),
+        ([("master", "machine"), ("slave", "process")], "master-machine-crash"),
+        ([("master", "machine"), ("slave", "machine")], "both-machines-crash"),
+    ],
+)
+def test_the_worst_that_happened_makes_the_class(happened: list[tuple[str, str]], expected: str) -> None:
+    assert contract.fault_class(happened) == expected
+    misled = contract.fault_class(happened, misled=True)
+    assert misled == ("rollback" if ("master", "machine") in happened else expected)
+
+
+def test_the_markdown_names_every_row_and_every_fault_class() -> None:
+    text = contract.to_markdown()
+    assert text.count("\n| ") == len(contract.ROWS)
+    assert all(f"`{fault}`" in text for fault in contract.FAULTS)
+    assert len({line.count("|") for line in text.splitlines() if line.startswith("|")}) == 1

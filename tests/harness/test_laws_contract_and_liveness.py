@@ -1,0 +1,187 @@
+"""The durability contract and convergence, judged on histories that keep them and that break them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from histories import H, assert_broken, assert_holds, assert_vacuous, bare, judged, pair
+
+from pairproof.harness.laws.contract import Contract
+from pairproof.harness.laws.ledger import DEFAULTS
+from pairproof.harness.laws.live_converges import LiveConverges, bound_ms
+from pairproof.harness.verdict import Verdict
+
+# contract
+
+ON_BOTH = {"master": ["m0"], "slave": ["m0"]}
+ON_SLAVE = {"slave": ["m0"]}
+ON_MASTER = {"master": ["m0"]}
+
+
+def test_nothing_may_vanish_while_nobody_is_hurt() -> None:
+    assert_holds(Contract, pair().sent("m0").audit(records=ON_BOTH))
+    assert_broken(Contract, pair().sent("m0").audit(records=ON_SLAVE), "gone from the master; none must not take it")
+
+
+@pytest.mark.parametrize("status", ["PUT_OK", "FLUSH_DISK_TIMEOUT", "FLUSH_SLAVE_TIMEOUT", "SLAVE_NOT_AVAILABLE"])
+@pytest.mark.parametrize("fault", [("master", "process"), ("slave", "machine")])
+def test_stored_messages_outlive_everything_but_the_master_s_machine(status: str, fault: tuple[str, str]) -> None:
+    hurt = pair().put("m0").ok("m0", status).crash(*fault).start(fault[0])
+    assert_broken(Contract, hurt.audit(records=ON_SLAVE), f"m0 ({status}) is gone from the master")
+
+
+def power_loss(**settings: object) -> H:
+    return pair(**settings).sent("m0").crash("master", "machine").restart("master", 0)
+
+
+def test_a_replicated_message_survives_the_master_s_power_loss_on_the_slave() -> None:
+    found = assert_holds(Contract, power_loss().audit(records=ON_SLAVE))
+    assert found.notes == {"required": 1, "permitted_losses": 0, "stronger": 0}
+    assert_broken(Contract, power_loss().audit(), "on neither broker; master-machine-crash must not take it")
+
+
+def test_a_slave_whose_log_nobody_read_proves_no_loss() -> None:
+    assert_holds(Contract, power_loss().audit(nodes="master"))
+
+
+def test_a_flushed_message_survives_both_machines_power_loss_on_the_master() -> None:
+    def both() -> H:
+        return power_loss(flushDiskType="SYNC_FLUSH").crash("slave", "machine").restart("slave", 0)
+
+    assert_holds(Contract, both().audit(records=ON_MASTER))
+    assert_broken(Contract, both().audit(records=ON_SLAVE), "both-machines-crash must not take it")
+
+
+def test_permitted_losses_and_stronger_outcomes_are_counted_apart() -> None:
+    lost = power_loss().crash("slave", "machine").restart("slave", 0).audit()
+    assert assert_holds(Contract, lost).notes == {"required": 0, "permitted_losses": 1, "stronger": 0}
+    kept = power_loss().crash("slave", "machine").restart("slave", 0).audit(records=ON_MASTER)
+    assert assert_holds(Contract, kept).notes == {"required": 0, "permitted_losses": 0, "stronger": 1}
+
+
+@pytest.mark.parametrize("role", ["ASYNC_MASTER", "SYNC_MASTER"])
+def test_who_did_not_wait_or_had_no_sync_master_may_lose_to_a_power_loss(role: str) -> None:
+    lost = pair(brokerRole=role).put("m0", wait=role == "ASYNC_MASTER").replicate().ok("m0")
+    lost.crash("master", "machine").restart("master", 0)
+    assert assert_holds(Contract, lost.audit()).notes["permitted_losses"] == 1
+
+
+def test_a_crash_before_the_message_was_stored_excuses_nothing() -> None:
+    later = pair().crash("master", "machine").start("master").put("m0").ok("m0", "SLAVE_NOT_AVAILABLE")
+    assert_broken(Contract, later.audit(), "none must not take it")
+
+
+def test_a_slave_with_a_history_of_its_own_keeps_no_promise() -> None:
+    rolled = pair().sent("m8").sent("m9").crash("master", "machine").restart("master", 100).put("m0").put("m1")
+    rolled.connect().report(200).ok("m0").crash("master", "machine").restart("master", 100)
+    found = assert_holds(Contract, rolled.audit(records={"master": ["m8"], "slave": ["m8", "m9"]}))
+    assert found.notes["permitted_losses"] == 1
+
+
+def test_a_refused_message_must_not_exist() -> None:
+    refused = pair().invoke("m0").over("m0", "fail", "SERVICE_NOT_AVAILABLE")
+    assert_holds(Contract, refused.audit())
+    assert_broken(Contract, refused.audit(records=ON_SLAVE), "m0 was refused, and is stored")
+
+
+@pytest.mark.parametrize("outcome", [("info", "timeout"), ("fail", "UNKNOWN_ERROR"), None])
+@pytest.mark.parametrize("records", [ON_MASTER, {}])
+def test_what_nobody_knows_may_be_stored_or_not(outcome: tuple[str, str] | None, records: dict[str, list[str]]) -> None:
+    open_ended = pair().invoke("m0")
+    if outcome is not None:
+        open_ended.over("m0", *outcome)
+    assert assert_holds(Contract, open_ended.audit(records=records)).notes["required"] == 0
+
+
+@pytest.mark.parametrize("node", ["master", "slave"])
+def test_a_message_that_nobody_sent_is_a_phantom(node: str) -> None:
+    haunted = pair().sent("m0").audit(records={**ON_BOTH, node: ["m0", "ghost"]})
+    assert_broken(Contract, haunted, f"{node} holds ghost, which nobody sent")
+
+
+def test_only_the_final_audit_counts() -> None:
+    early = pair().sent("m0").audit("recovery").audit("final", records=ON_BOTH)
+    assert_holds(Contract, early)
+    assert_broken(Contract, pair().sent("m0").audit("recovery", records=ON_BOTH).audit("final"), "gone")
+    assert_vacuous(Contract, pair().sent("m0").audit("recovery"))
+
+
+# live-converges
+
+
+def healed(after_ms: float, mark: str = "converged") -> H:
+    return pair().mark("heal").after(after_ms).mark(mark)
+
+
+BOUND_MS = 20_000 + 1_000 + 5_000 + 5_000 + 2 * 5_000 + 1_000 + 5_000
+
+
+def test_the_bound_is_the_sum_of_the_configured_waits() -> None:
+    assert bound_ms(lambda node, key: DEFAULTS[key]) == BOUND_MS
+
+
+def test_a_pair_that_agrees_within_the_bound_converges_and_a_later_one_does_not() -> None:
+    assert_holds(LiveConverges, healed(BOUND_MS).audit())
+    assert_broken(LiveConverges, healed(BOUND_MS + 1).audit(), "are enough")
+
+
+def test_shorter_intervals_make_a_shorter_bound() -> None:
+    quick = H().config("master", haHousekeepingInterval=1_000, haSendHeartbeatInterval=100)
+    quick.config("slave", haHousekeepingInterval=1_000, haSendHeartbeatInterval=100).mark("heal")
+    assert_broken(LiveConverges, quick.after(20_000).mark("converged"), "18200 ms are enough")
+
+
+def test_a_pair_that_never_agrees_is_caught() -> None:
+    assert_broken(LiveConverges, healed(90_000, "unsettled").audit(), "nobody said why")
+
+
+def test_logs_that_end_apart_have_not_converged() -> None:
+    assert_broken(LiveConverges, healed(10).audit(hi={"master": 300}), "slave's log ends at 0, the master's at 300")
+
+
+def diverged(history: H) -> H:
+    history.connect().report(200)
+    return history.add("diverged", node="master", link=history.link, hi=200, value=100)
+
+
+def lost_tail() -> H:
+    return pair().sent("m0").sent("m1").crash("master", "machine").close("s").restart("master", 100)
+
+
+def test_a_slave_that_cannot_rejoin_is_excused_when_the_master_says_so() -> None:
+    assert_holds(LiveConverges, diverged(lost_tail().mark("heal")).after(90_000).mark("unsettled").audit())
+    assert_holds(LiveConverges, diverged(lost_tail()).mark("heal").after(90_000).mark("unsettled").audit())
+
+
+def test_a_refusal_that_was_over_before_healing_excuses_nothing() -> None:
+    for over in (diverged(lost_tail()).close(), diverged(lost_tail()).crash("master").start("master")):
+        assert_broken(LiveConverges, over.mark("heal").after(90_000).mark("unsettled").audit(), "nobody said why")
+
+
+def test_a_refusal_of_a_slave_that_fits_excuses_nothing() -> None:
+    fits = pair().sent("m0").mark("heal").connect().report(100)
+    fits.add("diverged", node="master", link=fits.link, hi=100, value=100)
+    assert_broken(LiveConverges, fits.after(90_000).mark("unsettled"), "nobody said why")
+
+
+def test_a_refusal_of_a_stranger_excuses_nothing() -> None:
+    stranger = pair().sent("m0").mark("heal").connect("hostile").report(900, peer="hostile")
+    stranger.add("diverged", node="master", link=stranger.link, hi=900, value=100)
+    assert_broken(LiveConverges, stranger.after(90_000).mark("unsettled"), "nobody said why")
+
+
+def test_a_trial_that_was_not_healed_gives_nothing_to_judge() -> None:
+    assert_vacuous(LiveConverges, pair().mark("warm"))
+    assert_vacuous(LiveConverges, pair().mark("heal"))
+
+
+def test_a_lonely_master_has_nobody_to_converge_with() -> None:
+    lonely = H().add("config", node="master", detail=json.dumps({"brokerRole": "ASYNC_MASTER"})).mark("heal")
+    assert judged(LiveConverges, lonely.mark("converged").events).verdict is Verdict.NOT_APPLICABLE
+
+
+def test_contract_and_convergence_are_vacuous_on_an_empty_history() -> None:
+    for law in (Contract, LiveConverges):
+        assert_vacuous(law, H())
+    assert_vacuous(Contract, bare())
