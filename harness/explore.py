@@ -147,7 +147,9 @@ class Explorer:
             self.seen[each.law].add(each.verdict)
             violated = violated or each.verdict is Verdict.VIOLATED
         self.on_trial(trial)
-        wanted = violated and any(self._wants(each.law) for each in trial.judgements if each.verdict is Verdict.VIOLATED)
+        wanted = violated and any(
+            self._wants(each.law) for each in trial.judgements if each.verdict is Verdict.VIOLATED
+        )
         if wanted:
             self._pending.append(trial)
         return wanted

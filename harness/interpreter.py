@@ -96,9 +96,7 @@ class Interpreter:
             ended, "fault", each.args.get("node"), None, each.args.get("link"), None, None, each.op, each.fault.name,
             "off", value=bit, detail=json.dumps(dict(sorted(effect.items()))),
         )  # fmt: skip
-        self.outcomes.append(
-            FaultOutcome(each.op, each.fault.name, each.args, each.began_ns, ended, bit, dict(effect))
-        )
+        self.outcomes.append(FaultOutcome(each.op, each.fault.name, each.args, each.began_ns, ended, bit, dict(effect)))
 
     def _step(self, args: Args) -> None:
         if self._can(CanStep, "step"):
@@ -175,6 +173,4 @@ def conclude(
     events = session.recorder.events
     chosen = judging.all_laws() if laws is None else tuple(laws)
     judgements = judging.judge(events, chosen, lab.observes(target))
-    return Trial(
-        number, origin, schedule, events, judgements, tuple(interpreter.outcomes), tuple(interpreter.skipped)
-    )
+    return Trial(number, origin, schedule, events, judgements, tuple(interpreter.outcomes), tuple(interpreter.skipped))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
@@ -33,10 +34,25 @@ def amount(size: int | None) -> str:
     return "unknown size" if size is None else f"{size:,} byte{'' if size == 1 else 's'}"
 
 
+def plain(detail: str | None) -> str:
+    """A JSON object as ``name value, …``; any other text as it is."""
+    try:
+        told = json.loads(detail or "{}")
+    except ValueError:
+        return detail or ""
+    if not isinstance(told, dict):
+        return str(told)
+    return ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in told.items())
+
+
+def _n(number: int | None) -> str:
+    return "unknown" if number is None else f"{number:,}"
+
+
 def _range(event: Event) -> str:
     if event.lo is None or event.hi is None:
         return "at an unknown offset"
-    return f"[{event.lo:,}, {event.hi:,})"
+    return f"[{_n(event.lo)}, {_n(event.hi)})"
 
 
 def _asked(event: Event) -> str:
@@ -58,12 +74,12 @@ def _answered(event: Event) -> str:
 def _frame(event: Event) -> str:
     what = "a heartbeat" if event.lo == event.hi else "a frame"
     seen = f"left the master on {event.link}" if event.side == "m" else f"reached the {_peer(event)} on {event.link}"
-    return f"{what} {_range(event)} {seen}" if event.lo != event.hi else f"{what} for offset {event.lo:,} {seen}"
+    return f"{what} {_range(event)} {seen}" if event.lo != event.hi else f"{what} for offset {_n(event.lo)} {seen}"
 
 
 def _report(event: Event) -> str:
     seen = f"reached the master on {event.link}" if event.side == "m" else f"left the {_peer(event)} on {event.link}"
-    return f"a report of offset {event.hi:,} {seen}"
+    return f"a report of offset {_n(event.hi)} {seen}"
 
 
 def _append(event: Event) -> str:
@@ -75,8 +91,8 @@ def _append(event: Event) -> str:
 
 def _fault(event: Event) -> str:
     if event.status == "on":
-        return f"fault {event.f} begins {event.detail or ''}".rstrip()
-    did = f"did {event.detail}" if event.value else "hit nothing"
+        return f"fault {event.f} begins: {plain(event.detail)}".rstrip(": ")
+    did = plain(event.detail) if event.value else "it hit nothing"
     return f"fault {event.f} ends: {did}"
 
 
@@ -93,21 +109,25 @@ _MARKS = {
     "end": "the trial ends",
 }
 
+_CLOSED = {"local": "by itself", "peer": "by its peer", "reset": "reset"}
+
+_RECOVERY = {"empty": "with an empty store", "normal": "after a clean stop", "abnormal": "after a crash"}
+
 _SAY: dict[str, Any] = {
     "config": lambda e: f"{e.node} is configured",
-    "start": lambda e: f"{e.node} starts ({e.f} recovery), log {_range(e)}",
+    "start": lambda e: f"{e.node} starts {_RECOVERY.get(str(e.f), '')}, log {_range(e)}",
     "crash": _crash,
     "stop": lambda e: f"{e.node} stops",
-    "cut": lambda e: f"recovery of {e.node} ends the log at {e.lo:,}, earlier than {e.hi:,}",
+    "cut": lambda e: f"recovery of {e.node} ends the log at {_n(e.lo)}, earlier than {_n(e.hi)}",
     "wipe": lambda e: f"the store of {e.node} is replaced by an empty one",
     "append": _append,
-    "flush": lambda e: f"{e.node} flushed its log up to {e.hi:,}",
+    "flush": lambda e: f"{e.node} flushed its log up to {_n(e.hi)}",
     "connect": lambda e: f"connection {e.link} opened at the {_end(e)} end by the {_peer(e)}",
     "close": lambda e: f"connection {e.link} closed at the {_end(e)} end ({_CLOSED.get(str(e.f), e.f)})",
     "report": _report,
     "frame": _frame,
     "source": lambda e: f"store reader: the digest of the {e.node}'s log {_range(e)}",
-    "diverged": lambda e: f"the master refuses {e.link}: reported {e.hi:,}, its own log ends at {e.value:,}",
+    "diverged": lambda e: f"the master refuses {e.link}: reported {_n(e.hi)}, its own log ends at {_n(e.value)}",
     "invoke": _asked,
     "ok": _answered,
     "fail": _answered,
@@ -119,9 +139,6 @@ _SAY: dict[str, Any] = {
     "fault": _fault,
     "mark": lambda e: _MARKS.get(str(e.f), str(e.f)),
 }
-
-
-_CLOSED = {"local": "by itself", "peer": "by its peer", "reset": "reset"}
 
 
 def _peer(event: Event) -> str:

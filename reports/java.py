@@ -4,7 +4,7 @@ Spark 4 needs Java 17 or later. Order: ``JAVA_HOME``, ``java`` on ``PATH``, then
 the module ``jdk.incubator.vector``, which Spark's launcher asks for on every start, so it is used through a home of
 our own whose ``bin/java`` leaves that one argument out. Nothing is downloaded here.
 
-``python -m pairproof.reports.java`` prints the home that would be used; it exits with 1 and the reason if there is none.
+``python -m pairproof.reports.java`` prints the home that would be used, or exits with 1 and the reason.
 """
 
 from __future__ import annotations

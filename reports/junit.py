@@ -29,7 +29,7 @@ def write(report: Report, file: Path) -> None:
     xml = JUnitXml("pairproof")
     for run in report.runs:
         xml.add_testsuite(_suite(report, run))
-    xml.update_statistics()
+    xml.update_statistics()  # type: ignore[no-untyped-call]
     xml.write(str(file), pretty=True)
 
 
@@ -42,7 +42,7 @@ def _suite(report: Report, run: Row) -> TestSuite:
     for row in report.by_run:
         if row["run"] == run["run"]:
             suite.add_testcase(_case(report, row))
-    suite.update_statistics()
+    suite.update_statistics()  # type: ignore[no-untyped-call]
     suite.time = float(run.get("seconds") or 0)
     return suite
 

@@ -33,17 +33,17 @@ Said = Callable[[str], None]
 
 
 class Made(NamedTuple):
-    """What was made. ``index`` is None, and ``missing`` says why, where there was no Java."""
+    """What was made. ``first_page`` is None, and ``missing`` says why, where there was no Java."""
 
     out: Path
     report: Report
-    index: Path | None
+    first_page: Path | None
     missing: str = ""
 
     @property
     def path(self) -> Path:
         """What to open: index.html, or report.json where there are no pages."""
-        return self.index or self.out / "report.json"
+        return self.first_page or self.out / "report.json"
 
     @property
     def corrupt(self) -> list[dict[str, Any]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -66,13 +67,10 @@ def write(report: Report, histories: Histories, seen: Seen, out: Path) -> Path:
         shown = _finding(finding, histories.get(key, ()), seen.get((*key, finding["law"])))
         html = pages.get_template("finding.html").render(root="../", here="findings", **shown)
         (out / "findings" / page_name(finding)).write_text(html, encoding="utf-8")
-    for name in ("faults", "runs", "laws"):
-        (out / f"{name}.html").write_text(
-            pages.get_template(f"{name}.html").render(root="", here=name), encoding="utf-8"
-        )
-    index = out / "index.html"
-    index.write_text(pages.get_template("index.html").render(root="", here="index", **_index(report)), encoding="utf-8")
-    return index
+    for name, shown in (("faults", {}), ("runs", {}), ("laws", {}), ("index", _index(report))):
+        html = pages.get_template(f"{name}.html").render(root="", here=name, **shown)
+        (out / f"{name}.html").write_text(html, encoding="utf-8")
+    return out / "index.html"
 
 
 def page_name(finding: Row) -> str:
@@ -88,13 +86,13 @@ def _environment(report: Report) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {"number": number, "span": span, "page": page_name, "plain": lambda text: text.replace("_", " ")}
+    made.filters |= {"number": number, "span": span, "when": when, "page": page_name}
+    made.filters["plain"] = lambda text: text.replace("_", " ")
     made.globals |= {
         "report": report,
         "meanings": MEANINGS,
         "laws": {law["id"]: law for law in report.laws},
         "max_pages": MAX_PAGES,
-        "target_lab": lambda row: (row["target"], row["lab"]),
     }
     return made
 
@@ -112,6 +110,15 @@ def span(seconds: float | int | None) -> str:
         if seconds >= 2 * size:
             return f"{seconds / size:,.1f} {unit}"
     return f"{seconds:,.1f} seconds"
+
+
+def when(began: object) -> str:
+    """A moment of a run's facts to the minute; as it is if it is no ISO 8601 time."""
+    try:
+        moment = datetime.fromisoformat(str(began))
+    except ValueError:
+        return str(began or "unknown")
+    return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M} UTC" if moment.tzinfo else f"{moment:%Y-%m-%d %H:%M}"
 
 
 def _index(report: Report) -> dict[str, Any]:

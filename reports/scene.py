@@ -5,12 +5,11 @@ Times are ns since the trial began. Something that had not ended when the histor
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from pairproof.harness.history import Event
-from pairproof.reports.events import words
+from pairproof.reports.events import plain, words
 
 NODES = ("master", "slave")
 
@@ -117,17 +116,6 @@ def _faults(events: Iterable[Event]) -> list[Bar]:
     return sorted(found)
 
 
-def plain(detail: str | None) -> str:
-    """A JSON object as ``name value, …``; any other text as it is."""
-    try:
-        told = json.loads(detail or "{}")
-    except ValueError:
-        return detail or ""
-    if not isinstance(told, dict):
-        return str(told)
-    return ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in told.items())
-
-
 def _links(events: Iterable[Event]) -> list[Bar]:
     opened: dict[str, Event] = {}
     closed: dict[str, Event] = {}
@@ -205,7 +193,7 @@ def _marks(events: Iterable[Event], violated_at: int | None) -> list[Mark]:
         elif event.kind == "start" and (event.incarnation or 1) > 1:
             found.append(Mark(event.t, "start", f"▲ {event.node}", words(event)))
         elif event.kind == "diverged":
-            found.append(Mark(event.t, "crash", "slave refused", words(event)))
+            found.append(Mark(event.t, "crash", f"{event.link} refused", words(event)))
         elif event.kind == "mark" and event.f != "end":
             found.append(Mark(event.t, "mark", str(event.f), words(event)))
     return found

@@ -106,7 +106,7 @@ def _environment(home: Path, master: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _started(chosen: dict[str, str], log: Path) -> Iterator[SparkSession]:
-    from py4j.protocol import Py4JError
+    from py4j.protocol import Py4JError  # type: ignore[import-untyped]
     from pyspark import SparkConf, SparkContext
     from pyspark.errors import PySparkException
     from pyspark.java_gateway import launch_gateway
@@ -118,7 +118,7 @@ def _started(chosen: dict[str, str], log: Path) -> Iterator[SparkSession]:
     gateway: Any = None
     try:
         with log.open("wb") as sink:
-            gateway = launch_gateway(conf, {"stdout": sink, "stderr": sink})
+            gateway = launch_gateway(conf, {"stdout": sink, "stderr": sink})  # type: ignore[no-untyped-call]
         yield SparkSession(SparkContext(conf=conf, gateway=gateway))
     except (PySparkException, Py4JError) as error:
         # The message is made here: PySpark asks the JVM for it, which is gone a moment later.

@@ -7,8 +7,9 @@ batches. Memory: one batch and one trial's judge for each task.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -79,16 +80,17 @@ def trials_of(batch: pa.RecordBatch) -> list[tuple[tuple[str, int], int]]:
     codes = pc.dictionary_encode(runs).indices.to_numpy()
     starts = np.flatnonzero((np.diff(trials) != 0) | (np.diff(codes) != 0)) + 1
     edges = [0, *starts.tolist(), batch.num_rows]
-    return [((runs[lo].as_py(), int(trials[lo])), hi - lo) for lo, hi in zip(edges, edges[1:], strict=False)]
+    return [((runs[lo].as_py(), int(trials[lo])), hi - lo) for lo, hi in pairwise(edges)]
 
 
 def verdict_rows(key: tuple[str, int], judgements: Iterable[Judgement]) -> list[dict[str, Any]]:
-    """A trial's judgements as rows of the run folder's table of verdicts, notes apart (null)."""
+    """A trial's judgements as rows of the run folder's table of verdicts."""
     rows = []
     for each in judgements:
         first = each.violations[0] if each.violations else None
         row = {"run": key[0], "trial": key[1], "law": each.law, "verdict": each.verdict.value, "judged": each.judged}
         row |= {"broken": each.broken, "seq": first.seq if first else None, "text": first.text if first else each.doubt}
+        row["notes"] = json.dumps(each.notes)
         rows.append(row)
     return rows
 

@@ -31,7 +31,8 @@ Trials = Iterable[tuple[str, int]]
 _ONES = ", ".join(f"if(verdict = '{each.value}', 1L, 0L) AS {column}" for each, column in VERDICTS.items())
 
 VIEWS = {
-    "judged": f"SELECT run, target, lab, law, 1L AS trials, {_ONES}, judged, broken FROM verdicts JOIN facts USING (run)",
+    "judged": f"SELECT run, target, lab, law, 1L AS trials, {_ONES}, judged, broken "
+    "FROM verdicts JOIN facts USING (run)",
     "injected": "SELECT name, lab, 1L AS uses, if(bit > 0, 1L, 0L) AS bit, if(bit > 0, 0L, 1L) AS missed "
     "FROM faults JOIN facts USING (run)",
     "effected": "SELECT name, lab, explode(from_json(effect, 'map<string,bigint>')) AS (effect, amount) "

@@ -15,6 +15,7 @@ from typing import Any
 import hypothesis
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
+
 from pairproof.harness import resolve
 from pairproof.harness.interpreter import Interpreter, Laws, conclude
 from pairproof.harness.ports import Fault, Lab, Target

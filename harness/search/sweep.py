@@ -17,9 +17,9 @@ from pairproof.harness.schedule import Args, Op, Schedule
 
 ROLES = ("SYNC_MASTER", "ASYNC_MASTER")
 FLUSHES = ("ASYNC_FLUSH", "SYNC_FLUSH")
-SIZES = (60, 420, 1)
-"""Bodies of the base program's sends: together they cross a file border and need a frame of several."""
-SMALL_FILES: Args = {"mappedFileSizeCommitLog": 1_024}
+SIZES = (60, 1_200, 300)
+"""Bodies of the base program's sends: one needs several frames and holds a whole disk sector, and together they cross a
+file border."""
 MAX_BOUNDARIES = 500
 SETTLED_MS = 200
 
@@ -60,7 +60,7 @@ def schedules(lab: Lab, target: Target, seed: str) -> list[Schedule]:
     found = []
     faults = [args for fault in resolve.faults().values() for args in variants(fault)]
     for role, flush in product(ROLES, FLUSHES):
-        settings: Args = {"brokerRole": role, "flushDiskType": flush, **SMALL_FILES}
+        settings: Args = {"brokerRole": role, "flushDiskType": flush}
         for boundary in range(boundaries(lab, target, settings) + 1):
             begun = (*base, Op("step", {"events": boundary}))
             found += [Schedule(settings, seed, (*begun, Op("fault", args), *AFTER)) for args in faults]

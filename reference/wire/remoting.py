@@ -10,7 +10,7 @@ SendMessageRequestHeaderV2, PullMessageRequestHeader, ResponseCode.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from json import JSONDecoder
 from struct import Struct
 from typing import Any, NamedTuple
@@ -83,7 +83,7 @@ _HEADER_MASK = 0xFFFFFF
 _quote = json.encoder.encode_basestring_ascii
 _decoder = JSONDecoder()
 # Without the decoder's own search for white space around the value: Java writes none.
-_scan = _decoder.scan_once
+_scan: Callable[[str, int], tuple[Any, int]] = vars(_decoder)["scan_once"]
 
 
 class Command(NamedTuple):

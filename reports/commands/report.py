@@ -64,8 +64,8 @@ def command(
         click.echo(made.report.headline)
     # A JSON answer on standard output must stay JSON.
     click.echo(made.path.absolute(), err=json_to == output.STDOUT)
-    if open_it and made.index is not None:
-        webbrowser.open(made.index.absolute().as_uri())
+    if open_it and made.first_page is not None:
+        webbrowser.open(made.first_page.absolute().as_uri())
     context.exit(EXIT_UNKNOWN if made.corrupt else EXIT_HOLDS)
 
 

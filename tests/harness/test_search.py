@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
+
 from pairproof.harness import resolve, schedule
 from pairproof.harness.errors import UsageError
 from pairproof.harness.schedule import Op, Schedule

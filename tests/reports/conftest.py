@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from pairproof.harness.errors import PairproofError
 from pairproof.harness.runs import schema
 from pairproof.harness.runs import tables as run_tables

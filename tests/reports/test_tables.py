@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from pairproof.reports import fallback, inputs, model, tables
 
 

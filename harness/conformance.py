@@ -1,0 +1,59 @@
+"""The conformance kit as functions: what a third party calls from its own program or test suite.
+
+from pairproof.harness import conformance
+
+summary = conformance.run("reference", "sim", seconds=10)
+assert not summary.findings
+
+TestPair = conformance.machine("reference", "sim").TestCase     # an ordinary Hypothesis state machine
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from pairproof.harness import judge as judging
+from pairproof.harness import resolve
+from pairproof.harness.explore import Explorer, Summary
+from pairproof.harness.ports import Lab, Target
+from pairproof.harness.profiles import profile as named_profile
+from pairproof.harness.search.machine import machine as state_machine
+
+if TYPE_CHECKING:
+    from hypothesis.stateful import RuleBasedStateMachine
+
+
+def run(
+    target: str | Target,
+    lab: str | Lab = "sim",
+    *,
+    profile: str = "quick",
+    seconds: float | None = None,
+    seed: str = "conformance",
+    laws: Iterable[str] | None = None,
+) -> Summary:
+    """Explore ``target`` in ``lab`` and judge it; ``laws`` are ids, all by default.
+
+    UsageError for names that do not exist, LabError if the lab failed.
+    """
+    explorer = Explorer(
+        resolve.lab(lab) if isinstance(lab, str) else lab,
+        resolve.target(target) if isinstance(target, str) else target,
+        named_profile(profile),
+        seed,
+        judging.all_laws() if laws is None else judging.laws(laws),
+        seconds=seconds,
+    )
+    return explorer.run()
+
+
+def machine(
+    target: str | Target, lab: str | Lab = "sim", *, laws: Iterable[str] | None = None
+) -> type[RuleBasedStateMachine]:
+    """A state machine class that raises AssertionError with the law and the program when a law is violated."""
+    return state_machine(
+        resolve.lab(lab) if isinstance(lab, str) else lab,
+        resolve.target(target) if isinstance(target, str) else target,
+        judging.all_laws() if laws is None else judging.laws(laws),
+    )

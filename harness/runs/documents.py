@@ -1,0 +1,118 @@
+"""Makes the pages that must say what the code says: ``docs/history.md`` and ``docs/run-folder.md``.
+
+``python -m pairproof.harness.runs.documents [DOCS]`` writes them; a test compares what is there with what would be made.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from pairproof.harness import history
+from pairproof.harness.runs import schema
+from pairproof.harness.runs.writer import finding_json
+from pairproof.harness.schedule import Op, Schedule
+from pairproof.harness.trial import Finding
+
+MADE = "<!-- Made by python -m pairproof.harness.runs.documents; change the code, not this page. -->"
+
+HISTORY = f"""\
+# The history: one event row, format {history.FORMAT}
+
+A trial's history is a list of flat rows in `seq` order: what clients asked and were told, what nodes and their stores
+did, what was seen on the HA links, which faults came and went. Laws judge it and see nothing else. It is declared in
+`harness/history.py`; the Parquet columns and Spark's types derive from that declaration.
+
+Operations have phases: `invoke`, then `ok` (it happened), `fail` (it did not) or `info` (nobody knows: a client that
+timed out goes on under a new process number). An observer records a byte before it passes it on and after it received
+it, so the order of rows never claims more than was seen.
+"""
+
+DIGESTS = f"""\
+Digests are 64-bit BLAKE2b as signed integers. Store readers digest a log in chunks of {history.CHUNK:,} bytes on an
+absolute grid; the last chunk of an audit may be shorter.
+"""
+
+RUN_FOLDER = f"""\
+# The run folder, format {schema.FORMAT}
+
+One command that explores or records makes one folder, `runs/<run>/` unless told otherwise:
+
+| where | what |
+|---|---|
+| `run.json` | facts, written first and replaced when the run ends |
+| `verdicts/part-NNNNN.parquet` | one row per (trial, law) |
+| `trials/part-NNNNN.parquet` | one row per trial |
+| `faults/part-NNNNN.parquet` | one row per fault of a trial |
+| `history/part-NNNNN.parquet` | events of violating and unknown trials, and of a seeded sample of the others |
+| `findings/NNNN.json` | a violation, its minimal schedule and the line that replays it |
+
+Every file is written under a hidden name and renamed, so a reader never meets half of one. A part has the same number
+in every table, and its `trials` file is renamed last: a number that `trials` lacks does not count. A run that was
+killed therefore holds whole trials only; its `state` is still `running`, and at most its last part is missing.
+Parquet pages carry checksums. A folder of another format, or one that is damaged, is refused in one line that names
+the file.
+"""
+
+
+def history_page() -> str:
+    """``docs/history.md``."""
+    columns = ((f"`{each.name}`", each.type.__name__, each.unit, each.meaning) for each in history.FIELDS)
+    kinds = ((f"`{kind}`", meaning) for kind, meaning in history.KINDS.items())
+    parts = (
+        MADE,
+        HISTORY,
+        "## Columns\n",
+        _table(("column", "type", "unit", "meaning"), columns),
+        DIGESTS,
+        "## Kinds\n\nColumns that a kind does not name are null.\n",
+        _table(("kind", "what it says: its columns"), kinds),
+    )
+    return "\n".join(parts)
+
+
+def run_folder_page() -> str:
+    """``docs/run-folder.md``."""
+    parts = [MADE, RUN_FOLDER, "## Facts: `run.json`\n", _table(("fact", "meaning"), schema.FACTS.items())]
+    for name, columns in schema.TABLES.items():
+        own = columns if name != "history" else columns[:2]
+        parts += [f"## `{name}`\n", _table(("column", "type"), ((f"`{c}`", kind.__name__) for c, kind in own))]
+        if name == "history":
+            parts.append("and the columns of [history.md](history.md).\n")
+    parts.append(_remarks())
+    return "\n".join(parts)
+
+
+def _remarks() -> str:
+    schedule = Schedule({}, "s", (Op("advance", {"ms": 5}),))
+    fields = finding_json(Finding("", "", "", "", 0, 0, schedule, 0), Path("x"))
+    return (
+        "`seq` and `text` of a verdict: where and how the first violation was seen, or the doubt. `notes`, `args`,\n"
+        "`effect`, `schedule` and `skipped` are JSON texts.\n\n"
+        "## Findings\n\n"
+        f"A JSON object with {', '.join(f'`{name}`' for name in fields)}: `trial` found the violation, `shrunk_trial`\n"
+        "executed the minimal schedule, `original_ops` is how many operations the schedule had before it was shrunk.\n"
+    )
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [_row(head), "|" + "---|" * len(head), *(_row(row) for row in rows)]
+    return "\n".join(lines) + "\n"
+
+
+def _row(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+PAGES = {"history.md": history_page, "run-folder.md": run_folder_page}
+
+
+def main(docs: Path) -> None:
+    """Write the pages into ``docs``."""
+    for name, page in PAGES.items():
+        (docs / name).write_text(page(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1] if len(sys.argv) > 1 else "docs"))

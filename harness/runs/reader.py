@@ -1,0 +1,213 @@
+"""Reads run folders: facts, verdicts, trials, faults, findings and kept histories, also of a run that was killed.
+
+Whatever is damaged raises CorruptRun in one line that names the file and what to do about it; nothing is guessed.
+Hidden files (a part that was being written when the run died) and parts that ``trials`` never committed do not count.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from pairproof.harness import schedule as schedules
+from pairproof.harness.errors import CorruptRun, UsageError
+from pairproof.harness.history import Event
+from pairproof.harness.runs import tables
+from pairproof.harness.runs.schema import FORMAT, TABLES
+from pairproof.harness.trial import Finding
+
+LATEST = "latest"
+MAX_JSON_BYTES = 64 * 1024 * 1024
+FINDING_FIELDS: dict[str, type] = {
+    "law": str, "text": str, "target": str, "lab": str, "trial": int, "shrunk_trial": int, "original_ops": int,
+}  # fmt: skip
+REPEAT = "delete the folder and record the run again"
+
+Row = dict[str, Any]
+
+
+class RunReader:
+    """One run folder. Rows are dicts with the columns of ``schema.TABLES``; every method may raise CorruptRun."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.facts = _facts(folder)
+
+    @property
+    def run(self) -> str:
+        """The run's id."""
+        return str(self.facts["run"])
+
+    @cached_property
+    def _committed(self) -> frozenset[str]:
+        return frozenset(path.name for path in (self.folder / "trials").glob("part-*.parquet"))
+
+    def parts(self, table: str) -> list[Path]:
+        """The Parquet files of a table that count, oldest first; each has the table's columns."""
+        found = sorted(p for p in (self.folder / table).glob("part-*.parquet") if p.name in self._committed)
+        for path in found:
+            _check_columns(path, table)
+        return found
+
+    def check(self) -> None:
+        """Read every facts, finding and part's footer, not the rows: finds truncated and foreign files."""
+        for table in TABLES:
+            self.parts(table)
+        self.findings()
+
+    def table(self, name: str) -> Iterator[Any]:
+        """The parts of a table as Arrow tables."""
+        for path in self.parts(name):
+            yield _read(path)
+
+    def verdicts(self) -> Iterator[Row]:
+        """One row per (trial, law)."""
+        return self._rows("verdicts")
+
+    def trials(self) -> Iterator[Row]:
+        """One row per trial."""
+        return self._rows("trials")
+
+    def faults(self) -> Iterator[Row]:
+        """One row per fault of a trial."""
+        return self._rows("faults")
+
+    def _rows(self, name: str) -> Iterator[Row]:
+        columns = [column for column, _ in TABLES[name]]
+        for part in self.table(name):
+            for row in tables.rows(part):
+                yield dict(zip(columns, row, strict=True))
+
+    def findings(self) -> list[Row]:
+        """The findings as they were written, and ``path``, where each lies."""
+        paths = sorted((self.folder / "findings").glob("[0-9]*.json"))
+        return [read_finding(path) | {"path": str(path)} for path in paths]
+
+    def histories(self, trials: Collection[int] | None = None) -> Iterator[tuple[int, list[Event]]]:
+        """Kept histories as (trial, events in ``seq`` order), of these trials only if they are given.
+
+        Holds one part in memory at a time. A trial whose history was not kept is not among them.
+        """
+        if trials is not None and not trials:
+            return
+        for path in self.parts("history"):
+            yield from _histories(_read(path, trials))
+
+
+def _histories(part: Any) -> Iterator[tuple[int, list[Event]]]:
+    numbers = part.column("trial").to_pylist()
+    events: list[Event] = []
+    for number, following, row in zip(numbers, [*numbers[1:], None], tables.rows(part, first=2), strict=True):
+        events.append(Event._make(row))
+        if following != number:
+            yield number, events
+            events = []
+
+
+def find_runs(root: Path = Path("runs")) -> list[Path]:
+    """The run folders in ``root``, readable or not, newest last."""
+    if not root.is_dir():
+        return []
+    found = [each for each in root.iterdir() if (each / "run.json").exists() or (each / "trials").is_dir()]
+    return sorted(found, key=lambda each: (_began(each), each.name))
+
+
+def resolve_run(name: str, root: Path = Path("runs")) -> Path:
+    """A run folder from its path, its id under ``root``, or ``latest``; UsageError if there is none."""
+    runs = find_runs(root)
+    if name == LATEST:
+        if not runs:
+            raise UsageError(f"no run in {root}/: record one with pairproof check")
+        return runs[-1]
+    for path in (Path(name), root / name):
+        if path.is_dir():
+            return path
+    known = ", ".join(each.name for each in runs[-5:]) or "none"
+    raise UsageError(f"no run folder {name}; newest in {root}/: {known}")
+
+
+def read_finding(path: Path) -> Row:
+    """A finding's JSON object, its fields checked; UsageError if there is no file, CorruptRun if it is no finding."""
+    if not path.is_file():
+        raise UsageError(f"no finding {path}: its file is named in the line that check printed")
+    data = _json_object(path, f"delete {path.name} to go on without it")
+    _check_format(path, data)
+    wrong = [name for name, kind in FINDING_FIELDS.items() if not isinstance(data.get(name), kind)]
+    if wrong or "schedule" not in data:
+        missing = ", ".join(wrong) or "schedule"
+        raise CorruptRun(f"{path} is no finding (missing or wrong: {missing}); delete it to go on without it")
+    return data
+
+
+def to_finding(data: Row) -> Finding:
+    """The finding that :func:`read_finding` read; UsageError if its schedule is not one."""
+    known = {name: data[name] for name in FINDING_FIELDS}
+    return Finding(schedule=schedules.from_json(data["schedule"]), **known)
+
+
+def _facts(folder: Path) -> Row:
+    path = folder / "run.json"
+    if not folder.is_dir():
+        raise UsageError(f"no run folder {folder}: record a run with pairproof check")
+    if not path.is_file():
+        raise CorruptRun(f"{path} is missing, so {folder} is no run folder; name another one, or {REPEAT}")
+    facts = _json_object(path, REPEAT)
+    _check_format(path, facts)
+    for name in ("run", "state"):
+        if not isinstance(facts.get(name), str):
+            raise CorruptRun(f"{path} has no {name}; {REPEAT}")
+    return facts
+
+
+def _json_object(path: Path, remedy: str) -> Row:
+    try:
+        if path.stat().st_size > MAX_JSON_BYTES:
+            raise ValueError(f"more than {MAX_JSON_BYTES} bytes")
+        data = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError) as why:
+        raise CorruptRun(f"{path} cannot be read ({why}); {remedy}") from None
+    if not isinstance(data, dict):
+        raise CorruptRun(f"{path} is no JSON object; {remedy}")
+    return data
+
+
+def _check_format(path: Path, data: Row) -> None:
+    if data.get("format") != FORMAT:
+        found = data.get("format")
+        raise CorruptRun(f"{path} has format {found!r}, this version reads {FORMAT}; use the version that wrote it")
+
+
+def _check_columns(path: Path, table: str) -> None:
+    try:
+        schema = tables.read_schema(path)
+    except tables.UNREADABLE as why:
+        raise _damaged(path, why) from None
+    if not schema.equals(tables.SCHEMAS[table], check_metadata=False):
+        wanted = tables.SCHEMAS[table]
+        odd = sorted({str(field) for field in schema} ^ {str(field) for field in wanted}) or ["their order"]
+        shown = ", ".join(" ".join(each.split()[:4]) for each in odd[:4])
+        raise CorruptRun(f"{path} has not the columns of {table} ({shown}); use the version that wrote it")
+
+
+def _read(path: Path, trials: Collection[int] | None = None) -> Any:
+    try:
+        return tables.read_part(path, trials)
+    except tables.UNREADABLE as why:
+        raise _damaged(path, why) from None
+
+
+def _damaged(path: Path, why: Exception) -> CorruptRun:
+    reason = " ".join(str(why).split())[:120]
+    return CorruptRun(f"{path} is damaged ({reason}); delete {path.name} from every table to go on without its trials")
+
+
+def _began(folder: Path) -> str:
+    try:
+        began = json.loads((folder / "run.json").read_bytes())["began"]
+        return datetime.fromisoformat(began).astimezone(UTC).isoformat()
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return datetime.fromtimestamp(folder.stat().st_mtime, UTC).isoformat()

@@ -1,0 +1,46 @@
+"""Which histories a run keeps: those of violating and unknown trials always, of the others one in N.
+
+The sample depends on the run's seed and the trial's number only, so the same run keeps the same histories wherever and
+however often it is repeated, and a run that was cut short keeps a part of what the whole one would.
+"""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from typing import NamedTuple
+
+from pairproof.harness.errors import UsageError
+from pairproof.harness.trial import Trial
+from pairproof.harness.verdict import Verdict
+
+ALL = "all"
+WORTH_KEEPING = frozenset((Verdict.VIOLATED, Verdict.UNKNOWN))
+
+
+class Sampling(NamedTuple):
+    """``one_in`` = 1 keeps everything."""
+
+    seed: str
+    one_in: int
+
+    def wants(self, trial: Trial) -> bool:
+        """Whether this trial's history is kept."""
+        return self.drawn(trial.number) or not WORTH_KEEPING.isdisjoint([each.verdict for each in trial.judgements])
+
+    def drawn(self, number: int) -> bool:
+        """Whether the trial of this number is in the sample, whatever its verdicts."""
+        if self.one_in == 1:
+            return True
+        hashed = blake2b(f"{self.seed}/{number}".encode(), digest_size=8).digest()
+        return int.from_bytes(hashed, "big") % self.one_in == 0
+
+
+def sampling(keep: object, seed: str) -> Sampling:
+    """From the fact ``keep``: ``all``, or N (a number or its digits) for one in N; UsageError otherwise."""
+    if keep == ALL:
+        return Sampling(seed, 1)
+    if isinstance(keep, str) and keep.isdecimal():
+        keep = int(keep)
+    if isinstance(keep, bool) or not isinstance(keep, int) or keep < 1:
+        raise UsageError(f"keep is {keep!r}; valid: {ALL}, or a whole number N >= 1 for one history in N")
+    return Sampling(seed, keep)

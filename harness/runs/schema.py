@@ -1,0 +1,79 @@
+"""The run folder's layout and tables, format 1. Spark's types and Arrow's both derive from here.
+
+    run.json                       facts: see FACTS; written first, replaced when the run ends
+    verdicts/part-NNNNN.parquet    one row per (trial, law)
+    trials/part-NNNNN.parquet      one row per trial
+    faults/part-NNNNN.parquet      one row per fault of a trial
+    history/part-NNNNN.parquet     events of violating and unknown trials, and a seeded sample of the others
+    findings/NNNN.json             a violation, its minimal schedule and replay line
+
+Every file appears by rename, so a reader never meets half of one; a run that was killed keeps its finished parts.
+"""
+
+from __future__ import annotations
+
+from pairproof.harness.history import FIELDS
+
+FORMAT = 1
+
+Column = tuple[str, type]
+
+TABLES: dict[str, tuple[Column, ...]] = {
+    "verdicts": (
+        ("run", str),
+        ("trial", int),
+        ("law", str),
+        ("verdict", str),
+        ("judged", int),
+        ("broken", int),
+        ("seq", int),
+        ("text", str),
+        ("notes", str),
+    ),
+    "trials": (
+        ("run", str),
+        ("trial", int),
+        ("origin", str),
+        ("seed", str),
+        ("schedule", str),
+        ("events", int),
+        ("virtual_ns", int),
+        ("kept", bool),
+        ("skipped", str),
+    ),
+    "faults": (
+        ("run", str),
+        ("trial", int),
+        ("op", int),
+        ("name", str),
+        ("args", str),
+        ("began_ns", int),
+        ("ended_ns", int),
+        ("bit", int),
+        ("effect", str),
+    ),
+    "history": (("run", str), ("trial", int), *((each.name, each.type) for each in FIELDS)),
+}
+"""Columns of each table. ``seq`` and ``text`` of a verdict: where and how the first violation was seen, or the doubt.
+``notes``, ``args``, ``effect``, ``schedule`` and ``skipped`` are JSON texts."""
+
+FACTS: dict[str, str] = {
+    "format": "version of this layout",
+    "run": "the run's id, also its folder's name",
+    "command": "the command line, as a list",
+    "state": "running, complete, interrupted or failed",
+    "lab": "where it ran",
+    "target": "what was tested",
+    "profile": "the profile's name",
+    "seed": "what decided everything random",
+    "observes": "kinds of event that this lab could record for this target",
+    "laws": "ids of the laws that judged",
+    "must_not_be_vacuous": "ids of the laws that the profile wants exercised",
+    "began": "UTC, ISO 8601",
+    "seconds": "how long it took, wall clock",
+    "trials": "how many trials were executed",
+    "events": "how many events they recorded",
+    "keep": "what histories were kept: all, or one in N besides violating and unknown trials",
+    "versions": "pairproof, python, hypothesis",
+    "reason": "why it is not complete, if it is not",
+}

@@ -1,0 +1,290 @@
+"""Records a run: verdicts, trials, faults and kept histories as Parquet parts, findings and facts as JSON.
+
+Promises: a run that is interrupted or killed at any moment can be read, and every trial in it is whole. A part of each
+table is written under the same number, ``trials`` last: its rename commits the part, and what other tables hold under
+a number that ``trials`` lacks does not count. What is not yet written after a kill is at most the pending part, bounded
+in trials, events and seconds.
+
+Leaves out: judging, choosing what to explore, and syncing to the disk. The layout is ``harness/runs/schema.py``'s.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+import shlex
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from itertools import chain, count
+from pathlib import Path
+from time import monotonic
+from types import TracebackType
+from typing import NamedTuple
+
+from pairproof.harness.errors import UsageError
+from pairproof.harness.history import Event
+from pairproof.harness.runs import atomic, tables
+from pairproof.harness.runs.sampling import sampling
+from pairproof.harness.runs.schema import FORMAT, TABLES
+from pairproof.harness.schedule import Schedule
+from pairproof.harness.trial import FaultOutcome, Finding, Trial
+from pairproof.harness.verdict import Judgement
+
+PART_TRIALS = 4_096
+PART_EVENTS = 250_000
+PART_S = 1.0
+PARTS_PER_DOUBLING = 64
+"""A long run writes rarer parts: about this many each time its age doubles, so their number stays small."""
+MAX_KEPT_EVENTS = 50_000_000
+"""Events that one run keeps (a few GB); later histories are not kept, and ``reason`` says so."""
+MAX_FINDINGS = 9_999
+
+STATES = ("complete", "interrupted", "failed")
+
+
+class Pending(NamedTuple):
+    """One trial that waits for its part: everything of it in one value, so that it is there wholly or not at all."""
+
+    number: int
+    origin: str
+    schedule: Schedule
+    skipped: tuple[str, ...]
+    judgements: list[Judgement]
+    faults: tuple[FaultOutcome, ...]
+    history: list[Event] | None
+    """None where it is not kept."""
+    events: int
+    virtual_ns: int
+
+
+class Part:
+    """The trials of the next part, and how many trials and events the parts before it hold."""
+
+    def __init__(self, number: int = 0, trials_before: int = 0, events_before: int = 0) -> None:
+        self.number = number
+        self.trials: list[Pending] = []
+        self.kept_events = 0
+        self.trials_before = trials_before
+        self.events_before = events_before
+        self.began = monotonic()
+
+    def next(self) -> Part:
+        """The part after this one."""
+        events = sum(each.events for each in self.trials)
+        return Part(self.number + 1, self.trials_before + len(self.trials), self.events_before + events)
+
+
+class RunWriter:
+    """Writes one run folder. A context manager: the run ends as interrupted or failed when its block raises.
+
+    ``facts`` are those of ``schema.FACTS`` that the caller knows (``keep``: ``all`` or N for one history in N; ``seed``
+    decides the sample). Raises UsageError if the folder already holds a run, PairproofError if it cannot be written.
+    """
+
+    def __init__(self, folder: Path, facts: Mapping[str, object]) -> None:
+        self.folder = folder
+        if (folder / "run.json").exists():
+            raise UsageError(f"{folder} already holds a run; name another folder, or delete it")
+        self.sampling = sampling(facts.get("keep", 1), str(facts.get("seed", "")))
+        now = datetime.now(UTC).isoformat(timespec="milliseconds")
+        self.facts: dict[str, object] = {
+            "format": FORMAT, "run": folder.name, "state": "running", "began": now, "versions": versions(), **facts,
+        }  # fmt: skip
+        self.kept_events = self.not_kept = 0
+        self._findings = count(1)
+        self._began = monotonic()
+        self._part = Part()
+        self._make_folders()
+
+    def trial(self, trial: Trial, keep: bool | None = None) -> None:
+        """Record a trial; ``keep`` overrides the sample's choice about its history."""
+        events = trial.events
+        wanted = self.sampling.wants(trial) if keep is None else keep
+        kept = wanted and self.kept_events + len(events) <= MAX_KEPT_EVENTS
+        part = self._part
+        pending = Pending(
+            trial.number, trial.origin, trial.schedule, trial.skipped, trial.judgements, trial.faults,
+            events if kept else None, len(events), events[-1].t if events else 0,
+        )  # fmt: skip
+        # One append is the whole record: an interrupt falls before or after it.
+        part.trials.append(pending)
+        self.not_kept += wanted and not kept
+        if kept:
+            self.kept_events += len(events)
+            part.kept_events += len(events)
+        if len(part.trials) >= PART_TRIALS or part.kept_events >= PART_EVENTS or self._is_late(part):
+            self.flush()
+
+    def _is_late(self, part: Part) -> bool:
+        now = monotonic()
+        return now - part.began >= max(PART_S, (now - self._began) / PARTS_PER_DOUBLING)
+
+    def flush(self) -> None:
+        """Write what is pending. Interrupted and called again, it writes the same part again."""
+        part = self._part
+        if part.trials:
+            for table in PART_ORDER:
+                self._write_table(table, part)
+            self._part = part.next()
+
+    def finding(self, finding: Finding) -> Path:
+        """Write a finding, and first what is pending, so that its trials can be looked up. Where it is."""
+        self.flush()
+        number = next(self._findings)
+        if number > MAX_FINDINGS:
+            raise UsageError(f"a run holds at most {MAX_FINDINGS} findings; explore fewer laws at a time")
+        path = self.folder / "findings" / f"{number:04d}.json"
+        return atomic.write_json(path, finding_json(finding, path))
+
+    def close(self, state: str = "complete", **facts: object) -> None:
+        """Write what is pending and the last facts (trials and events are counted here); nothing if closed already."""
+        assert state in STATES, f"state {state!r} is none of {STATES}"
+        if self.facts["state"] != "running":
+            return
+        self.flush()
+        self.facts |= {"seconds": round(monotonic() - self._began, 3)}
+        if self.not_kept:
+            limit = f"{self.not_kept} histories not kept: a run keeps at most {MAX_KEPT_EVENTS:,} events"
+            facts["reason"] = "; ".join(filter(None, (str(facts.get("reason") or ""), limit)))
+        # What the tables hold is what counts, whatever the caller counted up to an interrupt.
+        counted = {"trials": self._part.trials_before, "events": self._part.events_before}
+        self.facts |= {**facts, **counted, "state": state}
+        self._write_facts()
+
+    def __enter__(self) -> RunWriter:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+        if error is None:
+            self.close()
+        elif isinstance(error, KeyboardInterrupt):
+            self.close("interrupted", reason="interrupted by the user")
+        else:
+            self.close("failed", reason=f"{type(error).__name__}: {error}")
+
+    def _make_folders(self) -> None:
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self._write_facts()
+            for name in (*TABLES, "findings"):
+                (self.folder / name).mkdir(exist_ok=True)
+        except OSError as why:
+            raise UsageError(f"cannot create {self.folder}: {why.strerror}; name another place with --out") from None
+
+    def _write_facts(self) -> None:
+        atomic.write_json(self.folder / "run.json", self.facts)
+
+    def _write_table(self, table: str, part: Part) -> None:
+        count, columns = COLUMNS[table](part.trials)
+        if count:
+            arrow = tables.from_columns(table, count, [self.folder.name, *columns])
+            path = self.folder / table / f"part-{part.number:05d}.parquet"
+            atomic.replace(path, lambda hidden: tables.write_part(arrow, hidden))
+
+
+def new_folder(root: Path = Path("runs")) -> Path:
+    """An unused name under ``root`` for a run that begins now (UTC); names sort by age. Nothing is created."""
+    name = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
+    return next(path for n in count(1) if not (path := root / (name if n == 1 else f"{name}-{n}")).exists())
+
+
+def finding_json(finding: Finding, path: Path) -> dict[str, object]:
+    """The JSON object of a finding that is written at ``path``."""
+    return {
+        "format": FORMAT,
+        "law": finding.law,
+        "text": finding.text,
+        "target": finding.target,
+        "lab": finding.lab,
+        "trial": finding.trial,
+        "shrunk_trial": finding.shrunk_trial,
+        "original_ops": finding.original_ops,
+        "program": finding.schedule.program(),
+        "schedule": finding.schedule.to_json(),
+        "replay": replay_line(path),
+    }
+
+
+def replay_line(path: Path) -> str:
+    """The command that replays the finding at ``path``, as a shell takes it; relative where it is below here."""
+    absolute = path.absolute()
+    shown = absolute.relative_to(Path.cwd()) if absolute.is_relative_to(Path.cwd()) else absolute
+    return f"pairproof replay {shlex.quote(str(shown))}"
+
+
+def versions() -> dict[str, str]:
+    """Versions that a run depends on."""
+    found = {"python": platform.python_version()}
+    for name in ("pairproof", "hypothesis"):
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = "unknown"
+    return found
+
+
+# Columns of each table, but for ``run``: a count of rows, and per column a list of values.
+
+
+def _trials(trials: list[Pending]) -> tuple[int, list[object]]:
+    return len(trials), [
+        [each.number for each in trials],
+        [each.origin for each in trials],
+        [each.schedule.seed for each in trials],
+        [_json(each.schedule.to_json()) for each in trials],
+        [each.events for each in trials],
+        [each.virtual_ns for each in trials],
+        [each.history is not None for each in trials],
+        [_json(each.skipped) if each.skipped else "[]" for each in trials],
+    ]
+
+
+def _verdicts(trials: list[Pending]) -> tuple[int, list[object]]:
+    rows: list[Judgement] = []
+    numbers: list[int] = []
+    for each in trials:
+        rows += each.judgements
+        numbers += [each.number] * len(each.judgements)
+    return len(rows), [
+        numbers,
+        [row.law for row in rows],
+        [row.verdict for row in rows],
+        [row.judged for row in rows],
+        [row.broken for row in rows],
+        [row.violations[0].seq if row.violations else None for row in rows],
+        [row.violations[0].text if row.violations else row.doubt for row in rows],
+        [_json(row.notes) if row.notes else "{}" for row in rows],
+    ]
+
+
+def _faults(trials: list[Pending]) -> tuple[int, list[object]]:
+    rows: list[FaultOutcome] = []
+    numbers: list[int] = []
+    for each in trials:
+        rows += each.faults
+        numbers += [each.number] * len(each.faults)
+    return len(rows), [
+        numbers,
+        [row.op for row in rows],
+        [row.name for row in rows],
+        [_json(dict(row.args)) for row in rows],
+        [row.began_ns for row in rows],
+        [row.ended_ns for row in rows],
+        [row.bit for row in rows],
+        [_json(row.effect) for row in rows],
+    ]
+
+
+def _history(trials: list[Pending]) -> tuple[int, list[object]]:
+    kept = [(each.number, each.history) for each in trials if each.history]
+    numbers = list(chain.from_iterable([number] * len(history) for number, history in kept))
+    events = chain.from_iterable(history for _, history in kept)
+    return len(numbers), [numbers, *(zip(*events, strict=True) if numbers else ([] for _ in Event._fields))]
+
+
+_json = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
+
+COLUMNS = {"history": _history, "faults": _faults, "verdicts": _verdicts, "trials": _trials}
+PART_ORDER = tuple(COLUMNS)
+"""``trials`` last: it commits the part."""

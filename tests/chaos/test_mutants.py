@@ -1,0 +1,43 @@
+"""What share of bugs would we catch? Every mutant, by the law that it declares; and no alarm without a mutant."""
+
+from __future__ import annotations
+
+import pytest
+
+from pairproof.chaos.commands.mutants import control, hunt, schedules, violated
+from pairproof.chaos.mutants import MUTANTS
+from pairproof.harness import registry, resolve
+
+LAB = resolve.lab("sim")
+TRIALS = 3_000
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_mutant_is_killed_by_its_declared_law_with_a_small_program(name: str) -> None:
+    kill = hunt(LAB, MUTANTS[name], "mutants", TRIALS)
+    assert kill.killed, f"{kill.law} did not catch {name} in {TRIALS} trials"
+    assert len(kill.program) <= 6, kill.program
+
+
+def test_every_law_has_a_mutant_of_its_own() -> None:
+    assert {each.law for each in MUTANTS.values()} == set(registry.names("laws"))
+
+
+def test_unmutated_reference_raises_no_alarm_over_the_same_schedules() -> None:
+    assert control(LAB, "mutants", 1_500) == []
+
+
+def test_hunt_that_finds_nothing_says_so() -> None:
+    # One trial of the sweep does not reach a power loss with a hole.
+    assert not hunt(LAB, MUTANTS["skips_crc"], "mutants", 1).killed
+
+
+def test_schedules_alternate_between_sweep_and_swarm() -> None:
+    drawn = schedules(LAB, resolve.target("reference"), "s")
+    assert [next(drawn)[0] for _ in range(4)] == ["sweep", "swarm", "sweep", "swarm"]
+
+
+def test_mutant_leaves_the_correct_pair_alone() -> None:
+    _, schedule = next(schedules(LAB, resolve.target("reference"), "mutants"))
+    assert violated(LAB, resolve.target("reference+acks_at_once"), schedule)
+    assert not violated(LAB, resolve.target("reference"), schedule)

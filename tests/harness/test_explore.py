@@ -1,0 +1,103 @@
+"""An exploration finds what is broken, makes it small and replayable, and leaves the correct pair in peace."""
+
+from __future__ import annotations
+
+import hypothesis
+import pytest
+from hypothesis.stateful import run_state_machine_as_test
+
+from pairproof.harness import conformance, resolve
+from pairproof.harness.errors import UsageError
+from pairproof.harness.explore import MAX_FINDINGS_PER_LAW, Explorer
+from pairproof.harness.interpreter import run_trial
+from pairproof.harness.profiles import profile
+from pairproof.harness.trial import Trial
+from pairproof.harness.verdict import Verdict, exit_code
+
+SIM = resolve.lab("sim")
+QUICK = profile("quick")
+BRIEFLY = hypothesis.settings(max_examples=30, stateful_step_count=10, deadline=None, database=None, derandomize=True)
+
+
+def test_reference_is_clean_and_every_law_was_exercised() -> None:
+    summary = conformance.run("reference", seconds=8, seed="clean")
+    assert summary.findings == []
+    assert set(summary.verdicts.values()) == {Verdict.HOLDS}
+    assert set(summary.by_origin) == {"sweep", "swarm", "machine"}
+
+
+def test_violation_comes_with_a_small_program_that_violates_again() -> None:
+    summary = conformance.run("reference+bare_connection_counts", seconds=1.5, seed="broken")
+    assert summary.verdicts["ack-unavailable-honest"] is Verdict.VIOLATED
+    found = [each for each in summary.findings if each.law == "ack-unavailable-honest"]
+    assert 0 < len(found) <= MAX_FINDINGS_PER_LAW
+    for finding in found:
+        assert len(finding.schedule.ops) <= 4 <= finding.original_ops
+        again = run_trial(resolve.lab("sim"), resolve.target(finding.target), finding.schedule)
+        assert finding.law in {each.law for each in again.judgements if each.verdict is Verdict.VIOLATED}
+
+
+def test_every_trial_is_handed_over_once_under_its_own_number() -> None:
+    trials: list[Trial] = []
+    explorer = Explorer(
+        resolve.lab("sim"),
+        resolve.target("reference+goes_back"),
+        profile("quick"),
+        "s",
+        seconds=1,
+        on_trial=trials.append,
+    )
+    summary = explorer.run()
+    numbers = [each.number for each in trials]
+    assert len(set(numbers)) == len(numbers) == summary.trials
+    assert {each.trial for each in summary.findings} <= set(numbers)
+    assert {each.shrunk_trial for each in summary.findings} <= set(numbers)
+
+
+def test_same_seed_explores_the_same_beginning() -> None:
+    def beginning(seed: str) -> list[str]:
+        trials: list[Trial] = []
+        Explorer(
+            resolve.lab("sim"),
+            resolve.target("reference"),
+            profile("quick"),
+            seed,
+            (),
+            seconds=0.5,
+            on_trial=trials.append,
+        ).run()
+        return [repr(each.schedule) for origin in ("sweep", "swarm") for each in trials if each.origin == origin][:20]
+
+    assert beginning("one") == beginning("one") != beginning("two")
+
+
+def test_state_machine_of_a_test_suite_raises_with_law_and_program() -> None:
+    with pytest.raises(AssertionError, match=r"ha-silent-until-asked: .*before the first report"):
+        run_state_machine_as_test(conformance.machine("reference+eager_push"), settings=BRIEFLY)
+    run_state_machine_as_test(conformance.machine("reference"), settings=BRIEFLY)
+
+
+def test_exit_code_says_the_worst() -> None:
+    holds, vacuous = {"a": Verdict.HOLDS}, {"a": Verdict.HOLDS, "b": Verdict.VACUOUS}
+    assert exit_code(holds) == 0 and exit_code(vacuous) == 0
+    assert exit_code(vacuous, frozenset({"b"})) == 3
+    assert exit_code({**vacuous, "c": Verdict.UNKNOWN}) == 3
+    assert exit_code({**vacuous, "c": Verdict.UNKNOWN, "d": Verdict.VIOLATED}) == 1
+    assert exit_code({"a": Verdict.NOT_OBSERVABLE, "b": Verdict.NOT_APPLICABLE}) == 0
+
+
+@pytest.mark.parametrize(
+    ("target", "lab", "name", "law", "complaint"),
+    [
+        ("nobody", "sim", "quick", "contract", "unknown target 'nobody'; valid: reference"),
+        ("reference+nothing", "sim", "quick", "contract", "unknown mutant 'nothing'; valid: eager_push"),
+        ("reference", "moon", "quick", "contract", "unknown lab 'moon'; valid: sim"),
+        ("reference", "sim", "eternal", "contract", "unknown profile 'eternal'; valid: quick, ci"),
+        ("reference", "sim", "quick", "gravity", "unknown law 'gravity'; valid: ack-replicated"),
+    ],
+)
+def test_unknown_names_are_refused_with_the_valid_ones(
+    target: str, lab: str, name: str, law: str, complaint: str
+) -> None:
+    with pytest.raises(UsageError, match=complaint.replace("+", r"\+")):
+        conformance.run(target, lab, profile=name, laws=[law])

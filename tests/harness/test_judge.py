@@ -1,0 +1,173 @@
+"""The judge feeds laws in order, names what it cannot judge, and outlives laws that crash."""
+
+from __future__ import annotations
+
+import pytest
+from histories import H, pair
+
+from pairproof.harness import judge as judging
+from pairproof.harness.errors import UsageError
+from pairproof.harness.history import KINDS, Event
+from pairproof.harness.judge import Judge
+from pairproof.harness.laws.base import MAX_VIOLATIONS, Law
+from pairproof.harness.laws.ledger import MASTER
+from pairproof.harness.verdict import Judgement, Verdict
+
+
+class Counting(Law):
+    """Judges every mark; none is ever wrong."""
+
+    id = "counting"
+    promise = "-"
+    source = "-"
+    needs = frozenset({"mark"})
+
+    def on_mark(self, event: Event) -> None:
+        self.judged += 1
+
+
+class Strict(Counting):
+    """No mark may be there."""
+
+    id = "strict"
+
+    def on_mark(self, event: Event) -> None:
+        self.judged += 1
+        self.violate(event, f"mark {event.f}")
+
+
+class Crashing(Counting):
+    """Cannot stand the mark ``bang``."""
+
+    id = "crashing"
+
+    def on_mark(self, event: Event) -> None:
+        self.judged += 1
+        if event.f == "bang":
+            raise ValueError("too loud")
+
+
+class CrashingAtTheEnd(Counting):
+    """Falls at the last fence."""
+
+    id = "crashing-at-the-end"
+
+    def end(self, last: Event) -> None:
+        raise ZeroDivisionError("nothing left")
+
+
+class Watching(Counting):
+    """Notes what the ledger knew when it heard of an append."""
+
+    id = "watching"
+
+    def on_append(self, event: Event) -> None:
+        self.notes[str(event.hi)] = self.ledger.ends.get(MASTER, -1)
+
+
+def marks(*names: str) -> H:
+    history = H()
+    for name in names:
+        history.mark(name)
+    return history
+
+
+def verdicts(laws: tuple[type[Law], ...], history: H, live: bool) -> list[Judgement]:
+    judge = Judge(laws)
+    if live:
+        for event in history.events:
+            judge.feed(event)
+    else:
+        judge.feed_all(history.events)
+    return judge.finish()
+
+
+@pytest.mark.parametrize("live", [False, True], ids=["list", "live"])
+@pytest.mark.parametrize("order", [(Counting, Crashing), (Crashing, Counting), (Crashing, Counting, Crashing)])
+def test_a_law_that_crashes_is_unknown_and_harms_no_other(order: tuple[type[Law], ...], live: bool) -> None:
+    found = verdicts(order, marks("warm", "bang", "end"), live)
+    for law, judgement in zip(order, found, strict=True):
+        if law is Counting:
+            assert judgement == Judgement("counting", Verdict.HOLDS, 3, 0)
+        else:
+            assert (judgement.verdict, judgement.judged) == (Verdict.UNKNOWN, 2)
+            assert judgement.doubt == "law crashed: ValueError: too loud, at event 1 (mark)"
+
+
+def test_the_ledger_goes_on_after_a_law_crashed() -> None:
+    story = pair().mark("bang").put("m0").put("m1")
+    found = verdicts((Crashing, Watching), story, live=False)
+    assert found[1].notes == {"100": 0, "200": 100}
+
+
+def test_a_law_that_crashes_at_the_end_is_unknown() -> None:
+    found = verdicts((CrashingAtTheEnd, Counting), marks("warm"), live=False)
+    assert [each.verdict for each in found] == [Verdict.UNKNOWN, Verdict.HOLDS]
+    assert found[0].doubt == "law crashed: ZeroDivisionError: nothing left, at the end"
+
+
+def test_a_history_that_the_ledger_cannot_follow_leaves_every_law_unknown() -> None:
+    garbled = H().add("config", node="master", detail="no JSON").mark("end")
+    found = verdicts((Counting, Strict), garbled, live=False)
+    assert [each.verdict for each in found] == [Verdict.UNKNOWN] * 2
+    assert all("ledger crashed" in (each.doubt or "") for each in found)
+
+
+def test_laws_read_the_ledger_as_it_was_before_the_event() -> None:
+    assert verdicts((Watching,), pair().put("m0"), live=False)[0].notes == {"100": 0}
+
+
+def test_what_the_lab_cannot_see_is_not_observable_rather_than_kept() -> None:
+    judge = Judge((Strict, Counting), observes=frozenset(KINDS) - {"mark"})
+    judge.feed_all(marks("warm").events)
+    assert [each.verdict for each in judge.finish()] == [Verdict.NOT_OBSERVABLE] * 2
+
+
+def test_every_violation_is_counted_and_the_first_few_are_kept() -> None:
+    found = verdicts((Strict,), marks(*["warm"] * (MAX_VIOLATIONS + 5)), live=False)[0]
+    assert (found.verdict, found.broken, len(found.violations)) == (
+        Verdict.VIOLATED,
+        MAX_VIOLATIONS + 5,
+        MAX_VIOLATIONS,
+    )
+    assert found.violations[0].seq == 0
+
+
+def test_a_handler_for_a_kind_that_does_not_exist_is_refused() -> None:
+    class Misspelt(Counting):
+        def on_apend(self, event: Event) -> None:
+            raise AssertionError
+
+    with pytest.raises(AssertionError, match="apend"):
+        Judge((Misspelt,))
+
+
+def test_an_unknown_law_is_a_usage_error_that_lists_the_known_ones() -> None:
+    with pytest.raises(UsageError, match="log-prefix"):
+        judging.laws(["log-prefx"])
+
+
+def test_every_registered_law_says_what_it_is() -> None:
+    laws = judging.all_laws()
+    assert len(laws) >= 18
+    for law in laws:
+        assert law.needs <= set(KINDS) and law.needs, law.id
+        assert law.promise.endswith(".") and law.source, law.id
+        assert law.key in ("trial", "link", "node", "message"), law.id
+        assert law.__module__.rpartition(".")[2] == law.id.replace("-", "_")
+        assert law.__name__ == "".join(part.capitalize() for part in law.id.split("-"))
+
+
+@pytest.mark.parametrize("law", judging.all_laws(), ids=lambda law: law.id)
+def test_every_registered_law_is_vacuous_where_nothing_happened(law: type[Law]) -> None:
+    for history in (H(), H().mark("end")):
+        judge = Judge((law,))
+        judge.feed_all(history.events)
+        found = judge.finish()[0]
+        assert (found.verdict, found.judged) == (Verdict.VACUOUS, 0)
+
+
+def test_a_list_and_a_live_feed_agree_for_all_laws() -> None:
+    story = pair().sent("m0").put("m1").ok("m1").crash("master", "machine").restart("master", 100).mark("heal").audit()
+    laws = judging.all_laws()
+    assert verdicts(laws, story, live=True) == verdicts(laws, story, live=False)
