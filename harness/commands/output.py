@@ -142,6 +142,8 @@ def say_finding(finding: Finding, path: Path) -> None:
     say(f"violated: {finding.law}: {finding.text}", COLOURS["violated"])
     for number, line in enumerate(finding.schedule.program(), 1):
         say(f"  {number:3d}  {line}")
+    if not finding.schedule.ops:
+        say("       (nothing: bringing the pair up shows it)")
     settings = ", ".join(f"{key}={value}" for key, value in finding.schedule.settings.items())
     say(f"  with {settings or 'the default settings'} ({finding.original_ops} operations before shrinking)")
     say(f"  replay: {replay_line(path)}")

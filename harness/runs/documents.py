@@ -1,6 +1,6 @@
 """Makes the pages that must say what the code says: ``docs/history.md`` and ``docs/run-folder.md``.
 
-``python -m pairproof.harness.runs.documents [DOCS]`` writes them; a test compares what is there with what would be made.
+``python -m pairproof.harness.runs.documents [DOCS]`` writes them; a test compares what is there with what it would be.
 """
 
 from __future__ import annotations

@@ -6,10 +6,8 @@ import pytest
 from histories import FILE, H, assert_broken, assert_holds, assert_vacuous, bare, pair
 
 from pairproof.harness.laws.base import Law
-from pairproof.harness.laws.ha_ack_identity import HaAckIdentity
 from pairproof.harness.laws.ha_batch_bound import HaBatchBound
 from pairproof.harness.laws.ha_contiguous import HaContiguous
-from pairproof.harness.laws.ha_divergence_refused import HaDivergenceRefused
 from pairproof.harness.laws.ha_mismatch_closes import HaMismatchCloses
 from pairproof.harness.laws.ha_report_monotone import HaReportMonotone
 from pairproof.harness.laws.ha_silent_until_asked import HaSilentUntilAsked
@@ -231,86 +229,6 @@ def test_a_stream_that_always_fits_gives_nothing_to_judge() -> None:
     assert_vacuous(HaMismatchCloses, pair().frame(0, 100).report(100).frame(100, 200).report(200))
 
 
-# ha-ack-identity
-
-
-def over_claimed() -> H:
-    """A stranger has claimed far more than the master has."""
-    return bare().connect("hostile").report(5_000, peer="hostile")
-
-
-def test_a_claim_above_the_log_acknowledges_nothing() -> None:
-    assert_holds(HaAckIdentity, over_claimed().put("m0").ok("m0", "SLAVE_NOT_AVAILABLE"))
-    assert_broken(HaAckIdentity, over_claimed().put("m0").ok("m0"), "only a report of 5000")
-
-
-def test_a_later_claim_on_a_good_connection_acknowledges_nothing_either() -> None:
-    late = pair().sent("m0").report(5_000).put("m1")
-    assert_broken(HaAckIdentity, late.ok("m1"), "only a report of 5000")
-
-
-def test_an_acknowledgement_that_a_slave_earned_is_not_disturbed_by_a_claim() -> None:
-    both = pair().connect("hostile").report(5_000, peer="hostile")
-    both.link = "ha:1"
-    assert_holds(HaAckIdentity, both.sent("m0"))
-
-
-@pytest.mark.parametrize("changed", [{"brokerRole": "ASYNC_MASTER"}, {}])
-def test_sends_that_do_not_wait_for_slaves_rest_on_no_report(changed: dict[str, object]) -> None:
-    claimed = bare(**changed).connect("hostile").report(5_000, peer="hostile")
-    assert_vacuous(HaAckIdentity, claimed.put("m0", wait=bool(changed)).ok("m0"))
-
-
-def test_the_claims_of_an_earlier_life_of_the_master_are_forgotten() -> None:
-    assert_vacuous(HaAckIdentity, over_claimed().crash("master").start("master").put("m0").ok("m0"))
-
-
-# ha-divergence-refused
-
-
-def ahead() -> H:
-    """The master lost 100 bytes that its slave holds, and the slave comes back."""
-    lost = pair().sent("m0").sent("m1").crash("master", "machine").close("s").restart("master", 100)
-    return lost.connect().report(200)
-
-
-def told(history: H) -> H:
-    return history.add("diverged", node="master", link=history.link, hi=200, value=100)
-
-
-def test_a_slave_that_is_ahead_is_refused_and_named() -> None:
-    assert_holds(HaDivergenceRefused, told(ahead()).put("m2").ok("m2", "SLAVE_NOT_AVAILABLE").close())
-
-
-@pytest.mark.parametrize("frame", [(200, 200), (100, 200)])
-def test_nothing_goes_to_a_slave_that_is_ahead(frame: tuple[int, int]) -> None:
-    assert_broken(HaDivergenceRefused, told(ahead()).frame(*frame), "ahead of the master")
-
-
-def test_the_refusal_stands_when_the_master_has_caught_up() -> None:
-    passed = told(ahead()).put("m2").put("m3").put("m4").report(200)
-    assert_holds(HaDivergenceRefused, passed)
-    assert_broken(HaDivergenceRefused, passed.frame(200, 400), "[200, 400)", times=1)
-
-
-def test_a_slave_that_is_ahead_acknowledges_nothing() -> None:
-    assert_broken(HaDivergenceRefused, told(ahead()).put("m2").ok("m2"), "only a refused slave")
-    assert_broken(HaDivergenceRefused, told(ahead()).put("m2").report(200).ok("m2"), "only a refused slave")
-
-
-def test_a_divergence_that_nobody_names_is_caught() -> None:
-    assert_broken(HaDivergenceRefused, ahead().close(), "nobody was told")
-    assert_broken(HaDivergenceRefused, ahead().after(1), "nobody was told")
-
-
-def test_a_master_that_dies_at_the_report_need_not_name_it() -> None:
-    assert_holds(HaDivergenceRefused, ahead().crash("master"))
-
-
-def test_a_slave_at_the_master_s_end_is_no_divergence() -> None:
-    assert_vacuous(HaDivergenceRefused, pair().replicate(0).close().connect().report(0).frame(0, 0))
-
-
 STREAM_LAWS = (
     HaSilentUntilAsked,
     HaStartOffset,
@@ -318,8 +236,6 @@ STREAM_LAWS = (
     HaBatchBound,
     HaReportMonotone,
     HaMismatchCloses,
-    HaAckIdentity,
-    HaDivergenceRefused,
 )
 
 

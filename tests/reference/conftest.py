@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from pairproof.reference.errors import StoreError, StoreFull
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "rocketmq-4.9.7"
@@ -39,7 +40,7 @@ class MemoryDisk:
         self.deleted: list[str] = []
 
     def names(self, folder: str) -> list[str]:
-        return sorted(Path(name).name for name in self.files if str(Path(name).parent) == folder)
+        return sorted(Path(name).name for name in self.files if str(Path(name).parent) == (folder or "."))
 
     def open(self, name: str, size: int) -> MemoryFile:
         if name not in self.files:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from pairproof.reference.core.commit_log import CommitLog, Put
 from pairproof.reference.errors import CodecError, StoreError, StoreFull
 from pairproof.reference.wire import record

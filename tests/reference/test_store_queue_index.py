@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from pairproof.reference.core.commit_log import CommitLog
 from pairproof.reference.core.queue_index import Entry, QueueIndex
 from pairproof.reference.wire import record

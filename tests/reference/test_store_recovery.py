@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from pairproof.reference.core.commit_log import CommitLog
 from pairproof.reference.core.recovery import LogRecovery, Recovery
 from pairproof.reference.errors import StoreError

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from pairproof.reference.core.commit_log import CommitLog
 from pairproof.reference.wire import message_id, record, remoting
 from pairproof.reference.wire.ha import FrameReader, ReportReader

@@ -8,6 +8,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from pairproof.reference.errors import CodecError
 from pairproof.reference.wire.ha import (
     HEADER_SIZE,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from pairproof.reference.errors import CodecError
 from pairproof.reference.wire import message_id
 from pairproof.reference.wire.properties import java_hash, properties_of, properties_to, tags_code

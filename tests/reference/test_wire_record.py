@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from pairproof.reference.errors import CodecError
 from pairproof.reference.wire import record
 from pairproof.reference.wire.record import Blank, Message, Record

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from pairproof.reference.errors import CodecError
 from pairproof.reference.wire import remoting
 from pairproof.reference.wire.remoting import Command, CommandReader

@@ -77,9 +77,10 @@ class Host:
 
     def close(self, conn: End) -> None:
         """Close one's own end."""
-        if conn.open:
+        # Also where the network has closed it already, and this node has just not been told.
+        if conn in self.ends:
+            del self.ends[conn]
             self.observer.closed(conn, "local")
-        self.ends.pop(conn, None)
         self.network.close(conn)
 
     def timer(self, key: Hashable, at: int) -> None:

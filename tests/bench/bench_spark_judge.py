@@ -1,0 +1,98 @@
+"""Events judged per second by Spark on this machine, by every law, from 10⁴ to 10⁶ events. Prints, asserts nothing.
+
+    python tests/bench/bench_spark_judge.py
+
+Histories are recorded in the simulated lab and repeated under new trial numbers; every law judges. The first row
+includes what a job pays once (workers start, laws are imported).
+"""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from time import perf_counter
+
+import pyarrow as pa
+import pyarrow.parquet
+from pairproof.harness import resolve
+from pairproof.harness.history import KINDS
+from pairproof.harness.interpreter import run_trial
+from pairproof.harness.judge import Judge, all_laws
+from pairproof.harness.runs.tables import SCHEMAS, from_columns, write_part
+from pairproof.harness.schedule import Op, Schedule
+from pairproof.reports.events import make_event
+from pairproof.reports.session import session
+from pairproof.reports.spark_judge import Bench, judge
+from pairproof.reports.tables import ddl
+
+SEND = Op("send", {"producer": 0, "size": 300, "wait": True, "queue": 0})
+FAULTS = (
+    Op("fault", {"name": "kill", "node": "slave"}),
+    Op("fault", {"name": "stall", "link": "ha", "direction": "up"}),
+    Op("fault", {"name": "cut", "link": "ha"}),
+)
+PART_EVENTS = 250_000
+
+
+def recorded() -> list[list[tuple[object, ...]]]:
+    """The events of a few simulated trials."""
+    found = []
+    for fault in FAULTS:
+        ops = (SEND, SEND, fault, SEND, Op("advance", {"ms": 4_000}), SEND, SEND)
+        schedule = Schedule({"brokerRole": "SYNC_MASTER"}, "bench", ops)
+        found.append(run_trial(resolve.lab("sim"), resolve.target("reference"), schedule, laws=()).events)
+    return found
+
+
+def repeated(trials: list[list[tuple[object, ...]]], events: int, folder: Path) -> int:
+    """Write at least ``events`` history rows as parts of a run folder; how many."""
+    rows: list[tuple[object, ...]] = []
+    written = number = 0
+    while written + len(rows) < events:
+        rows += [(number, *event) for event in trials[number % len(trials)]]
+        number += 1
+        if len(rows) >= PART_EVENTS or written + len(rows) >= events:
+            table: pa.Table = from_columns("history", len(rows), ["bench", *map(list, zip(*rows, strict=True))])
+            write_part(table, folder / f"part-{written:09d}.parquet")
+            written += len(rows)
+            rows = []
+    return written
+
+
+def in_process(folder: Path) -> float:
+    """Events per second of the same judge in this process, events read from the same files."""
+    table = pa.concat_tables(pa.parquet.read_table(each) for each in sorted(folder.glob("*.parquet")))
+    numbers = table["trial"].to_pylist()
+    columns = [table[name].to_pylist() for name in SCHEMAS["history"].names[2:]]
+    trials: dict[int, list[object]] = {}
+    for number, event in zip(numbers, map(make_event, zip(*columns, strict=True)), strict=True):
+        trials.setdefault(number, []).append(event)
+    began = perf_counter()
+    for events in trials.values():
+        one = Judge(all_laws())
+        one.feed_all(events)  # type: ignore[arg-type]
+        one.finish()
+    return len(numbers) / (perf_counter() - began)
+
+
+def main() -> None:
+    """Print the table."""
+    trials = recorded()
+    benches = {"bench": Bench(tuple(law.id for law in all_laws()), frozenset(KINDS))}
+    print(f"{len(all_laws())} laws; histories of {', '.join(str(len(each)) for each in trials)} events, repeated")
+    print(f"{'events':>10} {'in process/s':>13} {'Spark s':>8} {'Spark/s':>10}")
+    with tempfile.TemporaryDirectory() as root, session(input_bytes=1) as spark:
+        for events in (10_000, 10_000, 100_000, 1_000_000, 1_000_000):
+            folder = Path(root) / f"{events}"
+            folder.mkdir(exist_ok=True)
+            count = repeated(trials, events, folder)
+            alone = in_process(folder)
+            began = perf_counter()
+            history = spark.read.schema(ddl("history")).parquet(str(folder))
+            judge(history, benches).groupBy("law", "verdict").count().toArrow()
+            took = perf_counter() - began
+            print(f"{count:>10,} {alone:>13,.0f} {took:>8.2f} {count / took:>10,.0f}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

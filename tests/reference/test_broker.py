@@ -1,0 +1,329 @@
+"""Conversations with a broker's main port: what clients send, what they are answered, what hostile ones achieve."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pairproof.chaos.labs.sim.disk import SimDisk
+from pairproof.reference.core import broker as broker_module
+from pairproof.reference.core.broker import Broker
+from pairproof.reference.core.config import BrokerConfig
+from pairproof.reference.errors import ConfigError
+from pairproof.reference.wire import message_id, remoting
+from pairproof.reference.wire.ha import encode_report
+from pairproof.reference.wire.record import Record, decode
+from pairproof.reference.wire.remoting import Command, CommandReader
+
+MS = 1_000_000
+
+
+class Shell:
+    """A fake shell around one broker: flushes end when told to, sockets take ``room`` bytes (None: all)."""
+
+    def __init__(self, disk: Any, **settings: Any) -> None:
+        self.disk = disk
+        self.time = 0
+        self.sent: dict[str, bytes] = {}
+        self.closed: list[str] = []
+        self.timers: dict[Hashable, int] = {}
+        self.flushes: list[Hashable] = []
+        self.room: int | None = None
+        config = BrokerConfig(mappedFileSizeCommitLog=4_096, **settings)
+        self.broker = Broker(config, self, self)
+        self.broker.on_start()
+        self.broker.on_accepted("c", "main")
+
+    def now(self) -> int:
+        return self.time
+
+    def wall_ms(self) -> int:
+        return 1_700_000_000_000 + self.time // MS
+
+    def connect(self, address: str) -> None: ...
+
+    def send(self, conn: str, data: bytes) -> int:
+        taken = len(data) if self.room is None else min(self.room, len(data))
+        self.sent[conn] = self.sent.get(conn, b"") + data[:taken]
+        return taken
+
+    def close(self, conn: str) -> None:
+        self.closed.append(conn)
+
+    def timer(self, key: Hashable, at: int) -> None:
+        self.timers[key] = at
+
+    def cancel(self, key: Hashable) -> None:
+        self.timers.pop(key, None)
+
+    def flush(self, names: list[str], token: Hashable) -> None:
+        self.flushes.append(token)
+
+    def appended(self, lo: int, hi: int, data: bytes, f: str) -> None: ...
+    def flushed(self, upto: int) -> None: ...
+    def refused(self, conn: str, reported: int, end: int, why: str) -> None: ...
+
+    def ask(self, frame: bytes, conn: str = "c") -> None:
+        self.broker.on_bytes(conn, frame)
+
+    def answers(self, conn: str = "c") -> list[Command]:
+        return list(CommandReader().feed(self.sent.get(conn, b"")))
+
+    def ring(self, ms: int) -> None:
+        self.time = ms * MS
+        for key in [key for key, at in self.timers.items() if at <= self.time]:
+            del self.timers[key]
+            self.broker.on_timer(key)
+
+    def put(self, opaque: int = 1, *, wait: bool = True, **changes: Any) -> None:
+        self.ask(send(opaque, wait=wait, **changes))
+
+
+def send(opaque: int = 1, *, wait: bool = True, topic: str = "T", queue_id: int = 0, body: bytes = b"body") -> bytes:
+    return remoting.send_request(
+        opaque,
+        producer_group="g",
+        topic=topic,
+        queue_id=queue_id,
+        born_ms=1,
+        body=body,
+        properties="KEYS\x01k" if wait else "KEYS\x01k\x02WAIT\x01false",
+    )
+
+
+def pull(opaque: int, offset: int, *, queue_id: int = 0, limit: int = 32) -> bytes:
+    return remoting.pull_request(
+        opaque, consumer_group="g", topic="T", queue_id=queue_id, offset=offset, max_messages=limit
+    )
+
+
+@pytest.fixture
+def shell(make_disk: Callable[..., Any]) -> Callable[..., Shell]:
+    return lambda **settings: Shell(make_disk(), **settings)
+
+
+def with_slave(shell: Shell) -> Shell:
+    shell.broker.on_accepted("s", "ha")
+    shell.broker.on_bytes("s", encode_report(shell.broker.log.end))
+    return shell
+
+
+def test_async_master_answers_at_once_and_the_message_can_be_pulled(shell: Callable[..., Shell]) -> None:
+    master = shell()
+    master.put(7)
+    answer = master.answers()[0]
+    assert (answer.code, answer.opaque, answer.fields["queueOffset"]) == (remoting.SUCCESS, 7, "0")
+    assert message_id.decode(answer.fields["msgId"])[1] == 0
+    master.ask(pull(8, 0))
+    found = master.answers()[1]
+    record = decode(found.body)
+    assert found.code == remoting.SUCCESS and found.fields["nextBeginOffset"] == "1"
+    assert isinstance(record, Record) and record.message.body == b"body"
+
+
+def test_stored_properties_are_those_of_4_9_with_cluster_and_without_wait(shell: Callable[..., Shell]) -> None:
+    master = shell()
+    master.put(wait=False)
+    record = decode(master.broker.log.read(0, 4_096))
+    assert isinstance(record, Record) and record.message.properties == b"KEYS\x01k\x02CLUSTER\x01DefaultCluster"
+
+
+def test_sync_master_without_a_slave_says_so_and_stores_all_the_same(shell: Callable[..., Shell]) -> None:
+    master = shell(brokerRole="SYNC_MASTER")
+    master.put()
+    assert master.answers()[0].code == remoting.SLAVE_NOT_AVAILABLE and master.broker.log.end > 0
+    master.put(2, wait=False)
+    assert master.answers()[1].code == remoting.SUCCESS
+
+
+def test_sync_master_answers_when_the_slave_reported_the_last_byte_and_not_before(shell: Callable[..., Shell]) -> None:
+    master = with_slave(shell(brokerRole="SYNC_MASTER"))
+    master.put()
+    end = master.broker.log.end
+    master.broker.on_bytes("s", encode_report(end - 1))
+    assert master.answers() == []
+    master.broker.on_bytes("s", encode_report(end))
+    assert master.answers()[0].code == remoting.SUCCESS
+
+
+def test_sync_master_gives_up_after_slave_timeout(shell: Callable[..., Shell]) -> None:
+    master = with_slave(shell(brokerRole="SYNC_MASTER"))
+    master.put()
+    master.ring(2_999)
+    assert master.answers() == []
+    master.ring(3_000)
+    assert master.answers()[0].code == remoting.FLUSH_SLAVE_TIMEOUT
+
+
+def test_sync_flush_answers_when_the_flush_ended(shell: Callable[..., Shell]) -> None:
+    master = shell(flushDiskType="SYNC_FLUSH")
+    master.put()
+    assert master.answers() == []
+    master.broker.on_flushed(master.flushes[0])
+    assert master.answers()[0].code == remoting.SUCCESS
+    assert master.broker.log.flushed == master.broker.log.end
+
+
+def test_flush_covers_only_what_was_there_when_it_began(shell: Callable[..., Shell]) -> None:
+    master = shell(flushDiskType="SYNC_FLUSH")
+    master.put(1)
+    master.put(2)
+    master.broker.on_flushed(master.flushes[0])
+    assert [answer.opaque for answer in master.answers()] == [1]
+    master.broker.on_flushed(master.flushes[1])
+    assert [answer.opaque for answer in master.answers()] == [1, 2]
+
+
+def test_flush_that_never_ends_is_a_flush_disk_timeout(shell: Callable[..., Shell]) -> None:
+    master = shell(flushDiskType="SYNC_FLUSH")
+    master.put()
+    master.ring(5_000)
+    assert master.answers()[0].code == remoting.FLUSH_DISK_TIMEOUT
+
+
+def test_replica_status_overrides_the_flush_status(shell: Callable[..., Shell]) -> None:
+    master = with_slave(shell(brokerRole="SYNC_MASTER", flushDiskType="SYNC_FLUSH"))
+    master.put()
+    master.ring(5_000)
+    assert master.answers()[0].code == remoting.FLUSH_SLAVE_TIMEOUT
+
+
+def test_async_flush_happens_an_interval_after_the_first_unflushed_byte(shell: Callable[..., Shell]) -> None:
+    master = shell()
+    master.put(1)
+    master.put(2)
+    master.ring(499)
+    assert master.flushes == []
+    master.ring(500)
+    assert master.flushes == [master.broker.log.end]
+
+
+def test_slave_takes_no_messages(shell: Callable[..., Shell]) -> None:
+    slave = shell(brokerRole="SLAVE", brokerId=1)
+    slave.put()
+    assert slave.answers()[0].code == remoting.SERVICE_NOT_AVAILABLE and slave.broker.log.end == 0
+
+
+@pytest.mark.parametrize(
+    ("offset", "on_master", "on_slave"),
+    [
+        (0, (remoting.SUCCESS, "2"), (remoting.SUCCESS, "2")),
+        (2, (remoting.PULL_NOT_FOUND, "2"), (remoting.PULL_NOT_FOUND, "2")),
+        (9, (remoting.PULL_OFFSET_MOVED, "2"), (remoting.PULL_RETRY_IMMEDIATELY, "9")),
+    ],
+)
+def test_pull_says_how_to_go_on(
+    shell: Callable[..., Shell], offset: int, on_master: tuple[int, str], on_slave: tuple[int, str]
+) -> None:
+    master, slave = shell(), shell(brokerRole="SLAVE", brokerId=1)
+    master.put(1)
+    master.put(2)
+    slave.broker.log.append(0, master.broker.log.read(0, 4_096))
+    slave.broker.queues.dispatch(slave.broker.log)
+    for node, (code, following) in ((master, on_master), (slave, on_slave)):
+        before = len(node.answers())
+        node.ask(pull(3, offset))
+        answer = node.answers()[before]
+        assert (answer.code, answer.fields["nextBeginOffset"]) == (code, following)
+        assert answer.fields["maxOffset"] == "2"
+
+
+@pytest.mark.parametrize(
+    ("frame", "code"),
+    [
+        (send(topic="white space"), remoting.MESSAGE_ILLEGAL),
+        (send(topic="x" * 128), remoting.MESSAGE_ILLEGAL),
+        (send(queue_id=8), remoting.SYSTEM_ERROR),
+        (send(queue_id=-1), remoting.SYSTEM_ERROR),
+        (send(body=b"x" * 5_000), remoting.MESSAGE_ILLEGAL),
+        (remoting.encode(Command(310, 1, 0, {})), remoting.SYSTEM_ERROR),
+        (remoting.encode(Command(310, 1, 0, {"b": "T", "e": "many", "g": "1"})), remoting.SYSTEM_ERROR),
+        (remoting.encode(Command(11, 1, 0, {"topic": "T"})), remoting.SYSTEM_ERROR),
+        (remoting.encode(Command(4_711, 1, 0, {})), remoting.REQUEST_CODE_NOT_SUPPORTED),
+    ],
+)
+def test_bad_requests_get_a_code_a_remark_and_store_nothing(
+    shell: Callable[..., Shell], frame: bytes, code: int
+) -> None:
+    master = shell()
+    master.ask(frame)
+    answer = master.answers()[0]
+    assert answer.code == code and answer.remark and master.broker.log.end == 0
+    master.put(2)
+    assert master.answers()[1].code == remoting.SUCCESS
+
+
+def test_full_disk_refuses_with_service_not_available(make_disk: Callable[..., Any]) -> None:
+    master = Shell(make_disk(1))
+    master.put()
+    assert master.answers()[0].code == remoting.SERVICE_NOT_AVAILABLE
+
+
+@pytest.mark.parametrize(
+    "garbage", [b"GET / HTTP/1.1\r\n\r\n", b"\xff" * 8, (2**31 - 1).to_bytes(4, "big") + b"\0" * 4]
+)
+def test_garbage_ends_that_connection_and_no_other(shell: Callable[..., Shell], garbage: bytes) -> None:
+    master = shell()
+    master.broker.on_accepted("d", "main")
+    master.ask(garbage)
+    assert master.closed == ["c"]
+    master.ask(send(), "d")
+    assert master.answers("d")[0].code == remoting.SUCCESS
+
+
+@given(st.lists(st.binary(max_size=80), max_size=6), st.booleans())
+@settings(max_examples=150, deadline=None)
+def test_random_bytes_on_either_port_never_raise_nor_grow_the_log(pieces: list[bytes], on_ha: bool) -> None:
+    master = Shell(SimDisk())
+    conn = "h" if on_ha else "c"
+    if on_ha:
+        master.broker.on_accepted("h", "ha")
+    for piece in pieces:
+        if conn not in master.closed:
+            master.ask(piece, conn)
+    assert master.broker.log.end == 0 and master.broker.ha.push_offset == 0
+
+
+def test_client_that_never_reads_is_dropped_before_it_fills_the_memory(
+    shell: Callable[..., Shell], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(broker_module, "MAX_UNSENT", 1_000)
+    master = shell()
+    master.room = 0
+    for opaque in range(20):
+        master.put(opaque)
+    assert master.closed == ["c"] and not master.broker.unsent
+
+
+def test_slow_client_gets_everything_in_order_once_it_reads(shell: Callable[..., Shell]) -> None:
+    master = shell()
+    master.room = 3
+    master.put(1)
+    master.put(2)
+    master.room = None
+    master.broker.on_writable("c")
+    assert [answer.opaque for answer in master.answers()] == [1, 2]
+
+
+def test_clean_stop_is_recovered_normally_and_a_crash_abnormally(make_disk: Callable[..., Any]) -> None:
+    disk = make_disk()
+    first = Shell(disk)
+    first.put()
+    end = first.broker.log.end
+    assert first.broker.recovery == "empty"
+    crashed = Shell(disk)
+    assert crashed.broker.recovery == "abnormal" and crashed.broker.log.end == end
+    crashed.broker.on_stop()
+    assert Shell(disk).broker.recovery == "normal"
+
+
+def test_properties_file_with_an_unknown_key_or_value_is_refused() -> None:
+    good = BrokerConfig.from_properties({"brokerRole": "SYNC_MASTER", "slaveTimeout": "100"})
+    assert good.slaveTimeout == 100 and good.haSendHeartbeatInterval == 5_000
+    for key, value in (("slaveTimeOut", "1"), ("slaveTimeout", "soon"), ("slaveTimeout", "0"), ("brokerRole", "KING")):
+        with pytest.raises(ConfigError, match=key):
+            BrokerConfig.from_properties({key: value})

@@ -1,0 +1,228 @@
+"""The house is tidy: sizes, docstrings, names, what the wheel holds, what must not be in any file."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pairproof.harness import registry, resolve
+from pairproof.harness.judge import all_laws
+from pairproof.harness.runs import documents
+
+ROOT = Path(__file__).resolve().parent.parent
+ROOMS = ("harness", "reference", "chaos", "reports")
+MAX_FILE_LINES = 400
+MAX_FUNCTION_LINES = 60
+NOT_OURS = {".git", ".venv", "golden", "runs", "build", "dist", "__pycache__", "node_modules", "spark-warehouse"}
+TEXT = {".py", ".md", ".toml", ".txt", ".in", ".sh", ".html", ".css", ".js", ".svg", ".json", ".yml", ".yaml", ""}
+
+
+def files() -> Iterator[Path]:
+    """Every file of the project that somebody wrote."""
+    for folder, folders, names in os.walk(ROOT):
+        folders[:] = [each for each in folders if each not in NOT_OURS and not each.endswith(("_cache", ".egg-info"))]
+        if Path(folder) == ROOT:
+            folders[:] = [each for each in folders if not each.startswith(".") or each == ".ci"]
+        yield from (Path(folder) / name for name in names)
+
+
+def sources() -> list[Path]:
+    return sorted(path for room in ROOMS for path in (ROOT / room).rglob("*.py"))
+
+
+def shown(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+every_source = pytest.mark.parametrize("path", sources(), ids=shown)
+
+
+# What is measured, as functions of a text, so that the measures themselves are tested.
+
+
+def long_functions(text: str) -> list[str]:
+    nodes = [n for n in ast.walk(ast.parse(text)) if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))]
+    return [n.name for n in nodes if (n.end_lineno or 0) - n.lineno + 1 > MAX_FUNCTION_LINES]
+
+
+# Split, so that this file does not hold what it looks for.
+FOREIGN = re.compile(
+    "|".join(
+        (
+            r"/wo" r"rk/", r"/ro" r"ot/", r"/ho" r"me/\w", r"/Us" r"ers/\w", r"\.pye" r"nv\b",
+            r"files\.pytho" r"nhosted", r"pypi\.o" r"rg", r"--ind" r"ex-url", r"--extra-ind" r"ex", r"artifac" r"tory",
+            r"repo1?\.mav" r"en", r"mirr" r"ors?\.\w+\.",
+        )
+    )
+)  # fmt: skip
+
+
+def foreign(text: str) -> list[str]:
+    return FOREIGN.findall(text)
+
+
+@every_source
+def test_files_and_functions_stay_small_enough_to_read(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert text.count("\n") <= MAX_FILE_LINES
+    assert long_functions(text) == []
+
+
+def test_a_long_function_is_noticed() -> None:
+    body = "".join(f"    x = {n}\n" for n in range(MAX_FUNCTION_LINES))
+    assert long_functions(f"class A:\n  def f():\n{body}") == ["f"]
+    assert long_functions(f"def f():\n{body}".removesuffix(f"    x = {MAX_FUNCTION_LINES - 1}\n")) == []
+
+
+@every_source
+def test_every_module_says_what_it_is(path: Path) -> None:
+    assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+
+
+def test_no_file_names_a_machine_s_paths_or_a_package_index() -> None:
+    found = {}
+    for path in files():
+        if path.suffix in TEXT and path.stat().st_size < 5_000_000:
+            hits = foreign(path.read_text(encoding="utf-8", errors="replace"))
+            if hits:
+                found[shown(path)] = hits
+    assert found == {}
+
+
+def test_a_foreign_path_or_host_is_noticed() -> None:
+    for bad in ("/ho" + "me/joe/x", "https://pypi.o" + "rg/simple", "--ind" + "ex-url x", "/ro" + "ot/.cache"):
+        assert foreign(f"see {bad} there")
+    assert not foreign("https://www.apache.org/licenses/LICENSE-2.0 and tests/home.html")
+
+
+@pytest.mark.parametrize("group", ["laws", "faults"])
+def test_a_registered_name_is_its_file_s_name_and_no_file_is_forgotten(group: str) -> None:
+    room = {"laws": ROOT / "harness" / "laws", "faults": ROOT / "chaos" / "faults"}[group]
+    helpers = {"__init__", "base", "ledger"}
+    written = {path.stem.replace("_", "-" if group == "laws" else "_") for path in room.glob("*.py")} - helpers
+    unregistered = {name for name in written - set(registered(group)) if declares(room, name)}
+    assert unregistered == set()
+    for name, where in registered(group).items():
+        assert where.partition(":")[0].rpartition(".")[2] == name.replace("-", "_")
+
+
+def declares(room: Path, name: str) -> bool:
+    """Whether a file holds a law or a fault, and not only what several of them share."""
+    text = (room / f"{name.replace('-', '_')}.py").read_text(encoding="utf-8")
+    return re.search(r"^FAULT\b|^    id = ", text, re.MULTILINE) is not None
+
+
+def registered(group: str) -> dict[str, str]:
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        project: dict[str, Any] = tomllib.load(file)["project"]
+    return dict(project["entry-points"][f"pairproof.{group}"])
+
+
+def test_laws_and_faults_call_themselves_what_they_are_registered_as() -> None:
+    assert [law.id for law in all_laws()] == registry.names("laws")
+    assert {name: fault.name for name, fault in resolve.faults().items()} == {name: name for name in resolve.faults()}
+
+
+@pytest.mark.parametrize("group", [each for each in registry.GROUPS if registry.names(each)])
+def test_what_is_registered_is_what_is_installed_and_can_be_loaded(group: str) -> None:
+    assert set(registered(group)) <= set(registry.names(group)), "pyproject.toml changed: run make again"
+    for name in registered(group):
+        assert registry.find(group, name) is not None
+
+
+@pytest.mark.parametrize("page", documents.PAGES)
+def test_pages_made_from_the_code_are_current(page: str) -> None:
+    written = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    assert written == documents.PAGES[page](), "run .venv/bin/python -m pairproof.harness.runs.documents"
+
+
+def test_every_locked_package_has_its_licence_in_the_notice() -> None:
+    locked = {
+        line.split("==")[0]
+        for path in (ROOT / "requirements").glob("*.txt")
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if re.match(r"[a-z0-9]", line)
+    }
+    noticed = set(re.findall(r"^  ([a-z0-9-]+)  +\S", (ROOT / "NOTICE").read_text(encoding="utf-8"), re.MULTILINE))
+    assert len(locked) > 30
+    assert locked - noticed == set()
+
+
+def test_every_locked_version_has_hashes_and_is_the_same_everywhere() -> None:
+    versions: dict[str, set[str]] = {}
+    for path in (ROOT / "requirements").glob("*.txt"):
+        text = path.read_text(encoding="utf-8")
+        for name, version, rest in re.findall(r"^([a-z0-9-]+)==(\S+)(.*)$", text, re.MULTILINE):
+            versions.setdefault(name, set()).add(version)
+            assert rest.endswith("\\"), f"{path.name}: {name} has no hash"
+    assert {name: found for name, found in versions.items() if len(found) > 1} == {}
+
+
+def test_links_in_the_pages_lead_somewhere() -> None:
+    pages = [path for path in files() if path.suffix == ".md"]
+    assert len(pages) > 5
+    dead = [
+        f"{shown(page)}: {link}"
+        for page in pages
+        for link in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8"))
+        if not (page.parent / link).exists()
+    ]
+    assert dead == []
+
+
+def test_no_source_file_is_ignored_by_git() -> None:
+    if not (ROOT / ".git").exists() or shutil.which("git") is None:
+        pytest.skip("this copy of the project is no git checkout")
+    paths = [shown(path) for path in files() if path.suffix in (".py", ".html", ".css", ".md", ".toml")]
+    done = subprocess.run(
+        ["git", "check-ignore", "--no-index", "--stdin"], input="\n".join(paths), cwd=ROOT, capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+    assert done.returncode in (0, 1), done.stderr
+    assert done.stdout.split() == []
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A wheel built from a copy of the project with the setuptools that is here, without network."""
+    import setuptools
+
+    if int(setuptools.__version__.split(".")[0]) < 77:
+        pytest.skip(f"setuptools {setuptools.__version__} cannot build it; make installs the locked one")
+    copy = tmp_path_factory.mktemp("wheel") / "source"
+    for path in files():
+        if path.relative_to(ROOT).parts[0] != "tests":
+            (copy / path.relative_to(ROOT)).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(path, copy / path.relative_to(ROOT))
+    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--no-index"]
+    subprocess.run([*command, "--wheel-dir", str(copy.parent), str(copy)], check=True, timeout=300)
+    return next(copy.parent.glob("*.whl"))
+
+
+@pytest.mark.slow
+def test_the_wheel_holds_every_file_of_the_rooms_and_nothing_else(wheel: Path) -> None:
+    held = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
+    expected = {f"pairproof/{shown(p)}" for p in files() if shown(p).split("/")[0] in ROOMS}
+    assert expected - held == set(), "a folder without __init__.py, or data that no package-data pattern names"
+    assert held - expected == set()
+
+
+@pytest.mark.slow
+def test_the_wheel_carries_licence_notice_command_and_entry_points(wheel: Path) -> None:
+    archive = zipfile.ZipFile(wheel)
+    names = [name.partition(".dist-info/")[2] for name in archive.namelist() if ".dist-info/" in name]
+    assert {"licenses/LICENSE", "licenses/NOTICE", "entry_points.txt", "METADATA"} <= set(names)
+    entries = archive.read(next(name for name in archive.namelist() if name.endswith("entry_points.txt"))).decode()
+    assert "pairproof = pairproof.harness.commands.main:main" in entries
+    assert all(f"\n{name} = " in entries for name in registered("laws"))
