@@ -45,6 +45,7 @@ class Clients:
         self.client = Client(host)
         host.start(lambda: self.client)
         self.in_flight = 0
+        self.last_phase = ""
         self._processes: dict[str, int] = {}
         self._next_process = 0
         self._next_op = 0
@@ -109,6 +110,7 @@ class Clients:
 
     def _ended(self, call: Call, outcome: Outcome, queue_offset: int | None, lo: int | None, hi: int | None) -> None:
         self.in_flight -= 1
+        self.last_phase = outcome.phase
         if outcome.phase == "info" and self._processes.get(call.client) == call.process:
             del self._processes[call.client]
         remark = outcome.answer.remark if outcome.answer is not None else None
