@@ -14,6 +14,7 @@ from time import perf_counter
 
 import pyarrow as pa
 import pyarrow.parquet
+
 from pairproof.harness import resolve
 from pairproof.harness.history import KINDS
 from pairproof.harness.interpreter import run_trial

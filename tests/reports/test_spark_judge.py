@@ -134,7 +134,9 @@ def test_spark_gives_the_verdicts_of_the_same_judge_in_process(spark: Any) -> No
 
     # One job judges them all: Hypothesis draws the histories, and does not shrink what a job of seconds compares.
     @given(histories())
-    @settings(max_examples=150, deadline=None, database=None, phases=[Phase.generate], suppress_health_check=[*HealthCheck])
+    @settings(
+        max_examples=150, deadline=None, database=None, phases=[Phase.generate], suppress_health_check=[*HealthCheck]
+    )
     def draw(history: list[Event]) -> None:
         trials.append(history)
 
@@ -156,7 +158,9 @@ def test_spark_gives_the_verdicts_of_the_same_judge_in_process(spark: Any) -> No
 
 
 @pytest.mark.slow
-def test_rejudging_agrees_with_an_honest_run_and_names_a_doctored_verdict(spark: Any, write_run: Any, rows: Any) -> None:
+def test_rejudging_agrees_with_an_honest_run_and_names_a_doctored_verdict(
+    spark: Any, write_run: Any, rows: Any
+) -> None:
     from pairproof.reports import inputs
 
     recorder = Recorder()

@@ -1,0 +1,48 @@
+"""junit.xml as a build server reads it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from xml.etree import ElementTree
+
+from pairproof.reports import fallback, inputs, junit, model
+
+
+def cases(folders: list[Path], file: Path) -> dict[tuple[str, str], ElementTree.Element]:
+    runs, corrupt = inputs.open_runs(folders)
+    junit.write(model.assemble(runs, corrupt, fallback.measure(runs)), file)
+    found = ElementTree.parse(file).getroot().iter("testcase")
+    return {(str(each.get("classname")), str(each.get("name"))): each for each in found}
+
+
+def test_every_verdict_has_its_kind_of_case(two_runs: list[Path], tmp_path: Path) -> None:
+    found = cases(two_runs, tmp_path / "junit.xml")
+    kinds = {key: [child.tag for child in case] for key, case in found.items()}
+    assert kinds["reference.sim", "log-prefix"] == []
+    assert kinds["reference.sim", "ack-replicated"] == ["skipped"]
+    assert kinds["reference.sim", "ha-batch-bound"] == ["failure"], "vacuous, and its profile forbids that"
+    assert kinds["reference+ack_early.sim", "log-prefix"] == ["failure"]
+    assert kinds["reference+ack_early.sim", "contract"] == ["error"]
+
+
+def test_a_failure_carries_text_program_and_replay_line(two_runs: list[Path], tmp_path: Path) -> None:
+    failure = cases(two_runs, tmp_path / "junit.xml")["reference+ack_early.sim", "log-prefix"].find("failure")
+    assert failure is not None and failure.text is not None
+    assert "differs from the master's" in str(failure.get("message"))
+    assert 'fault(name="kill", node="slave")' in failure.text
+    assert "replay: pairproof replay " in failure.text
+
+
+def test_suites_count_what_they_hold(two_runs: list[Path], tmp_path: Path) -> None:
+    cases(two_runs, tmp_path / "junit.xml")
+    suites = list(ElementTree.parse(tmp_path / "junit.xml").getroot().iter("testsuite"))
+    counted = [[suite.get(name) for name in ("tests", "failures", "errors", "skipped")] for suite in suites]
+    assert counted == [["4", "1", "0", "1"], ["3", "2", "1", "0"]]
+
+
+def test_text_that_xml_cannot_hold_does_not_break_the_file(write_run: object, rows: object, tmp_path: Path) -> None:
+    finding = rows.finding("log-prefix", "bytes \x00\x01 <&> \ud800 differ", 0, 0)  # type: ignore[attr-defined]
+    verdicts = [rows.verdict(0, "log-prefix", "violated", seq=1, text="x")]  # type: ignore[attr-defined]
+    folder = write_run("r", [finding], verdicts=verdicts, trials=[rows.trial(0)])  # type: ignore[attr-defined, operator]
+    failure = cases([folder], tmp_path / "junit.xml")["reference.sim", "log-prefix"].find("failure")
+    assert failure is not None and "<&>" in str(failure.get("message"))
