@@ -80,7 +80,14 @@ def measure_machine(laws: Laws, seconds: float) -> None:
     began = process_time()
     machine.explore(LAB, TARGET, laws, "bench", seconds, 1_000_000, taken)
     spent = process_time() - began
-    row("Hypothesis machine", "on" if laws else "off", len(seen), sum(e for e, _ in seen), sum(t for _, t in seen), spent)
+    row(
+        "Hypothesis machine",
+        "on" if laws else "off",
+        len(seen),
+        sum(e for e, _ in seen),
+        sum(t for _, t in seen),
+        spent,
+    )
 
 
 def measure_judge(laws: Laws) -> None:

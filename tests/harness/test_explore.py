@@ -55,20 +55,15 @@ def test_every_trial_is_handed_over_once_under_its_own_number() -> None:
 
 
 def test_same_seed_explores_the_same_beginning() -> None:
-    def beginning(seed: str) -> list[str]:
+    def explored(seed: str, origin: str) -> list[str]:
         trials: list[Trial] = []
-        Explorer(
-            resolve.lab("sim"),
-            resolve.target("reference"),
-            profile("quick"),
-            seed,
-            (),
-            seconds=0.5,
-            on_trial=trials.append,
-        ).run()
-        return [repr(each.schedule) for origin in ("sweep", "swarm") for each in trials if each.origin == origin][:20]
+        Explorer(SIM, resolve.target("reference"), QUICK, seed, (), seconds=0.5, on_trial=trials.append).run()
+        return [repr(each.schedule) for each in trials if each.origin == origin]
 
-    assert beginning("one") == beginning("one") != beginning("two")
+    for origin in ("sweep", "swarm"):
+        one, again, other = explored("one", origin), explored("one", origin), explored("two", origin)
+        # How far each came depends on the machine; what came first does not.
+        assert all(a == b for a, b in zip(one, again, strict=False)) and one[0] != other[0]
 
 
 def test_state_machine_of_a_test_suite_raises_with_law_and_program() -> None:
