@@ -99,9 +99,8 @@ KINDS: dict[str, str] = {
     "deliver": "one message of a pull's answer: process, op, node, message, queue, queue_offset, lo, hi, digest",
     "record": "a store reader found a record: node, op (audit), lo, hi, message, queue, queue_offset, digest",
     "chunk": "a store reader's digest over the grid: node, op (audit), lo, hi, digest",
-    "audit": "a store reader is done: node, incarnation, op, f (recovery, final; compare: chunks only), lo, hi (the log's "
-    "range), status "
-    "(whole, broken), value (where it stops being whole), detail (why)",
+    "audit": "a store reader is done: node, incarnation, op, f (recovery, final; compare: chunks only), lo, hi (the "
+    "log's range), status (whole, broken), value (where it stops being whole), detail (why)",
     "fault": "a fault began (status on) or ended (off): op, f, node or link, detail (JSON); at its end value = how "
     "often it bit and detail = what it did",
     "mark": "the trial's own milestones: f (warm, heal, converged, unsettled, end)",

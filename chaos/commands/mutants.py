@@ -148,9 +148,10 @@ def _say(kills: list[Kill], alarms: list[str], budget: int) -> None:
     )
     killed = [each for each in kills if each.killed]
     if killed:
+        trials, seconds = median(each.trials for each in killed), median(each.seconds for each in killed)
+        size = median(len(each.program) for each in killed)
         output.say(
-            f"{len(killed)} of {len(kills)} killed by their declared law; median "
-            f"{median(e.trials for e in killed):.0f} trials, {median(e.seconds for e in killed):.2f} CPU seconds to the first kill; median program "
-            f"{median(len(e.program) for e in killed):.0f} operations"
+            f"{len(killed)} of {len(kills)} killed by their declared law; median to the first kill: {trials:.0f} trials, "
+            f"{seconds:.2f} CPU seconds; median program: {size:.0f} operations"
         )
     output.say(f"control: the unmutated reference over {budget} trials: {', '.join(alarms) or 'no alarm'}")
