@@ -85,12 +85,16 @@ class Explorer:
         self._machine()
         return self.summary()
 
+    def seconds_so_far(self) -> float:
+        """Since :meth:`run` began, wall clock."""
+        return monotonic() - self._began
+
     def summary(self) -> Summary:
         """What is known so far."""
         verdicts = {law: over_trials(seen) for law, seen in self.seen.items()}
         return Summary(
             verdicts, sum(self.by_origin.values()), self.events, dict(self.by_origin), self.findings, self.sweep_total,
-            monotonic() - self._began,
+            self.seconds_so_far(),
         )  # fmt: skip
 
     # Searches.

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from pairproof.harness import registry
 from pairproof.harness.errors import EXIT_UNKNOWN, EXIT_VIOLATED
+from pairproof.harness.runs.schema import FACTS
 from pairproof.harness.schedule import from_json
 from pairproof.harness.verdict import Verdict, exit_code, over_trials
 from pairproof.reports.inputs import Corrupt, RunInput
@@ -105,7 +106,8 @@ def _described(run: RunInput, by_run: Iterable[Row], must: frozenset[str]) -> Ro
     if not any(each in (Verdict.HOLDS, Verdict.VIOLATED) for each in laws.values()):
         # A run that judged nothing has shown nothing.
         verdict = Verdict.UNKNOWN
-    return {**facts, "folder": str(run.folder), "verdict": verdict.value}
+    # A run that was killed never came to write some of its facts.
+    return {**dict.fromkeys(FACTS), **facts, "folder": str(run.folder), "verdict": verdict.value}
 
 
 def overall(runs: Iterable[Row]) -> str:

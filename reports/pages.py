@@ -137,6 +137,7 @@ def _index(report: Report) -> dict[str, Any]:
         "trials": sum(row["trials"] for row in report.search),
         "events": sum(row["events"] for row in report.search),
         "virtual_s": sum(row["virtual_ns"] for row in report.search) / 1e9,
+        "took_s": sum(row["seconds"] or 0 for row in report.runs),
         "contract": _contract(report),
     }
 

@@ -151,7 +151,7 @@ def _say(kills: list[Kill], alarms: list[str], budget: int) -> None:
         trials, seconds = median(each.trials for each in killed), median(each.seconds for each in killed)
         size = median(len(each.program) for each in killed)
         output.say(
-            f"{len(killed)} of {len(kills)} killed by their declared law; median to the first kill: {trials:.0f} trials, "
-            f"{seconds:.2f} CPU seconds; median program: {size:.0f} operations"
+            f"{len(killed)} of {len(kills)} killed by their declared law; median to the first kill: {trials:.0f} "
+            f"trials, {seconds:.2f} CPU seconds; median program: {size:.0f} operations"
         )
     output.say(f"control: the unmutated reference over {budget} trials: {', '.join(alarms) or 'no alarm'}")

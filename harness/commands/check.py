@@ -18,6 +18,8 @@ from pairproof.harness.verdict import Verdict
 
 RUNS = Path("runs")
 INTERRUPTED = 130
+FIRST_WORD_S = 2.0
+"""When a first verdict is said; the last one takes as long as the profile gives it."""
 
 
 @click.command("check")
@@ -102,6 +104,7 @@ class _Request:
         self.laws = laws
         self.keep = keep
         self.runs = runs
+        self.spoke = False
 
     def run(self) -> tuple[int, Path, dict[str, object]]:
         """Explore; exit code, run folder and a JSON-able summary."""
@@ -119,7 +122,7 @@ class _Request:
                     self.seed,
                     self.laws,
                     seconds=self.seconds,
-                    on_trial=lambda trial: writer.trial(trial, None),
+                    on_trial=lambda trial: self._take(writer, explorer, trial),
                     on_finding=lambda finding: output.say_finding(finding, writer.finding(finding)),
                     progress=progress,
                 )
@@ -144,6 +147,12 @@ class _Request:
         if interrupted and code != EXIT_VIOLATED:
             code = INTERRUPTED
         return code, writer.folder, self._summary(found, writer.folder, state)
+
+    def _take(self, writer: Any, explorer: Any, trial: Any) -> None:
+        writer.trial(trial, None)
+        if not self.spoke and explorer.seconds_so_far() > FIRST_WORD_S:
+            self.spoke = True
+            output.say_first_word(explorer.summary())
 
     def _must_not_be_vacuous(self) -> list[str]:
         return [law.id for law in self.laws] if self.profile.must_not_be_vacuous else []

@@ -173,6 +173,13 @@ def say_verdict(
     say(f"profile {profile}, seed {seed}, recorded in {folder}")
 
 
+def say_first_word(found: Summary) -> None:
+    """Print what is known after the first seconds."""
+    counts = Counter(str(verdict) for verdict in found.verdicts.values())
+    said = ", ".join(f"{number} {verdict}" for verdict, number in sorted(counts.items()))
+    say(f"first verdict after {found.seconds:.1f} s and {found.trials:,} trials: {said}; going on")
+
+
 @contextlib.contextmanager
 def progress(file: TextIO | None = None) -> Iterator[Progress]:
     """A :class:`~pairproof.harness.ports.Progress` on standard error (or ``file``) for the ``with`` block."""

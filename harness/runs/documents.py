@@ -1,4 +1,4 @@
-"""Makes the pages that must say what the code says: ``docs/history.md`` and ``docs/run-folder.md``.
+"""Makes the pages that must say what the code says: ``docs/history.md``, ``docs/run-folder.md``, ``docs/contract.md``.
 
 ``python -m pairproof.harness.runs.documents [DOCS]`` writes them; a test compares what is there with what it would be.
 """
@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from pairproof.harness import history
+from pairproof.harness import contract, history
 from pairproof.harness.runs import schema
 from pairproof.harness.runs.writer import finding_json
 from pairproof.harness.schedule import Op, Schedule
@@ -32,6 +32,15 @@ it, so the order of rows never claims more than was seen.
 DIGESTS = f"""\
 Digests are 64-bit BLAKE2b as signed integers. Store readers digest a log in chunks of {history.CHUNK:,} bytes on an
 absolute grid; the last chunk of an audit may be shorter.
+"""
+
+CONTRACT = """\
+# The durability contract: what may be lost, and what may not
+
+The law `contract` judges by this table, which is data in `harness/contract.py`: for the master's role and flush mode,
+whether a send waited, what it was answered, and what happened to the machines afterwards. The first row that fits
+decides. A report then says *violated*, *permitted loss*, or *stronger than promised* (it might have vanished and did
+not), never just "lost".
 """
 
 RUN_FOLDER = f"""\
@@ -72,6 +81,11 @@ def history_page() -> str:
     return "\n".join(parts)
 
 
+def contract_page() -> str:
+    """``docs/contract.md``."""
+    return "\n".join((MADE, CONTRACT, contract.to_markdown()))
+
+
 def run_folder_page() -> str:
     """``docs/run-folder.md``."""
     parts = [MADE, RUN_FOLDER, "## Facts: `run.json`\n", _table(("fact", "meaning"), schema.FACTS.items())]
@@ -105,7 +119,7 @@ def _row(cells: Sequence[str]) -> str:
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
-PAGES = {"history.md": history_page, "run-folder.md": run_folder_page}
+PAGES = {"history.md": history_page, "run-folder.md": run_folder_page, "contract.md": contract_page}
 
 
 def main(docs: Path) -> None:

@@ -1,0 +1,172 @@
+"""The pages of a real run, looked at in a real browser: Debian's ``chromium``, headless, without a network."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import struct
+import subprocess
+import zlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pairproof.harness import judge, resolve
+from pairproof.harness.interpreter import run_trial
+from pairproof.harness.runs.writer import RunWriter
+from pairproof.harness.schedule import Op, Schedule
+from pairproof.harness.trial import Finding
+from pairproof.harness.verdict import Verdict
+from pairproof.reports.make import Made, make_report
+
+TARGET = "reference+acks_at_once"
+OPS = (
+    Op("send", {"producer": 0, "size": 300, "wait": True, "queue": 0}),
+    Op("fault", {"name": "kill", "node": "slave"}),
+    Op("send", {"producer": 1, "size": 100, "wait": True, "queue": 0}),
+    Op("advance", {"ms": 2_000}),
+    Op("pull", {"reader": 0, "node": "master", "queue": 0}),
+    Op("fault", {"name": "limit_data", "link": "client-slave", "direction": "up"}),
+)
+FLAGS = [
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--hide-scrollbars",
+    "--force-device-scale-factor=1",
+    "--font-render-hinting=none",
+    "--disable-font-subpixel-positioning",
+    "--disable-lcd-text",
+    "--virtual-time-budget=2000",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-extensions",
+    "--no-first-run",
+    # Whatever a page asked of the network would fail, and be missing from what is looked at.
+    "--host-resolver-rules=MAP * ~NOTFOUND",
+]
+TIMEOUT_S = 120
+
+pytestmark = pytest.mark.slow
+
+
+def record(folder: Path) -> Path:
+    """A small run of a pair with a seeded bug: three trials, one finding for each law that they violate."""
+    lab, target, laws = resolve.lab("sim"), resolve.target(TARGET), judge.all_laws()
+    facts = {"command": ["pairproof", "check", "--target", TARGET], "lab": "sim", "target": TARGET, "profile": "quick"}
+    ids = [law.id for law in laws]
+    facts |= {"seed": "1", "observes": sorted(lab.observes(target)), "laws": ids, "must_not_be_vacuous": ids}
+    with RunWriter(folder, facts) as writer:
+        for number in range(3):
+            schedule = Schedule({}, f"1/{number}", OPS[: 2 * number + 2])
+            trial = run_trial(lab, target, schedule, number=number, origin="swarm", laws=laws)
+            writer.trial(trial, keep=True)
+        for each in trial.judgements:
+            if each.verdict is Verdict.VIOLATED:
+                text = each.violations[0].text
+                writer.finding(Finding(each.law, text, TARGET, "sim", number, number, schedule, 23))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def made(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Made:
+    root = tmp_path_factory.mktemp("pages")
+    damaged = root / "damaged"
+    damaged.mkdir()
+    (damaged / "run.json").write_text("{")
+    return make_report([record(root / "recorded"), damaged], root / "report", rejudge=True)
+
+
+def browse(page: Path, scratch: Path, *arguments: str) -> str:
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        pytest.skip("no chromium on PATH (Debian: apt-get install chromium fonts-dejavu-core)")
+    profile = scratch / "profile"
+    command = [chromium, *FLAGS, f"--user-data-dir={profile}", *arguments, page.as_uri()]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=True)
+    shutil.rmtree(profile, ignore_errors=True)
+    return done.stdout
+
+
+def colours(png: Path) -> int:
+    """How many different rows of pixels a PNG has: 1 for a blank one. Filters do not matter for that."""
+    data, at, packed = png.read_bytes(), 8, b""
+    while at < len(data):
+        (length,) = struct.unpack(">I", data[at : at + 4])
+        if data[at + 4 : at + 8] == b"IDAT":
+            packed += data[at + 8 : at + 8 + length]
+        at += 12 + length
+    width, _, depth, colour = struct.unpack(">IIBB", data[16:26])
+    stride = 1 + width * {2: 3, 6: 4, 3: 1, 0: 1}[colour] * depth // 8
+    raw = zlib.decompress(packed)
+    return len({raw[row : row + stride] for row in range(0, len(raw), stride)})
+
+
+@pytest.mark.parametrize(
+    ("page", "size"),
+    [("index.html", "1280,2400"), ("findings/001.html", "1280,1800"), ("findings/001.html", "420,1400")],
+)
+def test_a_page_is_painted(made: Made, tmp_path: Path, page: str, size: str) -> None:
+    png = tmp_path / "page.png"
+    browse(made.out / page, tmp_path, f"--window-size={size}", f"--screenshot={png}")
+    assert colours(png) > 100
+    blank = tmp_path / "blank.html"
+    blank.write_text("<!doctype html><title>blank</title>")
+    browse(blank, tmp_path, f"--window-size={size}", f"--screenshot={png}")
+    assert colours(png) < 5, "an empty page must not pass for a painted one"
+
+
+def test_the_first_page_says_what_a_reader_needs_first(made: Made, tmp_path: Path) -> None:
+    shown = browse(made.path, tmp_path, "--dump-dom")
+    main = shown[shown.index("<main>") :]
+    assert re.search(r"\d+ of \d+ laws? (is|are) violated", main)
+    assert main.index("Left out:") < main.index("never bit") < main.index("Findings") < main.index("Conformance matrix")
+    assert "Fault limit_data never bit" in main, "a fault on a link that nobody uses hits nothing"
+    for text in (
+        "ack-replicated",
+        "✕ violated",
+        "✓ holds",
+        "had nothing to judge",
+        TARGET,
+        "all agree with those stored",
+    ):
+        assert text in main
+
+
+def test_a_finding_shows_promise_program_replay_line_and_timeline(made: Made, tmp_path: Path) -> None:
+    number = next(each["number"] for each in made.report.findings if each["law"] == "ack-replicated")
+    promise = next(law.promise for law in judge.all_laws() if law.id == "ack-replicated").split("'")[0]
+    shown = browse(made.out / "findings" / f"{number:03}.html", tmp_path, "--dump-dom")
+    for text in (
+        promise,
+        "Minimal program",
+        'fault(name="kill", node="slave")',
+        "pairproof replay ",
+    ):
+        assert text in shown.replace("&quot;", '"')
+    drawing = shown[shown.index("<svg viewBox") : shown.index("Legend of the timeline")]
+    for text in ("violated here", "Client 0", "HA connections", "Log end, bytes", "killed", "kill node slave", " ms"):
+        assert text in drawing
+
+
+def test_no_page_asks_the_network_for_anything(made: Made) -> None:
+    pages = sorted(made.out.rglob("*.html"))
+    assert len(pages) > 4
+    away = r"""\s*["']?(?:https?:)?//"""
+    asking = re.compile(rf"(?:src|href|action)\s*={away}|url\({away}|@import|fetch\(|XMLHttpRequest")
+    assert asking.search('<img src="https://example.org/x.png">')
+    assert [page.name for page in pages if asking.search(page.read_text())] == []
+
+
+def test_every_link_leads_to_something_that_is_there(made: Made) -> None:
+    for page in made.out.rglob("*.html"):
+        for link in re.findall(r'href="([^"#:]+)(?:#[^"]*)?"', page.read_text()):
+            assert (page.parent / link).exists(), f"{page.name} links to {link}"
+
+
+def test_histories_of_a_real_run_judged_again_in_spark_agree(made: Made) -> None:
+    assert made.report.rejudged is not None
+    assert made.report.rejudged["trials"] == 3
+    assert made.report.rejudged["differences"] == []
