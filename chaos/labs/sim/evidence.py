@@ -190,7 +190,10 @@ class Evidence(Observer):
     def audit(self, master: Host, slave: Host, f: str, nodes: Iterable[str]) -> None:
         """Read the stores from outside: records of ``nodes``, and chunks of both over the range that both hold."""
         self.audits += 1
-        readings = {host.name: self._read(host) for host in (master, slave)}
+        readings = {master.name: self._read(master)}
+        # Equal bytes read equal: the usual case, and half the price of an audit.
+        same = self._files(master) == self._files(slave) and _log_end(master) == _log_end(slave)
+        readings[slave.name] = readings[master.name] if same else self._read(slave)
         lo = max(each.start for each in readings.values())
         hi = min(each.end for each in readings.values())
         for host in (master, slave):
@@ -209,9 +212,7 @@ class Evidence(Observer):
             )
 
     def _read(self, host: Host) -> store_reader.LogReading:
-        broker = host.node
-        end = broker.log.end if isinstance(broker, Broker) else None
-        return store_reader.read_log(self._files(host), end)
+        return store_reader.read_log(self._files(host), _log_end(host))
 
     @staticmethod
     def _files(host: Host) -> list[tuple[int, bytearray]]:
@@ -228,6 +229,10 @@ class Evidence(Observer):
                 if start <= lo and hi <= start + file.size:
                     return bytes(file.cache[lo - start : hi - start])
         return None
+
+
+def _log_end(host: Host) -> int | None:
+    return host.node.log.end if isinstance(host.node, Broker) else None
 
 
 @lru_cache(maxsize=1_024)
