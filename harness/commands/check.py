@@ -167,7 +167,7 @@ class _Request:
 
     def _facts(self) -> dict[str, object]:
         return {
-            "command": sys.argv[1:],
+            "command": ["pairproof", *sys.argv[1:]],
             "lab": self.lab.name,
             "target": self.target.name,
             "profile": self.profile.name,

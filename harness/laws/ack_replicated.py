@@ -18,7 +18,7 @@ class AckReplicated(Law):
 
     id = "ack-replicated"
     promise = "PUT_OK to a waiting send on a SYNC_MASTER: a slave had appended and reported the message's last byte."
-    source = "P5; HAService.GroupTransferService"
+    source = "HAService.GroupTransferService; the promise of synchronous double write"
     needs = frozenset({"append", "report", "ok"})
     key = "message"
 

@@ -22,7 +22,7 @@ class AckTimeoutHonest(Law):
 
     id = "ack-timeout-honest"
     promise = "FLUSH_SLAVE_TIMEOUT only after slaveTimeout from the append, and the message is stored on the master."
-    source = "P6, P7; HAService.GroupTransferService"
+    source = "HAService.GroupTransferService, CommitLog.submitReplicaRequest"
     needs = frozenset({"config", "invoke", "ok"})
     key = "message"
 

@@ -24,7 +24,7 @@ class AckUnavailableHonest(Law):
     promise = (
         "SLAVE_NOT_AVAILABLE if and only if there was no slave, or only one too far behind, during the whole call."
     )
-    source = "P7; HAService.isSlaveOK"
+    source = "HAService.isSlaveOK"
     needs = frozenset({"append", "connect", "close", "report", "invoke", "ok"})
     key = "message"
 

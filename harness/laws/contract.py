@@ -39,7 +39,7 @@ class Contract(Law):
     promise = (
         "Who vanished is who the durability contract allows to vanish; nothing exists that was refused or not sent."
     )
-    source = "D"
+    source = "docs/contract.md; RocketMQ's deployment modes as its users know them"
     needs = frozenset({"config", "invoke", "ok", "crash", "record", "audit"})
     key = "message"
 

@@ -18,7 +18,7 @@ class HaAckIdentity(Law):
 
     id = "ha-ack-identity"
     promise = "A report above the master's log end is never believed: no acknowledgement rests on it."
-    source = "H1, H2; HAConnection.ReadSocketService"
+    source = "HAConnection.ReadSocketService; apache/rocketmq issues 1155 and 3015"
     needs = frozenset({"append", "report", "ok"})
     key = "message"
 

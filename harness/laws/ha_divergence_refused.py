@@ -22,7 +22,7 @@ class HaDivergenceRefused(Law):
     promise = (
         "A slave whose first report is above the master's log end gets no data, acknowledges nothing, and is named."
     )
-    source = "H1, H17"
+    source = "HAConnection.ReadSocketService; apache/rocketmq issue 3349"
     needs = frozenset({"append", "report", "frame"})
     key = "link"
 

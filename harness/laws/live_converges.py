@@ -39,7 +39,7 @@ class LiveConverges(Law):
 
     id = "live-converges"
     promise = "When faults end the slave's log reaches the master's within the bound, or the master says why it cannot."
-    source = "P9; HAService.HAClient"
+    source = "HAService.HAClient: it reconnects and asks from its own end"
     needs = frozenset({"mark", "audit"})
     key = "node"
 

@@ -22,7 +22,7 @@ class LogFlushedSurvives(Law):
 
     id = "log-flushed-survives"
     promise = "PUT_OK under SYNC_FLUSH survives a machine crash; any stored message survives a process crash."
-    source = "P17; CommitLog.GroupCommitService"
+    source = "CommitLog.GroupCommitService; the page cache outlives a process"
     needs = frozenset({"invoke", "ok", "crash", "record", "audit"})
     key = "message"
 

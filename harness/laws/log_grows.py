@@ -19,7 +19,7 @@ class LogGrows(Law):
 
     id = "log-grows"
     promise = "A node's log end never decreases while it lives; only recovery cuts it, at a record's border."
-    source = "P3; CommitLog.recoverNormally, CommitLog.recoverAbnormally"
+    source = "CommitLog.recoverNormally, CommitLog.recoverAbnormally"
     needs = frozenset({"start", "append"})
     key = "node"
 

@@ -19,7 +19,7 @@ class LogPrefix(Law):
 
     id = "log-prefix"
     promise = "A slave's log equals the master's, byte for byte, over the range that both hold."
-    source = "P1"
+    source = "CommitLog.appendData: a slave stores the master's bytes as they are"
     needs = frozenset({"chunk"})
     key = "node"
 

@@ -19,7 +19,7 @@ class LogRecordsWhole(Law):
 
     id = "log-records-whole"
     promise = "Up to its end a recovered log is whole, valid records and fillers."
-    source = "CommitLog.checkMessageAndReturnSize; facts on the record format and recovery"
+    source = "CommitLog.checkMessageAndReturnSize, CommitLog.recoverNormally"
     needs = frozenset({"audit"})
     key = "node"
 

@@ -18,7 +18,7 @@ class LogSlaveBehind(Law):
 
     id = "log-slave-behind"
     promise = "A slave's log end never exceeds the master's."
-    source = "P2"
+    source = "HAService.HAClient: a slave writes only what its master sent"
     needs = frozenset({"append"})
     key = "node"
 
