@@ -15,6 +15,7 @@ from time import process_time
 
 from pairproof.harness import judge as judging
 from pairproof.harness import resolve
+from pairproof.harness.explore import rare_collection
 from pairproof.harness.interpreter import Laws, run_trial
 from pairproof.harness.schedule import Args, Op, Schedule
 from pairproof.harness.search import machine, swarm, sweep
@@ -117,4 +118,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    with rare_collection():
+        main()

@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
-from functools import lru_cache
+from functools import lru_cache, partial
 
+from pairproof.chaos.labs.sim.disk import SimFile
 from pairproof.chaos.labs.sim.host import Host, Observer
 from pairproof.chaos.labs.sim.kernel import Kernel
 from pairproof.chaos.labs.sim.network import End
@@ -128,12 +129,12 @@ class Evidence(Observer):
             self.connections += 1
             end.label = end.peer.label = f"ha:{self.connections}"
             frames, reports = FrameTap(), ReportTap()
-            end.tap_out = lambda data: self._frames_sent(end, frames, data)
-            end.tap_in = lambda data: self._reports(end, "m", reports, data)
+            end.tap_out = partial(self._frames_sent, end, frames)
+            end.tap_in = partial(self._reports, end, "m", reports)
         else:
             frames, reports = FrameTap(), ReportTap()
-            end.tap_in = lambda data: self._frames_received(end, frames, data)
-            end.tap_out = lambda data: self._reports(end, "s", reports, data)
+            end.tap_in = partial(self._frames_received, end, frames)
+            end.tap_out = partial(self._reports, end, "s", reports)
         side = "m" if accepted else "s"
         self.add(self.kernel.now, "connect", peer, None, end.label, side, f=peer)
 
@@ -221,14 +222,25 @@ class Evidence(Observer):
             (int(n[len(prefix) :]), file.cache) for n, file in host.disk.files.items() if n.startswith(prefix)
         )
 
-    def _stored(self, host: Host, lo: int, hi: int) -> bytes | None:
-        """What the node's files hold of [lo, hi), which lies within one file."""
-        for name, file in host.disk.files.items():
-            if name.startswith(FOLDER):
-                start = int(name[len(FOLDER) + 1 :])
-                if start <= lo and hi <= start + file.size:
-                    return bytes(file.cache[lo - start : hi - start])
-        return None
+    @staticmethod
+    def _stored(host: Host, lo: int, hi: int) -> bytes | None:
+        """What the node's files hold of [lo, hi); None if they do not hold all of it."""
+        found = b""
+        while lo < hi:
+            start, file = _file_of(host, lo)
+            if file is None:
+                return None
+            found += bytes(file.cache[lo - start : hi - start])
+            lo = start + file.size
+        return found
+
+
+def _file_of(host: Host, offset: int) -> tuple[int, SimFile | None]:
+    """The log file that holds ``offset``, and where it starts."""
+    files = host.disk.files
+    size = host.log_file_size
+    start = offset - offset % size
+    return start, files.get(f"{FOLDER}/{start:020d}")
 
 
 def _log_end(host: Host) -> int | None:

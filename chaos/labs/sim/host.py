@@ -51,6 +51,7 @@ class Host:
         # The lab's triggers: while there are none, nobody asks at every point.
         self.armed: Mapping[tuple[str, str], object] = observer.armed
         self.disk = SimDisk()
+        self.log_file_size = 0
         self.node: Node | None = None
         self.incarnation = 0
         self.powered = True

@@ -68,6 +68,7 @@ class SimSession:
         host = self.hosts[name]
         config = self.target.config(name, self.settings)
         build = self.target.broker_class(name)
+        host.log_file_size = config.mappedFileSizeCommitLog
         host.start(lambda: build(config, host, self.evidence.watcher(host)))
         self.evidence.started(host)
 
