@@ -103,7 +103,8 @@ KINDS: dict[str, str] = {
     "log's range), status (whole, broken), value (where it stops being whole), detail (why)",
     "fault": "a fault began (status on) or ended (off): op, f, node or link, detail (JSON); at its end value = how "
     "often it bit and detail = what it did",
-    "mark": "the trial's own milestones: f (warm, heal, converged, unsettled, end)",
+    "mark": "the trial's own milestones: f (warm, heal, converged, unsettled, end; probe: op is a send "
+    "that must show that the pair is alive)",
 }
 
 

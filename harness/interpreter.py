@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
+from reprlib import repr as short
 from typing import Any, NamedTuple
 
 from pairproof.harness import judge as judging
@@ -18,6 +19,8 @@ from pairproof.harness.schedule import Args, Op, Schedule
 from pairproof.harness.trial import FaultOutcome, Trial
 
 MAX_ACTIVE_FAULTS = 64
+MAX_ARGUMENT = 2**31
+"""The largest number that a fault is asked for."""
 Laws = tuple[type[Law], ...]
 
 
@@ -56,8 +59,12 @@ class Interpreter:
         self._do[op.do](op.args)
 
     def begin(self, args: Args) -> None:
-        """Begin the fault ``args["name"]`` with the other arguments over the fault's defaults."""
+        """Begin the fault ``args["name"]`` with the other arguments over the fault's defaults.
+
+        UsageError for a fault that is not known, or an argument that it does not have or cannot take.
+        """
         fault = self._fault(str(args["name"]))
+        check_arguments(fault, args)
         if len(self.active) >= MAX_ACTIVE_FAULTS or not self._can(fault.needs, fault.name):
             return
         completed = {key: args.get(key, values[0]) for key, values in fault.arguments.items()}
@@ -73,7 +80,8 @@ class Interpreter:
         self.active.append(Active(op, fault, completed, began, handle))
 
     def end_oldest(self, name: str) -> None:
-        """End the oldest active fault of that name; nothing if there is none."""
+        """End the oldest active fault of that name; nothing if none is active, UsageError if there is no such fault."""
+        self._fault(name)
         for each in self.active:
             if each.fault.name == name:
                 self.active.remove(each)
@@ -103,16 +111,23 @@ class Interpreter:
             self.session.step(args["events"])  # type: ignore[attr-defined]
 
     def _arm(self, args: Args) -> None:
+        armed = self._armed(args)
         if self._can(CanArm, "arm"):
-            fault = {key: value for key, value in args.items() if key not in ("point", "nth")}
-            if "node" not in self._fault(str(args["name"])).arguments:
-                fault.pop("node")
-            self.session.arm(args["node"], args["point"], args["nth"], lambda: self.begin(fault))  # type: ignore[attr-defined]
+            self.session.arm(args["node"], args["point"], args["nth"], lambda: self.begin(armed))  # type: ignore[attr-defined]
+
+    def _armed(self, args: Args) -> Args:
+        """What the armed fault will begin with; checked now, since its trigger may never come."""
+        fault = self._fault(str(args["name"]))
+        left = {key: value for key, value in args.items() if key not in ("point", "nth")}
+        if "node" not in fault.arguments:
+            left.pop("node")
+        check_arguments(fault, left)
+        return left
 
     def _fault(self, name: str) -> Fault:
         found = self.faults.get(name)
         if found is None:
-            raise UsageError(f"unknown fault {name!r}; valid: {', '.join(self.faults)}")
+            raise UsageError(f"unknown fault {short(name)}; valid: {', '.join(self.faults)}")
         return found
 
     def _can(self, ability: type, what: str) -> bool:
@@ -122,6 +137,29 @@ class Interpreter:
         if reason not in self.skipped:
             self.skipped.append(reason)
         return False
+
+
+def check_arguments(fault: Fault, args: Args) -> None:
+    """UsageError, with what is valid, for an argument that the fault does not have or whose value it cannot take.
+
+    A text must be among the values that the fault lists, a number from 0 to :data:`MAX_ARGUMENT`; ``name`` is the
+    fault's own. Costs about a microsecond, since every trial of every search pays for it.
+    """
+    listed = fault.arguments
+    for key, value in args.items():
+        if key == "name":
+            continue
+        values = listed.get(key)
+        if values is None:
+            raise UsageError(f"fault {fault.name!r} has no argument {short(key)}; valid: {', '.join(listed) or 'none'}")
+        kind = type(value)
+        kinds = [type(each) for each in values]
+        # Type and value: True is 1 to Python, but no number of milliseconds.
+        if (kind, value) in zip(kinds, values, strict=True):
+            continue
+        if not (kind is int and int in kinds and 0 <= value <= MAX_ARGUMENT):  # type: ignore[operator]
+            valid = f"0 to {MAX_ARGUMENT}" if int in kinds else ", ".join(map(str, values))
+            raise UsageError(f"fault {fault.name!r}: {key} cannot be {short(value)}; valid: {valid}")
 
 
 _abilities: dict[tuple[type, type], bool] = {}

@@ -129,6 +129,17 @@ class CanKill(Protocol):
 
 
 @runtime_checkable
+class CanStop(Protocol):
+    """A node's process can be ended in an orderly way, as SIGTERM does, and started again."""
+
+    def stop(self, node: str) -> Effect:
+        """End it."""
+
+    def restart(self, node: str) -> None:
+        """Start it again on the same store; nothing if it runs."""
+
+
+@runtime_checkable
 class CanCrashMachine(Protocol):
     """A node's machine can lose power: unflushed bytes are lost or torn, peers hear nothing."""
 

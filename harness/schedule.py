@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from reprlib import repr as short
 from typing import NamedTuple
 
 from pairproof.harness.errors import UsageError
@@ -18,6 +19,8 @@ Scalar = int | str | bool
 Args = Mapping[str, Scalar]
 
 MAX_OPS = 10_000
+MAX_SETTINGS = 1_000
+MAX_SEED_CHARS = 1_000
 
 OPS: dict[str, dict[str, type]] = {
     "send": {"producer": int, "size": int, "wait": bool, "queue": int},
@@ -39,6 +42,20 @@ heal     the oldest active fault of that name ends (nothing if there is none)
 arm      the fault ``name`` begins when ``node`` passes ``point`` (append, flush, send, recv) for the ``nth`` time from
          here (labs that can)
 """
+
+LIMITS: dict[str, int] = {
+    "ms": 3_600_000,
+    "events": 1_000_000,
+    "size": 4 * 1024 * 1024,
+    "nth": 1_000_000,
+    "producer": 2**31 - 1,
+    "reader": 2**31 - 1,
+    "queue": 2**31 - 1,
+}
+"""The largest value of an operation's own numbers: an hour, RocketMQ's maxMessageSize, its 32-bit queue ids."""
+
+OPEN = ("fault", "arm")
+"""Operations that carry a fault's arguments besides their own; what these may be, the fault says."""
 
 
 class Op(NamedTuple):
@@ -76,13 +93,44 @@ def from_json(data: object) -> Schedule:
     """Read a schedule; raises :class:`UsageError` in one line for anything that is not one."""
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         found = data.get("format") if isinstance(data, dict) else None
-        raise UsageError(f"not a schedule of format {FORMAT} (found {found!r}); was it written by another version?")
+        raise UsageError(f"not a schedule of format {FORMAT} (found {short(found)}); was it written by another version?")
     settings, seed, ops = data.get("settings"), data.get("seed"), data.get("ops")
     if not isinstance(settings, dict) or not isinstance(seed, str) or not isinstance(ops, list):
         raise UsageError("a schedule needs settings (object), seed (text) and ops (list)")
     if len(ops) > MAX_OPS:
         raise UsageError(f"a schedule has at most {MAX_OPS} operations, not {len(ops)}")
+    check_seed(seed, "a schedule's seed")
+    _check_settings(settings)
     return Schedule(settings, seed, tuple(_op(number, each) for number, each in enumerate(ops)))
+
+
+def check_seed(seed: str, what: str, limit_chars: int = MAX_SEED_CHARS) -> None:
+    """UsageError, naming ``what`` the text is for, unless ``seed`` can seed something and be recorded."""
+    if not _is_utf8(seed):
+        raise UsageError(f"{what} must be text in UTF-8, not {short(seed)}")
+    if len(seed) > limit_chars:
+        raise UsageError(f"{what} may have {limit_chars} characters at most, not {len(seed)}")
+
+
+def _is_utf8(text: str) -> bool:
+    # Bytes that were no UTF-8, on a command line or escaped in JSON, come as lone surrogates.
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _check_settings(settings: Mapping[object, object]) -> None:
+    if len(settings) > MAX_SETTINGS:
+        raise UsageError(f"a schedule has at most {MAX_SETTINGS} settings, not {len(settings)}")
+    for key, value in settings.items():
+        if not isinstance(key, str) or not _is_scalar(value) or not _is_utf8(f"{key}{value}"):
+            raise UsageError(f"setting {short(key)} must be a whole number, text, true or false, not {short(value)}")
+
+
+def _is_scalar(value: object) -> bool:
+    return isinstance(value, (int, str))
 
 
 def _op(number: int, data: object) -> Op:
@@ -90,14 +138,29 @@ def _op(number: int, data: object) -> Op:
         case [str(do), dict(args)]:
             pass
         case _:
-            raise UsageError(f"operation {number} is not [name, arguments]: {json.dumps(data)[:80]}")
+            raise UsageError(f"operation {number} is not [name, arguments]: {short(data)}")
     if do not in OPS:
-        raise UsageError(f"operation {number}: unknown {do!r}; valid: {', '.join(OPS)}")
+        raise UsageError(f"operation {number}: unknown {short(do)}; valid: {', '.join(OPS)}")
     for name, kind in OPS[do].items():
-        # bool is an int to Python, but not to whoever wrote size=true.
-        if not isinstance(args.get(name), kind) or (kind is int and isinstance(args.get(name), bool)):
-            raise UsageError(f"operation {number} ({do}) needs {name} as {kind.__name__}, not {args.get(name)!r}")
-        value = args[name]
-        if kind is int and value < 0:
-            raise UsageError(f"operation {number} ({do}): {name} must not be negative, not {value}")
+        _check_own(f"operation {number} ({do})", name, kind, args.get(name))
+    for name in args.keys() - OPS[do].keys():
+        _check_other(f"operation {number} ({do})", do, name, args[name])
     return Op(do, args)
+
+
+def _check_own(where: str, name: str, kind: type, value: object) -> None:
+    # bool is an int to Python, but not to whoever wrote size=true.
+    if type(value) is not kind:
+        raise UsageError(f"{where} needs {name} as {kind.__name__}, not {short(value)}")
+    if isinstance(value, int) and kind is int:
+        if value < 0:
+            raise UsageError(f"{where}: {name} must not be negative, not {short(value)}")
+        if value > LIMITS[name]:
+            raise UsageError(f"{where}: {name} must be {LIMITS[name]} at most, not {short(value)}")
+
+
+def _check_other(where: str, do: str, name: object, value: object) -> None:
+    if do not in OPEN:
+        raise UsageError(f"{where} has no argument {short(name)}; valid: {', '.join(OPS[do])}")
+    if not isinstance(name, str) or not _is_scalar(value):
+        raise UsageError(f"{where}: {short(name)} must be a whole number, text, true or false, not {short(value)}")

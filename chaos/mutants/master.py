@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from pairproof.chaos.mutants.mutant import Mutant, with_parts
+from pairproof.reference.core.flushing import Flusher
 from pairproof.reference.core.ha_master import GroupTransfer, HaConnection, HaMaster, Phase
 from pairproof.reference.ports import Conn
 
@@ -118,6 +119,21 @@ class ForgetsDeadline(GroupTransfer):
         self.timeout_ns = patience
 
 
+class CoversOlderFiles(GroupTransfer):
+    """Takes a new slave's report for all that lies before it, although its copy began later: RocketMQ 4.x and 5.x."""
+
+    def abandon(self, below: int) -> None:
+        """Nothing is hopeless."""
+
+
+class CallsTimeoutOk(Flusher):
+    """Answers PUT_OK when a flush takes too long."""
+
+    def wait(self, end: int, answer: Callable[[str], None]) -> None:
+        """Whatever happened."""
+        super().wait(end, lambda status: answer("PUT_OK"))
+
+
 def _transferring(transfer: type[GroupTransfer]) -> type[HaMaster]:
     class Master(HaMaster):
         transfer_class = transfer
@@ -140,6 +156,9 @@ MASTER = (
     _mutant("serves_diverged", ServesDiverged, "ha-divergence-refused", "sends its own bytes to a slave that is ahead"),
     _mutant("bare_connection_counts", BareConnectionCounts, "ack-unavailable-honest", "any peer is a slave to it (H3)"),
     _mutant("acks_at_once", AcksAtOnce, "ack-replicated", "answers PUT_OK before a slave has reported the message"),
+    _mutant("covers_older_files", CoversOlderFiles, "ack-replicated", "lets a new slave vouch for files it never got"),
     _mutant("five_wake_ups", FiveWakeUps, "ack-timeout-honest", "gives up after five reports, not after slaveTimeout"),
     _mutant("forgets_deadline", ForgetsDeadline, "ack-timeout-honest", "gives up after a fifth of slaveTimeout"),
+    Mutant("calls_timeout_ok", "master", with_parts(flusher_class=CallsTimeoutOk), "log-flushed-survives",
+           "answers PUT_OK under SYNC_FLUSH when the flush took too long"),
 )  # fmt: skip

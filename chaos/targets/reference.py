@@ -20,6 +20,12 @@ DEFAULTS: Args = {
     "haTransferBatchSize": 512,
 }
 LAB_PREFIX = "lab."
+LAB_SETTINGS = {
+    "lab.bufferBytes": (256, 1 << 30),
+    "lab.latencyMicros": (1, 50_000),
+    "lab.flushMicros": (1, 1_000_000),
+}
+"""The simulated lab's own settings and their ranges: slower links could not catch up within any bound."""
 
 
 class ReferenceTarget(NamedTuple):
@@ -41,6 +47,9 @@ class ReferenceTarget(NamedTuple):
     def settings(self, schedule: Args) -> Args:
         """Defaults overlaid by the schedule's settings; UsageError for a key or value that cannot be."""
         merged = {**DEFAULTS, **schedule}
+        for key, value in merged.items():
+            if key.startswith(LAB_PREFIX):
+                _check_lab_setting(key, value)
         self.config("master", merged)
         self.config("slave", merged)
         return merged
@@ -54,6 +63,14 @@ class ReferenceTarget(NamedTuple):
         if self.mutated is not None and self.mutated.node == node:
             return self.mutated.broker
         return Broker
+
+
+def _check_lab_setting(key: str, value: Scalar) -> None:
+    if key not in LAB_SETTINGS:
+        raise UsageError(f"unknown setting {key!r}; valid beside RocketMQ's keys: {', '.join(LAB_SETTINGS)}")
+    low, high = LAB_SETTINGS[key]
+    if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
+        raise UsageError(f"{key} must be a whole number from {low} to {high}, not {value!r}")
 
 
 @lru_cache(maxsize=1_024)

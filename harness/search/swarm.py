@@ -27,6 +27,7 @@ SETTINGS: dict[str, tuple[Scalar, ...]] = {
     "mappedFileSizeCommitLog": (2_048, 4_096, 65_536),
     "haTransferBatchSize": (512, 100, 32_768),
     "haSlaveFallbehindMax": (268_435_456, 268_435_456, 3_000),
+    "haSendHeartbeatInterval": (5_000, 5_000, 500),
     "lab.bufferBytes": (65_536, 65_536, 600),
 }
 """Settings that a schedule draws; the first value is the one that shrinking prefers."""

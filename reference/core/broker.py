@@ -25,7 +25,8 @@ from pairproof.reference.ports import Conn, Effects, Watcher
 from pairproof.reference.wire import message_id, record, remoting
 from pairproof.reference.wire.remoting import Command, CommandReader
 
-TOPIC = re.compile(r"^[%|a-zA-Z0-9_-]{1,127}$")
+TOPIC = re.compile(r"[%|a-zA-Z0-9_-]{1,127}")
+NUMBER = re.compile(r"-?[0-9]{1,19}")
 MAX_CLIENTS = 1_000
 MAX_UNSENT = 4 * 1024 * 1024
 MAX_PULL_MESSAGES = 32
@@ -190,6 +191,9 @@ class Broker:
             self._drop(conn)
 
     def _on_command(self, conn: Conn, command: Command) -> None:
+        if command.is_response:
+            # We asked nothing.
+            return
         try:
             if command.code == remoting.SEND_MESSAGE_V2:
                 self._on_send(conn, command)
@@ -207,8 +211,8 @@ class Broker:
         if self.config.is_slave:
             self._refuse(conn, command, remoting.SERVICE_NOT_AVAILABLE, "a slave takes no messages")
             return
-        topic, queue_id = fields["b"], int(fields["e"])
-        if not TOPIC.match(topic):
+        topic, queue_id = fields["b"], _number(fields["e"])
+        if not TOPIC.fullmatch(topic):
             self._refuse(
                 conn, command, remoting.MESSAGE_ILLEGAL, "the topic is longer than 127 or has illegal characters"
             )
@@ -217,18 +221,18 @@ class Broker:
             self._refuse(conn, command, remoting.SYSTEM_ERROR, f"queueId {queue_id} is out of range")
             return
         properties = fields.get("i", "")
-        wait = "WAIT\x01false" not in properties
+        wait = _waits(properties)
         message = record.Message(
             topic=topic,
             queue_id=queue_id,
             body=command.body,
             properties=self._stored_properties(properties),
-            flag=int(fields.get("h", "0")),
-            sys_flag=int(fields.get("f", "0")),
-            born_ms=int(fields["g"]),
+            flag=_number(fields.get("h", "0")),
+            sys_flag=_number(fields.get("f", "0")),
+            born_ms=_number(fields["g"]),
             born_host=(b"\x7f\0\0\x01", 0),
             store_host=self.store_host,
-            reconsume_times=int(fields.get("j", "0")),
+            reconsume_times=_number(fields.get("j", "0")),
         )
         queue_offset = self.queues.next_offset(topic, queue_id)
         try:
@@ -273,22 +277,19 @@ class Broker:
 
     def _answer_send(self, conn: Conn, command: Command, msg_id: str, queue_offset: int, status: str) -> None:
         fields = {"msgId": msg_id, "queueId": command.fields["e"], "queueOffset": str(queue_offset)}
-        self._send(conn, remoting.response(command, remoting.CODE_OF_STATUS[status], fields))
+        self._answer(conn, command, remoting.CODE_OF_STATUS[status], fields)
 
     def _on_pull(self, conn: Conn, command: Command) -> None:
         fields = command.fields
-        topic, queue_id, offset = fields["topic"], int(fields["queueId"]), int(fields["queueOffset"])
-        limit = min(int(fields["maxMsgNums"]), MAX_PULL_MESSAGES)
+        topic, queue_id, offset = fields["topic"], _number(fields["queueId"]), _number(fields["queueOffset"])
+        limit = min(_number(fields["maxMsgNums"]), MAX_PULL_MESSAGES)
         low, high = self.queues.min_offset(topic, queue_id), self.queues.next_offset(topic, queue_id)
         body, taken = self._messages(topic, queue_id, offset, limit) if low <= offset < high else (b"", 0)
-        following = offset + taken
-        if taken:
-            code = remoting.SUCCESS
-        elif offset == high or high == 0:
-            code = remoting.PULL_NOT_FOUND if offset == high or offset == 0 else remoting.PULL_OFFSET_MOVED
-        else:
-            code = remoting.PULL_OFFSET_MOVED
-            following = low if offset < low else high
+        code, following = remoting.SUCCESS, offset + taken
+        if not taken and low <= offset <= high:
+            code = remoting.PULL_NOT_FOUND
+        elif not taken:
+            code, following = remoting.PULL_OFFSET_MOVED, low if offset < low else high
         if code == remoting.PULL_OFFSET_MOVED and self.config.is_slave:
             # A slave does not move a reader: it may only be behind.
             code, following = remoting.PULL_RETRY_IMMEDIATELY, offset
@@ -298,7 +299,7 @@ class Broker:
             "minOffset": str(low),
             "maxOffset": str(high),
         }
-        self._send(conn, remoting.response(command, code, answer, body))
+        self._answer(conn, command, code, answer, body)
 
     def _messages(self, topic: str, queue_id: int, offset: int, limit: int) -> tuple[bytes, int]:
         found: list[bytes] = []
@@ -311,7 +312,19 @@ class Broker:
         return b"".join(found), len(found)
 
     def _refuse(self, conn: Conn, command: Command, code: int, remark: str) -> None:
-        self._send(conn, remoting.response(command, code, {}, remark=remark))
+        self._answer(conn, command, code, {}, remark=remark)
+
+    def _answer(
+        self,
+        conn: Conn,
+        command: Command,
+        code: int,
+        fields: dict[str, str],
+        body: bytes = b"",
+        remark: str | None = None,
+    ) -> None:
+        if not command.is_oneway:
+            self._send(conn, remoting.response(command, code, fields, body, remark))
 
     def _send(self, conn: Conn, data: bytes) -> None:
         if conn not in self.clients:
@@ -329,3 +342,18 @@ class Broker:
         self.clients.pop(conn, None)
         self.unsent.pop(conn, None)
         self.io.close(conn)
+
+
+def _number(text: str) -> int:
+    """A field as Java's Long.parseLong takes it; ValueError otherwise."""
+    if not NUMBER.fullmatch(text):
+        raise ValueError(repr(text))
+    return int(text)
+
+
+def _waits(properties: str) -> bool:
+    """Whether a message waits for the store's promise: unless its property WAIT says anything but true."""
+    for each in properties.split("\x02"):
+        if each.startswith("WAIT\x01"):
+            return each[5:].lower() == "true"
+    return True

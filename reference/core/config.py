@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
+from ipaddress import IPv4Address
 from typing import Any
 
 from pairproof.reference.errors import ConfigError
@@ -43,6 +44,10 @@ class BrokerConfig:
         for name, allowed in (("brokerRole", ROLES), ("flushDiskType", FLUSH_TYPES)):
             if getattr(self, name) not in allowed:
                 raise ConfigError(f"{name} must be one of {', '.join(allowed)}, not {getattr(self, name)!r}")
+        try:
+            IPv4Address(self.brokerIP1)
+        except ValueError:
+            raise ConfigError(f"brokerIP1 must be an IPv4 address, not {self.brokerIP1!r}") from None
         for each in fields(self):
             value = getattr(self, each.name)
             if isinstance(value, int) and value < (0 if each.name == "brokerId" else 1):
@@ -71,7 +76,10 @@ class BrokerConfig:
             if key not in known:
                 raise ConfigError(f"unknown setting {key!r}; valid: {', '.join(sorted(known))}")
             try:
+                if isinstance(value, bool | float):
+                    raise TypeError
                 given[key] = known[key](value)
-            except (TypeError, ValueError):
-                raise ConfigError(f"{key} must be a whole number, not {value!r}") from None
+            except (TypeError, ValueError, OverflowError):
+                what = "text" if known[key] is str else "a whole number"
+                raise ConfigError(f"{key} must be {what}, not {value!r}") from None
         return cls(**given)  # type: ignore[arg-type]

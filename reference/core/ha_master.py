@@ -95,6 +95,8 @@ class GroupTransfer:
         self.timeout_ns = timeout_ns
         self.io = io
         self.waiting: deque[Waiting] = deque()
+        # Sends whose bytes no slave will be sent any more: they only wait for their deadline.
+        self.hopeless: deque[Waiting] = deque()
 
     def add(self, end: int, answer: Callable[[str], None]) -> None:
         """Wait for ``end``; ``answer`` is called once, with PUT_OK or FLUSH_SLAVE_TIMEOUT."""
@@ -102,7 +104,7 @@ class GroupTransfer:
             answer("FLUSH_SLAVE_TIMEOUT")
             return
         deadline = self.io.now() + self.timeout_ns
-        if not self.waiting:
+        if not self.waiting and not self.hopeless:
             self.io.timer(("ha-transfer", None), deadline)
         self.waiting.append(Waiting(end, deadline, answer))
 
@@ -112,13 +114,20 @@ class GroupTransfer:
         while waiting and waiting[0].end <= offset:
             waiting.popleft().answer("PUT_OK")
 
+    def abandon(self, below: int) -> None:
+        """A copy starts at ``below``: what ends before it is in older files, which that slave never gets."""
+        while self.waiting and self.waiting[0].end <= below:
+            self.hopeless.append(self.waiting.popleft())
+
     def on_timer(self) -> None:
         """Give up on sends whose deadline has passed."""
-        waiting, now = self.waiting, self.io.now()
-        while waiting and waiting[0].deadline <= now:
-            waiting.popleft().answer("FLUSH_SLAVE_TIMEOUT")
-        if waiting:
-            self.io.timer(("ha-transfer", None), waiting[0].deadline)
+        now = self.io.now()
+        for waiting in (self.hopeless, self.waiting):
+            while waiting and waiting[0].deadline <= now:
+                waiting.popleft().answer("FLUSH_SLAVE_TIMEOUT")
+        deadlines = [each[0].deadline for each in (self.hopeless, self.waiting) if each]
+        if deadlines:
+            self.io.timer(("ha-transfer", None), min(deadlines))
 
 
 class HaMaster:
@@ -257,6 +266,9 @@ class HaMaster:
             self.watcher.refused(peer.conn, reported, self.log.end, why)
             self._move(peer, Heard.INVALID_REPORT)
             return
+        if reported == 0:
+            # A slave without a log: what it will report later says nothing about what lies before its start.
+            self.group_transfer.abandon(start)
         peer.next_offset = start
         peer.acked = reported
         self._move(peer, Heard.VALID_REPORT)

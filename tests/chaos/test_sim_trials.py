@@ -43,7 +43,7 @@ def statuses(trial: Trial) -> list[str | None]:
 
 def test_healthy_trial_converges_with_equal_logs() -> None:
     trial = execute(SEND, SEND)
-    assert [event.f for event in kinds(trial, "mark")] == ["warm", "heal", "converged", "end"]
+    assert [event.f for event in kinds(trial, "mark")] == ["warm", "heal", "probe", "converged", "end"]
     assert statuses(trial) == ["PUT_OK", "PUT_OK"]
     master, slave = kinds(trial, "audit", f="final")
     assert master.status == slave.status == "whole" and (master.lo, master.hi) == (slave.lo, slave.hi)
@@ -150,6 +150,31 @@ def test_crash_at_an_append_stops_the_node_right_there() -> None:
     assert not [e for e in kinds(trial, "report", side="s") if e.t == crash.t]
 
 
+@pytest.mark.parametrize("node", ["master", "slave"])
+def test_clean_stop_loses_nothing_and_is_recovered_normally(node: str) -> None:
+    trial = execute(SEND, Op("advance", {"ms": 20}), fault("restart", node=node), Op("advance", {"ms": 100}))
+    assert len(kinds(trial, "stop", node=node)) == 1 and not kinds(trial, "crash") and not kinds(trial, "cut")
+    assert kinds(trial, "start", node=node)[-1].f == "normal"
+    killed = execute(SEND, Op("advance", {"ms": 20}), fault("kill", node=node), Op("advance", {"ms": 100}))
+    assert kinds(killed, "start", node=node)[-1].f == "abnormal"
+
+
+def test_flush_that_a_killed_process_began_makes_nothing_durable() -> None:
+    kill = fault("kill", node="master")
+    stalled = (fault("disk_stall", node="master"), SEND, Op("advance", {"ms": 20}), kill, BRIEFLY)
+    after = (Op("heal", {"name": "disk_stall"}), BRIEFLY)
+    trial = execute(*stalled, *after, flushDiskType="SYNC_FLUSH")
+    crash = kinds(trial, "crash", node="master")[0]
+    assert not [e for e in kinds(trial, "flush", node="master") if e.hi and e.hi > 230 and e.incarnation == 1]
+    assert crash.incarnation == 1
+
+
+def test_every_trial_ends_with_a_probe_that_was_answered() -> None:
+    trial = execute(fault("power_loss", node="master", keep="none"), Op("advance", {"ms": 50}))
+    probes = {e.op for e in kinds(trial, "mark", f="probe")}
+    assert {e.status for e in kinds(trial, "ok") if e.op in probes} & {"PUT_OK", "SLAVE_NOT_AVAILABLE"}
+
+
 @pytest.mark.parametrize("character", ["misplaced", "junk"])
 def test_impostor_in_the_masters_place_is_seen_through(character: str) -> None:
     trial = execute(SEND, BRIEFLY, BRIEFLY, fault("impostor", character=character), Op("advance", {"ms": 30_000}))
@@ -185,6 +210,9 @@ def test_what_does_not_exist_gets_one_clear_line(op: Op, complaint: str) -> None
     [
         ({"brokerRoll": "SYNC_MASTER"}, "unknown setting 'brokerRoll'"),
         ({"brokerRole": "KING"}, "brokerRole must be one of"),
+        ({"lab.typo": 1}, "unknown setting 'lab.typo'; valid beside"),
+        ({"lab.bufferBytes": 0}, "from 256 to"),
+        ({"lab.latencyMicros": "soon"}, "whole number from 1"),
         ({"haTransferBatchSize": 0}, "must be positive"),
         ({"slaveTimeout": "soon"}, "whole number"),
         ({"mappedFileSizeCommitLog": 10}, "at least 512"),

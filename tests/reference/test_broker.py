@@ -237,6 +237,7 @@ def test_pull_says_how_to_go_on(
     [
         (send(topic="white space"), remoting.MESSAGE_ILLEGAL),
         (send(topic="x" * 128), remoting.MESSAGE_ILLEGAL),
+        (send(topic="newline\n"), remoting.MESSAGE_ILLEGAL),
         (send(queue_id=8), remoting.SYSTEM_ERROR),
         (send(queue_id=-1), remoting.SYSTEM_ERROR),
         (send(body=b"x" * 5_000), remoting.MESSAGE_ILLEGAL),
@@ -255,6 +256,46 @@ def test_bad_requests_get_a_code_a_remark_and_store_nothing(
     assert answer.code == code and answer.remark and master.broker.log.end == 0
     master.put(2)
     assert master.answers()[1].code == remoting.SUCCESS
+
+
+@pytest.mark.parametrize(
+    ("value", "waits"), [("true", True), ("TRUE", True), ("false", False), ("FALSE", False), ("no", False)]
+)
+def test_wait_is_read_as_java_reads_a_boolean(shell: Callable[..., Shell], value: str, waits: bool) -> None:
+    master = shell(brokerRole="SYNC_MASTER")
+    fields = {"b": "T", "e": "0", "g": "1", "i": f"NOWAIT\x01false\x02WAIT\x01{value}"}
+    master.ask(remoting.encode(Command(310, 1, 0, fields)))
+    assert master.answers()[0].code == (remoting.SLAVE_NOT_AVAILABLE if waits else remoting.SUCCESS)
+
+
+@pytest.mark.parametrize("flag", [remoting.RESPONSE_FLAG, remoting.ONEWAY_FLAG])
+def test_oneway_is_done_and_a_response_ignored_and_neither_is_answered(shell: Callable[..., Shell], flag: int) -> None:
+    master = shell()
+    master.ask(remoting.encode(Command(310, 1, flag, {"b": "T", "e": "0", "g": "1"}, b"body")))
+    assert master.answers() == [] and (master.broker.log.end > 0) == (flag == remoting.ONEWAY_FLAG)
+
+
+@pytest.mark.parametrize("offset", [5, -5, 2**62])
+def test_pull_from_an_empty_queue_is_sent_back_to_its_beginning(shell: Callable[..., Shell], offset: int) -> None:
+    master = shell()
+    master.ask(pull(1, offset))
+    answer = master.answers()[0]
+    assert (answer.code, answer.fields["nextBeginOffset"]) == (remoting.PULL_OFFSET_MOVED, "0")
+
+
+def test_pull_of_no_messages_skips_none(shell: Callable[..., Shell]) -> None:
+    master = shell()
+    master.put(1)
+    master.ask(pull(2, 0, limit=0))
+    answer = master.answers()[1]
+    assert (answer.code, answer.fields["nextBeginOffset"]) == (remoting.PULL_NOT_FOUND, "0")
+
+
+@pytest.mark.parametrize("field", ["١", "1_0", " 1", "1.0", ""])
+def test_number_that_java_would_not_read_is_refused(shell: Callable[..., Shell], field: str) -> None:
+    master = shell()
+    master.ask(remoting.encode(Command(310, 1, 0, {"b": "T", "e": field, "g": "1"})))
+    assert master.answers()[0].code == remoting.SYSTEM_ERROR and master.broker.log.end == 0
 
 
 def test_full_disk_refuses_with_service_not_available(make_disk: Callable[..., Any]) -> None:
@@ -324,6 +365,14 @@ def test_clean_stop_is_recovered_normally_and_a_crash_abnormally(make_disk: Call
 def test_properties_file_with_an_unknown_key_or_value_is_refused() -> None:
     good = BrokerConfig.from_properties({"brokerRole": "SYNC_MASTER", "slaveTimeout": "100"})
     assert good.slaveTimeout == 100 and good.haSendHeartbeatInterval == 5_000
-    for key, value in (("slaveTimeOut", "1"), ("slaveTimeout", "soon"), ("slaveTimeout", "0"), ("brokerRole", "KING")):
+    for key, value in (
+        ("slaveTimeOut", "1"),
+        ("slaveTimeout", "soon"),
+        ("slaveTimeout", "0"),
+        ("brokerRole", "KING"),
+        ("slaveTimeout", 2.7),
+        ("slaveTimeout", True),
+        ("brokerIP1", "::1"),
+    ):
         with pytest.raises(ConfigError, match=key):
             BrokerConfig.from_properties({key: value})

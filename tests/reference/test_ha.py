@@ -247,6 +247,23 @@ def test_one_report_answers_every_send_that_it_covers_and_no_other(make_disk: Ca
     assert answers[2] == (ends[2], "FLUSH_SLAVE_TIMEOUT")
 
 
+def test_new_slave_cannot_vouch_for_files_that_it_never_gets(make_disk: Callable[..., Any]) -> None:
+    play = MasterPlay(make_disk())
+    answers: list[str] = []
+    older = play.put(1_000)
+    play.ha.group_transfer.add(older, answers.append)
+    newer = play.put(1_000)
+    play.ha.group_transfer.add(newer, lambda status: answers.append(f"newer {status}"))
+    assert older <= FILE < newer
+    play.accept("c", 0)
+    play.report("c", FILE)
+    assert answers == []
+    play.report("c", newer)
+    assert answers == ["newer PUT_OK"]
+    play.at(3_000, "ha-transfer", None)
+    assert answers == ["newer PUT_OK", "FLUSH_SLAVE_TIMEOUT"]
+
+
 def test_unfinished_frame_goes_on_before_anything_else(make_disk: Callable[..., Any]) -> None:
     play = MasterPlay(make_disk(), messages=2)
     play.port.room = 5

@@ -45,15 +45,15 @@ class Clients:
         self.client = Client(host)
         host.start(lambda: self.client)
         self.in_flight = 0
-        self.last_phase = ""
+        self.phase_of: dict[int, str] = {}
         self._processes: dict[str, int] = {}
         self._next_process = 0
         self._next_op = 0
         self._next_message = 0
         self._places: dict[tuple[int, str, int], int] = {}
 
-    def send(self, producer: int, size: int, wait: bool, queue: int) -> None:
-        """Start a send to the master."""
+    def send(self, producer: int, size: int, wait: bool, queue: int) -> int:
+        """Start a send to the master; its operation number, under which ``phase_of`` tells how it ended."""
         if size > MAX_SIZE:
             raise LabError(f"a message of {size} bytes is above the limit of {MAX_SIZE}; send a smaller one")
         key = f"m{self._next_message}"
@@ -62,6 +62,7 @@ class Clients:
         body = (key.encode() * (size // len(key) + 1))[:size]
         call = self._invoke(f"producer-{producer}", "send", "master", key, queue, int(wait))
         self.client.send(_address(call), TOPIC, queue, body, properties, partial(self._sent, call))
+        return call.op
 
     def pull(self, reader: int, node: str, queue: int) -> None:
         """Start a pull from where the reader stands at this broker."""
@@ -110,7 +111,7 @@ class Clients:
 
     def _ended(self, call: Call, outcome: Outcome, queue_offset: int | None, lo: int | None, hi: int | None) -> None:
         self.in_flight -= 1
-        self.last_phase = outcome.phase
+        self.phase_of[call.op] = outcome.phase
         if outcome.phase == "info" and self._processes.get(call.client) == call.process:
             del self._processes[call.client]
         remark = outcome.answer.remark if outcome.answer is not None else None

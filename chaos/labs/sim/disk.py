@@ -82,15 +82,16 @@ class SimDisk:
         for name in names:
             file = self.files.get(name)
             if file is not None:
-                taken.append((file, file.dirty))
+                taken.append((file, list(file.dirty)))
         return taken
 
     @staticmethod
-    def finish_flush(taken: list[tuple[SimFile, list[tuple[int, int]]]], counts: list[int]) -> None:
+    def finish_flush(taken: list[tuple[SimFile, list[tuple[int, int]]]]) -> None:
         """The flush is through: the ranges that were dirty when it began are durable."""
-        for (file, dirty), count in zip(taken, counts, strict=True):
-            file.make_durable(dirty[:count])
-            del file.dirty[:count]
+        for file, dirty in taken:
+            file.make_durable(dirty)
+            if file.dirty[: len(dirty)] == dirty:
+                del file.dirty[: len(dirty)]
 
     def lose_power(self, keep: str) -> int:
         """A machine crash: unflushed bytes are lost as ``keep`` says. How many were."""

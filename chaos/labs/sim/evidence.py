@@ -113,6 +113,10 @@ class Evidence(Observer):
         for end in host.ends:
             self.closed(end, "local")
 
+    def stopped(self, host: Host) -> None:
+        """A node ended in an orderly way."""
+        self.add(self.kernel.now, "stop", host.name, host.incarnation)
+
     # The HA link.
 
     def opened(self, end: End, accepted: bool) -> None:

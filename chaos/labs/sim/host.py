@@ -14,7 +14,7 @@ from pairproof.reference.ports import Node
 EPOCH_MS = 1_700_000_000_000
 CONNECT_TIMEOUT_NS = 5_000 * MS
 
-Flush = tuple[list[tuple[SimFile, list[tuple[int, int]]]], list[int], Hashable]
+Flush = tuple[list[tuple[SimFile, list[tuple[int, int]]]], Hashable]
 
 
 class Crashed(BaseException):
@@ -99,8 +99,7 @@ class Host:
 
     def flush(self, names: list[str], token: Hashable) -> None:
         """Begin a flush of what is dirty now."""
-        taken = self.disk.take_dirty(names)
-        flush: Flush = (taken, [len(dirty) for _, dirty in taken], token)
+        flush: Flush = (self.disk.take_dirty(names), token)
         self.kernel.at(self.kernel.now + self.flush_ns, self._flushed, flush, self.incarnation)
 
     def connect(self, address: str) -> None:
@@ -157,6 +156,12 @@ class Host:
             self.network.close(end)
         self.ends.clear()
 
+    def stop(self) -> None:
+        """SIGTERM: the node ends in an orderly way, then its process is gone."""
+        if self.node is not None:
+            self.call(self.node.on_stop)
+        self.kill()
+
     def lose_power(self, keep: str) -> int:
         """The machine is gone, and with it what had not been flushed; bytes lost. Peers hear nothing."""
         self._end_process()
@@ -164,7 +169,6 @@ class Host:
         for end in list(self.ends):
             self.network.vanish(end)
         self.ends.clear()
-        self.held_flushes.clear()
         return self.disk.lose_power(keep)
 
     def resume_disk(self, toxic: Toxic) -> None:
@@ -180,6 +184,8 @@ class Host:
         for entry in self.timers.values():
             entry[2] = None
         self.timers.clear()
+        # What it asked the disk for dies with it: the bytes stay dirty.
+        self.held_flushes.clear()
 
     def _ring(self, key: Hashable, incarnation: int) -> None:
         if self.node is not None and incarnation == self.incarnation:
@@ -194,8 +200,8 @@ class Host:
             for toxic in self.disk_stalls:
                 toxic.count("flushes_held", 1)
             return
-        taken, counts, token = flush
-        self.disk.finish_flush(taken, counts)
+        taken, token = flush
+        self.disk.finish_flush(taken)
         node = self.node
         with suppress(Crashed):
             if self.armed:

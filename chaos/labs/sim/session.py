@@ -85,7 +85,7 @@ class SimSession:
 
     def advance(self, ms: int) -> None:
         """Let ``ms`` of virtual time pass."""
-        self.kernel.run_until(self.kernel.now + ms * MS)
+        self._run_until(_never, ms * MS)
 
     def step(self, events: int, within_ms: int = 1_000) -> int:
         """The next simulated events; see :class:`pairproof.harness.ports.CanStep`."""
@@ -123,10 +123,11 @@ class SimSession:
         for name in NODES:
             self.restart(name)
         for _ in range(PROBES):
-            self.send(0, 100, True, 0)
+            probe = self.clients.send(0, 100, True, 0)
+            self.recorder.add(self.kernel.now, "mark", op=probe, f="probe")
             self._run_until(self._answered, SETTLE_NS)
             # A first probe may only find out that its connection died with the master's machine.
-            if self.clients.last_phase == "ok":
+            if self.clients.phase_of.get(probe) == "ok":
                 break
         agreed = self._run_until(self._agreed, SETTLE_NS)
         self.recorder.add(self.kernel.now, "mark", f="converged" if agreed else "unsettled")
@@ -245,6 +246,16 @@ class SimSession:
             self._start(node)
             self.evidence.audit(self.hosts["master"], self.hosts["slave"], "recovery", (node,))
 
+    def stop(self, node: str) -> Effect:
+        """See :class:`pairproof.harness.ports.CanStop`."""
+        host = self._host(node)
+        if host.node is None:
+            return {}
+        connections = len(host.ends)
+        host.stop()
+        self.evidence.stopped(host)
+        return {"processes_stopped": 1, "connections_closed": connections}
+
     def crash_machine(self, node: str, keep: str) -> Effect:
         """See :class:`pairproof.harness.ports.CanCrashMachine`."""
         host = self._host(node)
@@ -313,6 +324,10 @@ class SimSession:
     def _master_end(self) -> int:
         master = self.broker("master")
         return master.log.end if master is not None else 0
+
+
+def _never() -> bool:
+    return False
 
 
 def open_session(target: Any, settings: Args, seed: str) -> SimSession:

@@ -1,0 +1,30 @@
+"""A broker is stopped in an orderly way, as SIGTERM does; it starts again when the fault ends."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pairproof.harness.ports import CanStop, Effect
+from pairproof.harness.schedule import Args
+
+
+class Restart:
+    """The fault ``restart``."""
+
+    name = "restart"
+    needs = CanStop
+    arguments = {"node": ("slave", "master")}
+
+    def start(self, session: CanStop, args: Args) -> Any:
+        """Begin."""
+        node = str(args["node"])
+        return node, session.stop(node)
+
+    def stop(self, session: CanStop, handle: Any) -> Effect:
+        """End; what it did."""
+        node, effect = handle
+        session.restart(node)
+        return dict(effect)
+
+
+FAULT = Restart()
