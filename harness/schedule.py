@@ -93,23 +93,25 @@ def from_json(data: object) -> Schedule:
     """Read a schedule; raises :class:`UsageError` in one line for anything that is not one."""
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         found = data.get("format") if isinstance(data, dict) else None
-        raise UsageError(f"not a schedule of format {FORMAT} (found {short(found)}); was it written by another version?")
+        raise UsageError(
+            f"not a schedule of format {FORMAT} (found {short(found)}); was it written by another version?"
+        )
     settings, seed, ops = data.get("settings"), data.get("seed"), data.get("ops")
     if not isinstance(settings, dict) or not isinstance(seed, str) or not isinstance(ops, list):
         raise UsageError("a schedule needs settings (object), seed (text) and ops (list)")
     if len(ops) > MAX_OPS:
         raise UsageError(f"a schedule has at most {MAX_OPS} operations, not {len(ops)}")
-    check_seed(seed, "a schedule's seed")
+    check_text(seed, "a schedule's seed", MAX_SEED_CHARS)
     _check_settings(settings)
     return Schedule(settings, seed, tuple(_op(number, each) for number, each in enumerate(ops)))
 
 
-def check_seed(seed: str, what: str, limit_chars: int = MAX_SEED_CHARS) -> None:
-    """UsageError, naming ``what`` the text is for, unless ``seed`` can seed something and be recorded."""
-    if not _is_utf8(seed):
-        raise UsageError(f"{what} must be text in UTF-8, not {short(seed)}")
-    if len(seed) > limit_chars:
-        raise UsageError(f"{what} may have {limit_chars} characters at most, not {len(seed)}")
+def check_text(text: str, what: str, limit_chars: int) -> None:
+    """UsageError, naming ``what`` the text is for, unless it can be encoded, hashed and recorded."""
+    if not _is_utf8(text):
+        raise UsageError(f"{what} must be text in UTF-8, not {short(text)}")
+    if len(text) > limit_chars:
+        raise UsageError(f"{what} may have {limit_chars} characters at most, not {len(text)}")
 
 
 def _is_utf8(text: str) -> bool:
@@ -125,12 +127,14 @@ def _check_settings(settings: Mapping[object, object]) -> None:
     if len(settings) > MAX_SETTINGS:
         raise UsageError(f"a schedule has at most {MAX_SETTINGS} settings, not {len(settings)}")
     for key, value in settings.items():
-        if not isinstance(key, str) or not _is_scalar(value) or not _is_utf8(f"{key}{value}"):
+        if not isinstance(key, str) or not _is_utf8(key) or not _is_scalar(value):
             raise UsageError(f"setting {short(key)} must be a whole number, text, true or false, not {short(value)}")
 
 
 def _is_scalar(value: object) -> bool:
-    return isinstance(value, (int, str))
+    if isinstance(value, str):
+        return _is_utf8(value)
+    return isinstance(value, int) and -(2**63) <= value < 2**63
 
 
 def _op(number: int, data: object) -> Op:

@@ -48,6 +48,36 @@ class SkipsCrc(LogRecovery):
         return found.size
 
 
+class ForgetsLastRecord(LogRecovery):
+    """Ends before the last whole record, every time."""
+
+    def find_end(self, at: int) -> tuple[int, str]:
+        """Where the last record or filler begins."""
+        end, _ = super().find_end(at)
+        last = at
+        while last < end:
+            step = self.step(last)
+            if isinstance(step, str) or last + step >= end:
+                break
+            last += step
+        return last, "the last record may be incomplete"
+
+
+class ForgetsAll(LogRecovery):
+    """Trusts nothing that was there before."""
+
+    def find_end(self, at: int) -> tuple[int, str]:
+        """The log's start."""
+        return self.files.start, "copy again"
+
+
+class ClaimsFlush(Flusher):
+    """Takes for durable what it has written."""
+
+    def _flush(self) -> None:
+        self.on_flushed(self.log.end)
+
+
 class AnswersBeforeFlush(Flusher):
     """Says PUT_OK when the flush begins."""
 
@@ -86,6 +116,12 @@ STORE = (
            "takes a torn tail for log after a power loss"),
     Mutant("cuts_mid_record", "slave", with_parts(log_class=_recovering(CutsMidRecord)), "log-grows",
            "recovery ends inside a record"),
+    Mutant("forgets_last_record", "slave", with_parts(log_class=_recovering(ForgetsLastRecord)), "log-grows",
+           "each restart drops a whole record that no crash took"),
+    Mutant("forgets_all", "slave", with_parts(log_class=_recovering(ForgetsAll)), "log-grows",
+           "each restart drops its whole log, to copy it again"),
+    Mutant("claims_flush", "slave", with_parts(flusher_class=ClaimsFlush), "log-grows",
+           "calls durable what it has only written"),
     Mutant("skips_crc", "master", with_parts(log_class=_recovering(SkipsCrc)), "log-records-whole",
            "recovery keeps records whose body is damaged"),
     Mutant("answers_before_flush", "master", with_parts(flusher_class=AnswersBeforeFlush), "log-flushed-survives",

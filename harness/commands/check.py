@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,9 +16,13 @@ from pairproof.harness import verdict as verdicts
 from pairproof.harness.commands import output
 from pairproof.harness.errors import EXIT_VIOLATED, UsageError
 from pairproof.harness.profiles import PROFILES, Profile, profile
+from pairproof.harness.schedule import check_text
 from pairproof.harness.verdict import Verdict
 
 RUNS = Path("runs")
+MAX_SEED_CHARS = 200
+"""Of ``--seed``; searches make the seeds of their trials longer."""
+MAX_PATH_CHARS = 4_096
 INTERRUPTED = 130
 FIRST_WORD_S = 2.0
 """When a first verdict is said; the last one takes as long as the profile gives it."""
@@ -69,6 +75,10 @@ def command(
     """
     from pairproof.harness import judge as judging
 
+    if seed is not None:
+        check_text(seed, "--seed", MAX_SEED_CHARS)
+    # Parquet's writer takes no other names.
+    check_text(str(runs_folder), "--runs", MAX_PATH_CHARS)
     chosen = profile(profile_name)
     request = _Request(
         resolve.target(target_name),
@@ -84,10 +94,22 @@ def command(
     if json_to is not None:
         output.write_json(summary, json_to)
     if report:
-        make: Any = registry.find("commands", "report")
-        made = make.main([str(folder)], standalone_mode=False)
-        code = code or (made if isinstance(made, int) else 0)
+        made = _report(folder, json_to)
+        code = code or made
     sys.exit(code)
+
+
+def _report(folder: Path, json_to: str | None) -> int:
+    make: Any = registry.find("commands", "report")
+    # Standard output belongs to the JSON answer if that went there.
+    said = contextlib.redirect_stdout(sys.stderr) if json_to == output.STDOUT else contextlib.nullcontext()
+    try:
+        # Not its main(), which would turn a broken pipe into exit code 1: violated.
+        with said, make.make_context("report", ["--", str(folder)]) as context:
+            made = make.invoke(context)
+    except click.exceptions.Exit as ended:
+        made = ended.exit_code
+    return made if isinstance(made, int) else 0
 
 
 class _Request:
@@ -161,7 +183,8 @@ class _Request:
         stem = f"{datetime.now(UTC).strftime('%Y%m%dT%H%M%S')}-{self.lab.name}-{self.target.name.replace('+', '-')}"
         for number in range(1_000):
             name = f"{stem}-{number}" if number else stem
-            if not (self.runs / name).exists():
+            # Unlike Path.exists, no error where the name is too long: creating it will say so.
+            if not os.path.lexists(self.runs / name):
                 return name
         raise UsageError(f"a thousand runs named {stem} exist in {self.runs}; remove some")
 

@@ -4,8 +4,9 @@ Commands are entry points of the group ``pairproof.commands``, imported when the
 ``--help`` reads the first sentence of each one's module docstring from its source, so it needs none of their
 libraries. That sentence is expected to read ````pairproof NAME``: what it does.``
 
-Exit codes: 0 holds, 1 violated, 2 usage, 3 unknown, 4 the lab (or pairproof itself) failed, 130 interrupted. A command
-returns its code, or None for 0.
+Exit codes: 0 holds, 1 violated, 2 usage, 3 unknown, 4 the lab (or pairproof itself) failed, or a file or standard
+output could not be used, 130 interrupted, 141 the reader of standard output went away. A command returns its code, or
+None for 0.
 """
 
 from __future__ import annotations
@@ -13,13 +14,16 @@ from __future__ import annotations
 import ast
 import contextlib
 import difflib
+import errno
 import importlib.util
+import io
 import os
 import signal
 import sys
 import traceback
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, entry_points, version
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -31,6 +35,7 @@ from pairproof.harness.errors import EXIT_HOLDS, EXIT_LAB, EXIT_USAGE, Pairproof
 EXIT_INTERRUPTED = 130
 EXIT_BROKEN_PIPE = 141
 DEBUG = "--debug"
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class Commands(click.Group):
@@ -55,6 +60,13 @@ class Commands(click.Group):
             hint = f" Did you mean {close[0]}?" if close else ""
             raise click.UsageError(f"unknown command {args[0]!r};{hint} valid: {', '.join(known)}", ctx)
         return super().resolve_command(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            # Without the number by which click knows it: click would end the process with 1, which says "violated".
+            raise BrokenPipeError from None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
@@ -107,10 +119,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command line (the process's own by default) and return the exit code; prints, never raises."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     debug = DEBUG in given
+    _prepare_streams()
     try:
         with _terminable():
             result = _run([each for each in given if each != DEBUG])
-            # Here, where a broken pipe is still caught, rather than at the interpreter's end.
+            # Here, where a full disk or a broken pipe is still caught, rather than at the interpreter's end.
             sys.stdout.flush()
             return result
     except BaseException as error:
@@ -130,11 +143,10 @@ def _run(arguments: list[str]) -> int:
 def _ended(error: BaseException, debug: bool) -> int:
     if debug and not isinstance(error, BrokenPipeError):
         traceback.print_exception(error)
+    _drop_what_cannot_be_written()
     match error:
         case BrokenPipeError():
-            # Whoever read our output has gone: nothing is left to say, not even when the interpreter ends.
-            with contextlib.suppress(OSError, ValueError):
-                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            # Whoever read our output has gone: nothing is left to say.
             return EXIT_BROKEN_PIPE
         case PairproofError():
             return _say(str(error), error.exit_code)
@@ -148,6 +160,8 @@ def _ended(error: BaseException, debug: bool) -> int:
             return _say(f"{error.format_message()}{where}", EXIT_USAGE)
         case KeyboardInterrupt() | click.Abort():
             return _say("interrupted", EXIT_INTERRUPTED)
+        case OSError():
+            return _say(_os_error(error), EXIT_LAB)
         case _:
             reason = " ".join(str(error).split())[:300]
             return _say(
@@ -157,8 +171,43 @@ def _ended(error: BaseException, debug: bool) -> int:
 
 def _say(line: str, code: int) -> int:
     with contextlib.suppress(OSError, ValueError):
-        print(f"pairproof: {line}", file=sys.stderr)
+        # One line, even where a file's name has several.
+        print(f"pairproof: {' '.join(line.splitlines())}", file=sys.stderr)
     return code
+
+
+def _os_error(error: OSError) -> str:
+    reason = error.strerror or str(error) or type(error).__name__
+    if error.filename is not None:
+        place = os.fsdecode(error.filename) if isinstance(error.filename, bytes) else error.filename
+        return f"cannot read or write {place}: {reason}"
+    if error.errno in FULL:
+        # Files that we keep are named in their errors; what has no name is a stream, nearly always standard output.
+        return f"cannot write the output: {reason}; make room or send it elsewhere"
+    return f"cannot read or write: {reason}; run again with {DEBUG} for the traceback"
+
+
+def _prepare_streams() -> None:
+    """Standard streams that can be written to, whatever we were started with."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            # Closed by whoever started us. Left so, the next file that is opened would take its number.
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115
+        elif isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
+            # A folder's name may be bytes that no text encodes: shown escaped, it is no error.
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _drop_what_cannot_be_written() -> None:
+    """Forget what is left for standard output if it cannot be written: exiting would try again, and fail."""
+    try:
+        sys.stdout.flush()
+    except (OSError, ValueError):
+        with contextlib.suppress(OSError, ValueError):
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, sys.stdout.fileno())
+            os.close(nowhere)
 
 
 @contextlib.contextmanager

@@ -1,7 +1,8 @@
 """What commands share: the option ``--json [FILE]``, tables on standard output, progress on standard error.
 
 Standard output carries the answer and nothing else: where ``--json`` answers there, what is said to people moves to
-standard error. Progress is always there: a bar on a terminal, a line now and then elsewhere.
+standard error. Progress is always there: a bar on a terminal, a line now and then elsewhere. What is being done may be
+told as ``work: step``; a step is named within its work.
 """
 
 from __future__ import annotations
@@ -28,9 +29,13 @@ if TYPE_CHECKING:
     from pairproof.harness.trial import Finding
 
 STDOUT = "-"
+STDOUT_NAMES = (STDOUT, "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
+JSON_OPTION = "--json"
 JSON_TO = "pairproof.json_to"
 PLAIN_WIDTH = 140
 """Columns of a table that goes to a file or a pipe."""
+STEP = ": "
+"""Between a work and its step in what progress is told."""
 QUIET_S = 10.0
 """Seconds between two progress lines where there is no terminal."""
 
@@ -42,7 +47,7 @@ Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 def json_option(command: Decorated) -> Decorated:
     """Adds ``--json [FILE]``, handed over as ``json_to``: None, ``-`` for standard output, or a file's name."""
     return click.option(
-        "--json",
+        JSON_OPTION,
         "json_to",
         is_flag=False,
         flag_value=STDOUT,
@@ -54,6 +59,11 @@ def json_option(command: Decorated) -> Decorated:
 
 
 def _remember(ctx: click.Context, param: click.Parameter, json_to: str | None) -> str | None:
+    if json_to in STDOUT_NAMES:
+        json_to = STDOUT
+    elif json_to is not None:
+        # Now, not after the minutes that the answer takes.
+        _writable(json_to)
     ctx.meta[JSON_TO] = json_to
     return json_to
 
@@ -64,7 +74,10 @@ def _people() -> TextIO:
 
 
 def write_json(data: object, where: str) -> None:
-    """Write one JSON value to a file, or to standard output for ``-``."""
+    """Write one JSON value to a file, or to standard output for ``-``.
+
+    A pipe or a device is written straight, a link's target is replaced; UsageError or PairproofError if it cannot be.
+    """
     _write(json.dumps(data, indent=2) + "\n", where)
 
 
@@ -80,22 +93,25 @@ def write_json_lines(rows: Iterable[object], where: str) -> None:
         with hidden.open("w", encoding="utf-8") as file:
             file.writelines(json.dumps(row) + "\n" for row in rows)
 
-    atomic.replace(path, write)
+    atomic.replace(path, write, JSON_OPTION)
 
 
 def _write(text: str, where: str) -> None:
     if where == STDOUT:
         sys.stdout.write(text)
     else:
-        atomic.write_text(_writable(where), text)
+        atomic.write_text(_writable(where), text, JSON_OPTION)
 
 
 def _writable(where: str) -> Path:
     path = Path(where)
-    if path.is_dir():
-        raise UsageError(f"--json {where}: that is a folder; give --json last, or a file's name")
-    if not path.parent.is_dir():
-        raise UsageError(f"--json {where}: there is no folder {path.parent}; create it first")
+    try:
+        if path.is_dir():
+            raise UsageError(f"--json {where}: that is a folder; give --json last, or a file's name")
+        if not path.parent.is_dir():
+            raise UsageError(f"--json {where}: there is no folder {path.parent}; create it first")
+    except OSError as why:
+        raise UsageError(f"--json {where}: {why.strerror}; name another file") from None
     return path
 
 
@@ -197,23 +213,24 @@ def progress(file: TextIO | None = None) -> Iterator[Progress]:
 
 
 class Bars:
-    """One bar for each thing that is done in turn; redraws are rich's business, so a call costs microseconds."""
+    """One bar for each work that is done in turn; redraws are rich's business, so a call costs microseconds."""
 
     def __init__(self, bars: Any) -> None:
         self._bars = bars
         self._task: Any = None
-        self._doing: str | None = None
+        self._work: str | None = None
 
     def __call__(self, done: int, total: int | None, doing: str) -> None:
         """Show how far it is."""
-        if doing != self._doing:
-            self._doing = doing
+        work = doing.partition(STEP)[0]
+        if work != self._work:
+            self._work = work
             self._task = self._bars.add_task(doing, total=total)
-        self._bars.update(self._task, completed=done, total=total)
+        self._bars.update(self._task, completed=done, total=total, description=doing)
 
 
 class Lines:
-    """A line when something begins, then one every :data:`QUIET_S` seconds."""
+    """A line when a work or a step of it begins, then one every :data:`QUIET_S` seconds."""
 
     def __init__(self, file: TextIO, clock: Callable[[], float] = monotonic) -> None:
         self._file = file
@@ -228,4 +245,8 @@ class Lines:
             return
         self._doing = doing
         self._due = now + QUIET_S
-        print(f"{doing}: {done}{'' if total is None else f' of {total}'}", file=self._file, flush=True)
+        work, _, step = doing.partition(STEP)
+        line = f"{work}: {done}{'' if total is None else f' of {total}'}{f', {step}' if step else ''}"
+        # Nobody may be left to hear it; the work goes on.
+        with contextlib.suppress(OSError):
+            print(line, file=self._file, flush=True)

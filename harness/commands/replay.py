@@ -29,12 +29,14 @@ MAX_EVENT_LINES = 5_000
 @json_option
 def command(finding: Path, target: str | None, lab: str | None, events: bool, json_to: str | None) -> int:
     """Execute the program of FINDING.json again. Exits with 1 if a law is violated, 0 if all hold, 3 if unknown."""
-    from pairproof.harness import resolve, verdict
+    from pairproof.harness import judge, resolve, verdict
     from pairproof.harness.interpreter import run_trial
     from pairproof.harness.runs.reader import read_finding, to_finding
 
     known = to_finding(read_finding(finding))
     known = known._replace(target=target or known.target, lab=lab or known.lab)
+    # A law that is not registered would otherwise read as one that was not violated.
+    judge.laws([known.law])
     trial = run_trial(resolve.lab(known.lab), resolve.target(known.target), known.schedule, origin="replay")
     if json_to is not None:
         write_json(answer(known, trial, events), json_to)

@@ -6,7 +6,7 @@ Three questions that several laws ask are answered here and nowhere else:
 
 - :meth:`Ledger.hears`: may the master believe this report? A first report is *valid* when it is 0 or lies within the
   master's log; a later one on a connection that began so, when it is not above the master's log end.
-- :meth:`Ledger.is_covered`: had a slave appended and reported the last byte of this send, on a valid report?
+- :meth:`Ledger.is_covered`: had a slave appended all of this send, and validly reported its last byte?
 - ``rolled``: the slaves that hold bytes which a crash took from the master. Neither side can see that once the master
   has written past the slave's end, so some promises end there; they come back when the slave's log is cut to below the
   point, or wiped.
@@ -16,9 +16,8 @@ Left out: what only one law needs. Sources: HAConnection, HAService.push2SlaveMa
 
 from __future__ import annotations
 
-from collections import deque
-
 from pairproof.harness.history import KINDS, Event
+from pairproof.harness.laws.coverage import Coverage
 from pairproof.harness.settings import DEFAULTS, Settings, parse
 
 MASTER = "master"
@@ -64,7 +63,7 @@ class Ledger:
         """Nodes that have appended nothing since they started."""
         self.starts: dict[str, int] = {}
         self.ends: dict[str, int] = {}
-        """Log start and end by the nodes' own trace; no key where it is unknown."""
+        """Log start and end by the nodes' own trace; no key where it is unknown, no start of a slave without a log."""
         self.traced: set[str] = set()
         """Slaves whose appends are recorded."""
         self.appended: dict[str, int] = {}
@@ -89,9 +88,9 @@ class Ledger:
         """Slaves in class rollback, and the offset up to which their bytes are still the master's."""
         self._incarnation = 0
         self._cuts: list[tuple[int, int]] = []
-        self._puts: deque[tuple[int, int | None, str | None]] = deque()
-        self._covered: set[tuple[int | None, str | None]] = set()
-        self._reach = -1
+        self._coverage = Coverage()
+        self._begins: dict[str, int] = {}
+        """Per connection: where the slave's log began at its last report."""
         self._heard_seq = -1
         self._heard = VALID
 
@@ -122,8 +121,8 @@ class Ledger:
         return VALID if offset >= least else BELOW
 
     def is_covered(self, ok: Event) -> bool:
-        """Whether a slave had appended and validly reported the last byte of this send."""
-        return (ok.lo, ok.message) in self._covered or (ok.hi is not None and ok.hi <= self._reach)
+        """Whether a slave had appended this send and validly reported its last byte."""
+        return self._coverage.has(ok.lo, ok.hi, ok.message)
 
     def own_end(self, node: str) -> int | None:
         """A slave's log end by its own trace; None where that is not known.
@@ -172,16 +171,16 @@ class Ledger:
                 self.appended[node] = end
         if end is not None:
             self.ends[node] = end
-            self.starts[node] = event.lo or 0
+            if end or node == MASTER:
+                self.starts[node] = event.lo or 0
+            else:
+                self.starts.pop(node, None)
 
     def _recovered(self, end: int) -> None:
         if end >= self.ends.get(MASTER, 0):
             return
         self._cuts.append((self._incarnation, end))
-        # Bytes that come to lie above the cut are other bytes: old reports say nothing of them.
-        self._reach = min(self._reach, end)
-        while self._puts and self._puts[-1][0] > end:
-            self._puts.pop()
+        self._coverage.cut(end)
         for node in {*self.traced, *self.claimed}:
             held = self.ends.get(node, 0) if node in self.traced else self.claimed[node]
             if held > end:
@@ -209,13 +208,14 @@ class Ledger:
 
     def on_append(self, event: Event) -> None:
         """A log grew."""
-        node, hi = event.node or "", event.hi or 0
+        node, lo, hi = event.node or "", event.lo or 0, event.hi or 0
         self.fresh.discard(node)
         if node == MASTER:
             if event.f == "put":
-                self._puts.append((hi, event.lo, event.message))
+                self._coverage.put(lo, hi, event.message)
         else:
             self.traced.add(node)
+            self.starts.setdefault(node, lo)
             if hi > self.appended.get(node, -1):
                 self.appended[node] = hi
             if self._cuts and (common := self.common(node, hi)) < hi:
@@ -249,31 +249,41 @@ class Ledger:
             streams, label = self.streams, event.link or ""
             end = streams.get(label)
             if end == event.lo or end == 0:
+                if end == 0:
+                    # There its log begins, even with a heartbeat.
+                    self.starts.setdefault(event.node or "", event.lo or 0)
                 streams[label] = event.hi or 0
 
     def on_report(self, event: Event) -> None:
         """A report left a slave, or reached the master."""
         label, offset = event.link or "", event.hi or 0
         if event.side == "s":
-            self.streams.setdefault(label, offset)
-            if event.node != HOSTILE:
-                self.claimed[event.node or ""] = offset
+            self._left_slave(event.node or "", label, offset)
             return
-        heard = self.hears(event)
         link = self.links.get(label)
         if link is None:
             link = self.links[label] = Link(event.node or "", self._incarnation)
-        if heard is VALID:
-            self._believe(link, offset, event.seq)
-        else:
-            if offset > self.ends.get(MASTER, offset):
-                self.ahead = max(self.ahead, offset)
-            if not link.valid:
-                self.refused = max(self.refused, offset)
+        if self.hears(event) is VALID:
+            self._believe(link, label, offset, event.seq)
+        elif offset > self.ends.get(MASTER, offset):
+            self.ahead = max(self.ahead, offset)
+        if not link.valid:
+            self.refused = max(self.refused, offset)
         if link.first is None:
             link.first = offset
 
-    def _believe(self, link: Link, offset: int, seq: int) -> None:
+    def _left_slave(self, node: str, label: str, offset: int) -> None:
+        if label not in self.streams:
+            self.streams[label] = offset
+            if not offset and self.own_end(node) is None:
+                # It has no log, so the next frame decides where that begins.
+                self.starts.pop(node, None)
+        if node != HOSTILE:
+            self.claimed[node] = offset
+            # Kept per connection: a report may reach the master when the slave lives another life already.
+            self._begins[label] = self.starts.get(node, 0)
+
+    def _believe(self, link: Link, label: str, offset: int, seq: int) -> None:
         if not link.valid:
             link.valid = True
             self.available += 1
@@ -286,9 +296,4 @@ class Ledger:
             reach = min(offset, self.appended.get(link.peer, -1))
         elif link.peer == HOSTILE:
             return
-        if reach > self._reach:
-            self._reach = reach
-        puts = self._puts
-        while puts and puts[0][0] <= reach:
-            _, lo, message = puts.popleft()
-            self._covered.add((lo, message))
+        self._coverage.reported(link.peer, self._begins.get(label, self.starts.get(link.peer, 0)), reach)

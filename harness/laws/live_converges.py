@@ -1,17 +1,21 @@
-"""``live-converges``: when faults have ended, the slave catches up within a bound, or the master says why it cannot.
+"""``live-converges``: when faults have ended, the pair takes messages again and the slave catches up within a bound, or
+the master says why it cannot.
 
 The bound is made of the configured times, see :func:`bound_ms`. A slave that cannot rejoin, since its log is ahead of
 the master's or before its start, must be named (``diverged``) after healing or on a connection that still stands; and
-the naming must be true.
+the naming must be true. That excuses the slave only: of the probes, the sends by which a lab tries whether the pair is
+alive (mark ``probe``), at least one must be answered as stored. Where a lab sends none, nobody asks.
 
-Left out: addresses that come from a name server (their registration periods would add), and quiet afterwards. Source:
-property 9, HAService.HAClient's waits, hazards 6 and 8.
+Not applicable where a heartbeat interval is not below the housekeeping interval: such a pair drops every connection
+before its first report. Left out: addresses that come from a name server (their registration periods would add), and
+quiet afterwards. Source: property 9, HAService.HAClient's waits, hazards 6 and 8.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
+from pairproof.harness.contract import STORED
 from pairproof.harness.history import Event
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.ledger import HOSTILE, MASTER, Ledger
@@ -38,7 +42,10 @@ class LiveConverges(Law):
     """See the module."""
 
     id = "live-converges"
-    promise = "When faults end the slave's log reaches the master's within the bound, or the master says why it cannot."
+    promise = (
+        "When faults end sends are answered again, and the slave's log reaches the master's within the bound, or the "
+        "master says why it cannot."
+    )
     source = "HAService.HAClient: it reconnects and asks from its own end"
     needs = frozenset({"mark", "audit"})
     key = "node"
@@ -49,6 +56,9 @@ class LiveConverges(Law):
         self.settled: Event | None = None
         self.final: dict[str, Event] = {}
         self.named: Event | None = None
+        self.probes: set[int | None] = set()
+        self.stored: set[int | None] = set()
+        """Sends that were answered as stored after healing."""
 
     def on_mark(self, event: Event) -> None:
         """The trial's phases."""
@@ -56,6 +66,13 @@ class LiveConverges(Law):
             self.healed = event
         elif event.f in ("converged", "unsettled"):
             self.settled = event
+        elif event.f == "probe":
+            self.probes.add(event.op)
+
+    def on_ok(self, event: Event) -> None:
+        """Somebody was answered."""
+        if self.healed is not None and event.f == "send" and event.status in STORED:
+            self.stored.add(event.op)
 
     def on_diverged(self, event: Event) -> None:
         """The master names a slave that it cannot serve."""
@@ -74,6 +91,8 @@ class LiveConverges(Law):
         if event.node == MASTER and self.healed is None:
             self.named = None
 
+    on_stop = on_crash
+
     def on_audit(self, event: Event) -> None:
         """Where logs end at last."""
         if event.f == "final":
@@ -82,10 +101,12 @@ class LiveConverges(Law):
     def end(self, last: Event) -> None:
         """Judge the phase after healing."""
         slaves = [node for node, each in self.ledger.config.items() if each.get("brokerRole") == "SLAVE"]
-        self.applicable = bool(slaves) or not self.ledger.config
+        self.applicable = (bool(slaves) or not self.ledger.config) and self._may_meet(slaves or ["slave"])
         if self.healed is None or self.settled is None or not self.applicable:
             return
         self.judged += 1
+        if self.probes and not self.probes & self.stored and "ok" in self.ledger.observes:
+            self.violate(self.settled, f"none of {len(self.probes)} sends after healing was answered as stored")
         bound = max((bound_ms(self.ledger.setting, slave) for slave in slaves), default=bound_ms(self.ledger.setting))
         took = (self.settled.t - self.healed.t) / MS
         if self.settled.f == "unsettled":
@@ -95,6 +116,12 @@ class LiveConverges(Law):
             self.violate(self.settled, f"the slave needed {took:.0f} ms to catch up; {bound} ms are enough")
         else:
             self._compare_ends()
+
+    def _may_meet(self, slaves: list[str]) -> bool:
+        """Whether a connection can outlive the wait for its first report and the silence between two heartbeats."""
+        setting = self.ledger.setting
+        pauses = [setting(node, "haSendHeartbeatInterval") for node in (MASTER, *slaves)]
+        return max(pauses) < min(setting(node, "haHousekeepingInterval") for node in (MASTER, *slaves))
 
     def _is_served(self) -> bool:
         """Whether a slave was accepted after all: then an earlier refusal excuses nothing."""

@@ -1,5 +1,5 @@
 """``log-flushed-survives``: what was promised to be on disk is there after a power loss, and everything stored is there
-after a killed process.
+after a killed or stopped process.
 
 Promised: PUT_OK to a send that waited under SYNC_FLUSH. Stored: every send that was answered with a stored status, and
 every message that the master delivered; a machine crash takes those off the list. Checked at the store reader's records
@@ -73,8 +73,13 @@ class LogFlushedSurvives(Law):
         if event.f == "machine":
             self.machine_crashes += 1
             self.stored = {message: True for message, durable in self.stored.items() if durable}
-        how = f"a {event.f} crash"
-        self.at_stake = dict.fromkeys(self.stored, how)
+        self.at_stake = dict.fromkeys(self.stored, f"a {event.f} crash")
+
+    def on_stop(self, event: Event) -> None:
+        """The master ended cleanly: that takes nothing."""
+        if event.node == MASTER:
+            self.crashes += 1
+            self.at_stake = dict.fromkeys(self.stored, "a clean stop")
 
     def on_wipe(self, event: Event) -> None:
         """A new store."""

@@ -1,10 +1,17 @@
-"""``log-grows``: a log only grows while its node lives; across a restart only recovery cuts it, between two records.
+"""``log-grows``: a log only grows while its node lives, and recovery cuts no more than a crash took.
 
 Each append starts at the log's end (an empty slave may start anywhere). A start with a lower end than before must be
-followed by a ``cut`` that says so, at a border between records or at a file's start.
+followed by a ``cut`` that says so, at a border between records or at a file's start. And it must keep every whole
+record of what is safe: all that was appended after a killed or stopped process, what had been flushed after a power
+loss (judged where the lab records flushes). This is said of bytes and of either node; of messages see
+``log-flushed-survives``.
 
-Left out: a log that is longer after a restart: a process may die between writing and telling. Source: property 3,
-CommitLog.recoverNormally and recoverAbnormally.
+Where the master lost its tail, borders of the lost records are none any more, save for a slave that still holds them
+(class rollback, see the ledger); such a slave must keep what both histories share.
+
+Left out: a log that is longer after a restart: a process may die between writing and telling. A filler behind the last
+record, which RocketMQ keeps or drops. A slave's log that begins inside a file: nothing can find its first record again.
+Source: property 3, CommitLog.recoverNormally and recoverAbnormally.
 """
 
 from __future__ import annotations
@@ -13,12 +20,19 @@ from pairproof.harness.history import Event
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.ledger import MASTER, Ledger
 
+STOPPED = "clean stop"
+KILLED = "process crash"
+POWER_LOSS = "machine crash"
+
 
 class LogGrows(Law):
     """See the module."""
 
     id = "log-grows"
-    promise = "A node's log end never decreases while it lives; only recovery cuts it, at a record's border."
+    promise = (
+        "A node's log end never decreases while it lives; only recovery cuts it, at a record's border, and keeps every "
+        "record that the crash left."
+    )
     source = "CommitLog.recoverNormally, CommitLog.recoverAbnormally"
     needs = frozenset({"start", "append"})
     key = "node"
@@ -27,7 +41,14 @@ class LogGrows(Law):
         super().__init__(ledger)
         self.shorter: dict[str | None, tuple[Event, int]] = {}
         """Starts at a lower end than before, and that end, until recovery explains them."""
-        self.borders: set[int | None] = set()
+        self.borders: dict[int, bool] = {}
+        """Of the master's log: borders, and whether a record (not a filler) is known to end there."""
+        self.lost: set[int] = set()
+        """Borders of what the master lost."""
+        self.flushed: dict[str, int] = {}
+        self.down: dict[str, str] = {}
+        """Nodes that are down, and the worst that happened to them since they ran."""
+        self.sees_flushes = "flush" in ledger.observes
 
     def on_append(self, event: Event) -> None:
         """Bytes entered a log."""
@@ -36,7 +57,7 @@ class LogGrows(Law):
             self._unexplained(node)
         end = self.ledger.ends.get(node)
         if node == MASTER:
-            self.borders.add(event.hi)
+            self.borders[event.hi or 0] = event.f != "filler"
         elif not end:
             return
         if end is not None:
@@ -46,17 +67,66 @@ class LogGrows(Law):
 
     def on_record(self, event: Event) -> None:
         """A record whose append nobody saw still has borders."""
-        self.borders.add(event.lo)
-        self.borders.add(event.hi)
+        lo, hi = event.lo or 0, event.hi or 0
+        if event.node in self.ledger.rolled:
+            self.lost.update((lo, hi))
+        else:
+            self.borders.setdefault(lo, False)
+            self.borders[hi] = True
+
+    def on_flush(self, event: Event) -> None:
+        """Bytes became durable."""
+        node, hi = event.node or "", event.hi or 0
+        if hi > self.flushed.get(node, -1):
+            self.flushed[node] = hi
+
+    def on_crash(self, event: Event) -> None:
+        """A node went down; a machine that loses power while its process is down hurts its store too."""
+        node = event.node or ""
+        if event.f == "machine":
+            self.down[node] = POWER_LOSS
+        else:
+            self.down.setdefault(node, KILLED)
+
+    def on_stop(self, event: Event) -> None:
+        """A node ended in an orderly way, with everything durable, unless it was hit before it got there."""
+        node = event.node or ""
+        if node not in self.down:
+            self.down[node] = STOPPED
+            self.flushed[node] = self.ledger.ends.get(node, 0)
 
     def on_start(self, event: Event) -> None:
         """A log was recovered."""
-        before = self.ledger.ends.get(event.node or "")
-        if before is None or event.hi is None:
+        node, end = event.node or "", event.hi
+        before = self.ledger.ends.get(node)
+        how = self.down.pop(node, None)
+        if end is None:
             return
-        self.judged += 1
-        if event.hi < before:
-            self.shorter[event.node] = (event, before)
+        if before is not None:
+            self.judged += 1
+            if end < before:
+                self.shorter[node] = (event, before)
+                self._check_kept(event, node, self._safe(node, before, how), how)
+        # What recovery keeps it makes durable, or says so at its peril.
+        self.flushed[node] = end
+        if node == MASTER and before is not None and end < before:
+            self.lost.update(border for border in self.borders if border > end)
+            self.borders = {border: ends for border, ends in self.borders.items() if border <= end}
+
+    def _safe(self, node: str, before: int, how: str | None) -> int:
+        """Up to where a node's log had to survive; 0 where nobody knows."""
+        if how is None or (how == POWER_LOSS and not self.sees_flushes):
+            return 0
+        safe = min(before, self.flushed.get(node, 0)) if how == POWER_LOSS else before
+        return min(safe, self.ledger.rolled.get(node, safe))
+
+    def _check_kept(self, event: Event, node: str, safe: int, how: str | None) -> None:
+        end, begin = event.hi or 0, self.ledger.starts.get(node, 0)
+        if begin % self.ledger.setting(node, "mappedFileSizeCommitLog"):
+            return
+        whole = max((b for b, ends in self.borders.items() if ends and begin < b <= safe), default=0)
+        if whole > end:
+            self.violate(event, f"{node} came back with its log at {end}; its records up to {whole} outlive a {how}")
 
     def on_cut(self, event: Event) -> None:
         """Recovery says where it ended the log."""
@@ -65,12 +135,17 @@ class LogGrows(Law):
         if start is None or start.hi != lo:
             self.violate(event, f"{node}'s log was cut at {lo} while it lived, not by recovery")
         size = self.ledger.setting(node, "mappedFileSizeCommitLog")
-        if self.borders and lo % size and lo not in self.borders:
+        if self.borders and lo % size and not self._is_border(node, lo):
             self.violate(event, f"{node}'s log was cut at {lo}, in the middle of a record")
+
+    def _is_border(self, node: str, offset: int) -> bool:
+        return offset in self.borders or (node in self.ledger.rolled and offset in self.lost)
 
     def on_wipe(self, event: Event) -> None:
         """A new store owes nothing."""
-        self.shorter.pop(event.node, None)
+        node = event.node or ""
+        self.shorter.pop(node, None)
+        self.flushed.pop(node, None)
 
     def end(self, last: Event) -> None:
         """Starts that nothing explained."""

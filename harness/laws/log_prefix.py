@@ -3,7 +3,8 @@
 Judged wherever a store reader digests both logs for the same audit, on the same grid, while both nodes run: a node that
 is down may have a torn tail which nobody serves.
 
-Left out: slaves in class rollback (see the ledger). Source: property 1 of RocketMQ's HA design: a slave's commit log is
+Left out: what a slave in class rollback (see the ledger) holds above the point up to which the two histories are one.
+Source: property 1 of RocketMQ's HA design: a slave's commit log is
 a byte copy.
 """
 
@@ -48,7 +49,10 @@ class LogPrefix(Law):
                 self._compare(event, theirs.get(event.lo), slave)
 
     def _compare(self, event: Event, other: Event | None, slave: str) -> None:
-        if other is None or other.hi != event.hi or slave in self.ledger.rolled:
+        if other is None or other.hi != event.hi:
+            return
+        common = self.ledger.rolled.get(slave)
+        if common is not None and (event.hi or 0) > common:
             return
         if slave not in self.ledger.up or MASTER not in self.ledger.up:
             return

@@ -2,37 +2,69 @@
 
 Holds against the end of the process at any instruction. A machine that loses power may still lose the newest files:
 nothing is synced to the disk, since a recorded run is cheaper to repeat than an fsync per part is to pay for.
+
+Nothing but a regular file is ever renamed over: a symbolic link stays and what it points to is replaced, and a device,
+a pipe or an open descriptor (below /dev or /proc) is opened and written as it is.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import stat
 from collections.abc import Callable
 from pathlib import Path
 
 from pairproof.harness.errors import PairproofError
 
+PLACE_OPTION = "--runs"
+"""Where run folders go: the option that an error names unless it is told another one."""
 
-def replace(path: Path, write: Callable[[Path], object]) -> Path:
+
+def replace(path: Path, write: Callable[[Path], object], option: str = PLACE_OPTION) -> Path:
     """Let ``write`` fill a hidden file in the same folder, then give it the name ``path``.
 
-    Raises PairproofError in one line if the file cannot be written; what ``path`` held before is still there then.
+    Raises PairproofError in one line, which names ``option``, if the file cannot be written; what ``path`` held before
+    is still there then.
     """
-    hidden = path.with_name(f".{path.name}.tmp")
     try:
-        write(hidden)
-        hidden.replace(path)
+        if _is_special(path):
+            write(path)
+        else:
+            _rename_over(Path(os.path.realpath(path)), write)
     except OSError as why:
-        hidden.unlink(missing_ok=True)
         raise PairproofError(
-            f"cannot write {path}: {why.strerror or why}; make room or name another place with --out"
+            f"cannot write {path}: {why.strerror or why}; make room or name another place with {option}"
         ) from None
     return path
 
 
-def write_text(path: Path, text: str) -> Path:
+def _rename_over(place: Path, write: Callable[[Path], object]) -> None:
+    hidden = place.with_name(f".{place.name}.tmp")
+    try:
+        write(hidden)
+        hidden.replace(place)
+    except OSError:
+        with contextlib.suppress(OSError):
+            hidden.unlink()
+        raise
+
+
+def _is_special(path: Path) -> bool:
+    """Whether ``path`` leads to something that would be lost, or never reached, if a file took its place."""
+    if path.absolute().parts[1:2] in (("dev",), ("proc",)):
+        # /dev/fd/3 may lead to a regular file that somebody holds open: its name is not what was asked for.
+        return True
+    try:
+        return not stat.S_ISREG(path.stat().st_mode)
+    except FileNotFoundError:
+        return False
+
+
+def write_text(path: Path, text: str, option: str = PLACE_OPTION) -> Path:
     """Put ``text`` at ``path``."""
-    return replace(path, lambda hidden: hidden.write_text(text, encoding="utf-8"))
+    return replace(path, lambda hidden: hidden.write_text(text, encoding="utf-8"), option)
 
 
 def write_json(path: Path, data: object) -> Path:

@@ -11,6 +11,7 @@ Leaves out: judging, choosing what to explore, and syncing to the disk. The layo
 from __future__ import annotations
 
 import json
+import os
 import platform
 import shlex
 from collections.abc import Mapping
@@ -84,7 +85,8 @@ class RunWriter:
 
     def __init__(self, folder: Path, facts: Mapping[str, object]) -> None:
         self.folder = folder
-        if (folder / "run.json").exists():
+        # Unlike Path.exists, no error where the name cannot be: making the folder will say why.
+        if os.path.lexists(folder / "run.json"):
             raise UsageError(f"{folder} already holds a run; name another folder, or delete it")
         self.sampling = sampling(facts.get("keep", 1), str(facts.get("seed", "")))
         now = datetime.now(UTC).isoformat(timespec="milliseconds")
@@ -170,7 +172,7 @@ class RunWriter:
             for name in (*TABLES, "findings"):
                 (self.folder / name).mkdir(exist_ok=True)
         except OSError as why:
-            raise UsageError(f"cannot create {self.folder}: {why.strerror}; name another place with --out") from None
+            raise UsageError(f"cannot create {self.folder}: {why.strerror}; name another place with --runs") from None
 
     def _write_facts(self) -> None:
         atomic.write_json(self.folder / "run.json", self.facts)

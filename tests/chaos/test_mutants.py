@@ -9,7 +9,7 @@ from pairproof.chaos.mutants import MUTANTS
 from pairproof.harness import registry, resolve
 
 LAB = resolve.lab("sim")
-TRIALS = 3_000
+TRIALS = 6_000
 
 
 @pytest.mark.parametrize("name", MUTANTS)

@@ -193,9 +193,9 @@ def test_history_counts_from_zero_without_gaps_and_time_never_goes_back() -> Non
     ("op", "complaint"),
     [
         (fault("earthquake"), "unknown fault 'earthquake'; valid: cut"),
-        (fault("cut", link="moon"), "unknown link 'moon'; valid: ha"),
-        (fault("kill", node="nobody"), "unknown node 'nobody'; valid: master, slave"),
-        (fault("stall", direction="sideways"), "up and down, not 'sideways'"),
+        (fault("cut", link="moon"), "link cannot be 'moon'; valid: ha"),
+        (fault("kill", node="nobody"), "node cannot be 'nobody'; valid: "),
+        (fault("stall", direction="sideways"), "direction cannot be 'sideways'; valid: "),
         (Op("arm", {"node": "slave", "point": "lunch", "nth": 1, "name": "kill"}), "points: append, flush, send, recv"),
         (Op("pull", {"reader": 0, "node": "nobody", "queue": 0}), "not from .nobody."),
     ],

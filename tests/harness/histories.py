@@ -69,6 +69,12 @@ class H:
         self.start(node, hi)
         return self.add("cut", node=node, lo=hi, hi=before) if hi < before else self
 
+    def stop(self, node: str) -> H:
+        return self.add("stop", node=node)
+
+    def flush(self, node: str, hi: int | None = None) -> H:
+        return self.add("flush", node=node, hi=self.end[node] if hi is None else hi)
+
     def crash(self, node: str, how: str = "process") -> H:
         return self.add("crash", node=node, f=how, value=0)
 
@@ -136,6 +142,11 @@ class H:
         op, value = self.began[message]
         return self.add(phase, node="master", process=0, op=op, f="send", status=status, message=message, value=value)
 
+    def probe(self, message: str) -> H:
+        """A send of the lab's own, to see whether the pair is alive; how it ends is told apart."""
+        self.invoke(message)
+        return self.add("mark", op=self.began[message][0], f="probe")
+
     def sent(self, message: str, wait: bool = True) -> H:
         """Stored, replicated, acknowledged."""
         return self.put(message, wait).replicate().ok(message)
@@ -150,15 +161,16 @@ class H:
         hi: dict[str, int] | None = None,
         broken: str = "",
         digests: dict[str, int] | None = None,
+        chunk: tuple[int, int] = (0, SIZE),
     ) -> H:
-        """Both logs read: ``records`` by node (nothing told: none), ``hi`` and chunk ``digests`` where they differ."""
+        """Both logs read: ``records`` by node (nothing told: none), ``hi`` and ``chunk`` digests where they differ."""
         self.audits += 1
         for node in nodes.split():
             end = {**self.end, **(hi or {})}[node]
             for message in (records or {}).get(node, ()):
                 lo, upto = self.where.get(message, (0, SIZE))
                 self.add("record", node=node, op=self.audits, message=message, lo=lo, hi=upto)
-            self.add("chunk", node=node, op=self.audits, lo=0, hi=SIZE, digest=(digests or {}).get(node, 7))
+            self.add("chunk", node=node, op=self.audits, lo=chunk[0], hi=chunk[1], digest=(digests or {}).get(node, 7))
             status = "broken" if node == broken else "whole"
             self.add("audit", node=node, op=self.audits, f=f, lo=0, hi=end, status=status, value=end)
         return self

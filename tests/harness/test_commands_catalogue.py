@@ -140,6 +140,32 @@ def test_unknown_names_list_the_valid_ones(capsys: Any, finding: Path, option: l
     assert said in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"law": "gravity"}, "unknown law 'gravity'; valid: ack-replicated, "),
+        ({"target": "nobody"}, "unknown target 'nobody'; valid: reference"),
+        ({"lab": "moon"}, "unknown lab 'moon'; valid: sim"),
+        ({"ops": [["advance", {"ms": 10**15}]]}, "ms must be 3600000 at most"),
+        ({"ops": [["fault", {"name": "flood"}]]}, "unknown fault 'flood'; valid: cut, "),
+        ({"ops": [["fault", {"name": "cut", "link": "moon"}]]}, "link cannot be 'moon'; valid: ha, "),
+        ({"ops": [["heal", {"name": "flood"}]]}, "unknown fault 'flood'; valid: cut, "),
+        ({"settings": {"brokerRole": None}}, "setting 'brokerRole' must be "),
+        ({"seed": "\udcff"}, "a schedule's seed must be text in UTF-8"),
+    ],
+)
+def test_what_a_finding_names_must_exist(
+    capsys: Any, finding: Path, tmp_path: Path, changes: dict[str, Any], said: str
+) -> None:
+    data = json.loads(finding.read_text())
+    place = data if changes.keys() <= data.keys() else data["schedule"]
+    place.update(changes)
+    (tmp_path / "x.json").write_text(json.dumps(data))
+    assert main(["replay", str(tmp_path / "x.json")]) == 2
+    told = capsys.readouterr().err
+    assert said in told and told.count("\n") == 1
+
+
 def test_what_is_no_finding_is_named(capsys: Any, tmp_path: Path) -> None:
     (tmp_path / "x.json").write_text("{}")
     assert main(["replay", str(tmp_path / "none.json")]) == 2

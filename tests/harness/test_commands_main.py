@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
 import sys
 import threading
+from pathlib import Path
 from typing import Any
 
 import click
@@ -53,6 +55,12 @@ WAYS: dict[str, Any] = {
     "click": throw(click.BadParameter("wrong")),
     "file": throw(click.FileError("f", "gone")),
     "pipe": throw(BrokenPipeError()),
+    "numbered-pipe": throw(BrokenPipeError(errno.EPIPE, "Broken pipe")),
+    "no-file": throw(FileNotFoundError(errno.ENOENT, "No such file or directory", "a\nb")),
+    "odd-file": throw(PermissionError(errno.EACCES, "Permission denied", b"runs")),
+    "full-file": throw(OSError(errno.ENOSPC, "No space left on device", "runs/x")),
+    "full": throw(OSError(errno.ENOSPC, "No space left on device")),
+    "socket": throw(ConnectionRefusedError(errno.ECONNREFUSED, "Connection refused")),
     "sigterm": terminate,
 }
 
@@ -80,6 +88,15 @@ def commands(monkeypatch: pytest.MonkeyPatch) -> None:
         ("sigterm", 130, "pairproof: interrupted\n"),
         ("click", 2, "pairproof: Invalid value: wrong (see pairproof act --help)\n"),
         ("file", 2, "pairproof: Could not open file 'f': gone\n"),
+        ("no-file", 4, "pairproof: cannot read or write a b: No such file or directory\n"),
+        ("odd-file", 4, "pairproof: cannot read or write runs: Permission denied\n"),
+        ("full-file", 4, "pairproof: cannot read or write runs/x: No space left on device\n"),
+        ("full", 4, "pairproof: cannot write the output: No space left on device; make room or send it elsewhere\n"),
+        (
+            "socket",
+            4,
+            "pairproof: cannot read or write: Connection refused; run again with --debug for the traceback\n",
+        ),
     ],
 )  # fmt: skip
 def test_every_end_has_its_code_and_at_most_one_line(capfd: Any, how: str, code: int, line: str) -> None:
@@ -173,3 +190,44 @@ def test_a_reader_that_goes_away_is_no_error_and_no_violation() -> None:
             [sys.executable, "-c", PIPED], stdout=gone, stderr=subprocess.PIPE, timeout=60, check=False
         )
     assert (done.returncode, done.stderr) == (141, b"")
+
+
+def in_shell(redirection: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """``pairproof`` with streams as a shell sets them up."""
+    command = ["sh", "-c", f'exec "$0" "$@" {redirection}', str(Path(sys.executable).parent / "pairproof"), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+@pytest.mark.parametrize("arguments", [["laws"], ["laws", "--json"], ["--version"]])
+def test_full_disk_behind_standard_output_is_one_line_and_4(arguments: list[str]) -> None:
+    done = in_shell("> /dev/full", *arguments)
+    assert done.stderr == (
+        "pairproof: cannot write the output: No space left on device; make room or send it elsewhere\n"
+    )
+    assert done.returncode == 4
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+def test_stream_that_is_closed_is_no_error(closed: str) -> None:
+    done = in_shell(closed, "laws", "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_broken_pipe_within_a_command_never_reads_as_violated(capsys: Any) -> None:
+    # capsys: what cannot be written is dropped, which must not touch the test run's own standard output.
+    assert shell.main(["act", "numbered-pipe"]) == 141
+    assert shell.main(["act", "pipe"]) == 141
+
+
+def test_text_that_cannot_be_encoded_is_shown_escaped() -> None:
+    code = "from pairproof.harness.commands.main import main; import click, sys; sys.argv = ['x', '--version']; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", code + "; click.echo('a\\udcff')"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+        env={**os.environ, "PYTHONIOENCODING": "utf-8:strict"},
+    )
+    assert done.stdout.splitlines()[-1] == "a\\udcff"

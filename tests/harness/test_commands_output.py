@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import stat
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 from pairproof.harness.commands import output
-from pairproof.harness.errors import UsageError
+from pairproof.harness.errors import PairproofError, UsageError
 from pairproof.harness.explore import Summary
 from pairproof.harness.schedule import Op, Schedule
 from pairproof.harness.trial import Finding
@@ -52,7 +54,70 @@ def test_json_lines_are_one_object_a_line(tmp_path: Path, capsys: Any) -> None:
     assert capsys.readouterr().out == '{"a": 1}\n'
 
 
-@pytest.mark.parametrize("where", [".", "nowhere/x.json"])
+@pytest.mark.parametrize("lines", [False, True])
+def test_pipe_receives_the_json_and_stays_a_pipe(tmp_path: Path, lines: bool) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reading = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        if lines:
+            output.write_json_lines([{"a": 1}], str(pipe))
+        else:
+            output.write_json({"a": 1}, str(pipe))
+        assert json.loads(os.read(reading, 65_536)) == {"a": 1}
+    finally:
+        os.close(reading)
+    assert stat.S_ISFIFO(pipe.lstat().st_mode)
+    assert [each.name for each in tmp_path.iterdir()] == ["pipe"]
+
+
+@pytest.mark.parametrize("exists", [True, False])
+def test_link_stays_a_link_and_its_target_gets_the_json(tmp_path: Path, exists: bool) -> None:
+    target, link = tmp_path / "deep" / "target.json", tmp_path / "link.json"
+    target.parent.mkdir()
+    if exists:
+        target.write_text("old")
+    link.symlink_to(Path("deep") / "target.json")
+    output.write_json({"a": 1}, str(link))
+    assert link.is_symlink() and not target.is_symlink()
+    assert json.loads(target.read_text()) == {"a": 1}
+    assert [each.name for each in target.parent.iterdir()] == ["target.json"]
+
+
+def test_link_to_a_pipe_leads_to_the_pipe(tmp_path: Path) -> None:
+    pipe, link = tmp_path / "pipe", tmp_path / "link"
+    os.mkfifo(pipe)
+    link.symlink_to(pipe)
+    reading = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        output.write_json([1], str(link))
+        assert json.loads(os.read(reading, 65_536)) == [1]
+    finally:
+        os.close(reading)
+    assert link.is_symlink() and stat.S_ISFIFO(pipe.lstat().st_mode)
+
+
+def test_link_that_leads_nowhere_but_to_itself_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "loop").symlink_to("loop")
+    with pytest.raises(PairproofError, match=r"cannot write .*loop: .*; make room or name another place with --json"):
+        output.write_json([1], str(tmp_path / "loop"))
+    assert (tmp_path / "loop").is_symlink()
+
+
+def test_standard_output_has_other_names_too() -> None:
+    done = CliRunner().invoke(asked, ["a", "--json", "/dev/stdout"])
+    assert json.loads(done.stdout) == {"names": ["a"]}
+    assert done.stderr == "for people\n"
+
+
+def test_place_that_cannot_take_json_is_refused_before_the_work_begins(tmp_path: Path) -> None:
+    for where, why in ((str(tmp_path), "that is a folder"), (str(tmp_path / "no" / "x"), "there is no folder")):
+        done = CliRunner().invoke(asked, ["a", "--json", where])
+        assert isinstance(done.exception, UsageError) and why in str(done.exception)
+        assert done.output == ""
+
+
+@pytest.mark.parametrize("where", [".", "nowhere/x.json", "x" * 300])
 def test_a_place_that_cannot_take_json_is_a_usage_error(tmp_path: Path, where: str) -> None:
     with pytest.raises(UsageError, match="--json"):
         output.write_json([], str(tmp_path / where))
@@ -84,6 +149,26 @@ def test_without_a_terminal_progress_is_a_line_now_and_then() -> None:
     assert said.getvalue().splitlines() == ["sweep: 0 of 100", "sweep: 40 of 100", "sweep: 80 of 100", "swarm: 1"]
 
 
+def test_steps_of_one_work_are_named_where_they_are_told() -> None:
+    said = io.StringIO()
+    lines = output.Lines(said, lambda: 0.0)
+    lines(1, 14, "making the report: reading run folders")
+    lines(1, 14, "making the report: reading run folders")
+    lines(2, 14, "making the report: Spark: verdicts")
+    assert said.getvalue().splitlines() == [
+        "making the report: 1 of 14, reading run folders",
+        "making the report: 2 of 14, Spark: verdicts",
+    ]
+
+
+def test_work_goes_on_where_progress_cannot_be_told() -> None:
+    class Full(io.StringIO):
+        def write(self, text: str) -> int:
+            raise OSError(28, "No space left on device")
+
+    output.Lines(Full())(1, 2, "sweep")
+
+
 def test_progress_stays_off_standard_output(capsys: Any) -> None:
     with output.progress() as progress:
         progress(1, 2, "sweep")
@@ -100,17 +185,23 @@ def test_a_bar_begins_anew_with_each_thing_that_is_done() -> None:
             self.heard.append(("add", doing, total))
             return doing
 
-        def update(self, task: str, completed: int, total: int | None) -> None:
-            self.heard.append((task, completed, total))
+        def update(self, task: str, completed: int, total: int | None, description: str) -> None:
+            self.heard.append((task, completed, total, description))
 
     bars = FakeBars()
     show = output.Bars(bars)
     show(1, 2, "sweep")
     show(2, 2, "sweep")
-    show(1, None, "swarm")
+    show(1, 3, "report: reading")
+    show(2, 3, "report: writing")
     assert bars.heard == [
-        ("add", "sweep", 2), ("sweep", 1, 2), ("sweep", 2, 2), ("add", "swarm", None), ("swarm", 1, None),
-    ]  # fmt: skip
+        ("add", "sweep", 2),
+        ("sweep", 1, 2, "sweep"),
+        ("sweep", 2, 2, "sweep"),
+        ("add", "report: reading", 3),
+        ("report: reading", 1, 3, "report: reading"),
+        ("report: reading", 2, 3, "report: writing"),
+    ]
 
 
 def summary(**verdicts: Verdict) -> Summary:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from histories import H, assert_broken, assert_holds, assert_vacuous, bare, pair
+from histories import FILE, H, assert_broken, assert_holds, assert_vacuous, bare, pair
 
 from pairproof.harness.laws.ack_replicated import AckReplicated
 from pairproof.harness.laws.ack_timeout_honest import AckTimeoutHonest
@@ -60,6 +60,62 @@ def test_a_rolled_back_slave_is_taken_at_its_word_since_the_master_cannot_know()
 def test_an_answer_that_outlives_the_master_is_judged_by_what_was_reported_before() -> None:
     late = pair().put("m0").replicate().crash("master", "machine").restart("master", 0).ok("m0")
     assert_holds(AckReplicated, late)
+
+
+def joined_late(message: str = "m1", trace: bool = True) -> H:
+    """A slave without a log gets the master's last file, from 1000 on; m0 lies before that, m1 in it."""
+    late = bare().put("m0").append("master", 100, FILE, "filler").put("m1").connect().report(0)
+    late.frame(FILE, FILE + 100)
+    if trace:
+        late.append("slave", FILE, FILE + 100)
+    return late.report(FILE + 100).ok(message)
+
+
+@pytest.mark.parametrize("trace", [True, False], ids=["traced", "tap-only"])
+def test_a_slave_does_not_hold_what_lies_before_its_log_however_far_it_reports(trace: bool) -> None:
+    assert_holds(AckReplicated, joined_late("m1", trace))
+    assert_broken(AckReplicated, joined_late("m0", trace), "no slave holds [0, 100): its log begins behind it")
+
+
+def test_a_heartbeat_can_be_where_an_empty_slave_s_log_begins() -> None:
+    idle = bare().put("m0").append("master", 100, FILE, "filler").connect().report(0).frame(FILE, FILE)
+    idle.put("m1").frame(FILE, FILE + 100).append("slave", FILE, FILE + 100).report(FILE + 100)
+    assert_broken(AckReplicated, idle.ok("m1").ok("m0"), "m0 was acknowledged")
+
+
+def test_a_slave_that_restarts_on_a_log_begins_where_that_log_begins() -> None:
+    def again(lo: int) -> H:
+        back = bare().put("m0").append("master", 100, FILE, "filler").put("m1").crash("slave")
+        return back.start("slave", FILE + 100, lo=lo).connect().report(FILE + 100)
+
+    assert_holds(AckReplicated, again(0).ok("m0").ok("m1"))
+    assert_broken(AckReplicated, again(FILE).ok("m0"), "its log begins behind it")
+    assert_holds(AckReplicated, again(FILE).ok("m1"))
+
+
+def test_a_slave_that_lost_its_log_begins_anew() -> None:
+    def lost() -> H:
+        old = pair().sent("m0").put("m1").append("master", 200, FILE, "filler").put("m2").crash("slave", "machine")
+        old.restart("slave", 0).connect().report(0).frame(FILE, FILE + 100).append("slave", FILE, FILE + 100)
+        return old.report(FILE + 100)
+
+    assert_holds(AckReplicated, lost().ok("m2"))
+    assert_broken(AckReplicated, lost().ok("m1"), "m1 was acknowledged")
+
+
+def test_a_report_counts_for_the_life_in_which_it_was_made() -> None:
+    late = pair().put("m0").append("master", 100, FILE, "filler").put("m1").frame(0, FILE + 100)
+    late.append("slave", 0, FILE + 100).report(FILE + 100, "s")
+    old = late.link
+    late.crash("slave", "machine").restart("slave", 0).connect().report(0).frame(FILE, FILE + 100)
+    assert_holds(AckReplicated, late.append("slave", FILE, FILE + 100).report(FILE + 100, "m", link=old).ok("m0"))
+
+
+def test_of_two_slaves_one_that_holds_the_message_is_enough() -> None:
+    two = joined_late("m1").config("second").start("second", 0).connect("second").report(0, peer="second")
+    assert_broken(AckReplicated, two.ok("m0"), "m0 was acknowledged")
+    whole = joined_late("m1").config("second").start("second", FILE + 100).connect("second")
+    assert_holds(AckReplicated, whole.report(FILE + 100, peer="second").ok("m0"))
 
 
 @pytest.mark.parametrize(

@@ -155,7 +155,8 @@ def test_a_slave_that_cannot_rejoin_is_excused_when_the_master_says_so() -> None
 
 
 def test_a_refusal_that_was_over_before_healing_excuses_nothing() -> None:
-    for over in (diverged(lost_tail()).close(), diverged(lost_tail()).crash("master").start("master")):
+    gone = [diverged(lost_tail()).crash("master"), diverged(lost_tail()).stop("master")]
+    for over in (diverged(lost_tail()).close(), *(each.start("master") for each in gone)):
         assert_broken(LiveConverges, over.mark("heal").after(90_000).mark("unsettled").audit(), "nobody said why")
 
 
@@ -169,6 +170,55 @@ def test_a_refusal_of_a_stranger_excuses_nothing() -> None:
     stranger = pair().sent("m0").mark("heal").connect("hostile").report(900, peer="hostile")
     stranger.add("diverged", node="master", link=stranger.link, hi=900, value=100)
     assert_broken(LiveConverges, stranger.after(90_000).mark("unsettled"), "nobody said why")
+
+
+@pytest.mark.parametrize("status", ["PUT_OK", "FLUSH_DISK_TIMEOUT", "FLUSH_SLAVE_TIMEOUT", "SLAVE_NOT_AVAILABLE"])
+def test_a_pair_that_answers_one_probe_as_stored_is_alive(status: str) -> None:
+    dead_connection = pair().mark("heal").probe("p0").over("p0", "info", "disconnected")
+    assert_holds(LiveConverges, dead_connection.probe("p1").ok("p1", status).mark("converged").audit())
+
+
+@pytest.mark.parametrize(
+    "end", [("info", "timeout"), ("fail", "SERVICE_NOT_AVAILABLE"), None], ids=["no-answer", "refusal", "in-flight"]
+)
+def test_a_pair_that_answers_no_probe_is_dead_even_if_its_logs_agree(end: tuple[str, str] | None) -> None:
+    dead = pair().sent("m0").mark("heal")
+    for probe in ("p0", "p1"):
+        dead.probe(probe)
+        if end is not None:
+            dead.over(probe, *end)
+    assert_broken(LiveConverges, dead.mark("converged").audit(), "none of 2 sends after healing was answered as stored")
+
+
+def test_naming_a_slave_that_cannot_rejoin_does_not_excuse_dead_probes() -> None:
+    def named() -> H:
+        return diverged(lost_tail().mark("heal")).probe("p0")
+
+    alive = named().ok("p0", "SLAVE_NOT_AVAILABLE").after(90_000).mark("unsettled").audit()
+    assert_holds(LiveConverges, alive)
+    dead = named().over("p0", "info", "timeout").after(90_000).mark("unsettled").audit()
+    assert_broken(LiveConverges, dead, "none of 1 sends")
+
+
+def test_other_answers_do_not_stand_for_a_probe() -> None:
+    late = (
+        pair().put("m0").replicate().mark("heal").ok("m0").probe("p0").over("p0", "info", "timeout").mark("converged")
+    )
+    assert_broken(LiveConverges, late.audit(), "none of 1 sends")
+
+
+@pytest.mark.parametrize("node", ["master", "slave"])
+def test_a_pair_whose_connections_die_before_they_report_need_not_converge(node: str) -> None:
+    def unlucky(housekeeping_ms: int) -> H:
+        history = H()
+        for each in ("master", "slave"):
+            role = "SLAVE" if each == "slave" else "SYNC_MASTER"
+            own = {"haHousekeepingInterval": housekeeping_ms} if each == node else {}
+            history.config(each, brokerRole=role, haSendHeartbeatInterval=5_000, **own)
+        return history.mark("heal").after(90_000).mark("unsettled")
+
+    assert judged(LiveConverges, unlucky(5_000).events).verdict is Verdict.NOT_APPLICABLE
+    assert_broken(LiveConverges, unlucky(5_001), "nobody said why")
 
 
 def test_a_trial_that_was_not_healed_gives_nothing_to_judge() -> None:

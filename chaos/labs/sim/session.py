@@ -252,8 +252,9 @@ class SimSession:
         if host.node is None:
             return {}
         connections = len(host.ends)
-        host.stop()
+        # As with a crash: what it still closes on its way out is no longer its conduct as a broker.
         self.evidence.stopped(host)
+        host.stop()
         return {"processes_stopped": 1, "connections_closed": connections}
 
     def crash_machine(self, node: str, keep: str) -> Effect:

@@ -1,0 +1,121 @@
+"""A fault is asked only for what it has: unknown arguments and values are refused before anything happens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from pairproof.harness.errors import UsageError
+from pairproof.harness.history import Recorder
+from pairproof.harness.interpreter import MAX_ARGUMENT, Interpreter
+from pairproof.harness.schedule import Op
+
+
+class Able:
+    """The ability of the fake fault."""
+
+    def able(self) -> None: ...
+
+
+class Slow:
+    """A fault with an argument of each type."""
+
+    name = "slow"
+    needs = Able
+    arguments = {"link": ("ha", "client"), "ms": (200, 20), "both": (False, True)}
+
+    def start(self, session: FakeSession, args: Any) -> None:
+        session.begun.append(dict(args))
+
+    def stop(self, session: FakeSession, handle: None) -> dict[str, int]:
+        return {"held": 1}
+
+
+class FakeSession(Able):
+    """Records which faults began and what was armed."""
+
+    def __init__(self) -> None:
+        self.recorder = Recorder()
+        self.begun: list[dict[str, Any]] = []
+        self.armed: list[Callable[[], None]] = []
+
+    def now(self) -> int:
+        return 0
+
+    def arm(self, node: str, point: str, nth: int, fire: Callable[[], None]) -> None:
+        self.armed.append(fire)
+
+    def disarm(self) -> None:
+        self.armed.clear()
+
+    def send(self) -> None: ...
+    def pull(self) -> None: ...
+    def advance(self) -> None: ...
+
+
+def play(*ops: Op) -> FakeSession:
+    session = FakeSession()
+    interpreter = Interpreter(session, {"slow": Slow()})  # type: ignore[arg-type, dict-item]
+    for op in ops:
+        interpreter.do(op)
+    return session
+
+
+def slow(**args: Any) -> Op:
+    return Op("fault", {"name": "slow", **args})
+
+
+def arm(**args: Any) -> Op:
+    return Op("arm", {"node": "master", "point": "append", "nth": 1, "name": "slow", **args})
+
+
+def test_listed_values_and_any_sane_number_are_taken() -> None:
+    session = play(slow(), slow(link="client", ms=0, both=True), slow(ms=MAX_ARGUMENT))
+    assert session.begun == [
+        {"link": "ha", "ms": 200, "both": False},
+        {"link": "client", "ms": 0, "both": True},
+        {"link": "ha", "ms": MAX_ARGUMENT, "both": False},
+    ]
+
+
+BAD = [
+    ({"colour": "red"}, "fault 'slow' has no argument 'colour'; valid: link, ms, both"),
+    ({"link": "moon"}, "fault 'slow': link cannot be 'moon'; valid: ha, client"),
+    ({"link": 3}, "link cannot be 3; valid: ha, client"),
+    ({"ms": "soon"}, "ms cannot be 'soon'; valid: 0 to 2147483648"),
+    ({"ms": -1}, "ms cannot be -1; valid: 0 to"),
+    ({"ms": MAX_ARGUMENT + 1}, "ms cannot be 2147483649; valid: 0 to"),
+    ({"ms": True}, "ms cannot be True; valid: 0 to"),
+    ({"both": 1}, "both cannot be 1; valid: False, True"),
+]
+
+
+@pytest.mark.parametrize(("args", "complaint"), BAD)
+@pytest.mark.parametrize("made", [slow, arm])
+def test_unknown_argument_or_value_is_refused_and_nothing_begins(
+    made: Callable[..., Op], args: dict[str, Any], complaint: str
+) -> None:
+    # Where ms=1 was taken before, True must still not pass for it.
+    with pytest.raises(UsageError) as found:
+        play(slow(ms=1), made(**args))
+    assert complaint in str(found.value) and "\n" not in str(found.value)
+
+
+def test_armed_fault_is_checked_when_armed_and_begins_when_fired() -> None:
+    session = play(arm(ms=7))
+    assert session.begun == []
+    session.armed[0]()
+    assert session.begun == [{"link": "ha", "ms": 7, "both": False}]
+
+
+@pytest.mark.parametrize("do", ["fault", "heal", "arm"])
+def test_unknown_fault_is_refused_whatever_is_asked_of_it(do: str) -> None:
+    with pytest.raises(UsageError, match="unknown fault 'flood'; valid: slow"):
+        play(Op(do, {"node": "master", "point": "append", "nth": 1, "name": "flood"}))
+
+
+def test_healing_a_known_fault_that_is_not_active_does_nothing() -> None:
+    session = play(Op("heal", {"name": "slow"}))
+    assert session.recorder.events == []
