@@ -24,7 +24,16 @@ class Profile(NamedTuple):
 PROFILES: dict[str, Profile] = {
     each.name: each
     for each in (
-        Profile("quick", 20, 0.4, 0.3, 0.3, 400, True, "a first verdict within seconds, a fair sample of every search"),
+        Profile(
+            "quick",
+            30,
+            0.5,
+            0.25,
+            0.25,
+            400,
+            True,
+            "a first verdict in seconds; most of the sweep, samples of the two others",
+        ),
         Profile("ci", 150, 0.6, 0.2, 0.2, 2_000, True, "the whole single-fault sweep, and minutes of the two others"),
     )
 }
