@@ -110,7 +110,7 @@ def test_run_that_is_ended_at_any_moment_can_be_read(tmp_path: Path, how: signal
     )
     try:
         until = time.monotonic() + 60
-        while not list(tmp_path.glob("runs/*/verdicts/part-*.parquet")):
+        while not list(tmp_path.glob("runs/*/trials/part-*.parquet")):
             assert process.poll() is None and time.monotonic() < until
             time.sleep(0.05)
         process.send_signal(how)
