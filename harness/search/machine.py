@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from time import monotonic
-from typing import Any
+from typing import Any, ClassVar
 
 import hypothesis
 from hypothesis import strategies as st
@@ -43,6 +43,100 @@ def _fault_args(faults: dict[str, Fault]) -> st.SearchStrategy[Args]:
     return st.one_of(kinds)
 
 
+FAULT = st.deferred(lambda: _fault_args(resolve.faults()))
+NODE = st.sampled_from(("master", "slave"))
+PRODUCER = st.integers(0, swarm.PRODUCERS - 1)
+READER = st.integers(0, swarm.READERS - 1)
+QUEUE = st.integers(0, swarm.QUEUES - 1)
+
+
+class PairMachine(RuleBasedStateMachine):
+    """The rules; :func:`machine` makes a subclass that knows where they act and what becomes of a trial."""
+
+    lab: ClassVar[Lab]
+    target: ClassVar[Target]
+    laws: ClassVar[Laws | None]
+    seed: ClassVar[str]
+    on_trial: ClassVar[Callable[[Trial], None]]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ops: list[Op] = []
+        self.sent = 0
+        self.interpreter: Interpreter | None = None
+        self.settings: Args = {}
+
+    def act(self, do: str, args: Args) -> None:
+        """Execute an operation and remember it: the program is a schedule like any other."""
+        assert self.interpreter is not None
+        op = Op(do, args)
+        self.ops.append(op)
+        self.interpreter.do(op)
+
+    def active(self) -> list[str]:
+        """Names of the faults that are going on."""
+        return [each.fault.name for each in self.interpreter.active] if self.interpreter is not None else []
+
+    @initialize(settings=_settings())
+    def start(self, settings: Args) -> None:
+        """A warm pair under drawn settings."""
+        self.settings = settings
+        session = self.lab.open(self.target, self.target.settings(settings), self.seed)
+        self.interpreter = Interpreter(session, resolve.faults())
+        session.warm_up()
+
+    @rule(producer=PRODUCER, size=st.sampled_from(swarm.SIZES), wait=st.booleans(), queue=QUEUE)
+    def send(self, producer: int, size: int, wait: bool, queue: int) -> None:
+        """A producer sends."""
+        self.sent += 1
+        self.act("send", {"producer": producer, "size": size, "wait": wait, "queue": queue})
+
+    @precondition(lambda self: self.sent > 0)
+    @rule(reader=READER, node=NODE, queue=QUEUE)
+    def pull(self, reader: int, node: str, queue: int) -> None:
+        """A reader pulls."""
+        self.act("pull", {"reader": reader, "node": node, "queue": queue})
+
+    @rule(ms=st.sampled_from(swarm.GAPS_MS))
+    def advance(self, ms: int) -> None:
+        """Time passes."""
+        self.act("advance", {"ms": ms})
+
+    @rule(events=st.integers(1, 25))
+    def step(self, events: int) -> None:
+        """The next events happen."""
+        self.act("step", {"events": events})
+
+    @precondition(lambda self: len(self.active()) < swarm.FAULT_BUDGET)
+    @rule(args=FAULT)
+    def fault(self, args: Args) -> None:
+        """A fault begins."""
+        self.act("fault", args)
+
+    @precondition(lambda self: bool(self.active()))
+    @rule(data=st.data())
+    def heal(self, data: st.DataObject) -> None:
+        """One of the faults that are going on ends."""
+        self.act("heal", {"name": data.draw(st.sampled_from(self.active()), label="fault")})
+
+    @precondition(lambda self: self.sent > 0)
+    @rule(args=FAULT, node=NODE, point=st.sampled_from(swarm.POINTS), nth=st.integers(1, 4))
+    def arm(self, args: Args, node: str, point: str, nth: int) -> None:
+        """A fault will begin when a node passes a point."""
+        self.act("arm", {"node": node, **args, "point": point, "nth": nth})
+
+    def teardown(self) -> None:
+        """Heal, converge, judge, hand over."""
+        if self.interpreter is None:
+            return
+        try:
+            schedule = Schedule(self.settings, self.seed, tuple(self.ops))
+            trial = conclude(self.lab, self.target, self.interpreter, schedule, 0, "machine", self.laws)
+        finally:
+            self.interpreter.session.close()
+        type(self).on_trial(trial)
+
+
 def machine(
     lab: Lab,
     target: Target,
@@ -50,98 +144,16 @@ def machine(
     *,
     seed: str = "machine",
     on_trial: Callable[[Trial], None] | None = None,
-) -> type[RuleBasedStateMachine]:
+) -> type[PairMachine]:
     """A state machine class for this lab and target.
 
     With ``on_trial`` every finished trial is handed over and nothing raises; without, a violation raises AssertionError
     with the law, what happened, and the program.
     """
-    faults = resolve.faults()
-
-    class Pair(RuleBasedStateMachine):
-        def __init__(self) -> None:
-            super().__init__()
-            self.ops: list[Op] = []
-            self.sent = 0
-            self.interpreter: Interpreter | None = None
-            self.settings: Args = {}
-
-        def act(self, do: str, args: Args) -> None:
-            assert self.interpreter is not None
-            op = Op(do, args)
-            self.ops.append(op)
-            self.interpreter.do(op)
-
-        @initialize(settings=_settings())
-        def start(self, settings: Args) -> None:
-            self.settings = settings
-            session = lab.open(target, target.settings(settings), seed)
-            self.interpreter = Interpreter(session, faults)
-            session.warm_up()
-
-        @rule(
-            producer=st.integers(0, swarm.PRODUCERS - 1),
-            size=st.sampled_from(swarm.SIZES),
-            wait=st.booleans(),
-            queue=st.integers(0, swarm.QUEUES - 1),
-        )
-        def send(self, producer: int, size: int, wait: bool, queue: int) -> None:
-            self.sent += 1
-            self.act("send", {"producer": producer, "size": size, "wait": wait, "queue": queue})
-
-        @precondition(lambda self: self.sent > 0)
-        @rule(
-            reader=st.integers(0, swarm.READERS - 1),
-            node=st.sampled_from(("master", "slave")),
-            queue=st.integers(0, swarm.QUEUES - 1),
-        )
-        def pull(self, reader: int, node: str, queue: int) -> None:
-            self.act("pull", {"reader": reader, "node": node, "queue": queue})
-
-        @rule(ms=st.sampled_from(swarm.GAPS_MS))
-        def advance(self, ms: int) -> None:
-            self.act("advance", {"ms": ms})
-
-        @rule(events=st.integers(1, 25))
-        def step(self, events: int) -> None:
-            self.act("step", {"events": events})
-
-        @precondition(lambda self: self.interpreter is not None and len(self.interpreter.active) < swarm.FAULT_BUDGET)
-        @rule(args=_fault_args(faults))
-        def fault(self, args: Args) -> None:
-            self.act("fault", args)
-
-        @precondition(lambda self: self.interpreter is not None and bool(self.interpreter.active))
-        @rule(data=st.data())
-        def heal(self, data: st.DataObject) -> None:
-            assert self.interpreter is not None
-            names = [each.fault.name for each in self.interpreter.active]
-            self.act("heal", {"name": data.draw(st.sampled_from(names), label="fault")})
-
-        @precondition(lambda self: self.sent > 0)
-        @rule(
-            args=_fault_args(faults),
-            node=st.sampled_from(("master", "slave")),
-            point=st.sampled_from(swarm.POINTS),
-            nth=st.integers(1, 4),
-        )
-        def arm(self, args: Args, node: str, point: str, nth: int) -> None:
-            self.act("arm", {"node": node, **args, "point": point, "nth": nth})
-
-        def teardown(self) -> None:
-            if self.interpreter is None:
-                return
-            try:
-                schedule = Schedule(self.settings, seed, tuple(self.ops))
-                trial = conclude(lab, target, self.interpreter, schedule, 0, "machine", laws)
-            finally:
-                self.interpreter.session.close()
-            if on_trial is not None:
-                on_trial(trial)
-            else:
-                _raise_for(trial)
-
-    return Pair
+    hand_over = staticmethod(_raise_for if on_trial is None else on_trial)
+    return type(
+        "Pair", (PairMachine,), {"lab": lab, "target": target, "laws": laws, "seed": seed, "on_trial": hand_over}
+    )
 
 
 def _raise_for(trial: Trial) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import timeit
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +12,9 @@ from typing import Any
 import pytest
 
 from pairproof.reference.errors import StoreError, StoreFull
+
+# pytest's importlib mode leaves test folders off the path; ``fake_port`` is imported by name.
+sys.path.insert(0, str(Path(__file__).parent))
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "rocketmq-4.9.7"
 GOLDEN_FILE_SIZE = 65536

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from typing import Any
 
 import pytest
+from fake_port import FakePort
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -22,50 +23,15 @@ from pairproof.reference.wire.remoting import Command, CommandReader
 MS = 1_000_000
 
 
-class Shell:
-    """A fake shell around one broker: flushes end when told to, sockets take ``room`` bytes (None: all)."""
+class Shell(FakePort):
+    """A fake port with one broker behind it and a client connected to it."""
 
     def __init__(self, disk: Any, **settings: Any) -> None:
-        self.disk = disk
-        self.time = 0
-        self.sent: dict[str, bytes] = {}
-        self.closed: list[str] = []
-        self.timers: dict[Hashable, int] = {}
-        self.flushes: list[Hashable] = []
-        self.room: int | None = None
+        super().__init__(disk)
         config = BrokerConfig(mappedFileSizeCommitLog=4_096, **settings)
         self.broker = Broker(config, self, self)
         self.broker.on_start()
         self.broker.on_accepted("c", "main")
-
-    def now(self) -> int:
-        return self.time
-
-    def wall_ms(self) -> int:
-        return 1_700_000_000_000 + self.time // MS
-
-    def connect(self, address: str) -> None: ...
-
-    def send(self, conn: str, data: bytes) -> int:
-        taken = len(data) if self.room is None else min(self.room, len(data))
-        self.sent[conn] = self.sent.get(conn, b"") + data[:taken]
-        return taken
-
-    def close(self, conn: str) -> None:
-        self.closed.append(conn)
-
-    def timer(self, key: Hashable, at: int) -> None:
-        self.timers[key] = at
-
-    def cancel(self, key: Hashable) -> None:
-        self.timers.pop(key, None)
-
-    def flush(self, names: list[str], token: Hashable) -> None:
-        self.flushes.append(token)
-
-    def appended(self, lo: int, hi: int, data: bytes, f: str) -> None: ...
-    def flushed(self, upto: int) -> None: ...
-    def refused(self, conn: str, reported: int, end: int, why: str) -> None: ...
 
     def ask(self, frame: bytes, conn: str = "c") -> None:
         self.broker.on_bytes(conn, frame)

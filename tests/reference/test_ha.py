@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable
 from typing import Any
 
 import pytest
+from fake_port import FakePort
 
 from pairproof.reference.core import ha_master, ha_slave
 from pairproof.reference.core.commit_log import CommitLog
@@ -20,56 +21,11 @@ FILE = 2_048
 HOST = (b"\x7f\0\0\x01", 10_911)
 
 
-class Port:
-    """Records what a node did. ``room``: bytes that a socket still takes; None for no limit."""
-
-    def __init__(self, disk: Any) -> None:
-        self.disk = disk
-        self.time = 0
-        self.sent: dict[str, bytes] = {}
-        self.closed: list[str] = []
-        self.timers: dict[Hashable, int] = {}
-        self.connects: list[str] = []
-        self.refusals: list[tuple[str, int, int]] = []
-        self.appends: list[tuple[int, int]] = []
-        self.room: int | None = None
-
-    def now(self) -> int:
-        return self.time
-
-    def wall_ms(self) -> int:
-        return self.time // MS
-
-    def connect(self, address: str) -> None:
-        self.connects.append(address)
-
-    def send(self, conn: str, data: bytes) -> int:
-        taken = len(data) if self.room is None else min(self.room, len(data))
-        if self.room is not None:
-            self.room -= taken
-        self.sent[conn] = self.sent.get(conn, b"") + data[:taken]
-        return taken
-
-    def close(self, conn: str) -> None:
-        self.closed.append(conn)
-
-    def timer(self, key: Hashable, at: int) -> None:
-        self.timers[key] = at
-
-    def cancel(self, key: Hashable) -> None:
-        self.timers.pop(key, None)
+class Port(FakePort):
+    """Replication flushes nothing itself."""
 
     def flush(self, names: list[str], token: Hashable) -> None:
         raise AssertionError("replication flushes nothing itself")
-
-    def appended(self, lo: int, hi: int, data: bytes, f: str) -> None:
-        self.appends.append((lo, hi))
-
-    def flushed(self, upto: int) -> None:
-        raise AssertionError("replication flushes nothing itself")
-
-    def refused(self, conn: str, reported: int, end: int, why: str) -> None:
-        self.refusals.append((conn, reported, end))
 
     def frames(self, conn: str) -> list[tuple[int, int]]:
         return [(offset, len(body)) for offset, body in FrameReader(1 << 20).feed(self.sent.get(conn, b""))]

@@ -1,0 +1,60 @@
+"""A fake of what the reference acts through: it records what a node did and lets time pass when it is told to."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+MS = 1_000_000
+
+
+class FakePort:
+    """Effects and watcher in one. ``room``: bytes that sockets still take; None for no limit."""
+
+    def __init__(self, disk: Any) -> None:
+        self.disk = disk
+        self.time = 0
+        self.sent: dict[str, bytes] = {}
+        self.closed: list[str] = []
+        self.timers: dict[Hashable, int] = {}
+        self.connects: list[str] = []
+        self.flushes: list[Hashable] = []
+        self.refusals: list[tuple[str, int, int]] = []
+        self.appends: list[tuple[int, int]] = []
+        self.room: int | None = None
+
+    def now(self) -> int:
+        return self.time
+
+    def wall_ms(self) -> int:
+        return 1_700_000_000_000 + self.time // MS
+
+    def connect(self, address: str) -> None:
+        self.connects.append(address)
+
+    def send(self, conn: str, data: bytes) -> int:
+        taken = len(data) if self.room is None else min(self.room, len(data))
+        if self.room is not None:
+            self.room -= taken
+        self.sent[conn] = self.sent.get(conn, b"") + data[:taken]
+        return taken
+
+    def close(self, conn: str) -> None:
+        self.closed.append(conn)
+
+    def timer(self, key: Hashable, at: int) -> None:
+        self.timers[key] = at
+
+    def cancel(self, key: Hashable) -> None:
+        self.timers.pop(key, None)
+
+    def flush(self, names: list[str], token: Hashable) -> None:
+        self.flushes.append(token)
+
+    def appended(self, lo: int, hi: int, data: bytes, f: str) -> None:
+        self.appends.append((lo, hi))
+
+    def flushed(self, upto: int) -> None: ...
+
+    def refused(self, conn: str, reported: int, end: int, why: str) -> None:
+        self.refusals.append((conn, reported, end))
