@@ -11,7 +11,7 @@ from functools import lru_cache
 from hashlib import blake2b
 from typing import Annotated, NamedTuple, get_args, get_type_hints
 
-FORMAT = 1
+FORMAT = 2
 """Version of the event row. Raised whenever a column or a kind changes its meaning."""
 
 CHUNK = 1024
@@ -31,7 +31,7 @@ class Event(NamedTuple):
     seq: Annotated[int, About("", "order within the trial, from 0, dense")]
     t: Annotated[int, About("ns", "time since the trial began: virtual in the simulated lab")]
     kind: Annotated[str, About("", "one of KINDS")]
-    node: Annotated[str | None, About("", "broker or peer concerned: master, slave, hostile")] = None
+    node: Annotated[str | None, About("", "broker or peer concerned: master, slave, slave2, hostile")] = None
     incarnation: Annotated[int | None, About("", "how many times the node had been started, from 1")] = None
     link: Annotated[str | None, About("", "one connection, such as ha:3; for a fault the link's name, such as ha")] = (
         None
@@ -74,19 +74,31 @@ def _fields() -> tuple[Field, ...]:
 FIELDS = _fields()
 
 KINDS: dict[str, str] = {
+    "lab": "where the trial runs, once, first of all: f (the lab's name), value (ns that a healthy client's call may "
+    "spend on the way, and what else the lab adds), detail (JSON: the lab's own settings)",
     "config": "settings of a node, once, before its first start: node, detail (JSON: RocketMQ's keys and values)",
     "start": "a node came up: node, incarnation, lo/hi (log start and end after recovery), f (normal, abnormal, empty)",
-    "crash": "a node went down without its will: node, incarnation, f (process, machine), value (log bytes lost)",
+    "crash": "a node went down without its will: node, incarnation, f (process, machine), value (log bytes lost), "
+    "status (lied: its disk had called durable what is lost)",
     "stop": "a node ended cleanly: node, incarnation",
     "cut": "recovery ended the log earlier than it had been: node, incarnation, lo (new end), hi (old end)",
-    "wipe": "the node's store was replaced by an empty one: node",
+    "wipe": "the node's store was replaced while it was down: node, f (empty; image: an older state of it), hi (where "
+    "the new store's log ends)",
+    "expire": "the oldest files of a node's log were deleted: node, incarnation, lo (the log's new start)",
+    "pause": "a node was stopped in its tracks, as by SIGSTOP: node, incarnation",
+    "resume": "it goes on: node, incarnation",
+    "clock": "a node's wall clock was set: node, value (ms ahead of the true time)",
     "append": "bytes entered a node's log: node, incarnation, lo, hi, digest, f (put, filler, replicate), message",
     "flush": "a node's log became durable up to hi: node, incarnation, hi",
     "connect": "an HA connection opened at one end: link, side, node (who that end is), f (slave, hostile)",
-    "close": "an HA connection ended at one end: link, side, node, f (local, peer, reset)",
+    "close": "an HA connection ended at one end: link, side, node, f (local, peer, reset), value (bytes "
+    "of an unfinished frame or report that had left, or reached, this end; none if 0)",
     "report": "an 8-byte report left the slave (side s) or reached the master (side m): link, side, hi (offset)",
     "frame": "a whole HA frame left the master (side m) or reached the slave (side s): link, side, lo, hi, digest; "
     "lo = hi for a heartbeat",
+    "partial": "bytes passed one end of an HA connection and left a frame or a report unfinished, or the connection "
+    "took no more: link, side, node, f (out, in), value (bytes of it so far), lo (the offset that its header names, if "
+    "known)",
     "source": "a store reader's digest of the master's log over a range that a frame just carried: node, link, lo, hi, "
     "digest",
     "diverged": "the master refuses a slave that is ahead of it, and says so: node, link, hi (the refused report), "
@@ -97,7 +109,8 @@ KINDS: dict[str, str] = {
     "fail": "it did not happen: as invoke, and status (the response code's name), detail (remark)",
     "info": "nobody knows: as invoke, and status (timeout, disconnected)",
     "deliver": "one message of a pull's answer: process, op, node, message, queue, queue_offset, lo, hi, digest",
-    "record": "a store reader found a record: node, op (audit), lo, hi, message, queue, queue_offset, digest",
+    "record": "a store reader found a record: node, op (audit), lo, hi, message, queue, queue_offset, digest, "
+    "value (store timestamp, ms)",
     "chunk": "a store reader's digest over the grid: node, op (audit), lo, hi, digest",
     "audit": "a store reader is done: node, incarnation, op, f (recovery, final; compare: chunks only), lo, hi (the "
     "log's range), status (whole, broken), value (where it stops being whole), detail (why)",

@@ -93,7 +93,7 @@ class CanArm(Protocol):
 class CanShapeLink(Protocol):
     """A toxic can be put on one direction (up: towards the server; down: from it) of a link, and taken off again.
 
-    Links: ``ha`` (slave to master), ``client-master``, ``client-slave``.
+    Links and nodes: see :mod:`pairproof.harness.places`.
     """
 
     def add_toxic(self, link: str, direction: str, toxic: str, attributes: Mapping[str, int]) -> Any:
@@ -159,6 +159,86 @@ class CanStallDisk(Protocol):
 
     def resume_disk(self, handle: Any) -> Effect:
         """The held flushes end now; what was held."""
+
+
+@runtime_checkable
+class CanSlowDisk(Protocol):
+    """A node's flushes can be made slow."""
+
+    def slow_disk(self, node: str, ms: int) -> Any:
+        """Every flush takes ``ms`` longer; a handle."""
+
+    def restore_disk(self, handle: Any) -> Effect:
+        """Flushes are as fast as before; what was delayed."""
+
+
+@runtime_checkable
+class CanLieAboutFlushes(Protocol):
+    """A node's disk can call durable what it only caches."""
+
+    def lie_about_flushes(self, node: str) -> Any:
+        """Flushes end as if they had worked; a handle."""
+
+    def flush_honestly(self, handle: Any) -> Effect:
+        """Flushes that begin from now on are true again; what the lies were about."""
+
+
+@runtime_checkable
+class CanFillDisk(Protocol):
+    """A node's disk can be full: what is there can be overwritten, nothing new fits."""
+
+    def fill_disk(self, node: str) -> Any:
+        """No file can be created or grow; a handle."""
+
+    def free_disk(self, handle: Any) -> Effect:
+        """There is room again; how often there was none."""
+
+
+@runtime_checkable
+class CanPause(Protocol):
+    """A node's process can be stopped in its tracks (SIGSTOP) and go on; its sockets and its disk live on meanwhile."""
+
+    def pause(self, node: str) -> Any:
+        """It does nothing from here on; a handle."""
+
+    def resume(self, handle: Any) -> Effect:
+        """It goes on with whatever waited for it."""
+
+
+@runtime_checkable
+class CanSkewClock(Protocol):
+    """A node's wall clock can be set; time intervals are not concerned."""
+
+    def skew_clock(self, node: str, ms: int) -> Any:
+        """Its clock is ``ms`` ahead of the true time (behind, if negative); a handle."""
+
+    def correct_clock(self, handle: Any) -> Effect:
+        """It tells the true time again."""
+
+
+@runtime_checkable
+class CanReplaceStore(Protocol):
+    """A node's store can be emptied, or replaced by an older image of itself; its process is down meanwhile."""
+
+    def wipe_store(self, node: str) -> Effect:
+        """End the process as kill -9 does, and empty its store."""
+
+    def restart(self, node: str) -> None:
+        """Start it on the store that is there now; nothing if it runs."""
+
+    def take_image(self, node: str) -> Any:
+        """Remember what the store holds now; the node goes on. A handle."""
+
+    def restore_image(self, handle: Any) -> Effect:
+        """End the process, put the remembered store in place and start it again."""
+
+
+@runtime_checkable
+class CanExpire(Protocol):
+    """The oldest files of a node's log can be deleted, as retention does."""
+
+    def expire(self, node: str, keep_files: int) -> Effect:
+        """Delete all but the last ``keep_files`` files (never the last one)."""
 
 
 @runtime_checkable

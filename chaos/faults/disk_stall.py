@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from pairproof.harness import places
 from pairproof.harness.ports import CanStallDisk, Effect
 from pairproof.harness.schedule import Args
 
@@ -13,7 +14,7 @@ class DiskStall:
 
     name = "disk_stall"
     needs = CanStallDisk
-    arguments = {"node": ("master", "slave")}
+    arguments = {"node": places.NODES}
 
     def start(self, session: CanStallDisk, args: Args) -> Any:
         """Begin."""

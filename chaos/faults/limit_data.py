@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from pairproof.harness import places
 from pairproof.harness.ports import CanShapeLink, Effect
 from pairproof.harness.schedule import Args
 
@@ -15,7 +16,7 @@ class LimitData:
     name = "limit_data"
     needs = CanShapeLink
     arguments = {
-        "link": ("ha", "client-master", "client-slave"),
+        "link": places.LINKS,
         "direction": ("down", "up"),
         "bytes": (7, 0, 12, 200),
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from pairproof.harness import places
 from pairproof.harness.ports import CanCrashMachine, Effect
 from pairproof.harness.schedule import Args
 
@@ -13,7 +14,7 @@ class PowerLoss:
 
     name = "power_loss"
     needs = CanCrashMachine
-    arguments = {"node": ("master", "slave"), "keep": ("none", "half", "hole", "all")}
+    arguments = {"node": places.NODES, "keep": ("none", "half", "hole", "all")}
 
     def start(self, session: CanCrashMachine, args: Args) -> Any:
         """Begin."""

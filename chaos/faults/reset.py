@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from pairproof.harness import places
 from pairproof.harness.ports import CanCutLink, Effect
 from pairproof.harness.schedule import Args
 
@@ -13,7 +14,7 @@ class Reset:
 
     name = "reset"
     needs = CanCutLink
-    arguments = {"link": ("ha", "client-master", "client-slave")}
+    arguments = {"link": places.LINKS}
 
     def start(self, session: CanCutLink, args: Args) -> Any:
         """Begin."""

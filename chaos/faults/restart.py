@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from pairproof.harness import places
 from pairproof.harness.ports import CanStop, Effect
 from pairproof.harness.schedule import Args
 
@@ -13,7 +14,7 @@ class Restart:
 
     name = "restart"
     needs = CanStop
-    arguments = {"node": ("slave", "master")}
+    arguments = {"node": (*places.SLAVES[:1], places.MASTER, *places.SLAVES[1:])}
 
     def start(self, session: CanStop, args: Args) -> Any:
         """Begin."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from pairproof.harness import places
 from pairproof.harness.ports import CanShapeLink, Effect
 from pairproof.harness.schedule import Args
 
@@ -13,7 +14,7 @@ class Stall:
 
     name = "stall"
     needs = CanShapeLink
-    arguments = {"link": ("ha", "client-master", "client-slave"), "direction": ("up", "down")}
+    arguments = {"link": places.LINKS, "direction": ("up", "down")}
 
     def start(self, session: CanShapeLink, args: Args) -> Any:
         """Begin."""

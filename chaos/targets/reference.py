@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from pairproof.chaos.mutants import MUTANTS, Mutant
+from pairproof.harness import places
 from pairproof.harness.errors import UsageError
 from pairproof.harness.schedule import Args, Scalar
 from pairproof.reference.core.broker import Broker
@@ -21,7 +22,8 @@ DEFAULTS: Args = {
 }
 LAB_PREFIX = "lab."
 LAB_SETTINGS = {
-    "lab.bufferBytes": (256, 1 << 30),
+    "lab.slaves": (1, places.MAX_SLAVES),
+    "lab.bufferBytes": (1, 1 << 30),
     "lab.latencyMicros": (1, 50_000),
     "lab.flushMicros": (1, 1_000_000),
 }
@@ -29,7 +31,7 @@ LAB_SETTINGS = {
 
 
 class ReferenceTarget(NamedTuple):
-    """The reference broker pair; ``mutated`` replaces the broker class of one node."""
+    """The reference brokers; ``mutated`` replaces the class of the master, or of every slave."""
 
     mutated: Mutant | None = None
 
@@ -50,8 +52,8 @@ class ReferenceTarget(NamedTuple):
         for key, value in merged.items():
             if key.startswith(LAB_PREFIX):
                 _check_lab_setting(key, value)
-        self.config("master", merged)
-        self.config("slave", merged)
+        for node in places.nodes(places.slaves(merged)):
+            self.config(node, merged)
         return merged
 
     def config(self, node: str, settings: Args) -> BrokerConfig:
@@ -60,7 +62,7 @@ class ReferenceTarget(NamedTuple):
 
     def broker_class(self, node: str) -> type[Broker]:
         """The class that plays this node."""
-        if self.mutated is not None and self.mutated.node == node:
+        if self.mutated is not None and self.mutated.node == ("slave" if node in places.SLAVES else node):
             return self.mutated.broker
         return Broker
 
@@ -77,8 +79,10 @@ def _check_lab_setting(key: str, value: Scalar) -> None:
 def _config(node: str, settings: tuple[tuple[str, Scalar], ...]) -> BrokerConfig:
     # Cached: a search opens thousands of trials with a handful of settings.
     values: dict[str, object] = {k: v for k, v in settings if not k.startswith(LAB_PREFIX)}
-    if node == "slave":
-        values |= {"brokerRole": "SLAVE", "brokerId": 1, "haMasterAddress": "ha", "listenPort": 10_921}
+    if node in places.SLAVES:
+        number = places.SLAVES.index(node)
+        own = {"brokerId": number + 1, "haMasterAddress": places.HA_LINKS[number], "listenPort": 10_921 + 10 * number}
+        values |= {"brokerRole": "SLAVE", **own}
     try:
         return BrokerConfig.from_properties(values)
     except ConfigError as why:

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from pairproof.harness.history import KINDS, Event
 from pairproof.harness.laws.coverage import Coverage
+from pairproof.harness.laws.trouble import Trouble
 from pairproof.harness.settings import DEFAULTS, Settings, parse
 
 MASTER = "master"
@@ -55,6 +56,9 @@ class Ledger:
         self.observes = observes
         """Kinds that the lab records: only there is an absence a sign."""
         self.config: dict[str, Settings] = {}
+        self.healthy_ns = 0
+        """What a healthy client's call may spend on the way, and what else the lab adds."""
+        self.trouble = Trouble()
         self.sync_master = False
         self.sync_flush = False
         self.up: set[str] = set()
@@ -152,9 +156,30 @@ class Ledger:
             self.sync_master = found.get("brokerRole") == "SYNC_MASTER"
             self.sync_flush = found.get("flushDiskType") == "SYNC_FLUSH"
 
+    def on_lab(self, event: Event) -> None:
+        """Where the trial runs."""
+        self.healthy_ns = event.value or 0
+
+    def on_fault(self, event: Event) -> None:
+        """A fault began or ended."""
+        self.trouble.fault(event)
+
+    def on_pause(self, event: Event) -> None:
+        """A node stands still."""
+        self.trouble.pause(event.node or "", event.t)
+
+    def on_resume(self, event: Event) -> None:
+        """It goes on."""
+        self.trouble.resume(event.node or "", event.t)
+
+    def on_expire(self, event: Event) -> None:
+        """A log's oldest files are gone."""
+        self.starts[event.node or ""] = event.lo or 0
+
     def on_start(self, event: Event) -> None:
         """A node is up; what it lost shows in its log end."""
         node, end = event.node or "", event.hi
+        self.trouble.up(node, event.t)
         self.up.add(node)
         self.last_started = node
         self.fresh.add(node)
@@ -192,6 +217,7 @@ class Ledger:
     def on_crash(self, event: Event) -> None:
         """A node went down, and its ends of connections with it."""
         node = event.node or ""
+        self.trouble.down(node, event.t)
         self.up.discard(node)
         self.fresh.discard(node)
         if node == MASTER:
@@ -201,10 +227,11 @@ class Ledger:
     on_stop = on_crash
 
     def on_wipe(self, event: Event) -> None:
-        """A node's store is a new, empty one."""
+        """A slave's store is another one; of a master's, its next start tells what it lost."""
         node = event.node or ""
-        for each in (self.ends, self.starts, self.appended, self.claimed, self.rolled):
-            each.pop(node, None)
+        if node != MASTER:
+            for each in (self.ends, self.starts, self.appended, self.claimed, self.rolled):
+                each.pop(node, None)
 
     def on_append(self, event: Event) -> None:
         """A log grew."""

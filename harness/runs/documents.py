@@ -54,12 +54,15 @@ One command that explores or records makes one folder, `runs/<run>/` unless told
 | `verdicts/part-NNNNN.parquet` | one row per (trial, law) |
 | `trials/part-NNNNN.parquet` | one row per trial |
 | `faults/part-NNNNN.parquet` | one row per fault of a trial |
+| `objectives/part-NNNNN.parquet` | one row per loss of the master and per return of a slave, see [objectives](objectives.md) |
+| `coverage/part-NNNNN.parquet` | how often each protocol state met each event under each fault, in all trials of the run |
 | `history/part-NNNNN.parquet` | events of violating and unknown trials, and of a seeded sample of the others |
 | `findings/NNNN.json` | a violation, its minimal schedule and the line that replays it |
 
 Every file is written under a hidden name and renamed, so a reader never meets half of one. A part has the same number
 in every table, and its `trials` file is renamed last: a number that `trials` lacks does not count. A run that was
 killed therefore holds whole trials only; its `state` is still `running`, and at most its last part is missing.
+`coverage` is written once, when the run ends, under the number of its last part.
 Parquet pages carry checksums. A folder of another format, or one that is damaged, is refused in one line that names
 the file.
 """

@@ -4,6 +4,8 @@
     verdicts/part-NNNNN.parquet    one row per (trial, law)
     trials/part-NNNNN.parquet      one row per trial
     faults/part-NNNNN.parquet      one row per fault of a trial
+    objectives/part-NNNNN.parquet  one row per loss of the master and per return of a slave
+    coverage/part-NNNNN.parquet    how often each protocol state met each event under each fault, once for the whole run
     history/part-NNNNN.parquet     events of violating and unknown trials, and a seeded sample of the others
     findings/NNNN.json             a violation, its minimal schedule and replay line
 
@@ -52,10 +54,35 @@ TABLES: dict[str, tuple[Column, ...]] = {
         ("bit", int),
         ("effect", str),
     ),
+    "objectives": (
+        ("run", str),
+        ("trial", int),
+        ("node", str),
+        ("cause", str),
+        ("fault", str),
+        ("role", str),
+        ("flush", str),
+        ("seq", int),
+        ("at_ns", int),
+        ("answered", int),
+        ("rpo_messages", int),
+        ("rpo_bytes", int),
+        ("rpo_ns", int),
+        ("rto_ns", int),
+        ("catch_up_ns", int),
+    ),
+    "coverage": (
+        ("run", str),
+        ("state", str),
+        ("event", str),
+        ("fault", str),
+        ("count", int),
+    ),
     "history": (("run", str), ("trial", int), *((each.name, each.type) for each in FIELDS)),
 }
 """Columns of each table. ``seq`` and ``text`` of a verdict: where and how the first violation was seen, or the doubt.
-``notes``, ``args``, ``effect``, ``schedule`` and ``skipped`` are JSON texts."""
+``notes``, ``args``, ``effect``, ``schedule`` and ``skipped`` are JSON texts. ``objectives``: see
+:mod:`pairproof.harness.objectives`."""
 
 FACTS: dict[str, str] = {
     "format": "version of this layout",

@@ -1,4 +1,4 @@
-"""Records a run: verdicts, trials, faults and kept histories as Parquet parts, findings and facts as JSON.
+"""Records a run: verdicts, trials, faults, objectives and kept histories as Parquet parts, findings and facts as JSON.
 
 Promises: a run that is interrupted or killed at any moment can be read, and every trial in it is whole. A part of each
 table is written under the same number, ``trials`` last: its rename commits the part, and what other tables hold under
@@ -14,7 +14,7 @@ import json
 import os
 import platform
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from itertools import chain, count
@@ -23,8 +23,10 @@ from time import monotonic
 from types import TracebackType
 from typing import NamedTuple
 
+from pairproof.harness import objectives
 from pairproof.harness.errors import UsageError
 from pairproof.harness.history import Event
+from pairproof.harness.objectives import Row, measure
 from pairproof.harness.runs import atomic, tables
 from pairproof.harness.runs.sampling import sampling
 from pairproof.harness.runs.schema import FORMAT, TABLES
@@ -43,7 +45,6 @@ MAX_FINDINGS = 9_999
 
 STATES = ("complete", "interrupted", "failed")
 
-
 class Pending(NamedTuple):
     """One trial that waits for its part: everything of it in one value, so that it is there wholly or not at all."""
 
@@ -55,9 +56,9 @@ class Pending(NamedTuple):
     faults: tuple[FaultOutcome, ...]
     history: list[Event] | None
     """None where it is not kept."""
+    objectives: list[Row]
     events: int
     virtual_ns: int
-
 
 class Part:
     """The trials of the next part, and how many trials and events the parts before it hold."""
@@ -74,7 +75,6 @@ class Part:
         """The part after this one."""
         events = sum(each.events for each in self.trials)
         return Part(self.number + 1, self.trials_before + len(self.trials), self.events_before + events)
-
 
 class RunWriter:
     """Writes one run folder. A context manager: the run ends as interrupted or failed when its block raises.
@@ -97,6 +97,7 @@ class RunWriter:
         self._findings = count(1)
         self._began = monotonic()
         self._part = Part()
+        self._coverage: dict[tuple[str, str, str], int] = {}
         self._make_folders()
 
     def trial(self, trial: Trial, keep: bool | None = None) -> None:
@@ -107,7 +108,7 @@ class RunWriter:
         part = self._part
         pending = Pending(
             trial.number, trial.origin, trial.schedule, trial.skipped, trial.judgements, trial.faults,
-            events if kept else None, len(events), events[-1].t if events else 0,
+            events if kept else None, measure(events), len(events), events[-1].t if events else 0,
         )  # fmt: skip
         # One append is the whole record: an interrupt falls before or after it.
         part.trials.append(pending)
@@ -139,12 +140,17 @@ class RunWriter:
         path = self.folder / "findings" / f"{number:04d}.json"
         return atomic.write_json(path, finding_json(finding, path))
 
+    def coverage(self, rows: Mapping[tuple[str, str, str], int]) -> None:
+        """What the run covered, by (state, event, fault); it is written when the run ends."""
+        self._coverage = dict(rows)
+
     def close(self, state: str = "complete", **facts: object) -> None:
         """Write what is pending and the last facts (trials and events are counted here); nothing if closed already."""
         assert state in STATES, f"state {state!r} is none of {STATES}"
         if self.facts["state"] != "running":
             return
         self.flush()
+        self._write_coverage()
         self.facts |= {"seconds": round(monotonic() - self._began, 3)}
         if self.not_kept:
             limit = f"{self.not_kept} histories not kept: a run keeps at most {MAX_KEPT_EVENTS:,} events"
@@ -180,16 +186,24 @@ class RunWriter:
     def _write_table(self, table: str, part: Part) -> None:
         count, columns = COLUMNS[table](part.trials)
         if count:
-            arrow = tables.from_columns(table, count, [self.folder.name, *columns])
-            path = self.folder / table / f"part-{part.number:05d}.parquet"
-            atomic.replace(path, lambda hidden: tables.write_part(arrow, hidden))
+            self._write_rows(table, part.number, count, columns)
 
+    def _write_coverage(self) -> None:
+        # Under the last part's number, which ``trials`` has committed; without a trial nothing was covered.
+        if self._coverage and self._part.number:
+            rows = sorted(self._coverage.items())
+            columns = [list(each) for each in zip(*((*key, count) for key, count in rows), strict=True)]
+            self._write_rows("coverage", self._part.number - 1, len(rows), columns)
+
+    def _write_rows(self, table: str, number: int, count: int, columns: Sequence[object]) -> None:
+        arrow = tables.from_columns(table, count, [self.folder.name, *columns])
+        path = self.folder / table / f"part-{number:05d}.parquet"
+        atomic.replace(path, lambda hidden: tables.write_part(arrow, hidden))
 
 def new_folder(root: Path = Path("runs")) -> Path:
     """An unused name under ``root`` for a run that begins now (UTC); names sort by age. Nothing is created."""
     name = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
     return next(path for n in count(1) if not (path := root / (name if n == 1 else f"{name}-{n}")).exists())
-
 
 def finding_json(finding: Finding, path: Path) -> dict[str, object]:
     """The JSON object of a finding that is written at ``path``."""
@@ -207,13 +221,11 @@ def finding_json(finding: Finding, path: Path) -> dict[str, object]:
         "replay": replay_line(path),
     }
 
-
 def replay_line(path: Path) -> str:
     """The command that replays the finding at ``path``, as a shell takes it; relative where it is below here."""
     absolute = path.absolute()
     shown = absolute.relative_to(Path.cwd()) if absolute.is_relative_to(Path.cwd()) else absolute
     return f"pairproof replay {shlex.quote(str(shown))}"
-
 
 def versions() -> dict[str, str]:
     """Versions that a run depends on."""
@@ -225,9 +237,7 @@ def versions() -> dict[str, str]:
             found[name] = "unknown"
     return found
 
-
 # Columns of each table, but for ``run``: a count of rows, and per column a list of values.
-
 
 def _trials(trials: list[Pending]) -> tuple[int, list[object]]:
     return len(trials), [
@@ -240,7 +250,6 @@ def _trials(trials: list[Pending]) -> tuple[int, list[object]]:
         [each.history is not None for each in trials],
         [_json(each.skipped) if each.skipped else "[]" for each in trials],
     ]
-
 
 def _verdicts(trials: list[Pending]) -> tuple[int, list[object]]:
     rows: list[Judgement] = []
@@ -259,7 +268,6 @@ def _verdicts(trials: list[Pending]) -> tuple[int, list[object]]:
         [_json(row.notes) if row.notes else "{}" for row in rows],
     ]
 
-
 def _faults(trials: list[Pending]) -> tuple[int, list[object]]:
     rows: list[FaultOutcome] = []
     numbers: list[int] = []
@@ -277,6 +285,9 @@ def _faults(trials: list[Pending]) -> tuple[int, list[object]]:
         [_json(row.effect) for row in rows],
     ]
 
+def _objectives(trials: list[Pending]) -> tuple[int, list[object]]:
+    rows = [(each.number, *row) for each in trials for row in each.objectives]
+    return len(rows), [list(column) for column in zip(*rows, strict=True)]
 
 def _history(trials: list[Pending]) -> tuple[int, list[object]]:
     kept = [(each.number, each.history) for each in trials if each.history]
@@ -284,9 +295,10 @@ def _history(trials: list[Pending]) -> tuple[int, list[object]]:
     events = chain.from_iterable(history for _, history in kept)
     return len(numbers), [numbers, *(zip(*events, strict=True) if numbers else ([] for _ in Event._fields))]
 
-
 _json = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
 
-COLUMNS = {"history": _history, "faults": _faults, "verdicts": _verdicts, "trials": _trials}
+COLUMNS = {
+    "history": _history, "objectives": _objectives, "faults": _faults, "verdicts": _verdicts, "trials": _trials,
+}  # fmt: skip
 PART_ORDER = tuple(COLUMNS)
 """``trials`` last: it commits the part."""

@@ -16,7 +16,7 @@ import hypothesis
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 
-from pairproof.harness import resolve
+from pairproof.harness import places, resolve
 from pairproof.harness.interpreter import Interpreter, Laws, conclude
 from pairproof.harness.ports import Fault, Lab, Target
 from pairproof.harness.schedule import Args, Op, Schedule
@@ -44,7 +44,7 @@ def _fault_args(faults: dict[str, Fault]) -> st.SearchStrategy[Args]:
 
 
 FAULT = st.deferred(lambda: _fault_args(resolve.faults()))
-NODE = st.sampled_from(("master", "slave"))
+NODE = st.sampled_from(places.NODES)
 PRODUCER = st.integers(0, swarm.PRODUCERS - 1)
 READER = st.integers(0, swarm.READERS - 1)
 QUEUE = st.integers(0, swarm.QUEUES - 1)
@@ -69,7 +69,7 @@ class PairMachine(RuleBasedStateMachine):
     def act(self, do: str, args: Args) -> None:
         """Execute an operation and remember it: the program is a schedule like any other."""
         assert self.interpreter is not None
-        op = Op(do, args)
+        op = Op(do, places.within(args, places.slaves(self.settings)))
         self.ops.append(op)
         self.interpreter.do(op)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from random import Random
 
-from pairproof.harness import resolve
+from pairproof.harness import places, resolve
 from pairproof.harness.ports import Fault
 from pairproof.harness.schedule import Args, Op, Scalar, Schedule
 
@@ -29,6 +29,7 @@ SETTINGS: dict[str, tuple[Scalar, ...]] = {
     "haSlaveFallbehindMax": (268_435_456, 268_435_456, 3_000),
     "haSendHeartbeatInterval": (5_000, 5_000, 500),
     "lab.bufferBytes": (65_536, 65_536, 600),
+    "lab.slaves": (1, 1, 1, 2, 3),
 }
 """Settings that a schedule draws; the first value is the one that shrinking prefers."""
 
@@ -58,7 +59,7 @@ def draw_pull(dice: Random) -> Op:
     """A pull from either broker."""
     args: Args = {
         "reader": dice.randrange(READERS),
-        "node": dice.choice(("master", "slave")),
+        "node": dice.choice(places.NODES),
         "queue": dice.randrange(QUEUES),
     }
     return Op("pull", args)
@@ -68,6 +69,7 @@ def schedule(seed: str, number: int) -> Schedule:
     """The schedule with this number under this seed."""
     dice = Random(f"{seed}/swarm/{number}")
     settings = draw_settings(dice)
+    count = places.slaves(settings)
     faults = resolve.faults()
     chosen = [faults[name] for name in dice.sample(sorted(faults), dice.randint(1, FAULT_BUDGET))]
     kinds = ["send", "send", "gap", "step", "fault", "fault"]
@@ -80,7 +82,8 @@ def schedule(seed: str, number: int) -> Schedule:
             if not budget:
                 continue
             budget -= 1
-        ops.append(_draw(dice, kind, dice.choice(chosen)))
+        op = _draw(dice, kind, dice.choice(chosen))
+        ops.append(op._replace(args=places.within(op.args, count)))
     return Schedule(settings, f"{seed}/{number}", tuple(ops))
 
 
@@ -98,5 +101,5 @@ def _draw(dice: Random, kind: str, fault: Fault) -> Op:
     args = draw_fault(dice, fault)
     if kind == "fault":
         return Op("fault", args)
-    node = args.get("node", dice.choice(("master", "slave")))
+    node = args.get("node", dice.choice(places.NODES))
     return Op("arm", {**args, "node": node, "point": dice.choice(POINTS), "nth": dice.randint(1, 4)})

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from itertools import product
 from random import Random
 
-from pairproof.harness import resolve
+from pairproof.harness import places, resolve
 from pairproof.harness.interpreter import Interpreter
 from pairproof.harness.ports import CanStep, Fault, Lab, Target
 from pairproof.harness.schedule import Args, Op, Schedule
@@ -32,11 +32,13 @@ def base_program() -> tuple[Op, ...]:
     )
 
 
-def variants(fault: Fault) -> Iterator[Args]:
-    """Every combination of a fault's listed argument values."""
+def variants(fault: Fault, slaves: int = 1) -> Iterator[Args]:
+    """Every combination of a fault's listed argument values, without places that the trial does not have."""
     names = list(fault.arguments)
+    missing = places.absent(slaves)
     for values in product(*fault.arguments.values()):
-        yield {"name": fault.name, **dict(zip(names, values, strict=True))}
+        if missing.isdisjoint(values):
+            yield {"name": fault.name, **dict(zip(names, values, strict=True))}
 
 
 def boundaries(lab: Lab, target: Target, settings: Args) -> int:
@@ -82,7 +84,7 @@ def _brief(args: Args) -> tuple[Op, ...]:
     return (Op("heal", {"name": args["name"]}), *base_program(), Op("advance", {"ms": 4_000}))
 
 
-BRIEF = ("cut", "kill", "power_loss", "restart")
+BRIEF = ("down", "kill", "power_loss", "restart")
 QUICK: Args = {"haSendHeartbeatInterval": 500}
 """Under RocketMQ's default a slave's first report comes five seconds after its connect: too late for a waiting send."""
 

@@ -30,7 +30,7 @@ SEND = Op("send", {"producer": 0, "size": 300, "wait": True, "queue": 0})
 FAULTS = (
     Op("fault", {"name": "kill", "node": "slave"}),
     Op("fault", {"name": "stall", "link": "ha", "direction": "up"}),
-    Op("fault", {"name": "cut", "link": "ha"}),
+    Op("fault", {"name": "down", "link": "ha"}),
 )
 PART_EVENTS = 250_000
 

@@ -55,10 +55,10 @@ def test_healthy_trial_converges_with_equal_logs() -> None:
 @pytest.mark.parametrize(
     ("ops", "settings", "status"),
     [
-        ((fault("cut", link="ha"), BRIEFLY, SEND), {}, "SLAVE_NOT_AVAILABLE"),
+        ((fault("down", link="ha"), BRIEFLY, SEND), {}, "SLAVE_NOT_AVAILABLE"),
         ((fault("stall", link="ha", direction="up"), SEND, Op("advance", {"ms": 3_200})), {}, "FLUSH_SLAVE_TIMEOUT"),
         ((fault("stall", link="ha", direction="down"), SEND, Op("advance", {"ms": 3_200})), {}, "FLUSH_SLAVE_TIMEOUT"),
-        ((fault("cut", link="ha"), BRIEFLY, SEND), {"brokerRole": "ASYNC_MASTER"}, "PUT_OK"),
+        ((fault("down", link="ha"), BRIEFLY, SEND), {"brokerRole": "ASYNC_MASTER"}, "PUT_OK"),
         (
             (fault("disk_stall", node="master"), SEND, Op("advance", {"ms": 5_200})),
             {"flushDiskType": "SYNC_FLUSH"},
@@ -70,7 +70,7 @@ def test_healthy_trial_converges_with_equal_logs() -> None:
             "FLUSH_SLAVE_TIMEOUT",
         ),
         ((fault("latency", link="ha", direction="up", ms=200), SEND, Op("advance", {"ms": 800})), {}, "PUT_OK"),
-        ((fault("cut", link="client-master"), BRIEFLY, SEND, BRIEFLY), {}, "refused"),
+        ((fault("down", link="client-master"), BRIEFLY, SEND, BRIEFLY), {}, "refused"),
         ((SEND, Op("step", {"events": 2}), fault("kill", node="master"), BRIEFLY), {}, "disconnected"),
     ],
 )
@@ -97,7 +97,7 @@ def test_every_fault_bites_where_there_is_something_to_bite(args: Args) -> None:
     on_slave = "slave" in (args.get("node"), str(args.get("link")).rpartition("-")[2])
     pulls = [Op("pull", {"reader": 0, "node": "slave", "queue": 0})] if on_slave else []
     settings = {"flushDiskType": "SYNC_FLUSH"} if args["name"] == "disk_stall" else {}
-    if args["name"] in ("cut", "reset"):
+    if args["name"] in ("down", "reset"):
         during = [SEND, *pulls, BRIEFLY, Op("fault", args)]
     else:
         during = [*pulls, BRIEFLY, SEND, Op("fault", args), SEND, *pulls]
@@ -193,7 +193,7 @@ def test_history_counts_from_zero_without_gaps_and_time_never_goes_back() -> Non
     ("op", "complaint"),
     [
         (fault("earthquake"), "unknown fault 'earthquake'; valid: cut"),
-        (fault("cut", link="moon"), "link cannot be 'moon'; valid: ha"),
+        (fault("down", link="moon"), "link cannot be 'moon'; valid: ha"),
         (fault("kill", node="nobody"), "node cannot be 'nobody'; valid: "),
         (fault("stall", direction="sideways"), "direction cannot be 'sideways'; valid: "),
         (Op("arm", {"node": "slave", "point": "lunch", "nth": 1, "name": "kill"}), "points: append, flush, send, recv"),

@@ -148,7 +148,7 @@ def test_unknown_names_list_the_valid_ones(capsys: Any, finding: Path, option: l
         ({"lab": "moon"}, "unknown lab 'moon'; valid: sim"),
         ({"ops": [["advance", {"ms": 10**15}]]}, "ms must be 3600000 at most"),
         ({"ops": [["fault", {"name": "flood"}]]}, "unknown fault 'flood'; valid: cut, "),
-        ({"ops": [["fault", {"name": "cut", "link": "moon"}]]}, "link cannot be 'moon'; valid: ha, "),
+        ({"ops": [["fault", {"name": "down", "link": "moon"}]]}, "link cannot be 'moon'; valid: ha, "),
         ({"ops": [["heal", {"name": "flood"}]]}, "unknown fault 'flood'; valid: cut, "),
         ({"settings": {"brokerRole": None}}, "setting 'brokerRole' must be "),
         ({"seed": "\udcff"}, "a schedule's seed must be text in UTF-8"),

@@ -28,7 +28,7 @@ def run(tmp_path: Path) -> Path:
     folder = tmp_path / "runs" / "r"
     with RunWriter(folder, FACTS) as writer:
         happened = [Event(n, n, "append", "master", lo=n, hi=n + 1, digest=n) for n in range(500)]
-        fault = FaultOutcome(0, "cut", {}, 1, 2, 1, {})
+        fault = FaultOutcome(0, "down", {}, 1, 2, 1, {})
         writer.trial(Trial(0, "sweep", SCHEDULE, happened, [Judgement("log-prefix", Verdict.HOLDS, 1, 0)], (fault,)))
         writer.finding(Finding("log-prefix", "differs", "reference", "sim", 0, 0, SCHEDULE, 1))
     RunReader(folder).check()

@@ -24,7 +24,7 @@ from pairproof.harness.schedule import Op, Schedule
 from pairproof.harness.trial import FaultOutcome, Finding, Trial
 from pairproof.harness.verdict import Judgement, Verdict
 
-SCHEDULE = Schedule({"brokerRole": "SYNC_MASTER"}, "seed", (Op("advance", {"ms": 5}), Op("fault", {"name": "cut"})))
+SCHEDULE = Schedule({"brokerRole": "SYNC_MASTER"}, "seed", (Op("advance", {"ms": 5}), Op("fault", {"name": "down"})))
 HOLDS = Judgement("log-grows", Verdict.HOLDS, 3, 0, notes={"cuts": 1})
 BROKEN = Judgement("log-prefix", Verdict.VIOLATED, 3, 2, (Violation(1, 1_000, "differs at 40", "m1"),))
 DOUBTFUL = Judgement("log-prefix", Verdict.UNKNOWN, 0, 0, doubt="the law crashed")
@@ -37,7 +37,7 @@ def events(count: int = 3) -> list[Event]:
 
 
 def trial(number: int, *judgements: Judgement, length: int = 3) -> Trial:
-    fault = FaultOutcome(0, "cut", {"link": "ha"}, 10, 20, 1, {"bytes_held": 4})
+    fault = FaultOutcome(0, "down", {"link": "ha"}, 10, 20, 1, {"bytes_held": 4})
     return Trial(number, "swarm", SCHEDULE, events(length), [*(judgements or (HOLDS,))], (fault,), ("no CanStep",))
 
 
@@ -63,7 +63,7 @@ def test_what_is_recorded_is_read_back(tmp_path: Path) -> None:
     assert json.loads(row["schedule"]) == SCHEDULE.to_json()
     assert json.loads(row["skipped"]) == ["no CanStep"]
     (fault,) = reader.faults()
-    assert (fault["name"], json.loads(fault["effect"]), fault["bit"]) == ("cut", {"bytes_held": 4}, 1)
+    assert (fault["name"], json.loads(fault["effect"]), fault["bit"]) == ("down", {"bytes_held": 4}, 1)
     assert list(reader.histories()) == [(0, events())]
 
 
@@ -231,7 +231,7 @@ def test_a_finding_is_read_back_and_names_its_replay_line(tmp_path: Path, monkey
         assert writer.finding(FINDING).name == "0002.json"
     (first, second) = RunReader(Path("runs") / "r").findings()
     assert first["replay"] == "pairproof replay runs/r/findings/0001.json" == replay_line(path)
-    assert first["program"] == ["advance(ms=5)", 'fault(name="cut")']
+    assert first["program"] == ["advance(ms=5)", 'fault(name="down")']
     assert to_finding(read_finding(path)) == to_finding(second) == FINDING
 
 

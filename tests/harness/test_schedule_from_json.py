@@ -44,7 +44,7 @@ def test_largest_values_are_still_a_schedule() -> None:
         (["send", {**SEND, "colour": 1}], "(send) has no argument 'colour'; valid: producer, size, wait, queue"),
         (["pull", {"reader": 2**31, "node": "slave", "queue": 0}], "reader must be 2147483647 at most"),
         (["arm", {**ARM, "nth": 1_000_001}], "nth must be 1000000 at most"),
-        (["fault", {"name": "cut", "link": ["ha"]}], "'link' must be a whole number, text, true or false, not ['ha']"),
+        (["fault", {"name": "down", "link": ["ha"]}], "'link' must be a whole number, text, true or false, not ['ha']"),
         (["fault", {"name": "latency", "ms": 0.5}], "'ms' must be a whole number"),
         (["fault", {"name": "latency", "ms": None}], "'ms' must be a whole number"),
         (["x" * 5_000, {}], "operation 0: unknown 'xxxxxxxxxxxx...xxxxxxxxxxxxx'; valid: send"),

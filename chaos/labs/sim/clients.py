@@ -19,7 +19,6 @@ from pairproof.reference.wire.record import Record
 TOPIC = "pairproof"
 MAX_SIZE = 4 * 1024 * 1024
 MAX_PULL = 32
-BROKERS = ("master", "slave")
 
 
 class Call(NamedTuple):
@@ -38,8 +37,9 @@ class Call(NamedTuple):
 class Clients:
     """All clients of a trial."""
 
-    def __init__(self, host: Host, evidence: Evidence) -> None:
+    def __init__(self, host: Host, evidence: Evidence, nodes: tuple[str, ...]) -> None:
         self.host = host
+        self.nodes = nodes
         self.evidence = evidence
         self.add = evidence.recorder.add
         self.client = Client(host)
@@ -66,8 +66,8 @@ class Clients:
 
     def pull(self, reader: int, node: str, queue: int) -> None:
         """Start a pull from where the reader stands at this broker."""
-        if node not in BROKERS:
-            raise LabError(f"a reader pulls from {' or '.join(BROKERS)}, not from {node!r}")
+        if node not in self.nodes:
+            raise LabError(f"a reader pulls from {' or '.join(self.nodes)}, not from {node!r}")
         place = (reader, node, queue)
         offset = self._places.get(place, 0)
         call = self._invoke(f"reader-{reader}-{node}", "pull", node, None, queue, offset)

@@ -7,7 +7,7 @@ forwards and after it receives, so the history's order is one that could have be
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict
 from functools import lru_cache, partial
 
@@ -18,6 +18,7 @@ from pairproof.chaos.labs.sim.network import End
 from pairproof.chaos.observers import store_reader
 from pairproof.chaos.observers.ha_tap import FrameTap, ReportTap
 from pairproof.harness.history import Recorder, digest
+from pairproof.harness.schedule import Args
 from pairproof.reference.core.broker import Broker
 from pairproof.reference.core.config import BrokerConfig
 from pairproof.reference.wire.record import Record
@@ -77,7 +78,8 @@ class Evidence(Observer):
         self._point = point
         self.connections = 0
         self.audits = 0
-        self.reports_heard = 0
+        self.heard_from: set[str] = set()
+        """Slaves whose reports have reached the master."""
         self.log_ends: dict[str, int] = {}
         self.record_ends: dict[int, int] = {}
 
@@ -86,6 +88,11 @@ class Evidence(Observer):
         self._point(host, name)
 
     # Nodes.
+
+    def lab(self, healthy_ns: int, settings: Args) -> None:
+        """The lab itself: what a healthy client's call spends on the way, and what was set for it."""
+        own = {key: value for key, value in settings.items() if key.startswith("lab.")}
+        self.add(self.kernel.now, "lab", f="sim", value=healthy_ns, detail=json.dumps(own, sort_keys=True))
 
     def config(self, name: str, config: BrokerConfig) -> None:
         """A node's settings."""
@@ -173,7 +180,7 @@ class Evidence(Observer):
     def _reports(self, end: End, side: str, tap: ReportTap, data: bytes) -> None:
         for offset in tap.feed(data):
             if side == "m":
-                self.reports_heard += 1
+                self.heard_from.add(end.peer.host.name)
             self.add(self.kernel.now, "report", end.host.name, None, end.label, side, hi=offset)
 
     # Clients.
@@ -192,7 +199,7 @@ class Evidence(Observer):
 
     # Stores.
 
-    def audit(self, master: Host, slave: Host, f: str, nodes: Iterable[str]) -> None:
+    def audit(self, master: Host, slave: Host, f: str, nodes: Collection[str]) -> None:
         """Read the stores from outside: records of ``nodes``, and chunks of both over the range that both hold."""
         self.audits += 1
         readings = {master.name: self._read(master)}
@@ -253,7 +260,7 @@ def _log_end(host: Host) -> int | None:
 
 @lru_cache(maxsize=1_024)
 def _shown(config: BrokerConfig) -> str:
-    return json.dumps({**asdict(config), "pushes": "written"}, sort_keys=True)
+    return json.dumps(asdict(config), sort_keys=True)
 
 
 def _key(data: bytes) -> str | None:

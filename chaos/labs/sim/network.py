@@ -245,7 +245,7 @@ class Network:
 
     def cut(self, link: Link) -> Toxic:
         """Close every connection of the link orderly and refuse new ones."""
-        toxic = Toxic("cut", 0, link.up)
+        toxic = Toxic("down", 0, link.up)
         link.cuts.append(toxic)
         for end in list(link.ends):
             if end.open:

@@ -1,43 +1,46 @@
-"""One simulated trial: a master, a slave and their clients on simulated machines, everything recorded.
+"""One simulated trial: a master, its slaves and their clients on simulated machines, everything recorded.
 
-Implements :class:`pairproof.harness.ports.Session` and every ability of that module. The seed decides all randomness;
-nothing here reads a clock, the environment or an unordered set.
+Implements :class:`pairproof.harness.ports.Session`; the abilities that faults need come from :mod:`link_trouble`,
+:mod:`node_trouble` and :mod:`strangers`. The seed decides all randomness; nothing here reads a clock, the environment
+or an unordered set.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from random import Random
+from collections.abc import Callable
 from typing import Any
 
 from pairproof.chaos.labs.sim.clients import Clients
 from pairproof.chaos.labs.sim.evidence import Evidence
 from pairproof.chaos.labs.sim.host import Crashed, Host
-from pairproof.chaos.labs.sim.hostile import Hostile, Impostor
 from pairproof.chaos.labs.sim.kernel import MS, Kernel
-from pairproof.chaos.labs.sim.network import Link, Network, Toxic
+from pairproof.chaos.labs.sim.link_trouble import LinkTrouble
+from pairproof.chaos.labs.sim.network import Link, Network
+from pairproof.chaos.labs.sim.node_trouble import NodeTrouble
+from pairproof.chaos.labs.sim.strangers import Strangers
 from pairproof.chaos.targets.reference import ReferenceTarget
-from pairproof.harness.errors import LabError
+from pairproof.harness import places
+from pairproof.harness.errors import LabError, UsageError
 from pairproof.harness.history import Recorder
-from pairproof.harness.ports import Effect
 from pairproof.harness.schedule import Args
 from pairproof.reference.core.broker import Broker
 
-NODES = ("master", "slave")
 SETTLE_NS = 90_000 * MS
 WARM_NS = 30_000 * MS
 PROBES = 3
+POINTS = ("append", "flush", "send", "recv")
 # A trial that needs more simulated events than this is stuck in a loop, which is a bug of ours.
 MAX_EVENTS = 2_000_000
 
 
-class SimSession:
+class SimSession(LinkTrouble, NodeTrouble, Strangers):
     """See the module. ``settings`` are complete: the target has filled in its defaults."""
 
     def __init__(self, target: ReferenceTarget, settings: Args, seed: str) -> None:
         self.target = target
         self.settings = settings
         self.seed = seed
+        self.nodes = places.nodes(places.slaves(settings))
         self.kernel = Kernel()
         self.recorder = Recorder()
         self.network = Network(self.kernel, int(settings.get("lab.bufferBytes", 65_536)))
@@ -46,25 +49,25 @@ class SimSession:
         flush_ns = int(settings.get("lab.flushMicros", 800)) * 1_000
         self.hosts = {
             name: Host(name, self.kernel, self.network, self.evidence, flush_ns)
-            for name in (*NODES, "client", "hostile", "impostor")
+            for name in (*self.nodes, "client", "hostile", "impostor")
         }
-        self._wire(int(settings.get("lab.latencyMicros", 500)) * 1_000)
-        self.clients = Clients(self.hosts["client"], self.evidence)
-        self._start_pair()
+        latency_ns = int(settings.get("lab.latencyMicros", 500)) * 1_000
+        self._wire(latency_ns)
+        self.clients = Clients(self.hosts["client"], self.evidence, self.nodes)
+        self.evidence.lab(2 * latency_ns, settings)
+        for name in self.nodes:
+            self.evidence.config(name, target.config(name, settings))
+        for name in self.nodes:
+            self.boot(name)
 
     def _wire(self, latency_ns: int) -> None:
-        ways = {"ha": ("master", "ha"), "hostile": ("master", "ha")}
-        ways |= {"client-master": ("master", "main"), "client-slave": ("slave", "main")}
+        ways = dict.fromkeys((*places.HA_LINKS[: len(self.nodes) - 1], "hostile"), ("master", "ha"))
+        ways |= {f"client-{node}": (node, "main") for node in self.nodes}
         for name, (host, port) in ways.items():
             self.network.links[name] = Link(name, self.hosts[host], port, latency_ns)
 
-    def _start_pair(self) -> None:
-        for name in NODES:
-            self.evidence.config(name, self.target.config(name, self.settings))
-        for name in NODES:
-            self._start(name)
-
-    def _start(self, name: str) -> None:
+    def boot(self, name: str) -> None:
+        """Start a node's process on whatever its disk holds."""
         host = self.hosts[name]
         config = self.target.config(name, self.settings)
         build = self.target.broker_class(name)
@@ -77,6 +80,15 @@ class SimSession:
         node = self.hosts[name].node
         return node if isinstance(node, Broker) else None
 
+    def audit(self, f: str, *nodes: str) -> None:
+        """Read stores from outside: records of ``nodes``, and each such slave's bytes beside the master's."""
+        listed = set(nodes)
+        for name in self.nodes[1:]:
+            if name in nodes or places.MASTER in nodes:
+                self.evidence.audit(self.hosts[places.MASTER], self.hosts[name], f, listed & {name, places.MASTER})
+                # Its records are in the history now: beside the other slaves its bytes are enough.
+                listed.discard(places.MASTER)
+
     # Session: time.
 
     def now(self) -> int:
@@ -85,7 +97,7 @@ class SimSession:
 
     def advance(self, ms: int) -> None:
         """Let ``ms`` of virtual time pass."""
-        self._run_until(_never, ms * MS)
+        self.run_until(_never, ms * MS)
 
     def step(self, events: int, within_ms: int = 1_000) -> int:
         """The next simulated events; see :class:`pairproof.harness.ports.CanStep`."""
@@ -112,30 +124,30 @@ class SimSession:
     # Session: the trial's phases.
 
     def warm_up(self) -> None:
-        """Until the slave has reported, then until one waiting send is answered and replicated."""
-        self._run_until(self._linked, WARM_NS)
+        """Until every slave has reported, then until one waiting send is answered and replicated."""
+        self.run_until(self._linked, WARM_NS)
         self.send(0, 100, True, 0)
-        self._run_until(self._agreed, WARM_NS)
+        self.run_until(self._agreed, WARM_NS)
         self.recorder.add(self.kernel.now, "mark", f="warm")
 
     def settle(self) -> None:
-        """A last send proves that the pair is alive; then until both logs end alike, or the bound passes."""
-        for name in NODES:
+        """A last send proves that the pair is alive; then until all logs end alike, or the bound passes."""
+        for name in self.nodes:
             self.restart(name)
         for _ in range(PROBES):
             probe = self.clients.send(0, 100, True, 0)
             self.recorder.add(self.kernel.now, "mark", op=probe, f="probe")
-            self._run_until(self._answered, SETTLE_NS)
+            self.run_until(self._answered, SETTLE_NS)
             # A first probe may only find out that its connection died with the master's machine.
             if self.clients.phase_of.get(probe) == "ok":
                 break
-        agreed = self._run_until(self._agreed, SETTLE_NS)
+        agreed = self.run_until(self._agreed, SETTLE_NS)
         self.recorder.add(self.kernel.now, "mark", f="converged" if agreed else "unsettled")
-        self.evidence.audit(self.hosts["master"], self.hosts["slave"], "final", NODES)
+        self.audit("final", *self.nodes)
         self.recorder.add(self.kernel.now, "mark", f="end")
 
     def _linked(self) -> bool:
-        return self.evidence.reports_heard > 0
+        return len(self.evidence.heard_from) >= len(self.nodes) - 1
 
     def _answered(self) -> bool:
         return not self.clients.in_flight
@@ -143,10 +155,11 @@ class SimSession:
     def _agreed(self) -> bool:
         if self.clients.in_flight:
             return False
-        master, slave = self.broker("master"), self.broker("slave")
-        return master is not None and slave is not None and master.log.end == slave.log.end
+        ends = {broker.log.end if (broker := self.broker(name)) is not None else None for name in self.nodes}
+        return len(ends) == 1 and None not in ends
 
-    def _run_until(self, reached: Callable[[], bool], limit_ns: int) -> bool:
+    def run_until(self, reached: Callable[[], bool], limit_ns: int) -> bool:
+        """Let time pass until ``reached`` or for ``limit_ns``; whether it was reached."""
         until = self.kernel.now + limit_ns
         for _ in range(MAX_EVENTS):
             if reached():
@@ -159,10 +172,8 @@ class SimSession:
 
     def arm(self, node: str, point: str, nth: int, fire: Callable[[], None]) -> None:
         """See :class:`pairproof.harness.ports.CanArm`."""
-        if node not in NODES or point not in ("append", "flush", "send", "recv"):
-            raise LabError(
-                f"no trigger at {node}/{point}; nodes: {', '.join(NODES)}; points: append, flush, send, recv"
-            )
+        if node not in self.nodes or point not in POINTS:
+            raise LabError(f"no trigger at {node}/{point}; nodes: {', '.join(self.nodes)}; points: {', '.join(POINTS)}")
         self.armed.setdefault((node, point), []).append((max(1, nth), fire))
 
     def disarm(self) -> None:
@@ -186,145 +197,21 @@ class SimSession:
         if self.hosts[host].node is not ran:
             raise Crashed
 
-    # Abilities: links.
+    # What the troubles share.
 
-    def add_toxic(self, link: str, direction: str, toxic: str, attributes: Mapping[str, int]) -> tuple[Link, Toxic]:
-        """See :class:`pairproof.harness.ports.CanShapeLink`."""
-        where = self._link(link)
-        if direction not in ("up", "down"):
-            raise LabError(f"a link's directions are up and down, not {direction!r}")
-        return where, self.network.add_toxic(where, direction, toxic, next(iter(attributes.values()), 0))
-
-    def remove_toxic(self, handle: tuple[Link, Toxic]) -> Effect:
-        """Take it off."""
-        link, toxic = handle
-        self.network.remove_toxic(link, toxic)
-        return toxic.effect
-
-    def cut_link(self, link: str) -> tuple[Link, Toxic]:
-        """See :class:`pairproof.harness.ports.CanCutLink`."""
-        where = self._link(link)
-        return where, self.network.cut(where)
-
-    def mend_link(self, handle: tuple[Link, Toxic]) -> Effect:
-        """Mend it."""
-        link, toxic = handle
-        link.cuts.remove(toxic)
-        return toxic.effect
-
-    def reset_link(self, link: str) -> Effect:
-        """Reset what is open."""
-        closed = lost = 0
-        for end in list(self._link(link).ends):
-            if end.open:
-                closed += 1
-                lost += self.network.reset(end)
-        return {"connections_closed": closed, "bytes_lost": lost}
-
-    def _link(self, name: str) -> Link:
-        link = self.network.links.get(name)
-        if link is None:
-            raise LabError(f"unknown link {name!r}; valid: ha, client-master, client-slave")
-        return link
-
-    # Abilities: nodes.
-
-    def kill(self, node: str) -> Effect:
-        """See :class:`pairproof.harness.ports.CanKill`."""
-        host = self._host(node)
-        if host.node is None:
-            return {}
-        connections = len(host.ends)
-        self.evidence.crashed(host, "process", 0)
-        host.kill()
-        return {"processes_killed": 1, "connections_closed": connections}
-
-    def restart(self, node: str) -> None:
-        """Start it again; nothing if it runs."""
-        host = self._host(node)
-        if host.node is None:
-            self._start(node)
-            self.evidence.audit(self.hosts["master"], self.hosts["slave"], "recovery", (node,))
-
-    def stop(self, node: str) -> Effect:
-        """See :class:`pairproof.harness.ports.CanStop`."""
-        host = self._host(node)
-        if host.node is None:
-            return {}
-        connections = len(host.ends)
-        # As with a crash: what it still closes on its way out is no longer its conduct as a broker.
-        self.evidence.stopped(host)
-        host.stop()
-        return {"processes_stopped": 1, "connections_closed": connections}
-
-    def crash_machine(self, node: str, keep: str) -> Effect:
-        """See :class:`pairproof.harness.ports.CanCrashMachine`."""
-        host = self._host(node)
-        if not host.powered:
-            return {}
-        running = host.node is not None
-        lost = host.lose_power(keep)
-        self.evidence.crashed(host, "machine", lost)
-        return {"machines_crashed": int(running), "bytes_lost": lost}
-
-    def _host(self, name: str) -> Host:
-        if name not in NODES:
-            raise LabError(f"unknown node {name!r}; valid: {', '.join(NODES)}")
+    def node_host(self, name: str) -> Host:
+        """A broker's machine; UsageError for one that this trial does not have."""
+        if name not in self.nodes:
+            raise UsageError(f"there is no node {name!r} in this trial; valid: {', '.join(self.nodes)} (lab.slaves)")
         return self.hosts[name]
 
-    def stall_disk(self, node: str) -> tuple[Host, Toxic]:
-        """See :class:`pairproof.harness.ports.CanStallDisk`."""
-        host = self._host(node)
-        toxic = Toxic("disk_stall", 0, self.network.links["ha"].up)
-        host.disk_stalls.append(toxic)
-        return host, toxic
-
-    def resume_disk(self, handle: tuple[Host, Toxic]) -> Effect:
-        """Let the held flushes end."""
-        host, toxic = handle
-        host.resume_disk(toxic)
-        return toxic.effect
-
-    # Abilities: strangers.
-
-    def impersonate(self, character: str) -> Hostile:
-        """See :class:`pairproof.harness.ports.CanImpersonate`."""
-        host = self.hosts["hostile"]
-        stranger = Hostile(character, host, Random(f"{self.seed}/hostile/{host.incarnation}"), self._master_end)
-        host.start(lambda: stranger)
-        return stranger
-
-    def dismiss(self, handle: Hostile) -> Effect:
-        """Let it go."""
-        host = self.hosts["hostile"]
-        if host.node is handle:
-            handle.on_stop()
-            host.kill()
-        return handle.effect
-
-    def take_place(self, character: str) -> Impostor:
-        """See :class:`pairproof.harness.ports.CanImpersonateMaster`."""
-        host, link = self.hosts["impostor"], self.network.links["ha"]
-        dice = Random(f"{self.seed}/impostor/{host.incarnation}")
-        stranger = Impostor(character, host, dice)
-        self.network.cut(link)
-        link.cuts.pop()
-        link.host = host
-        host.kill()
-        host.start(lambda: stranger)
-        return stranger
-
-    def give_back(self, handle: Impostor) -> Effect:
-        """The link leads to the master again."""
-        host, link = self.hosts["impostor"], self.network.links["ha"]
-        if host.node is handle:
-            link.host = self.hosts["master"]
-            host.kill()
-        return handle.effect
-
-    def _master_end(self) -> int:
-        master = self.broker("master")
-        return master.log.end if master is not None else 0
+    def link(self, name: str) -> Link:
+        """A link; UsageError for one that this trial does not have."""
+        found = self.network.links.get(name)
+        if found is None:
+            valid = ", ".join(each for each in self.network.links if each != "hostile")
+            raise UsageError(f"there is no link {name!r} in this trial; valid: {valid} (lab.slaves)")
+        return found
 
 
 def _never() -> bool:

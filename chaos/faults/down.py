@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+from pairproof.harness import places
 from pairproof.harness.ports import CanCutLink, Effect
 from pairproof.harness.schedule import Args
 
 
-class Cut:
-    """The fault ``cut``."""
+class Down:
+    """The fault ``down``."""
 
-    name = "cut"
+    name = "down"
     needs = CanCutLink
-    arguments = {"link": ("ha", "client-master", "client-slave")}
+    arguments = {"link": places.LINKS}
 
     def start(self, session: CanCutLink, args: Args) -> Any:
         """Begin."""
@@ -24,4 +25,4 @@ class Cut:
         return session.mend_link(handle)
 
 
-FAULT = Cut()
+FAULT = Down()

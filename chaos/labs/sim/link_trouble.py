@@ -1,0 +1,47 @@
+"""What can be done to the links of a simulated trial: toxics, cuts and resets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pairproof.chaos.labs.sim.network import Link, Toxic
+from pairproof.chaos.labs.sim.world import World
+from pairproof.harness.errors import LabError
+from pairproof.harness.ports import Effect
+
+
+class LinkTrouble(World):
+    """Abilities CanShapeLink and CanCutLink of :mod:`pairproof.harness.ports`."""
+
+    def add_toxic(self, link: str, direction: str, toxic: str, attributes: Mapping[str, int]) -> tuple[Link, Toxic]:
+        """See :class:`pairproof.harness.ports.CanShapeLink`."""
+        where = self.link(link)
+        if direction not in ("up", "down"):
+            raise LabError(f"a link's directions are up and down, not {direction!r}")
+        return where, self.network.add_toxic(where, direction, toxic, next(iter(attributes.values()), 0))
+
+    def remove_toxic(self, handle: tuple[Link, Toxic]) -> Effect:
+        """Take it off."""
+        link, toxic = handle
+        self.network.remove_toxic(link, toxic)
+        return toxic.effect
+
+    def cut_link(self, link: str) -> tuple[Link, Toxic]:
+        """See :class:`pairproof.harness.ports.CanCutLink`."""
+        where = self.link(link)
+        return where, self.network.cut(where)
+
+    def mend_link(self, handle: tuple[Link, Toxic]) -> Effect:
+        """Mend it."""
+        link, toxic = handle
+        link.cuts.remove(toxic)
+        return toxic.effect
+
+    def reset_link(self, link: str) -> Effect:
+        """Reset what is open."""
+        closed = lost = 0
+        for end in list(self.link(link).ends):
+            if end.open:
+                closed += 1
+                lost += self.network.reset(end)
+        return {"connections_closed": closed, "bytes_lost": lost}

@@ -1,0 +1,52 @@
+"""Strangers in a simulated trial: peers on the master's HA port that are no brokers, and an impostor in its place."""
+
+from __future__ import annotations
+
+from random import Random
+
+from pairproof.chaos.labs.sim.hostile import Hostile, Impostor
+from pairproof.chaos.labs.sim.world import World
+from pairproof.harness.ports import Effect
+
+
+class Strangers(World):
+    """Abilities CanImpersonate and CanImpersonateMaster of :mod:`pairproof.harness.ports`."""
+
+    def impersonate(self, character: str) -> Hostile:
+        """See :class:`pairproof.harness.ports.CanImpersonate`."""
+        host = self.hosts["hostile"]
+        stranger = Hostile(character, host, Random(f"{self.seed}/hostile/{host.incarnation}"), self._master_end)
+        host.start(lambda: stranger)
+        return stranger
+
+    def dismiss(self, handle: Hostile) -> Effect:
+        """Let it go."""
+        host = self.hosts["hostile"]
+        if host.node is handle:
+            handle.on_stop()
+            host.kill()
+        return handle.effect
+
+    def take_place(self, character: str) -> Impostor:
+        """See :class:`pairproof.harness.ports.CanImpersonateMaster`."""
+        host, link = self.hosts["impostor"], self.network.links["ha"]
+        dice = Random(f"{self.seed}/impostor/{host.incarnation}")
+        stranger = Impostor(character, host, dice)
+        self.network.cut(link)
+        link.cuts.pop()
+        link.host = host
+        host.kill()
+        host.start(lambda: stranger)
+        return stranger
+
+    def give_back(self, handle: Impostor) -> Effect:
+        """The link leads to the master again."""
+        host, link = self.hosts["impostor"], self.network.links["ha"]
+        if host.node is handle:
+            link.host = self.hosts["master"]
+            host.kill()
+        return handle.effect
+
+    def _master_end(self) -> int:
+        master = self.broker("master")
+        return master.log.end if master is not None else 0

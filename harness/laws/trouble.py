@@ -1,0 +1,72 @@
+"""When and where a trial was in trouble: faults by place, nodes that stood still or were down.
+
+A *place* is a node's or a link's name, as fault events carry it; a fault that names neither concerns the place "". Laws
+with a bound ask here whether anything excuses a delay: a node that a fault pauses or that is down owes nothing for that
+time, and a promise about a healthy link is judged only where no fault touched that link meanwhile.
+
+Left out: what a fault does. Nothing here knows a fault by its name.
+"""
+
+from __future__ import annotations
+
+from pairproof.harness.history import Event
+
+Span = tuple[int, int]
+
+
+class Trouble:
+    """Bounded by the faults, pauses and crashes of one trial."""
+
+    def __init__(self) -> None:
+        self.active: dict[int | None, Event] = {}
+        """Faults that are going on, by number."""
+        self.ended: dict[str, int] = {}
+        """Per place: when its last fault ended, ns."""
+        self._still: dict[str, int] = {}
+        self._spans: dict[str, list[Span]] = {}
+
+    # What the ledger tells.
+
+    def fault(self, event: Event) -> None:
+        """A fault began or ended."""
+        if event.status == "on":
+            self.active[event.op] = event
+        else:
+            self.active.pop(event.op, None)
+            self.ended[event.node or event.link or ""] = event.t
+
+    def pause(self, node: str, t: int) -> None:
+        """A node stands still."""
+        self._still.setdefault(node, t)
+
+    def resume(self, node: str, t: int) -> None:
+        """It goes on."""
+        since = self._still.pop(node, None)
+        if since is not None and t > since:
+            self._spans.setdefault(node, []).append((since, t))
+
+    down = pause
+    up = resume
+
+    # What laws ask.
+
+    def is_quiet(self, place: str, since: int) -> bool:
+        """Whether no fault has touched this place since ``since`` (ns), nor touches it now."""
+        if self.ended.get(place, -1) >= since:
+            return False
+        return all((each.node or each.link or "") != place for each in self.active.values())
+
+    def is_still(self, node: str) -> bool:
+        """Whether a node is paused or down now."""
+        return node in self._still
+
+    def still_ns(self, node: str, since: int, until: int) -> int:
+        """For how long between the two a node was paused or down."""
+        total = 0
+        for lo, hi in reversed(self._spans.get(node, ())):
+            if hi <= since:
+                break
+            total += min(hi, until) - max(lo, since)
+        if node in self._still:
+            total += max(0, until - max(self._still[node], since))
+        return total
