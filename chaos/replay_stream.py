@@ -144,6 +144,9 @@ class _Shell:
         self.reports.append(int.from_bytes(data, "big", signed=True))
         return len(data)
 
+    def peer(self, conn: Conn) -> Conn:
+        return conn
+
     def close(self, conn: Conn) -> None:
         self.open = None
         self.closed += 1
@@ -161,6 +164,9 @@ class _Shell:
         pass
 
     def flushed(self, upto: int) -> None:
+        pass
+
+    def expired(self, lo: int) -> None:
         pass
 
     def refused(self, conn: Conn, reported: int, end: int, why: str) -> None:

@@ -1,15 +1,18 @@
 """The durability contract: which messages a crash may take, as data.
 
-A message's fate depends on the master's role and flush type, on whether the send waited, on how it was answered, and
-on the worst that happened to the two stores since it was stored. :data:`ROWS` says what must become of it; the first
-row that matches counts. "Stored" statuses all mean that the message was on the master when it answered.
+A message's fate depends on the master's role, its in-sync replicas and its flush type, on whether the send waited, on
+how it was answered, and on the worst that happened to the stores since it was stored. :data:`ROWS` says what must
+become of it; the first row that matches counts. "Stored" statuses all mean that the message was on the master when it
+answered.
 
-Derived from RocketMQ 4.9's put path: a killed process leaves its page cache, so only a machine's crash takes bytes;
-SYNC_FLUSH makes PUT_OK to a waiting send durable on the master; a SYNC_MASTER's PUT_OK to one means that a slave holds
-it in *its* page cache. In RocketMQ the replica's outcome overrides the flush's, so no other status says anything of the
-disk; and FLUSH_DISK_TIMEOUT is not counted as a promise of the slave either, since nobody documents it as one.
+Derived from RocketMQ's put path: a killed process leaves its page cache, so only a machine's crash takes bytes;
+SYNC_FLUSH makes PUT_OK to a waiting send durable on the master; a SYNC_MASTER's PUT_OK to one means that N - 1 slaves
+hold it in *their* page caches, where N is inSyncReplicas (4.x: always 2; 5.x: 1 unless configured, which promises no
+more than an ASYNC_MASTER does). In RocketMQ the replica's outcome overrides the flush's, so no other status says
+anything of the disk; and FLUSH_DISK_TIMEOUT is not counted as a promise of a slave either, since nobody documents it
+as one.
 
-Left out: disks that lie about flushes, lost disks, and the transient store pool.
+Left out: the transient store pool.
 """
 
 from __future__ import annotations
@@ -21,11 +24,13 @@ from typing import NamedTuple
 MUST_SURVIVE = "must-survive"
 """On the master."""
 SOMEWHERE = "must-survive-somewhere"
-"""On the master or on the slave."""
+"""On the master or on any slave."""
 MAY_VANISH = "may-vanish"
 MUST_NOT_EXIST = "must-not-exist"
 
 ANY = "*"
+ALONE, COPIED = "1", "2 or more"
+"""In-sync replicas, the master counted: whether slaves hold a waiting send that was answered with PUT_OK."""
 
 STORED = ("PUT_OK", "FLUSH_DISK_TIMEOUT", "FLUSH_SLAVE_TIMEOUT", "SLAVE_NOT_AVAILABLE")
 """Statuses that say: it is on the master."""
@@ -35,13 +40,22 @@ UNKNOWN = "unknown"
 """Not answered, or answered with a code that leaves it open."""
 
 FAULTS = {
-    "none": "neither store was hurt",
+    "none": "no store was hurt",
     "process-crash": "a broker's process was killed",
-    "slave-machine-crash": "the slave's machine lost power, or its store was wiped",
-    "master-machine-crash": "the master's machine lost power",
-    "both-machines-crash": "both machines lost power, one after the other or together",
-    "rollback": "the master's machine lost power, and the slave that had acknowledged the message held other bytes in "
+    "slave-machine-crash": "slaves' machines lost power, or their stores were wiped",
+    "master-machine-crash": "the master's machine lost power; fewer slaves were hurt than hold the message by "
+    "its answer",
+    "both-machines-crash": "the master's machine lost power, and as many slaves were hurt as hold the message by its "
+    "answer, together or one after the other",
+    "rollback": "the master's machine lost power, and a slave that had acknowledged the message held other bytes in "
     "its place: an earlier crash of the master had left it with a history of its own, which the 4.9 wire cannot show",
+    "lying-disk": "the master's machine lost power, and what its disk had called durable; slaves as with "
+    "master-machine-crash",
+    "master-store-lost": "the master's store was wiped, or replaced by an older state of it; slaves as with "
+    "master-machine-crash",
+    "all-copies-lost": "the master's store was lost, or its disk had lied, and so many slaves were hurt, or held other "
+    "bytes, that no copy need be left",
+    "expired": "the master's retention deleted the file that held it",
 }
 """Fault classes, mildest first: what happened since the message was stored."""
 
@@ -50,6 +64,7 @@ class Row(NamedTuple):
     """A rule. ``*`` matches all; ``status`` and ``fault`` may list several, joined by ``|``."""
 
     role: str
+    replicas: str
     flush: str
     wait: str
     status: str
@@ -59,64 +74,81 @@ class Row(NamedTuple):
 
 
 _STORED = "|".join(STORED)
-_LOSES_MASTER = "master-machine-crash|both-machines-crash|rollback"
+_CRASHES = "master-machine-crash|both-machines-crash|rollback"
+_WITH_A_COPY_LEFT = "master-machine-crash|lying-disk|master-store-lost"
 
 ROWS: tuple[Row, ...] = (
-    Row(ANY, ANY, ANY, REFUSED, ANY, MUST_NOT_EXIST, "the answer said that it was not stored"),
-    Row(ANY, ANY, ANY, UNKNOWN, ANY, MAY_VANISH, "nobody was told anything"),
+    Row(ANY, ANY, ANY, ANY, REFUSED, ANY, MUST_NOT_EXIST, "the answer said that it was not stored"),
+    Row(ANY, ANY, ANY, ANY, UNKNOWN, ANY, MAY_VANISH, "nobody was told anything"),
     Row(
-        ANY, ANY, ANY, _STORED, "none|process-crash|slave-machine-crash", MUST_SURVIVE,
+        ANY, ANY, ANY, ANY, _STORED, "none|process-crash|slave-machine-crash", MUST_SURVIVE,
         "it was on the master, whose page cache outlives its process",
     ),
-    Row(ANY, "SYNC_FLUSH", "waits", "PUT_OK", _LOSES_MASTER, MUST_SURVIVE, "it was on the master's disk"),
+    Row(ANY, ANY, "SYNC_FLUSH", "waits", "PUT_OK", _CRASHES, MUST_SURVIVE, "it was on the master's disk"),
     Row(
-        "SYNC_MASTER", "ASYNC_FLUSH", "waits", "PUT_OK", "master-machine-crash", SOMEWHERE,
-        "the slave had it, and kept its own store",
+        "SYNC_MASTER", COPIED, ANY, "waits", "PUT_OK", _WITH_A_COPY_LEFT, SOMEWHERE,
+        "slaves had it, and at least one of them kept its own store",
     ),
-    Row(ANY, ANY, ANY, _STORED, _LOSES_MASTER, MAY_VANISH, "nobody promised that it was on a disk"),
+    Row(
+        ANY, ANY, ANY, ANY, _STORED, f"{_CRASHES}|lying-disk|master-store-lost|all-copies-lost", MAY_VANISH,
+        "nobody promised that it was on a disk, or no disk is left that it was on",
+    ),
+    Row(ANY, ANY, ANY, ANY, _STORED, "expired", MAY_VANISH, "it was kept as long as the settings say"),
 )  # fmt: skip
 
 
 @lru_cache(maxsize=1024)
-def must(role: str, flush: str, waits: bool, status: str, fault: str) -> str:
+def must(role: str, replicas: int, flush: str, waits: bool, status: str, fault: str) -> str:
     """What must become of a message: the ``must`` of the first row that matches.
 
-    ``status``: one of :data:`STORED`, REFUSED or UNKNOWN; ``fault``: one of :data:`FAULTS`. KeyError if no row matches.
+    ``replicas``: brokers that hold what a SYNC_MASTER answers with PUT_OK, the master counted; ``status``: one of
+    :data:`STORED`, REFUSED or UNKNOWN; ``fault``: one of :data:`FAULTS`. KeyError if no row matches.
     """
-    return _row(role, flush, waits, status, fault).must
+    return _row(role, replicas, flush, waits, status, fault).must
 
 
-def _row(role: str, flush: str, waits: bool, status: str, fault: str) -> Row:
-    asked = (role, flush, "waits" if waits else "does-not-wait", status, fault)
-    for row in ROWS:
-        if all(rule == ANY or each in rule.split("|") for rule, each in zip(row[:5], asked, strict=True)):
-            return row
+def _row(role: str, replicas: int, flush: str, waits: bool, status: str, fault: str) -> Row:
+    count = ALONE if replicas < 2 else COPIED
+    asked = (role, count, flush, "waits" if waits else "does-not-wait", status, fault)
+    if fault in FAULTS:
+        for row in ROWS:
+            if all(rule == ANY or each in rule.split("|") for rule, each in zip(row[:6], asked, strict=True)):
+                return row
     raise KeyError(f"the contract has no row for {asked}")
 
 
-def fault_class(happened: Iterable[tuple[str, str]], misled: bool = False) -> str:
-    """The class of what happened to the stores: (node, process | machine | wipe) each, in any order.
+def fault_class(happened: Iterable[tuple[str, str]], misled: bool = False, copies: int = 1) -> str:
+    """The class of what happened to the stores since: (node, how) each, in any order.
 
-    ``misled``: the slave was in class rollback when the message was acknowledged.
+    ``how``: process, machine, lied (a machine's crash that took what its disk had called durable), wipe or expire (of
+    the message itself). ``misled``: a slave was in class rollback when the message was acknowledged. ``copies``: how
+    many slaves hold the message by its answer.
     """
-    hurt = {(node == "master", how != "process") for node, how in happened}
-    master, slave = (True, True) in hurt, (False, True) in hurt
-    if master and misled:
-        return "rollback"
-    if master and slave:
-        return "both-machines-crash"
-    if master:
-        return "master-machine-crash"
-    if slave:
+    seen = set(happened)
+    master = {how for node, how in seen if node == "master"}
+    hurt = {node for node, how in seen if node != "master" and how != "process"}
+    copy_left = not misled and (not hurt or len(hurt) < copies)
+    if "expire" in master:
+        return "expired"
+    if "wipe" in master or "lied" in master:
+        if not copy_left:
+            return "all-copies-lost"
+        return "master-store-lost" if "wipe" in master else "lying-disk"
+    if "machine" in master:
+        if misled:
+            return "rollback"
+        return "master-machine-crash" if copy_left else "both-machines-crash"
+    if hurt:
         return "slave-machine-crash"
-    return "process-crash" if hurt else "none"
+    return "process-crash" if seen else "none"
 
 
 def to_markdown() -> str:
     """The contract as a Markdown table and a list of its fault classes, for the documentation."""
-    lines = ["| role | flush | send | answer | what happened | must | why |", "|---|---|---|---|---|---|---|"]
+    head = "| role | in-sync replicas | flush | send | answer | what happened | must | why |"
+    lines = [head, "|---|---|---|---|---|---|---|---|"]
     for row in ROWS:
-        shown = ["any" if each == ANY else each.replace("|", ", ") for each in row[:5]]
+        shown = ["any" if each == ANY else each.replace("|", ", ") for each in row[:6]]
         lines.append("| " + " | ".join((*shown, f"**{row.must}**", row.why)) + " |")
     lines += ["", *(f"- `{name}`: {what}" for name, what in FAULTS.items())]
     return "\n".join(lines) + "\n"

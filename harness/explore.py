@@ -1,4 +1,4 @@
-"""Explores a target in a lab: runs the searches one after another, keeps what they find, makes violations small.
+"""Explores a target in a lab: runs a profile's searches in turn, keeps what they find, makes violations small.
 
 The caller decides what to do with trials and findings; nothing here prints or writes. The searches share one schedule
 type, so a violation is shrunk and replayed the same way wherever it came from.
@@ -15,17 +15,23 @@ from time import monotonic
 from typing import NamedTuple
 
 from pairproof.harness import judge as judging
+from pairproof.harness.coverage_table import CoverageTable
 from pairproof.harness.interpreter import Laws, run_trial
 from pairproof.harness.ports import Lab, Target
 from pairproof.harness.profiles import Profile
 from pairproof.harness.schedule import Schedule
-from pairproof.harness.search import machine, shrink, swarm, sweep
+from pairproof.harness.search import cuts, machine, shrink, swarm, sweep
 from pairproof.harness.trial import Finding, Trial
 from pairproof.harness.verdict import Verdict, over_trials
 
 MAX_FINDINGS_PER_LAW = 3
 """Violations of one law that are shrunk in one run; the rest are counted in its verdicts."""
 MAX_MACHINE_EXAMPLES = 1_000_000
+ENUMERATED = {
+    "sweep": (sweep.schedules, "single faults at every event"),
+    "cuts": (cuts.schedules, "cut points"),
+}
+"""Searches that end: what lists their schedules, and what to call it."""
 
 
 @contextmanager
@@ -47,13 +53,22 @@ class Summary(NamedTuple):
     events: int
     by_origin: dict[str, int]
     findings: list[Finding]
-    sweep_total: int
+    totals: dict[str, int]
+    """How many schedules each enumerated search has, executed or not, by origin; empty where it did not begin."""
     seconds: float
+    coverage: CoverageTable
 
-    @property
-    def sweep_complete(self) -> bool:
-        """Whether every schedule of the sweep was executed."""
-        return 0 < self.sweep_total <= self.by_origin.get("sweep", 0)
+    def complete(self, origin: str) -> bool:
+        """Whether every schedule of an enumerated search was executed."""
+        return 0 < self.totals.get(origin, 0) <= self.by_origin.get(origin, 0)
+
+    def enumerated(self) -> list[str]:
+        """How far each enumerated search came, in words: ``cut points: 312 of 312``."""
+        return [
+            f"{ENUMERATED[origin][1]}: {self.by_origin.get(origin, 0):,} of {total:,}"
+            f"{'' if self.complete(origin) else ', cut short by the clock'}"
+            for origin, total in self.totals.items()
+        ]
 
 
 class Explorer:
@@ -85,7 +100,8 @@ class Explorer:
         self.by_origin: Counter[str] = Counter()
         self.events = 0
         self.findings: list[Finding] = []
-        self.sweep_total = 0
+        self.totals: dict[str, int] = {}
+        self.coverage = CoverageTable()
         self._numbers = count()
         self._pending: list[Trial] = []
         self._began = monotonic()
@@ -94,9 +110,12 @@ class Explorer:
         """Run every search for its share of the time. KeyboardInterrupt passes through; :meth:`summary` still works."""
         self._began = monotonic()
         with rare_collection():
-            self._sweep()
-            self._swarm()
-            self._machine()
+            shares = self.profile.shares
+            for number, origin in enumerate(shares):
+                search = {"swarm": self._swarm, "machine": self._machine}.get(origin, self._enumerated)
+                # What an earlier search left over goes to the later ones.
+                left = max(0.0, self.seconds - self.seconds_so_far())
+                search(origin, left * shares[origin] / sum(list(shares.values())[number:]))
         return self.summary()
 
     def seconds_so_far(self) -> float:
@@ -107,31 +126,32 @@ class Explorer:
         """What is known so far."""
         verdicts = {law: over_trials(seen) for law, seen in self.seen.items()}
         return Summary(
-            verdicts, sum(self.by_origin.values()), self.events, dict(self.by_origin), self.findings, self.sweep_total,
-            self.seconds_so_far(),
+            verdicts, sum(self.by_origin.values()), self.events, dict(self.by_origin), self.findings, self.totals,
+            self.seconds_so_far(), self.coverage,
         )  # fmt: skip
 
-    # Searches.
+    # Searches, each for so many seconds.
 
-    def _sweep(self) -> None:
-        until = monotonic() + self.seconds * self.profile.sweep
-        schedules = sweep.schedules(self.lab, self.target, self.seed)
-        self.sweep_total = len(schedules)
-        for done, schedule in enumerate(schedules):
+    def _enumerated(self, origin: str, seconds: float) -> None:
+        until = monotonic() + seconds
+        schedules, doing = ENUMERATED[origin]
+        listed = schedules(self.lab, self.target, self.seed)
+        self.totals[origin] = len(listed)
+        for done, schedule in enumerate(listed):
             if done and monotonic() >= until:
                 break
-            self._take(self._execute(schedule, "sweep"))
-            self.progress(done + 1, len(schedules), "single faults at every event")
+            self._take(self._execute(schedule, origin))
+            self.progress(done + 1, len(listed), doing)
 
-    def _swarm(self) -> None:
-        until = monotonic() + self.seconds * self.profile.swarm
+    def _swarm(self, origin: str, seconds: float) -> None:
+        until = monotonic() + seconds
         for number in count():
             if number and monotonic() >= until:
                 break
-            self._take(self._execute(swarm.schedule(self.seed, number), "swarm"))
+            self._take(self._execute(swarm.schedule(self.seed, number), origin))
             self.progress(number + 1, None, "seeded swarm")
 
-    def _machine(self) -> None:
+    def _machine(self, origin: str, seconds: float) -> None:
         done = count(1)
 
         def taken(trial: Trial) -> None:
@@ -139,8 +159,7 @@ class Explorer:
             self._note(trial._replace(number=next(self._numbers)))
             self.progress(next(done), None, "Hypothesis state machine")
 
-        share = self.seconds * self.profile.machine
-        machine.explore(self.lab, self.target, self.laws, self.seed, share, MAX_MACHINE_EXAMPLES, taken)
+        machine.explore(self.lab, self.target, self.laws, self.seed, seconds, MAX_MACHINE_EXAMPLES, taken)
         pending, self._pending = self._pending, []
         for trial in pending:
             self._shrink_all(trial)
@@ -160,6 +179,7 @@ class Explorer:
         """Count a trial; whether it violated a law that may still be shrunk for."""
         self.by_origin[trial.origin] += 1
         self.events += len(trial.events)
+        self.coverage.count(trial.events)
         violated = False
         for each in trial.judgements:
             self.seen[each.law].add(each.verdict)

@@ -98,7 +98,7 @@ KINDS: dict[str, str] = {
     "lo = hi for a heartbeat",
     "partial": "bytes passed one end of an HA connection and left a frame or a report unfinished, or the connection "
     "took no more: link, side, node, f (out, in), value (bytes of it so far), lo (the offset that its header names, if "
-    "known)",
+    "known), detail (broken: ..., from where on the stream is no frames any more)",
     "source": "a store reader's digest of the master's log over a range that a frame just carried: node, link, lo, hi, "
     "digest",
     "diverged": "the master refuses a slave that is ahead of it, and says so: node, link, hi (the refused report), "

@@ -1,4 +1,4 @@
-"""RPO and RTO of one trial, and how long a slave needs to catch up: defined by events, so that any lab's can be compared.
+"""RPO and RTO of one trial, and how long a slave needs to catch up: defined by events, so that labs can be compared.
 
 A *loss of the master* is its ``crash``, ``stop`` or ``wipe``. At that moment:
 

@@ -97,10 +97,15 @@ class CanShapeLink(Protocol):
     """
 
     def add_toxic(self, link: str, direction: str, toxic: str, attributes: Mapping[str, int]) -> Any:
-        """Add ``stall``, ``latency`` (ms) or ``limit_data`` (bytes, then the connection closes); a handle."""
+        """Add one of toxiproxy's toxics behind those that are there, under its name and with its attributes; a handle.
+
+        ``latency`` (latency, jitter: ms), ``bandwidth`` (rate: KB/s; 0 holds everything), ``slicer`` (average_size,
+        size_variation: bytes; delay: microseconds), ``limit_data`` (bytes), ``timeout`` (timeout: ms; 0: none),
+        ``reset_peer`` (timeout: ms), ``slow_close`` (delay: ms). It acts on open connections and on new ones.
+        """
 
     def remove_toxic(self, handle: Any) -> Effect:
-        """Take it off; what it did."""
+        """Take it off; what it did. What it held goes on its way in order; ``timeout`` closes the connection."""
 
 
 @runtime_checkable
@@ -114,7 +119,7 @@ class CanCutLink(Protocol):
         """Mend it; what the cut did."""
 
     def reset_link(self, link: str) -> Effect:
-        """Reset the connections that are open now."""
+        """End the connections that are open now with RST, both ends at once; what was on the way is lost."""
 
 
 @runtime_checkable

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from pairproof.harness.errors import UsageError
 
 
 class Profile(NamedTuple):
-    """``seconds`` bounds the exploration (not the report); shares are of those seconds."""
+    """``seconds`` bounds the exploration (not the report)."""
 
     name: str
     seconds: float
-    sweep: float
-    swarm: float
-    machine: float
+    shares: Mapping[str, float]
+    """What each search gets of the time, in the order in which they run; what one leaves over goes to the later ones.
+    Why these: docs/decisions/0016."""
     keep_one_in: int
     """Histories kept besides those of violating and unknown trials: one in so many."""
     must_not_be_vacuous: bool
@@ -27,14 +28,27 @@ PROFILES: dict[str, Profile] = {
         Profile(
             "quick",
             30,
-            0.5,
-            0.25,
-            0.25,
+            {"sweep": 0.35, "cuts": 0.2, "swarm": 0.3, "machine": 0.15},
             400,
             True,
-            "a first verdict in seconds; most of the sweep, samples of the two others",
+            "a first verdict in seconds; every cut point, most of the sweep, samples of the two others",
         ),
-        Profile("ci", 150, 0.6, 0.2, 0.2, 2_000, True, "the whole single-fault sweep, and minutes of the two others"),
+        Profile(
+            "ci",
+            150,
+            {"sweep": 0.55, "cuts": 0.15, "swarm": 0.2, "machine": 0.1},
+            2_000,
+            True,
+            "the whole sweep of single faults, every cut point, and minutes of the two others",
+        ),
+        Profile(
+            "deep",
+            1_200,
+            {"sweep": 0.15, "cuts": 0.05, "swarm": 0.6, "machine": 0.2},
+            20_000,
+            True,
+            "all of the enumerated searches, then seeded swarm and state machine for what is left of twenty minutes",
+        ),
     )
 }
 

@@ -1,13 +1,18 @@
 """RocketMQ's settings as a history's ``config`` events carry them, completed by the defaults of 4.9.
 
-Left out: every setting that no law asks for; it stays in the event as it was.
+What a version line waits for is here too, as far as it can be seen from outside: :data:`LINES`.
+
+Left out: every setting that no law asks for; it stays in the event as it was. Sources for the lines:
+HAService.GroupTransferService and CommitLog.handleHA of 4.4.0, 4.9.2, 4.9.7 and 5.5.0.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from functools import lru_cache
+from typing import NamedTuple
 
 DEFAULTS: Mapping[str, int] = {
     "mappedFileSizeCommitLog": 1_073_741_824,
@@ -17,8 +22,39 @@ DEFAULTS: Mapping[str, int] = {
     "haSlaveFallbehindMax": 268_435_456,
     "slaveTimeout": 3_000,
     "syncFlushTimeout": 5_000,
+    "inSyncReplicas": 0,
 }
-"""RocketMQ 4.9's values for settings that a history does not name: bytes, and milliseconds."""
+"""RocketMQ 4.9's values for settings that a history does not name: bytes, milliseconds; 0 replicas for the
+version's own default."""
+
+VERSION = "4.9.7"
+"""What ``rocketmqVersion`` is for a history that does not name it."""
+
+
+class Line(NamedTuple):
+    """What a version line promises to who waits for a slave."""
+
+    since: tuple[int, ...]
+    """The first version of the line."""
+    wait: str
+    """The setting before which FLUSH_SLAVE_TIMEOUT is too early, ms from the append."""
+    wake_ups: int
+    """That many wake-ups, of at most a second each, may end the wait before that; 0: never."""
+    replicas: int
+    """How many brokers hold a message that a SYNC_MASTER answers with PUT_OK, itself counted."""
+    counts_replicas: bool
+    """Whether inSyncReplicas may ask for another number; then SLAVE_NOT_AVAILABLE is never said."""
+    in_turn: bool
+    """Whether sends wait one after the other, so that a later one may wait for all before it."""
+
+
+LINES = (
+    Line((5,), "slaveTimeout", 0, 1, counts_replicas=True, in_turn=False),
+    Line((4, 9, 3), "slaveTimeout", 0, 2, counts_replicas=False, in_turn=False),
+    Line((4, 6), "syncFlushTimeout", 0, 2, counts_replicas=False, in_turn=True),
+    Line((0,), "syncFlushTimeout", 5, 2, counts_replicas=False, in_turn=True),
+)
+"""Newest first."""
 
 Settings = Mapping[str, int | str]
 
@@ -33,4 +69,24 @@ def parse(detail: str) -> Settings:
     said = json.loads(detail)
     if not isinstance(said, dict):
         raise ValueError(f"settings are a JSON object, not {detail[:40]!r}")
-    return {**DEFAULTS, **said, **{key: int(said[key]) for key in DEFAULTS if key in said}}
+    found = {**DEFAULTS, **said, **{key: int(said[key]) for key in DEFAULTS if key in said}}
+    line(found)
+    return found
+
+
+def line(settings: Settings) -> Line:
+    """The version line of a node with these settings; ValueError for a version that begins with no number."""
+    version = str(settings.get("rocketmqVersion", VERSION))
+    if not re.match(r"\d", version):
+        raise ValueError(f"rocketmqVersion is a version such as {VERSION}, not {version[:40]!r}")
+    numbers = tuple(int(each) for each in re.findall(r"\d+", version))
+    return next(each for each in LINES if each.since <= numbers)
+
+
+def promised_slaves(settings: Settings) -> int:
+    """How many slaves hold a waiting send that a master with these settings answers with PUT_OK."""
+    if settings.get("brokerRole") != "SYNC_MASTER":
+        return 0
+    known = line(settings)
+    asked = int(settings.get("inSyncReplicas", 0)) if known.counts_replicas else 0
+    return (asked or known.replicas) - 1

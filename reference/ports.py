@@ -66,6 +66,12 @@ class Effects(Protocol):
         If not all: ``on_writable`` follows when there is room again.
         """
 
+    def peer(self, conn: Conn) -> Hashable:
+        """Who is at the other end, such as its address: compared only, so that two connections of one are known.
+
+        A shell that cannot tell (behind a proxy, say) returns ``conn`` itself.
+        """
+
     def close(self, conn: Conn) -> None:
         """Close it; no ``on_closed`` follows for a close of one's own."""
 
@@ -88,8 +94,13 @@ class Watcher(Protocol):
     def flushed(self, upto: int) -> None:
         """The log is durable up to ``upto``."""
 
+    def expired(self, lo: int) -> None:
+        """The oldest files are gone: the log starts at ``lo`` now."""
+
     def refused(self, conn: Conn, reported: int, end: int, why: str) -> None:
-        """The master will not serve this peer: its first report is outside [log start, log end]."""
+        """The master will not serve this peer: its first report is outside [log start, log end], or it lags behind
+        the log's start.
+        """
 
 
 class Node(Protocol):

@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from pairproof.harness.autopsy import the
 from pairproof.harness.history import FIELDS, Event
 
 COLUMNS = tuple(each.name for each in FIELDS)
@@ -73,12 +74,12 @@ def _answered(event: Event) -> str:
 
 def _frame(event: Event) -> str:
     what = "a heartbeat" if event.lo == event.hi else "a frame"
-    seen = f"left the master on {event.link}" if event.side == "m" else f"reached the {_peer(event)} on {event.link}"
+    seen = f"left the master on {event.link}" if event.side == "m" else f"reached {_peer(event)} on {event.link}"
     return f"{what} {_range(event)} {seen}" if event.lo != event.hi else f"{what} for offset {_n(event.lo)} {seen}"
 
 
 def _report(event: Event) -> str:
-    seen = f"reached the master on {event.link}" if event.side == "m" else f"left the {_peer(event)} on {event.link}"
+    seen = f"reached the master on {event.link}" if event.side == "m" else f"left {_peer(event)} on {event.link}"
     return f"a report of offset {_n(event.hi)} {seen}"
 
 
@@ -98,7 +99,26 @@ def _fault(event: Event) -> str:
 
 def _crash(event: Event) -> str:
     how = {"machine": "lost power", "process": "was killed"}.get(str(event.f), "went down")
-    return f"{event.node} {how}; {amount(event.value or 0)} of its log lost"
+    lied = ", which its disk had called durable" if event.status == "lied" else ""
+    return f"{event.node} {how}; {amount(event.value or 0)} of its log lost{lied}"
+
+
+def _wipe(event: Event) -> str:
+    if event.f == "image":
+        return f"the store of {event.node} is replaced by an older image of it, whose log ends at {_n(event.hi)}"
+    return f"the store of {event.node} is replaced by an empty one"
+
+
+def _partial(event: Event) -> str:
+    what = "a report" if (event.side == "m") == (event.f == "in") else "a frame"
+    at = f" for offset {_n(event.lo)}" if event.lo is not None else ""
+    done = "left" if event.f == "out" else "reached"
+    return f"only {amount(event.value)} of {what}{at} {done} the {_end(event)} end of {event.link} so far"
+
+
+def _clock(event: Event) -> str:
+    ahead = event.value or 0
+    return f"the clock of {event.node} is set {abs(ahead):,} ms {'behind' if ahead < 0 else 'ahead of'} the true time"
 
 
 _MARKS = {
@@ -107,6 +127,7 @@ _MARKS = {
     "converged": "both logs end alike",
     "unsettled": "the logs did not come to agree in time",
     "end": "the trial ends",
+    "probe": "a send that shows whether the pair is alive",
 }
 
 _CLOSED = {"local": "by itself", "peer": "by its peer", "reset": "reset"}
@@ -114,15 +135,21 @@ _CLOSED = {"local": "by itself", "peer": "by its peer", "reset": "reset"}
 _RECOVERY = {"empty": "with an empty store", "normal": "after a clean stop", "abnormal": "after a crash"}
 
 _SAY: dict[str, Any] = {
+    "lab": lambda e: f"the trial begins in lab {e.f}",
     "config": lambda e: f"{e.node} is configured",
     "start": lambda e: f"{e.node} starts {_RECOVERY.get(str(e.f), '')}, log {_range(e)}",
     "crash": _crash,
     "stop": lambda e: f"{e.node} stops",
     "cut": lambda e: f"recovery of {e.node} ends the log at {_n(e.lo)}, earlier than {_n(e.hi)}",
-    "wipe": lambda e: f"the store of {e.node} is replaced by an empty one",
+    "wipe": _wipe,
+    "expire": lambda e: f"{e.node} deletes its oldest files; its log starts at {_n(e.lo)} now",
+    "pause": lambda e: f"{e.node} is paused, as by SIGSTOP",
+    "resume": lambda e: f"{e.node} goes on",
+    "clock": _clock,
+    "partial": _partial,
     "append": _append,
     "flush": lambda e: f"{e.node} flushed its log up to {_n(e.hi)}",
-    "connect": lambda e: f"connection {e.link} opened at the {_end(e)} end by the {_peer(e)}",
+    "connect": lambda e: f"connection {e.link} opened at the {_end(e)} end by {_peer(e)}",
     "close": lambda e: f"connection {e.link} closed at the {_end(e)} end ({_CLOSED.get(str(e.f), e.f)})",
     "report": _report,
     "frame": _frame,
@@ -143,7 +170,9 @@ _SAY: dict[str, Any] = {
 
 def _peer(event: Event) -> str:
     """Who is at the far end of an HA connection."""
-    return "hostile peer" if "hostile" in (event.node, event.f) else "slave"
+    if "hostile" in (event.node, event.f):
+        return "the hostile peer"
+    return the("slave" if event.node in (None, "master") else event.node)
 
 
 def _end(event: Event) -> str:

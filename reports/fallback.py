@@ -14,7 +14,17 @@ import pyarrow.compute as pc
 
 from pairproof.harness.runs.tables import SCHEMAS, read_part
 from pairproof.reports.inputs import RunInput
-from pairproof.reports.measures import FIRSTS, MEASURES, VERDICTS, Measure
+from pairproof.reports.measures import (
+    CATCH_UP,
+    DISTRIBUTION,
+    FIRSTS,
+    MEASURES,
+    OBJECTIVE_KEYS,
+    OBJECTIVES,
+    PERCENTILES,
+    VERDICTS,
+    Measure,
+)
 
 
 def measure(runs: Sequence[RunInput]) -> dict[str, pa.Table]:
@@ -27,10 +37,13 @@ def measure(runs: Sequence[RunInput]) -> dict[str, pa.Table]:
         "noted": _exploded(verdicts, ("law", "target", "lab"), "notes", ("note", "amount")),
         "searched": _searched(trials),
         "unexecuted": _exploded(trials, ("target", "lab"), "skipped", ("reason", "trials")),
+        "coverage": read(runs, "coverage"),
     }
     for name, each in MEASURES.items():
         views[name] = _sum(views[each.source], each)
-    return {name: views[name] for name in MEASURES} | {"firsts": _firsts(verdicts)}
+    return {name: views[name] for name in MEASURES} | {
+        "firsts": _firsts(verdicts), "objectives": _objectives(read(runs, "objectives")),
+    }  # fmt: skip
 
 
 def read(runs: Sequence[RunInput], table: str) -> pa.Table:
@@ -110,3 +123,23 @@ def _firsts(verdicts: pa.Table) -> pa.Table:
     picked = chosen.group_by(keys, use_threads=False).aggregate([(name, "first") for name in FIRSTS[3:]])
     picked = picked.select([*keys, *(f"{name}_first" for name in FIRSTS[3:])]).rename_columns(list(FIRSTS))
     return picked.sort_by([(key, "ascending") for key in keys])
+
+
+def _objectives(rows: pa.Table) -> pa.Table:
+    found: dict[tuple[str, ...], list[int | None]] = {}
+    for row in rows.to_pylist():
+        for what in OBJECTIVES:
+            if (row["node"] == "master") != (what == CATCH_UP):
+                key = (what, *(row[name] for name in OBJECTIVE_KEYS[1:]))
+                found.setdefault(key, []).append(row[what])
+    lines = [(*key, *_distribution(amounts)) for key, amounts in sorted(found.items())]
+    columns = list(zip(*lines, strict=True)) if lines else [()] * len(DISTRIBUTION)
+    types = [pa.string()] * len(OBJECTIVE_KEYS) + [pa.int64()] * (len(DISTRIBUTION) - len(OBJECTIVE_KEYS))
+    return pa.table([pa.array(each, kind) for each, kind in zip(columns, types, strict=True)], names=DISTRIBUTION)
+
+
+def _distribution(amounts: list[int | None]) -> tuple[int | None, ...]:
+    known = sorted(each for each in amounts if each is not None)
+    # Rounded up in whole numbers: the first value that so many in a hundred do not exceed.
+    shares = [known[-(-share * len(known) // 100) - 1] if known else None for share in PERCENTILES.values()]
+    return (len(amounts), len(amounts) - len(known), *shares)

@@ -1,7 +1,7 @@
-"""Makes a report: opens the runs, measures them, and writes tables, pages, report.json and junit.xml into one folder.
+"""Makes a report: opens the runs, measures them, and writes tables, pages and three files into one folder.
 
-With Java, Spark measures and everything is written. Without it Arrow measures, the two files are written, and the line
-that says why the tables and pages are missing is part of the result.
+The files are report.json, junit.xml and summary.md. With Java, Spark measures and everything is written. Without it
+Arrow measures, the files are written, and a line that says why tables and pages are missing is part of the result.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from pairproof.harness.history import Event
 from pairproof.harness.runs import atomic
-from pairproof.reports import fallback, inputs, java, junit, model
+from pairproof.reports import fallback, inputs, java, junit, model, summary
 from pairproof.reports.errors import NoJava
 from pairproof.reports.events import events_of
 from pairproof.reports.inputs import Corrupt, RunInput
@@ -26,7 +26,9 @@ from pairproof.reports.model import Report
 MAX_EVENTS = 20_000
 """Events of one trial that a timeline draws; the rest of a longer history is left out."""
 
-OWN = ("index.html", "runs.html", "faults.html", "laws.html", "report.json", "junit.xml", "findings", "tables")
+PAGES = ("index", "runs", "faults", "laws", "objectives", "coverage")
+
+OWN = (*(f"{page}.html" for page in PAGES), "report.json", "junit.xml", "summary.md", "findings", "tables")
 """What a report consists of; an earlier report's are removed before a new one is written."""
 
 Said = Callable[[str], None]
@@ -127,6 +129,7 @@ def _clear(out: Path) -> None:
 def _write_files(report: Report, out: Path) -> None:
     atomic.write_text(out / "report.json", json.dumps(report.to_json(), indent=2) + "\n")
     junit.write(report, out / "junit.xml")
+    summary.write(report, out / "summary.md")
 
 
 def _write_tables(measured: Mapping[str, pa.Table], report: Report, folder: Path) -> None:

@@ -2,7 +2,8 @@
 
 A measure groups the rows of a view by its keys and sums columns. Views are the run folder's tables with the run's
 target and lab beside them, verdicts as columns of 0 and 1, and JSON objects and lists taken apart; each engine says
-how. No measure judges: verdicts over trials are merged afterwards by :func:`pairproof.harness.verdict.over_trials`.
+how. Objectives are told by their distribution. No measure judges: verdicts over trials are merged afterwards by
+:func:`pairproof.harness.verdict.over_trials`.
 """
 
 from __future__ import annotations
@@ -33,10 +34,26 @@ MEASURES = {
     "contract": Measure("noted", ("law", "target", "lab", "note"), ("amount",)),
     "search": Measure("searched", ("target", "lab", "origin"), ("trials", "events", "virtual_ns", "kept")),
     "skipped": Measure("unexecuted", ("target", "lab", "reason"), ("trials",)),
+    "coverage": Measure("coverage", ("state", "event", "fault"), ("count",)),
 }
 """By table. matrix: the conformance matrix. faults: ``bit`` uses did something, ``missed`` uses hit nothing. effects:
 what the faults did, summed by the effect's name. contract: what laws counted besides (losses that were permitted, ...).
-search: where trials came from. skipped: why operations were not executed."""
+search: where trials came from. skipped: why operations were not executed. coverage: how often a protocol state met an
+event under a fault."""
 
 FIRSTS = ("run", "law", "verdict", "trial", "seq", "text")
 """The first trial of a run with a violation of a law, and the first with a doubt: the columns of table ``firsts``."""
+
+OBJECTIVES = ("rpo_messages", "rpo_bytes", "rpo_ns", "rto_ns", "catch_up_ns")
+"""What the run folder's objectives tell of a loss of the master, and, the last one, of a slave's return."""
+
+CATCH_UP = OBJECTIVES[-1]
+
+OBJECTIVE_KEYS = ("what", "target", "lab", "cause", "fault", "role", "flush")
+"""What the losses and returns are grouped by; ``what`` is one of :data:`OBJECTIVES`."""
+
+PERCENTILES = {"p50": 50, "p99": 99, "max": 100}
+"""Of the distribution: the smallest value that at least so many in a hundred of the values do not exceed."""
+
+DISTRIBUTION = (*OBJECTIVE_KEYS, "times", "open", *PERCENTILES)
+"""Columns of table ``objectives``: how often it was to be measured, how often it stayed open, and its percentiles."""

@@ -48,6 +48,8 @@ class Report(NamedTuple):
     contract: list[Row]
     search: list[Row]
     skipped: list[Row]
+    objectives: list[Row]
+    coverage: list[Row]
     laws: list[Row]
     corrupt: list[Row]
     rejudged: Row | None
@@ -82,6 +84,8 @@ def assemble(
         contract=tables["contract"].to_pylist(),
         search=tables["search"].to_pylist(),
         skipped=tables["skipped"].to_pylist(),
+        objectives=tables["objectives"].to_pylist(),
+        coverage=tables["coverage"].to_pylist(),
         laws=_laws({row["law"] for row in matrix}),
         corrupt=[each._asdict() for each in corrupt],
         rejudged=rejudged,

@@ -6,27 +6,27 @@ Every page carries its own style and drawings. Texts are for a broker's maintain
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from pairproof.harness.autopsy import autopsy, message_of
 from pairproof.harness.history import Event
+from pairproof.reports import coverage, objectives
 from pairproof.reports.axis import ms
-from pairproof.reports.events import words
+from pairproof.reports.charts import LOOKS
+from pairproof.reports.events import plain, words
 from pairproof.reports.model import MAX_PAGES, Report, Row
+from pairproof.reports.scene import scene
 from pairproof.reports.timeline import draw
 
 TEMPLATES = Path(__file__).parent / "templates"
 
 BEFORE, AFTER = 16, 4
 """Events shown in words before and after the one that broke the law."""
-
-MAX_STORY = 60
-"""Lines of one message's story."""
 
 SHOWN_KEYS = ("brokerRole", "flushDiskType")
 """Configuration keys that a finding shows of each node: the durability contract rests on them."""
@@ -67,7 +67,12 @@ def write(report: Report, histories: Histories, seen: Seen, out: Path) -> Path:
         shown = _finding(finding, histories.get(key, ()), seen.get((*key, finding["law"])))
         html = pages.get_template("finding.html").render(root="../", here="findings", **shown)
         (out / "findings" / page_name(finding)).write_text(html, encoding="utf-8")
-    for name, shown in (("faults", {}), ("runs", {}), ("laws", {}), ("index", _index(report))):
+    shown_by: dict[str, dict[str, Any]] = {
+        "faults": {}, "runs": {}, "laws": {}, "index": _index(report),
+        "objectives": {"sections": objectives.sections(report.objectives)},
+        "coverage": {"grid": coverage.grid(report.coverage)},
+    }  # fmt: skip
+    for name, shown in shown_by.items():
         html = pages.get_template(f"{name}.html").render(root="", here=name, **shown)
         (out / f"{name}.html").write_text(html, encoding="utf-8")
     return out / "index.html"
@@ -92,6 +97,7 @@ def _environment(report: Report) -> Environment:
         "report": report,
         "meanings": MEANINGS,
         "laws": {law["id"]: law for law in report.laws},
+        "folders": {row["run"]: row["folder"] for row in report.runs},
         "max_pages": MAX_PAGES,
     }
     return made
@@ -139,6 +145,7 @@ def _index(report: Report) -> dict[str, Any]:
         "virtual_s": sum(row["virtual_ns"] for row in report.search) / 1e9,
         "took_s": sum(row["seconds"] or 0 for row in report.runs),
         "contract": _contract(report),
+        "worst": objectives.worst(report.objectives),
     }
 
 
@@ -172,7 +179,8 @@ def _contract(report: Report) -> list[Row]:
 def _finding(finding: Row, events: Sequence[Event], at: int | None) -> dict[str, Any]:
     broken = next((event for event in events if event.seq == at), None)
     label = f"Timeline of trial {finding['shrunk_trial']}, which violates {finding['law']}"
-    message = _message(finding["text"], events, broken)
+    message = message_of(events, at, finding["text"])
+    told = autopsy(events, message) if message is not None else None
     return {
         "finding": finding,
         "settings": (finding["schedule"] or {}).get("settings", {}),
@@ -180,10 +188,15 @@ def _finding(finding: Row, events: Sequence[Event], at: int | None) -> dict[str,
         "timeline": draw(events, at, label) if events else None,
         "breaking": {"time": ms(broken.t), "words": words(broken)} if broken else None,
         "around": _around(events, at),
-        "message": message,
-        "story": _story(events, message),
-        "moments": len(events),
+        "under": under(events, at) if events else "",
+        "told": told,
+        "story": [{"seq": line.seq, "time": ms(line.t), "words": line.text} for line in told.lines] if told else [],
+        "nodes": list(zip(_brokers(events), LOOKS, strict=False)),
     }
+
+
+def _brokers(events: Sequence[Event]) -> list[str]:
+    return scene(events).nodes
 
 
 def _roles(events: Sequence[Event]) -> list[tuple[str, str]]:
@@ -203,30 +216,27 @@ def _around(events: Sequence[Event], at: int | None) -> list[Row]:
     return [_told(event) | {"here": event.seq == at} for event in near]
 
 
-def _message(text: str, events: Sequence[Event], broken: Event | None) -> str | None:
-    """The message that a violation is about, if it is about one."""
-    if broken is not None and broken.message:
-        return broken.message
-    known = {event.message for event in events if event.message}
-    return next((each for each in re.findall(r"[\w.-]+", text) if each in known), None)
+def under(events: Sequence[Event], at: int | None) -> str:
+    """Under which faults the law was broken, as the end of a sentence."""
+    begun: dict[int | None, Event] = {}
+    ended: list[Event] = []
+    for event in events:
+        if event.kind != "fault" or (at is not None and event.seq > at):
+            continue
+        if event.status == "on":
+            begun[event.op] = event
+        elif (began := begun.pop(event.op, None)) is not None:
+            ended.append(began)
+    if begun:
+        return f"while {_named(begun.values())} {'was' if len(begun) == 1 else 'were'} active"
+    if ended:
+        return f"after {_named(ended)} had ended"
+    return "before any fault began" if any(event.kind == "fault" for event in events) else "without any fault"
 
 
-def _story(events: Sequence[Event], message: str | None) -> list[Row]:
-    if message is None:
-        return []
-    where = next(((e.lo, e.hi) for e in events if e.kind == "append" and e.message == message), None)
-    return [_told(event) for event in events if _concerns(event, message, where)][:MAX_STORY]
-
-
-def _concerns(event: Event, message: str, where: tuple[int | None, int | None] | None) -> bool:
-    if event.message == message:
-        return True
-    if where is None or where[1] is None or event.hi is None:
-        return False
-    # Its last byte travels in a frame, enters the slave's log, is reported, and may be cut off again.
-    if event.kind in ("frame", "append"):
-        return event.lo is not None and event.lo < where[1] <= event.hi
-    return event.kind == "cut" and event.lo is not None and event.lo < where[1] <= event.hi
+def _named(faults: Iterable[Event]) -> str:
+    named = [f"{event.f} ({detail})" if (detail := plain(event.detail)) else str(event.f) for event in faults]
+    return f"fault{'' if len(named) == 1 else 's'} {' and '.join(dict.fromkeys(named))}"
 
 
 def _told(event: Event) -> Row:

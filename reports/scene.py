@@ -1,4 +1,4 @@
-"""What a timeline shows, read from one trial's events: operations, faults, connections, nodes, log ends, marks.
+"""What a timeline shows, read from one trial's events: operations, faults, connections, nodes, log ends, lag, marks.
 
 Times are ns since the trial began. Something that had not ended when the history did has no end.
 """
@@ -9,9 +9,11 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from pairproof.harness.history import Event
+from pairproof.reports.axis import seconds
 from pairproof.reports.events import plain, words
 
-NODES = ("master", "slave")
+MASTER = "master"
+STRANGERS = ("hostile", "impostor")
 
 
 class Bar(NamedTuple):
@@ -31,6 +33,15 @@ class Step(NamedTuple):
     bytes: int | None
 
 
+class Sent(NamedTuple):
+    """A send at its request: ``latency`` (ns) is None if it was never answered, ``outcome`` as in its bar's kind."""
+
+    t: int
+    latency: int | None
+    outcome: str
+    title: str
+
+
 class Mark(NamedTuple):
     """A moment worth naming."""
 
@@ -44,29 +55,43 @@ class Scene(NamedTuple):
     """A trial, ready to be drawn."""
 
     times: list[int]
+    nodes: list[str]
+    """Brokers, master first."""
     clients: dict[int, list[Bar]]
     faults: list[Bar]
     links: list[Bar]
     down: dict[str, list[Bar]]
     ends: dict[str, list[Step]]
-    reported: list[Step]
+    reported: dict[str, list[Step]]
+    """Per slave: the offsets that the master heard from it."""
+    lag: dict[str, list[Step]]
+    """Per slave: bytes by which its log's end is behind the master's."""
+    sends: list[Sent]
     marks: list[Mark]
-    last: int
 
 
 def scene(events: Sequence[Event], violated_at: int | None = None) -> Scene:
     """Read the events, which are in ``seq`` order. ``violated_at``: the seq of the event that broke the law."""
+    nodes = _nodes(events)
+    ends = {node: _ends(events, node) for node in nodes}
     return Scene(
         times=[event.t for event in events],
+        nodes=nodes,
         clients=_clients(events),
         faults=_faults(events),
         links=_links(events),
-        down={node: _down(events, node) for node in NODES},
-        ends={node: _ends(events, node) for node in NODES},
+        down={node: _down(events, node) for node in nodes},
+        ends=ends,
         reported=_reported(events),
+        lag={node: _lag(ends.get(MASTER, []), ends[node]) for node in nodes if node != MASTER},
+        sends=_sends(events),
         marks=_marks(events, violated_at),
-        last=events[-1].t if events else 0,
     )
+
+
+def _nodes(events: Iterable[Event]) -> list[str]:
+    found = {event.node for event in events if event.kind in ("config", "start", "append") and event.node}
+    return sorted(found - {*STRANGERS}, key=lambda node: (node != MASTER, node))
 
 
 def _clients(events: Iterable[Event]) -> dict[int, list[Bar]]:
@@ -86,11 +111,32 @@ def _clients(events: Iterable[Event]) -> dict[int, list[Bar]]:
     return {process: sorted(found[process]) for process in sorted(found)}
 
 
+def _outcome(ended: Event) -> str:
+    if ended.kind == "ok":
+        return "late" if ended.f == "send" and ended.status != "PUT_OK" else "done"
+    return "refused" if ended.kind == "fail" else "unknown"
+
+
+def _sends(events: Iterable[Event]) -> list[Sent]:
+    asked: dict[int | None, Event] = {}
+    found = []
+    for event in events:
+        if event.f != "send":
+            continue
+        if event.kind == "invoke":
+            asked[event.op] = event
+        elif event.kind in ("ok", "fail", "info") and (begun := asked.pop(event.op, None)) is not None:
+            took = event.t - begun.t
+            title = f"{begun.message}: {event.status} after {seconds(took)}"
+            found.append(Sent(begun.t, took, _outcome(event), title))
+    found += [Sent(event.t, None, "open", f"{event.message}: never answered") for event in asked.values()]
+    return sorted(found, key=lambda sent: sent.t)
+
+
 def _operation(begun: Event, ended: Event) -> Bar:
-    kind = {"fail": "refused", "info": "unknown"}.get(ended.kind, "done")
-    if ended.kind == "ok" and ended.f == "send" and ended.status != "PUT_OK":
-        kind = "late"
-    return Bar(begun.t, ended.t, f"op {kind}", _short(begun, ended.status or ""), f"{words(begun)}; {words(ended)}")
+    return Bar(
+        begun.t, ended.t, f"op {_outcome(ended)}", _short(begun, ended.status or ""), f"{words(begun)}; {words(ended)}"
+    )
 
 
 def _short(event: Event, status: str) -> str:
@@ -148,16 +194,23 @@ def _down(events: Iterable[Event], node: str) -> list[Bar]:
         if event.node != node:
             continue
         if event.kind in ("crash", "stop"):
+            if went is not None and went.kind == "pause":
+                found.append(_away(went, event))
+                went = None
             went = went or event
-        elif event.kind == "start" and went is not None:
+        elif event.kind == "pause":
+            went = went or event
+        elif event.kind in ("start", "resume") and went is not None:
             found.append(_away(went, event))
             went = None
     return found + ([_away(went, None)] if went is not None else [])
 
 
 def _away(went: Event, back: Event | None) -> Bar:
-    label = {"machine": "power lost", "process": "killed"}.get(str(went.f), "stopped")
-    return Bar(went.t, back.t if back else None, "down", label, f"{words(went)}; {words(back) if back else 'not back'}")
+    paused = went.kind == "pause"
+    label = "paused" if paused else {"machine": "power lost", "process": "killed"}.get(str(went.f), "stopped")
+    title = f"{words(went)}; {words(back) if back else 'not back'}"
+    return Bar(went.t, back.t if back else None, "down paused" if paused else "down", label, title)
 
 
 def _ends(events: Iterable[Event], node: str) -> list[Step]:
@@ -171,16 +224,44 @@ def _ends(events: Iterable[Event], node: str) -> list[Step]:
             found.append(Step(event.t, event.lo))
         elif event.kind in ("crash", "stop"):
             found.append(Step(event.t, None))
-        elif event.kind == "wipe":
-            found.append(Step(event.t, 0))
     return found
 
 
-def _reported(events: Sequence[Event]) -> list[Step]:
-    # A stranger on the HA port may claim any number: it would say nothing of the slave, and ruin the scale.
+def _lag(master: Sequence[Step], slave: Sequence[Step]) -> list[Step]:
+    """Bytes behind. While the master is down its last end counts; while the slave is down there is no lag to tell."""
+    both = sorted([(step.t, 0, step) for step in master] + [(step.t, 1, step) for step in slave], key=lambda at: at[:2])
+    end, own, found = 0, None, list[Step]()
+    for t, which, step in both:
+        if which:
+            own = step.bytes
+        elif step.bytes is not None:
+            end = step.bytes
+        behind = None if own is None else max(0, end - own)
+        if found and found[-1].t == t:
+            found.pop()
+        if not found or found[-1].bytes != behind:
+            found.append(Step(t, behind))
+    return found
+
+
+def _reported(events: Sequence[Event]) -> dict[str, list[Step]]:
+    # A stranger on the HA port may claim any number: it would say nothing of a slave, and ruin the scale.
+    peers = {event.link: event.node or MASTER for event in events if event.kind == "connect" and event.f != "hostile"}
     strangers = {event.link for event in events if event.kind == "connect" and event.f == "hostile"}
-    reports = (event for event in events if event.kind == "report" and event.side == "m")
-    return [Step(event.t, event.hi) for event in reports if event.link not in strangers and event.hi is not None]
+    found: dict[str, list[Step]] = {}
+    for event in events:
+        if event.kind == "report" and event.side == "m" and event.link not in strangers and event.hi is not None:
+            found.setdefault(peers.get(event.link, "slave"), []).append(Step(event.t, event.hi))
+    return found
+
+
+_MARKED = {
+    "diverged": "{0.link} refused",
+    "wipe": "{0.node} wiped",
+    "expire": "{0.node} expires",
+    "clock": "{0.node} clock",
+}
+"""Kinds that are worth a mark, and its label."""
 
 
 def _marks(events: Iterable[Event], violated_at: int | None) -> list[Mark]:
@@ -192,8 +273,8 @@ def _marks(events: Iterable[Event], violated_at: int | None) -> list[Mark]:
             found.append(Mark(event.t, "crash", f"✕ {event.node}", words(event)))
         elif event.kind == "start" and (event.incarnation or 1) > 1:
             found.append(Mark(event.t, "start", f"▲ {event.node}", words(event)))
-        elif event.kind == "diverged":
-            found.append(Mark(event.t, "crash", f"{event.link} refused", words(event)))
+        elif event.kind in _MARKED:
+            found.append(Mark(event.t, "crash", _MARKED[event.kind].format(event), words(event)))
         elif event.kind == "mark" and event.f != "end":
             found.append(Mark(event.t, "mark", str(event.f), words(event)))
     return found

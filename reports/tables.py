@@ -15,7 +15,17 @@ import pyarrow as pa
 
 from pairproof.harness.runs import schema
 from pairproof.reports.inputs import RunInput
-from pairproof.reports.measures import FIRSTS, MEASURES, VERDICTS, Measure
+from pairproof.reports.measures import (
+    CATCH_UP,
+    DISTRIBUTION,
+    FIRSTS,
+    MEASURES,
+    OBJECTIVE_KEYS,
+    OBJECTIVES,
+    PERCENTILES,
+    VERDICTS,
+    Measure,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -29,6 +39,7 @@ Said = Callable[[str], None]
 Trials = Iterable[tuple[str, int]]
 
 _ONES = ", ".join(f"if(verdict = '{each.value}', 1L, 0L) AS {column}" for each, column in VERDICTS.items())
+_NAMED = ", ".join(f"'{name}', {name}" for name in OBJECTIVES)
 
 VIEWS = {
     "judged": f"SELECT run, target, lab, law, 1L AS trials, {_ONES}, judged, broken "
@@ -43,6 +54,9 @@ VIEWS = {
     "FROM trials JOIN facts USING (run)",
     "unexecuted": "SELECT target, lab, explode(from_json(skipped, 'array<string>')) AS reason, 1L AS trials "
     "FROM trials JOIN facts USING (run) WHERE length(skipped) > 2",
+    "measured": f"SELECT target, lab, node, cause, fault, role, flush, stack({len(OBJECTIVES)}, "
+    f"{_NAMED}) AS (what, amount) "
+    "FROM objectives JOIN facts USING (run)",
 }
 """The views that the measures sum, over the run folder's tables and ``facts`` (run, target, lab)."""
 
@@ -61,7 +75,10 @@ def read(spark: SparkSession, runs: Sequence[RunInput], table: str) -> DataFrame
 
 
 def measure(spark: SparkSession, runs: Sequence[RunInput], said: Said = lambda _: None) -> dict[str, pa.Table]:
-    """Every table of :data:`~pairproof.reports.measures.MEASURES`, and ``firsts``; each sorted by its keys."""
+    """Every table of :data:`~pairproof.reports.measures.MEASURES`, and ``firsts``; each sorted by its keys.
+
+    ``firsts`` and ``objectives`` are said with the measures.
+    """
     for table in schema.TABLES:
         read(spark, runs, table).createOrReplaceTempView(table)
     facts = pa.table({name: [run.facts[name] for run in runs] for name in ("run", "target", "lab")})
@@ -69,7 +86,9 @@ def measure(spark: SparkSession, runs: Sequence[RunInput], said: Said = lambda _
     for name, query in VIEWS.items():
         spark.sql(query).createOrReplaceTempView(name)
     spark.sql(query_of(MEASURES["by_run"])).cache().createOrReplaceTempView("by_run")
-    queries = {name: query_of(each) for name, each in MEASURES.items()} | {"firsts": _firsts()}
+    queries = {name: query_of(each) for name, each in MEASURES.items()} | {
+        "firsts": _firsts(), "objectives": _objectives(),
+    }  # fmt: skip
 
     def answer(name: str) -> pa.Table:
         said(f"Spark: {name.replace('_', ' ')}")
@@ -91,6 +110,18 @@ def _firsts() -> str:
     return (
         f"SELECT run, law, verdict, {picked} FROM verdicts WHERE verdict IN ('violated', 'unknown') "
         "GROUP BY run, law, verdict ORDER BY run, law, verdict"
+    )
+
+
+def _objectives() -> str:
+    keys = ", ".join(OBJECTIVE_KEYS)
+    shares = ", ".join(
+        f"CAST(percentile_disc({share / 100}) WITHIN GROUP (ORDER BY amount) AS bigint) AS {name}"
+        for name, share in PERCENTILES.items()
+    )
+    return (
+        f"SELECT {', '.join(DISTRIBUTION)} FROM (SELECT {keys}, count(*) AS times, count(*) - count(amount) AS open, "
+        f"{shares} FROM measured WHERE (node = 'master') != (what = '{CATCH_UP}') GROUP BY {keys}) ORDER BY {keys}"
     )
 
 

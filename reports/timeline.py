@@ -1,4 +1,4 @@
-"""Draws one trial as SVG: clients' operations, faults, HA connections, nodes and both log ends over one time axis.
+"""Draws one trial as SVG: faults, clients' operations, HA connections, nodes, log ends, lag, latency over one axis.
 
 Nothing is left to colour alone: bars carry words, lines are labelled, and hovering explains every element. What the
 classes look like is said in the page's style sheet, so light and dark pages share a drawing.
@@ -6,14 +6,15 @@ classes look like is said in the page's style sheet, so light and dark pages sha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from markupsafe import Markup
 
 from pairproof.harness.history import Event
 from pairproof.reports.axis import Axis, ms, seconds
-from pairproof.reports.scene import NODES, Bar, Mark, Scene, Step, scene
+from pairproof.reports.charts import Charts
+from pairproof.reports.scene import Bar, Mark, Scene, scene
 from pairproof.reports.svg import Svg, fits
 
 WIDTH = 1120
@@ -21,8 +22,7 @@ LEFT, RIGHT = 132, 1106
 ROW = 19
 BAR = 14
 GAP = 14
-CHART = 170
-LABEL, LABEL_ROWS = 15, 4
+LABEL, LABEL_ROWS = 15, 6
 HEADER = 44
 TICKS_APART = 92
 MAX_CLIENT_ROWS = 40
@@ -57,10 +57,9 @@ class _Drawing:
             self._rows(f"Client {process}", bars, MAX_CLIENT_ROWS, gap=2)
         self.y += GAP
         self._rows("HA connections", self.scene.links, MAX_OTHER_ROWS)
-        for node in NODES:
+        for node in self.scene.nodes:
             self._node(node)
-        self.y += GAP
-        self._chart()
+        self.y = Charts(self.svg, self.axis, self.scene).draw(self.y + GAP)
         # Shades and marks cross the whole drawing, beneath everything: they come last, when its height is known.
         self._shade(top, self.y)
         self._marks(labels, top, self.y)
@@ -128,39 +127,6 @@ class _Drawing:
         for bar in self.scene.down[node]:
             self._bar(bar, 0)
         self.y += ROW
-
-    def _chart(self) -> None:
-        top, bottom = self.y, self.y + CHART
-        most = max((each.bytes or 0 for line in self.scene.ends.values() for each in line), default=0) or 1
-        self.svg.text(LEFT - 10, top + 8, "Log end, bytes", "name")
-        for share in (0.0, 0.5, 1.0):
-            y = bottom - (CHART - 12) * share
-            self.svg.line(LEFT, y, RIGHT, y, "grid")
-            self.svg.text(LEFT - 10, y + (14 if share == 1 else 4), f"{round(most * share):,}", "unit")
-
-        def place(step: Step) -> float:
-            # A slave may report more than any log holds: that line stops at the chart's edge.
-            return bottom - (CHART - 12) * min((step.bytes or 0) / most, 1.05)
-
-        self._line(self.scene.reported, place, "reported", "what the slave has reported to the master")
-        for node in NODES:
-            self._line(self.scene.ends[node], place, f"logend {node}", f"where the {node}'s log ends")
-        self.y = bottom
-
-    def _line(self, steps: Sequence[Step], place: Callable[[Step], float], kind: str, title: str) -> None:
-        points: list[tuple[float, float]] = []
-        for step in steps:
-            x = self.axis.x(step.t)
-            if points:
-                points.append((x, points[-1][1]))
-            if step.bytes is None:
-                # The node is down: its line ends here and begins anew when it starts.
-                self.svg.path(points, kind, title)
-                points = []
-            else:
-                points.append((x, place(step)))
-        if points:
-            self.svg.path([*points, (RIGHT, points[-1][1])], kind, title)
 
 
 def pack(bars: Sequence[Bar], axis: Axis) -> list[list[tuple[Bar, float]]]:

@@ -7,6 +7,7 @@ runs the same schedules with the same budget: one alarm there, and the harness i
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from itertools import count, zip_longest
 from statistics import median
@@ -23,7 +24,7 @@ from pairproof.harness.errors import EXIT_HOLDS, EXIT_VIOLATED, UsageError
 from pairproof.harness.interpreter import run_trial
 from pairproof.harness.ports import Lab, Target
 from pairproof.harness.schedule import Schedule
-from pairproof.harness.search import shrink, swarm, sweep
+from pairproof.harness.search import cuts, shrink, swarm, sweep
 from pairproof.harness.verdict import Verdict
 
 TRIALS = 6_000
@@ -45,11 +46,13 @@ class Kill(NamedTuple):
 
 
 def schedules(lab: Lab, target: Target, seed: str) -> Iterator[tuple[str, Schedule]]:
-    """The sweep and the swarm in turn: what ``check`` runs, without Hypothesis's overhead."""
-    swept = iter(sweep.schedules(lab, target, seed))
-    for each, number in zip_longest(swept, count()):
-        if each is not None:
-            yield "sweep", each
+    """The sweep, the cut points and the swarm in turn: what ``check`` runs, without Hypothesis's overhead."""
+    listed = sweep.schedules(lab, target, seed), cuts.schedules(lab, target, seed)
+    for swept, cut, number in zip_longest(*listed, count()):
+        if swept is not None:
+            yield "sweep", swept
+        if cut is not None:
+            yield "cuts", cut
         yield "swarm", swarm.schedule(seed, number)
 
 
@@ -136,6 +139,7 @@ def _say(kills: list[Kill], alarms: list[str], budget: int) -> None:
             each.name,
             "killed" if each.killed else "SURVIVED",
             each.law,
+            each.origin,
             str(each.trials),
             f"{each.seconds:.2f}",
             str(len(each.program)),
@@ -144,7 +148,7 @@ def _say(kills: list[Kill], alarms: list[str], budget: int) -> None:
         for each in kills
     ]
     output.table(
-        "Mutants", ("mutant", "verdict", "declared law", "trials", "CPU s", "program ops", "also violated"), rows
+        "Mutants", ("mutant", "verdict", "declared law", "by", "trials", "CPU s", "program ops", "also violated"), rows
     )
     killed = [each for each in kills if each.killed]
     if killed:
@@ -154,4 +158,6 @@ def _say(kills: list[Kill], alarms: list[str], budget: int) -> None:
             f"{len(killed)} of {len(kills)} killed by their declared law; median to the first kill: {trials:.0f} "
             f"trials, {seconds:.2f} CPU seconds; median program: {size:.0f} operations"
         )
+        origins = Counter(each.origin for each in killed).most_common()
+        output.say(f"first caught by: {', '.join(f'{origin} {number}' for origin, number in origins)}")
     output.say(f"control: the unmutated reference over {budget} trials: {', '.join(alarms) or 'no alarm'}")

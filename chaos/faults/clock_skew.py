@@ -1,9 +1,10 @@
-"""To be written: ``clock_skew``."""
+"""A broker's wall clock is an hour ahead or behind until the fault ends; intervals are measured as before."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from pairproof.harness import places
 from pairproof.harness.ports import CanSkewClock, Effect
 from pairproof.harness.schedule import Args
 
@@ -13,14 +14,15 @@ class ClockSkew:
 
     name = "clock_skew"
     needs = CanSkewClock
-    arguments: dict[str, tuple[Any, ...]] = {}
+    arguments = {"node": places.NODES, "ms": (3_600_000, -3_600_000)}
 
     def start(self, session: CanSkewClock, args: Args) -> Any:
         """Begin."""
+        return session.skew_clock(str(args["node"]), int(args["ms"]))
 
     def stop(self, session: CanSkewClock, handle: Any) -> Effect:
         """End; what it did."""
-        return {}
+        return session.correct_clock(handle)
 
 
 FAULT = ClockSkew()

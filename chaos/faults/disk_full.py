@@ -1,9 +1,10 @@
-"""To be written: ``disk_full``."""
+"""A broker's disk has no room for another file until the fault ends; files that are there take writes."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from pairproof.harness import places
 from pairproof.harness.ports import CanFillDisk, Effect
 from pairproof.harness.schedule import Args
 
@@ -13,14 +14,15 @@ class DiskFull:
 
     name = "disk_full"
     needs = CanFillDisk
-    arguments: dict[str, tuple[Any, ...]] = {}
+    arguments = {"node": places.NODES}
 
     def start(self, session: CanFillDisk, args: Args) -> Any:
         """Begin."""
+        return session.fill_disk(str(args["node"]))
 
     def stop(self, session: CanFillDisk, handle: Any) -> Effect:
         """End; what it did."""
-        return {}
+        return session.free_disk(handle)
 
 
 FAULT = DiskFull()

@@ -1,9 +1,10 @@
-"""To be written: ``jitter``."""
+"""Bytes of one direction arrive ``ms`` +/- ``jitter`` later, in order; toxiproxy's ``latency`` with ``jitter``."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from pairproof.harness import places
 from pairproof.harness.ports import CanShapeLink, Effect
 from pairproof.harness.schedule import Args
 
@@ -13,14 +14,21 @@ class Jitter:
 
     name = "jitter"
     needs = CanShapeLink
-    arguments: dict[str, tuple[Any, ...]] = {}
+    arguments = {
+        "link": (*places.HA_LINKS, "client-master"),
+        "direction": ("up", "down"),
+        "ms": (100,),
+        "jitter": (90, 2_000),
+    }
 
     def start(self, session: CanShapeLink, args: Args) -> Any:
         """Begin."""
+        attributes = {"latency": int(args["ms"]), "jitter": int(args["jitter"])}
+        return session.add_toxic(str(args["link"]), str(args["direction"]), "latency", attributes)
 
     def stop(self, session: CanShapeLink, handle: Any) -> Effect:
         """End; what it did."""
-        return {}
+        return session.remove_toxic(handle)
 
 
 FAULT = Jitter()

@@ -18,7 +18,7 @@ class Latency:
 
     def start(self, session: CanShapeLink, args: Args) -> Any:
         """Begin."""
-        return session.add_toxic(str(args["link"]), str(args["direction"]), "latency", {"ms": int(args["ms"])})
+        return session.add_toxic(str(args["link"]), str(args["direction"]), "latency", {"latency": int(args["ms"])})
 
     def stop(self, session: CanShapeLink, handle: Any) -> Effect:
         """End; what it did."""

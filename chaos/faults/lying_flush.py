@@ -1,9 +1,10 @@
-"""To be written: ``lying_flush``."""
+"""A broker's disk calls durable what it only caches, until the fault ends. It shows when the machine loses power."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from pairproof.harness import places
 from pairproof.harness.ports import CanLieAboutFlushes, Effect
 from pairproof.harness.schedule import Args
 
@@ -13,14 +14,15 @@ class LyingFlush:
 
     name = "lying_flush"
     needs = CanLieAboutFlushes
-    arguments: dict[str, tuple[Any, ...]] = {}
+    arguments = {"node": places.NODES}
 
     def start(self, session: CanLieAboutFlushes, args: Args) -> Any:
         """Begin."""
+        return session.lie_about_flushes(str(args["node"]))
 
     def stop(self, session: CanLieAboutFlushes, handle: Any) -> Effect:
         """End; what it did."""
-        return {}
+        return session.flush_honestly(handle)
 
 
 FAULT = LyingFlush()

@@ -1,9 +1,10 @@
-"""To be written: ``pause``."""
+"""A broker's process stands still, as under SIGSTOP, until the fault ends; its sockets and its disk live on."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from pairproof.harness import places
 from pairproof.harness.ports import CanPause, Effect
 from pairproof.harness.schedule import Args
 
@@ -13,14 +14,15 @@ class Pause:
 
     name = "pause"
     needs = CanPause
-    arguments: dict[str, tuple[Any, ...]] = {}
+    arguments = {"node": places.NODES}
 
     def start(self, session: CanPause, args: Args) -> Any:
         """Begin."""
+        return session.pause(str(args["node"]))
 
     def stop(self, session: CanPause, handle: Any) -> Effect:
         """End; what it did."""
-        return {}
+        return session.resume(handle)
 
 
 FAULT = Pause()

@@ -1,9 +1,10 @@
-"""To be written: ``retention``."""
+"""The oldest files of a broker's log are deleted at once, as retention does; its end changes nothing."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from pairproof.harness import places
 from pairproof.harness.ports import CanExpire, Effect
 from pairproof.harness.schedule import Args
 
@@ -13,14 +14,15 @@ class Retention:
 
     name = "retention"
     needs = CanExpire
-    arguments: dict[str, tuple[Any, ...]] = {}
+    arguments = {"node": places.NODES, "keep_files": (1,)}
 
     def start(self, session: CanExpire, args: Args) -> Any:
         """Begin."""
+        return session.expire(str(args["node"]), int(args["keep_files"]))
 
     def stop(self, session: CanExpire, handle: Any) -> Effect:
         """End; what it did."""
-        return {}
+        return dict(handle)
 
 
 FAULT = Retention()

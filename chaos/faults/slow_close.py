@@ -1,9 +1,10 @@
-"""To be written: ``slow_close``."""
+"""That a connection ended is heard ``ms`` late in one direction; toxiproxy's ``slow_close``."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from pairproof.harness import places
 from pairproof.harness.ports import CanShapeLink, Effect
 from pairproof.harness.schedule import Args
 
@@ -13,14 +14,20 @@ class SlowClose:
 
     name = "slow_close"
     needs = CanShapeLink
-    arguments: dict[str, tuple[Any, ...]] = {}
+    arguments = {
+        "link": (*places.HA_LINKS, "client-master"),
+        "direction": ("up", "down"),
+        "ms": (3_500,),
+    }
 
     def start(self, session: CanShapeLink, args: Args) -> Any:
         """Begin."""
+        attributes = {"delay": int(args["ms"])}
+        return session.add_toxic(str(args["link"]), str(args["direction"]), "slow_close", attributes)
 
     def stop(self, session: CanShapeLink, handle: Any) -> Effect:
         """End; what it did."""
-        return {}
+        return session.remove_toxic(handle)
 
 
 FAULT = SlowClose()

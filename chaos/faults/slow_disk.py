@@ -1,9 +1,10 @@
-"""To be written: ``slow_disk``."""
+"""Each flush of a broker takes longer, as on a busy disk (20 ms) or a failing one (1.5 s); see CanSlowDisk."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from pairproof.harness import places
 from pairproof.harness.ports import CanSlowDisk, Effect
 from pairproof.harness.schedule import Args
 
@@ -13,14 +14,15 @@ class SlowDisk:
 
     name = "slow_disk"
     needs = CanSlowDisk
-    arguments: dict[str, tuple[Any, ...]] = {}
+    arguments = {"node": places.NODES, "ms": (20, 1_500)}
 
     def start(self, session: CanSlowDisk, args: Args) -> Any:
         """Begin."""
+        return session.slow_disk(str(args["node"]), int(args["ms"]))
 
     def stop(self, session: CanSlowDisk, handle: Any) -> Effect:
         """End; what it did."""
-        return {}
+        return session.restore_disk(handle)
 
 
 FAULT = SlowDisk()

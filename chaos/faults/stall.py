@@ -1,4 +1,7 @@
-"""Bytes of one direction are held, none is lost, and go on when it ends; toxiproxy's ``bandwidth`` at rate 0."""
+"""Bytes of one direction are held, none is lost, and go on when it ends; toxiproxy's ``bandwidth`` at rate 0.
+
+The end of a connection is held only behind bytes: where nothing waits, it passes.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ class Stall:
 
     def start(self, session: CanShapeLink, args: Args) -> Any:
         """Begin."""
-        return session.add_toxic(str(args["link"]), str(args["direction"]), "stall", {})
+        return session.add_toxic(str(args["link"]), str(args["direction"]), "bandwidth", {"rate": 0})
 
     def stop(self, session: CanShapeLink, handle: Any) -> Effect:
         """End; what it did."""

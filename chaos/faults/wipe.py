@@ -1,9 +1,10 @@
-"""To be written: ``wipe``."""
+"""A broker is killed and loses its whole store; it starts again, with nothing, when the fault ends."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from pairproof.harness import places
 from pairproof.harness.ports import CanReplaceStore, Effect
 from pairproof.harness.schedule import Args
 
@@ -13,14 +14,18 @@ class Wipe:
 
     name = "wipe"
     needs = CanReplaceStore
-    arguments: dict[str, tuple[Any, ...]] = {}
+    arguments = {"node": (*places.SLAVES[:1], places.MASTER, *places.SLAVES[1:])}
 
     def start(self, session: CanReplaceStore, args: Args) -> Any:
         """Begin."""
+        node = str(args["node"])
+        return node, session.wipe_store(node)
 
     def stop(self, session: CanReplaceStore, handle: Any) -> Effect:
         """End; what it did."""
-        return {}
+        node, effect = handle
+        session.restart(node)
+        return dict(effect)
 
 
 FAULT = Wipe()

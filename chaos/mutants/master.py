@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 
 from pairproof.chaos.mutants.mutant import Mutant, with_parts
 from pairproof.reference.core.flushing import Flusher
-from pairproof.reference.core.ha_master import GroupTransfer, HaConnection, HaMaster, Phase
+from pairproof.reference.core.group_transfer import GroupTransfer
+from pairproof.reference.core.ha_master import HaConnection, HaMaster, Phase
 from pairproof.reference.ports import Conn
 
 
@@ -122,8 +123,8 @@ class ForgetsDeadline(GroupTransfer):
 class CoversOlderFiles(GroupTransfer):
     """Takes a new slave's report for all that lies before it, although its copy began later: RocketMQ 4.x and 5.x."""
 
-    def abandon(self, below: int) -> None:
-        """Nothing is hopeless."""
+    def abandon(self, below: int, slave: Hashable) -> None:
+        """Whoever reports enough has it all."""
 
 
 class CallsTimeoutOk(Flusher):

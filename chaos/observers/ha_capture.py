@@ -1,13 +1,15 @@
 """A capture of real brokers as one history, so that the same laws judge it that judge every other run.
 
 One tap saw both ends: each report and frame is recorded for the end that sent it and then, at the same time, for the
-end that received it, as soon as its last byte has passed. What the master appended comes from its store after the run,
-dated by the records' store timestamps (whole milliseconds, rounded down: a law that asks for more than that is given
-the earlier time). ``source`` is the master's store over each range that a frame carried.
+end that received it, as soon as its last byte has passed; so is each piece of one (RocketMQ sends a frame's header and
+its body apart). What the master appended comes from its store after the run, dated by the records' store timestamps
+(whole milliseconds, rounded down: a law that asks for more than that is given the earlier time). ``source`` is the
+master's store over each range that a frame carried.
 
-Brokers come and go, and are stopped for a while (SIGSTOP to SIGCONT, shown as the fault ``pause``), as the run's events
-say. After a pause ``heal`` and ``converged`` are marked where the recorder resumed the broker and then saw both logs
-end alike. The stores after the run are audited as of the first broker's last clean end, if nothing moved after that.
+Brokers come and go, and are stopped for a while (SIGSTOP to SIGCONT, shown as the fault ``pause`` and as such), as the
+run's events say. After a pause ``heal`` and ``converged`` are marked where the recorder resumed the broker and then
+saw both logs end alike. The stores after the run are audited as of the first broker's last clean end, if nothing moved
+after that.
 
 Not seen by anybody, hence not among the kinds: flushes, recoveries' cuts, refusals, and what a slave appended; a
 restarted slave's log is taken to reach as far as the frames that it had received before. A master's store that is not
@@ -31,7 +33,12 @@ from pairproof.chaos.observers.store_reader import LogReading, audit, read_log
 from pairproof.chaos.observers.stored_record import LogRecord
 from pairproof.harness.history import Event, Recorder, digest
 
-OBSERVES = frozenset({"config", "start", "stop", "connect", "close", "report", "frame", "fault", "mark"})
+OBSERVES = frozenset(
+    {
+        "lab", "config", "start", "stop", "pause", "resume", "connect", "close", "report", "frame", "partial", "fault",
+        "mark",
+    }
+)  # fmt: skip
 """What every capture shows."""
 STORE_KINDS = frozenset({"append", "source"})
 """What it shows besides where the master's store is whole."""
@@ -47,6 +54,12 @@ IN_SYNC = re.compile(r"in sync\b")
 CLOSER_WITHIN_NS = 10_000_000_000
 """A broker closes its connections up to this long before its clean end is noticed (measured: 6.4 s)."""
 
+SLACK_NS = 10_000_000
+"""What a real machine adds to a time, as the event ``lab`` says it: a millisecond by which store timestamps are rounded
+down, and three times the 2.9 ms that in the golden capture lie at most between a frame's last byte and its report."""
+
+End = tuple[str, str]
+"""(side, node)"""
 Row = dict[str, object]
 Dated = tuple[int, str, Row]
 
@@ -82,7 +95,7 @@ class _Reader:
     def history(self) -> CapturedHistory:
         """Everything, in order."""
         ha = [row for each in self.capture.connections for row in self._connection(each)]
-        rows = [*self._configs(), *self._nodes(), *self._appends(), *ha, *self._marks()]
+        rows = [_lab(), *self._configs(), *self._nodes(), *self._appends(), *ha, *self._marks()]
         clients = ClientCapture(self.capture.folder, {each.lo: each.hi for each in self.log.records})
         rows += [_client_row(each) for each in clients.operations]
         rows.append((max(t for t, _, _ in rows), "mark", {"f": "end"}))
@@ -125,6 +138,7 @@ class _Reader:
                 yield t, "stop", {"node": node, "incarnation": running.get(node)}
             elif paused := PAUSED.match(text):
                 yield t, "fault", _pause(node, paused[2] == "STOP", pauses)
+                yield t, "pause" if paused[2] == "STOP" else "resume", {"node": node, "incarnation": running.get(node)}
 
     def _start(self, node: str, incarnation: int, t: int, clean: bool) -> Row:
         if node == MASTER and not self.log.whole:
@@ -206,16 +220,21 @@ class _Reader:
         for side in "ms":
             yield connection.opened, "connect", {"node": slave, "link": link, "side": side, "f": "slave"}
         for t, direction, data in connection.segments:
+            broken = frames.broken
             if direction == "s2m":
                 for offset in reports.feed(data):
                     yield t, "report", {"node": slave, "link": link, "side": "s", "hi": offset}
                     yield t, "report", {"node": MASTER, "link": link, "side": "m", "hi": offset}
+                if reports.pending:
+                    yield from _partial(t, link, ("s", slave), ("m", MASTER), reports)
             else:
                 for offset, body in frames.feed(data):
                     yield from self._frame(t, slave, link, offset, body)
+                if frames.pending or frames.broken != broken:
+                    yield from _partial(t, link, ("m", MASTER), ("s", slave), frames)
         if frames.broken is not None:
             self.broken.append(f"{connection.name}: {frames.broken}")
-        yield from self._close(connection)
+        yield from self._close(connection, frames.pending or reports.pending or None)
 
     def _frame(self, t: int, slave: str, link: str, lo: int, body: bytes) -> Iterator[Dated]:
         hi = lo + len(body)
@@ -228,10 +247,10 @@ class _Reader:
             yield t, "source", {"node": MASTER, "link": link, "lo": lo, "hi": hi, "digest": stored}
         yield t, "frame", {**row, "node": slave, "side": "s"}
 
-    def _close(self, connection: Connection) -> Iterator[Dated]:
+    def _close(self, connection: Connection, unfinished: int | None) -> Iterator[Dated]:
         closer = self._ended_soon_after(connection)
         for side, node in (("m", MASTER), ("s", connection.node)):
-            row = {"node": node, "link": self.links[connection.name], "side": side}
+            row = {"node": node, "link": self.links[connection.name], "side": side, "value": unfinished}
             yield connection.closed, "close", {**row, "f": "local" if node == closer else "peer"}
 
     def _ended_soon_after(self, connection: Connection) -> str:
@@ -242,6 +261,18 @@ class _Reader:
             if soon and node in (MASTER, connection.node) and STOPPED.match(text):
                 return node
         return connection.node
+
+
+def _lab() -> Dated:
+    return 0, "lab", {"f": "capture", "value": SLACK_NS, "detail": "{}"}
+
+
+def _partial(t: int, link: str, sender: End, receiver: End, tap: FrameTap | ReportTap) -> Iterator[Dated]:
+    row: Row = {"link": link, "value": tap.pending, "lo": tap.announced}
+    if tap.broken is not None:
+        row["detail"] = f"broken: {tap.broken}"
+    for (side, node), f in ((sender, "out"), (receiver, "in")):
+        yield t, "partial", {**row, "side": side, "node": node, "f": f}
 
 
 def _pause(node: str, begins: bool, pauses: dict[str, int]) -> Row:

@@ -35,6 +35,10 @@ class ReportTap:
         """Bytes of a report that is not complete."""
         return len(self._rest)
 
+    @property
+    def announced(self) -> None:
+        """A report has no header."""
+
     def feed(self, data: bytes) -> list[int]:
         """Reports that ``data`` completes, in order: signed 64-bit offsets."""
         rest = self._rest
@@ -65,6 +69,11 @@ class FrameTap:
     def pending(self) -> int:
         """Bytes of a frame that is not complete."""
         return len(self._buffer)
+
+    @property
+    def announced(self) -> int | None:
+        """The offset that the header of such a frame names, once the whole header is there."""
+        return int(_HEADER.unpack_from(self._buffer)[0]) if len(self._buffer) >= HEADER_SIZE else None
 
     def feed(self, data: bytes) -> list[tuple[int, bytes]]:
         """Frames that ``data`` completes, in order: (offset of the first body byte, body; empty for a heartbeat)."""

@@ -11,6 +11,7 @@ from pairproof.harness.errors import UsageError
 from pairproof.harness.schedule import Args, Scalar
 from pairproof.reference.core.broker import Broker
 from pairproof.reference.core.config import BrokerConfig
+from pairproof.reference.core.versions import VERSIONS
 from pairproof.reference.errors import ConfigError
 
 DEFAULTS: Args = {
@@ -21,6 +22,8 @@ DEFAULTS: Args = {
     "haTransferBatchSize": 512,
 }
 LAB_PREFIX = "lab."
+SYSTEM_BUFFER = 262_144
+"""Bytes that a connection buffers where a version leaves that to the system."""
 LAB_SETTINGS = {
     "lab.slaves": (1, places.MAX_SLAVES),
     "lab.bufferBytes": (1, 1 << 30),
@@ -49,6 +52,8 @@ class ReferenceTarget(NamedTuple):
     def settings(self, schedule: Args) -> Args:
         """Defaults overlaid by the schedule's settings; UsageError for a key or value that cannot be."""
         merged = {**DEFAULTS, **schedule}
+        version = VERSIONS.get(str(merged.get("rocketmqVersion")), VERSIONS[BrokerConfig.rocketmqVersion])
+        merged.setdefault("lab.bufferBytes", version.ha_socket_buffer or SYSTEM_BUFFER)
         for key, value in merged.items():
             if key.startswith(LAB_PREFIX):
                 _check_lab_setting(key, value)

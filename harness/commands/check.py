@@ -158,6 +158,7 @@ class _Request:
             raise
         finally:
             found = explorer.summary()
+            writer.coverage(found.coverage.rows())
             writer.close(
                 state, reason=reason, seconds=round(found.seconds, 3), trials=found.trials, events=found.events
             )
@@ -213,13 +214,18 @@ class _Request:
             "trials": found.trials,
             "events": found.events,
             "seconds": round(found.seconds, 3),
-            "sweep": {"done": found.by_origin.get("sweep", 0), "of": found.sweep_total},
+            **{name: {"done": found.by_origin.get(name, 0), "of": total} for name, total in found.totals.items()},
+            "coverage": {"counts": len(found.coverage.rows()), "gaps": _gaps(found.coverage)},
             "laws": {law: str(verdict) for law, verdict in sorted(found.verdicts.items())},
             "violated": sorted(law for law, verdict in found.verdicts.items() if verdict is Verdict.VIOLATED),
             "findings": [
                 {"law": each.law, "text": each.text, "program": each.schedule.program()} for each in found.findings
             ],
         }
+
+
+def _gaps(table: Any) -> dict[str, list[str]]:
+    return {fault: [" ".join(pair) for pair in pairs] for fault, pairs in table.gaps(resolve.faults()).items()}
 
 
 def _seconds(text: str) -> float:

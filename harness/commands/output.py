@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TextIO, TypeVar
 
 import click
 
+from pairproof.harness import resolve
 from pairproof.harness.errors import UsageError
 from pairproof.harness.ports import Progress
 from pairproof.harness.runs import atomic
@@ -183,8 +184,9 @@ def say_verdict(
     worst = next((each for each in COLOURS if each in counts), "")
     say(f"{target} in {lab}: {said or 'no law was asked'}", COLOURS.get(worst, ""))
     searches = ", ".join(f"{name} {number:,}" for name, number in sorted(found.by_origin.items()))
-    whole = "whole" if found.sweep_complete else f"cut short by the clock, {found.sweep_total:,} in all"
-    say(f"{found.trials:,} trials ({searches or 'none'}); the sweep was {whole}")
+    say(f"{found.trials:,} trials ({searches or 'none'})")
+    say("; ".join(found.enumerated()) or "no search was enumerated")
+    say(f"coverage: {found.coverage.summary(resolve.faults())}")
     say(f"{found.events:,} events in {found.seconds:.1f} s")
     say(f"profile {profile}, seed {seed}, recorded in {folder}")
 

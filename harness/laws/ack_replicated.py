@@ -1,11 +1,14 @@
-"""``ack-replicated``: a SYNC_MASTER says PUT_OK to a waiting send only when a slave has the message.
+"""``ack-replicated``: a SYNC_MASTER says PUT_OK to a waiting send only when enough slaves have the message.
 
-Has: a valid report at or above the message's end reached the master before the answer reached the client, and the slave
-had appended that far (where its appends are traced). The slave's log began at or below the message: one that joined
-without a log starts at its master's last file, and its reports prove nothing of what lies before. A report of a slave
-in class rollback is taken at its word, since the master cannot know better.
+Enough: inSyncReplicas - 1 different ones, since the master counts itself; in 4.x always one. A master that waits for
+none (an ASYNC_MASTER, or 5.x's default) makes no promise, and the law does not apply. Has: a valid report at or above
+the message's end reached the master before the answer reached the client, and the slave had appended that far (where
+its appends are traced). The slave's log began at or below the message: one that joined without a log starts at its
+master's last file, and its reports prove nothing of what lies before. A report of a slave in class rollback is taken at
+its word, since the master cannot know better.
 
-Left out: whether that slave still has it now, see ``contract``. Source: property 5, HAService.GroupTransferService.
+Left out: whether those slaves still have it now, see ``contract``. Source: property 5, HAService.GroupTransferService
+(5.x counts a slave's connections, not slaves).
 """
 
 from __future__ import annotations
@@ -13,26 +16,41 @@ from __future__ import annotations
 from pairproof.harness.history import Event
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.ledger import HOSTILE, MASTER
+from pairproof.harness.settings import parse, promised_slaves
 
 
 class AckReplicated(Law):
     """See the module."""
 
     id = "ack-replicated"
-    promise = "PUT_OK to a waiting send on a SYNC_MASTER: a slave had appended all of it and reported its last byte."
+    promise = (
+        "PUT_OK to a waiting send on a SYNC_MASTER: inSyncReplicas - 1 slaves had appended all of it and reported its "
+        "last byte."
+    )
     source = "HAService.GroupTransferService; the promise of synchronous double write"
     needs = frozenset({"append", "report", "ok"})
     key = "message"
 
+    def on_config(self, event: Event) -> None:
+        """The master says how many slaves it waits for."""
+        if event.node == MASTER:
+            self.applicable = promised_slaves(parse(event.detail or "{}")) > 0
+
     def on_ok(self, event: Event) -> None:
         """A send was answered."""
-        if event.status != "PUT_OK" or event.f != "send" or not event.value or not self.ledger.sync_master:
+        needed = self.ledger.needed
+        if event.status != "PUT_OK" or event.f != "send" or not event.value or not needed:
             return
         self.judged += 1
-        if not self.ledger.is_covered(event):
-            self.violate(event, self._why(event))
+        holders = self.ledger.holders(event)
+        if holders < needed:
+            self.violate(event, self._why(event, holders))
 
-    def _why(self, ok: Event) -> str:
+    def _why(self, ok: Event, holders: int) -> str:
+        if holders:
+            return (
+                f"{ok.message} was acknowledged; {holders} of {self.ledger.needed} slaves had reported its end, {ok.hi}"
+            )
         if self.ledger.pushed >= (ok.hi or 0) and self._begin_behind(ok):
             return f"{ok.message} was acknowledged; no slave holds [{ok.lo}, {ok.hi}): its log begins behind it"
         return f"{ok.message} was acknowledged; no slave had reported its end, {ok.hi}"

@@ -2,7 +2,8 @@
 
 There is one while a connection is open, at the master's end, on which a valid report was made, and the message's end is
 less than haSlaveFallbehindMax ahead of the most advanced report. Judged only where the whole call, from invocation to
-answer, is one or the other: a send that a change overlaps may go either way.
+answer, is one or the other: a send that a change overlaps may go either way. Not applicable to 5.x, which never says
+SLAVE_NOT_AVAILABLE: there a send without a slave waits until its timeout.
 
 Left out: half-open connections, which count for as long as the master cannot know. Source: property 7,
 HAService.isSlaveOK; a bare connection counts as a slave there (hazard 3), here it does not.
@@ -13,6 +14,7 @@ from __future__ import annotations
 from pairproof.harness.history import Event
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.ledger import MASTER, Ledger
+from pairproof.harness.settings import line, parse
 
 WAITED = frozenset({"PUT_OK", "FLUSH_SLAVE_TIMEOUT", "FLUSH_DISK_TIMEOUT"})
 
@@ -33,9 +35,14 @@ class AckUnavailableHonest(Law):
         self.begun: dict[int | None, tuple[int, int]] = {}
         """Sends in flight: ``seq`` of their invocation, and the most advanced report then."""
 
+    def on_config(self, event: Event) -> None:
+        """Which version the master is."""
+        if event.node == MASTER:
+            self.applicable = not line(parse(event.detail or "{}")).counts_replicas
+
     def on_invoke(self, event: Event) -> None:
         """A send began."""
-        if event.value and event.f == "send" and self.ledger.sync_master:
+        if event.value and event.f == "send" and self.ledger.sync_master and self.applicable:
             self.begun[event.op] = (event.seq, self.ledger.pushed)
 
     def on_fail(self, event: Event) -> None:

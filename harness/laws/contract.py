@@ -1,9 +1,9 @@
 """``contract``: who vanished is who the durability contract allows to vanish.
 
-At the final audits every send is looked up in the records of both stores and judged by
-:mod:`pairproof.harness.contract` for its role, flush type, answer and the crashes since it was stored. A record of a
-message that nobody sent is a violation too. ``notes`` count what was ``required`` (to survive, or not to exist), the
-``permitted_losses``, and what was ``stronger`` than promised: it might have vanished and did not.
+At the final audits every send is looked up in the records of all stores and judged by
+:mod:`pairproof.harness.contract` for its role, in-sync replicas, flush type, answer and what happened to the stores
+since. A record of a message that nobody sent is a violation too. ``notes`` count what was ``required`` (to survive, or
+not to exist), the ``permitted_losses``, and what was ``stronger`` than promised: it might have vanished and did not.
 
 Left out: how often a message is stored, and losses on the slave alone. Source: the design of master/slave replication
 as RocketMQ's users rely on it.
@@ -13,23 +13,24 @@ from __future__ import annotations
 
 from pairproof.harness import contract
 from pairproof.harness.history import Event
+from pairproof.harness.laws.ack_refused_is_absent import leaves_open
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.ledger import MASTER, Ledger
-
-LEAVES_OPEN = frozenset({"UNKNOWN_ERROR"})
-"""Refusals after which the message may well be stored."""
+from pairproof.harness.settings import promised_slaves
 
 
 class Sent:
     """One message's story."""
 
-    __slots__ = ("crashes_before", "misled", "status", "waits")
+    __slots__ = ("crashes_before", "expired_on", "hi", "misled", "status", "waits")
 
     def __init__(self, waits: bool, crashes_before: int) -> None:
         self.waits = waits
         self.crashes_before = crashes_before
         self.status = contract.UNKNOWN
         self.misled = False
+        self.hi: int | None = None
+        self.expired_on: list[tuple[str, str]] = []
 
 
 class Contract(Law):
@@ -61,6 +62,8 @@ class Contract(Law):
         sent = self.sent.get(event.message) if event.message is not None else None
         if sent is not None:
             sent.crashes_before = len(self.crashes)
+            if event.node == MASTER:
+                sent.hi = event.hi
 
     def on_ok(self, event: Event) -> None:
         """A send was answered as stored."""
@@ -68,22 +71,28 @@ class Contract(Law):
         if sent is not None and event.f == "send" and event.status in contract.STORED:
             sent.status = event.status or contract.UNKNOWN
             sent.misled = bool(self.ledger.rolled)
+            sent.hi = event.hi if sent.hi is None else sent.hi
 
     def on_fail(self, event: Event) -> None:
         """A send was refused."""
         sent = self.sent.get(event.message)
-        if sent is not None and event.f == "send" and event.status not in LEAVES_OPEN:
+        if sent is not None and event.f == "send" and not leaves_open(event):
             sent.status = contract.REFUSED
 
     def on_crash(self, event: Event) -> None:
         """A store was hurt, or at least its process."""
-        self.crashes.append((event.node or "", event.f or "machine"))
+        how = "lied" if event.status == "lied" else event.f or "machine"
+        self.crashes.append((event.node or "", how))
 
     def on_wipe(self, event: Event) -> None:
-        """A store is gone; a master's takes all that it promised with it."""
+        """A store is gone, or is an older one."""
         self.crashes.append((event.node or "", "wipe"))
-        if event.node == MASTER:
-            self.sent = {message: Sent(each.waits, 0) for message, each in self.sent.items()}
+
+    def on_expire(self, event: Event) -> None:
+        """A node's oldest files are gone."""
+        for sent in self.sent.values():
+            if sent.hi is not None and sent.hi <= (event.lo or 0):
+                sent.expired_on.append((event.node or "", "expire"))
 
     def on_record(self, event: Event) -> None:
         """A store reader found a record."""
@@ -107,21 +116,21 @@ class Contract(Law):
             for message, record in records.items():
                 if message is not None and message not in self.sent:
                     self.violate(record, f"{record.node} holds {message}, which nobody sent")
-        settings = self.ledger.config.get(MASTER, {})
-        role, flush = str(settings.get("brokerRole", "ASYNC_MASTER")), str(settings.get("flushDiskType", "ASYNC_FLUSH"))
         for message, sent in self.sent.items():
-            self._judge(message, sent, held, role, flush)
+            self._judge(message, sent, held)
 
     def _found(self, node: str | None) -> dict[str | None, Event]:
         found = self.records.get(node, {})
         return found if found and next(iter(found.values())).op == self.final[node].op else {}
 
-    def _judge(
-        self, message: str | None, sent: Sent, held: dict[str | None, dict[str | None, Event]], role: str, flush: str
-    ) -> None:
+    def _judge(self, message: str | None, sent: Sent, held: dict[str | None, dict[str | None, Event]]) -> None:
         self.judged += 1
-        fault = contract.fault_class(self.crashes[sent.crashes_before :], sent.misled)
-        must = contract.must(role, flush, sent.waits, sent.status, fault)
+        settings = self.ledger.config.get(MASTER, {})
+        role, flush = str(settings.get("brokerRole", "ASYNC_MASTER")), str(settings.get("flushDiskType", "ASYNC_FLUSH"))
+        copies = promised_slaves(settings)
+        happened = [*self.crashes[sent.crashes_before :], *sent.expired_on]
+        fault = contract.fault_class(happened, sent.misled, copies)
+        must = contract.must(role, copies + 1, flush, sent.waits, sent.status, fault)
         on_master = message in held[MASTER]
         anywhere = on_master or any(message in records for records in held.values())
         if must == contract.MAY_VANISH:
@@ -137,4 +146,4 @@ class Contract(Law):
             if not on_master:
                 self.violate(where, f"{message} ({sent.status}) is gone from the master; {fault} must not take it")
         elif not anywhere and len(held) > 1:
-            self.violate(where, f"{message} ({sent.status}) is on neither broker; {fault} must not take it")
+            self.violate(where, f"{message} ({sent.status}) is on no broker; {fault} must not take it")

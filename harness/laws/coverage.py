@@ -1,4 +1,4 @@
-"""Which stored messages a slave had, as far as its reports prove it.
+"""Which stored messages which slaves had, as far as their reports prove it.
 
 A report names one offset: the slave's log reaches from wherever it *begins* up to there. So it covers a message only if
 the message lies between the two. A slave that joined without a log begins with its master's last file, and whatever it
@@ -10,7 +10,6 @@ Left out: which reports may be believed, and what is known of a slave's appends,
 
 from __future__ import annotations
 
-from collections import deque
 from typing import NamedTuple
 
 
@@ -22,57 +21,86 @@ class Put(NamedTuple):
     message: str | None
 
 
+class _Slave:
+    """What one slave has reported."""
+
+    __slots__ = ("begin", "bit", "missed", "passed", "reach")
+
+    def __init__(self, bit: int) -> None:
+        self.bit = bit
+        self.begin = self.reach = 0
+        """Its log as of its last report: [begin, reach)."""
+        self.passed = 0
+        """Puts, in the log's order, that its reports have reached."""
+        self.missed: list[Put] = []
+        """Those of them that lie before where its log began."""
+
+
 class Coverage:
     """Bounded by the messages and the slaves of one trial."""
 
     def __init__(self) -> None:
-        self._waiting: deque[Put] = deque()
-        """Puts that no report has reached, in the log's order."""
-        self._missed: list[Put] = []
-        """Puts that were reached by slaves which begin behind them only, in the log's order."""
-        self._covered: set[tuple[int | None, str | None]] = set()
-        self._held: dict[str, tuple[int, int]] = {}
-        """Per slave: where its log begins, and how far it has reported."""
+        self._puts: list[Put] = []
+        """Every message in the master's log, in its order."""
+        self._covered: dict[tuple[int | None, str | None], int] = {}
+        """The slaves that ever held a message, a bit each."""
+        self._slaves: dict[str, _Slave] = {}
 
     def put(self, lo: int, hi: int, message: str | None) -> None:
         """The master appended a message."""
-        self._waiting.append(Put(lo, hi, message))
+        self._puts.append(Put(lo, hi, message))
 
     def cut(self, end: int) -> None:
         """The master's log lost what lay above ``end``: of other bytes in that place old reports say nothing."""
-        self._held = {slave: (begin, min(reach, end)) for slave, (begin, reach) in self._held.items()}
-        for puts in (self._waiting, self._missed):
-            while puts and puts[-1].hi > end:
-                puts.pop()
+        puts = self._puts
+        while puts and puts[-1].hi > end:
+            puts.pop()
+        for slave in self._slaves.values():
+            slave.reach = min(slave.reach, end)
+            slave.passed = min(slave.passed, len(puts))
+            while slave.missed and slave.missed[-1].hi > end:
+                slave.missed.pop()
 
-    def reported(self, slave: str, begin: int, reach: int) -> None:
+    def reported(self, name: str, begin: int, reach: int) -> None:
         """A slave was heard and believed: it holds [begin, reach)."""
-        held = self._held.get(slave)
-        if held is None or held[0] != begin or held[1] < reach:
-            self._held[slave] = (begin, reach)
-        waiting = self._waiting
-        while waiting and waiting[0].hi <= reach:
-            put = waiting.popleft()
+        slave = self._slaves.get(name)
+        if slave is None:
+            slave = self._slaves[name] = _Slave(1 << len(self._slaves))
+        if slave.begin != begin or slave.reach < reach:
+            slave.begin, slave.reach = begin, reach
+        puts = self._puts
+        while slave.passed < len(puts) and puts[slave.passed].hi <= reach:
+            put = puts[slave.passed]
+            slave.passed += 1
             if put.lo >= begin:
-                self._covered.add((put.lo, put.message))
+                self._cover(put, slave)
             else:
-                self._missed.append(put)
+                slave.missed.append(put)
         # The last one lies highest: most slaves begin behind all of them, and need no second look.
-        if self._missed and self._missed[-1].lo >= begin:
-            self._look_again(begin, reach)
+        if slave.missed and slave.missed[-1].lo >= begin:
+            self._look_again(slave, begin, reach)
 
-    def _look_again(self, begin: int, reach: int) -> None:
-        missed, self._missed = self._missed, []
+    def _cover(self, put: Put, slave: _Slave) -> None:
+        key = (put.lo, put.message)
+        self._covered[key] = self._covered.get(key, 0) | slave.bit
+
+    def _look_again(self, slave: _Slave, begin: int, reach: int) -> None:
+        missed, slave.missed = slave.missed, []
         for put in missed:
             if begin <= put.lo and put.hi <= reach:
-                self._covered.add((put.lo, put.message))
+                self._cover(put, slave)
             else:
-                self._missed.append(put)
+                slave.missed.append(put)
+
+    def holders(self, lo: int | None, hi: int | None, message: str | None) -> int:
+        """How many slaves held all of this message; by its place alone if its append was not seen."""
+        found = self._covered.get((lo, message), 0)
+        if hi is not None:
+            for slave in self._slaves.values():
+                if hi <= slave.reach and (lo is None or slave.begin <= lo):
+                    found |= slave.bit
+        return found.bit_count()
 
     def has(self, lo: int | None, hi: int | None, message: str | None) -> bool:
-        """Whether one slave held all of this message; by its place alone if its append was not seen."""
-        if (lo, message) in self._covered:
-            return True
-        if hi is None:
-            return False
-        return any(hi <= reach and (lo is None or begin <= lo) for begin, reach in self._held.values())
+        """Whether one slave at least held all of it."""
+        return self.holders(lo, hi, message) > 0

@@ -25,7 +25,7 @@ class HaAckIdentity(Law):
     def on_ok(self, event: Event) -> None:
         """A send was answered."""
         ledger = self.ledger
-        if ledger.ahead < 0 or event.f != "send" or not event.value or not ledger.sync_master:
+        if ledger.ahead < 0 or event.f != "send" or not event.value or not ledger.needed:
             return
         if event.hi is None or event.hi > ledger.ahead:
             return

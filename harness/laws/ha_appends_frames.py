@@ -1,14 +1,88 @@
-"""``ha-appends-frames``: to be written."""
+"""``ha-appends-frames``: a slave's log grows by the bodies of complete frames, in their order, by nothing else.
+
+Each append must be the next frame that this connection brought and that continued the log, byte for byte; a frame that
+is not all there leaves nothing. None is left out either: a slave that cannot append (a full disk) closes at once.
+
+Left out: slaves that do not trace their appends; frames that do not fit, see ``ha-mismatch-closes``. Source:
+HAService.HAClient.dispatchReadRequest.
+"""
 
 from __future__ import annotations
 
+from collections import deque
+
+from pairproof.harness.history import Event
 from pairproof.harness.laws.base import Law
+from pairproof.harness.laws.ledger import HOSTILE, MASTER, Ledger
+from pairproof.harness.laws.waits import POLL_NS, is_late
 
 
 class HaAppendsFrames(Law):
     """See the module."""
 
     id = "ha-appends-frames"
-    promise = "To be written."
-    source = "to be written"
-    needs = frozenset({"mark"})
+    promise = "What a slave appends are the bodies of the complete frames that it received, all of them, in order."
+    source = "HAService.HAClient.dispatchReadRequest"
+    # Flushes are seen only where nodes trace themselves, and there slaves' appends are seen as well.
+    needs = frozenset({"append", "flush", "frame", "close"})
+    key = "node"
+
+    def __init__(self, ledger: Ledger) -> None:
+        super().__init__(ledger)
+        self.received: dict[str, deque[Event]] = {}
+        """Per slave: frames of its present connection that are not appended yet."""
+
+    def on_connect(self, event: Event) -> None:
+        """A slave begins anew."""
+        if event.side == "s":
+            self.received[event.node or ""] = deque()
+
+    def on_frame(self, event: Event) -> None:
+        """A slave received a whole frame."""
+        if event.side != "s" or event.lo == event.hi or event.node == HOSTILE:
+            return
+        end = self.ledger.streams.get(event.link or "")
+        if end is not None and (end == event.lo or end == 0):
+            self.received.setdefault(event.node or "", deque()).append(event)
+
+    def on_append(self, event: Event) -> None:
+        """A slave's log grew."""
+        node = event.node or ""
+        if node == MASTER:
+            return
+        self.judged += 1
+        received = self.received.get(node) or deque()
+        while received and received[0].lo != event.lo and any(each.lo == event.lo for each in received):
+            self._left_out(event, received.popleft())
+        if not received or (received[0].lo, received[0].hi) != (event.lo, event.hi):
+            self.violate(event, f"{node} appended [{event.lo}, {event.hi}), which no complete frame had brought")
+            return
+        frame = received.popleft()
+        if frame.digest != event.digest:
+            self.violate(
+                event, f"{node} appended other bytes as [{event.lo}, {event.hi}) than {frame.link} had brought"
+            )
+
+    def on_close(self, event: Event) -> None:
+        """A slave's end is gone: what came just before may have been the reason."""
+        if event.side == "s":
+            self._overdue(event, event.node or "", self.ledger.healthy_ns)
+
+    def on_crash(self, event: Event) -> None:
+        """A dead slave appends nothing more."""
+        self.received.pop(event.node or "", None)
+
+    on_stop = on_crash
+
+    def end(self, last: Event) -> None:
+        """Frames that were never appended."""
+        for node in self.received:
+            self._overdue(last, node, POLL_NS)
+
+    def _overdue(self, event: Event, node: str, bound: int) -> None:
+        ledger, received = self.ledger, self.received.get(node)
+        if received and node in ledger.traced and is_late(ledger, node, received[0].t, event.t, bound):
+            self._left_out(event, received[0])
+
+    def _left_out(self, event: Event, frame: Event) -> None:
+        self.violate(event, f"{frame.node} never appended [{frame.lo}, {frame.hi}), which {frame.link} had brought")

@@ -59,7 +59,7 @@ class HaDivergenceRefused(Law):
         if not self.ahead or event.f != "send" or event.status != "PUT_OK" or not event.value:
             return
         covered = event.hi is not None and event.hi <= ledger.refused
-        if ledger.sync_master and covered and not ledger.is_covered(event):
+        if ledger.needed and covered and not ledger.is_covered(event):
             self.violate(event, f"{event.message} was acknowledged; only a refused slave had reported {event.hi}")
 
     def on_close(self, event: Event) -> None:

@@ -1,14 +1,127 @@
-"""``ha-heartbeat``: to be written."""
+"""``ha-heartbeat``: an idle link is not silent: from the first report on both ends speak as often as configured.
+
+The master sends a frame, at least an empty one, every haSendHeartbeatInterval (and a poll), and an empty one names the
+offset with which the stream goes on; the slave sends its report. A refused connection is owed nothing. Where only
+flushed bytes are pushed, neither is a slave that asked for bytes which are not flushed, until they are.
+
+Left out: the slave's first report, see ``ha-report-prompt``. Source: HAConnection.WriteSocketService and
+HAService.HAClient, which look at lastWriteTimestamp.
+"""
 
 from __future__ import annotations
 
+from pairproof.harness.history import Event
 from pairproof.harness.laws.base import Law
+from pairproof.harness.laws.ledger import HOSTILE, MASTER, VALID, Ledger
+from pairproof.harness.laws.waits import MS, Speaker, configured_ns
+
+End = tuple[str | None, str | None]
+"""(connection, side)"""
 
 
 class HaHeartbeat(Law):
     """See the module."""
 
     id = "ha-heartbeat"
-    promise = "To be written."
-    source = "to be written"
-    needs = frozenset({"mark"})
+    promise = (
+        "From the first report on, an idle master sends (next offset, 0) and an idle slave its report, each at least "
+        "every haSendHeartbeatInterval (and a poll)."
+    )
+    source = "HAConnection.WriteSocketService, HAService.HAClient"
+    needs = frozenset({"config", "report", "frame", "partial", "close"})
+    key = "link"
+
+    def __init__(self, ledger: Ledger) -> None:
+        super().__init__(ledger)
+        self.speakers: dict[End, Speaker] = {}
+        self.next: dict[str | None, int] = {}
+        """Per connection: the offset with which the stream goes on."""
+        self.flushed = 0
+
+    def on_report(self, event: Event) -> None:
+        """A report left a slave; or it reached the master, which begins to owe something with the first."""
+        if event.side == "s":
+            if event.node != HOSTILE:
+                self._spoke(event, event.node or "")
+            return
+        link = self.ledger.links.get(event.link or "")
+        if (link is None or link.first is None) and self.ledger.hears(event) is VALID:
+            self.speakers[event.link, "m"] = self._speaker(MASTER, event.t)
+            if event.hi:
+                self.next[event.link] = event.hi
+
+    def on_frame(self, event: Event) -> None:
+        """A frame left the master."""
+        if event.side != "m" or (event.link, "m") not in self.speakers:
+            return
+        self._spoke(event, MASTER)
+        following = self.next.get(event.link)
+        if event.lo == event.hi and following is not None and event.lo != following:
+            self.violate(event, f"{event.link}: a heartbeat names {event.lo}, the stream goes on with {following}")
+        self.next[event.link] = event.hi or 0
+
+    def on_partial(self, event: Event) -> None:
+        """An end takes no more."""
+        speaker = self.speakers.get((event.link, event.side)) if event.f == "out" else None
+        if speaker is not None:
+            self._check(event, event.link, speaker)
+            speaker.blocked = True
+
+    def on_flush(self, event: Event) -> None:
+        """The master may push more, where only flushed bytes leave it."""
+        if event.node != MASTER:
+            return
+        before, self.flushed = self.flushed, event.hi or 0
+        for (link, side), speaker in self.speakers.items():
+            if side == "m" and before < self.next.get(link, 0) <= self.flushed and self._holds_back():
+                speaker.since = event.t
+
+    def on_start(self, event: Event) -> None:
+        """Recovery makes durable what it finds."""
+        if event.node == MASTER:
+            self.flushed = event.hi or 0
+
+    def on_close(self, event: Event) -> None:
+        """An end is gone."""
+        self._leave(event, (event.link, event.side))
+
+    def on_crash(self, event: Event) -> None:
+        """All of a node's ends are."""
+        for end in [end for end, each in self.speakers.items() if each.node == event.node]:
+            self._leave(event, end)
+
+    on_stop = on_crash
+
+    def end(self, last: Event) -> None:
+        """What was owed until then."""
+        for end in list(self.speakers):
+            self._leave(last, end)
+
+    def _speaker(self, node: str, t: int) -> Speaker:
+        return Speaker(node, t, configured_ns(self.ledger, node, "haSendHeartbeatInterval"))
+
+    def _spoke(self, event: Event, node: str) -> None:
+        end = event.link, event.side
+        speaker = self.speakers.get(end)
+        if speaker is None:
+            self.speakers[end] = self._speaker(node, event.t)
+            return
+        self.judged += 1
+        self._check(event, event.link, speaker)
+        speaker.spoke(event.t)
+
+    def _leave(self, event: Event, end: End) -> None:
+        speaker = self.speakers.pop(end, None)
+        if speaker is not None:
+            self._check(event, end[0], speaker)
+
+    def _check(self, event: Event, link: str | None, speaker: Speaker) -> None:
+        if not speaker.is_overdue(self.ledger, event.t):
+            return
+        if speaker.node == MASTER and self.next.get(link, 0) > self.flushed and self._holds_back():
+            return
+        silent, bound = (event.t - speaker.since) // MS, speaker.bound // MS
+        self.violate(event, f"{link}: {speaker.node} was silent for {silent} ms; a heartbeat is due within {bound} ms")
+
+    def _holds_back(self) -> bool:
+        return self.ledger.config.get(MASTER, {}).get("haPushes") == "flushed"

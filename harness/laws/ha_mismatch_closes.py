@@ -58,13 +58,17 @@ class HaMismatchCloses(Law):
         offset, end = event.hi or 0, self.ledger.streams.get(event.link or "")
         if end is None:
             self._first_report(event, node, offset)
-        elif event.link in self.mismatched and (offset > end or event.t > self.mismatched[event.link].t + POLL_NS):
+        elif event.link in self.mismatched and (offset > end or self._is_late(self.mismatched[event.link], event.t)):
             frame = self.mismatched.pop(event.link)
             self.violate(
                 event,
                 f"{event.link}: the slave reports {offset} after a frame at {frame.lo}, where its log ended at {end}",
             )
         self.reported[node] = offset
+
+    def _is_late(self, frame: Event, t: int) -> bool:
+        """Whether a slave should have closed by ``t``; while it stands still it owes nothing."""
+        return t - frame.t - self.ledger.trouble.still_ns(frame.node or "", frame.t, t) > POLL_NS
 
     def _first_report(self, event: Event, node: str, offset: int) -> None:
         own = self.ledger.own_end(node)
@@ -124,5 +128,5 @@ class HaMismatchCloses(Law):
     def end(self, last: Event) -> None:
         """A slave that never closed."""
         for link, frame in self.mismatched.items():
-            if last.t > frame.t + POLL_NS:
+            if self._is_late(frame, last.t):
                 self.violate(frame, f"{link}: the slave kept the connection after a frame at {frame.lo} did not fit")

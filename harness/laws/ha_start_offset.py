@@ -2,7 +2,8 @@
 
 With M the master's log end and m its log start: report 0 starts at M - M % file size, a report within [m, M] exactly
 there, and any other gets nothing at all. M may grow between the report's arrival and the first frame, so for report 0
-every file start that M passed meanwhile is accepted. A first heartbeat carries the start offset and is judged too.
+every file start that M passed meanwhile is accepted. Where only flushed bytes are pushed (``haPushes``), M is for
+report 0 what had been flushed. A first heartbeat carries the start offset and is judged too.
 
 Left out: that such a peer is no slave, see ``ack-unavailable-honest``. Source: HAConnection's write service; the third
 rule is the correction of its missing check.
@@ -29,7 +30,19 @@ class HaStartOffset(Law):
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)
         self.asked: dict[str | None, tuple[int, int, bool]] = {}
-        """Connections without a frame yet: first report, the master's end then, and whether it is to be served."""
+        """Connections without a frame yet: first report, how far the log could be pushed, and whether it is served."""
+        self.flushed = 0
+        """Up to where the master's log is known to be durable."""
+
+    def on_flush(self, event: Event) -> None:
+        """More became durable."""
+        if event.node == MASTER:
+            self.flushed = event.hi or 0
+
+    def on_start(self, event: Event) -> None:
+        """What recovery leaves is durable."""
+        if event.node == MASTER:
+            self.flushed = event.hi or 0
 
     def on_report(self, event: Event) -> None:
         """The first report of a connection reached the master."""
@@ -39,7 +52,9 @@ class HaStartOffset(Law):
         if (link is None or link.first is None) and event.link not in self.asked:
             offset = event.hi or 0
             served = self.ledger.hears(event) is VALID
-            self.asked[event.link] = (offset, self.ledger.ends.get(MASTER, offset), served)
+            end = self.ledger.ends.get(MASTER, offset)
+            flushed_only = self.ledger.config.get(MASTER, {}).get("haPushes") == "flushed"
+            self.asked[event.link] = (offset, min(end, self.flushed) if flushed_only else end, served)
             self.judged += not served
 
     def on_frame(self, event: Event) -> None:

@@ -1,14 +1,125 @@
-"""``ha-wakeup``: to be written."""
+"""``ha-wakeup``: what is new leaves at once for a slave that has all the rest: within the writer's wait of 100 ms.
+
+New is what the master appended or, where it pushes only flushed bytes, what it flushed. Judged where the link was idle
+and the slave caught up: the last frame, or the first report, ended where the new bytes begin.
+
+Left out: slaves that lag behind, and links that take no more. Source: HAConnection.WriteSocketService, which waits
+100 ms on WaitNotifyObject.
+"""
 
 from __future__ import annotations
 
+from pairproof.harness.history import Event
 from pairproof.harness.laws.base import Law
+from pairproof.harness.laws.ledger import MASTER, VALID, Ledger
+from pairproof.harness.laws.waits import MS, is_late
+
+WAIT_NS = 100 * MS
+
+
+class Writer:
+    """The master's end of a connection that it serves."""
+
+    __slots__ = ("blocked", "end", "new_since")
+
+    def __init__(self, end: int | None) -> None:
+        self.end = end
+        """Where what has left ends; unknown until the first frame where a copy starts without a log."""
+        self.new_since: int | None = None
+        self.blocked = False
 
 
 class HaWakeup(Law):
     """See the module."""
 
     id = "ha-wakeup"
-    promise = "To be written."
-    source = "to be written"
-    needs = frozenset({"mark"})
+    promise = "New data, newly flushed data where only that is pushed, leaves for an idle, caught-up slave in 100 ms."
+    source = "HAConnection.WriteSocketService, WaitNotifyObject"
+    needs = frozenset({"config", "append", "report", "frame", "partial", "close"})
+    key = "link"
+
+    def __init__(self, ledger: Ledger) -> None:
+        super().__init__(ledger)
+        self.writers: dict[str | None, Writer] = {}
+        self.flushed = 0
+        self.flushed_only: bool | None = None
+
+    def on_start(self, event: Event) -> None:
+        """Recovery makes durable what it finds."""
+        if event.node == MASTER:
+            self.flushed = event.hi or 0
+            self.flushed_only = self.ledger.config.get(MASTER, {}).get("haPushes") == "flushed"
+
+    def on_report(self, event: Event) -> None:
+        """The master begins to serve a slave."""
+        if event.side == "m":
+            link = self.ledger.links.get(event.link or "")
+            if (link is None or link.first is None) and self.ledger.hears(event) is VALID:
+                self.writers[event.link] = Writer(event.hi or None)
+
+    def on_append(self, event: Event) -> None:
+        """There is something new."""
+        if self.writers and event.node == MASTER and not self.flushed_only:
+            for writer in self.writers.values():
+                if writer.end == event.lo:
+                    self._woken(writer, event)
+
+    def on_flush(self, event: Event) -> None:
+        """There may be, where only flushed bytes are pushed."""
+        if event.node != MASTER:
+            return
+        before, self.flushed = self.flushed, event.hi or 0
+        if self.flushed_only:
+            for writer in self.writers.values():
+                if writer.end is not None and before <= writer.end < self.flushed:
+                    self._woken(writer, event)
+
+    def _woken(self, writer: Writer, event: Event) -> None:
+        if writer.new_since is None and not writer.blocked:
+            self.judged += 1
+            writer.new_since = event.t
+
+    def on_frame(self, event: Event) -> None:
+        """A frame left the master."""
+        if event.side != "m":
+            return
+        writer = self.writers.get(event.link)
+        if writer is None:
+            return
+        if event.lo != event.hi:
+            self._left(event, event.link, writer)
+        writer.end = event.hi
+        writer.blocked = False
+
+    def on_partial(self, event: Event) -> None:
+        """A piece of one did, or the link takes no more."""
+        if event.side == "m" and event.f == "out":
+            writer = self.writers.get(event.link)
+            if writer is not None:
+                self._left(event, event.link, writer)
+                writer.blocked = True
+
+    def on_close(self, event: Event) -> None:
+        """The master's end is gone."""
+        if event.side == "m":
+            writer = self.writers.pop(event.link, None)
+            if writer is not None:
+                self._left(event, event.link, writer)
+
+    def on_crash(self, event: Event) -> None:
+        """All its ends are."""
+        if event.node == MASTER:
+            self.end(event)
+            self.writers.clear()
+
+    on_stop = on_crash
+
+    def end(self, last: Event) -> None:
+        """What never left."""
+        for link, writer in self.writers.items():
+            self._left(last, link, writer)
+
+    def _left(self, event: Event, link: str | None, writer: Writer) -> None:
+        since, writer.new_since = writer.new_since, None
+        if since is not None and is_late(self.ledger, MASTER, since, event.t, WAIT_NS + self.ledger.healthy_ns):
+            self.violate(event, f"{link}: what was new at {writer.end} did not leave for {(event.t - since) // MS} ms")

@@ -19,7 +19,7 @@ from __future__ import annotations
 from pairproof.harness.history import KINDS, Event
 from pairproof.harness.laws.coverage import Coverage
 from pairproof.harness.laws.trouble import Trouble
-from pairproof.harness.settings import DEFAULTS, Settings, parse
+from pairproof.harness.settings import DEFAULTS, Settings, parse, promised_slaves
 
 MASTER = "master"
 HOSTILE = "hostile"
@@ -60,6 +60,8 @@ class Ledger:
         """What a healthy client's call may spend on the way, and what else the lab adds."""
         self.trouble = Trouble()
         self.sync_master = False
+        self.needed = 0
+        """How many slaves must hold a waiting send that is answered with PUT_OK."""
         self.sync_flush = False
         self.up: set[str] = set()
         self.last_started: str | None = None
@@ -93,6 +95,10 @@ class Ledger:
         self._incarnation = 0
         self._cuts: list[tuple[int, int]] = []
         self._coverage = Coverage()
+        self._images: set[str] = set()
+        """Nodes whose store was replaced by an older state of itself, until they start on it."""
+        self._copied: dict[str, int] = {}
+        """Slaves whose oldest files expired, and where their log began before."""
         self._begins: dict[str, int] = {}
         """Per connection: where the slave's log began at its last report."""
         self._heard_seq = -1
@@ -128,6 +134,10 @@ class Ledger:
         """Whether a slave had appended this send and validly reported its last byte."""
         return self._coverage.has(ok.lo, ok.hi, ok.message)
 
+    def holders(self, ok: Event) -> int:
+        """How many slaves had."""
+        return self._coverage.holders(ok.lo, ok.hi, ok.message)
+
     def own_end(self, node: str) -> int | None:
         """A slave's log end by its own trace; None where that is not known.
 
@@ -153,6 +163,7 @@ class Ledger:
         node = event.node or ""
         self.config[node] = found = parse(event.detail or "{}")
         if node == MASTER:
+            self.needed = promised_slaves(found)
             self.sync_master = found.get("brokerRole") == "SYNC_MASTER"
             self.sync_flush = found.get("flushDiskType") == "SYNC_FLUSH"
 
@@ -169,16 +180,22 @@ class Ledger:
         self.trouble.pause(event.node or "", event.t)
 
     def on_resume(self, event: Event) -> None:
-        """It goes on."""
-        self.trouble.resume(event.node or "", event.t)
+        """It goes on, unless it was killed meanwhile."""
+        if event.node in self.up:
+            self.trouble.resume(event.node or "", event.t)
 
     def on_expire(self, event: Event) -> None:
-        """A log's oldest files are gone."""
-        self.starts[event.node or ""] = event.lo or 0
+        """A log's oldest files are gone; what a slave says of its end it says of them, too."""
+        node = event.node or ""
+        self._copied.setdefault(node, self.starts.get(node, 0))
+        self.starts[node] = event.lo or 0
 
     def on_start(self, event: Event) -> None:
         """A node is up; what it lost shows in its log end."""
         node, end = event.node or "", event.hi
+        image = node in self._images
+        self._images.discard(node)
+        self._copied.pop(node, None)
         self.trouble.up(node, event.t)
         self.up.add(node)
         self.last_started = node
@@ -188,9 +205,11 @@ class Ledger:
             self.ahead = self.refused = -1
             self.pushed = 0
             if end is not None:
-                self._recovered(end)
+                self._recovered(end, image)
         elif end is not None:
-            if end <= self.rolled.get(node, -1):
+            if image:
+                self._roll_image(node, end)
+            elif end <= self.rolled.get(node, -1):
                 del self.rolled[node]
             if end > self.appended.get(node, -1):
                 self.appended[node] = end
@@ -201,8 +220,10 @@ class Ledger:
             else:
                 self.starts.pop(node, None)
 
-    def _recovered(self, end: int) -> None:
-        if end >= self.ends.get(MASTER, 0):
+    def _recovered(self, end: int, image: bool) -> None:
+        if image:
+            end = self._never_cut(end)
+        elif end >= self.ends.get(MASTER, 0):
             return
         self._cuts.append((self._incarnation, end))
         self._coverage.cut(end)
@@ -210,6 +231,15 @@ class Ledger:
             held = self.ends.get(node, 0) if node in self.traced else self.claimed[node]
             if held > end:
                 self._roll(node, end)
+
+    def _never_cut(self, end: int) -> int:
+        """How much of an older state is sure to be no other history's: what lies below every cut of the master's."""
+        return min((end, *(cut for _, cut in self._cuts)))
+
+    def _roll_image(self, node: str, end: int) -> None:
+        common = self._never_cut(end)
+        if common < end:
+            self._roll(node, common)
 
     def _roll(self, node: str, common: int) -> None:
         self.rolled[node] = min(common, self.rolled.get(node, common))
@@ -227,10 +257,17 @@ class Ledger:
     on_stop = on_crash
 
     def on_wipe(self, event: Event) -> None:
-        """A slave's store is another one; of a master's, its next start tells what it lost."""
+        """A slave's store is another one; of a master's, its next start tells what it lost.
+
+        How far a slave's log ever reached stays known: its last reports may be under way.
+        """
         node = event.node or ""
+        if event.f == "image":
+            self._images.add(node)
+        else:
+            self._images.discard(node)
         if node != MASTER:
-            for each in (self.ends, self.starts, self.appended, self.claimed, self.rolled):
+            for each in (self.ends, self.starts, self.claimed, self.rolled, self._copied):
                 each.pop(node, None)
 
     def on_append(self, event: Event) -> None:
@@ -308,7 +345,7 @@ class Ledger:
         if node != HOSTILE:
             self.claimed[node] = offset
             # Kept per connection: a report may reach the master when the slave lives another life already.
-            self._begins[label] = self.starts.get(node, 0)
+            self._begins[label] = self._copied.get(node, self.starts.get(node, 0))
 
     def _believe(self, link: Link, label: str, offset: int, seq: int) -> None:
         if not link.valid:

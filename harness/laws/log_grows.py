@@ -9,8 +9,12 @@ loss (judged where the lab records flushes). This is said of bytes and of either
 Where the master lost its tail, borders of the lost records are none any more, save for a slave that still holds them
 (class rollback, see the ledger); such a slave must keep what both histories share.
 
-Left out: a log that is longer after a restart: a process may die between writing and telling. A filler behind the last
-record, which RocketMQ keeps or drops. A slave's log that begins inside a file: nothing can find its first record again.
+A store that was replaced or wiped is a new one: nothing is asked of its start. A log's start may move on as its oldest
+files expire.
+
+Left out: disks that lied about a flush. A log that is longer after a restart: a process may die between writing and
+telling. A filler behind the last record, which RocketMQ keeps or drops. A slave's log that begins inside a file:
+nothing can find its first record again.
 Source: property 3, CommitLog.recoverNormally and recoverAbnormally.
 """
 
@@ -23,6 +27,7 @@ from pairproof.harness.laws.ledger import MASTER, Ledger
 STOPPED = "clean stop"
 KILLED = "process crash"
 POWER_LOSS = "machine crash"
+LIED = "machine crash with a disk that lied"
 
 
 class LogGrows(Law):
@@ -46,6 +51,8 @@ class LogGrows(Law):
         self.lost: set[int] = set()
         """Borders of what the master lost."""
         self.flushed: dict[str, int] = {}
+        self.replaced: set[str] = set()
+        """Nodes with another store than before, until they start on it."""
         self.down: dict[str, str] = {}
         """Nodes that are down, and the worst that happened to them since they ran."""
         self.sees_flushes = "flush" in ledger.observes
@@ -83,7 +90,9 @@ class LogGrows(Law):
     def on_crash(self, event: Event) -> None:
         """A node went down; a machine that loses power while its process is down hurts its store too."""
         node = event.node or ""
-        if event.f == "machine":
+        if event.status == "lied" or self.down.get(node) == LIED:
+            self.down[node] = LIED
+        elif event.f == "machine":
             self.down[node] = POWER_LOSS
         else:
             self.down.setdefault(node, KILLED)
@@ -100,6 +109,9 @@ class LogGrows(Law):
         node, end = event.node or "", event.hi
         before = self.ledger.ends.get(node)
         how = self.down.pop(node, None)
+        if node in self.replaced:
+            self.replaced.discard(node)
+            before = None
         if end is None:
             return
         if before is not None:
@@ -115,7 +127,7 @@ class LogGrows(Law):
 
     def _safe(self, node: str, before: int, how: str | None) -> int:
         """Up to where a node's log had to survive; 0 where nobody knows."""
-        if how is None or (how == POWER_LOSS and not self.sees_flushes):
+        if how in (None, LIED) or (how == POWER_LOSS and not self.sees_flushes):
             return 0
         safe = min(before, self.flushed.get(node, 0)) if how == POWER_LOSS else before
         return min(safe, self.ledger.rolled.get(node, safe))
@@ -146,6 +158,11 @@ class LogGrows(Law):
         node = event.node or ""
         self.shorter.pop(node, None)
         self.flushed.pop(node, None)
+        self.replaced.add(node)
+        if node == MASTER:
+            # An older state may even hold another history: its borders are learnt anew.
+            self.lost.update(self.borders)
+            self.borders = {}
 
     def end(self, last: Event) -> None:
         """Starts that nothing explained."""

@@ -1,14 +1,100 @@
-"""``log-no-resurrection``: to be written."""
+"""``log-no-resurrection``: a record that a recovery cut stays away until it is sent or replicated again.
+
+A node held a record if its log reached the record's end when it went down. If its next start ends the log before that,
+the record is cut. It is back in an honest way when appends have brought the log's end to the record's end again. Seen
+by a store reader, or delivered to a pull that was asked after the start, any sooner, it came from bytes that the
+recovery had left behind.
+
+Left out: records of which only a part was written again; whatever a replaced or wiped store brings back; a log that is
+longer than its trace after a start, since a process may die between writing and telling. Source: the design; RocketMQ's
+recovery moves positions only, so that such bytes stay on its disk (MappedFileQueue.truncateDirtyFiles).
+"""
 
 from __future__ import annotations
 
+from pairproof.harness.history import Event
 from pairproof.harness.laws.base import Law
+from pairproof.harness.laws.ledger import MASTER, Ledger
 
 
 class LogNoResurrection(Law):
     """See the module."""
 
     id = "log-no-resurrection"
-    promise = "To be written."
-    source = "to be written"
-    needs = frozenset({"mark"})
+    promise = "A record that a recovery cut is readable on that node again only after it was sent or replicated again."
+    source = "CommitLog.recoverAbnormally: what lies behind the cut is not log any more"
+    needs = frozenset({"start", "append", "record"})
+    key = "node"
+
+    def __init__(self, ledger: Ledger) -> None:
+        super().__init__(ledger)
+        self.puts: list[tuple[int, int, str]] = []
+        """Every record that the master ever wrote."""
+        self.cut: dict[str, dict[tuple[int, str | None], int]] = {}
+        """Per node: records that a recovery cut, by place and message, and where they ended."""
+        self.grown: dict[str, int] = {}
+        """How far such a node's log was written again, without a gap."""
+        self.replaced: set[str] = set()
+        self.lives: dict[str, int] = {}
+        self.asked: dict[int | None, int] = {}
+        """Pulls, and which life of their node they asked."""
+
+    def on_append(self, event: Event) -> None:
+        """A log grew over what it had lost."""
+        node, hi = event.node or "", event.hi or 0
+        if node == MASTER and event.message is not None:
+            self.puts.append((event.lo or 0, hi, event.message))
+        cut = self.cut.get(node)
+        # An empty slave's copy may begin anywhere.
+        if cut and self.grown[node] in (0, event.lo):
+            self.grown[node] = hi
+            self.cut[node] = {which: end for which, end in cut.items() if end > hi}
+
+    def on_start(self, event: Event) -> None:
+        """A log was recovered."""
+        node, end = event.node or "", event.hi
+        self.lives[node] = self.lives.get(node, 0) + 1
+        before = self.ledger.ends.get(node, 0)
+        if node in self.grown and end is not None:
+            self.grown[node] = end
+        if node in self.replaced:
+            self.replaced.discard(node)
+        elif end is not None and end < before:
+            cut = self.cut.setdefault(node, {})
+            self.grown[node] = end
+            cut.update({(lo, message): hi for lo, hi, message in self.puts if end < hi <= before})
+
+    def on_wipe(self, event: Event) -> None:
+        """Another store."""
+        self.replaced.add(event.node or "")
+        self.cut.pop(event.node or "", None)
+
+    def on_invoke(self, event: Event) -> None:
+        """A pull asks whoever lives now."""
+        if event.f == "pull":
+            self.asked[event.op] = self.lives.get(event.node or "", 0)
+
+    def on_deliver(self, event: Event) -> None:
+        """A reader received a message."""
+        if self.cut and self.asked.get(event.op) == self.lives.get(event.node or "", 0):
+            self._look(event, "was delivered")
+
+    def on_record(self, event: Event) -> None:
+        """A store reader found a record."""
+        if self.cut:
+            self._look(event, "is in its log")
+
+    def _look(self, event: Event, how: str) -> None:
+        cut = self.cut.get(event.node or "")
+        if not cut:
+            return
+        self.judged += 1
+        if cut.pop((event.lo or 0, event.message), None) is not None:
+            self.violate(
+                event, f"{event.message} {how} on {event.node}, whose recovery had cut it; nobody wrote it again"
+            )
+
+    def on_audit(self, event: Event) -> None:
+        """Nothing of it there: that counts, too."""
+        if event.f != "compare" and self.cut.get(event.node or ""):
+            self.judged += 1

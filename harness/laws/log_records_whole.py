@@ -3,7 +3,8 @@
 Judged by what a store reader says of a node right after that node's restart, of the master at the end, and of a slave
 at the end if its log ends where the master's does (a running slave may rightly hold half a record).
 
-Left out: slaves in class rollback: where two histories meet, record borders are lost. Source: CommitLog's record check
+Left out: what a slave in class rollback holds above the point up to which the two histories are one: where they meet,
+record borders are lost. Source: CommitLog's record check
 in recovery: magic, size, CRC; and that each record knows its own offset.
 """
 
@@ -43,8 +44,10 @@ class LogRecordsWhole(Law):
                 self._judge(audit, node)
 
     def _judge(self, audit: Event, node: str) -> None:
-        if node in self.ledger.rolled:
+        broken = audit.status == "broken"
+        common = self.ledger.rolled.get(node)
+        if common is not None and (not broken or audit.value is None or audit.value >= common):
             return
         self.judged += 1
-        if audit.status == "broken":
+        if broken:
             self.violate(audit, f"{node}'s log stops being whole at {audit.value}: {audit.detail}")

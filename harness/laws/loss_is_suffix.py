@@ -1,14 +1,104 @@
-"""``loss-is-suffix``: to be written."""
+"""``loss-is-suffix``: what a slave lacks of its master's messages is what lies behind its log's end, and nothing else.
+
+Wherever a store reader lists a running slave's records, each message that the master had written between the log's
+start and its end must be among them, at its own place. So a master that is lost for good takes a suffix with it, never
+a hole. The master's messages are known from its appends, from its own records, and, where no appends are seen, from the
+answers to sends.
+
+Left out: what a slave in class rollback (see the ledger) holds above the point up to which the two histories are one.
+Source: the design of asynchronous replication: one log, copied in order.
+"""
 
 from __future__ import annotations
 
+from pairproof.harness.contract import STORED
+from pairproof.harness.history import Event
 from pairproof.harness.laws.base import Law
+from pairproof.harness.laws.ledger import MASTER, Ledger
+
+Place = tuple[int, int]
 
 
 class LossIsSuffix(Law):
     """See the module."""
 
     id = "loss-is-suffix"
-    promise = "To be written."
-    source = "to be written"
-    needs = frozenset({"mark"})
+    promise = (
+        "What a slave lacks of the master's messages, from its log start on, is exactly what ends after its log end."
+    )
+    source = "HAService: a slave's log is one piece of its master's"
+    needs = frozenset({"record", "audit"})
+    key = "node"
+
+    def __init__(self, ledger: Ledger) -> None:
+        super().__init__(ledger)
+        self.written: dict[str | None, Place] = {}
+        """The master's messages, where they lie."""
+        self.crashes = 0
+        self.begun: dict[int | None, int] = {}
+        """Sends, and the master's crashes before them; kept only where no appends are seen."""
+        self.blind = "append" not in ledger.observes
+        self.reading: tuple[int | None, str | None] = (None, None)
+        self.found: set[tuple[str | None, int | None]] = set()
+
+    def on_append(self, event: Event) -> None:
+        """The master wrote a message."""
+        if event.node == MASTER and event.message is not None:
+            self.written[event.message] = (event.lo or 0, event.hi or 0)
+
+    def on_invoke(self, event: Event) -> None:
+        """A send began."""
+        if self.blind:
+            self.begun[event.op] = self.crashes
+
+    def on_ok(self, event: Event) -> None:
+        """A send was answered; if the master crashed meanwhile, something else may lie there by now."""
+        if not self.blind or event.f != "send" or event.status not in STORED or event.lo is None or event.hi is None:
+            return
+        if self.begun.pop(event.op, None) == self.crashes:
+            self.written[event.message] = (event.lo, event.hi)
+
+    def on_crash(self, event: Event) -> None:
+        """Where no recovery says what a crash took, nothing is sure."""
+        if event.node == MASTER:
+            self.crashes += 1
+
+    on_stop = on_crash
+
+    def on_wipe(self, event: Event) -> None:
+        """Another store of the master's: what it holds will be read."""
+        if event.node == MASTER:
+            self.written = {}
+
+    def on_start(self, event: Event) -> None:
+        """Recovery took what lies above the log's new end."""
+        if event.node == MASTER:
+            end = event.hi or 0
+            self.written = {message: place for message, place in self.written.items() if place[1] <= end}
+
+    def on_record(self, event: Event) -> None:
+        """A store reader found a record."""
+        if event.node == MASTER:
+            self.written[event.message] = (event.lo or 0, event.hi or 0)
+            return
+        if self.reading != (event.op, event.node):
+            self.reading, self.found = (event.op, event.node), set()
+        self.found.add((event.message, event.lo))
+
+    def on_audit(self, event: Event) -> None:
+        """The reader is done with a slave."""
+        node = event.node or ""
+        if node == MASTER or event.f == "compare" or event.hi is None or node not in self.ledger.up:
+            return
+        found = self.found if self.reading == (event.op, node) else set()
+        start = event.lo or 0
+        end = min(self.ledger.common(node, event.hi), self.ledger.rolled.get(node, event.hi))
+        for message, (lo, hi) in self.written.items():
+            if lo < start or hi > end:
+                continue
+            self.judged += 1
+            if (message, lo) not in found:
+                self.violate(
+                    event._replace(message=message),
+                    f"{node}'s log reaches from {start} to {event.hi} and lacks {message} at [{lo}, {hi})",
+                )

@@ -1,14 +1,60 @@
-"""``store-time-ordered``: to be written."""
+"""``store-time-ordered``: along a log store timestamps do not go back, unless somebody set the master's clock back.
+
+Judged between neighbours among the records that the master stored between two settings of its clock (``clock``);
+where its appends are not seen, only as long as nobody has set it.
+
+Left out: whether the time is right. Source: the design: lookups by time and the checkpoint search a log as ordered.
+"""
 
 from __future__ import annotations
 
+from pairproof.harness.history import Event
 from pairproof.harness.laws.base import Law
+from pairproof.harness.laws.ledger import MASTER, Ledger
 
 
 class StoreTimeOrdered(Law):
     """See the module."""
 
     id = "store-time-ordered"
-    promise = "To be written."
-    source = "to be written"
-    needs = frozenset({"mark"})
+    promise = "Store timestamps do not go back along a log, save where the master's clock was set."
+    source = "CommitLog.putMessage: the timestamp is taken under the lock that orders the log"
+    needs = frozenset({"record"})
+    key = "node"
+
+    def __init__(self, ledger: Ledger) -> None:
+        super().__init__(ledger)
+        self.settings = 0
+        """How often the master's clock was set."""
+        self.stored: dict[tuple[int | None, str | None], int] = {}
+        """Under which setting a record was stored; only once there was more than one."""
+        self.last: dict[str | None, tuple[Event, int]] = {}
+
+    def on_clock(self, event: Event) -> None:
+        """Somebody set a clock."""
+        if event.node == MASTER:
+            self.settings += 1
+
+    def on_append(self, event: Event) -> None:
+        """A record was stored."""
+        if self.settings and event.node == MASTER:
+            self.stored[event.lo, event.message] = self.settings
+
+    def on_record(self, event: Event) -> None:
+        """A store reader found a record."""
+        if event.value is None:
+            return
+        stored = self.stored.get((event.lo, event.message), 0)
+        before = self.last.get(event.node)
+        self.last[event.node] = (event, stored)
+        if before is None or before[0].op != event.op or before[1] != stored:
+            return
+        if self.settings and "append" not in self.ledger.observes:
+            return
+        self.judged += 1
+        value = before[0].value or 0
+        if event.value < value:
+            self.violate(
+                event,
+                f"{event.message} at {event.lo} was stored at {event.value} ms, the record before it at {value} ms",
+            )

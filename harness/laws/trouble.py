@@ -56,6 +56,12 @@ class Trouble:
             return False
         return all((each.node or each.link or "") != place for each in self.active.values())
 
+    def is_struck(self, *places: str) -> bool:
+        """Whether a fault acts on one of these places now, or one of them is a node that stands still."""
+        if any(place in self._still for place in places):
+            return True
+        return any((each.node or each.link or "") in places for each in self.active.values())
+
     def is_still(self, node: str) -> bool:
         """Whether a node is paused or down now."""
         return node in self._still

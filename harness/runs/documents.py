@@ -37,10 +37,10 @@ absolute grid; the last chunk of an audit may be shorter.
 CONTRACT = """\
 # The durability contract: what may be lost, and what may not
 
-The law `contract` judges by this table, which is data in `harness/contract.py`: for the master's role and flush mode,
-whether a send waited, what it was answered, and what happened to the machines afterwards. The first row that fits
-decides. A report then says *violated*, *permitted loss*, or *stronger than promised* (it might have vanished and did
-not), never just "lost".
+The law `contract` judges by this table, which is data in `harness/contract.py`: for the master's role, its in-sync
+replicas (itself counted; 4.x: 2) and its flush mode, whether a send waited, what it was answered, and what happened to
+the stores afterwards. The first row that fits decides. A report then says *violated*, *permitted loss*, or *stronger
+than promised* (it might have vanished and did not), never just "lost".
 """
 
 RUN_FOLDER = f"""\
@@ -54,8 +54,8 @@ One command that explores or records makes one folder, `runs/<run>/` unless told
 | `verdicts/part-NNNNN.parquet` | one row per (trial, law) |
 | `trials/part-NNNNN.parquet` | one row per trial |
 | `faults/part-NNNNN.parquet` | one row per fault of a trial |
-| `objectives/part-NNNNN.parquet` | one row per loss of the master and per return of a slave, see [objectives](objectives.md) |
-| `coverage/part-NNNNN.parquet` | how often each protocol state met each event under each fault, in all trials of the run |
+| `objectives/part-NNNNN.parquet` | a loss of the master or a return of a slave a row: [objectives.md](objectives.md) |
+| `coverage/part-NNNNN.parquet` | how often each protocol state met each event under each fault |
 | `history/part-NNNNN.parquet` | events of violating and unknown trials, and of a seeded sample of the others |
 | `findings/NNNN.json` | a violation, its minimal schedule and the line that replays it |
 

@@ -101,7 +101,9 @@ class RunReader:
 def _histories(part: Any) -> Iterator[tuple[int, list[Event]]]:
     numbers = part.column("trial").to_pylist()
     events: list[Event] = []
-    for number, following, row in zip(numbers, [*numbers[1:], None], tables.rows(part, first=2), strict=True):
+    # Empty where a part holds none of the wanted trials.
+    after = [*numbers[1:], None] if numbers else []
+    for number, following, row in zip(numbers, after, tables.rows(part, first=2), strict=True):
         events.append(Event._make(row))
         if following != number:
             yield number, events

@@ -23,7 +23,6 @@ from time import monotonic
 from types import TracebackType
 from typing import NamedTuple
 
-from pairproof.harness import objectives
 from pairproof.harness.errors import UsageError
 from pairproof.harness.history import Event
 from pairproof.harness.objectives import Row, measure
@@ -45,6 +44,7 @@ MAX_FINDINGS = 9_999
 
 STATES = ("complete", "interrupted", "failed")
 
+
 class Pending(NamedTuple):
     """One trial that waits for its part: everything of it in one value, so that it is there wholly or not at all."""
 
@@ -59,6 +59,7 @@ class Pending(NamedTuple):
     objectives: list[Row]
     events: int
     virtual_ns: int
+
 
 class Part:
     """The trials of the next part, and how many trials and events the parts before it hold."""
@@ -75,6 +76,7 @@ class Part:
         """The part after this one."""
         events = sum(each.events for each in self.trials)
         return Part(self.number + 1, self.trials_before + len(self.trials), self.events_before + events)
+
 
 class RunWriter:
     """Writes one run folder. A context manager: the run ends as interrupted or failed when its block raises.
@@ -200,10 +202,12 @@ class RunWriter:
         path = self.folder / table / f"part-{number:05d}.parquet"
         atomic.replace(path, lambda hidden: tables.write_part(arrow, hidden))
 
+
 def new_folder(root: Path = Path("runs")) -> Path:
     """An unused name under ``root`` for a run that begins now (UTC); names sort by age. Nothing is created."""
     name = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
     return next(path for n in count(1) if not (path := root / (name if n == 1 else f"{name}-{n}")).exists())
+
 
 def finding_json(finding: Finding, path: Path) -> dict[str, object]:
     """The JSON object of a finding that is written at ``path``."""
@@ -221,11 +225,13 @@ def finding_json(finding: Finding, path: Path) -> dict[str, object]:
         "replay": replay_line(path),
     }
 
+
 def replay_line(path: Path) -> str:
     """The command that replays the finding at ``path``, as a shell takes it; relative where it is below here."""
     absolute = path.absolute()
     shown = absolute.relative_to(Path.cwd()) if absolute.is_relative_to(Path.cwd()) else absolute
     return f"pairproof replay {shlex.quote(str(shown))}"
+
 
 def versions() -> dict[str, str]:
     """Versions that a run depends on."""
@@ -237,7 +243,9 @@ def versions() -> dict[str, str]:
             found[name] = "unknown"
     return found
 
+
 # Columns of each table, but for ``run``: a count of rows, and per column a list of values.
+
 
 def _trials(trials: list[Pending]) -> tuple[int, list[object]]:
     return len(trials), [
@@ -250,6 +258,7 @@ def _trials(trials: list[Pending]) -> tuple[int, list[object]]:
         [each.history is not None for each in trials],
         [_json(each.skipped) if each.skipped else "[]" for each in trials],
     ]
+
 
 def _verdicts(trials: list[Pending]) -> tuple[int, list[object]]:
     rows: list[Judgement] = []
@@ -268,6 +277,7 @@ def _verdicts(trials: list[Pending]) -> tuple[int, list[object]]:
         [_json(row.notes) if row.notes else "{}" for row in rows],
     ]
 
+
 def _faults(trials: list[Pending]) -> tuple[int, list[object]]:
     rows: list[FaultOutcome] = []
     numbers: list[int] = []
@@ -285,15 +295,18 @@ def _faults(trials: list[Pending]) -> tuple[int, list[object]]:
         [_json(row.effect) for row in rows],
     ]
 
+
 def _objectives(trials: list[Pending]) -> tuple[int, list[object]]:
     rows = [(each.number, *row) for each in trials for row in each.objectives]
     return len(rows), [list(column) for column in zip(*rows, strict=True)]
+
 
 def _history(trials: list[Pending]) -> tuple[int, list[object]]:
     kept = [(each.number, each.history) for each in trials if each.history]
     numbers = list(chain.from_iterable([number] * len(history) for number, history in kept))
     events = chain.from_iterable(history for _, history in kept)
     return len(numbers), [numbers, *(zip(*events, strict=True) if numbers else ([] for _ in Event._fields))]
+
 
 _json = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
 

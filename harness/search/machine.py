@@ -30,7 +30,8 @@ BATCH = 40
 
 
 def _settings() -> st.SearchStrategy[Args]:
-    return st.fixed_dictionaries({name: st.sampled_from(values) for name, values in swarm.SETTINGS.items()})
+    drawn = {name: st.sampled_from(values) for name, values in swarm.SETTINGS.items()}
+    return st.fixed_dictionaries(drawn).map(swarm.fitting)
 
 
 def _fault_args(faults: dict[str, Fault]) -> st.SearchStrategy[Args]:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from pairproof.harness import places
 from pairproof.harness.schedule import Args, Op, Scalar, Schedule
-from pairproof.harness.search.swarm import SETTINGS
+from pairproof.harness.search.swarm import SETTINGS, fitting
 
 MAX_RUNS = 1_000
 MAX_EVENTS_OF_AN_OP = 12
@@ -97,8 +98,9 @@ def _without(schedule: Schedule, at: int) -> Iterator[Schedule]:
 
 def _simpler(schedule: Schedule, fails: StillFails) -> Schedule:
     for settings in _simpler_settings(schedule.settings):
-        candidate = schedule._replace(settings=settings)
-        if len(settings) <= len(schedule.settings) and settings != schedule.settings and fails(candidate):
+        candidate = _under(schedule, fitting(settings))
+        shorter = len(settings) <= len(schedule.settings) and candidate.settings != schedule.settings
+        if shorter and fails(candidate):
             schedule = candidate
     for number in range(len(schedule.ops)):
         for args in _simpler_args(schedule.ops[number]):
@@ -108,6 +110,14 @@ def _simpler(schedule: Schedule, fails: StillFails) -> Schedule:
                 schedule = candidate
                 break
     return schedule
+
+
+def _under(schedule: Schedule, settings: Args) -> Schedule:
+    """The schedule under other settings; what it does to a slave that is no more, it does to the first one."""
+    count = places.slaves(settings)
+    return schedule._replace(
+        settings=settings, ops=tuple(op._replace(args=places.within(op.args, count)) for op in schedule.ops)
+    )
 
 
 def _simpler_settings(settings: Args) -> Iterator[Args]:

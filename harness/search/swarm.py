@@ -1,7 +1,8 @@
 """Seeded swarm schedules: each draws its own few kinds of operation and fault, then fills a fixed number of slots.
 
 Leaving most faults out of each schedule is what finds most: with everything on, most programs break replication early
-and test little else. A schedule is a function of (seed, number) alone.
+and test little else. Half of the schedules do not start from a pair that has just been warmed up, but from one that has
+something behind it. A schedule is a function of (seed, number) alone.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from pairproof.harness import places, resolve
 from pairproof.harness.ports import Fault
 from pairproof.harness.schedule import Args, Op, Scalar, Schedule
 
-SLOTS = 12
+SLOTS = 20
 PRODUCERS = 4
 READERS = 2
 QUEUES = 3
@@ -28,15 +29,47 @@ SETTINGS: dict[str, tuple[Scalar, ...]] = {
     "haTransferBatchSize": (512, 100, 32_768),
     "haSlaveFallbehindMax": (268_435_456, 268_435_456, 3_000),
     "haSendHeartbeatInterval": (5_000, 5_000, 500),
-    "lab.bufferBytes": (65_536, 65_536, 600),
+    "lab.bufferBytes": (65_536, 65_536, 65_536, 600, 30),
     "lab.slaves": (1, 1, 1, 2, 3),
+    "haPushes": ("written", "written", "flushed"),
+    "rocketmqVersion": ("4.9.7", "4.9.7", "4.9.7", "4.9.7", "5.5.0", "5.5.0", "4.9.2", "4.4.0"),
+    "inSyncReplicas": (0, 2, 3, 4),
 }
-"""Settings that a schedule draws; the first value is the one that shrinking prefers."""
+"""Settings that a schedule draws; the first value is the one that shrinking prefers. See :func:`fitting`."""
+
+COUNTS_REPLICAS = ("5.5.0",)
+"""Versions that have inSyncReplicas."""
+
+
+def _sends(sizes: tuple[int, ...]) -> tuple[Op, ...]:
+    return tuple(Op("send", {"producer": 0, "size": size, "wait": False, "queue": 0}) for size in sizes)
+
+
+STARTS: tuple[tuple[Op, ...], ...] = (
+    (),
+    (),
+    (),
+    (*_sends((900, 1_700, 420)), Op("advance", {"ms": 600})),
+    (Op("fault", {"name": "down", "link": "ha"}), *_sends((900, 900)), Op("heal", {"name": "down"})),
+    (Op("fault", {"name": "restart", "node": "master"}), Op("heal", {"name": "restart"}), Op("advance", {"ms": 6_000})),
+)
+"""What a schedule begins with: a fresh pair; a log of several files; a slave that is behind and away; a master that was
+restarted."""
+
+
+def fitting(settings: Args) -> Args:
+    """The settings with inSyncReplicas only where the version has it, and with as many slaves as it needs."""
+    replicas = int(settings.get("inSyncReplicas", 0))
+    if not replicas:
+        return settings
+    if settings.get("rocketmqVersion") not in COUNTS_REPLICAS:
+        return {name: value for name, value in settings.items() if name != "inSyncReplicas"}
+    return {**settings, "lab.slaves": max(places.slaves(settings), replicas - 1)}
 
 
 def draw_settings(dice: Random) -> Args:
-    """One value for each of :data:`SETTINGS`."""
-    return {name: dice.choice(values) for name, values in SETTINGS.items()}
+    """One value for each of :data:`SETTINGS`, made to fit."""
+    return fitting({name: dice.choice(values) for name, values in SETTINGS.items()})
 
 
 def draw_fault(dice: Random, fault: Fault) -> Args:
@@ -74,7 +107,7 @@ def schedule(seed: str, number: int) -> Schedule:
     chosen = [faults[name] for name in dice.sample(sorted(faults), dice.randint(1, FAULT_BUDGET))]
     kinds = ["send", "send", "gap", "step", "fault", "fault"]
     kinds += [kind for kind in ("heal", "arm", "pull", "send", "gap") if dice.random() < 0.5]
-    ops: list[Op] = []
+    ops = list(dice.choice(STARTS))
     budget = FAULT_BUDGET
     for _ in range(SLOTS):
         kind = dice.choice(kinds)

@@ -89,7 +89,7 @@ class Broker:
 
     def waits_for_slave(self, wait: bool) -> bool:
         """Whether a send's answer depends on a slave."""
-        return wait and self.config.brokerRole == "SYNC_MASTER"
+        return wait and self.config.slaves_to_wait_for > 0
 
     def waits_for_flush(self, wait: bool) -> bool:
         """Whether a send's answer depends on the disk."""
@@ -115,6 +115,15 @@ class Broker:
             self.io.disk.sync(name)
         self.log.mark_flushed(self.log.end)
         self.io.disk.delete(ABORT)
+
+    def expire(self, keep_files: int) -> None:
+        """Retention: delete all but the newest ``keep_files`` of the log, and let go of all that lay in the others."""
+        before = self.log.start
+        start = self.log.expire(keep_files)
+        if start > before:
+            self.watcher.expired(start)
+            self.queues.expire(start)
+            self.ha.expired()
 
     # Connections.
 
@@ -177,6 +186,8 @@ class Broker:
     def on_flushed(self, token: Hashable) -> None:
         """A flush that the flusher began is done."""
         self.flusher.on_flushed(cast(int, token))
+        if self.ha.flushed_only:
+            self.ha.wake()
 
     # Clients.
 
@@ -268,6 +279,9 @@ class Broker:
             pending.replica = "SLAVE_NOT_AVAILABLE"
         else:
             self.ha.await_slave(end, pending.replicated)
+            if self.ha.flushed_only:
+                # It leaves for the slaves after the flush only, and a whole flush interval is a long wait.
+                self.flusher.urge()
         if self.waits_for_flush(wait):
             self.flusher.wait(end, pending.flushed)
         else:

@@ -2,7 +2,7 @@
 
 Promises: physical offsets only grow; a record never crosses a file border, the rest of a file that is too small for the
 next record becomes a filler; what was cut is never readable again. Whoever calls says when a flush ended; this module
-only knows what is due. Not here: deleting expired files, a memory pool before the page cache, checkpoints.
+only knows what is due. Not here: when files expire, a memory pool before the page cache, checkpoints.
 Source: CommitLog, DefaultAppendMessageCallback, MappedFileQueue.
 """
 
@@ -111,6 +111,12 @@ class CommitLog:
     def mark_flushed(self, upto: int) -> None:
         """A flush that covered the log up to ``upto`` has ended."""
         self.flushed = max(self.flushed, min(upto, self.end))
+
+    def expire(self, keep_files: int) -> int:
+        """Delete the oldest files until ``keep_files`` are left, never the last one; where the log now starts."""
+        self.files.expire(keep_files)
+        self.flushed = max(self.flushed, self.start)
+        return self.start
 
     def _append(self, at: int, data: bytes) -> bool:
         if len(data) > self.file_size - at % self.file_size:

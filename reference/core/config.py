@@ -1,5 +1,8 @@
 """Broker settings under RocketMQ's own names and 4.9 defaults, as a properties file carries them.
 
+Two are ours: ``rocketmqVersion`` says which version line's replication path to follow, ``haPushes`` whether slaves get
+what is written (RocketMQ) or only what is flushed.
+
 Attributes keep RocketMQ's spelling on purpose: who knows ``broker.conf`` knows this class. Times are milliseconds,
 sizes bytes. Only what this broker acts on is here; other known keys are the shell's business.
 """
@@ -11,10 +14,13 @@ from dataclasses import dataclass, fields
 from ipaddress import IPv4Address
 from typing import Any
 
+from pairproof.reference.core.versions import VERSIONS, Version
 from pairproof.reference.errors import ConfigError
 
 ROLES = ("ASYNC_MASTER", "SYNC_MASTER", "SLAVE")
 FLUSH_TYPES = ("ASYNC_FLUSH", "SYNC_FLUSH")
+MAY_BE_ZERO = ("brokerId", "inSyncReplicas")
+PUSHES = ("written", "flushed")
 
 
 @dataclass(frozen=True)
@@ -39,9 +45,15 @@ class BrokerConfig:
     mappedFileSizeCommitLog: int = 1_073_741_824
     maxMessageSize: int = 4_194_304
     defaultTopicQueueNums: int = 8
+    rocketmqVersion: str = "4.9.7"
+    inSyncReplicas: int = 0
+    haPushes: str = "written"
 
     def __post_init__(self) -> None:
-        for name, allowed in (("brokerRole", ROLES), ("flushDiskType", FLUSH_TYPES)):
+        choices = {
+            "brokerRole": ROLES, "flushDiskType": FLUSH_TYPES, "haPushes": PUSHES, "rocketmqVersion": tuple(VERSIONS),
+        }  # fmt: skip
+        for name, allowed in choices.items():
             if getattr(self, name) not in allowed:
                 raise ConfigError(f"{name} must be one of {', '.join(allowed)}, not {getattr(self, name)!r}")
         try:
@@ -50,8 +62,10 @@ class BrokerConfig:
             raise ConfigError(f"brokerIP1 must be an IPv4 address, not {self.brokerIP1!r}") from None
         for each in fields(self):
             value = getattr(self, each.name)
-            if isinstance(value, int) and value < (0 if each.name == "brokerId" else 1):
+            if isinstance(value, int) and value < (0 if each.name in MAY_BE_ZERO else 1):
                 raise ConfigError(f"{each.name} must be positive, not {value}")
+        if self.inSyncReplicas and not self.version.counts_replicas:
+            raise ConfigError(f"inSyncReplicas came with 5.0: leave it out, or 0, for {self.rocketmqVersion}")
         if self.mappedFileSizeCommitLog < 512:
             raise ConfigError(f"mappedFileSizeCommitLog must be at least 512, not {self.mappedFileSizeCommitLog}")
         if self.brokerRole == "SLAVE" and self.brokerId == 0:
@@ -61,6 +75,23 @@ class BrokerConfig:
     def is_slave(self) -> bool:
         """Whether this broker copies another one."""
         return self.brokerRole == "SLAVE"
+
+    @property
+    def version(self) -> Version:
+        """What its version line does on the replication path."""
+        return VERSIONS[self.rocketmqVersion]
+
+    @property
+    def slaves_to_wait_for(self) -> int:
+        """How many slaves must hold a waiting send before it is answered with PUT_OK."""
+        if self.brokerRole != "SYNC_MASTER":
+            return 0
+        return (self.inSyncReplicas or self.version.in_sync_replicas) - 1
+
+    @property
+    def ack_timeout_ms(self) -> int:
+        """How long a send waits for them."""
+        return int(getattr(self, self.version.ack_wait.setting))
 
     @classmethod
     def from_properties(cls, values: Mapping[str, object]) -> BrokerConfig:

@@ -111,6 +111,13 @@ class MappedFiles:
             self._zero(end, self.limit)
         return removed
 
+    def expire(self, keep: int) -> None:
+        """Delete all but the newest ``keep`` files, and never the last, the oldest first: a crash leaves no gap."""
+        while len(self._files) > max(1, keep):
+            self.disk.delete(self._name(self.start))
+            self._files.pop(0)
+            self.start += self.file_size
+
     def sync(self, lo: int, hi: int) -> None:
         """Make [lo, hi) durable before returning."""
         for name in self.names(lo, hi):

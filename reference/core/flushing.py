@@ -30,6 +30,12 @@ class Flusher:
         self.waiting: deque[tuple[int, int, Callable[[str], None]]] = deque()
         self.running = False
         self.armed = False
+        self.urged = 0
+
+    def urge(self) -> None:
+        """Somebody waits for what is written: flush it at once, whatever the flush type."""
+        self.urged = self.log.end
+        self._flush()
 
     def grown(self) -> None:
         """The log has new bytes."""
@@ -68,7 +74,9 @@ class Flusher:
         self.watcher.flushed(upto)
         while self.waiting and self.waiting[0][0] <= upto:
             self.waiting.popleft()[2]("PUT_OK")
-        if self.log.end > upto:
+        if self.urged > upto:
+            self._flush()
+        elif self.log.end > upto:
             self.grown()
 
     def _flush(self) -> None:

@@ -1,28 +1,29 @@
-"""The master's half of HA replication: HAService, HAConnection and GroupTransferService of RocketMQ 4.9, sans-IO.
+"""The master's half of HA replication: HAService and HAConnection of RocketMQ, sans-IO.
 
 Every accepted connection goes through the phases of :data:`NEXT`. The first report of a peer decides where its copy
 starts, or that it is refused; from then on the log is pushed in frames without a window, idle links carry heartbeats
-and silent peers are dropped. A report counts as an acknowledgement only when an honest slave could have made it.
+and silent peers are dropped. A report counts as an acknowledgement only when an honest slave could have made it. What
+may be pushed ends with the log, or with what is durable of it, as ``haPushes`` says.
 
-Where this differs from 4.9 on purpose (see docs/decisions): a connection counts as a slave only from its first valid
-report on, and a first report outside the log is refused instead of believed.
+Where this differs from RocketMQ on purpose (see docs/decisions): a connection counts as a slave only from its first
+valid report on, a first report outside the log is refused instead of believed, two connections of one slave count as
+one replica, and a slave whose next bytes have expired is told so by a close.
 """
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Hashable
 from enum import Enum, auto
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 from pairproof.reference.core.commit_log import CommitLog
 from pairproof.reference.core.config import BrokerConfig
+from pairproof.reference.core.group_transfer import GroupTransfer, Waiting
 from pairproof.reference.ports import Conn, Effects, Watcher
 from pairproof.reference.wire.ha import ReportReader, encode_header
 
 MS = 1_000_000
 MAX_CONNECTIONS = 64
-MAX_WAITING_SENDS = 10_000
 
 
 class Phase(Enum):
@@ -40,6 +41,7 @@ class Heard(Enum):
     VALID_REPORT = auto()
     INVALID_REPORT = auto()
     SILENCE = auto()
+    EXPIRED = auto()
     END = auto()
 
 
@@ -51,6 +53,7 @@ NEXT: dict[tuple[Phase, Heard], Phase] = {
     (Phase.TRANSFER, Heard.VALID_REPORT): Phase.TRANSFER,
     (Phase.TRANSFER, Heard.INVALID_REPORT): Phase.CLOSED,
     (Phase.TRANSFER, Heard.SILENCE): Phase.CLOSED,
+    (Phase.TRANSFER, Heard.EXPIRED): Phase.CLOSED,
     (Phase.TRANSFER, Heard.END): Phase.CLOSED,
     # A refused peer stays refused whatever it says later: its log is not ours.
     (Phase.REFUSED, Heard.VALID_REPORT): Phase.REFUSED,
@@ -77,59 +80,6 @@ class HaConnection:
         self.unsent = b""
 
 
-class Waiting(NamedTuple):
-    """A send that waits for a slave: GroupCommitRequest."""
-
-    end: int
-    deadline: int
-    answer: Callable[[str], None]
-
-
-class GroupTransfer:
-    """Sends that wait until a slave has reported their last byte, each until its own absolute deadline.
-
-    Ends and deadlines both grow along the queue, since sends are appended in order.
-    """
-
-    def __init__(self, timeout_ns: int, io: Effects) -> None:
-        self.timeout_ns = timeout_ns
-        self.io = io
-        self.waiting: deque[Waiting] = deque()
-        # Sends whose bytes no slave will be sent any more: they only wait for their deadline.
-        self.hopeless: deque[Waiting] = deque()
-
-    def add(self, end: int, answer: Callable[[str], None]) -> None:
-        """Wait for ``end``; ``answer`` is called once, with PUT_OK or FLUSH_SLAVE_TIMEOUT."""
-        if len(self.waiting) >= MAX_WAITING_SENDS:
-            answer("FLUSH_SLAVE_TIMEOUT")
-            return
-        deadline = self.io.now() + self.timeout_ns
-        if not self.waiting and not self.hopeless:
-            self.io.timer(("ha-transfer", None), deadline)
-        self.waiting.append(Waiting(end, deadline, answer))
-
-    def covered(self, offset: int) -> None:
-        """A slave holds everything below ``offset``."""
-        waiting = self.waiting
-        while waiting and waiting[0].end <= offset:
-            waiting.popleft().answer("PUT_OK")
-
-    def abandon(self, below: int) -> None:
-        """A copy starts at ``below``: what ends before it is in older files, which that slave never gets."""
-        while self.waiting and self.waiting[0].end <= below:
-            self.hopeless.append(self.waiting.popleft())
-
-    def on_timer(self) -> None:
-        """Give up on sends whose deadline has passed."""
-        now = self.io.now()
-        for waiting in (self.hopeless, self.waiting):
-            while waiting and waiting[0].deadline <= now:
-                waiting.popleft().answer("FLUSH_SLAVE_TIMEOUT")
-        deadlines = [each[0].deadline for each in (self.hopeless, self.waiting) if each]
-        if deadlines:
-            self.io.timer(("ha-transfer", None), min(deadlines))
-
-
 class HaMaster:
     """All HA connections of a master, and the sends that wait for a slave's word."""
 
@@ -140,7 +90,10 @@ class HaMaster:
         self.io = io
         self.watcher = watcher
         self.connections: dict[Conn, HaConnection] = {}
-        self.group_transfer = self.transfer_class(config.slaveTimeout * MS, io)
+        self.needed = config.slaves_to_wait_for
+        self.says_unavailable = not config.version.counts_replicas
+        self.group_transfer = self.transfer_class(config.version.ack_wait, config.ack_timeout_ms * MS, io, self.enough)
+        self.flushed_only = config.haPushes == "flushed"
         # Monotone over all connections while the process lives (push2SlaveMaxOffset).
         self.push_offset = 0
         self.batch = config.haTransferBatchSize
@@ -150,10 +103,15 @@ class HaMaster:
 
     # Decisions: small methods, each the one place where its question is answered.
 
+    def push_limit(self) -> int:
+        """Up to where the log may leave this node."""
+        return self.log.flushed if self.flushed_only else self.log.end
+
     def start_offset(self, reported: int) -> int | None:
         """Where the copy of a peer with this first report starts; None refuses it."""
         if reported == 0:
-            return self.log.end - self.log.end % self.log.file_size
+            limit = self.push_limit()
+            return limit - limit % self.log.file_size
         if self.log.start <= reported <= self.log.end:
             return reported
         return None
@@ -164,31 +122,50 @@ class HaMaster:
 
     def may_push(self, peer: HaConnection) -> bool:
         """Whether log bytes and heartbeats may go out to this peer."""
+        if self.flushed_only and peer.next_offset > self.log.flushed:
+            return False
         return peer.phase is Phase.TRANSFER
 
     def frame_body(self, peer: HaConnection) -> bytes:
         """The next frame's body: at most a batch, never beyond one mapped file; empty when caught up."""
-        return self.log.read(peer.next_offset, self.batch)
+        return self.log.read(peer.next_offset, min(self.batch, self.push_limit() - peer.next_offset))
 
     def counts_as_slave(self, peer: HaConnection) -> bool:
         """Whether this connection makes a slave available."""
         return peer.phase is Phase.TRANSFER
 
     def slave_available(self, end: int) -> bool:
-        """Whether a send that ends at ``end`` may hope for a slave (isSlaveOK)."""
+        """Whether a send that ends at ``end`` may hope for a slave (isSlaveOK), where that is asked at all."""
+        if not self.says_unavailable:
+            return True
         if end - self.push_offset >= self.fall_behind_max:
             return False
         return any(self.counts_as_slave(each) for each in self.connections.values())
 
+    def replica_of(self, peer: HaConnection) -> Hashable:
+        """Which slave this connection belongs to: its words count once, however many connections it left behind."""
+        return self.io.peer(peer.conn)
+
     def believe(self, reported: int) -> None:
-        """A believable report: raise the push offset and answer the sends that it covers."""
-        if reported > self.push_offset:
-            self.push_offset = reported
-            self.group_transfer.covered(reported)
+        """A believable report: raise the push offset and answer the sends that enough slaves now hold."""
+        self.push_offset = max(self.push_offset, reported)
+        self.group_transfer.covered(self.reached())
+
+    def reached(self) -> int:
+        """The offset that as many slaves as a send waits for have reported."""
+        if self.needed <= 1:
+            return self.push_offset
+        acked = sorted(self._replicas().values(), reverse=True)
+        return min(self.push_offset, acked[self.needed - 1]) if len(acked) >= self.needed else 0
+
+    def enough(self, send: Waiting) -> bool:
+        """Whether as many slaves as needed hold this send."""
+        holders = (acked >= send.end and who not in send.without for who, acked in self._replicas().items())
+        return sum(holders) >= self.needed
 
     def await_slave(self, end: int, answer: Callable[[str], None]) -> None:
-        """``answer`` is called once: PUT_OK when a slave has reported ``end``, FLUSH_SLAVE_TIMEOUT at the deadline."""
-        if self.push_offset >= end:
+        """``answer`` is called once: PUT_OK when enough slaves have reported ``end``, or FLUSH_SLAVE_TIMEOUT."""
+        if self.reached() >= end:
             answer("PUT_OK")
         else:
             self.group_transfer.add(end, answer)
@@ -242,12 +219,24 @@ class HaMaster:
             self._check_heartbeat(peer)
 
     def wake(self) -> None:
-        """There is new data: idle writers go on at once."""
+        """There is new data, or newly durable data: idle writers go on at once."""
         for peer in self.connections.values():
             if peer.phase is not Phase.ACCEPTED and not peer.unsent:
                 self._pump(peer)
 
+    def expired(self) -> None:
+        """The oldest files are gone: who still needed them will never get on, so it is told."""
+        for peer in list(self.connections.values()):
+            if peer.phase is Phase.TRANSFER and peer.next_offset < self.log.start:
+                self.watcher.refused(peer.conn, peer.acked, self.log.end, "its next bytes have expired on the master")
+                self._move(peer, Heard.EXPIRED)
+
     # How it is done.
+
+    def _replicas(self) -> dict[Hashable, int]:
+        """The newest word of every slave: a connection of its own that it has left is overruled by its next one."""
+        peers = self.connections.values()
+        return {self.replica_of(each): each.acked for each in peers if each.phase is Phase.TRANSFER}
 
     def _on_report(self, peer: HaConnection, reported: int) -> None:
         if peer.phase is Phase.ACCEPTED:
@@ -268,7 +257,7 @@ class HaMaster:
             return
         if reported == 0:
             # A slave without a log: what it will report later says nothing about what lies before its start.
-            self.group_transfer.abandon(start)
+            self.group_transfer.abandon(start, self.replica_of(peer))
         peer.next_offset = start
         peer.acked = reported
         self._move(peer, Heard.VALID_REPORT)
@@ -306,10 +295,10 @@ class HaMaster:
         return not peer.unsent
 
     def _check_heartbeat(self, peer: HaConnection) -> None:
-        if not self.may_push(peer):
+        if peer.phase is not Phase.TRANSFER:
             return
         now = self.io.now()
-        if now - peer.last_write >= self.heartbeat_ns and not peer.unsent:
+        if now - peer.last_write >= self.heartbeat_ns and not peer.unsent and self.may_push(peer):
             self._write(peer, encode_header(peer.next_offset, 0))
         # Lazy: one timer a link, moved on only when it fires.
         due = peer.last_write + self.heartbeat_ns

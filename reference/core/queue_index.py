@@ -10,6 +10,7 @@ Source: DefaultMessageStore.ReputMessageService, CommitLog.checkMessageAndReturn
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from struct import Struct
 from typing import NamedTuple, Protocol
 
@@ -127,6 +128,14 @@ class QueueIndex:
         skipped = offset - queue.first
         return queue.entries[skipped : skipped + max(0, limit)]
 
+    def expire(self, start: int) -> None:
+        """The log now starts at ``start``: messages before it leave their queues, whose offsets stay as they are."""
+        for queue in self._queues.values():
+            gone = bisect_left(queue.entries, start, key=_offset_of)
+            del queue.entries[:gone]
+            queue.first += gone
+        self.at = max(self.at, start)
+
     def _scan(self, window: bytes, log: Log) -> tuple[int, int]:
         """Index what is whole in ``window``, which begins at ``self.at`` and lies in one file.
 
@@ -197,6 +206,10 @@ class QueueIndex:
             self.gaps += 1
         queue.entries.append(entry)
         return 1
+
+
+def _offset_of(entry: Entry) -> int:
+    return entry.physical_offset
 
 
 def _tags_code(topic: bytes, raw: bytes, store_ms: int) -> int:

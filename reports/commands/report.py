@@ -1,4 +1,4 @@
-"""``pairproof report``: Spark tables, pages, JSON and JUnit XML of any number of recorded runs."""
+"""``pairproof report``: Spark tables, pages, JSON, JUnit XML and a Markdown summary of any number of recorded runs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pairproof.harness.commands import output
 from pairproof.harness.errors import EXIT_HOLDS, EXIT_UNKNOWN
 
 RUNS = Path("runs")
-STEPS = 14
+STEPS = 16
 
 
 @click.command("report")
@@ -38,6 +38,7 @@ def command(
 ) -> None:
     """Make the report of recorded runs; without an argument, of the newest under runs/.
 
+    Its summary.md is also appended to the file that the environment variable GITHUB_STEP_SUMMARY names, if it does.
     The last line is the path of the report's first page. Exit codes: 0 made, 3 made but a run folder was corrupt and
     left out (the runs' own verdicts are not repeated here), 2 usage, 4 Spark failed.
     """
@@ -52,7 +53,7 @@ def command(
             out or default_out(folders),
             rejudge=rejudge,
             master=master,
-            said=lambda _: progress(min(next(steps), STEPS), STEPS, "making the report"),
+            said=lambda step: progress(min(next(steps), STEPS), STEPS, f"making the report: {step}"),
         )
     for each in made.corrupt:
         click.echo(f"left out {each['folder']}: {each['reason']}", err=True)

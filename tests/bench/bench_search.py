@@ -14,7 +14,7 @@ from random import Random
 from time import process_time
 
 from pairproof.harness import judge as judging
-from pairproof.harness import resolve
+from pairproof.harness import places, resolve
 from pairproof.harness.explore import rare_collection
 from pairproof.harness.interpreter import Laws, run_trial
 from pairproof.harness.schedule import Args, Op, Schedule
@@ -43,7 +43,8 @@ def minute() -> Iterator[Schedule]:
         dice = Random(f"bench/{number}")
         ops: list[Op] = []
         for step in range(10):
-            ops.append(swarm.draw_send(dice) if dice.random() < 0.7 else swarm.draw_pull(dice))
+            op = swarm.draw_send(dice) if dice.random() < 0.7 else swarm.draw_pull(dice)
+            ops.append(op._replace(args=places.within(op.args, 1)))
             if step % 2:
                 args: Args = dice.choice(faults)
                 ops += [Op("fault", args), Op("advance", {"ms": 6_000}), Op("heal", {"name": args["name"]})]

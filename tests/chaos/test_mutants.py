@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 import pytest
 
 from pairproof.chaos.commands.mutants import control, hunt, schedules, violated
@@ -32,9 +34,11 @@ def test_hunt_that_finds_nothing_says_so() -> None:
     assert not hunt(LAB, MUTANTS["skips_crc"], "mutants", 1).killed
 
 
-def test_schedules_alternate_between_sweep_and_swarm() -> None:
-    drawn = schedules(LAB, resolve.target("reference"), "s")
-    assert [next(drawn)[0] for _ in range(4)] == ["sweep", "swarm", "sweep", "swarm"]
+def test_schedules_take_turns_until_an_enumerated_search_has_ended() -> None:
+    origins = [origin for origin, _ in islice(schedules(LAB, resolve.target("reference"), "s"), 50_000)]
+    assert origins[:6] == ["sweep", "cuts", "swarm"] * 2
+    assert 1_000 < origins.count("cuts") < origins.count("sweep") < origins.count("swarm")
+    assert set(origins[-100:]) == {"swarm"}
 
 
 def test_mutant_leaves_the_correct_pair_alone() -> None:

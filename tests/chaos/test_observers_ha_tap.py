@@ -86,6 +86,16 @@ def test_junk_never_raises_and_holds_no_more_than_one_frame(junk: bytes, places:
         assert reports.pending < 8
 
 
+def test_the_offset_of_an_incomplete_frame_is_known_once_its_header_is_whole() -> None:
+    tap, whole = FrameTap(), frame(77, b"body")
+    for at, byte in enumerate(whole[:-1], 1):
+        tap.feed(bytes([byte]))
+        assert (tap.pending, tap.announced) == (at, 77 if at >= HEADER_SIZE else None)
+    tap.feed(whole[-1:])
+    assert (tap.pending, tap.announced) == (0, None)
+    assert ReportTap().announced is None
+
+
 def test_an_incomplete_frame_is_not_given() -> None:
     whole = frame(0, Random(1).randbytes(100))
     for length in range(len(whole)):

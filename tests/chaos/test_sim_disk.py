@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from pairproof.chaos.labs.sim.disk import KEEPS, SimDisk
-from pairproof.reference.errors import StoreError
+from pairproof.chaos.labs.sim.trouble import Trouble
+from pairproof.reference.errors import StoreError, StoreFull
 
 
 def flushed_disk(durable: bytes, unflushed: bytes) -> SimDisk:
@@ -23,20 +24,20 @@ def content(disk: SimDisk) -> bytes:
 
 def test_power_loss_takes_exactly_the_unflushed_bytes() -> None:
     disk = flushed_disk(b"d" * 1_000, b"u" * 500)
-    assert disk.lose_power("none") == 500
+    assert disk.lose_power("none") == (500, False)
     assert content(disk) == b"d" * 1_000
 
 
 @pytest.mark.parametrize(("keep", "lost"), [("all", 0), ("none", 1_000), ("half", 500)])
 def test_power_loss_keeps_what_it_is_told_to(keep: str, lost: int) -> None:
     disk = flushed_disk(b"d" * 100, b"u" * 1_000)
-    assert disk.lose_power(keep) == lost
+    assert disk.lose_power(keep).bytes == lost
     assert content(disk) == b"d" * 100 + b"u" * (1_000 - lost)
 
 
 def test_hole_loses_one_sector_and_keeps_what_lies_behind() -> None:
     disk = flushed_disk(b"d" * 10, b"u" * 3_000)
-    assert disk.lose_power("hole") == 512
+    assert disk.lose_power("hole").bytes == 512
     after = content(disk)
     assert len(after) == 3_010 and after.count(b"\0") == 512
 
@@ -44,7 +45,7 @@ def test_hole_loses_one_sector_and_keeps_what_lies_behind() -> None:
 @pytest.mark.parametrize("keep", KEEPS)
 def test_flushed_bytes_survive_every_power_loss(keep: str) -> None:
     disk = flushed_disk(b"d" * 2_000, b"")
-    assert disk.lose_power(keep) == 0
+    assert disk.lose_power(keep) == (0, False)
     assert content(disk) == b"d" * 2_000
 
 
@@ -52,7 +53,7 @@ def test_flush_covers_only_what_was_written_before_it_began() -> None:
     disk = SimDisk()
     file = disk.open("log/0", 100)
     file.write(0, b"before")
-    taken = disk.take_dirty(["log/0"])
+    taken = disk.begin_flush(["log/0"])
     file.write(6, b"during")
     disk.finish_flush(taken)
     disk.lose_power("none")
@@ -70,7 +71,7 @@ def test_second_power_loss_takes_nothing_more() -> None:
     disk = flushed_disk(b"d" * 10, b"u" * 10)
     disk.lose_power("half")
     before = content(disk)
-    assert disk.lose_power("none") == 0 and content(disk) == before
+    assert disk.lose_power("none").bytes == 0 and content(disk) == before
 
 
 def test_file_of_another_size_or_a_write_beyond_its_end_is_refused() -> None:
@@ -80,3 +81,62 @@ def test_file_of_another_size_or_a_write_beyond_its_end_is_refused() -> None:
         disk.open("log/0", 200)
     with pytest.raises(StoreError, match="beyond"):
         file.write(99, b"xx")
+
+
+def test_lying_flush_makes_nothing_durable_and_the_loss_says_so() -> None:
+    disk = flushed_disk(b"d" * 100, b"u" * 200)
+    disk.lies.append(Trouble())
+    disk.finish_flush(disk.begin_flush(["log/0"]))
+    assert disk.lies[0].effect == {"files_feigned": 1, "bytes_feigned": 200}
+    assert disk.lose_power("none") == (200, True)
+    assert content(disk) == b"d" * 100
+
+
+def test_loss_of_what_no_flush_covered_is_no_lie() -> None:
+    disk = flushed_disk(b"d" * 100, b"f" * 200)
+    disk.lies.append(Trouble())
+    disk.sync("log/0")
+    disk.files["log/0"].write(300, b"u" * 400)
+    assert disk.lose_power("half") == (300, False)
+    assert content(disk) == b"d" * 100 + b"f" * 200 + b"u" * 100
+
+
+def test_flush_that_began_before_the_lies_is_true() -> None:
+    disk = flushed_disk(b"d", b"u" * 200)
+    flush = disk.begin_flush(["log/0"])
+    disk.lies.append(Trouble())
+    disk.finish_flush(flush)
+    assert disk.lose_power("none") == (0, False)
+
+
+def test_honest_flush_makes_earlier_lies_true() -> None:
+    disk = flushed_disk(b"d", b"u" * 200)
+    disk.lies.append(Trouble())
+    disk.sync("log/0")
+    disk.lies.clear()
+    disk.sync("log/0")
+    disk.files["log/0"].write(1, b"new")
+    assert disk.lose_power("none") == (3, False)
+    assert content(disk) == b"d" + b"u" * 200
+
+
+def test_full_disk_refuses_new_files_that_need_room_and_nothing_else() -> None:
+    disk = flushed_disk(b"d", b"")
+    disk.full.append(Trouble())
+    with pytest.raises(StoreFull, match="log/1"):
+        disk.open("log/1", 4_096)
+    disk.open("abort", 0)
+    disk.open("log/0", 4_096).write(4_000, b"x")
+    assert disk.full[0].effect == {"files_refused": 1}
+    disk.full.clear()
+    assert disk.open("log/1", 4_096).size == 4_096
+
+
+def test_image_is_what_the_cache_held_and_later_writes_leave_it_alone() -> None:
+    disk = flushed_disk(b"d", b"u")
+    image = disk.image()
+    disk.files["log/0"].write(2, b"later")
+    disk.replace(image)
+    assert content(disk) == b"du" and disk.lose_power("none") == (0, False)
+    disk.files["log/0"].write(2, b"again")
+    assert content(image) == b"du"

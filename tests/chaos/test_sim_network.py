@@ -1,79 +1,11 @@
-"""Simulated links do what toxiproxy's toxics do: hold, delay, cut off, refuse; and TCP never reorders."""
+"""Simulated links: a bounded buffer, cuts and resets, dead machines, a stall, a limit; and TCP never reorders."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
+from talkers import Talker, World
 
-from pairproof.chaos.labs.sim.host import Host, Observer
-from pairproof.chaos.labs.sim.kernel import MS, Kernel
-from pairproof.chaos.labs.sim.network import End, Link, Network
-from pairproof.reference.ports import Node
-
-
-class Talker(Node):
-    """A node that remembers what it heard."""
-
-    def __init__(self, host: Host) -> None:
-        self.host = host
-        self.heard = b""
-        self.times: list[int] = []
-        self.conns: list[End] = []
-        self.closed = 0
-        self.failed = 0
-        self.writable = 0
-
-    def on_start(self) -> None: ...
-    def on_stop(self) -> None: ...
-    def on_timer(self, key: Any) -> None: ...
-    def on_flushed(self, token: Any) -> None: ...
-
-    def on_accepted(self, conn: End, port: str) -> None:
-        self.conns.append(conn)
-
-    def on_connected(self, address: str, conn: End) -> None:
-        self.conns.append(conn)
-
-    def on_connect_failed(self, address: str) -> None:
-        self.failed += 1
-
-    def on_bytes(self, conn: End, data: bytes) -> None:
-        self.heard += data
-        self.times.append(self.host.kernel.now)
-
-    def on_writable(self, conn: End) -> None:
-        self.writable += 1
-
-    def on_closed(self, conn: End) -> None:
-        self.closed += 1
-
-
-class World:
-    def __init__(self, buffer: int = 1_000) -> None:
-        self.kernel = Kernel()
-        self.network = Network(self.kernel, buffer)
-        names = ("server", "client")
-        self.hosts = {name: Host(name, self.kernel, self.network, Observer(), MS) for name in names}
-        self.link = self.network.links["way"] = Link("way", self.hosts["server"], "main", MS)
-        self.nodes = {name: Talker(host) for name, host in self.hosts.items()}
-        for name, host in self.hosts.items():
-            host.start(lambda name=name: self.nodes[name])  # type: ignore[misc]
-        self.connect()
-
-    def connect(self) -> None:
-        self.hosts["client"].connect("way")
-        self.run(5)
-
-    def run(self, ms: int) -> None:
-        self.kernel.run_until(self.kernel.now + ms * MS)
-
-    def say(self, data: bytes) -> int:
-        return self.hosts["client"].send(self.nodes["client"].conns[-1], data)
-
-    @property
-    def server(self) -> Talker:
-        return self.nodes["server"]
+from pairproof.chaos.labs.sim.kernel import MS
 
 
 def test_bytes_arrive_once_in_order_after_the_latency() -> None:
@@ -86,7 +18,7 @@ def test_bytes_arrive_once_in_order_after_the_latency() -> None:
 
 def test_stall_holds_everything_and_loses_nothing() -> None:
     world = World()
-    toxic = world.network.add_toxic(world.link, "up", "stall", 0)
+    toxic = world.add("up", "bandwidth", rate=0)
     world.say(b"held")
     world.run(60_000)
     assert world.server.heard == b"" and toxic.effect["bytes_held"] == 4
@@ -98,7 +30,7 @@ def test_stall_holds_everything_and_loses_nothing() -> None:
 
 def test_bytes_that_arrive_when_a_stall_ends_do_not_overtake() -> None:
     world = World()
-    toxic = world.network.add_toxic(world.link, "up", "stall", 0)
+    toxic = world.add("up", "bandwidth", rate=0)
     world.say(b"a")
     world.run(5)
     world.say(b"b")
@@ -112,7 +44,7 @@ def test_bytes_that_arrive_when_a_stall_ends_do_not_overtake() -> None:
 
 def test_stall_of_one_direction_leaves_the_other_alone() -> None:
     world = World()
-    world.network.add_toxic(world.link, "down", "stall", 0)
+    world.add("down", "bandwidth", rate=0)
     world.say(b"up")
     world.hosts["server"].send(world.server.conns[0], b"down")
     world.run(10)
@@ -121,7 +53,7 @@ def test_stall_of_one_direction_leaves_the_other_alone() -> None:
 
 def test_latency_delays_and_is_counted() -> None:
     world = World()
-    toxic = world.network.add_toxic(world.link, "up", "latency", 200)
+    toxic = world.add("up", "latency", latency=200)
     began = world.kernel.now
     world.say(b"late")
     world.run(300)
@@ -131,7 +63,7 @@ def test_latency_delays_and_is_counted() -> None:
 @pytest.mark.parametrize("limit", [0, 1, 7, 12])
 def test_limit_data_passes_exactly_n_bytes_then_closes_both_ends(limit: int) -> None:
     world = World()
-    toxic = world.network.add_toxic(world.link, "up", "limit_data", limit)
+    toxic = world.add("up", "limit_data", bytes=limit)
     world.say(b"0123456")
     world.say(b"789012")
     world.run(10)
@@ -142,7 +74,7 @@ def test_limit_data_passes_exactly_n_bytes_then_closes_both_ends(limit: int) -> 
 
 def test_new_connection_gets_the_limit_anew() -> None:
     world = World()
-    world.network.add_toxic(world.link, "up", "limit_data", 2)
+    world.add("up", "limit_data", bytes=2)
     world.say(b"abc")
     world.run(5)
     world.connect()

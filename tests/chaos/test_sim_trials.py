@@ -81,7 +81,11 @@ def test_each_status_comes_from_the_fault_that_should_cause_it(
 
 
 def every_variant() -> list[Args]:
-    every = [args for each in resolve.faults().values() for args in sweep.variants(each)]
+    # slow_close needs something else that closes: test_sim_toxics.
+    faults = [each for each in resolve.faults().values() if each.name != "slow_close"]
+    every = [args for each in faults for args in sweep.variants(each)]
+    # A slave of the reference asks its clock for nothing.
+    every = [args for args in every if args["name"] != "clock_skew" or args["node"] == "master"]
     # 200 bytes of 8-byte reports would take 25 of them.
     return [
         args
@@ -101,6 +105,10 @@ def test_every_fault_bites_where_there_is_something_to_bite(args: Args) -> None:
         during = [SEND, *pulls, BRIEFLY, Op("fault", args)]
     else:
         during = [*pulls, BRIEFLY, SEND, Op("fault", args), SEND, *pulls]
+    if args["name"] in ("disk_full", "retention"):
+        # Both are about whole files.
+        sends = [SEND, BRIEFLY] * 6
+        during = [Op("fault", args), *sends] if args["name"] == "disk_full" else [*sends, Op("fault", args)]
     if args["name"] == "power_loss":
         during = [SEND, Op("advance", {"ms": 20}), Op("fault", args)]
     trial = execute(*during, Op("advance", {"ms": 12_000}), **settings)
@@ -192,7 +200,7 @@ def test_history_counts_from_zero_without_gaps_and_time_never_goes_back() -> Non
 @pytest.mark.parametrize(
     ("op", "complaint"),
     [
-        (fault("earthquake"), "unknown fault 'earthquake'; valid: cut"),
+        (fault("earthquake"), "unknown fault 'earthquake'; valid: bandwidth"),
         (fault("down", link="moon"), "link cannot be 'moon'; valid: ha"),
         (fault("kill", node="nobody"), "node cannot be 'nobody'; valid: "),
         (fault("stall", direction="sideways"), "direction cannot be 'sideways'; valid: "),
@@ -211,7 +219,7 @@ def test_what_does_not_exist_gets_one_clear_line(op: Op, complaint: str) -> None
         ({"brokerRoll": "SYNC_MASTER"}, "unknown setting 'brokerRoll'"),
         ({"brokerRole": "KING"}, "brokerRole must be one of"),
         ({"lab.typo": 1}, "unknown setting 'lab.typo'; valid beside"),
-        ({"lab.bufferBytes": 0}, "from 256 to"),
+        ({"lab.bufferBytes": 0}, "from 1 to"),
         ({"lab.latencyMicros": "soon"}, "whole number from 1"),
         ({"haTransferBatchSize": 0}, "must be positive"),
         ({"slaveTimeout": "soon"}, "whole number"),

@@ -28,7 +28,7 @@ class H:
     def __init__(self) -> None:
         self.recorder = Recorder()
         self.t = 0
-        self.end = {"master": 0, "slave": 0}
+        self.end = {"master": 0, "slave": 0, "slave2": 0}
         self.link = ""
         self.links = 0
         self.ops = 0
@@ -78,6 +78,17 @@ class H:
     def crash(self, node: str, how: str = "process") -> H:
         return self.add("crash", node=node, f=how, value=0)
 
+    def wipe(self, node: str, f: str = "empty") -> H:
+        """Its store is another one; it is down."""
+        self.end[node] = 0
+        return self.crash(node).add("wipe", node=node, f=f)
+
+    def fault(self, name: str, place: str, status: str = "on", detail: str | None = None) -> H:
+        """A fault at a node or a link begins or ends; one of each name and place at a time."""
+        where = {"node" if place in ("master", "slave", "slave2") else "link": place}
+        op = sum(map(ord, name + place))
+        return self.add("fault", op=op, f=name, status=status, detail=detail, **where)
+
     # The HA link.
 
     def connect(self, peer: str = "slave") -> H:
@@ -86,11 +97,20 @@ class H:
         self.add("connect", node=peer, f=peer, link=self.link, side="m")
         return self.add("connect", node=peer, f=peer, link=self.link, side="s")
 
-    def close(self, sides: str = "sm", peer: str = "slave", link: str | None = None) -> H:
+    def close(self, sides: str = "sm", peer: str = "slave", link: str | None = None, f: str = "peer") -> H:
         for side in sides:
             node = "master" if side == "m" else peer
-            self.add("close", node=node, link=link or self.link, side=side, f="peer")
+            self.add("close", node=node, link=link or self.link, side=side, f=f)
         return self
+
+    def piece(self, side: str, f: str, value: int, lo: int | None = None, detail: str | None = None) -> H:
+        """Bytes of something unfinished passed one end; 0: its socket took none."""
+        node = "master" if side == "m" else "slave"
+        return self.add("partial", node=node, link=self.link, side=side, f=f, value=value, lo=lo, detail=detail)
+
+    def pause(self, node: str, ms: float) -> H:
+        """The node stands still for so long."""
+        return self.add("pause", node=node).after(ms).add("resume", node=node)
 
     def report(self, offset: int | None = None, sides: str = "sm", peer: str = "slave", link: str | None = None) -> H:
         offset = self.end["slave"] if offset is None else offset
@@ -99,10 +119,12 @@ class H:
             self.add("report", node=node, link=link or self.link, side=side, hi=offset)
         return self
 
-    def frame(self, lo: int, hi: int, sides: str = "ms", digest: int = 0, peer: str = "slave") -> H:
+    def frame(
+        self, lo: int, hi: int, sides: str = "ms", digest: int = 0, peer: str = "slave", link: str | None = None
+    ) -> H:
         for side in sides:
             node = "master" if side == "m" else peer
-            self.add("frame", node=node, link=self.link, side=side, lo=lo, hi=hi, digest=digest)
+            self.add("frame", node=node, link=link or self.link, side=side, lo=lo, hi=hi, digest=digest)
         return self
 
     def source(self, lo: int, hi: int, digest: int = 0) -> H:
@@ -162,6 +184,9 @@ class H:
         broken: str = "",
         digests: dict[str, int] | None = None,
         chunk: tuple[int, int] = (0, SIZE),
+        compare: str = "",
+        start: int = 0,
+        whole_to: int | None = None,
     ) -> H:
         """Both logs read: ``records`` by node (nothing told: none), ``hi`` and ``chunk`` digests where they differ."""
         self.audits += 1
@@ -172,7 +197,8 @@ class H:
                 self.add("record", node=node, op=self.audits, message=message, lo=lo, hi=upto)
             self.add("chunk", node=node, op=self.audits, lo=chunk[0], hi=chunk[1], digest=(digests or {}).get(node, 7))
             status = "broken" if node == broken else "whole"
-            self.add("audit", node=node, op=self.audits, f=f, lo=0, hi=end, status=status, value=end)
+            read = "compare" if node == compare else f
+            self.add("audit", node=node, op=self.audits, f=read, lo=start, hi=end, status=status, value=whole_to or end)
         return self
 
     def mark(self, f: str) -> H:
@@ -182,6 +208,14 @@ class H:
 def pair(**settings: object) -> H:
     """Both nodes up on empty stores, the slave connected; it has asked from 0."""
     return bare(**settings).connect().report(0)
+
+
+def trio(**settings: object) -> H:
+    """A master and two slaves on empty stores; ha:1 is slave's, ha:2 slave2's. Both have asked from 0."""
+    three = H().config("master", **settings).config("slave").config("slave2")
+    for node in ("master", "slave", "slave2"):
+        three.start(node)
+    return three.connect().report(0).connect("slave2").report(0, peer="slave2")
 
 
 def bare(**settings: object) -> H:

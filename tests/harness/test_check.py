@@ -83,7 +83,7 @@ def test_law_that_nothing_exercised_exits_3(tmp_path: Path) -> None:
         (["--lab", "moon"], "unknown lab 'moon'; valid: sim"),
         (["--target", "nobody"], "unknown target 'nobody'; valid: reference"),
         (["--profile", "eternal"], "unknown profile 'eternal'; valid: quick, ci"),
-        (["--law", "gravity"], "unknown law 'gravity'; valid: ack-replicated"),
+        (["--law", "gravity"], "unknown law 'gravity'; valid: ack-bounded"),
         (["--time", "soon"], "--time wants a number with s, m or h"),
         (["--time", "0s"], "--time must be above 0"),
         (["--seed", os.fsdecode(b"a\xff")], "--seed must be text in UTF-8, not 'a\\udcff'"),

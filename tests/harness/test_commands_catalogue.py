@@ -143,13 +143,13 @@ def test_unknown_names_list_the_valid_ones(capsys: Any, finding: Path, option: l
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"law": "gravity"}, "unknown law 'gravity'; valid: ack-replicated, "),
+        ({"law": "gravity"}, "unknown law 'gravity'; valid: ack-bounded, "),
         ({"target": "nobody"}, "unknown target 'nobody'; valid: reference"),
         ({"lab": "moon"}, "unknown lab 'moon'; valid: sim"),
         ({"ops": [["advance", {"ms": 10**15}]]}, "ms must be 3600000 at most"),
-        ({"ops": [["fault", {"name": "flood"}]]}, "unknown fault 'flood'; valid: cut, "),
+        ({"ops": [["fault", {"name": "flood"}]]}, "unknown fault 'flood'; valid: bandwidth, "),
         ({"ops": [["fault", {"name": "down", "link": "moon"}]]}, "link cannot be 'moon'; valid: ha, "),
-        ({"ops": [["heal", {"name": "flood"}]]}, "unknown fault 'flood'; valid: cut, "),
+        ({"ops": [["heal", {"name": "flood"}]]}, "unknown fault 'flood'; valid: bandwidth, "),
         ({"settings": {"brokerRole": None}}, "setting 'brokerRole' must be "),
         ({"seed": "\udcff"}, "a schedule's seed must be text in UTF-8"),
     ],

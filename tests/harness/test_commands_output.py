@@ -14,6 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 from pairproof.harness.commands import output
+from pairproof.harness.coverage_table import CoverageTable
 from pairproof.harness.errors import PairproofError, UsageError
 from pairproof.harness.explore import Summary
 from pairproof.harness.schedule import Op, Schedule
@@ -205,7 +206,7 @@ def test_a_bar_begins_anew_with_each_thing_that_is_done() -> None:
 
 
 def summary(**verdicts: Verdict) -> Summary:
-    return Summary(verdicts, 10, 2_000, {"sweep": 6, "swarm": 4}, [], 8, 1.5)
+    return Summary(verdicts, 10, 2_000, {"sweep": 6, "swarm": 4}, [], {"sweep": 8}, 1.5, CoverageTable())
 
 
 def test_the_verdict_names_what_it_rests_on(capsys: Any) -> None:
@@ -214,7 +215,7 @@ def test_the_verdict_names_what_it_rests_on(capsys: Any) -> None:
     said = capsys.readouterr().out
     assert "reference in sim: 1 holds, 2 vacuous" in said
     assert said.count("nothing gave it anything to judge") == 1
-    assert "10 trials (swarm 4, sweep 6); the sweep was cut short by the clock, 8 in all" in said
+    assert "10 trials (swarm 4, sweep 6)\nsingle faults at every event: 6 of 8, cut short by the clock\n" in said
     assert "profile quick, seed s1, recorded in runs/r" in said
 
 

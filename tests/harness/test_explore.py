@@ -16,18 +16,38 @@ from pairproof.harness.verdict import Verdict, exit_code
 
 SIM = resolve.lab("sim")
 QUICK = profile("quick")
-BRIEFLY = hypothesis.settings(max_examples=30, stateful_step_count=10, deadline=None, database=None, derandomize=True)
+BRIEFLY = hypothesis.settings(
+    max_examples=100,
+    stateful_step_count=10,
+    deadline=None,
+    database=None,
+    derandomize=True,
+    phases=(hypothesis.Phase.generate,),
+)
 
 
 def test_reference_is_clean_and_every_law_was_exercised() -> None:
     summary = conformance.run("reference", seconds=8, seed="clean")
     assert summary.findings == []
     assert set(summary.verdicts.values()) == {Verdict.HOLDS}
-    assert set(summary.by_origin) == {"sweep", "swarm", "machine"}
+    assert set(summary.by_origin) == {"sweep", "cuts", "swarm", "machine"}
+
+
+def test_an_exploration_says_how_much_of_its_enumerated_searches_it_did() -> None:
+    summary = conformance.run("reference", seconds=0.5, seed="told", laws=[])
+    assert set(summary.totals) == {"sweep", "cuts"} and not summary.complete("sweep")
+    told = dict(each.rsplit(": ", 1) for each in summary.enumerated())
+    assert told["cut points"] == f"{summary.by_origin['cuts']:,} of {summary.totals['cuts']:,}, cut short by the clock"
+    whole = summary._replace(by_origin=summary.totals)
+    assert whole.complete("cuts") and whole.enumerated()[1] == f"cut points: {summary.totals['cuts']:,} of " + (
+        f"{summary.totals['cuts']:,}"
+    )
+    counted = sum(count for (_, _, fault), count in summary.coverage.rows().items() if fault == "none")
+    assert 0 < counted < summary.events
 
 
 def test_violation_comes_with_a_small_program_that_violates_again() -> None:
-    summary = conformance.run("reference+bare_connection_counts", seconds=1.5, seed="broken")
+    summary = conformance.run("reference+bare_connection_counts", seconds=5, seed="broken")
     assert summary.verdicts["ack-unavailable-honest"] is Verdict.VIOLATED
     found = [each for each in summary.findings if each.law == "ack-unavailable-honest"]
     assert 0 < len(found) <= MAX_FINDINGS_PER_LAW
@@ -55,15 +75,20 @@ def test_every_trial_is_handed_over_once_under_its_own_number() -> None:
 
 
 def test_same_seed_explores_the_same_beginning() -> None:
-    def explored(seed: str, origin: str) -> list[str]:
-        trials: list[Trial] = []
-        Explorer(SIM, resolve.target("reference"), QUICK, seed, (), seconds=0.5, on_trial=trials.append).run()
-        return [repr(each.schedule) for each in trials if each.origin == origin]
+    def explored(seed: str) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {"sweep": [], "cuts": [], "swarm": [], "machine": []}
 
-    for origin in ("sweep", "swarm"):
-        one, again, other = explored("one", origin), explored("one", origin), explored("two", origin)
+        def taken(trial: Trial) -> None:
+            found[trial.origin].append(repr(trial.schedule))
+
+        Explorer(SIM, resolve.target("reference"), QUICK, seed, (), seconds=0.5, on_trial=taken).run()
+        return found
+
+    one, again, other = explored("one"), explored("one"), explored("two")
+    for origin in ("sweep", "cuts", "swarm"):
         # How far each came depends on the machine; what came first does not.
-        assert all(a == b for a, b in zip(one, again, strict=False)) and one[0] != other[0]
+        assert all(a == b for a, b in zip(one[origin], again[origin], strict=False))
+        assert one[origin][0] != other[origin][0]
 
 
 def test_state_machine_of_a_test_suite_raises_with_law_and_program() -> None:
@@ -87,8 +112,8 @@ def test_exit_code_says_the_worst() -> None:
         ("nobody", "sim", "quick", "contract", "unknown target 'nobody'; valid: reference"),
         ("reference+nothing", "sim", "quick", "contract", "unknown mutant 'nothing'; valid: eager_push"),
         ("reference", "moon", "quick", "contract", "unknown lab 'moon'; valid: sim"),
-        ("reference", "sim", "eternal", "contract", "unknown profile 'eternal'; valid: quick, ci"),
-        ("reference", "sim", "quick", "gravity", "unknown law 'gravity'; valid: ack-replicated"),
+        ("reference", "sim", "eternal", "contract", "unknown profile 'eternal'; valid: quick, ci, deep"),
+        ("reference", "sim", "quick", "gravity", "unknown law 'gravity'; valid: ack-bounded"),
     ],
 )
 def test_unknown_names_are_refused_with_the_valid_ones(

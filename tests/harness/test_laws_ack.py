@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import pytest
-from histories import FILE, H, assert_broken, assert_holds, assert_vacuous, bare, pair
+from histories import FILE, H, assert_broken, assert_holds, assert_vacuous, bare, judged, pair
 
 from pairproof.harness.laws.ack_replicated import AckReplicated
 from pairproof.harness.laws.ack_timeout_honest import AckTimeoutHonest
 from pairproof.harness.laws.ack_unavailable_honest import AckUnavailableHonest
 from pairproof.harness.laws.base import Law
+from pairproof.harness.verdict import Verdict
+
+
+def assert_not_applicable(law: type[Law], history: H) -> None:
+    assert judged(law, history.events).verdict is Verdict.NOT_APPLICABLE
+
 
 # ack-replicated
 
@@ -122,13 +128,48 @@ def test_of_two_slaves_one_that_holds_the_message_is_enough() -> None:
     "free",
     [
         pair().put("m0", wait=False).ok("m0"),
-        pair(brokerRole="ASYNC_MASTER").put("m0").ok("m0"),
         pair().put("m0").ok("m0", "FLUSH_SLAVE_TIMEOUT"),
     ],
-    ids=["not-waiting", "async-master", "other-status"],
+    ids=["not-waiting", "other-status"],
 )
 def test_other_answers_promise_no_replica(free: H) -> None:
     assert_vacuous(AckReplicated, free)
+
+
+FIVE = {"rocketmqVersion": "5.3.1"}
+
+
+@pytest.mark.parametrize("settings", [{"brokerRole": "ASYNC_MASTER"}, FIVE, {**FIVE, "inSyncReplicas": 1}])
+def test_a_master_that_waits_for_no_slave_promises_none(settings: dict[str, object]) -> None:
+    assert_not_applicable(AckReplicated, pair(**settings).put("m0").ok("m0"))
+
+
+def trio(**settings: object) -> H:
+    """A master of 5.x that wants two of its slaves; m0 is stored, appended by both, and reported by one."""
+    three = bare(**{**FIVE, "inSyncReplicas": 3, **settings}).config("slave2").start("slave2", 0)
+    three.connect().report(0).connect("slave2").report(0, peer="slave2").put("m0")
+    three.frame(0, 100).append("slave", 0, 100).append("slave2", 0, 100)
+    return three.report(100, link="ha:1")
+
+
+def test_as_many_different_slaves_as_in_sync_replicas_ask_for_must_have_the_message() -> None:
+    assert_broken(AckReplicated, trio().ok("m0"), "1 of 2 slaves had reported its end, 100")
+    assert_holds(AckReplicated, trio().report(100, peer="slave2", link="ha:2").ok("m0"))
+    assert_holds(AckReplicated, trio(inSyncReplicas=2).ok("m0"))
+
+
+def test_two_connections_of_one_slave_are_one_replica() -> None:
+    assert_broken(AckReplicated, trio().connect().report(100).ok("m0"), "1 of 2 slaves")
+
+
+def test_version_4_ignores_in_sync_replicas() -> None:
+    assert_holds(AckReplicated, trio(rocketmqVersion="4.9.7").ok("m0"))
+
+
+def test_a_second_slave_that_begins_behind_the_message_is_no_replica_of_it() -> None:
+    late = trio(inSyncReplicas=3).append("master", 100, FILE, "filler").put("m1").connect("slave3")
+    late.report(0, peer="slave3").frame(FILE, FILE + 100, peer="slave3").append("slave3", FILE, FILE + 100)
+    assert_broken(AckReplicated, late.report(FILE + 100, peer="slave3").ok("m0"), "1 of 2 slaves")
 
 
 # ack-timeout-honest
@@ -155,6 +196,38 @@ def test_reports_that_fall_short_do_not_shorten_the_wait() -> None:
     for _ in range(5):
         nudged.after(10).report(0)
     assert_broken(AckTimeoutHonest, nudged.ok("m0", TIMEOUT), "after 50.000 ms")
+
+
+@pytest.mark.parametrize(
+    ("version", "wait_ms"), [("4.5.2", 4_000), ("4.6.0", 5_000), ("4.9.2", 5_000), ("4.9.3", 3_000), ("5.5.0", 3_000)]
+)
+def test_the_wait_is_that_of_the_master_s_version(version: str, wait_ms: int) -> None:
+    def waited(ms: int) -> H:
+        return pair(rocketmqVersion=version).put("m0").after(ms).ok("m0", TIMEOUT)
+
+    assert_holds(AckTimeoutHonest, waited(wait_ms))
+    assert_broken(AckTimeoutHonest, waited(wait_ms - 1), f"after {wait_ms - 1}.000 ms")
+
+
+@pytest.mark.parametrize(("reports", "least_ms"), [(0, 4_000), (1, 3_000), (3, 1_000), (4, 0), (7, 0)])
+def test_up_to_4_5_2_each_report_may_use_up_a_wake_up(reports: int, least_ms: int) -> None:
+    def nudged(ms: int) -> H:
+        told = pair(rocketmqVersion="4.4.0").put("m0")
+        for _ in range(reports):
+            told.report(0)
+        return told.after(ms).ok("m0", TIMEOUT)
+
+    assert_holds(AckTimeoutHonest, nudged(least_ms))
+    if least_ms:
+        assert_broken(AckTimeoutHonest, nudged(least_ms - 1), f"4.4.0 wakes 5 times, {reports} reports came")
+
+
+def test_up_to_4_5_2_a_short_timeout_still_ends_the_wait() -> None:
+    def waited(ms: int) -> H:
+        return pair(rocketmqVersion="4.4.0", syncFlushTimeout=500).put("m0").after(ms).ok("m0", TIMEOUT)
+
+    assert_broken(AckTimeoutHonest, waited(499), "syncFlushTimeout is 500 ms")
+    assert_holds(AckTimeoutHonest, waited(500))
 
 
 def test_a_message_that_timed_out_is_stored() -> None:
@@ -232,6 +305,10 @@ def test_a_slave_that_catches_up_during_the_call_is_not_judged() -> None:
 def test_who_does_not_wait_is_told_nothing_of_slaves() -> None:
     assert_vacuous(AckUnavailableHonest, bare().put("m0", wait=False).ok("m0"))
     assert_vacuous(AckUnavailableHonest, bare(brokerRole="ASYNC_MASTER").put("m0").ok("m0"))
+
+
+def test_version_5_never_says_unavailable_so_the_law_is_silent() -> None:
+    assert_not_applicable(AckUnavailableHonest, bare(**FIVE, inSyncReplicas=2).put("m0").ok("m0", TIMEOUT))
 
 
 ACK_LAWS = (AckReplicated, AckTimeoutHonest, AckUnavailableHonest)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 
 import pytest
 from histories import H, assert_broken, assert_holds, assert_vacuous, bare, judged, pair
@@ -38,7 +39,7 @@ def power_loss(**settings: object) -> H:
 def test_a_replicated_message_survives_the_master_s_power_loss_on_the_slave() -> None:
     found = assert_holds(Contract, power_loss().audit(records=ON_SLAVE))
     assert found.notes == {"required": 1, "permitted_losses": 0, "stronger": 0}
-    assert_broken(Contract, power_loss().audit(), "on neither broker; master-machine-crash must not take it")
+    assert_broken(Contract, power_loss().audit(), "on no broker; master-machine-crash must not take it")
 
 
 def test_a_slave_whose_log_nobody_read_proves_no_loss() -> None:
@@ -77,6 +78,83 @@ def test_a_slave_with_a_history_of_its_own_keeps_no_promise() -> None:
     rolled.connect().report(200).ok("m0").crash("master", "machine").restart("master", 100)
     found = assert_holds(Contract, rolled.audit(records={"master": ["m8"], "slave": ["m8", "m9"]}))
     assert found.notes["permitted_losses"] == 1
+
+
+def lied(history: H, node: str) -> H:
+    """A power loss takes what the disk had called durable."""
+    history.add("crash", node=node, f="machine", value=100, status="lied")
+    return history.restart(node, 0)
+
+
+def wiped(history: H, node: str, f: str = "empty") -> H:
+    """The store is replaced while the node is down."""
+    return history.crash(node).add("wipe", node=node, f=f, hi=0).start(node, 0)
+
+
+def test_a_disk_that_lied_breaks_the_promise_of_a_flush_and_not_that_of_a_slave() -> None:
+    honest = pair(flushDiskType="SYNC_FLUSH").sent("m0").crash("master", "machine").restart("master", 0)
+    assert_broken(Contract, honest.audit(records=ON_SLAVE), "gone from the master; master-machine-crash")
+    alone = {"flushDiskType": "SYNC_FLUSH", "brokerRole": "ASYNC_MASTER"}
+    assert assert_holds(Contract, lied(pair(**alone).sent("m0"), "master").audit()).notes["permitted_losses"] == 1
+    copied = {"flushDiskType": "SYNC_FLUSH"}
+    assert_holds(Contract, lied(pair(**copied).sent("m0"), "master").audit(records=ON_SLAVE))
+    assert_broken(Contract, lied(pair(**copied).sent("m0"), "master").audit(), "on no broker; lying-disk")
+
+
+@pytest.mark.parametrize("f", ["empty", "image"])
+def test_a_master_that_lost_its_store_leaves_what_slaves_hold_by_the_answer(f: str) -> None:
+    assert_holds(Contract, wiped(pair().sent("m0"), "master", f).audit(records=ON_SLAVE))
+    assert_broken(Contract, wiped(pair().sent("m0"), "master", f).audit(), "on no broker; master-store-lost")
+    alone = wiped(pair(brokerRole="ASYNC_MASTER").sent("m0"), "master", f)
+    assert assert_holds(Contract, alone.audit()).notes["permitted_losses"] == 1
+    both = wiped(wiped(pair().sent("m0"), "master", f), "slave", f)
+    assert assert_holds(Contract, both.audit()).notes["permitted_losses"] == 1
+
+
+@pytest.mark.parametrize("hurt", [wiped, lied], ids=["wiped", "lied"])
+def test_a_slave_that_lost_its_store_excuses_no_loss_on_the_master(hurt: Callable[[H, str], H]) -> None:
+    assert_holds(Contract, hurt(pair().sent("m0"), "slave").audit(records=ON_MASTER))
+    assert_broken(Contract, hurt(pair().sent("m0"), "slave").audit(), "gone from the master; slave-machine-crash")
+
+
+def test_a_store_that_was_lost_before_the_message_came_excuses_nothing() -> None:
+    assert_broken(Contract, wiped(pair(), "master").put("m0").ok("m0").audit(), "gone from the master; none")
+
+
+def three(asked: int) -> H:
+    """A 5.x master that waits for ``asked`` brokers, two slaves, and a message on all of them."""
+    history = pair(rocketmqVersion="5.5.0", inSyncReplicas=asked).config("slave2").start("slave2", 0).sent("m0")
+    return history.append("slave2", 0, 100).crash("master", "machine").restart("master", 0)
+
+
+@pytest.mark.parametrize(
+    ("asked", "slaves_hurt", "may_vanish"),
+    [(1, 0, True), (2, 0, False), (2, 1, True), (3, 0, False), (3, 1, False), (3, 2, True)],
+)
+def test_put_ok_outlives_the_master_and_all_but_one_of_the_slaves_that_it_counts(
+    asked: int, slaves_hurt: int, may_vanish: bool
+) -> None:
+    history = three(asked)
+    for slave in ("slave", "slave2")[:slaves_hurt]:
+        history.crash(slave, "machine").restart(slave, 0)
+    history.audit(nodes="master slave slave2")
+    if may_vanish:
+        assert assert_holds(Contract, history).notes["permitted_losses"] == 1
+    else:
+        assert_broken(Contract, history, "m0 (PUT_OK) is on no broker; master-machine-crash must not take it")
+
+
+def test_any_of_several_slaves_is_somewhere() -> None:
+    assert_holds(Contract, three(3).audit(nodes="master slave slave2", records={"slave2": ["m0"]}))
+
+
+def test_what_expired_on_the_master_may_be_gone_and_what_did_not_may_not() -> None:
+    old = pair().sent("m0").add("expire", node="master", lo=100).sent("m1").audit(records={"master": ["m1"]})
+    assert assert_holds(Contract, old).notes == {"required": 1, "permitted_losses": 1, "stronger": 0}
+    young = pair().sent("m0").sent("m1").add("expire", node="master", lo=100)
+    assert_broken(Contract, young.audit(), "m1 (PUT_OK) is gone from the master; none must not take it")
+    elsewhere = pair().sent("m0").add("expire", node="slave", lo=100)
+    assert_broken(Contract, elsewhere.audit(records=ON_SLAVE), "m0 (PUT_OK) is gone from the master")
 
 
 def test_a_refused_message_must_not_exist() -> None:
@@ -133,7 +211,8 @@ def test_shorter_intervals_make_a_shorter_bound() -> None:
 
 
 def test_a_pair_that_never_agrees_is_caught() -> None:
-    assert_broken(LiveConverges, healed(90_000, "unsettled").audit(), "nobody said why")
+    assert_broken(LiveConverges, healed(90_000, "unsettled").audit(hi={"master": 300}), "nobody said why")
+    assert_broken(LiveConverges, healed(90_000, "unsettled"), "nobody said why")
 
 
 def test_logs_that_end_apart_have_not_converged() -> None:

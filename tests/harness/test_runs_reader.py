@@ -28,9 +28,11 @@ def run(tmp_path: Path) -> Path:
     folder = tmp_path / "runs" / "r"
     with RunWriter(folder, FACTS) as writer:
         happened = [Event(n, n, "append", "master", lo=n, hi=n + 1, digest=n) for n in range(500)]
+        happened.append(Event(500, 500, "stop", "master"))
         fault = FaultOutcome(0, "down", {}, 1, 2, 1, {})
         writer.trial(Trial(0, "sweep", SCHEDULE, happened, [Judgement("log-prefix", Verdict.HOLDS, 1, 0)], (fault,)))
         writer.finding(Finding("log-prefix", "differs", "reference", "sim", 0, 0, SCHEDULE, 1))
+        writer.coverage({("READY", "report", "down"): 1})
     RunReader(folder).check()
     return folder
 
@@ -38,8 +40,8 @@ def run(tmp_path: Path) -> Path:
 def read_all(folder: Path) -> None:
     reader = RunReader(folder)
     reader.check()
-    for rows in (reader.verdicts(), reader.trials(), reader.faults(), reader.histories()):
-        for _ in rows:
+    for table in schema.TABLES:
+        for _ in reader.table(table):
             pass
 
 
@@ -81,7 +83,7 @@ def test_a_truncated_part_is_named_with_a_remedy(run: Path, table: str, length: 
 
 def rows_of(folder: Path) -> list[object]:
     reader = RunReader(folder)
-    return [*reader.verdicts(), *reader.trials(), *reader.faults(), *reader.histories()]
+    return [row for table in schema.TABLES for part in reader.table(table) for row in part.to_pylist()]
 
 
 @pytest.mark.parametrize("table", schema.TABLES)
@@ -122,6 +124,14 @@ def test_what_was_being_written_when_a_run_died_does_not_count(run: Path) -> Non
         (run / table / ".part-00001.parquet.tmp").write_bytes(b"half")
     (run / "findings" / ".0002.json.tmp").write_bytes(b"{")
     read_all(run)
+
+
+def test_histories_of_chosen_trials_are_found_in_whichever_part_they_lie(tmp_path: Path) -> None:
+    with RunWriter(tmp_path / "r", FACTS) as writer:
+        for number in range(3):
+            writer.trial(Trial(number, "sweep", SCHEDULE, [Event(0, number, "mark")], []))
+            writer.flush()
+    assert [number for number, _ in RunReader(tmp_path / "r").histories([1])] == [1]
 
 
 def test_no_folder_is_a_usage_error(tmp_path: Path) -> None:

@@ -33,7 +33,8 @@ FINDING = Finding("log-prefix", "differs at 40", "reference+x", "sim", 7, 8, SCH
 
 
 def events(count: int = 3) -> list[Event]:
-    return [Event(n, n * 1_000, "append", "master", 1, lo=n, hi=n + 1, digest=-n, detail="é") for n in range(count)]
+    made = [Event(n, n * 1_000, "append", "master", 1, lo=n, hi=n + 1, digest=-n, detail="é") for n in range(count)]
+    return [*made[:-1], made[-1]._replace(kind="stop")]
 
 
 def trial(number: int, *judgements: Judgement, length: int = 3) -> Trial:
@@ -65,6 +66,39 @@ def test_what_is_recorded_is_read_back(tmp_path: Path) -> None:
     (fault,) = reader.faults()
     assert (fault["name"], json.loads(fault["effect"]), fault["bit"]) == ("down", {"bytes_held": 4}, 1)
     assert list(reader.histories()) == [(0, events())]
+
+
+def test_objectives_are_recorded_whether_the_history_is_kept_or_not(tmp_path: Path) -> None:
+    with RunWriter(tmp_path / "r", keep(RARE)) as writer:
+        writer.trial(trial(1)._replace(events=events()[:2]))
+        writer.trial(trial(2), keep=False)
+    (row,) = rows_of(tmp_path / "r", "objectives")
+    assert (row["run"], row["trial"], row["node"], row["cause"], row["at_ns"]) == ("r", 2, "master", "stop", 2_000)
+    assert row["rto_ns"] is None
+
+
+@pytest.mark.parametrize("flushed", [False, True])
+def test_coverage_is_written_once_at_the_end_and_counts(tmp_path: Path, flushed: bool) -> None:
+    with RunWriter(tmp_path / "r", FACTS) as writer:
+        writer.trial(trial(1))
+        if flushed:
+            writer.flush()
+        writer.coverage({("READY", "report", "kill"): 3, ("READY", "close", "none"): 1})
+        assert rows_of(tmp_path / "r", "coverage") == []
+    assert [tuple(row.values()) for row in rows_of(tmp_path / "r", "coverage")] == [
+        ("r", "READY", "close", "none", 1),
+        ("r", "READY", "report", "kill", 3),
+    ]
+
+
+def test_a_run_without_a_trial_covers_nothing(tmp_path: Path) -> None:
+    with RunWriter(tmp_path / "r", FACTS) as writer:
+        writer.coverage({("READY", "report", "kill"): 3})
+    assert rows_of(tmp_path / "r", "coverage") == []
+
+
+def rows_of(folder: Path, table: str) -> list[dict[str, Any]]:
+    return [row for part in RunReader(folder).table(table) for row in part.to_pylist()]
 
 
 def test_every_fact_that_is_written_is_documented(tmp_path: Path) -> None:
@@ -159,7 +193,7 @@ def test_a_part_without_its_trials_does_not_count(tmp_path: Path) -> None:
     assert [number for number, _ in reader.histories()] == [0]
 
 
-@pytest.mark.parametrize("table", schema.TABLES)
+@pytest.mark.parametrize("table", writing.PART_ORDER)
 def test_an_interrupt_while_a_part_is_written_loses_and_doubles_nothing(
     tmp_path: Path, monkeypatch: Any, table: str
 ) -> None:

@@ -6,10 +6,13 @@ from collections import Counter
 
 import pytest
 
-from pairproof.harness import resolve, schedule
+from pairproof.harness import places, resolve, schedule
 from pairproof.harness.errors import UsageError
 from pairproof.harness.schedule import Op, Schedule
 from pairproof.harness.search import shrink, swarm, sweep
+
+LAB = resolve.lab("sim")
+REFERENCE = resolve.target("reference")
 
 
 def test_swarm_schedules_depend_on_seed_and_number_alone() -> None:
@@ -23,7 +26,7 @@ def test_swarm_uses_every_operation_fault_and_setting_sooner_or_later() -> None:
     faults = {op.args["name"] for each in drawn for op in each.ops if op.do == "fault"}
     assert set(ops) == set(schedule.OPS) and faults == set(resolve.faults())
     for name, values in swarm.SETTINGS.items():
-        assert {each.settings[name] for each in drawn} == set(values)
+        assert {each.settings.get(name, values[0]) for each in drawn} == set(values)
 
 
 def test_swarm_schedules_survive_json() -> None:
@@ -32,24 +35,51 @@ def test_swarm_schedules_survive_json() -> None:
         assert schedule.from_json(drawn.to_json()) == drawn
 
 
+def test_versions_replicas_and_slaves_that_are_drawn_fit_each_other() -> None:
+    target = resolve.target("reference")
+    for number in range(400):
+        settings = swarm.schedule("fit", number).settings
+        target.settings(settings)
+        assert int(settings.get("inSyncReplicas", 0)) <= places.slaves(settings) + 1
+    assert swarm.fitting({"rocketmqVersion": "4.9.7", "inSyncReplicas": 3}) == {"rocketmqVersion": "4.9.7"}
+    fresh = {"rocketmqVersion": "5.5.0", "inSyncReplicas": 3, "lab.slaves": 1}
+    assert swarm.fitting(fresh) == {**fresh, "lab.slaves": 2}
+
+
 def test_sweep_is_every_fault_at_every_boundary_in_every_mode() -> None:
-    lab, target = resolve.lab("sim"), resolve.target("reference")
-    found = sweep.schedules(lab, target, "s")
-    modes = {(each.settings["brokerRole"], each.settings["flushDiskType"]) for each in found}
-    lasting = [args for fault in resolve.faults().values() for args in sweep.variants(fault)]
-    brief = [args for args in lasting if args["name"] in sweep.BRIEF]
-    boundaries = {
-        mode: {
-            next(op.args["events"] for op in each.ops if op.do == "step")
-            for each in found
-            if (each.settings["brokerRole"], each.settings["flushDiskType"]) == mode
-        }
-        for mode in modes
-    }
-    assert len(modes) == 4
-    assert all(seen == set(range(max(seen) + 1)) and max(seen) > 15 for seen in boundaries.values())  # type: ignore[type-var, operator]
-    assert len(found) == sum(len(seen) for seen in boundaries.values()) * (len(lasting) + len(brief))
+    found = sweep.schedules(LAB, REFERENCE, "s")
+    expected = 0
+    for mode in sweep.MODES:
+        swept = [each for each in found if mode.settings.items() <= each.settings.items() and _mode(each) == mode]
+        seen = {op.args["events"] for each in swept for op in each.ops if op.do == "step"}
+        assert seen == set(range(max(seen) + 1)) and max(seen) > 15  # type: ignore[type-var, operator]
+        lasting = [args for fault in resolve.faults().values() for args in sweep.variants(fault, mode)]
+        brief = [args for args in lasting if args["name"] in sweep.BRIEF]
+        assert len(swept) == len(seen) * (len(lasting) + len(brief))
+        expected += len(swept)
+    assert len(found) == expected <= 20_000
     assert len({repr(each) for each in found}) == len(found)
+
+
+def _mode(each: Schedule) -> sweep.Mode:
+    plain = {name: value for name, value in each.settings.items() if name not in sweep.QUICK}
+    return next(mode for mode in sweep.MODES if mode.settings == plain)
+
+
+def test_first_mode_takes_all_of_a_fault_the_others_what_differs_there() -> None:
+    class Both:
+        name, needs, arguments = "both", object, {"link": ("ha", "client-master", "ha2"), "ms": (1, 2)}
+
+    class Nowhere:
+        name, needs, arguments = "nowhere", object, {"character": ("odd", "even")}
+
+    def swept(fault: type, mode: sweep.Mode) -> list[tuple[object, ...]]:
+        return [tuple(args.values())[1:] for args in sweep.variants(fault(), mode)]
+
+    first, second, fan_out = sweep.MODES[0], sweep.MODES[1], sweep.MODES[-1]
+    assert swept(Both, first) == [("ha", 1), ("ha", 2), ("client-master", 1), ("client-master", 2)]
+    assert swept(Both, second) == [("ha", 1)] and swept(Both, fan_out) == [("ha2", 1)]
+    assert swept(Nowhere, second) == [("odd",), ("even",)] and swept(Nowhere, fan_out) == []
 
 
 def _needs(*wanted: str) -> shrink.StillFails:
@@ -88,6 +118,19 @@ def test_shrinking_tries_simpler_values_and_settings() -> None:
     small = shrink.shrink(start, fails)
     assert small.ops == (Op("send", {"producer": 0, "size": 100, "wait": True, "queue": 0}),)
     assert small.settings == {"brokerRole": "ASYNC_MASTER"}
+
+
+def test_shrinking_never_leaves_a_program_that_names_a_slave_it_has_not() -> None:
+    kill = Op("fault", {"name": "kill", "node": "slave3"})
+    start = Schedule({"lab.slaves": 3, "rocketmqVersion": "5.5.0", "inSyncReplicas": 4}, "s", (kill,))
+
+    def fails(candidate: Schedule) -> bool:
+        REFERENCE.settings(candidate.settings)
+        named = {op.args["node"] for op in candidate.ops}
+        return bool(named) and named.isdisjoint(places.absent(places.slaves(candidate.settings)))
+
+    small = shrink.shrink(start, fails)
+    assert small.settings == {} and small.ops == (Op("fault", {"name": "kill", "node": "slave"}),)
 
 
 def test_shrinking_is_bounded_and_never_returns_what_does_not_fail() -> None:

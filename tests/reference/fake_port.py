@@ -22,6 +22,7 @@ class FakePort:
         self.refusals: list[tuple[str, int, int]] = []
         self.appends: list[tuple[int, int]] = []
         self.room: int | None = None
+        self.starts: list[int] = []
 
     def now(self) -> int:
         return self.time
@@ -39,6 +40,10 @@ class FakePort:
         self.sent[conn] = self.sent.get(conn, b"") + data[:taken]
         return taken
 
+    def peer(self, conn: str) -> str:
+        """Connections ``s1#1`` and ``s1#2`` are those of one machine."""
+        return conn.partition("#")[0]
+
     def close(self, conn: str) -> None:
         self.closed.append(conn)
 
@@ -55,6 +60,9 @@ class FakePort:
         self.appends.append((lo, hi))
 
     def flushed(self, upto: int) -> None: ...
+
+    def expired(self, lo: int) -> None:
+        self.starts.append(lo)
 
     def refused(self, conn: str, reported: int, end: int, why: str) -> None:
         self.refusals.append((conn, reported, end))

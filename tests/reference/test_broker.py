@@ -16,7 +16,7 @@ from pairproof.reference.core.broker import Broker
 from pairproof.reference.core.config import BrokerConfig
 from pairproof.reference.errors import ConfigError
 from pairproof.reference.wire import message_id, remoting
-from pairproof.reference.wire.ha import encode_report
+from pairproof.reference.wire.ha import encode_header, encode_report
 from pairproof.reference.wire.record import Record, decode
 from pairproof.reference.wire.remoting import Command, CommandReader
 
@@ -168,6 +168,41 @@ def test_async_flush_happens_an_interval_after_the_first_unflushed_byte(shell: C
     assert master.flushes == [master.broker.log.end]
 
 
+def test_send_that_waits_for_a_slave_hurries_the_flush_where_only_flushed_bytes_are_pushed(
+    shell: Callable[..., Shell],
+) -> None:
+    master = with_slave(shell(brokerRole="SYNC_MASTER", haPushes="flushed"))
+    master.put(1)
+    end = master.broker.log.end
+    assert master.flushes == [end] and "s" not in master.sent
+    master.put(2)
+    master.broker.on_flushed(end)
+    assert master.sent["s"][:12] == encode_header(0, end) and len(master.sent["s"]) == 12 + end
+    assert master.flushes == [end, master.broker.log.end]
+
+
+@pytest.mark.parametrize("changes", [{"haPushes": "written"}, {"brokerRole": "ASYNC_MASTER"}])
+def test_nobody_else_hurries_the_flush(shell: Callable[..., Shell], changes: dict[str, str]) -> None:
+    master = with_slave(shell(**{"brokerRole": "SYNC_MASTER", "haPushes": "flushed", **changes}))
+    master.put(1)
+    assert master.flushes == []
+    master.ring(500)
+    assert master.flushes == [master.broker.log.end]
+    master.broker.on_flushed(master.broker.log.end)
+    assert len(master.sent["s"]) > 12
+
+
+def test_version_5_waits_for_nobody_unless_in_sync_replicas_say_so(shell: Callable[..., Shell]) -> None:
+    alone = shell(brokerRole="SYNC_MASTER", rocketmqVersion="5.5.0")
+    alone.put()
+    assert alone.answers()[0].code == remoting.SUCCESS
+    waiting = shell(brokerRole="SYNC_MASTER", rocketmqVersion="5.5.0", inSyncReplicas=2)
+    waiting.put()
+    assert waiting.answers() == []
+    waiting.ring(3_000)
+    assert waiting.answers()[0].code == remoting.FLUSH_SLAVE_TIMEOUT
+
+
 def test_slave_takes_no_messages(shell: Callable[..., Shell]) -> None:
     slave = shell(brokerRole="SLAVE", brokerId=1)
     slave.put()
@@ -239,6 +274,32 @@ def test_oneway_is_done_and_a_response_ignored_and_neither_is_answered(shell: Ca
     master = shell()
     master.ask(remoting.encode(Command(310, 1, flag, {"b": "T", "e": "0", "g": "1"}, b"body")))
     assert master.answers() == [] and (master.broker.log.end > 0) == (flag == remoting.ONEWAY_FLAG)
+
+
+def test_expired_messages_leave_their_queue_and_no_offset_is_given_twice(shell: Callable[..., Shell]) -> None:
+    master = shell()
+    for opaque in range(30):
+        master.put(opaque, body=b"x" * 300)
+    master.broker.expire(1)
+    start = master.broker.log.start
+    assert master.starts == [start] and 0 < start < master.broker.log.end
+    master.ask(pull(99, 0))
+    moved = master.answers()[30]
+    first = int(moved.fields["minOffset"])
+    assert moved.code == remoting.PULL_OFFSET_MOVED and 0 < first == int(moved.fields["nextBeginOffset"])
+    master.ask(pull(100, first))
+    record = decode(master.answers()[31].body)
+    assert isinstance(record, Record) and record.queue_offset == first and record.physical_offset >= start
+    master.put(101)
+    assert master.answers()[32].fields["queueOffset"] == "30"
+
+
+def test_nothing_expires_while_the_log_has_no_more_files_than_to_keep(shell: Callable[..., Shell]) -> None:
+    master = shell()
+    master.put()
+    master.broker.expire(1)
+    assert master.starts == [] and master.broker.log.start == 0
+    shell().broker.expire(1)
 
 
 @pytest.mark.parametrize("offset", [5, -5, 2**62])

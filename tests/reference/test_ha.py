@@ -2,60 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from typing import Any
 
 import pytest
-from fake_port import FakePort
+from master_play import FILE, MasterPlay, Port
 
 from pairproof.reference.core import ha_master, ha_slave
 from pairproof.reference.core.commit_log import CommitLog
 from pairproof.reference.core.config import BrokerConfig
-from pairproof.reference.core.ha_master import HaMaster
 from pairproof.reference.core.ha_slave import HaSlave
-from pairproof.reference.wire.ha import FrameReader, encode_header, encode_report
-from pairproof.reference.wire.record import Message
+from pairproof.reference.wire.ha import encode_header
 
 MS = 1_000_000
-FILE = 2_048
-HOST = (b"\x7f\0\0\x01", 10_911)
-
-
-class Port(FakePort):
-    """Replication flushes nothing itself."""
-
-    def flush(self, names: list[str], token: Hashable) -> None:
-        raise AssertionError("replication flushes nothing itself")
-
-    def frames(self, conn: str) -> list[tuple[int, int]]:
-        return [(offset, len(body)) for offset, body in FrameReader(1 << 20).feed(self.sent.get(conn, b""))]
-
-
-class MasterPlay:
-    def __init__(self, disk: Any, messages: int = 0, **settings: Any) -> None:
-        self.port = Port(disk)
-        self.log = CommitLog(disk, FILE)
-        self.log.recover(True)
-        config = BrokerConfig(mappedFileSizeCommitLog=FILE, haTransferBatchSize=512, **settings)
-        self.ha = HaMaster(config, self.log, self.port, self.port)
-        for _ in range(messages):
-            self.put()
-
-    def put(self, size: int = 300) -> int:
-        message = Message(topic="t", queue_id=0, body=b"x" * size, born_host=HOST, store_host=HOST)
-        return self.log.put(message, 0, 0).hi
-
-    def accept(self, conn: str, first_report: int | None = None) -> None:
-        self.ha.on_accepted(conn)
-        if first_report is not None:
-            self.report(conn, first_report)
-
-    def report(self, conn: str, offset: int) -> None:
-        self.ha.on_bytes(conn, encode_report(offset))
-
-    def at(self, ms: int, *key: Any) -> None:
-        self.port.time = ms * MS
-        self.ha.on_timer(key)  # type: ignore[arg-type]
 
 
 class SlavePlay:
@@ -106,6 +65,8 @@ def test_every_master_row_is_walked(make_disk: Callable[..., Any]) -> None:
             play.report("c", play.log.end + 9)
         elif heard is ha_master.Heard.SILENCE:
             play.at(20_000, "ha-silence", "c")
+        elif heard is ha_master.Heard.EXPIRED:
+            play.outrun(peer)
         else:
             play.ha.on_closed("c")
         assert peer.phase is ha_master.NEXT[phase, heard]

@@ -157,6 +157,23 @@ def test_flush_is_due_for_the_files_written_since_the_last_one(disk: Any) -> Non
     assert log.flushed == log.end
 
 
+@pytest.mark.parametrize(("keep", "left"), [(9, 4), (4, 4), (3, 3), (1, 1), (0, 1), (-1, 1)])
+def test_expiry_takes_the_oldest_files_first_and_never_the_last(disk: Any, keep: int, left: int) -> None:
+    log = opened(disk)
+    assert log.expire(keep) == 0
+    for number in range(4):
+        log.put(message(300), number, 1)
+    end, kept = log.end, log.read(3 * SIZE, SIZE)
+    assert log.expire(keep) == log.start == (4 - left) * SIZE
+    assert disk.deleted == [f"commitlog/{start:020d}" for start in range(0, log.start, SIZE)]
+    assert log.end == end and log.read(3 * SIZE, SIZE) == kept
+    assert log.start == 0 or log.read(log.start - 1, 1) == b""
+    assert log.flushed == log.start and len(log.flush_due()) == left
+    log.put(message(300), 4, 1)
+    again = opened(disk)
+    assert (again.start, again.end) == (log.start, log.end)
+
+
 def test_log_that_begins_late_has_nothing_below_to_flush(disk: Any) -> None:
     log = opened(disk)
     log.append(2 * SIZE + 5, b"")

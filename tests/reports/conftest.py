@@ -44,6 +44,15 @@ def fault(trial: int, name: str, bit: int, **effect: int) -> Row:
     return {**row, "bit": bit, "effect": json.dumps(effect)}
 
 
+def loss(trial: int, fault: str, **amounts: int | None) -> Row:
+    row = {"trial": trial, "node": "master", "cause": "machine", "fault": fault, "role": "SYNC_MASTER", "seq": 7}
+    return {**row, "flush": "ASYNC_FLUSH", "at_ns": 9, "answered": 4, **amounts}
+
+
+def covered(state: str, event: str, fault: str, count: int) -> Row:
+    return {"state": state, "event": event, "fault": fault, "count": count}
+
+
 def finding(law: str, text: str, trial: int, shrunk: int, **more: Any) -> Row:
     row = {
         "format": 1,
@@ -94,6 +103,14 @@ def write_run_folder(
     return folder
 
 
+@pytest.fixture(scope="session", autouse=True)
+def no_step_summary() -> Iterator[None]:
+    """Tests that run in a build must not write into its own summary."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("GITHUB_STEP_SUMMARY", raising=False)
+        yield
+
+
 @pytest.fixture
 def write_run(tmp_path: Path) -> WriteRun:
     """``write_run(name, findings=…, facts=…, verdicts=…, …)``: a run folder under a temporary ``runs``."""
@@ -108,6 +125,8 @@ def rows() -> Any:
         verdict = staticmethod(verdict)
         trial = staticmethod(trial)
         fault = staticmethod(fault)
+        loss = staticmethod(loss)
+        covered = staticmethod(covered)
         finding = staticmethod(finding)
 
     return Rows
@@ -130,6 +149,13 @@ def two_runs(write_run: WriteRun) -> list[Path]:
         ],
         trials=[trial(0, "sweep"), trial(1, skipped='["step: this lab has no CanStep"]', kept=True)],
         faults=[fault(0, "kill", 2, processes_killed=1, connections_closed=1), fault(1, "kill", 0)],
+        objectives=[
+            *(loss(0, "power_loss", rpo_messages=n, rpo_bytes=100 * n, rpo_ns=n, rto_ns=n * 10**6) for n in range(200)),
+            loss(1, "power_loss", rpo_messages=3, rpo_bytes=300, rpo_ns=9),
+            loss(1, "kill", rto_ns=5),
+            loss(1, "kill", catch_up_ns=70) | {"node": "slave2"},
+        ],
+        coverage=[covered("TRANSFER", "report", "kill", 3), covered("TRANSFER", "report", "none", 40)],
     )
     broken = write_run(
         "r2",
@@ -145,6 +171,8 @@ def two_runs(write_run: WriteRun) -> list[Path]:
         ],
         trials=[trial(4), trial(9, "shrink", kept=True)],
         faults=[fault(4, "stall", 0), fault(9, "kill", 1, processes_killed=1)],
+        objectives=[loss(4, "kill", rpo_messages=0, rpo_bytes=0, rpo_ns=0)],
+        coverage=[covered("TRANSFER", "report", "kill", 2), covered("READY", "close", "none", 1)],
     )
     return [clean, broken]
 

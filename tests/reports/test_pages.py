@@ -63,6 +63,7 @@ def record(folder: Path) -> Path:
             schedule = Schedule({}, f"1/{number}", OPS[: 2 * number + 2])
             trial = run_trial(lab, target, schedule, number=number, origin="swarm", laws=laws)
             writer.trial(trial, keep=True)
+        writer.coverage({("TRANSFER", "report", "kill"): 7, ("READY", "close", "none"): 0})
         for each in trial.judgements:
             if each.verdict is Verdict.VIOLATED:
                 text = each.violations[0].text
@@ -106,7 +107,13 @@ def colours(png: Path) -> int:
 
 @pytest.mark.parametrize(
     ("page", "size"),
-    [("index.html", "1280,2400"), ("findings/001.html", "1280,1800"), ("findings/001.html", "420,1400")],
+    [
+        ("index.html", "1280,2400"),
+        ("findings/001.html", "1280,1800"),
+        ("findings/001.html", "420,1400"),
+        ("objectives.html", "1280,1200"),
+        ("coverage.html", "1280,900"),
+    ],
 )
 def test_a_page_is_painted(made: Made, tmp_path: Path, page: str, size: str) -> None:
     png = tmp_path / "page.png"
@@ -122,6 +129,7 @@ def test_the_first_page_says_what_a_reader_needs_first(made: Made, tmp_path: Pat
     shown = browse(made.path, tmp_path, "--dump-dom")
     main = shown[shown.index("<main>") :]
     assert re.search(r"\d+ of \d+ laws? (is|are) violated", main)
+    assert "pairproof replay " in main and 'kill", node="slave"' in main.replace("&quot;", '"')
     assert main.index("Left out:") < main.index("never bit") < main.index("Findings") < main.index("Conformance matrix")
     assert "Fault limit_data never bit" in main, "a fault on a link that nobody uses hits nothing"
     for text in (
@@ -147,8 +155,35 @@ def test_a_finding_shows_promise_program_replay_line_and_timeline(made: Made, tm
     ):
         assert text in shown.replace("&quot;", '"')
     drawing = shown[shown.index("<svg viewBox") : shown.index("Legend of the timeline")]
-    for text in ("violated here", "Client 0", "HA connections", "Log end, bytes", "killed", "kill node slave", " ms"):
+    for text in (
+        "violated here",
+        "Lag, bytes",
+        "Send latency",
+        "Client 0",
+        "HA connections",
+        "Log end, bytes",
+        "killed",
+        "kill node slave",
+        " ms",
+    ):
         assert text in drawing
+
+
+def test_a_finding_tells_what_broke_under_which_fault_and_the_life_of_its_message(made: Made, tmp_path: Path) -> None:
+    finding = next(each for each in made.report.findings if each["law"] == "ack-replicated")
+    shown = browse(made.out / "findings" / f"{finding['number']:03}.html", tmp_path, "--dump-dom")
+    top = shown[shown.index("<h1>") : shown.index("Minimal program")]
+    assert finding["text"] in top.replace("&#39;", "'") and "before any fault began" in top
+    assert "no slave held it then" in top
+    life = shown[shown.index("The life of message") :]
+    assert life.index("the master appends it at") < life.index("final audit") < life.index("pairproof autopsy ")
+
+
+def test_objectives_and_coverage_are_shown(made: Made) -> None:
+    assert "Catch-up of slaves" in (made.out / "objectives.html").read_text()
+    shown = (made.out / "coverage.html").read_text()
+    assert "1 was never seen" in shown and "TRANSFER, report, kill: 7 times" in shown
+    assert shown.count('class="empty"') == 3
 
 
 def test_no_page_asks_the_network_for_anything(made: Made) -> None:

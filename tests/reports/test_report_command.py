@@ -36,7 +36,7 @@ def test_without_java_json_and_junit_still_come_and_a_line_says_what_is_missing(
     told = json.loads((out / "report.json").read_text())
     assert told["verdict"] == "violated"
     assert {each["id"] for each in told["laws"]} >= {"log-prefix", "contract"}
-    assert sorted(path.name for path in out.iterdir()) == ["junit.xml", "report.json"]
+    assert sorted(path.name for path in out.iterdir()) == ["junit.xml", "report.json", "summary.md"]
 
 
 @pytest.mark.usefixtures("no_java")

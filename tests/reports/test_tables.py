@@ -53,6 +53,35 @@ def test_faults_that_hit_nothing_and_what_the_others_did_are_counted(two_runs: l
     }
 
 
+def test_rpo_and_rto_are_told_by_percentiles_and_what_stayed_open_is_counted(two_runs: list[Path]) -> None:
+    runs, _ = inputs.open_runs(two_runs)
+    found = {
+        (row["what"], row["target"], row["fault"]): row for row in fallback.measure(runs)["objectives"].to_pylist()
+    }
+    lost = found["rpo_messages", "reference", "power_loss"]
+    assert [lost[name] for name in ("times", "open", "p50", "p99", "max")] == [201, 0, 99, 197, 199]
+    back = found["rto_ns", "reference", "power_loss"]
+    assert [back[name] for name in ("times", "open", "p50", "p99", "max")] == [
+        201,
+        1,
+        99 * 10**6,
+        197 * 10**6,
+        199 * 10**6,
+    ]
+    never = found["rto_ns", "reference+ack_early", "kill"]
+    assert [never[name] for name in ("times", "open", "p50", "max")] == [1, 1, None, None]
+    assert found["catch_up_ns", "reference", "kill"]["max"] == 70
+    assert ("catch_up_ns", "reference", "power_loss") not in found, "a master does not catch up"
+
+
+def test_coverage_is_summed_over_runs(two_runs: list[Path]) -> None:
+    runs, _ = inputs.open_runs(two_runs)
+    rows = [tuple(row.values()) for row in fallback.measure(runs)["coverage"].to_pylist()]
+    assert rows == [
+        ("READY", "close", "none", 1), ("TRANSFER", "report", "kill", 5), ("TRANSFER", "report", "none", 40),
+    ]  # fmt: skip
+
+
 def test_a_report_of_no_readable_run_does_not_claim_that_anything_holds() -> None:
     report = model.assemble([], [inputs.Corrupt("runs/x", "damaged")], fallback.measure([]))
     assert report.verdict == "unknown"

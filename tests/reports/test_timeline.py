@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from xml.etree import ElementTree
 
-from pairproof.harness.history import Event, Recorder
+import pytest
+
+from pairproof.harness.history import KINDS, Event, Recorder
 from pairproof.reports.axis import MS, Axis
+from pairproof.reports.charts import shape
+from pairproof.reports.events import _SAY, words
 from pairproof.reports.scene import scene
 from pairproof.reports.timeline import draw, pack
 
@@ -70,8 +75,112 @@ def test_a_log_end_is_unknown_while_its_node_is_down_and_starts_anew() -> None:
     assert [(bar.began, bar.ended) for bar in scene(history()).down["slave"]] == [(7 * MS, 9_000 * MS)]
 
 
+def several() -> list[Event]:
+    """Two slaves: the second one is paused while the first keeps up."""
+    made = Recorder()
+    for node in ("slave2", "master", "slave"):
+        made.add(0, "start", node, 1, f="empty", lo=0, hi=0)
+    made.add(1 * MS, "connect", "slave2", None, "ha:2", "m", f="slave2")
+    made.add(2 * MS, "pause", "slave2", 1)
+    made.add(3 * MS, "append", "master", 1, f="put", message="m0", lo=0, hi=230)
+    made.add(4 * MS, "append", "slave", 1, f="replicate", lo=0, hi=230)
+    made.add(6 * MS, "resume", "slave2", 1)
+    made.add(7 * MS, "append", "slave2", 1, f="replicate", lo=0, hi=230)
+    made.add(8 * MS, "report", "master", None, "ha:2", "m", hi=230)
+    made.add(9 * MS, "crash", "slave", 1, f="process", value=0)
+    made.add(10 * MS, "clock", "master", value=-5)
+    made.add(11 * MS, "wipe", "slave", f="empty", hi=0)
+    return made.events
+
+
+def test_nodes_are_those_of_the_history_master_first() -> None:
+    assert scene(several()).nodes == ["master", "slave", "slave2"]
+    assert scene(history()).nodes == ["master", "slave"], "a stranger is no node"
+
+
+def test_lag_is_what_the_master_has_and_the_slave_has_not() -> None:
+    lag = scene(several()).lag
+    assert [(step.t // MS, step.bytes) for step in lag["slave"]] == [(0, 0), (3, 230), (4, 0), (9, None)]
+    assert [(step.t // MS, step.bytes) for step in lag["slave2"]] == [(0, 0), (3, 230), (7, 0)]
+    assert [step.bytes for step in scene(history()).lag["slave"]] == [0, 230, 0, None, 130]
+
+
+def test_a_pause_is_drawn_like_a_node_that_is_down_and_called_by_its_name() -> None:
+    shown = scene(several())
+    assert [(bar.began, bar.ended, bar.kind, bar.label) for bar in shown.down["slave2"]] == [
+        (2 * MS, 6 * MS, "down paused", "paused")
+    ]
+    assert [bar.kind for bar in shown.down["slave"]] == ["down"]
+
+
+def test_reports_are_the_slave_s_whose_connection_carried_them() -> None:
+    assert list(scene(several()).reported) == ["slave2"]
+
+
+def test_what_befell_a_clock_and_a_store_is_marked() -> None:
+    assert [mark.label for mark in scene(several()).marks] == ["✕ slave", "master clock", "slave wiped"]
+
+
+def test_each_send_has_a_latency_and_a_sign_of_its_outcome() -> None:
+    shown = scene(history())
+    assert [(send.t // MS, send.latency, send.outcome) for send in shown.sends] == [
+        (2, 4 * MS, "done"),
+        (8, None, "open"),
+    ]
+    made = Recorder()
+    for op, (phase, status) in enumerate((("ok", "FLUSH_DISK_TIMEOUT"), ("fail", "X"), ("info", "timeout"))):
+        made.add(op * MS, "invoke", "master", process=op, op=op, f="send", message=f"m{op}", value=1)
+        made.add(op * MS, phase, "master", process=op, op=op, f="send", status=status, message=f"m{op}")
+    assert [send.outcome for send in scene(made.events).sends] == ["late", "refused", "unknown"]
+    signs = [shape(outcome, 0, 0) for outcome in ("late", "refused", "unknown", "open")]
+    assert all(signs.count(each) == 1 for each in signs)
+
+
+def test_lag_and_latency_are_drawn_under_the_same_shades() -> None:
+    drawn = str(draw(history(), 7, "a trial"))
+    assert "Lag, bytes" in drawn and "Send latency" in drawn and "m0: PUT_OK after 4 ms" in drawn
+    shade = re.search(r'<rect [^>]*y="([\d.]+)"[^>]*height="([\d.]+)" class="shade"', drawn)
+    stems = [float(each) for each in re.findall(r'<line [^>]*y1="([\d.]+)"[^>]*class="stem', drawn)]
+    assert shade is not None and len(stems) == 2
+    assert float(shade[1]) < min(stems) <= float(shade[1]) + float(shade[2])
+    assert "Lag, bytes" not in str(draw(history()[:3], None, "nobody is behind"))
+
+
+@pytest.mark.parametrize(
+    ("event", "said"),
+    [
+        (Event(0, 0, "lab", f="sim"), "the trial begins in lab sim"),
+        (Event(0, 0, "pause", "slave2"), "slave2 is paused"),
+        (Event(0, 0, "resume", "slave2"), "slave2 goes on"),
+        (Event(0, 0, "clock", "master", value=500), "500 ms ahead of"),
+        (Event(0, 0, "clock", "master", value=-500), "500 ms behind the true time"),
+        (Event(0, 0, "wipe", "slave", f="image", hi=40), "an older image of it, whose log ends at 40"),
+        (Event(0, 0, "wipe", "slave", f="empty", hi=0), "replaced by an empty one"),
+        (Event(0, 0, "expire", "master", lo=1_000), "its log starts at 1,000 now"),
+        (Event(0, 0, "crash", "master", f="machine", value=9, status="lied"), "its disk had called durable"),
+        (
+            Event(0, 0, "partial", "master", None, "ha:1", "m", f="out", value=9, lo=40),
+            "9 bytes of a frame for offset 40",
+        ),
+        (
+            Event(0, 0, "partial", "master", None, "ha:1", "m", f="in", value=3),
+            "3 bytes of a report reached the master",
+        ),
+        (Event(0, 0, "frame", "slave2", None, "ha:1", "s", lo=0, hi=9), "reached slave2 on ha:1"),
+    ],
+)
+def test_every_kind_of_event_has_words(event: Event, said: str) -> None:
+    assert said in words(event)
+
+
+def test_no_kind_is_without_words() -> None:
+    assert set(KINDS) <= set(_SAY)
+
+
 def test_what_a_stranger_claims_is_not_taken_for_the_slaves_report() -> None:
-    assert [step.bytes for step in scene(history()).reported] == [230]
+    assert {node: [step.bytes for step in steps] for node, steps in scene(history()).reported.items()} == {
+        "slave": [230]
+    }
 
 
 def test_overlapping_bars_get_rows_of_their_own() -> None:

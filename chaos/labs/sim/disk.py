@@ -3,26 +3,54 @@
 A *process* crash keeps everything that was written. A *machine* crash keeps what had been flushed and, of the
 unflushed bytes, what ``keep`` says: ``none``, ``half`` (the first half, in log order), ``hole`` (a lost sector, with
 later bytes kept) or ``all``. A file that was never flushed does not survive unless something of it is kept.
+
+The disk may *lie*: a flush ends as if it had worked, and only the file's name is durable. Its bytes stay dirty, so
+that a later honest flush of the same file makes up for it. It may be *full*: no file that needs room can be created,
+while those that are there, which have their whole size from the start, take every write.
+
+Left out: a drive's own cache, which one honest flush would empty for all files; write errors; bit rot.
 """
 
 from __future__ import annotations
 
-from pairproof.reference.errors import StoreError
+from typing import NamedTuple
+
+from pairproof.chaos.labs.sim.trouble import Trouble, count
+from pairproof.reference.errors import StoreError, StoreFull
 
 SECTOR = 512
 KEEPS = ("none", "half", "hole", "all")
+
+Range = tuple[int, int]
+
+
+class Loss(NamedTuple):
+    """What a power loss took."""
+
+    bytes: int
+    lied: bool
+    """Whether a flush that had ended covered any of it."""
+
+
+class Flush(NamedTuple):
+    """A flush under way: the ranges that were dirty when it began, and the troubles that make a lie of it."""
+
+    taken: list[tuple[SimFile, list[Range]]]
+    lies: tuple[Trouble, ...]
 
 
 class SimFile:
     """One file: what a reader sees, what a power loss leaves, and the ranges in which they may differ."""
 
-    __slots__ = ("cache", "dirty", "durable", "on_disk", "size")
+    __slots__ = ("cache", "dirty", "durable", "feigned", "on_disk", "size")
 
     def __init__(self, size: int) -> None:
         self.size = size
         self.cache = bytearray(size)
         self.durable = bytearray(size)
-        self.dirty: list[tuple[int, int]] = []
+        self.dirty: list[Range] = []
+        # What a lying disk has called durable.
+        self.feigned: list[Range] = []
         self.on_disk = False
 
     def read(self, at: int, length: int) -> bytes:
@@ -37,7 +65,7 @@ class SimFile:
         self.cache[at:end] = data
         self.dirty.append((at, end))
 
-    def make_durable(self, ranges: list[tuple[int, int]]) -> None:
+    def make_durable(self, ranges: list[Range]) -> None:
         """What the page cache holds in these ranges survives a power loss from now on."""
         self.on_disk = True
         for lo, hi in ranges:
@@ -49,6 +77,10 @@ class SimDisk:
 
     def __init__(self) -> None:
         self.files: dict[str, SimFile] = {}
+        self.lies: list[Trouble] = []
+        self.full: list[Trouble] = []
+
+    # What a node may do.
 
     def names(self, folder: str) -> list[str]:
         """Names in ``folder``, sorted."""
@@ -57,9 +89,12 @@ class SimDisk:
         return sorted(n[cut:] for n in self.files if n.startswith(prefix) and "/" not in n[cut:])
 
     def open(self, name: str, size: int) -> SimFile:
-        """Open or create; StoreError for another size."""
+        """Open or create; StoreError for another size, StoreFull without room."""
         file = self.files.get(name)
         if file is None:
+            if self.full and size:
+                count(self.full, "files_refused")
+                raise StoreFull(f"no room for the {size} bytes of {name}")
             file = self.files[name] = SimFile(size)
         elif file.size != size:
             raise StoreError(f"{name} has {file.size} bytes, not the configured {size}")
@@ -71,56 +106,80 @@ class SimDisk:
 
     def sync(self, name: str) -> None:
         """Make one file durable at once."""
-        file = self.files.get(name)
-        if file is not None:
-            file.make_durable(file.dirty)
-            file.dirty = []
+        self.finish_flush(self.begin_flush([name]))
 
-    def take_dirty(self, names: list[str]) -> list[tuple[SimFile, list[tuple[int, int]]]]:
-        """What a flush that starts now will make durable."""
-        taken = []
-        for name in names:
-            file = self.files.get(name)
-            if file is not None:
-                taken.append((file, list(file.dirty)))
-        return taken
+    # What its machine does.
+
+    def begin_flush(self, names: list[str]) -> Flush:
+        """A flush of what is dirty now."""
+        files = [self.files[name] for name in names if name in self.files]
+        return Flush([(file, list(file.dirty)) for file in files], tuple(self.lies))
 
     @staticmethod
-    def finish_flush(taken: list[tuple[SimFile, list[tuple[int, int]]]]) -> None:
-        """The flush is through: the ranges that were dirty when it began are durable."""
-        for file, dirty in taken:
+    def finish_flush(flush: Flush) -> None:
+        """The flush is through: the ranges that were dirty when it began are durable, or said to be."""
+        for file, dirty in flush.taken:
+            if flush.lies:
+                _feign(file, dirty, flush.lies)
+                continue
             file.make_durable(dirty)
             if file.dirty[: len(dirty)] == dirty:
                 del file.dirty[: len(dirty)]
+            if file.feigned:
+                file.feigned = [each for each in file.feigned if each not in dirty]
 
-    def lose_power(self, keep: str) -> int:
-        """A machine crash: unflushed bytes are lost as ``keep`` says. How many were."""
-        if keep == "all":
-            return 0
-        lost = 0
-        pending = [
-            (name, lo, hi)
-            for name in sorted(self.files)
-            for lo, hi in _merged(self.files[name].dirty)
-            if name != "abort"
-        ]
-        for name, lo, hi in _lost_ranges(pending, keep):
-            file = self.files[name]
-            file.cache[lo:hi] = file.durable[lo:hi]
-            lost += hi - lo
+    def lose_power(self, keep: str) -> Loss:
+        """A machine crash: unflushed bytes are lost as ``keep`` says."""
+        lost, lied = 0, False
+        if keep != "all":
+            pending = [(name, lo, hi) for name in sorted(self.files) for lo, hi in _merged(self.files[name].dirty)]
+            for name, lo, hi in _lost_ranges(pending, keep):
+                file = self.files[name]
+                file.cache[lo:hi] = file.durable[lo:hi]
+                lost += hi - lo
+                lied = lied or any(lo < end and start < hi for start, end in file.feigned)
         for name, file in list(self.files.items()):
-            if not file.on_disk and file.cache == file.durable:
+            if keep != "all" and not file.on_disk and file.cache == file.durable:
                 del self.files[name]
             else:
-                # What survived is what the disk holds.
-                file.durable[:] = file.cache
-                file.on_disk = True
-                file.dirty = []
-        return lost
+                _settle(file)
+        return Loss(lost, lied)
+
+    def image(self) -> SimDisk:
+        """A copy of the store as any process sees it now, page cache included, on a disk that holds it all."""
+        copy = SimDisk()
+        for name, file in self.files.items():
+            copy.files[name] = SimFile(file.size)
+            copy.files[name].cache[:] = file.cache
+            _settle(copy.files[name])
+        return copy
+
+    def replace(self, store: SimDisk) -> None:
+        """Another store takes this one's place; the disk's own troubles stay."""
+        self.files = store.image().files
+
+    def used(self) -> int:
+        """Bytes that its files take."""
+        return sum(file.size for file in self.files.values())
 
 
-def _merged(dirty: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    merged: list[tuple[int, int]] = []
+def _feign(file: SimFile, dirty: list[Range], lies: tuple[Trouble, ...]) -> None:
+    file.on_disk = True
+    if dirty:
+        file.feigned += dirty
+        count(lies, "files_feigned")
+        count(lies, "bytes_feigned", sum(hi - lo for lo, hi in dirty))
+
+
+def _settle(file: SimFile) -> None:
+    """What is there is what the disk holds."""
+    file.durable[:] = file.cache
+    file.on_disk = True
+    file.dirty, file.feigned = [], []
+
+
+def _merged(dirty: list[Range]) -> list[Range]:
+    merged: list[Range] = []
     for lo, hi in sorted(dirty):
         if merged and lo <= merged[-1][1]:
             merged[-1] = (merged[-1][0], max(hi, merged[-1][1]))

@@ -13,7 +13,7 @@ from functools import lru_cache, partial
 
 from pairproof.chaos.labs.sim.disk import SimFile
 from pairproof.chaos.labs.sim.host import Host, Observer
-from pairproof.chaos.labs.sim.kernel import Kernel
+from pairproof.chaos.labs.sim.kernel import MS, Kernel
 from pairproof.chaos.labs.sim.network import End
 from pairproof.chaos.observers import store_reader
 from pairproof.chaos.observers.ha_tap import FrameTap, ReportTap
@@ -24,6 +24,9 @@ from pairproof.reference.core.config import BrokerConfig
 from pairproof.reference.wire.record import Record
 
 FOLDER = "commitlog"
+
+Tap = FrameTap | ReportTap
+_NOTHING = ReportTap()
 
 
 class Watcher:
@@ -53,6 +56,10 @@ class Watcher:
         """The log is durable up to ``upto``."""
         self.evidence.add(self.host.kernel.now, "flush", self.host.name, self.incarnation, hi=upto)
 
+    def expired(self, lo: int) -> None:
+        """The oldest files are gone."""
+        self.evidence.add(self.host.kernel.now, "expire", self.host.name, self.incarnation, lo=lo)
+
     def refused(self, conn: End, reported: int, end: int, why: str) -> None:
         """The master will not serve this peer."""
         self.evidence.add(
@@ -81,6 +88,10 @@ class Evidence(Observer):
         self.heard_from: set[str] = set()
         """Slaves whose reports have reached the master."""
         self.log_ends: dict[str, int] = {}
+        self._taps: dict[End, tuple[Tap, Tap]] = {}
+        """Per end of an HA connection: what taps the bytes that leave it, and those that reach it."""
+        self._noted: dict[End, object] = {}
+        """Per end: the last thing that was noted as unfinished."""
         self.record_ends: dict[int, int] = {}
 
     def point(self, host: str, name: str) -> None:
@@ -114,15 +125,34 @@ class Evidence(Observer):
             self.add(self.kernel.now, "cut", name, host.incarnation, lo=log.end, hi=before)
         self.log_ends[name] = log.end
 
-    def crashed(self, host: Host, how: str, lost: int) -> None:
-        """A node went down; its ends of connections went with it."""
-        self.add(self.kernel.now, "crash", host.name, host.incarnation, f=how, value=lost)
+    def crashed(self, host: Host, how: str, lost: int, lied: bool = False) -> None:
+        """A node went down; its ends of connections went with it. ``lied``: so did what its disk called durable."""
+        status = "lied" if lied else None
+        self.add(self.kernel.now, "crash", host.name, host.incarnation, f=how, status=status, value=lost)
         for end in host.ends:
             self.closed(end, "local")
 
     def stopped(self, host: Host) -> None:
         """A node ended in an orderly way."""
         self.add(self.kernel.now, "stop", host.name, host.incarnation)
+
+    def paused(self, host: Host, kind: str) -> None:
+        """A node stands still (``pause``), or goes on (``resume``)."""
+        self.add(self.kernel.now, kind, host.name, host.incarnation)
+
+    def clock_set(self, host: Host) -> None:
+        """A node's wall clock was set."""
+        self.add(self.kernel.now, "clock", host.name, value=host.skew_ms)
+
+    def wiped(self, host: Host, f: str) -> int:
+        """A node that is down has another store, ``empty`` or an older ``image``; where its log ends by its files.
+
+        Its next start may cut that, a torn last record say, and is no ``cut`` of what the node had.
+        """
+        end = self._read(host).where
+        self.log_ends.pop(host.name, None)
+        self.add(self.kernel.now, "wipe", host.name, f=f, hi=end)
+        return end
 
     # The HA link.
 
@@ -141,11 +171,13 @@ class Evidence(Observer):
             end.label = end.peer.label = f"ha:{self.connections}"
             frames, reports = FrameTap(), ReportTap()
             end.tap_out = partial(self._frames_sent, end, frames)
-            end.tap_in = partial(self._reports, end, "m", reports)
+            end.tap_in = partial(self._reports, end, "m", "in", reports)
+            self._taps[end] = frames, reports
         else:
             frames, reports = FrameTap(), ReportTap()
             end.tap_in = partial(self._frames_received, end, frames)
-            end.tap_out = partial(self._reports, end, "s", reports)
+            end.tap_out = partial(self._reports, end, "s", "out", reports)
+            self._taps[end] = reports, frames
         side = "m" if accepted else "s"
         self.add(self.kernel.now, "connect", peer, None, end.label, side, f=peer)
 
@@ -153,7 +185,10 @@ class Evidence(Observer):
         """An HA connection ended at this end."""
         if end.label:
             side = "m" if end.outgoing is end.link.down else "s"
-            self.add(self.kernel.now, "close", end.host.name, None, end.label, side, f=how)
+            sent, received = self._taps.pop(end, (_NOTHING, _NOTHING))
+            unfinished = sent.pending or received.pending or None
+            self.add(self.kernel.now, "close", end.host.name, None, end.label, side, f=how, value=unfinished)
+            self._noted.pop(end, None)
 
     def _frames_sent(self, end: End, tap: FrameTap, data: bytes) -> None:
         now, label = self.kernel.now, end.label
@@ -168,6 +203,8 @@ class Evidence(Observer):
                 if stored is not None:
                     known = known if stored == body else digest(stored)
                     self.add(now, "source", "master", None, label, None, lo=offset, hi=hi, digest=known)
+        if tap.pending or tap.broken or not data:
+            self._partial(end, "m", "out", tap)
 
     def _frames_received(self, end: End, tap: FrameTap, data: bytes) -> None:
         now, label, name = self.kernel.now, end.label, end.host.name
@@ -176,12 +213,26 @@ class Evidence(Observer):
             self.add(
                 now, "frame", name, None, label, "s", None, None, None, None, None, None, None, offset, hi, digest(body)
             )
+        if tap.pending or tap.broken:
+            self._partial(end, "s", "in", tap)
 
-    def _reports(self, end: End, side: str, tap: ReportTap, data: bytes) -> None:
+    def _reports(self, end: End, side: str, f: str, tap: ReportTap, data: bytes) -> None:
         for offset in tap.feed(data):
             if side == "m":
                 self.heard_from.add(end.peer.host.name)
             self.add(self.kernel.now, "report", end.host.name, None, end.label, side, hi=offset)
+        if tap.pending or not data:
+            self._partial(end, side, f, tap)
+
+    def _partial(self, end: End, side: str, f: str, tap: Tap) -> None:
+        """Something is unfinished at this end, or it takes no more. What comes in is noted once a millisecond."""
+        now, lo = self.kernel.now, tap.announced
+        what = tap.broken or (now // MS, lo)
+        if (f == "in" or tap.broken) and self._noted.get(end) == what:
+            return
+        self._noted[end] = what
+        detail = f"broken: {tap.broken}" if tap.broken else None
+        self.add(now, "partial", end.host.name, None, end.label, side, f=f, lo=lo, value=tap.pending, detail=detail)
 
     # Clients.
 

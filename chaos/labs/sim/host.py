@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Hashable, Mapping
-from contextlib import suppress
 from typing import Any
 
-from pairproof.chaos.labs.sim.disk import SimDisk, SimFile
+from pairproof.chaos.labs.sim.disk import Flush, Loss, SimDisk
 from pairproof.chaos.labs.sim.kernel import MS, Entry, Kernel
-from pairproof.chaos.labs.sim.network import End, Network, Toxic
+from pairproof.chaos.labs.sim.network import End, Network
+from pairproof.chaos.labs.sim.trouble import Trouble, count
 from pairproof.reference.ports import Node
 
 EPOCH_MS = 1_700_000_000_000
 CONNECT_TIMEOUT_NS = 5_000 * MS
 
-Flush = tuple[list[tuple[SimFile, list[tuple[int, int]]]], Hashable]
+Waiting = tuple[Callable[..., Any], tuple[Any, ...]]
+"""What a paused process will see to: a function of its own or of what serves it, and its arguments."""
 
 
 class Crashed(BaseException):
@@ -33,7 +35,7 @@ class Observer:
         """A connection stands at this end."""
 
     def closed(self, end: End, how: str) -> None:
-        """It ended here: local or peer."""
+        """It ended here: local, peer or reset."""
 
     def point(self, host: str, name: str) -> None:
         """The host passed append, flush, send or recv."""
@@ -57,8 +59,18 @@ class Host:
         self.powered = True
         self.ends: dict[End, None] = {}
         self.timers: dict[Hashable, Entry] = {}
-        self.disk_stalls: list[Toxic] = []
-        self.held_flushes: list[Flush] = []
+        self.disk_stalls: list[Trouble] = []
+        self.held_flushes: list[tuple[Flush, Hashable]] = []
+        self.disk_slow: list[Trouble] = []
+        self.clock_skews: list[Trouble] = []
+        # Of the process: they and what waits end with it.
+        self.pauses: list[Trouble] = []
+        self.waiting: deque[Waiting] = deque()
+
+    @property
+    def skew_ms(self) -> int:
+        """How far its wall clock is ahead of the true time."""
+        return sum(skew.amount for skew in self.clock_skews)
 
     # Effects: what the node may do.
 
@@ -67,14 +79,19 @@ class Host:
         return self.kernel.now
 
     def wall_ms(self) -> int:
-        """A wall clock that starts at a fixed epoch."""
-        return EPOCH_MS + self.kernel.now // MS
+        """A wall clock that starts at a fixed epoch, as far ahead as it was set."""
+        count(self.clock_skews, "readings_skewed")
+        return EPOCH_MS + self.kernel.now // MS + self.skew_ms
 
     def send(self, conn: End, data: bytes) -> int:
         """Hand bytes to the socket."""
         if self.armed:
             self.observer.point(self.name, "send")
         return self.network.send(conn, data)
+
+    def peer(self, conn: End) -> str:
+        """The machine at the other end."""
+        return conn.peer.host.name
 
     def close(self, conn: End) -> None:
         """Close one's own end."""
@@ -99,8 +116,11 @@ class Host:
 
     def flush(self, names: list[str], token: Hashable) -> None:
         """Begin a flush of what is dirty now."""
-        flush: Flush = (self.disk.take_dirty(names), token)
-        self.kernel.at(self.kernel.now + self.flush_ns, self._flushed, flush, self.incarnation)
+        ends = self.kernel.now + self.flush_ns
+        if self.disk_slow:
+            count(self.disk_slow, "flushes_slowed")
+            ends += sum(slow.amount for slow in self.disk_slow) * MS
+        self.kernel.at(ends, self._flushed, self.disk.begin_flush(names), token, self.incarnation)
 
     def connect(self, address: str) -> None:
         """Connect to a link's port; the name before ``#`` is the link."""
@@ -127,8 +147,20 @@ class Host:
         except Crashed:  # suppress() costs more than most of these calls
             pass
 
+    def hold(self, function: Callable[..., Any], *arguments: Any) -> None:
+        """Let this wait until the paused process goes on."""
+        self.waiting.append((function, arguments))
+        count(self.pauses, "events_held")
+
+    def tell(self, function: Callable[..., Any], *arguments: Any) -> None:
+        """Let the node act as soon as it can."""
+        if self.pauses:
+            self.hold(self.call, function, *arguments)
+        else:
+            self.call(function, *arguments)
+
     def hear(self, end: End, data: bytes) -> None:
-        """Bytes arrived."""
+        """Bytes arrived. The network keeps those for a paused process: they fill a socket's buffer."""
         if self.node is not None:
             node = self.node
             try:
@@ -138,16 +170,18 @@ class Host:
             except Crashed:  # suppress() costs more than most of these calls
                 pass
 
-    def hear_closed(self, end: End) -> None:
-        """The other side closed, or a reset came."""
-        if self.ends.pop(end, self) is None and self.node is not None:
-            self.observer.closed(end, "peer")
+    def hear_closed(self, end: End, how: str) -> None:
+        """The other side closed (``peer``), or a ``reset`` came."""
+        if self.pauses:
+            self.hold(self.hear_closed, end, how)
+        elif self.ends.pop(end, self) is None and self.node is not None:
+            self.observer.closed(end, how)
             self.call(self.node.on_closed, end)
 
     def hear_writable(self, end: End) -> None:
         """The socket takes bytes again."""
         if self.node is not None:
-            self.call(self.node.on_writable, end)
+            self.tell(self.node.on_writable, end)
 
     def kill(self) -> None:
         """kill -9: the kernel closes the sockets, the page cache stays."""
@@ -162,8 +196,8 @@ class Host:
             self.call(self.node.on_stop)
         self.kill()
 
-    def lose_power(self, keep: str) -> int:
-        """The machine is gone, and with it what had not been flushed; bytes lost. Peers hear nothing."""
+    def lose_power(self, keep: str) -> Loss:
+        """The machine is gone, and with it what had not been flushed. Peers hear nothing."""
         self._end_process()
         self.powered = False
         for end in list(self.ends):
@@ -171,13 +205,18 @@ class Host:
         self.ends.clear()
         return self.disk.lose_power(keep)
 
-    def resume_disk(self, toxic: Toxic) -> None:
-        """Held flushes end now."""
-        self.disk_stalls.remove(toxic)
+    def resume_disk(self) -> None:
+        """Held flushes end now, unless another stall goes on."""
         if not self.disk_stalls:
             held, self.held_flushes = self.held_flushes, []
-            for flush in held:
-                self.kernel.at(self.kernel.now, self._flushed, flush, self.incarnation)
+            for flush, token in held:
+                self.kernel.at(self.kernel.now, self._flushed, flush, token, self.incarnation)
+
+    def resume(self) -> None:
+        """The process goes on, with what waited for it in order, unless something else still, or again, pauses it."""
+        while self.waiting and not self.pauses:
+            function, arguments = self.waiting.popleft()
+            function(*arguments)
 
     def _end_process(self) -> None:
         self.node = None
@@ -186,24 +225,36 @@ class Host:
         self.timers.clear()
         # What it asked the disk for dies with it: the bytes stay dirty.
         self.held_flushes.clear()
+        self.pauses.clear()
+        self.waiting.clear()
 
     def _ring(self, key: Hashable, incarnation: int) -> None:
         if self.node is not None and incarnation == self.incarnation:
+            if self.pauses:
+                self.hold(self._ring_late, key, self.timers[key])
+                return
             self.timers.pop(key, None)
             self.call(self.node.on_timer, key)
 
-    def _flushed(self, flush: Flush, incarnation: int) -> None:
+    def _ring_late(self, key: Hashable, entry: Entry) -> None:
+        # Something else that waited may have disarmed it, or armed it anew.
+        if self.timers.get(key) is entry:
+            self._ring(key, self.incarnation)
+
+    def _flushed(self, flush: Flush, token: Hashable, incarnation: int) -> None:
         if self.node is None or incarnation != self.incarnation:
             return
         if self.disk_stalls:
-            self.held_flushes.append(flush)
-            for toxic in self.disk_stalls:
-                toxic.count("flushes_held", 1)
+            self.held_flushes.append((flush, token))
+            count(self.disk_stalls, "flushes_held")
             return
-        taken, token = flush
-        self.disk.finish_flush(taken)
+        # The disk works on while the process is paused; nobody is told.
+        self.disk.finish_flush(flush)
+        self.tell(self._tell_flushed, token)
+
+    def _tell_flushed(self, token: Hashable) -> None:
         node = self.node
-        with suppress(Crashed):
+        if node is not None:
             if self.armed:
                 self.observer.point(self.name, "flush")
             node.on_flushed(token)
@@ -214,17 +265,15 @@ class Host:
         link = self.network.links[address.partition("#")[0]]
         server = link.host
         if link.cuts or server.node is None:
-            for toxic in link.cuts:
-                toxic.count("connections_refused", 1)
-            self.call(self.node.on_connect_failed, address)
+            count(link.cuts, "connections_refused")
+            self.tell(self.node.on_connect_failed, address)
             return
-        near, far = End(link, self, link.up), End(link, server, link.down)
-        near.peer, far.peer = far, near
-        link.ends += (near, far)
+        near, far = self.network.join(link, self)
         self.ends[near] = None
         server.ends[far] = None
         self.observer.opened(far, True)
-        server.call(server.node.on_accepted, far, link.port)
+        # A paused process has a kernel that accepts for it.
+        server.tell(server.node.on_accepted, far, link.port)
         if near.open and self.node is not None:
             self.observer.opened(near, False)
-            self.call(self.node.on_connected, address, near)
+            self.tell(self.node.on_connected, address, near)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from random import Random
 
-from pairproof.chaos.labs.sim.network import Link, Toxic
+from pairproof.chaos.labs.sim.network import Link
+from pairproof.chaos.labs.sim.toxics import KINDS, Toxic
+from pairproof.chaos.labs.sim.trouble import Trouble
 from pairproof.chaos.labs.sim.world import World
 from pairproof.harness.errors import LabError
 from pairproof.harness.ports import Effect
@@ -18,7 +21,10 @@ class LinkTrouble(World):
         where = self.link(link)
         if direction not in ("up", "down"):
             raise LabError(f"a link's directions are up and down, not {direction!r}")
-        return where, self.network.add_toxic(where, direction, toxic, next(iter(attributes.values()), 0))
+        if toxic not in KINDS:
+            raise LabError(f"unknown toxic {toxic!r}; valid: {', '.join(KINDS)}")
+        dice = Random(f"{self.seed}/toxic/{link}/{direction}/{toxic}/{self.kernel.now}")
+        return where, self.network.add_toxic(where, direction, toxic, attributes, dice)
 
     def remove_toxic(self, handle: tuple[Link, Toxic]) -> Effect:
         """Take it off."""
@@ -26,16 +32,16 @@ class LinkTrouble(World):
         self.network.remove_toxic(link, toxic)
         return toxic.effect
 
-    def cut_link(self, link: str) -> tuple[Link, Toxic]:
+    def cut_link(self, link: str) -> tuple[Link, Trouble]:
         """See :class:`pairproof.harness.ports.CanCutLink`."""
         where = self.link(link)
         return where, self.network.cut(where)
 
-    def mend_link(self, handle: tuple[Link, Toxic]) -> Effect:
+    def mend_link(self, handle: tuple[Link, Trouble]) -> Effect:
         """Mend it."""
-        link, toxic = handle
-        link.cuts.remove(toxic)
-        return toxic.effect
+        link, trouble = handle
+        link.cuts.remove(trouble)
+        return trouble.effect
 
     def reset_link(self, link: str) -> Effect:
         """Reset what is open."""

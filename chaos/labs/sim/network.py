@@ -1,51 +1,41 @@
 """Simulated TCP through a simulated toxiproxy: ordered chunks, a bounded socket buffer, toxics per direction.
 
-A *link* is a named way to a port (``ha``, ``client-master``, ``client-slave``); a connection has two *ends*. Toxics act
-on bytes as toxiproxy's do: a stall holds them and loses nothing, latency delays them, limit_data passes n bytes of each
-connection and then closes it, a cut closes connections orderly and refuses new ones, a reset closes them at once.
+A *link* is a named way to a port (``ha``, ``client-master``, ``client-slave``); a connection has two *ends*. Bytes
+cross the wire first and then the proxy, whose toxics (:mod:`toxics`, :mod:`pipe`) act on them; a connection that meets
+none has no pipe and pays for none. The proxy closes as toxiproxy does: the end of one direction reaches its receiver,
+and what the proxy reads from there ends too. A cut closes connections orderly and refuses new ones, a reset ends them
+at once.
+
+Left out: half-open connections (a close ends both directions), and that a connect to a proxy succeeds whatever is
+behind it: it fails here as it would without one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
+from random import Random
 from typing import TYPE_CHECKING
 
-from pairproof.chaos.labs.sim.kernel import MS, Kernel
+from pairproof.chaos.labs.sim.kernel import Kernel
+from pairproof.chaos.labs.sim.pipe import Pipe
+from pairproof.chaos.labs.sim.toxics import KINDS, Toxic
+from pairproof.chaos.labs.sim.trouble import Trouble, count
 
 if TYPE_CHECKING:
     from pairproof.chaos.labs.sim.host import Host
 
 Tap = Callable[[bytes], None]
-Limit = list[int]
-"""[bytes left] of one limit_data toxic on one connection."""
-
-
-class Toxic:
-    """One toxic on one direction, and what it has done so far."""
-
-    __slots__ = ("amount", "direction", "effect", "kind")
-
-    def __init__(self, kind: str, amount: int, direction: Direction) -> None:
-        self.kind = kind
-        self.amount = amount
-        self.direction = direction
-        self.effect: dict[str, int] = {}
-
-    def count(self, what: str, amount: int) -> None:
-        """Add to what it did."""
-        self.effect[what] = self.effect.get(what, 0) + amount
 
 
 class Direction:
-    """One direction of a link: up (towards the server) or down."""
+    """One direction of a link: up (towards the server) or down. ``toxics`` in the order added."""
 
-    __slots__ = ("latency", "limits", "slow", "stalls")
+    __slots__ = ("latency", "toxics")
 
     def __init__(self, latency_ns: int) -> None:
         self.latency = latency_ns
-        self.stalls: list[Toxic] = []
-        self.slow: list[Toxic] = []
-        self.limits: list[Toxic] = []
+        self.toxics: list[Toxic] = []
 
 
 class Link:
@@ -59,7 +49,7 @@ class Link:
         self.port = port
         self.up = Direction(latency_ns)
         self.down = Direction(latency_ns)
-        self.cuts: list[Toxic] = []
+        self.cuts: list[Trouble] = []
         self.ends: list[End] = []
 
     def direction(self, name: str) -> Direction:
@@ -71,8 +61,8 @@ class End:
     """One end of a connection. ``outgoing`` is the direction that its bytes take."""
 
     __slots__ = (
-        "held", "host", "in_flight", "label", "last_arrival", "limits", "link", "open", "outgoing", "peer", "tap_in",
-        "tap_out", "wants_room",
+        "abrupt", "host", "in_flight", "label", "link", "open", "outgoing", "peer", "pipe", "tap_in", "tap_out",
+        "wants_room",
     )  # fmt: skip
 
     def __init__(self, link: Link, host: Host, outgoing: Direction) -> None:
@@ -81,11 +71,10 @@ class End:
         self.outgoing = outgoing
         self.peer: End = self
         self.open = True
+        # The proxy's side of this socket is set to end with RST.
+        self.abrupt = False
         self.in_flight = 0
-        self.last_arrival = 0
-        # Chunks that a stall holds, in order; None is the FIN.
-        self.held: list[bytes | None] = []
-        self.limits: list[tuple[Toxic, Limit]] = [(toxic, [toxic.amount]) for toxic in outgoing.limits]
+        self.pipe: Pipe | None = None
         self.tap_in: Tap | None = None
         self.tap_out: Tap | None = None
         self.wants_room = False
@@ -102,6 +91,18 @@ class Network:
 
     # What a host does.
 
+    def join(self, link: Link, host: Host) -> tuple[End, End]:
+        """A new connection over the link: the end of ``host`` that connects, and the server's."""
+        near, far = End(link, host, link.up), End(link, link.host, link.down)
+        near.peer, far.peer = far, near
+        link.ends += (near, far)
+        if link.up.toxics or link.down.toxics:
+            near.abrupt = far.abrupt = any(each.kind.abrupt for each in link.up.toxics + link.down.toxics)
+            for end in (near, far):
+                for toxic in end.outgoing.toxics:
+                    self._pipe(end).add(toxic)
+        return near, far
+
     def send(self, end: End, data: bytes) -> int:
         """Hand over bytes as to a non-blocking socket; how many were taken."""
         if not end.open:
@@ -115,6 +116,9 @@ class Network:
             if end.tap_out is not None:
                 end.tap_out(data)
             self._put_on_wire(end, data)
+        elif end.tap_out is not None:
+            # That the socket took nothing is worth seeing, too.
+            end.tap_out(data)
         return len(data)
 
     def close(self, end: End) -> None:
@@ -126,82 +130,72 @@ class Network:
 
     def reset(self, end: End) -> int:
         """Both ends are gone at once with all that was on the way; bytes lost."""
-        lost = 0
-        for each in (end, end.peer):
-            lost += each.in_flight
-            if each.open:
-                each.open = False
-                self._forget(each)
-                self.kernel.at(self.kernel.now, _tell_closed, each)
-        return lost
+        return self._end_both(end, "reset")
 
     def vanish(self, end: End) -> None:
-        """The end's machine lost power: nobody tells the peer."""
+        """The end's machine lost power, and what its socket still held: nobody tells the peer."""
         end.open = False
-        end.held.clear()
+        if end.pipe is not None:
+            end.pipe.source.clear()
 
     def _put_on_wire(self, end: End, chunk: bytes | None) -> None:
-        direction = end.outgoing
-        delay = direction.latency
-        for toxic in direction.slow:
-            delay += toxic.amount * MS
-            toxic.count("bytes_delayed", len(chunk) if chunk else 0)
-        arrival = self.kernel.now + delay
-        if arrival < end.last_arrival:
-            arrival = end.last_arrival
-        end.last_arrival = arrival
-        self.kernel.at(arrival, self._arrive, end, chunk)
+        self.kernel.at(self.kernel.now + end.outgoing.latency, self._arrive, end, chunk)
 
     def _arrive(self, sender: End, chunk: bytes | None) -> None:
-        if sender.outgoing.stalls or sender.held:
-            sender.held.append(chunk)
-            for toxic in sender.outgoing.stalls:
-                toxic.count("bytes_held", len(chunk) if chunk else 0)
-            return
-        self._deliver(sender, chunk)
+        """At the proxy."""
+        if sender.pipe is None:
+            self._deliver(sender, chunk)
+        else:
+            sender.pipe.feed(chunk)
 
     def _deliver(self, sender: End, chunk: bytes | None) -> None:
+        """At the receiver."""
         receiver = sender.peer
+        if receiver.host.pauses and receiver.open:
+            # It lies in the socket's buffer: still in flight, so that the sender feels it.
+            receiver.host.hold(self._deliver, sender, chunk)
+            return
         if chunk is None:
-            self._hear_close(receiver)
+            self._close_receiver(sender)
             return
-        sender.in_flight -= len(chunk)
-        if not receiver.open:
-            self._answer_dead(sender, receiver)
-            return
-        exhausted = None
-        if sender.limits:
-            chunk, exhausted = _limited(sender, chunk)
-        if chunk:
+        self._taken(sender, len(chunk))
+        if receiver.open:
             if receiver.tap_in is not None:
                 receiver.tap_in(chunk)
             receiver.host.hear(receiver, chunk)
-        if exhausted is not None:
-            exhausted.count("connections_closed", 1)
-            self._close_both(sender)
-        elif sender.wants_room and sender.open:
+        elif sender.open and receiver.host.powered:
+            # A running machine answers with RST, which ends what the proxy reads from it; a dead one with silence.
+            self._put_on_wire(receiver, None)
+
+    def _taken(self, sender: End, amount: int) -> None:
+        sender.in_flight -= amount
+        if sender.wants_room and sender.open:
             sender.wants_room = False
             self.kernel.at(self.kernel.now, _tell_writable, sender)
 
-    def _answer_dead(self, sender: End, receiver: End) -> None:
-        """Bytes reached an end that is no more: a running machine answers with RST, a dead one with silence."""
-        if sender.open and receiver.host.powered:
-            sender.open = False
-            self._forget(sender)
-            self.kernel.at(self.kernel.now + receiver.outgoing.latency, _tell_closed, sender)
+    def _close_receiver(self, sender: End) -> None:
+        """One direction has ended: the proxy closes the receiver's socket, so nothing more is read from it."""
+        receiver = sender.peer
+        if receiver.open:
+            receiver.open = False
+            self._forget(receiver)
+            _tell_closed(receiver, "reset" if receiver.abrupt else "peer")
+        if receiver.pipe is not None:
+            receiver.pipe.feed(None)
+        elif sender.open:
+            self.kernel.at(self.kernel.now, self._close_receiver, receiver)
 
-    def _hear_close(self, end: End) -> None:
-        if end.open:
-            end.open = False
-            self._forget(end)
-            _tell_closed(end)
-
-    def _close_both(self, end: End) -> None:
+    def _end_both(self, end: End, how: str) -> int:
+        lost = 0
         for each in (end, end.peer):
+            lost += each.in_flight
+            if each.pipe is not None:
+                lost += each.pipe.kill()
             if each.open:
                 each.open = False
                 self._forget(each)
-                self.kernel.at(self.kernel.now, _tell_closed, each)
+                self.kernel.at(self.kernel.now, _tell_closed, each, how)
+        return lost
 
     def _forget(self, end: End) -> None:
         if end in end.link.ends:
@@ -209,65 +203,58 @@ class Network:
 
     # What faults do.
 
-    def add_toxic(self, link: Link, direction: str, kind: str, amount: int) -> Toxic:
-        """Put a toxic on a direction; it acts on the connections that are open, too."""
+    def add_toxic(self, link: Link, direction: str, kind: str, attributes: Mapping[str, int], dice: Random) -> Toxic:
+        """Put a toxic behind those of a direction; it acts on the connections that are open, too."""
         where = link.direction(direction)
-        toxic = Toxic(kind, amount, where)
-        {"stall": where.stalls, "latency": where.slow, "limit_data": where.limits}[kind].append(toxic)
-        if kind == "limit_data":
-            for end in link.ends:
-                if end.outgoing is where:
-                    end.limits.append((toxic, [amount]))
+        toxic = Toxic(KINDS[kind], attributes, dice)
+        where.toxics.append(toxic)
+        for end in _ends(link, where):
+            self._pipe(end).add(toxic)
         return toxic
 
     def remove_toxic(self, link: Link, toxic: Toxic) -> None:
-        """Take it off; what a stall held goes on its way, in order."""
-        where = toxic.direction
-        for each in (where.stalls, where.slow, where.limits):
-            if toxic in each:
-                each.remove(toxic)
-        for end in list(link.ends):
-            if end.outgoing is where:
-                end.limits = [pair for pair in end.limits if pair[0] is not toxic]
-        if toxic.kind == "stall" and not where.stalls:
-            self._release(link, where)
+        """Take it off; what it held goes on its way, in order."""
+        where = link.up if toxic in link.up.toxics else link.down
+        where.toxics.remove(toxic)
+        for end in _ends(link, where):
+            if end.pipe is not None:
+                end.pipe.remove(toxic)
+                self._drop_idle_pipe(end)
 
-    def _release(self, link: Link, where: Direction) -> None:
-        # A closed end may still have bytes on the way, so the ends are found from both sides.
-        for end in {id(e): e for one in link.ends for e in (one, one.peer)}.values():
-            if end.outgoing is where and end.held:
-                self.kernel.at(self.kernel.now, self._drain, end)
+    def _pipe(self, end: End) -> Pipe:
+        if end.pipe is None:
+            end.pipe = Pipe(self.kernel, end.abrupt, partial(self._taken, end), partial(self._leave, end))
+        return end.pipe
 
-    def _drain(self, end: End) -> None:
-        # Until the last held chunk is through, later ones queue behind it: TCP never reorders.
-        while end.held and not end.outgoing.stalls:
-            self._deliver(end, end.held.pop(0))
+    def _leave(self, sender: End, chunk: bytes | None, counted: bool) -> None:
+        if chunk is not None and not counted:
+            # It left a channel of the proxy, and stands before the receiver.
+            sender.in_flight += len(chunk)
+        self._deliver(sender, chunk)
+        self._drop_idle_pipe(sender)
 
-    def cut(self, link: Link) -> Toxic:
+    def _drop_idle_pipe(self, end: End) -> None:
+        if end.pipe is not None and end.pipe.idle() and not end.pipe.ended:
+            end.pipe = None
+
+    def cut(self, link: Link) -> Trouble:
         """Close every connection of the link orderly and refuse new ones."""
-        toxic = Toxic("down", 0, link.up)
-        link.cuts.append(toxic)
+        trouble = Trouble()
+        link.cuts.append(trouble)
         for end in list(link.ends):
             if end.open:
-                toxic.count("connections_closed", 1)
-                toxic.count("bytes_lost", end.in_flight + end.peer.in_flight)
-                self._close_both(end)
-        return toxic
+                count([trouble], "connections_closed")
+                count([trouble], "bytes_lost", self._end_both(end, "reset" if end.abrupt else "peer"))
+        return trouble
 
 
-def _limited(sender: End, chunk: bytes) -> tuple[bytes, Toxic | None]:
-    exhausted = None
-    for toxic, left in sender.limits:
-        if len(chunk) >= left[0]:
-            toxic.count("bytes_lost", len(chunk) - left[0])
-            chunk = chunk[: left[0]]
-            exhausted = toxic
-        left[0] -= len(chunk)
-    return chunk, exhausted
+def _ends(link: Link, where: Direction) -> list[End]:
+    """The ends that send in this direction. A closed one may still have bytes on the way: found by its peer."""
+    return list({id(e): e for one in link.ends for e in (one, one.peer) if e.outgoing is where}.values())
 
 
-def _tell_closed(end: End) -> None:
-    end.host.hear_closed(end)
+def _tell_closed(end: End, how: str) -> None:
+    end.host.hear_closed(end, how)
 
 
 def _tell_writable(end: End) -> None:

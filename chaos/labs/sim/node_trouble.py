@@ -1,15 +1,39 @@
-"""What can happen to the nodes of a simulated trial, their machines, clocks and stores."""
+"""What can happen to the nodes of a simulated trial, their machines, clocks and stores.
+
+Whatever is done to a node counts what came of it: an effect without counts says that it never bit. Troubles of one kind
+may overlap on one node; each ends on its own. A pause belongs to the process, and ends with it; all others belong to
+the machine.
+
+Left out: SIGTERM to a paused process, which waits for it as in life and so does nothing here.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import NamedTuple
+
+from pairproof.chaos.labs.sim.disk import SimDisk
 from pairproof.chaos.labs.sim.host import Host
-from pairproof.chaos.labs.sim.network import Toxic
+from pairproof.chaos.labs.sim.kernel import Entry
+from pairproof.chaos.labs.sim.trouble import Trouble
 from pairproof.chaos.labs.sim.world import World
 from pairproof.harness.ports import Effect
 
 
+class Ongoing(NamedTuple):
+    """A trouble and the list that holds it while it goes on."""
+
+    host: Host
+    where: list[Trouble]
+    trouble: Trouble
+    due: Entry | None = None
+    """When it will begin, if it has to wait for the end of what the node is doing."""
+
+
 class NodeTrouble(World):
-    """Abilities CanKill, CanStop, CanCrashMachine and CanStallDisk of :mod:`pairproof.harness.ports`."""
+    """Abilities CanKill, CanStop, CanCrashMachine, CanPause, CanSkewClock, CanReplaceStore, CanExpire, and those on a
+    disk (CanStallDisk, CanSlowDisk, CanLieAboutFlushes, CanFillDisk) of :mod:`pairproof.harness.ports`.
+    """
 
     def kill(self, node: str) -> Effect:
         """See :class:`pairproof.harness.ports.CanKill`."""
@@ -31,7 +55,7 @@ class NodeTrouble(World):
     def stop(self, node: str) -> Effect:
         """See :class:`pairproof.harness.ports.CanStop`."""
         host = self.node_host(node)
-        if host.node is None:
+        if host.node is None or host.pauses:
             return {}
         connections = len(host.ends)
         # As with a crash: what it still closes on its way out is no longer its conduct as a broker.
@@ -45,19 +69,152 @@ class NodeTrouble(World):
         if not host.powered:
             return {}
         running = host.node is not None
-        lost = host.lose_power(keep)
-        self.evidence.crashed(host, "machine", lost)
+        lost, lied = host.lose_power(keep)
+        self.evidence.crashed(host, "machine", lost, lied)
         return {"machines_crashed": int(running), "bytes_lost": lost}
 
-    def stall_disk(self, node: str) -> tuple[Host, Toxic]:
+    # Processes.
+
+    def pause(self, node: str) -> Ongoing:
+        """See :class:`pairproof.harness.ports.CanPause`."""
+        host, trouble = self.node_host(node), Trouble()
+        due = self._between_steps(host, self._stop_running, host, trouble)
+        return Ongoing(host, host.pauses, trouble, due)
+
+    def resume(self, handle: Ongoing) -> Effect:
+        """It goes on with whatever waited for it; nothing if its process has ended meanwhile."""
+        host, pauses, trouble, due = handle
+        if due is not None:
+            due[2] = None
+        if trouble in pauses:
+            pauses.remove(trouble)
+            if not pauses:
+                self.evidence.paused(host, "resume")
+                host.resume()
+        return trouble.effect
+
+    def _stop_running(self, host: Host, trouble: Trouble) -> None:
+        if not host.pauses:
+            self.evidence.paused(host, "pause")
+        host.pauses.append(trouble)
+
+    def expire(self, node: str, keep_files: int) -> Effect:
+        """See :class:`pairproof.harness.ports.CanExpire`."""
+        effect: dict[str, int] = {}
+        host = self.node_host(node)
+        if not host.pauses:
+            self._between_steps(host, self._expire, host, keep_files, effect)
+        return effect
+
+    def _expire(self, host: Host, keep_files: int, effect: dict[str, int]) -> None:
+        broker = self.broker(host.name)
+        if broker is None:
+            return
+        files, used = len(host.disk.files), host.disk.used()
+        host.call(broker.expire, keep_files)
+        effect["files_deleted"] = files - len(host.disk.files)
+        effect["bytes_deleted"] = used - host.disk.used()
+
+    def _between_steps(self, host: Host, function: Callable[..., None], *arguments: object) -> Entry | None:
+        """Now, or right after what the node is doing: a trigger fires in the middle of it. Nothing if it is down."""
+        if self.acting == host.name:
+            return self.kernel.at(self.kernel.now, _if_alive, host, host.incarnation, function, arguments)
+        if host.node is not None:
+            function(*arguments)
+        return None
+
+    # Clocks.
+
+    def skew_clock(self, node: str, ms: int) -> Ongoing:
+        """See :class:`pairproof.harness.ports.CanSkewClock`."""
+        host = self.node_host(node)
+        trouble = self._begin(host, host.clock_skews, ms)
+        self.evidence.clock_set(host)
+        return trouble
+
+    def correct_clock(self, handle: Ongoing) -> Effect:
+        """It tells the true time again, as far as no other trouble has it wrong."""
+        effect = self._end(handle)
+        self.evidence.clock_set(handle.host)
+        return effect
+
+    # Disks.
+
+    def stall_disk(self, node: str) -> Ongoing:
         """See :class:`pairproof.harness.ports.CanStallDisk`."""
         host = self.node_host(node)
-        toxic = Toxic("disk_stall", 0, self.network.links["ha"].up)
-        host.disk_stalls.append(toxic)
-        return host, toxic
+        return self._begin(host, host.disk_stalls)
 
-    def resume_disk(self, handle: tuple[Host, Toxic]) -> Effect:
+    def resume_disk(self, handle: Ongoing) -> Effect:
         """Let the held flushes end."""
-        host, toxic = handle
-        host.resume_disk(toxic)
-        return toxic.effect
+        effect = self._end(handle)
+        handle.host.resume_disk()
+        return effect
+
+    def slow_disk(self, node: str, ms: int) -> Ongoing:
+        """See :class:`pairproof.harness.ports.CanSlowDisk`."""
+        host = self.node_host(node)
+        return self._begin(host, host.disk_slow, ms)
+
+    def restore_disk(self, handle: Ongoing) -> Effect:
+        """Flushes that begin from now on are as fast as before."""
+        return self._end(handle)
+
+    def lie_about_flushes(self, node: str) -> Ongoing:
+        """See :class:`pairproof.harness.ports.CanLieAboutFlushes`."""
+        host = self.node_host(node)
+        return self._begin(host, host.disk.lies)
+
+    def flush_honestly(self, handle: Ongoing) -> Effect:
+        """Flushes that begin from now on are true again."""
+        return self._end(handle)
+
+    def fill_disk(self, node: str) -> Ongoing:
+        """See :class:`pairproof.harness.ports.CanFillDisk`."""
+        host = self.node_host(node)
+        return self._begin(host, host.disk.full)
+
+    def free_disk(self, handle: Ongoing) -> Effect:
+        """There is room again."""
+        return self._end(handle)
+
+    # Stores.
+
+    def wipe_store(self, node: str) -> Effect:
+        """See :class:`pairproof.harness.ports.CanReplaceStore`."""
+        return self._replace(self.node_host(node), SimDisk(), "empty")
+
+    def take_image(self, node: str) -> tuple[Host, SimDisk]:
+        """Copy the store as any process sees it now: page cache included, and the trace of a running broker."""
+        host = self.node_host(node)
+        return host, host.disk.image()
+
+    def restore_image(self, handle: tuple[Host, SimDisk]) -> Effect:
+        """End the process, put the copy in place, durable throughout, and start it again."""
+        host, image = handle
+        effect = self._replace(host, image, "image")
+        self.restart(host.name)
+        return effect
+
+    def _replace(self, host: Host, store: SimDisk, f: str) -> Effect:
+        effect = dict(self.kill(host.name))
+        before = self.evidence.log_ends.get(host.name, 0)
+        host.disk.replace(store)
+        effect["log_bytes_gone"] = max(0, before - self.evidence.wiped(host, f))
+        return effect
+
+    @staticmethod
+    def _begin(host: Host, where: list[Trouble], amount: int = 0) -> Ongoing:
+        trouble = Trouble(amount)
+        where.append(trouble)
+        return Ongoing(host, where, trouble)
+
+    @staticmethod
+    def _end(handle: Ongoing) -> Effect:
+        handle.where.remove(handle.trouble)
+        return handle.trouble.effect
+
+
+def _if_alive(host: Host, incarnation: int, function: Callable[..., None], arguments: tuple[object, ...]) -> None:
+    if host.node is not None and host.incarnation == incarnation:
+        function(*arguments)

@@ -28,6 +28,8 @@ from pairproof.reference.core.broker import Broker
 SETTLE_NS = 90_000 * MS
 WARM_NS = 30_000 * MS
 PROBES = 3
+# A call's request and answer are taken to be no larger: through a small buffer they need a trip a bufferful.
+CALL_BYTES = 4_096
 POINTS = ("append", "flush", "send", "recv")
 # A trial that needs more simulated events than this is stuck in a loop, which is a bug of ours.
 MAX_EVENTS = 2_000_000
@@ -54,7 +56,7 @@ class SimSession(LinkTrouble, NodeTrouble, Strangers):
         latency_ns = int(settings.get("lab.latencyMicros", 500)) * 1_000
         self._wire(latency_ns)
         self.clients = Clients(self.hosts["client"], self.evidence, self.nodes)
-        self.evidence.lab(2 * latency_ns, settings)
+        self.evidence.lab(2 * latency_ns * (1 + CALL_BYTES // self.network.buffer), settings)
         for name in self.nodes:
             self.evidence.config(name, target.config(name, settings))
         for name in self.nodes:
@@ -191,9 +193,11 @@ class SimSession(LinkTrouble, NodeTrouble, Strangers):
         if left:
             self.armed[host, name] = left
         ran = self.hosts[host].node
+        self.acting = host
         for nth, fire in waiting:
             if nth == 1:
                 fire()
+        self.acting = None
         if self.hosts[host].node is not ran:
             raise Crashed
 

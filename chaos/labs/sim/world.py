@@ -20,6 +20,8 @@ class World:
     nodes: tuple[str, ...]
     settings: Args
     seed: str
+    acting: str | None = None
+    """The node in the middle of whose doing a trigger fires right now."""
 
     def node_host(self, name: str) -> Host:
         """A broker's machine; UsageError for one that this trial does not have."""

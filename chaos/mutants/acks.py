@@ -1,0 +1,90 @@
+"""Mutants of the acknowledgement's time and honesty: who is answered when, and what a refusal leaves behind."""
+
+from __future__ import annotations
+
+from pairproof.chaos.mutants.mutant import Mutant, with_parts
+from pairproof.reference.core.broker import Broker
+from pairproof.reference.core.flushing import Flusher
+from pairproof.reference.core.group_transfer import GroupTransfer
+from pairproof.reference.core.ha_master import HaMaster
+from pairproof.reference.ports import Conn
+from pairproof.reference.wire import remoting
+from pairproof.reference.wire.remoting import Command
+
+
+class AnyFlushWillDo(Flusher):
+    """Takes the end of a flush for the end of every flush that somebody waits for."""
+
+    def on_flushed(self, upto: int) -> None:
+        """Answer them all."""
+        super().on_flushed(upto)
+        while self.waiting:
+            self.waiting.popleft()[2]("PUT_OK")
+
+
+class WaitsForDisk(Flusher):
+    """Knows no syncFlushTimeout."""
+
+    def on_timer(self, what: str) -> None:
+        """Only flushes."""
+        if what != "flush-timeout":
+            super().on_timer(what)
+
+
+class OneSendPerReport(GroupTransfer):
+    """A report wakes the first send that it covers, and the others wait for the next one."""
+
+    def covered(self, offset: int) -> None:
+        """One."""
+        self.reached = offset
+        if self.waiting and self.waiting[0].end <= offset and self.enough(self.waiting[0]):
+            self.waiting.popleft().answer("PUT_OK")
+
+
+class GivesUpOnReport(GroupTransfer):
+    """Looks at deadlines when a report comes, and at no other time."""
+
+    def covered(self, offset: int) -> None:
+        """Now is the time."""
+        super().covered(offset)
+        super().on_timer()
+
+    def on_timer(self) -> None:
+        """Not now."""
+
+
+class IgnoresWait(Broker):
+    """Lets every send to a SYNC_MASTER wait for a slave, whatever its WAIT property says."""
+
+    def waits_for_slave(self, wait: bool) -> bool:
+        """All."""
+        return super().waits_for_slave(True)
+
+
+class RefusesWhatItStored(Broker):
+    """Looks for slaves after the append, and then refuses what it has stored: 5.x refuses so, but before the append."""
+
+    def _answer_send(self, conn: Conn, command: Command, msg_id: str, queue_offset: int, status: str) -> None:
+        if status == "SLAVE_NOT_AVAILABLE":
+            self._refuse(conn, command, remoting.SERVICE_NOT_AVAILABLE, "in-sync replicas are not enough")
+        else:
+            super()._answer_send(conn, command, msg_id, queue_offset, status)
+
+
+def _transferring(transfer: type[GroupTransfer]) -> type[Broker]:
+    return with_parts(master_class=type("Master", (HaMaster,), {"transfer_class": transfer}))
+
+
+ACKS = (
+    Mutant("any_flush_will_do", "master", with_parts(flusher_class=AnyFlushWillDo), "ack-flushed",
+           "answers PUT_OK when a flush ended that began before the message came"),
+    Mutant("one_send_per_report", "master", _transferring(OneSendPerReport), "ack-prompt",
+           "answers one send for each report, however many it covers"),
+    Mutant("gives_up_on_report", "master", _transferring(GivesUpOnReport), "ack-bounded",
+           "never gives up on a slave that is silent, since only reports make it look at the clock"),
+    Mutant("waits_for_disk", "master", with_parts(flusher_class=WaitsForDisk), "ack-bounded",
+           "waits for a stalled disk without end"),
+    Mutant("ignores_wait", "master", IgnoresWait, "ack-no-wait", "lets sends wait for a slave that asked not to"),
+    Mutant("refuses_what_it_stored", "master", RefusesWhatItStored, "ack-refused-is-absent",
+           "stores a message, finds no slave, and says that it stored nothing"),
+)  # fmt: skip

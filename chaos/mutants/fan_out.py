@@ -1,0 +1,75 @@
+"""Mutants of what goes on beside a slave or a link in trouble: the other slaves, the clients, the reconnects."""
+
+from __future__ import annotations
+
+from pairproof.chaos.mutants.mutant import Mutant, with_parts
+from pairproof.reference.core import ha_slave
+from pairproof.reference.core.broker import Broker
+from pairproof.reference.core.group_transfer import Waiting
+from pairproof.reference.core.ha_master import HaMaster, Phase
+from pairproof.reference.core.ha_slave import HaSlave
+from pairproof.reference.ports import Conn
+from pairproof.reference.wire.remoting import Command
+
+
+class LockStep(HaMaster):
+    """Sends new data when all slaves have reported the last."""
+
+    def wake(self) -> None:
+        """Not before everybody is there."""
+        peers = [each for each in self.connections.values() if each.phase is Phase.TRANSFER]
+        if all(each.acked >= each.next_offset for each in peers):
+            super().wake()
+
+    def believe(self, reported: int) -> None:
+        """Now they may be."""
+        super().believe(reported)
+        self.wake()
+
+
+class WaitsForAll(HaMaster):
+    """Takes no slave's word before it has every connected slave's."""
+
+    def reached(self) -> int:
+        """What the slowest has."""
+        return min(self._replicas().values(), default=0)
+
+    def enough(self, send: Waiting) -> bool:
+        """Every one."""
+        return self.reached() >= send.end
+
+
+class HoldsPulls(Broker):
+    """Has one thread for sends that wait for a slave and for pulls, and forgets the pulls."""
+
+    def _on_pull(self, conn: Conn, command: Command) -> None:
+        if not self.ha.group_transfer.waiting:
+            super()._on_pull(conn, command)
+
+
+class MuteAlone(Broker):
+    """A slave that answers no pull while it has no master."""
+
+    def _on_pull(self, conn: Conn, command: Command) -> None:
+        if self.replica.phase is ha_slave.Phase.CONNECTED:
+            super()._on_pull(conn, command)
+
+
+class ReconnectsAtOnce(HaSlave):
+    """Does not wait between two attempts."""
+
+    def _move(self, heard: ha_slave.Heard) -> None:
+        self.last_attempt -= ha_slave.RECONNECT_NS
+        super()._move(heard)
+
+
+FAN_OUT = (
+    Mutant("lock_step", "master", with_parts(master_class=LockStep), "role-fan-out",
+           "sends new data only when every connected slave has reported the last"),
+    Mutant("waits_for_all", "master", with_parts(master_class=WaitsForAll), "role-fan-out",
+           "answers a send only when every connected slave has it"),
+    Mutant("holds_pulls", "master", HoldsPulls, "live-progress", "answers no pull while a send waits for a slave"),
+    Mutant("mute_alone", "slave", MuteAlone, "live-progress", "a slave answers no pull while it has no master"),
+    Mutant("reconnects_at_once", "slave", with_parts(slave_class=ReconnectsAtOnce), "live-no-spin",
+           "tries again at once whenever its connection fails (4.9 after a failed dispatch, H9)"),
+)  # fmt: skip

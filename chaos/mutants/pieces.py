@@ -1,0 +1,34 @@
+"""Mutants that show only where a stream happens to be cut: at one byte of a header, and nowhere else."""
+
+from __future__ import annotations
+
+from pairproof.chaos.mutants.mutant import Mutant, with_parts
+from pairproof.reference.core.ha_slave import HaSlave
+from pairproof.reference.wire.ha import FrameReader
+
+OFFSET_SIZE = 8
+
+
+class LosesLastByte(HaSlave):
+    """Reads a header in two steps, and counts wrongly when the bytes end between them."""
+
+    between: FrameReader | None = None
+
+    def on_bytes(self, data: bytes) -> bool:
+        """Remember a header of which just the offset has come."""
+        grown = super().on_bytes(data)
+        if self.frames.announced is None:
+            self.between = self.frames if len(self.frames._buffer) == OFFSET_SIZE else None
+        return grown
+
+    def append(self, offset: int, body: bytes) -> bool:
+        """The last byte of such a frame stays what it was: zero."""
+        if body and self.between is self.frames:
+            body = body[:-1] + b"\0"
+        return super().append(offset, body)
+
+
+PIECES = (
+    Mutant("loses_last_byte", "slave", with_parts(slave_class=LosesLastByte), "ha-appends-frames",
+           "loses a body's last byte when its header came in two pieces, cut behind the offset"),
+)  # fmt: skip

@@ -1,0 +1,39 @@
+"""Mutants of counting in-sync replicas: they show only where a send waits for more than one slave."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+from pairproof.chaos.mutants.mutant import Mutant, with_parts
+from pairproof.reference.core.commit_log import CommitLog
+from pairproof.reference.core.config import BrokerConfig
+from pairproof.reference.core.ha_master import HaConnection, HaMaster
+from pairproof.reference.ports import Effects, Watcher
+
+
+class CountsConnections(HaMaster):
+    """Takes every connection for a slave of its own, also one that its slave has left: so does RocketMQ 5.x."""
+
+    def replica_of(self, peer: HaConnection) -> Hashable:
+        """Each its own."""
+        return id(peer)
+
+
+class CountsOneAck(HaMaster):
+    """Answers when the first slave has reported, whatever inSyncReplicas asks for: RocketMQ 4.x counts like this."""
+
+    def __init__(self, config: BrokerConfig, log: CommitLog, io: Effects, watcher: Watcher) -> None:
+        super().__init__(config, log, io, watcher)
+        self.needed = min(self.needed, 1)
+
+
+REPLICAS = (
+    Mutant("counts_one_ack", "master", with_parts(master_class=CountsOneAck), "ack-replicated",
+           "waits for one slave where inSyncReplicas asks for two"),
+)  # fmt: skip
+
+COUNTS_CONNECTIONS = Mutant(
+    "counts_connections", "master", with_parts(master_class=CountsConnections), "ack-replicated",
+    "counts one slave's two connections as two replicas (5.x)",
+)  # fmt: skip
+"""Not among the mutants: it takes three faults at once, which no search draws in its time. A test shows it."""

@@ -1,0 +1,77 @@
+"""Mutants of what a log holds: bytes that come back, bytes that never came, times that jump."""
+
+from __future__ import annotations
+
+from struct import Struct
+
+from pairproof.chaos.mutants.mutant import Mutant, with_parts
+from pairproof.reference.core.commit_log import CommitLog, Put
+from pairproof.reference.core.ha_slave import HaSlave
+from pairproof.reference.ports import Conn, Disk
+from pairproof.reference.wire.record import Message
+
+CACHE_MS = 1_000
+JOURNAL = 4_096
+PLACE = Struct(">qi")
+
+
+class ReplaysJournal(CommitLog):
+    """Keeps a durable copy of its newest record, and after a restart puts it back before the next one."""
+
+    def put(self, message: Message, queue_offset: int, store_ms: int) -> Put:
+        """Whatever the log's end has been said to be."""
+        journal = self.files.disk.open("journal", JOURNAL)
+        at, size = PLACE.unpack(journal.read(0, PLACE.size))
+        if size and at == self.end:
+            self.append(at, journal.read(PLACE.size, size))
+        put = super().put(message, queue_offset, store_ms)
+        if len(put.data) <= JOURNAL - PLACE.size:
+            journal.write(0, PLACE.pack(put.lo, len(put.data)) + put.data)
+            self.files.disk.sync("journal")
+        return put
+
+
+class LosesFirstFrame(HaSlave):
+    """Makes room for the first frame after a reconnect, and never fills it."""
+
+    reconnected: bool = False
+
+    def on_connected(self, conn: Conn) -> None:
+        """Remember that something was there before."""
+        self.reconnected = self.log.end > 0
+        super().on_connected(conn)
+
+    def append(self, offset: int, body: bytes) -> bool:
+        """Zeros instead, and a trace that knows nothing of it."""
+        if not (self.reconnected and body and self.accepts(offset)):
+            return super().append(offset, body)
+        self.reconnected = False
+        if not self.log.append(offset, bytes(len(body))):
+            return False
+        self.watcher.appended(offset, offset + len(body), body, "replicate")
+        return True
+
+
+class ClockForEachQueue(CommitLog):
+    """Asks the time once a second for each queue."""
+
+    def __init__(self, disk: Disk, file_size: int, folder: str = "commitlog", max_message_size: int = 1 << 22) -> None:
+        super().__init__(disk, file_size, folder, max_message_size)
+        self.read_ms: dict[int, int] = {}
+
+    def put(self, message: Message, queue_offset: int, store_ms: int) -> Put:
+        """With the time that was read last."""
+        known = self.read_ms.get(message.queue_id, 0)
+        if not known <= store_ms < known + CACHE_MS:
+            known = self.read_ms[message.queue_id] = store_ms
+        return super().put(message, queue_offset, known)
+
+
+STORAGE = (
+    Mutant("replays_journal", "master", with_parts(log_class=ReplaysJournal), "log-no-resurrection",
+           "puts a record back that recovery has cut, before the next one"),
+    Mutant("loses_first_frame", "slave", with_parts(slave_class=LosesFirstFrame), "loss-is-suffix",
+           "keeps zeros in place of the first frame after a reconnect"),
+    Mutant("clock_for_each_queue", "master", with_parts(log_class=ClockForEachQueue), "store-time-ordered",
+           "stores messages with a time that each queue reads for itself, now and then"),
+)  # fmt: skip

@@ -1,0 +1,161 @@
+"""Mutants of the replication stream: its timing, its framing, and what becomes of pieces."""
+
+from __future__ import annotations
+
+from pairproof.chaos.mutants.mutant import Mutant, with_parts
+from pairproof.reference.core.commit_log import CommitLog
+from pairproof.reference.core.config import BrokerConfig
+from pairproof.reference.core.ha_master import HaConnection, HaMaster, Phase
+from pairproof.reference.core.ha_slave import HaSlave
+from pairproof.reference.ports import Conn, Effects, Watcher
+from pairproof.reference.wire.ha import HEADER_SIZE, encode_header
+
+
+class ForgetsCellRest(HaSlave):
+    """Takes a report for sent when the socket took a part of it."""
+
+    def _write(self, cell: bytes) -> None:
+        super()._write(cell)
+        self.unsent = b""
+
+
+class ReportsByTheClock(HaSlave):
+    """Reports every heartbeat interval, whatever it appends."""
+
+    def _on_frame(self, offset: int, body: bytes) -> bool:
+        return self.accepts(offset) and self.append(offset, body)
+
+
+class DeafToSilence(HaSlave):
+    """Looks at its own writes where it should look at the master's: RocketMQ 4.9 (H10)."""
+
+    def on_timer(self, key: tuple[str, None]) -> None:
+        """It writes often enough itself."""
+        if key[0] == "ha-silence":
+            self.last_read = max(self.last_read, self.last_write)
+        super().on_timer(key)
+
+
+class AppendsPieces(HaSlave):
+    """Appends what has come of a frame, and the rest of it never fits."""
+
+    def on_bytes(self, data: bytes) -> bool:
+        """Do not wait for the rest."""
+        before = self.log.end
+        super().on_bytes(data)
+        announced = self.frames.announced
+        if self.conn is not None and announced is not None and self.accepts(announced[0]):
+            piece = bytes(self.frames._buffer[HEADER_SIZE:])
+            if piece:
+                self.append(announced[0], piece)
+        return self.log.end > before
+
+
+class ForgetsFrameRest(HaMaster):
+    """Takes a frame for sent when the socket took a part of it."""
+
+    def _write(self, peer: HaConnection, frame: bytes) -> None:
+        super()._write(peer, frame)
+        peer.unsent = b""
+
+
+class NeverWritesAgain(HaMaster):
+    """Does not hear that a full socket takes bytes again."""
+
+    def on_writable(self, conn: Conn) -> None:
+        """Sleep on."""
+
+
+class BeatsInsideFrames(HaMaster):
+    """Sends a heartbeat when one is due, also in the middle of a frame."""
+
+    def _check_heartbeat(self, peer: HaConnection) -> None:
+        if peer.unsent and self.io.now() - peer.last_write >= self.heartbeat_ns:
+            peer.unsent = encode_header(peer.next_offset, 0) + peer.unsent
+        super()._check_heartbeat(peer)
+
+
+class NeverBeats(HaMaster):
+    """Speaks only when it has something to say."""
+
+    def _check_heartbeat(self, peer: HaConnection) -> None:
+        pass
+
+
+class BeatsAcknowledged(HaMaster):
+    """Names in its heartbeats what the slave has acknowledged, not what comes next."""
+
+    def _check_heartbeat(self, peer: HaConnection) -> None:
+        following, peer.next_offset = peer.next_offset, max(peer.acked, 0) or peer.next_offset
+        super()._check_heartbeat(peer)
+        peer.next_offset = following
+
+
+class Impatient(HaMaster):
+    """Drops a peer after a quarter of the time."""
+
+    def __init__(self, config: BrokerConfig, log: CommitLog, io: Effects, watcher: Watcher) -> None:
+        super().__init__(config, log, io, watcher)
+        self.housekeeping_ns //= 4
+
+
+class KeepsTheSilent(HaMaster):
+    """Drops only those that never asked for anything."""
+
+    def _check_silence(self, peer: HaConnection) -> None:
+        if peer.phase is Phase.ACCEPTED:
+            super()._check_silence(peer)
+
+
+class SleepsOn(HaMaster):
+    """Looks for new data once a second, although somebody wrote some."""
+
+    def wake(self) -> None:
+        """Leave it to the timer."""
+        for conn, peer in self.connections.items():
+            if peer.phase is Phase.TRANSFER:
+                self.io.timer(("ha-nap", conn), self.io.now() + 1_000_000_000)
+
+    def on_timer(self, key: tuple[str, object]) -> None:
+        """Time to look."""
+        peer = self.connections.get(key[1]) if key[0] == "ha-nap" else None
+        if peer is not None:
+            self._pump(peer)
+        elif key[0] != "ha-nap":
+            super().on_timer(key)
+
+
+class AsyncPushesBatches(HaMaster):
+    """Lets slaves wait for a full batch, unless somebody waits for them."""
+
+    def __init__(self, config: BrokerConfig, log: CommitLog, io: Effects, watcher: Watcher) -> None:
+        super().__init__(config, log, io, watcher)
+        self.asynchronous = config.brokerRole == "ASYNC_MASTER"
+
+    def frame_body(self, peer: HaConnection) -> bytes:
+        """A whole batch, or nothing."""
+        body = super().frame_body(peer)
+        return b"" if self.asynchronous and len(body) < self.batch else body
+
+
+def _mutant(name: str, part: type[HaMaster] | type[HaSlave], law: str, breaks: str) -> Mutant:
+    if issubclass(part, HaMaster):
+        return Mutant(name, "master", with_parts(master_class=part), law, breaks)
+    return Mutant(name, "slave", with_parts(slave_class=part), law, breaks)
+
+
+STREAM = (
+    _mutant("forgets_cell_rest", ForgetsCellRest, "ha-report-framing", "begins a new report behind a piece of one"),
+    _mutant("reports_by_the_clock", ReportsByTheClock, "ha-report-prompt", "does not report what it has appended"),
+    _mutant("deaf_to_silence", DeafToSilence, "ha-housekeeping", "never notices a silent master: RocketMQ 4.9 (H10)"),
+    _mutant("appends_pieces", AppendsPieces, "ha-appends-frames", "appends what has come of a frame"),
+    _mutant("forgets_frame_rest", ForgetsFrameRest, "ha-frame-finished", "begins a new frame behind a piece of one"),
+    _mutant("never_writes_again", NeverWritesAgain, "ha-frame-finished", "leaves a frame unfinished for good"),
+    _mutant("beats_inside_frames", BeatsInsideFrames, "ha-frame-finished", "puts heartbeats into unfinished frames"),
+    _mutant("never_beats", NeverBeats, "ha-heartbeat", "lets an idle link fall silent"),
+    _mutant("beats_acknowledged", BeatsAcknowledged, "ha-heartbeat", "names the acknowledged offset in heartbeats"),
+    _mutant("impatient", Impatient, "ha-housekeeping", "drops peers after a quarter of haHousekeepingInterval"),
+    _mutant("keeps_the_silent", KeepsTheSilent, "ha-housekeeping", "keeps a slave that has fallen silent"),
+    _mutant("sleeps_on", SleepsOn, "ha-wakeup", "lets new data wait for a poll"),
+    _mutant("async_pushes_batches", AsyncPushesBatches, "ha-role-independent", "pushes whole batches as ASYNC_MASTER"),
+)  # fmt: skip

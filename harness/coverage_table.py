@@ -1,0 +1,140 @@
+"""What a run has been through: states of replication x kinds of event x faults, counted over every trial.
+
+A cheap fold over each trial's history, kept or not. The state is the one in which the event found the HA connection
+that it names; otherwise its node's newest connection; otherwise (the master, clients) the first slave's newest one.
+Faults that are on together count once each; where none is on the fault is ``none``. Bounded: states, kinds and faults
+are few.
+
+Leaves out what the laws made of it: an event that was counted here may have given no law anything to judge.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from operator import itemgetter
+
+from pairproof.harness import places
+from pairproof.harness.history import Event
+
+NONE, ACCEPTED, BEHIND, CAUGHT_UP, REFUSED = STATES = ("none", "accepted", "behind", "caught-up", "refused")
+"""No connection; connected, but nothing reported yet; the master has bytes that the slave has not reported; it has
+none; the master refused what was reported."""
+NO_FAULT = "none"
+OUTSIDE = frozenset(
+    {"lab", "config", "fault", "mark", "record", "chunk", "audit", "source", "wipe", "clock", "pause", "resume"}
+)
+"""Kinds that are no step of the brokers or their clients: what faults do, and what observers read."""
+MOVES = frozenset({"connect", "close", "report", "diverged", "start"})
+_PICK = itemgetter(2, 3, 5, 6, 9, 10, 15)
+
+LEAST = 3
+"""Faults that the summary names."""
+
+Pair = tuple[str, str]
+"""(state, kind of event)"""
+
+
+class CoverageTable:
+    """Counts by fault and :data:`Pair`."""
+
+    def __init__(self) -> None:
+        self.counts: dict[str, Counter[Pair]] = {}
+
+    def count(self, events: Iterable[Event]) -> None:
+        """Add one trial's history."""
+        links = _Links()
+        states = links.states
+        pairs: list[Pair] = []
+        active: list[str] = []
+        # Columns picked in C: this loop is paid for by every trial of every search.
+        for kind, node, link, side, f, status, hi in map(_PICK, events):
+            if kind in OUTSIDE:
+                if kind == "fault":
+                    self._add(pairs, active)
+                    pairs.clear()
+                    (active.append if status == "on" else active.remove)(f)
+                continue
+            pairs.append((states.get(link or node, NONE), kind))
+            if kind == "append":
+                if node == places.MASTER:
+                    links.grow(hi)
+            elif kind in MOVES:
+                links.move(kind, node, link, side, hi)
+        self._add(pairs, active)
+
+    def _add(self, pairs: list[Pair], active: list[str]) -> None:
+        for fault in set(active) or (NO_FAULT,):
+            # Counter.update over a list counts in C.
+            self.counts.setdefault(fault, Counter()).update(pairs)
+
+    def rows(self) -> dict[tuple[str, str, str], int]:
+        """Counts by (state, kind of event, fault), sorted."""
+        found = {(*pair, fault): count for fault, pairs in self.counts.items() for pair, count in pairs.items()}
+        return dict(sorted(found.items()))
+
+    def pairs(self) -> set[Pair]:
+        """Pairs that occurred at all, whatever the fault."""
+        return {pair for pairs in self.counts.values() for pair in pairs}
+
+    def gaps(self, faults: Iterable[str]) -> dict[str, list[Pair]]:
+        """By fault, the pairs that occurred in this run but never while that fault was on."""
+        seen = self.pairs()
+        return {fault: sorted(seen - self.counts.get(fault, Counter()).keys()) for fault in sorted(faults)}
+
+    def summary(self, faults: Iterable[str]) -> str:
+        """In a line: how much occurred, and under which faults the least of it did."""
+        pairs, gaps = len(self.pairs()), self.gaps(faults)
+        least = sorted(gaps, key=lambda fault: (-len(gaps[fault]), fault))[:LEAST]
+        said = ", ".join(f"{fault} {pairs - len(gaps[fault])}" for fault in least)
+        met = sum(pairs - len(each) for each in gaps.values())
+        return (
+            f"{pairs} pairs of state and event occurred; with each of {len(gaps)} faults {met} of {pairs * len(gaps)} "
+            f"(least: {said or 'none'})"
+        )
+
+
+class _Links:
+    """The states of a trial's HA connections as the master sees them, by connection and by the node whose newest it is.
+
+    The first slave's stands for the master's, too.
+    """
+
+    def __init__(self) -> None:
+        self.states: dict[str | None, str] = {}
+        self.newest: dict[str, str] = {}
+        self.owners: dict[str, str] = {}
+        self.end = 0
+
+    def grow(self, end: int) -> None:
+        """The master's log ends there now."""
+        if end > self.end:
+            for where, state in self.states.items():
+                if state is CAUGHT_UP:
+                    self.states[where] = BEHIND
+        self.end = end
+
+    def move(self, kind: str, node: str, link: str | None, side: str | None, hi: int) -> None:
+        """Follow an event of :data:`MOVES`."""
+        if link is None:
+            if node == places.MASTER:
+                self.grow(hi)
+        elif kind == "report":
+            if side == "m" and self.states.get(link, NONE) not in (NONE, REFUSED):
+                self._set(link, CAUGHT_UP if hi >= self.end else BEHIND)
+        elif kind == "connect":
+            if side == "m":
+                self.owners[link] = node
+                self.newest[node] = link
+                self._set(link, ACCEPTED)
+        else:
+            self._set(link, NONE if kind == "close" else REFUSED)
+
+    def _set(self, link: str, state: str) -> None:
+        states = self.states
+        states[link] = state
+        owner = self.owners.get(link)
+        if owner is not None and self.newest[owner] == link:
+            states[owner] = state
+            if owner == places.SLAVES[0]:
+                states[places.MASTER] = state

@@ -1,0 +1,145 @@
+"""The charts beneath a timeline's rows: log ends, how far the slaves are behind, how long each send took.
+
+They share the timeline's axis, and so its shaded fault windows. Several slaves are told apart by dashes and by their
+names at the line's end; outcomes of sends by their shapes. Hovering explains both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+from math import log10
+
+from pairproof.reports.axis import MS, Axis, seconds
+from pairproof.reports.scene import Scene, Sent, Step
+from pairproof.reports.svg import Svg
+
+ENDS, LAG, LATENCY = 170, 84, 96
+"""Heights, pixels."""
+HEADROOM = 12
+GAP = 22
+DOT = 4
+FLOOR_NS = MS // 10
+"""What took less is drawn as if it took this long: the scale is logarithmic."""
+LIFT = 2
+"""Pixels by which each further slave's line is raised: slaves that agree would hide each other."""
+
+LOOKS = ("master", "slave", "slave2", "slave3")
+"""Classes of the nodes' lines, in the order of the nodes, whatever they are called."""
+
+Place = Callable[[int], float]
+
+
+class Charts:
+    """Draws into ``svg`` between ``axis.left`` and ``axis.right``; every method returns where it ended."""
+
+    def __init__(self, svg: Svg, axis: Axis, shown: Scene) -> None:
+        self.svg = svg
+        self.axis = axis
+        self.scene = shown
+        self.looks = {node: LOOKS[number % len(LOOKS)] for number, node in enumerate(shown.nodes)}
+
+    def draw(self, top: float) -> float:
+        """All charts that have something to show, from ``top`` down."""
+        bottom = self.log_ends(top)
+        if any(step.bytes for steps in self.scene.lag.values() for step in steps):
+            bottom = self.lag(bottom + GAP)
+        if self.scene.sends:
+            bottom = self.latency(bottom + GAP)
+        return bottom
+
+    def log_ends(self, top: float) -> float:
+        """Where each node's log ends, and what its slaves have reported."""
+        place = self._scale("Log end, bytes", top, ENDS, most(self.scene.ends))
+        for node, steps in self.scene.reported.items():
+            self._line(steps, place, "reported", f"what the {node} has reported to the master")
+        for row, (node, steps) in enumerate(self.scene.ends.items()):
+            lift = LIFT * max(0, row - 1)
+            self._line(steps, place, f"logend {self.looks[node]}", f"where the {node}'s log ends", lift)
+        return top + ENDS
+
+    def lag(self, top: float) -> float:
+        """Bytes by which each slave is behind the master."""
+        place = self._scale("Lag, bytes", top, LAG, most(self.scene.lag))
+        for row, (node, steps) in enumerate(self.scene.lag.items()):
+            self._line(
+                steps,
+                place,
+                f"logend {self.looks[node]}",
+                f"how far the {node}'s log is behind the master's",
+                LIFT * row,
+            )
+            if len(self.scene.lag) > 1:
+                self.svg.text(self.axis.left + 6 + 64 * row, top + 8, node, f"label {self.looks[node]}")
+        return top + LAG
+
+    def _scale(self, name: str, top: float, height: float, highest: int) -> Place:
+        bottom = top + height
+        self.svg.text(self.axis.left - 10, top + 8, name, "name")
+        for share in (0.0, 0.5, 1.0):
+            y = bottom - (height - HEADROOM) * share
+            self.svg.line(self.axis.left, y, self.axis.right, y, "grid")
+            self.svg.text(self.axis.left - 10, y + (14 if share == 1 else 4), f"{round(highest * share):,}", "unit")
+        # A slave may report more than any log holds: that line stops at the chart's edge.
+        return lambda size: bottom - (height - HEADROOM) * min(size / highest, 1.05)
+
+    def _line(self, steps: Sequence[Step], place: Place, kind: str, title: str, lift: int = 0) -> None:
+        points: list[tuple[float, float]] = []
+        for step in steps:
+            x = self.axis.x(step.t)
+            if points:
+                points.append((x, points[-1][1]))
+            if step.bytes is None:
+                # The node is down: its line ends here and begins anew when it starts.
+                self.svg.path(points, kind, title)
+                points = []
+            else:
+                points.append((x, place(step.bytes) - lift))
+        if points:
+            self.svg.path([*points, (self.axis.right, points[-1][1])], kind, title)
+
+    def latency(self, top: float) -> float:
+        """A stem for each send: how long its answer took, on a logarithmic scale."""
+        bottom = top + LATENCY
+        slowest = max((each.latency or 0 for each in self.scene.sends), default=0)
+        decades = max(1.0, log10(max(slowest, FLOOR_NS * 10) / FLOOR_NS))
+
+        def place(ns: int) -> float:
+            return bottom - (LATENCY - HEADROOM) * log10(max(ns, FLOOR_NS) / FLOOR_NS) / decades
+
+        self.svg.text(self.axis.left - 10, top + 8, "Send latency", "name")
+        for power in range(int(decades) + 1):
+            ns = FLOOR_NS * 10**power
+            self.svg.line(self.axis.left, place(ns), self.axis.right, place(ns), "grid")
+            if place(ns) > top + 20:
+                self.svg.text(self.axis.left - 10, place(ns) + 4, seconds(ns), "unit")
+        for each in self.scene.sends:
+            self._stem(each, bottom, top + HEADROOM if each.latency is None else place(each.latency))
+        return bottom
+
+    def _stem(self, send: Sent, bottom: float, y: float) -> None:
+        x = self.axis.x(send.t)
+        self.svg.line(x, bottom, x, y, f"stem {send.outcome}", send.title)
+        if send.outcome == "done":
+            self.svg.circle(x, y, DOT, "dot op done", send.title)
+        else:
+            for line in shape(send.outcome, x, y):
+                self.svg.path(line, f"dot op {send.outcome}", send.title)
+
+
+def shape(outcome: str, x: float, y: float) -> list[list[tuple[float, float]]]:
+    """The lines of a send's sign: late a triangle, refused a cross, unknown a diamond, open an arrow up."""
+    d = DOT + 0.5
+    if outcome == "late":
+        return [[(x - d, y + d), (x, y - d), (x + d, y + d), (x - d, y + d)]]
+    if outcome == "refused":
+        return [[(x - d, y - d), (x + d, y + d)], [(x - d, y + d), (x + d, y - d)]]
+    if outcome == "unknown":
+        corners = [(x, y - d), (x + d, y), (x, y + d), (x - d, y), (x, y - d)]
+        return [list(pair) for pair in pairwise(corners)]
+    return [[(x - d, y + d), (x, y - d), (x + d, y + d)]]
+
+
+def most(lines: Mapping[str, Sequence[Step]]) -> int:
+    """The highest value of several lines, at least 1."""
+    return max((step.bytes or 0 for steps in lines.values() for step in steps), default=0) or 1

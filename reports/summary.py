@@ -1,0 +1,198 @@
+"""The report as a page of Markdown, for the place where a build shows one: verdict first, then what a reader asks next.
+
+Written beside the pages, with or without Java, and appended to the file that ``GITHUB_STEP_SUMMARY`` names. Whatever
+comes from a run is escaped, so that a message's key cannot become a link or a table. Bounded: a build server cuts what
+is longer than a mebibyte; the report has the rest.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from pairproof.harness.errors import PairproofError
+from pairproof.harness.runs import atomic
+from pairproof.harness.verdict import Verdict
+from pairproof.reports import objectives
+from pairproof.reports.model import Report, Row
+
+STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
+MAX_FINDINGS = 20
+MAX_LINES = 40
+"""Of one program."""
+MAX_ROWS = 200
+MAX_CHARS = 400
+"""Of one text that comes from a run."""
+
+SIGNS = {
+    Verdict.VIOLATED: "❌",
+    Verdict.UNKNOWN: "❓",
+    Verdict.VACUOUS: "⚪",
+    Verdict.HOLDS: "✅",
+    Verdict.NOT_OBSERVABLE: "➖",
+    Verdict.NOT_APPLICABLE: "➖",
+}
+
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~&@$]|(?<=www)\.|:(?=//))")
+
+
+def write(report: Report, file: Path) -> None:
+    """Write ``file``, and append it to the build's own summary where there is one.
+
+    PairproofError in one line if that file cannot be written.
+    """
+    told = text(report)
+    atomic.write_text(file, told)
+    if place := os.environ.get(STEP_SUMMARY):
+        try:
+            with Path(place).open("a", encoding="utf-8") as summary:
+                summary.write(told)
+        except OSError as why:
+            raise PairproofError(
+                f"cannot append to {place}: {why.strerror or why}; {STEP_SUMMARY} names it, unset that to go on without"
+            ) from None
+
+
+def text(report: Report) -> str:
+    """The whole summary."""
+    parts = (_head(report), _findings(report), _laws(report), _not_tested(report), _objectives(report), _runs(report))
+    return "\n".join(line for part in parts for line in part) + "\n"
+
+
+def escape(value: object) -> str:
+    """``value`` as Markdown that shows it and does nothing else; on one line, cut where it is long."""
+    line = " ".join(str(value).split())
+    return _SPECIAL.sub(r"\\\1", line if len(line) <= MAX_CHARS else line[: MAX_CHARS - 1] + "…")
+
+
+def fenced(lines: Sequence[str]) -> list[str]:
+    """Lines as a block of code, whatever they hold."""
+    runs = re.findall(r"`+", "\n".join(lines))
+    fence = "`" * max(3, 1 + max(map(len, runs), default=0))
+    return [fence + "text", *lines, fence]
+
+
+def _head(report: Report) -> Iterator[str]:
+    verdict = Verdict(report.verdict)
+    yield f"## {SIGNS[verdict]} pairproof: {verdict}. {escape(report.headline)}"
+    yield ""
+    trials = sum(row["trials"] for row in report.search)
+    yield (
+        f"{len(report.runs)} run{'' if len(report.runs) == 1 else 's'}, {trials:,} trials, "
+        f"{len(report.findings)} finding{'' if len(report.findings) == 1 else 's'}."
+    )
+    yield ""
+
+
+def _findings(report: Report) -> Iterator[str]:
+    promises = {law["id"]: law["promise"] for law in report.laws}
+    for row in report.findings[:MAX_FINDINGS]:
+        yield f"### {row['number']}. {escape(row['law'])}: {escape(row['text'])}"
+        yield ""
+        if promises.get(row["law"]):
+            yield f"> {escape(promises[row['law']])}"
+            yield ""
+        where = f"{escape(row['target'])} in {escape(row['lab'])}, trial {row['shrunk_trial']} of {escape(row['run'])}"
+        yield f"{where}. {_size(row)}"
+        yield ""
+        if row["program"]:
+            more = len(row["program"]) - MAX_LINES
+            yield from fenced([*row["program"][:MAX_LINES], *([f"... and {more} more"] if more > 0 else [])])
+            yield ""
+        if settings := (row["schedule"] or {}).get("settings"):
+            yield "With " + ", ".join(f"{escape(key)}={escape(value)}" for key, value in sorted(settings.items())) + "."
+            yield ""
+        if row["replay"]:
+            yield "Replay:"
+            yield from fenced([row["replay"]])
+            yield ""
+    if len(report.findings) > MAX_FINDINGS:
+        yield f"{len(report.findings) - MAX_FINDINGS} more findings are in the report."
+        yield ""
+
+
+def _size(row: Row) -> str:
+    if not row["shrunk"]:
+        return "Not shrunk: the run ended before that." + (" The program:" if row["program"] else "")
+    return "The smallest program that shows it:" if row["program"] else "Bringing the pair up is enough to show it."
+
+
+def _laws(report: Report) -> Iterator[str]:
+    yield "### Laws"
+    yield ""
+    rows = (
+        (
+            row["law"], f"{SIGNS[Verdict(row['verdict'])]} {row['verdict']}", row["target"], row["lab"],
+            f"{row['trials']:,}", f"{row['violated']:,}", f"{row['judged']:,}",
+        )
+        for row in sorted(report.matrix, key=lambda row: (list(Verdict).index(Verdict(row["verdict"])), row["law"]))
+    )  # fmt: skip
+    yield from _table(("law", "verdict", "target", "lab", "trials", "violated in", "judged"), rows)
+
+
+def _not_tested(report: Report) -> Iterator[str]:
+    lines = [f"left out {escape(each['folder'])}: {escape(each['reason'])}" for each in report.corrupt]
+    lines += [
+        f"{escape(row['law'])} had nothing to judge in {escape(row['run'])}, although its profile asks for it"
+        for row in report.by_run
+        if row["forbidden"]
+    ]
+    lines += [
+        f"{escape(row['law'])} could not be decided in {escape(row['run'])}: {escape(row['text'] or 'no reason given')}"
+        for row in report.doubts
+    ]
+    lines += [
+        f"fault {escape(row['name'])} never bit in {escape(row['lab'])}: used {row['uses']:,} times, hit nothing"
+        for row in report.faults
+        if row["uses"] and not row["bit"]
+    ]
+    lines += [
+        f"skipped in {escape(row['lab'])} for {escape(row['target'])}, {row['trials']:,} times: {escape(row['reason'])}"
+        for row in report.skipped
+    ]
+    if lines:
+        yield "### What was not tested"
+        yield ""
+        yield from (f"- {line}" for line in lines[:MAX_ROWS])
+        if len(lines) > MAX_ROWS:
+            yield f"- and {len(lines) - MAX_ROWS} more"
+        yield ""
+
+
+def _objectives(report: Report) -> Iterator[str]:
+    if report.objectives:
+        yield "### RPO and RTO"
+        yield ""
+        for section in objectives.sections(report.objectives):
+            yield f"**{section['title']}**: {section['meaning']}"
+            yield ""
+            rows = (
+                (row["why"], row["fault"], f"{row['role']} {row['flush']}", f"{row['times']:,}", f"{row['open']:,}",
+                 row["p50"], row["p99"], row["max"])
+                for row in section["rows"]
+            )  # fmt: skip
+            yield from _table(("cause", "fault", "role, flush", "measured", "open", "p50", "p99", "max"), rows)
+
+
+def _runs(report: Report) -> Iterator[str]:
+    yield "### Runs"
+    yield ""
+    rows = (
+        (row["run"], row["verdict"], row["target"], row["lab"], row["profile"] or "", row["seed"] or "", row["state"])
+        for row in report.runs
+    )
+    yield from _table(("run", "verdict", "target", "lab", "profile", "seed", "state"), rows)
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:
+    yield "| " + " | ".join(head) + " |"
+    yield "|" + "---|" * len(head)
+    shown = list(rows)
+    for row in shown[:MAX_ROWS]:
+        yield "| " + " | ".join(escape(cell) for cell in row) + " |"
+    yield ""
+    if len(shown) > MAX_ROWS:
+        yield f"{len(shown) - MAX_ROWS} more rows are in the report."
+        yield ""

@@ -1,0 +1,358 @@
+"""The laws about when an answer comes and what a refusal leaves, each on histories that keep it and that break it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from histories import FILE, H, assert_broken, assert_holds, assert_vacuous, bare, judged, pair
+
+from pairproof.harness.laws.ack_bounded import AckBounded
+from pairproof.harness.laws.ack_flushed import AckFlushed
+from pairproof.harness.laws.ack_no_wait import AckNoWait
+from pairproof.harness.laws.ack_prompt import AckPrompt
+from pairproof.harness.laws.ack_refused_is_absent import AckRefusedIsAbsent
+from pairproof.harness.laws.base import Law
+from pairproof.harness.verdict import Verdict
+
+SYNC_FLUSH = {"flushDiskType": "SYNC_FLUSH"}
+TIMEOUT = "FLUSH_SLAVE_TIMEOUT"
+MS = 1_000_000
+
+
+def fault(history: H, place: str, status: str = "on", op: int = 0) -> H:
+    """A fault begins or ends at a node or a link."""
+    where = "node" if place in ("master", "slave", "slave2") else "link"
+    return history.add("fault", op=op, f="some", status=status, **{where: place})
+
+
+def passing(history: H, place: str) -> H:
+    """A fault comes and goes."""
+    return fault(fault(history, place), place, "off")
+
+
+def pause(history: H, ms: float) -> H:
+    """The master stands still for a while."""
+    return history.add("pause", node="master").after(ms).add("resume", node="master")
+
+
+def not_applicable(law: type[Law], **settings: object) -> bool:
+    return judged(law, pair(**settings).sent("m0").events).verdict is Verdict.NOT_APPLICABLE
+
+
+# ack-flushed
+
+
+def test_put_ok_under_sync_flush_comes_after_a_flush_that_reached_the_message() -> None:
+    assert_holds(AckFlushed, pair(**SYNC_FLUSH).put("m0").flush("master").ok("m0"))
+    assert_broken(
+        AckFlushed, pair(**SYNC_FLUSH).put("m0").ok("m0").flush("master"), "no flush had reached its end, 100"
+    )
+
+
+def test_a_flush_that_began_before_the_message_does_not_count_nor_does_a_slave_s() -> None:
+    early = pair(**SYNC_FLUSH).put("m0").put("m1").flush("master", 100).ok("m0").ok("m1")
+    assert_broken(AckFlushed, early, "m1 was acknowledged")
+    elsewhere = pair(**SYNC_FLUSH).put("m0").replicate().flush("slave").ok("m0")
+    assert_broken(AckFlushed, elsewhere, "m0 was acknowledged")
+
+
+@pytest.mark.parametrize("end", [lambda h: h.crash("master", "machine"), lambda h: h.stop("master")])
+def test_a_flush_in_another_life_of_the_master_does_not_count(end: Callable[[H], H]) -> None:
+    again = end(pair(**SYNC_FLUSH).put("m0")).start("master", 0).put("m1").flush("master")
+    assert_broken(AckFlushed, again.ok("m0"), "m0 was acknowledged")
+    under_way = end(pair(**SYNC_FLUSH).put("m0").flush("master"))
+    assert_holds(AckFlushed, under_way.ok("m0"))
+
+
+def test_other_answers_and_sends_that_do_not_wait_promise_no_flush() -> None:
+    assert_vacuous(AckFlushed, pair(**SYNC_FLUSH).put("m0").ok("m0", "FLUSH_DISK_TIMEOUT").put("m1", False).ok("m1"))
+    assert not_applicable(AckFlushed)
+
+
+# ack-prompt
+
+
+def test_a_covering_report_is_answered_within_one_round() -> None:
+    assert_holds(AckPrompt, pair().put("m0").after(500).replicate().after(10).ok("m0"))
+    late = pair().put("m0").after(500).replicate().after(11).ok("m0")
+    assert_broken(AckPrompt, late, "m0 was answered after 11.000 ms; enough slaves had reported its end")
+
+
+def test_one_report_answers_every_send_that_it_covers() -> None:
+    def both() -> H:
+        return pair().put("m0").put("m1").replicate().ok("m0")
+
+    assert_holds(AckPrompt, both().ok("m1"))
+    assert_broken(AckPrompt, both().after(3_000).ok("m1", TIMEOUT), "m1 was answered after 3000.000 ms")
+
+
+def test_a_covered_send_that_is_never_answered_is_caught_when_the_client_gives_up_or_the_trial_ends() -> None:
+    silent = pair().put("m0").replicate().after(9_000)
+    assert_broken(AckPrompt, silent.over("m0", "info", "timeout"), "m0 was not answered for 9000.000 ms")
+    assert_broken(AckPrompt, pair().put("m0").replicate().after(50).mark("end"), "m0 was not answered for 50.000 ms")
+    assert_vacuous(AckPrompt, pair().put("m0").replicate().after(5).mark("end"))
+
+
+def test_reports_that_do_not_cover_owe_nothing() -> None:
+    short = pair().put("m0").replicate(99).after(3_000).ok("m0", TIMEOUT)
+    assert_vacuous(AckPrompt, short)
+    ahead = pair().put("m0").frame(0, 100).append("slave", 0, 100).report(101).after(3_000).ok("m0", TIMEOUT)
+    assert_vacuous(AckPrompt, ahead)
+    stranger = bare().put("m0").connect("hostile").report(100, peer="hostile").after(3_000).ok("m0", TIMEOUT)
+    assert_vacuous(AckPrompt, stranger)
+
+
+def test_a_report_of_a_slave_whose_log_begins_behind_the_message_owes_nothing() -> None:
+    late = bare().put("m0").append("master", 100, FILE, "filler").put("m1").connect().report(0)
+    late.frame(FILE, FILE + 100).append("slave", FILE, FILE + 100).report(FILE + 100).ok("m1").after(3_000)
+    assert assert_holds(AckPrompt, late.ok("m0", TIMEOUT)).judged == 1
+
+
+def test_a_report_on_a_connection_that_its_slave_has_left_owes_nothing() -> None:
+    left = pair().put("m0").frame(0, 100).append("slave", 0, 100)
+    old = left.link
+    left.connect().report(0).report(100, "m", link=old).after(3_000)
+    assert_vacuous(AckPrompt, left.ok("m0", TIMEOUT))
+
+
+def test_under_sync_flush_the_answer_may_wait_for_the_flush_but_no_longer() -> None:
+    assert_holds(AckPrompt, pair(**SYNC_FLUSH).put("m0").replicate().after(900).flush("master").after(10).ok("m0"))
+    late = pair(**SYNC_FLUSH).put("m0").replicate().after(900).flush("master").after(11).ok("m0")
+    assert_broken(AckPrompt, late, "answered after 11.000 ms")
+    unflushed = pair(**SYNC_FLUSH).put("m0").replicate().after(5_000).ok("m0", "FLUSH_DISK_TIMEOUT")
+    assert_vacuous(AckPrompt, unflushed)
+
+
+def two(asked: int = 3) -> H:
+    """A 5.x master with two slaves that have asked from 0."""
+    both = pair(rocketmqVersion="5.5.0", inSyncReplicas=asked).config("slave2").start("slave2", 0)
+    return both.connect("slave2").report(0, peer="slave2").put("m0")
+
+
+def second(history: H) -> H:
+    """The second slave gets all."""
+    link = history.link
+    history.frame(0, 100, peer="slave2").append("slave2", 0, 100)
+    return history.report(100, peer="slave2", link=link)
+
+
+def first(history: H) -> H:
+    """The first slave gets all."""
+    history.link, link = "ha:1", history.link
+    history.replicate().link = link
+    return history
+
+
+def test_with_three_in_sync_replicas_the_second_slave_s_report_counts() -> None:
+    assert_vacuous(AckPrompt, second(two()).after(3_000).ok("m0", TIMEOUT))
+    assert_holds(AckPrompt, first(second(two()).after(500)).after(10).ok("m0"))
+    assert_broken(AckPrompt, first(second(two())).after(11).ok("m0"), "answered after 11.000 ms")
+    assert_broken(AckPrompt, second(two(2)).after(11).ok("m0"), "answered after 11.000 ms")
+
+
+def test_a_slave_that_has_gone_is_not_one_of_enough() -> None:
+    gone = second(two()).close("m", "slave2")
+    assert_vacuous(AckPrompt, first(gone).after(3_000).ok("m0", TIMEOUT))
+
+
+def test_who_waits_for_no_slave_or_in_turn_is_not_judged_for_promptness() -> None:
+    assert not_applicable(AckPrompt, brokerRole="ASYNC_MASTER")
+    assert not_applicable(AckPrompt, rocketmqVersion="5.5.0")
+    assert not_applicable(AckPrompt, rocketmqVersion="4.9.2")
+
+
+# What excuses a late answer, whatever the law.
+
+
+def covered() -> H:
+    return pair().put("m0").replicate()
+
+
+def test_trouble_on_the_client_s_link_excuses_and_trouble_elsewhere_does_not() -> None:
+    assert_vacuous(AckPrompt, fault(covered(), "client-master").after(900).ok("m0"))
+    assert_vacuous(AckPrompt, passing(covered(), "client-master").after(900).ok("m0"))
+    assert_vacuous(AckPrompt, fault(pair(), "client-master").put("m0").replicate().after(900).ok("m0"))
+    for place in ("ha", "slave", "client-slave", "master"):
+        assert_broken(AckPrompt, fault(covered(), place).after(900).ok("m0"), "answered after 900.000 ms")
+
+
+def test_an_answer_may_queue_behind_one_that_an_earlier_fault_delayed() -> None:
+    behind = pair().put("m0").after(1)
+    behind = passing(behind, "client-master").put("m1").replicate().after(900).ok("m0").ok("m1")
+    assert_vacuous(AckPrompt, behind)
+    fresh = passing(pair().sent("m0"), "client-master").after(1).sent("m1").put("m2").replicate().after(900)
+    assert_broken(AckPrompt, fresh.ok("m2"), "m2 was answered after 900.000 ms")
+
+
+def test_a_pause_of_the_master_extends_the_time_by_as_much() -> None:
+    assert_holds(AckPrompt, pause(covered(), 900).after(10).ok("m0"))
+    assert_broken(AckPrompt, pause(covered(), 900).after(11).ok("m0"), "answered after 11.000 ms")
+
+
+@pytest.mark.parametrize("end", [lambda h: h.crash("master"), lambda h: h.stop("master")], ids=["crash", "stop"])
+def test_a_master_that_died_owes_nothing(end: Callable[[H], H]) -> None:
+    assert_vacuous(AckPrompt, end(covered()).after(900).over("m0", "info", "disconnected"))
+    assert_vacuous(AckBounded, end(covered()).start("master").after(90_000).over("m0", "info", "timeout"))
+
+
+def test_the_way_to_the_client_takes_what_the_lab_says_for_each_call_under_way() -> None:
+    def slow(calls: int) -> H:
+        history = H().add("lab", f="sim", value=5 * MS)
+        history.config("master").config("slave").start("master").start("slave").connect().report(0)
+        for number in range(calls):
+            history.put(f"m{number}")
+        return history.replicate()
+
+    assert_holds(AckPrompt, slow(1).after(20).ok("m0"))
+    assert_broken(AckPrompt, slow(1).after(21).ok("m0"), "m0 was answered after 21.000 ms")
+    assert_holds(AckPrompt, slow(3).after(30).ok("m0").ok("m1").ok("m2"))
+
+
+# ack-bounded
+
+
+def stalled() -> H:
+    return fault(pair(), "ha")
+
+
+@pytest.mark.parametrize("status", ["PUT_OK", TIMEOUT, "FLUSH_DISK_TIMEOUT", "SLAVE_NOT_AVAILABLE"])
+def test_every_send_is_answered_within_the_longer_of_the_two_timeouts(status: str) -> None:
+    assert_holds(AckBounded, stalled().put("m0").after(5_010).ok("m0", status))
+    late = stalled().put("m0").after(5_011).ok("m0", status)
+    assert_broken(AckBounded, late, "m0 was answered after 5011.000 ms; max(syncFlushTimeout, slaveTimeout) is 5000 ms")
+
+
+def test_the_configured_timeouts_make_the_bound() -> None:
+    def lasting(ms: int) -> H:
+        return pair(syncFlushTimeout=2_000, slaveTimeout=7_000).put("m0").after(ms).ok("m0", TIMEOUT)
+
+    assert_holds(AckBounded, lasting(7_010))
+    assert_broken(AckBounded, lasting(7_011), "is 7000 ms")
+
+
+def test_a_send_that_is_never_answered_is_caught_stored_or_not() -> None:
+    for begun in (stalled().put("m0"), stalled().invoke("m0")):
+        assert_broken(AckBounded, begun.after(9_000).over("m0", "info", "timeout"), "not answered for 9000.000 ms")
+    assert_broken(AckBounded, stalled().put("m0").after(9_000).mark("end"), "not answered for 9000.000 ms")
+    assert_vacuous(AckBounded, stalled().put("m0").over("m0", "info", "disconnected"))
+
+
+def test_a_refusal_is_an_answer_and_comes_in_time_too() -> None:
+    assert_holds(AckBounded, pair().invoke("m0").over("m0", "fail", "SERVICE_NOT_AVAILABLE"))
+    late = pair().invoke("m0").after(6_000).over("m0", "fail", "SERVICE_NOT_AVAILABLE")
+    assert_broken(AckBounded, late, "answered after 6000.000 ms")
+
+
+def test_a_send_over_a_connection_that_the_master_s_death_broke_is_not_judged() -> None:
+    dead = pair().sent("m0").crash("master", "machine").after(9_000).start("master").invoke("m1").after(10_000)
+    assert assert_holds(AckBounded, dead.over("m1", "info", "timeout")).judged == 1
+    anew = dead.invoke("m2").after(10_000).over("m2", "info", "timeout")
+    assert_broken(AckBounded, anew, "m2 was not answered for 10000.000 ms")
+
+
+def test_a_send_to_a_dead_master_is_not_judged() -> None:
+    down = pair().crash("master").invoke("m0").after(9_000).over("m0", "fail", "refused")
+    assert_vacuous(AckBounded, down)
+
+
+def test_versions_that_wait_in_turn_have_no_such_bound() -> None:
+    late = pair(rocketmqVersion="4.9.2").put("m0").put("m1").after(5_000).ok("m0", TIMEOUT).after(5_000)
+    assert judged(AckBounded, late.ok("m1", TIMEOUT).events).verdict is Verdict.NOT_APPLICABLE
+    assert not not_applicable(AckBounded, rocketmqVersion="4.9.7")
+
+
+# ack-no-wait
+
+ASYNC = {"brokerRole": "ASYNC_MASTER"}
+ONE = {"rocketmqVersion": "5.5.0", "inSyncReplicas": 1}
+
+
+@pytest.mark.parametrize("settings", [ASYNC, ONE], ids=["async-master", "one-replica"])
+@pytest.mark.parametrize("wait", [True, False])
+def test_who_waits_for_no_slave_is_answered_at_once_while_links_are_stalled(
+    settings: dict[str, object], wait: bool
+) -> None:
+    assert_holds(AckNoWait, fault(pair(**settings), "ha").put("m0", wait).after(10).ok("m0"))
+    late = fault(pair(**settings), "ha").put("m0", wait).after(11).ok("m0")
+    assert_broken(AckNoWait, late, "m0 was answered after 11.000 ms; it had no slave to wait for")
+
+
+def test_who_asks_not_to_wait_does_not_wait_on_a_sync_master_either() -> None:
+    assert_broken(AckNoWait, stalled().put("m0", False).after(3_000).ok("m0", TIMEOUT), "answered after 3000.000 ms")
+    assert_vacuous(AckNoWait, stalled().put("m0").after(3_000).ok("m0", TIMEOUT))
+
+
+@pytest.mark.parametrize("place", ["slave", "slave2", "ha", "ha3"])
+def test_trouble_of_any_slave_or_of_its_link_is_what_it_takes(place: str) -> None:
+    assert_broken(AckNoWait, fault(pair(**ASYNC), place).put("m0").after(900).ok("m0"), "m0")
+    assert_broken(AckNoWait, passing(pair(**ASYNC).put("m0"), place).after(900).ok("m0"), "m0")
+
+
+def test_without_trouble_of_slaves_or_their_links_nobody_can_tell() -> None:
+    assert_vacuous(AckNoWait, pair(**ASYNC).put("m0").ok("m0"))
+    assert_vacuous(AckNoWait, fault(pair(**ASYNC), "client-slave").put("m0").ok("m0"))
+    assert_vacuous(AckNoWait, passing(pair(**ASYNC), "ha").after(1).put("m0").ok("m0"))
+
+
+def test_under_sync_flush_only_the_flush_is_waited_for_and_only_if_asked() -> None:
+    def flushing(wait: bool = True) -> H:
+        return fault(pair(**ASYNC, **SYNC_FLUSH), "ha").put("m0", wait).after(900)
+
+    assert_holds(AckNoWait, flushing().flush("master").after(10).ok("m0"))
+    assert_broken(AckNoWait, flushing().flush("master").after(11).ok("m0"), "answered after 11.000 ms")
+    assert_broken(AckNoWait, flushing(False).flush("master").ok("m0"), "answered after 900.000 ms")
+    assert_vacuous(AckNoWait, flushing().ok("m0", "FLUSH_DISK_TIMEOUT"))
+
+
+# ack-refused-is-absent
+
+REFUSAL = "SERVICE_NOT_AVAILABLE"
+
+
+def refused() -> H:
+    return pair().invoke("m0").over("m0", "fail", REFUSAL)
+
+
+def test_a_refused_send_leaves_nothing_in_a_store_and_nothing_for_readers() -> None:
+    assert_holds(AckRefusedIsAbsent, refused().audit(records={"master": []}))
+    for node in ("master", "slave"):
+        stored = refused().audit(records={node: ["m0"]})
+        assert_broken(AckRefusedIsAbsent, stored, f"m0 was refused ({REFUSAL}), and is in the store of {node}")
+    read = refused().add("deliver", node="slave", op=9, message="m0", lo=0, hi=100)
+    assert_broken(AckRefusedIsAbsent, read, "and was delivered by slave")
+
+
+def test_a_message_that_was_appended_must_not_be_refused_afterwards() -> None:
+    assert_broken(AckRefusedIsAbsent, pair().put("m0").over("m0", "fail", REFUSAL), "and was appended by master")
+    assert_broken(AckRefusedIsAbsent, refused().append("master", 0, 100, "put", "m0"), "and was appended by master")
+
+
+@pytest.mark.parametrize("status", ["refused", "timeout"])
+def test_a_send_that_never_left_its_client_is_nowhere_either(status: str) -> None:
+    assert_holds(AckRefusedIsAbsent, pair().invoke("m0").over("m0", "fail", status).audit())
+    phantom = pair().invoke("m0").over("m0", "fail", status).audit(records={"master": ["m0"]})
+    assert_broken(AckRefusedIsAbsent, phantom, f"m0 was refused ({status})")
+
+
+def test_one_message_is_one_violation_wherever_it_is_found() -> None:
+    everywhere = {"master": ["m0"], "slave": ["m0"]}
+    assert_broken(AckRefusedIsAbsent, refused().audit("recovery", records=everywhere).audit(records=everywhere), "m0")
+
+
+def test_unknown_error_by_name_or_by_remark_and_unanswered_calls_leave_it_open() -> None:
+    by_remark = pair().invoke("m0")
+    by_remark.add("fail", node="master", op=0, f="send", status="SYSTEM_ERROR", message="m0", detail="UNKNOWN_ERROR")
+    by_name = pair().invoke("m0").over("m0", "fail", "UNKNOWN_ERROR")
+    for open_ended in (by_remark, by_name, pair().invoke("m0").over("m0", "info", "timeout"), pair().sent("m0")):
+        assert_vacuous(AckRefusedIsAbsent, open_ended.audit(records={"master": ["m0"]}))
+    other = pair().invoke("m0")
+    other.add("fail", node="master", op=0, f="send", status="SYSTEM_ERROR", message="m0", detail="no such queue")
+    assert_broken(AckRefusedIsAbsent, other.audit(records={"master": ["m0"]}), "m0 was refused (SYSTEM_ERROR)")
+
+
+@pytest.mark.parametrize(
+    "law", [AckFlushed, AckPrompt, AckBounded, AckNoWait, AckRefusedIsAbsent], ids=lambda law: law.id
+)
+def test_laws_of_time_and_refusal_are_vacuous_on_an_empty_history(law: type[Law]) -> None:
+    assert_vacuous(law, H())

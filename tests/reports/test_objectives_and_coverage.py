@@ -1,0 +1,67 @@
+"""What the pages of objectives and of coverage show, before a template says it."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from pairproof.reports import coverage, objectives
+
+Row = dict[str, Any]
+
+
+def measured(what: str, most: int | None, **more: Any) -> Row:
+    row = {"what": what, "target": "reference", "lab": "sim", "cause": "machine", "fault": "power_loss"}
+    row |= {"role": "SYNC_MASTER", "flush": "ASYNC_FLUSH", "times": 4, "open": 1, "p50": 0, "p99": most, "max": most}
+    return {**row, **more}
+
+
+def test_sections_come_in_order_with_the_largest_value_first_and_units() -> None:
+    rows = [measured("rto_ns", 4_000_000_000), measured("rpo_messages", 3), measured("rpo_messages", 1_200, fault="x")]
+    found = objectives.sections(rows)
+    assert [section["what"] for section in found] == ["rpo_messages", "rto_ns"]
+    assert [row["max"] for row in found[0]["rows"]] == ["1,200", "3"]
+    assert (found[1]["rows"][0]["max"], found[1]["rows"][0]["why"]) == ("4 s", "power lost")
+
+
+def test_what_never_came_is_a_dash_and_draws_no_bar() -> None:
+    (section,) = objectives.sections([measured("rto_ns", None, p50=None, open=4)])
+    row = section["rows"][0]
+    assert row["max"] == "–" and "<rect" not in row["plot"] and "never came" in row["plot"]
+    assert objectives.worst([measured("rto_ns", None)]) == []
+
+
+def test_bars_grow_with_their_values_and_share_a_scale() -> None:
+    rows = objectives.sections([measured("rto_ns", 10**9, p50=10**6), measured("rto_ns", 10**5, p50=10**5)])[0]["rows"]
+    widths = [[float(each) for each in re.findall(r'rect [^>]*width="([\d.]+)"', row["plot"])] for row in rows]
+    assert widths[0][0] == widths[0][1] > widths[0][2] > widths[1][0] == widths[1][2]
+
+
+def test_the_worst_case_names_where_it_was_measured() -> None:
+    (line,) = objectives.worst([measured("rpo_messages", 3), measured("rpo_messages", 9, fault="kill", open=0)])
+    assert line == (
+        "RPO in messages: at most 9 (power lost, fault kill, SYNC_MASTER ASYNC_FLUSH; p50 0; 1 of 8 unknown)"
+    )
+
+
+def covered(*rows: tuple[str, str, str, int]) -> coverage.Grid:
+    return coverage.grid([dict(zip(("state", "event", "fault", "count"), row, strict=True)) for row in rows])
+
+
+def test_a_grid_has_a_gap_where_nothing_was_seen_and_counts_it() -> None:
+    grid = covered(("READY", "close", "none", 1), ("TRANSFER", "report", "kill", 500), ("TRANSFER", "close", "none", 0))
+    assert grid.faults == ["none", "kill"]
+    assert grid.pairs == [("READY", "close"), ("TRANSFER", "close"), ("TRANSFER", "report")]
+    assert set(grid.cells) == {("READY", "close", "none"), ("TRANSFER", "report", "kill")}
+    assert (grid.unseen_pairs, grid.empty) == (1, 4)
+    assert grid.sentence == (
+        "Of 3 pairs of state and event 1 was never seen; "
+        "of 6 combinations of such a pair with a fault, or with none, 4 were never seen."
+    )
+    assert covered(("READY", "close", "none", 1)).sentence.startswith("All 1 pairs of state and event were seen")
+
+
+def test_more_is_darker() -> None:
+    grid = covered(("A", "x", "none", 1), ("A", "y", "none", 100), ("A", "z", "none", 10**6))
+    levels = [grid.levels["A", event, "none"] for event in "xyz"]
+    assert levels == sorted(set(levels)) and levels[0] == 1 and levels[-1] == coverage.LEVELS

