@@ -110,8 +110,10 @@ class LiveConverges(Law):
     def end(self, last: Event) -> None:
         """Judge the phase after healing."""
         slaves = [node for node, each in self.ledger.config.items() if each.get("brokerRole") == "SLAVE"]
-        slaves = [node for node in slaves or ["slave"] if self._may_meet(node)]
-        self.applicable = bool(slaves) and (len(self.ledger.config) != 1)
+        if not self.ledger.config:
+            slaves = ["slave"]
+        slaves = [node for node in slaves if self._may_meet(node)]
+        self.applicable = bool(slaves)
         if self.healed is None or self.settled is None or not self.applicable:
             return
         self.judged += 1

@@ -26,19 +26,23 @@ class StoreTimeOrdered(Law):
         super().__init__(ledger)
         self.settings = 0
         """How often the master's clock was set."""
-        self.stored: dict[tuple[int | None, str | None], int] = {}
-        """Under which setting a record was stored; only once there was more than one."""
-        self.last: dict[str | None, tuple[Event, int]] = {}
+        self.stored: dict[tuple[int | None, str | None], int | None] = {}
+        """Under which setting a record was stored; only once there was more than one. None: under either of two."""
+        self.just_set = False
+        self.last: dict[str | None, tuple[Event, int | None]] = {}
 
     def on_clock(self, event: Event) -> None:
         """Somebody set a clock."""
         if event.node == MASTER:
             self.settings += 1
+            self.just_set = True
 
     def on_append(self, event: Event) -> None:
         """A record was stored."""
-        if self.settings and event.node == MASTER:
-            self.stored[event.lo, event.message] = self.settings
+        if self.settings and event.node == MASTER and event.f == "put":
+            # The first may have taken its time before the clock was set.
+            self.stored[event.lo, event.message] = None if self.just_set else self.settings
+            self.just_set = False
 
     def on_record(self, event: Event) -> None:
         """A store reader found a record."""
@@ -47,7 +51,7 @@ class StoreTimeOrdered(Law):
         stored = self.stored.get((event.lo, event.message), 0)
         before = self.last.get(event.node)
         self.last[event.node] = (event, stored)
-        if before is None or before[0].op != event.op or before[1] != stored:
+        if before is None or stored is None or before[0].op != event.op or before[1] != stored:
             return
         if self.settings and "append" not in self.ledger.observes:
             return

@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from itertools import count
+from itertools import count, islice
 from random import Random
 from time import process_time
 
 from pairproof.harness import judge as judging
 from pairproof.harness import places, resolve
+from pairproof.harness.coverage_table import CoverageTable
 from pairproof.harness.explore import rare_collection
 from pairproof.harness.interpreter import Laws, run_trial
 from pairproof.harness.schedule import Args, Op, Schedule
-from pairproof.harness.search import machine, swarm, sweep
+from pairproof.harness.search import cuts, machine, swarm, sweep
 from pairproof.harness.trial import Trial
 
 LAB = resolve.lab("sim")
@@ -28,6 +29,12 @@ NONE: Laws = ()
 
 def sweeping() -> Iterator[Schedule]:
     found = sweep.schedules(LAB, TARGET, "bench")
+    while True:
+        yield from found
+
+
+def cutting() -> Iterator[Schedule]:
+    found = cuts.schedules(LAB, TARGET, "bench")
     while True:
         yield from found
 
@@ -107,15 +114,29 @@ def measure_judge(laws: Laws) -> None:
         print(f"judge, in process      {judged:9d} events, {len(laws)} laws: {judged / spent:9.0f} events/s")
 
 
+def measure_coverage() -> None:
+    for what, schedules in (("sweep", sweeping()), ("swarm", swarming())):
+        histories = [run_trial(LAB, TARGET, each, laws=NONE).events for each in islice(schedules, 300)]
+        table = CoverageTable()
+        began = process_time()
+        for events in histories:
+            table.count(events)
+        spent = process_time() - began
+        events_each = sum(map(len, histories)) / len(histories)
+        print(f"coverage table, {what}: {spent / len(histories) * 1e6:.0f} us a trial of {events_each:.0f} events")
+
+
 def main() -> None:
     seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 4.0
     every = judging.all_laws()
     for laws in (NONE, every):
         measure("sweep", sweeping, laws, seconds)
+        measure("cut points", cutting, laws, seconds)
         measure("seeded swarm", swarming, laws, seconds)
         measure("10 ops, 5 faults, 60 s", minute, laws, seconds)
         measure_machine(laws, seconds)
     measure_judge(every)
+    measure_coverage()
 
 
 if __name__ == "__main__":

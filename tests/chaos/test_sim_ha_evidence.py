@@ -27,18 +27,32 @@ def test_a_frame_that_the_socket_takes_in_pieces_is_seen_leaving_and_arriving_in
     session.send(0, 200, True, 0)
     session.advance(100)
     new = session.recorder.events[begin:]
-    frame = next(e for e in new if e.kind == "frame" and e.side == "m")
-    assert frame.lo is not None and frame.hi is not None
-    size = 12 + frame.hi - frame.lo
-    pieces = [e for e in new if e.kind == "partial" and e.side == "m" and e.seq < frame.seq]
-    assert [(e.node, e.f, e.value, e.lo) for e in pieces] == [
-        ("master", "out", value, frame.lo) for value in range(100, size, 100)
-    ]
-    arrived = next(e for e in new if e.kind == "frame" and e.side == "s")
-    pieces = [e for e in new if e.kind == "partial" and e.side == "s" and e.seq < arrived.seq]
-    # Two of them in one millisecond are noted as one.
-    assert [(e.node, e.f, e.value, e.lo) for e in pieces[:1]] == [("slave", "in", 100, frame.lo)]
-    assert all(e.value in range(100, size, 100) for e in pieces)
+    for side, node, f in (("m", "master", "out"), ("s", "slave", "in")):
+        frame = next(e for e in new if e.kind == "frame" and e.side == side)
+        assert frame.lo is not None and frame.hi is not None
+        pieces = [e for e in new if e.kind == "partial" and e.side == side and e.seq < frame.seq]
+        assert {(e.node, e.f, e.lo) for e in pieces} == {(node, f, frame.lo)}
+        # What comes in the same millisecond is not noted again.
+        values = [e.value for e in pieces]
+        assert values[0] == 100 and set(values) < set(range(100, 12 + frame.hi - frame.lo, 100))
+        assert len({e.t // MS for e in pieces}) == len(pieces)
+
+
+def test_each_frame_that_leaves_in_pieces_is_noted_also_within_one_millisecond() -> None:
+    session = warm(**{"lab.bufferBytes": 100, "haTransferBatchSize": 100, "lab.latencyMicros": 10})
+    begin = len(session.recorder.events)
+    session.send(0, 1_000, True, 0)
+    session.advance(100)
+    cut: set[int | None] = set()
+    blocked = False
+    for event in session.recorder.events[begin:]:
+        if event.side == "m" and event.kind == "partial" and event.f == "out":
+            blocked = True
+        elif event.side == "m" and event.kind == "frame":
+            cut |= {event.lo} if blocked else set()
+            blocked = False
+    # No frame of 112 bytes fits into the buffer at once.
+    assert len(cut) > 8
 
 
 def test_whole_frames_and_reports_leave_no_pieces() -> None:

@@ -90,8 +90,8 @@ class Evidence(Observer):
         self.log_ends: dict[str, int] = {}
         self._taps: dict[End, tuple[Tap, Tap]] = {}
         """Per end of an HA connection: what taps the bytes that leave it, and those that reach it."""
-        self._noted: dict[End, object] = {}
-        """Per end: the last thing that was noted as unfinished."""
+        self._noted: dict[Tap, object] = {}
+        """Taps in the middle of something, and what was last noted of it."""
         self.record_ends: dict[int, int] = {}
 
     def point(self, host: str, name: str) -> None:
@@ -188,7 +188,8 @@ class Evidence(Observer):
             sent, received = self._taps.pop(end, (_NOTHING, _NOTHING))
             unfinished = sent.pending or received.pending or None
             self.add(self.kernel.now, "close", end.host.name, None, end.label, side, f=how, value=unfinished)
-            self._noted.pop(end, None)
+            for tap in (sent, received):
+                self._noted.pop(tap, None)
 
     def _frames_sent(self, end: End, tap: FrameTap, data: bytes) -> None:
         now, label = self.kernel.now, end.label
@@ -205,6 +206,8 @@ class Evidence(Observer):
                     self.add(now, "source", "master", None, label, None, lo=offset, hi=hi, digest=known)
         if tap.pending or tap.broken or not data:
             self._partial(end, "m", "out", tap)
+        elif self._noted:
+            self._noted.pop(tap, None)
 
     def _frames_received(self, end: End, tap: FrameTap, data: bytes) -> None:
         now, label, name = self.kernel.now, end.label, end.host.name
@@ -223,15 +226,17 @@ class Evidence(Observer):
             self.add(self.kernel.now, "report", end.host.name, None, end.label, side, hi=offset)
         if tap.pending or not data:
             self._partial(end, side, f, tap)
+        elif self._noted:
+            self._noted.pop(tap, None)
 
     def _partial(self, end: End, side: str, f: str, tap: Tap) -> None:
-        """Something is unfinished at this end, or it takes no more. What comes in is noted once a millisecond."""
-        now, lo = self.kernel.now, tap.announced
-        what = tap.broken or (now // MS, lo)
-        if (f == "in" or tap.broken) and self._noted.get(end) == what:
+        """Something is unfinished at this end, or it takes no more; noted once a millisecond until it is whole."""
+        now, lo, broken = self.kernel.now, tap.announced, tap.broken
+        what = broken or (now // MS, lo)
+        if self._noted.get(tap) == what:
             return
-        self._noted[end] = what
-        detail = f"broken: {tap.broken}" if tap.broken else None
+        self._noted[tap] = what
+        detail = f"broken: {broken}" if broken else None
         self.add(now, "partial", end.host.name, None, end.label, side, f=f, lo=lo, value=tap.pending, detail=detail)
 
     # Clients.
