@@ -74,6 +74,8 @@ class Judge:
         self._handlers: dict[str, list[Handler]] = {
             kind: [getattr(owners[index], name) for index, name in each] for kind, each in hearers
         }
+        # By the first start every node has been configured, and a law knows whether it applies.
+        self._handlers.setdefault("start", []).append(self._excuse)
 
     def feed(self, event: Event) -> None:
         """Judge one event."""
@@ -109,6 +111,15 @@ class Judge:
         found.extend(Judgement(law.id, Verdict.NOT_OBSERVABLE, 0, 0) for law in self._blind)
         return found
 
+    def _excuse(self, event: Event) -> None:
+        """Laws that do not apply to this trial hear no more: that is a fifth of the time."""
+        self._handlers["start"].remove(self._excuse)
+        self._forget([law for law in self._laws if not law.applicable])
+
+    def _forget(self, laws: Sequence[Law]) -> None:
+        for handlers in self._handlers.values():
+            handlers[:] = [each for each in handlers if cast(MethodType, each).__self__ not in laws]
+
     def _tell(self, handlers: Sequence[Handler], event: Event) -> None:
         # Each crash removes a law, so this ends.
         while handlers:
@@ -138,8 +149,7 @@ class Judge:
     def _retire(self, law: Law, doubt: str) -> None:
         law.doubt = law.doubt or doubt
         self._crashed.add(law)
-        for handlers in self._handlers.values():
-            handlers[:] = [each for each in handlers if cast(MethodType, each).__self__ is not law]
+        self._forget([law])
 
 
 def _judgement(law: Law) -> Judgement:
