@@ -17,7 +17,7 @@ from operator import itemgetter
 from pairproof.harness import places
 from pairproof.harness.history import Event
 
-NONE, ACCEPTED, BEHIND, CAUGHT_UP, REFUSED = STATES = ("none", "accepted", "behind", "caught-up", "refused")
+NONE, ACCEPTED, BEHIND, CAUGHT_UP, REFUSED = STATES = ("unconnected", "accepted", "behind", "caught-up", "refused")
 """No connection; connected, but nothing reported yet; the master has bytes that the slave has not reported; it has
 none; the master refused what was reported."""
 NO_FAULT = "none"

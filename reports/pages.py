@@ -91,7 +91,7 @@ def _environment(report: Report) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {"number": number, "span": span, "when": when, "page": page_name}
+    made.filters |= {"number": number, "short": short, "span": span, "when": when, "page": page_name}
     made.filters["plain"] = lambda text: text.replace("_", " ")
     made.globals |= {
         "report": report,
@@ -106,6 +106,14 @@ def _environment(report: Report) -> Environment:
 def number(value: Any) -> str:
     """A whole number with separators, as it is read; other values as text."""
     return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def short(value: int) -> str:
+    """A count in at most four characters: 999, 12k, 3M."""
+    for size, unit in ((1_000_000, "M"), (1_000, "k")):
+        if value >= size:
+            return f"{value // size}{unit}"
+    return str(value)
 
 
 def span(seconds: float | int | None) -> str:

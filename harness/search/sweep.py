@@ -135,5 +135,15 @@ SEQUELS: dict[str, tuple[Op, ...]] = {
         Op("fault", {"name": "power_loss", "node": "master", "keep": "none"}),
         Op("advance", {"ms": 50}),
     ),
+    # A lie is found out when the power fails.
+    "lying_flush": (
+        Op("fault", {"name": "power_loss", "node": "master", "keep": "none"}),
+        Op("advance", {"ms": 50}),
+    ),
+    # A close is delayed only where somebody closes.
+    "slow_close": (
+        Op("fault", {"name": "kill", "node": "slave"}),
+        Op("advance", {"ms": 3_000}),
+    ),
 }
 """What follows a fault that shows its worst only together with another."""

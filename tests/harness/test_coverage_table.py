@@ -26,7 +26,7 @@ def _joining() -> Recorder:
     return told
 
 
-def test_a_connection_goes_from_none_over_accepted_to_caught_up_and_behind_and_back() -> None:
+def test_a_connection_goes_from_unconnected_over_accepted_to_caught_up_and_behind_and_back() -> None:
     told = _joining()
     told.add(0, "append", node="master", hi=50)
     told.add(0, "frame", node="slave", link="ha:1", side="s", lo=0, hi=50)
@@ -43,9 +43,9 @@ def test_a_connection_goes_from_none_over_accepted_to_caught_up_and_behind_and_b
         ("caught-up", "append", "none"): 1,
         ("caught-up", "close", "none"): 1,
         ("caught-up", "flush", "none"): 1,
-        ("none", "connect", "none"): 1,
-        ("none", "invoke", "none"): 1,
-        ("none", "start", "none"): 1,
+        ("unconnected", "connect", "none"): 1,
+        ("unconnected", "invoke", "none"): 1,
+        ("unconnected", "start", "none"): 1,
     }
 
 
@@ -90,11 +90,11 @@ def test_faults_that_are_on_together_count_once_each() -> None:
         told.add(0, "fault", f=f, status="off")
     told.add(0, "ok", node="master")
     assert _table(told).rows() == {
-        ("none", "invoke", "kill"): 1,
-        ("none", "invoke", "stall"): 1,
-        ("none", "ok", "kill"): 1,
-        ("none", "ok", "none"): 1,
-        ("none", "ok", "stall"): 1,
+        ("unconnected", "invoke", "kill"): 1,
+        ("unconnected", "invoke", "stall"): 1,
+        ("unconnected", "ok", "kill"): 1,
+        ("unconnected", "ok", "none"): 1,
+        ("unconnected", "ok", "stall"): 1,
     }
 
 
@@ -105,8 +105,8 @@ def test_gaps_are_pairs_that_occurred_but_not_with_that_fault() -> None:
     told.add(0, "ok", node="master")
     table = _table(told)
     assert table.gaps(["stall", "wipe"]) == {
-        "stall": [("none", "invoke")],
-        "wipe": [("none", "invoke"), ("none", "ok")],
+        "stall": [("unconnected", "invoke")],
+        "wipe": [("unconnected", "invoke"), ("unconnected", "ok")],
     }
     said = "2 pairs of state and event occurred; with each of 2 faults 1 of 4 (least: wipe 0, stall 1)"
     assert table.summary(["stall", "wipe"]) == said
