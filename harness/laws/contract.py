@@ -112,6 +112,10 @@ class Contract(Law):
             return
         held = {node: self._found(node) for node in self.final}
         self.notes = {"required": 0, "permitted_losses": 0, "stronger": 0}
+        pushes = self.ledger.config.get(MASTER, {}).get("haPushes")
+        if pushes is not None:
+            # Where only flushed bytes are pushed no power loss leads there.
+            self.notes |= {f"trials_pushing_{pushes}": 1, f"rollbacks_pushing_{pushes}": self.ledger.rollbacks}
         for records in held.values():
             for message, record in records.items():
                 if message is not None and message not in self.sent:

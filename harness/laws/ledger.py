@@ -92,6 +92,9 @@ class Ledger:
         """The highest report on a refused connection, in the master's present life."""
         self.rolled: dict[str, int] = {}
         """Slaves in class rollback, and the offset up to which their bytes are still the master's."""
+        self.rollbacks = 0
+        """How often a power loss of the master, and nothing worse, brought a slave into class rollback."""
+        self._lost_power = False
         self._incarnation = 0
         self._cuts: list[tuple[int, int]] = []
         self._coverage = Coverage()
@@ -242,6 +245,7 @@ class Ledger:
             self._roll(node, common)
 
     def _roll(self, node: str, common: int) -> None:
+        self.rollbacks += self._lost_power and node not in self.rolled
         self.rolled[node] = min(common, self.rolled.get(node, common))
 
     def on_crash(self, event: Event) -> None:
@@ -251,6 +255,7 @@ class Ledger:
         self.up.discard(node)
         self.fresh.discard(node)
         if node == MASTER:
+            self._lost_power = event.f == "machine" and event.status != "lied"
             for link in self.links.values():
                 self._drop(link, event.seq)
 
@@ -266,7 +271,9 @@ class Ledger:
             self._images.add(node)
         else:
             self._images.discard(node)
-        if node != MASTER:
+        if node == MASTER:
+            self._lost_power = False
+        else:
             for each in (self.ends, self.starts, self.claimed, self.rolled, self._copied):
                 each.pop(node, None)
 

@@ -190,15 +190,13 @@ def test_without_a_fault_elsewhere_other_laws_judge() -> None:
     assert_vacuous(LiveProgress, pair().put("m0").over("m0", "info", "disconnected"))
 
 
-def test_where_sends_wait_in_turn_each_may_cost_the_next_a_whole_wait() -> None:
-    def second(ms: float) -> H:
-        two = pair(rocketmqVersion="4.9.2").put("m0").fault("stall", "ha").put("m1")
-        return two.after(ms).ok("m1", "FLUSH_SLAVE_TIMEOUT")
+def test_where_sends_wait_in_turn_nobody_can_say_how_long_one_may_take() -> None:
+    def second(version: str) -> H:
+        two = pair(rocketmqVersion=version).put("m0").fault("stall", "ha").put("m1")
+        return two.after(9_502).ok("m1", "FLUSH_SLAVE_TIMEOUT")
 
-    assert_holds(LiveProgress, second(11_000))
-    assert_broken(LiveProgress, second(11_001), "11000 ms are enough")
-    impatient = pair(rocketmqVersion="4.9.2").put("m0").fault("stall", "ha").put("m1")
-    assert_vacuous(LiveProgress, impatient.after(10_000).over("m1", "info", "timeout"))
+    assert_vacuous(LiveProgress, second("4.9.2"))
+    assert_broken(LiveProgress, second("4.9.7"), "6000 ms are enough")
 
 
 # live-no-spin

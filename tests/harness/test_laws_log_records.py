@@ -170,7 +170,7 @@ def test_a_clock_that_was_set_excuses_the_step_across_it_only() -> None:
 
 
 def test_a_slave_s_clock_excuses_nothing() -> None:
-    assert_broken(StoreTimeOrdered, clocked("slave", 4_001), "m1 at 100")
+    assert_broken(StoreTimeOrdered, clocked("slave", 4_001), "m1 at 100", times=2)
 
 
 @pytest.mark.parametrize("law", [LogNoResurrection, LossIsSuffix, StoreTimeOrdered])
