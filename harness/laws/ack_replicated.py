@@ -24,8 +24,8 @@ class AckReplicated(Law):
 
     id = "ack-replicated"
     promise = (
-        "PUT_OK to a waiting send on a SYNC_MASTER: a slave (as many as inSyncReplicas asks for, on 5.x) had appended all "
-        "of it and reported its last byte."
+        "PUT_OK to a waiting send on a SYNC_MASTER: a slave (on 5.x as many as inSyncReplicas asks for) had appended "
+        "all of it and reported its last byte."
     )
     source = "HAService.GroupTransferService; the promise of synchronous double write"
     needs = frozenset({"append", "report", "ok"})
