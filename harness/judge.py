@@ -6,10 +6,9 @@ raises is unknown from there on and hears no more; the others never notice.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
 from types import MethodType
-from typing import cast
 
 from pairproof.harness import registry
 from pairproof.harness.history import KINDS, Event
@@ -17,7 +16,8 @@ from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.ledger import Ledger
 from pairproof.harness.verdict import Judgement, Verdict
 
-Handler = Callable[[Event], None]
+Handler = MethodType
+"""A law's, or the ledger's, method for one kind of event."""
 
 Plan = tuple[tuple[type[Law], ...], tuple[type[Law], ...], tuple[tuple[str, tuple[tuple[int, str], ...]], ...]]
 """Laws that can be judged, laws that cannot, and per kind who handles it: (index of the law, method)."""
@@ -75,7 +75,7 @@ class Judge:
             kind: [getattr(owners[index], name) for index, name in each] for kind, each in hearers
         }
         # By the first start every node has been configured, and a law knows whether it applies.
-        self._handlers.setdefault("start", []).append(self._excuse)
+        self._handlers.setdefault("start", []).append(MethodType(Judge._excuse, self))
 
     def feed(self, event: Event) -> None:
         """Judge one event."""
@@ -113,12 +113,13 @@ class Judge:
 
     def _excuse(self, event: Event) -> None:
         """Laws that do not apply to this trial hear no more: that is a fifth of the time."""
-        self._handlers["start"].remove(self._excuse)
+        self._handlers["start"].pop()
         self._forget([law for law in self._laws if not law.applicable])
 
     def _forget(self, laws: Sequence[Law]) -> None:
-        for handlers in self._handlers.values():
-            handlers[:] = [each for each in handlers if cast(MethodType, each).__self__ not in laws]
+        gone = {id(law) for law in laws}
+        for handlers in self._handlers.values() if gone else ():
+            handlers[:] = [each for each in handlers if id(each.__self__) not in gone]
 
     def _tell(self, handlers: Sequence[Handler], event: Event) -> None:
         # Each crash removes a law, so this ends.
@@ -135,7 +136,7 @@ class Judge:
     ) -> Sequence[Handler]:
         """A handler raised: its law is unknown. The handlers that have not heard this event yet."""
         left = handlers[handlers.index(handler) + 1 :]
-        owner = cast(MethodType, handler).__self__
+        owner = handler.__self__
         doubt = f"law crashed: {type(why).__name__}: {why}, at event {event.seq} ({event.kind})"
         if isinstance(owner, Law):
             self._retire(owner, doubt)
