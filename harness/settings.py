@@ -76,7 +76,11 @@ def parse(detail: str) -> Settings:
 
 def line(settings: Settings) -> Line:
     """The version line of a node with these settings; ValueError for a version that begins with no number."""
-    version = str(settings.get("rocketmqVersion", VERSION))
+    return _line(str(settings.get("rocketmqVersion", VERSION)))
+
+
+@lru_cache(maxsize=64)
+def _line(version: str) -> Line:
     if not re.match(r"\d", version):
         raise ValueError(f"rocketmqVersion is a version such as {VERSION}, not {version[:40]!r}")
     numbers = tuple(int(each) for each in re.findall(r"\d+", version))

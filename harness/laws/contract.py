@@ -120,18 +120,26 @@ class Contract(Law):
             for message, record in records.items():
                 if message is not None and message not in self.sent:
                     self.violate(record, f"{record.node} holds {message}, which nobody sent")
+        settings = self.ledger.config.get(MASTER, {})
+        role, flush = str(settings.get("brokerRole", "ASYNC_MASTER")), str(settings.get("flushDiskType", "ASYNC_FLUSH"))
+        asked = (role, promised_slaves(settings), flush)
         for message, sent in self.sent.items():
-            self._judge(message, sent, held)
+            self._judge(message, sent, held, *asked)
 
     def _found(self, node: str | None) -> dict[str | None, Event]:
         found = self.records.get(node, {})
         return found if found and next(iter(found.values())).op == self.final[node].op else {}
 
-    def _judge(self, message: str | None, sent: Sent, held: dict[str | None, dict[str | None, Event]]) -> None:
+    def _judge(
+        self,
+        message: str | None,
+        sent: Sent,
+        held: dict[str | None, dict[str | None, Event]],
+        role: str,
+        copies: int,
+        flush: str,
+    ) -> None:
         self.judged += 1
-        settings = self.ledger.config.get(MASTER, {})
-        role, flush = str(settings.get("brokerRole", "ASYNC_MASTER")), str(settings.get("flushDiskType", "ASYNC_FLUSH"))
-        copies = promised_slaves(settings)
         happened = [*self.crashes[sent.crashes_before :], *sent.expired_on]
         fault = contract.fault_class(happened, sent.misled, copies)
         must = contract.must(role, copies + 1, flush, sent.waits, sent.status, fault)
