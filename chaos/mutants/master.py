@@ -82,6 +82,15 @@ class ServesDiverged(HaMaster):
             super().believe(reported)
 
 
+class NamesEverybody(HaMaster):
+    """Calls every slave diverged, also those that it serves."""
+
+    def _on_first_report(self, peer: HaConnection, reported: int) -> None:
+        """Say it first."""
+        self.watcher.refused(peer.conn, reported, self.log.end, "who knows")
+        super()._on_first_report(peer, reported)
+
+
 class BareConnectionCounts(HaMaster):
     """Any open connection makes a slave available: RocketMQ 4.x (H3)."""
 
@@ -155,6 +164,7 @@ MASTER = (
     _mutant("believes_every_report", BelievesEveryReport, "ha-ack-identity", "believes reports above its log (5.x)"),
     _mutant("believes_first_report", BelievesFirstReport, "ha-divergence-refused", "serves slaves that are ahead (H1)"),
     _mutant("serves_diverged", ServesDiverged, "ha-divergence-refused", "sends its own bytes to a slave that is ahead"),
+    _mutant("names_everybody", NamesEverybody, "ha-divergence-refused", "calls slaves diverged that it serves"),
     _mutant("bare_connection_counts", BareConnectionCounts, "ack-unavailable-honest", "any peer is a slave to it (H3)"),
     _mutant("acks_at_once", AcksAtOnce, "ack-replicated", "answers PUT_OK before a slave has reported the message"),
     _mutant("covers_older_files", CoversOlderFiles, "ack-replicated", "lets a new slave vouch for files it never got"),

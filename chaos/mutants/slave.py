@@ -32,6 +32,28 @@ class ChecksNoOffset(HaSlave):
         return super().append(self.log.end, body) if self.log.end else super().append(offset, body)
 
 
+class IgnoresHeartbeatOffset(HaSlave):
+    """Looks at the offset of data only."""
+
+    def accepts(self, offset: int) -> bool:
+        """Any, while no body follows."""
+        announced = self.frames.announced
+        return super().accepts(offset) or announced is None or announced[1] == 0
+
+    def append(self, offset: int, body: bytes) -> bool:
+        """Nothing to append, nothing to check."""
+        return not body or (super().accepts(offset) and super().append(offset, body))
+
+
+class IgnoresFullDisk(HaSlave):
+    """Goes on as if a frame that did not fit on its disk were stored: RocketMQ 4.x and 5.x (H11)."""
+
+    def append(self, offset: int, body: bytes) -> bool:
+        """Whatever came of it."""
+        super().append(offset, body)
+        return True
+
+
 class RepeatsFrame(HaSlave):
     """Takes the last frame of the old connection again after a reconnect."""
 
@@ -69,6 +91,8 @@ def _mutant(name: str, part: type[HaSlave], law: str, breaks: str) -> Mutant:
 SLAVE = (
     _mutant("reports_announced", ReportsAnnounced, "ha-report-monotone", "reports a frame whose body has not arrived"),
     _mutant("checks_no_offset", ChecksNoOffset, "ha-mismatch-closes", "appends frames that do not continue its log"),
+    _mutant("ignores_heartbeat_offset", IgnoresHeartbeatOffset, "ha-mismatch-closes", "checks no heartbeat's offset"),
+    _mutant("ignores_full_disk", IgnoresFullDisk, "ha-appends-frames", "goes on after a failed append (H11)"),
     _mutant("repeats_frame", RepeatsFrame, "log-slave-behind", "appends a frame twice after a reconnect"),
     _mutant("never_reconnects", NeverReconnects, "live-converges", "stays away after its first connection is lost"),
 )

@@ -138,6 +138,14 @@ class AsyncPushesBatches(HaMaster):
         return b"" if self.asynchronous and len(body) < self.batch else body
 
 
+class PushesUnflushed(HaMaster):
+    """Does not know that only flushed bytes may leave it."""
+
+    def __init__(self, config: BrokerConfig, log: CommitLog, io: Effects, watcher: Watcher) -> None:
+        super().__init__(config, log, io, watcher)
+        self.flushed_only = False
+
+
 def _mutant(name: str, part: type[HaMaster] | type[HaSlave], law: str, breaks: str) -> Mutant:
     if issubclass(part, HaMaster):
         return Mutant(name, "master", with_parts(master_class=part), law, breaks)
@@ -158,4 +166,5 @@ STREAM = (
     _mutant("keeps_the_silent", KeepsTheSilent, "ha-housekeeping", "keeps a slave that has fallen silent"),
     _mutant("sleeps_on", SleepsOn, "ha-wakeup", "lets new data wait for a poll"),
     _mutant("async_pushes_batches", AsyncPushesBatches, "ha-role-independent", "pushes whole batches as ASYNC_MASTER"),
+    _mutant("pushes_unflushed", PushesUnflushed, "ha-role-independent", "does not know haPushes=flushed"),
 )  # fmt: skip

@@ -30,7 +30,14 @@ LAB_SETTINGS = {
     "lab.latencyMicros": (1, 50_000),
     "lab.flushMicros": (1, 1_000_000),
 }
-"""The simulated lab's own settings and their ranges: slower links could not catch up within any bound."""
+"""The simulated lab's own settings and their ranges."""
+LEAST_BYTES_A_SECOND = 500
+"""Of the log, a bufferful a round trip: slower links could not catch up within any bound."""
+FRAME_HEADER = 12
+LARGEST_FILE = 64 * 1024 * 1024
+"""Bytes: the simulated lab keeps every file in memory, several times."""
+LEAST_MESSAGE = 100
+"""Bytes of the sends by which a lab sees whether the brokers are alive."""
 
 
 class ReferenceTarget(NamedTuple):
@@ -59,6 +66,7 @@ class ReferenceTarget(NamedTuple):
                 _check_lab_setting(key, value)
         for node in places.nodes(places.slaves(merged)):
             self.config(node, merged)
+        _check_together(merged, self.config(places.MASTER, merged))
         return merged
 
     def config(self, node: str, settings: Args) -> BrokerConfig:
@@ -78,6 +86,26 @@ def _check_lab_setting(key: str, value: Scalar) -> None:
     low, high = LAB_SETTINGS[key]
     if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
         raise UsageError(f"{key} must be a whole number from {low} to {high}, not {value!r}")
+
+
+def _check_together(settings: Args, config: BrokerConfig) -> None:
+    buffer, latency_us = int(settings["lab.bufferBytes"]), int(settings.get("lab.latencyMicros", 500))
+    batch = config.haTransferBatchSize
+    rate = buffer * 1_000_000 // (2 * latency_us) * batch // (batch + FRAME_HEADER)
+    if rate < LEAST_BYTES_A_SECOND:
+        raise UsageError(
+            f"lab.bufferBytes={buffer}, lab.latencyMicros={latency_us} and haTransferBatchSize={batch} let {rate} "
+            f"bytes of the log pass in a second, {LEAST_BYTES_A_SECOND} are the least"
+        )
+    if config.mappedFileSizeCommitLog > LARGEST_FILE:
+        raise UsageError(
+            f"mappedFileSizeCommitLog must be at most {LARGEST_FILE} where files are kept in memory, "
+            f"not {config.mappedFileSizeCommitLog}"
+        )
+    if config.maxMessageSize < LEAST_MESSAGE:
+        raise UsageError(
+            f"maxMessageSize must be at least {LEAST_MESSAGE}, a probe's size, not {config.maxMessageSize}"
+        )
 
 
 @lru_cache(maxsize=1_024)

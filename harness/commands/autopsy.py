@@ -34,7 +34,8 @@ def command(run: str, trial: int, message: str | None, json_to: str | None) -> i
     """Tell the life of a message: who sent it, which logs held it, what took it, where it is at the end.
 
     RUN is a run's folder, its id under runs/, or latest. Where no message is given and no violation names one, every
-    message of the trial gets a line. Exits with 0, or 2 if there is no such run, trial or message.
+    message of the trial gets a line. Exits with 0; 2 if there is no such run, trial or message; 3 if the folder is no
+    run.
     """
     from pairproof.harness import autopsy as telling
     from pairproof.harness.runs.reader import RunReader, resolve_run

@@ -2,8 +2,8 @@
 
 There is one while a connection is open, at the master's end, on which a valid report was made, and the message's end is
 less than haSlaveFallbehindMax ahead of the most advanced report. Judged only where the whole call, from invocation to
-answer, is one or the other: a send that a change overlaps may go either way. Not applicable to 5.x, which never says
-SLAVE_NOT_AVAILABLE: there a send without a slave waits until its timeout.
+answer, is one or the other: a send that a change overlaps may go either way. 5.x never says so: there a send without a
+slave waits until its timeout.
 
 Left out: half-open connections, which count for as long as the master cannot know. Source: property 7,
 HAService.isSlaveOK; a bare connection counts as a slave there (hazard 3), here it does not.
@@ -34,15 +34,16 @@ class AckUnavailableHonest(Law):
         super().__init__(ledger)
         self.begun: dict[int | None, tuple[int, int]] = {}
         """Sends in flight: ``seq`` of their invocation, and the most advanced report then."""
+        self.never_said = False
 
     def on_config(self, event: Event) -> None:
         """Which version the master is."""
         if event.node == MASTER:
-            self.applicable = not line(parse(event.detail or "{}")).counts_replicas
+            self.never_said = line(parse(event.detail or "{}")).counts_replicas
 
     def on_invoke(self, event: Event) -> None:
         """A send began."""
-        if event.value and event.f == "send" and self.ledger.sync_master and self.applicable:
+        if event.value and event.f == "send" and self.ledger.sync_master:
             self.begun[event.op] = (event.seq, self.ledger.pushed)
 
     def on_fail(self, event: Event) -> None:
@@ -57,6 +58,11 @@ class AckUnavailableHonest(Law):
             return
         began = self.begun.pop(event.op, None)
         if began is None:
+            return
+        if self.never_said:
+            self.judged += 1
+            if event.status == "SLAVE_NOT_AVAILABLE":
+                self.violate(event, f"{event.message}: no slave, says the master; 5.x lets it wait instead")
             return
         expected = self._available(event, *began)
         if expected is None:

@@ -2,7 +2,8 @@
 
 It holds bytes that the master does not: pushing to it would hide that. It gets neither data nor heartbeats, its reports
 acknowledge nothing, now or later, and the master says so (``diverged``, where the lab records it). This holds for every
-connection that begins so, whatever the log's end becomes meanwhile.
+connection that begins so, whatever the log's end becomes meanwhile. Nobody is named whose offset lies within the
+master's log.
 
 Left out: that it counts as no slave, see ``ack-unavailable-honest``; and a slave that the master has written past,
 which nobody can see (class rollback of the contract). Source: hazards 1 and 17 of RocketMQ's HAConnection.
@@ -45,8 +46,13 @@ class HaDivergenceRefused(Law):
                 self.untold[event.link] = event
 
     def on_diverged(self, event: Event) -> None:
-        """The master says so."""
+        """The master says so; and it may say so of nobody else."""
         self.untold.pop(event.link, None)
+        start, offset = self.ledger.starts.get(MASTER, 0), event.hi or 0
+        if event.value is not None and start <= offset <= event.value:
+            self.violate(
+                event, f"{event.link}: refused at {offset}, which lies in the master's log [{start}, {event.value}]"
+            )
 
     def on_frame(self, event: Event) -> None:
         """Something left the master."""

@@ -2,7 +2,7 @@
 
 SYNC_MASTER and ASYNC_MASTER differ in whom they let wait, not in what they push. Every body is what a store reader
 finds in the master's log (``source``), and once nothing has been new for a poll, what was pushed ends with the log, or
-with what is flushed of it where only that is pushed.
+with what is flushed of it where only that is pushed. There no body reaches beyond that, either.
 
 Left out: how soon, see ``ha-wakeup``; links that take no more. Source: the design; CommitLog.submitReplicaRequest is
 the only place where RocketMQ's replication looks at the role.
@@ -74,6 +74,13 @@ class HaRoleIndependent(Law):
         if event.side != "m":
             return
         self.pushed = event
+        hi = event.hi or 0
+        if self.flushed_only and event.lo != hi and "flush" in self.ledger.observes:
+            self.judged += 1
+            if hi > self.limit:
+                self.violate(
+                    event, f"{event.link}: [{event.lo}, {hi}) left, only what lies below {self.limit} is flushed"
+                )
         copy = self.copies.get(event.link)
         if copy is not None:
             if event.lo != event.hi:

@@ -5,7 +5,7 @@ The bound is made of the configured times, see :func:`bound_ms`. A slave that ca
 the master's or before its start, must be named (``diverged``) after healing or on a connection that still stands; and
 the naming must be true. That excuses this slave only, and no other one. Of the probes, the sends by which a lab tries
 whether the brokers are alive (mark ``probe``), at least one must be answered as stored. Where a lab sends none, nobody
-asks.
+asks; and where a client gave up before the longest wait that a master may impose, nobody knows.
 
 Not applicable where a heartbeat interval is not below the housekeeping interval: such a pair drops every connection
 before its first report. Left out: how long the others took where one slave never came; addresses that come from a name
@@ -68,6 +68,10 @@ class LiveConverges(Law):
         self.probes: set[int | None] = set()
         self.stored: set[int | None] = set()
         """Sends that were answered as stored after healing."""
+        self.began: dict[int | None, int] = {}
+        """When sends after healing began, ns."""
+        self.impatient = False
+        """Whether the client of one of them gave up while the master might still let it wait."""
 
     def on_mark(self, event: Event) -> None:
         """The trial's phases."""
@@ -77,6 +81,18 @@ class LiveConverges(Law):
             self.settled = event
         elif event.f == "probe":
             self.probes.add(event.op)
+
+    def on_invoke(self, event: Event) -> None:
+        """Somebody asks."""
+        if self.healed is not None and event.f == "send":
+            self.began[event.op] = event.t
+
+    def on_info(self, event: Event) -> None:
+        """Somebody gave up."""
+        began = self.began.pop(event.op, None)
+        if began is not None and event.status == "timeout":
+            longest = max(self.ledger.setting(MASTER, key) for key in ("syncFlushTimeout", "slaveTimeout"))
+            self.impatient = self.impatient or event.t - began <= longest * MS
 
     def on_ok(self, event: Event) -> None:
         """Somebody was answered."""
@@ -117,7 +133,8 @@ class LiveConverges(Law):
         if self.healed is None or self.settled is None or not self.applicable:
             return
         self.judged += 1
-        if self.probes and not self.probes & self.stored and "ok" in self.ledger.observes:
+        silent = self.probes and not self.probes & self.stored and not self.impatient
+        if silent and "ok" in self.ledger.observes:
             self.violate(self.settled, f"none of {len(self.probes)} sends after healing was answered as stored")
         bound = max(bound_ms(self.ledger.setting, slave) for slave in slaves)
         bound += flush_ms(self.ledger.config.get(MASTER, {}))

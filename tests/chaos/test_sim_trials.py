@@ -7,7 +7,7 @@ import json
 import pytest
 
 from pairproof.harness import resolve
-from pairproof.harness.errors import LabError, UsageError
+from pairproof.harness.errors import UsageError
 from pairproof.harness.history import Event
 from pairproof.harness.interpreter import run_trial
 from pairproof.harness.schedule import Args, Op, Schedule
@@ -206,10 +206,12 @@ def test_history_counts_from_zero_without_gaps_and_time_never_goes_back() -> Non
         (fault("stall", direction="sideways"), "direction cannot be 'sideways'; valid: "),
         (Op("arm", {"node": "slave", "point": "lunch", "nth": 1, "name": "kill"}), "points: append, flush, send, recv"),
         (Op("pull", {"reader": 0, "node": "nobody", "queue": 0}), "not from .nobody."),
+        (Op("pull", {"reader": 0, "node": "slave3", "queue": 0}), "master or slave .lab.slaves., not from .slave3."),
+        (Op("arm", {"node": "slave2", "point": "append", "nth": 1, "name": "kill"}), "lab.slaves.: master, slave;"),
     ],
 )
 def test_what_does_not_exist_gets_one_clear_line(op: Op, complaint: str) -> None:
-    with pytest.raises((LabError, UsageError), match=complaint):
+    with pytest.raises(UsageError, match=complaint):
         execute(op)
 
 
@@ -224,6 +226,10 @@ def test_what_does_not_exist_gets_one_clear_line(op: Op, complaint: str) -> None
         ({"haTransferBatchSize": 0}, "must be positive"),
         ({"slaveTimeout": "soon"}, "whole number"),
         ({"mappedFileSizeCommitLog": 10}, "at least 512"),
+        ({"mappedFileSizeCommitLog": 1 << 40}, "at most 67108864 where files are kept in memory"),
+        ({"maxMessageSize": 99}, "at least 100, a probe's size"),
+        ({"lab.bufferBytes": 2, "lab.latencyMicros": 50_000}, "let 19 bytes of the log pass in a second"),
+        ({"lab.bufferBytes": 1, "haTransferBatchSize": 1}, "haTransferBatchSize=1 let 76 bytes"),
     ],
 )
 def test_settings_that_cannot_work_are_refused(settings: Args, complaint: str) -> None:

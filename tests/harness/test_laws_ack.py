@@ -307,8 +307,10 @@ def test_who_does_not_wait_is_told_nothing_of_slaves() -> None:
     assert_vacuous(AckUnavailableHonest, bare(brokerRole="ASYNC_MASTER").put("m0").ok("m0"))
 
 
-def test_version_5_never_says_unavailable_so_the_law_is_silent() -> None:
-    assert_not_applicable(AckUnavailableHonest, bare(**FIVE, inSyncReplicas=2).put("m0").ok("m0", TIMEOUT))
+def test_version_5_never_says_unavailable() -> None:
+    assert_holds(AckUnavailableHonest, bare(**FIVE, inSyncReplicas=2).put("m0").ok("m0", TIMEOUT))
+    alone = bare(**FIVE, inSyncReplicas=2).put("m0").ok("m0", UNAVAILABLE)
+    assert_broken(AckUnavailableHonest, alone, "5.x lets it wait instead")
 
 
 ACK_LAWS = (AckReplicated, AckTimeoutHonest, AckUnavailableHonest)

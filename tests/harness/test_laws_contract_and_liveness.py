@@ -265,7 +265,7 @@ def test_a_pair_that_answers_no_probe_is_dead_even_if_its_logs_agree(end: tuple[
     for probe in ("p0", "p1"):
         dead.probe(probe)
         if end is not None:
-            dead.over(probe, *end)
+            dead.after(10_000).over(probe, *end)
     assert_broken(LiveConverges, dead.mark("converged").audit(), "none of 2 sends after healing was answered as stored")
 
 
@@ -275,15 +275,21 @@ def test_naming_a_slave_that_cannot_rejoin_does_not_excuse_dead_probes() -> None
 
     alive = named().ok("p0", "SLAVE_NOT_AVAILABLE").after(90_000).mark("unsettled").audit()
     assert_holds(LiveConverges, alive)
-    dead = named().over("p0", "info", "timeout").after(90_000).mark("unsettled").audit()
+    dead = named().after(10_000).over("p0", "info", "timeout").after(90_000).mark("unsettled").audit()
     assert_broken(LiveConverges, dead, "none of 1 sends")
 
 
 def test_other_answers_do_not_stand_for_a_probe() -> None:
-    late = (
-        pair().put("m0").replicate().mark("heal").ok("m0").probe("p0").over("p0", "info", "timeout").mark("converged")
-    )
-    assert_broken(LiveConverges, late.audit(), "none of 1 sends")
+    late = pair().put("m0").replicate().mark("heal").ok("m0").probe("p0").after(10_000).over("p0", "info", "timeout")
+    assert_broken(LiveConverges, late.mark("converged").audit(), "none of 1 sends")
+
+
+def test_a_client_that_gave_up_before_the_longest_wait_proves_nothing() -> None:
+    def gave_up(**settings: object) -> H:
+        return pair(**settings).mark("heal").probe("p0").after(10_000).over("p0", "info", "timeout").mark("converged")
+
+    assert_holds(LiveConverges, gave_up(slaveTimeout=20_000).audit())
+    assert_broken(LiveConverges, gave_up(slaveTimeout=9_999).audit(), "none of 1 sends")
 
 
 @pytest.mark.parametrize("node", ["master", "slave"])

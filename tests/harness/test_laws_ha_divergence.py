@@ -92,3 +92,12 @@ def test_a_slave_at_the_master_s_end_is_no_divergence() -> None:
 @pytest.mark.parametrize("law", [HaAckIdentity, HaDivergenceRefused], ids=lambda law: law.id)
 def test_laws_of_divergence_are_vacuous_on_an_empty_history(law: type[Law]) -> None:
     assert_vacuous(law, H())
+
+
+def test_nobody_is_named_whose_offset_lies_within_the_log() -> None:
+    def named(offset: int) -> H:
+        history = pair().sent("m0").connect("slave")
+        return history.report(offset).add("diverged", node="master", link=history.link, hi=offset, value=100)
+
+    assert_holds(HaDivergenceRefused, named(101))
+    assert_broken(HaDivergenceRefused, named(100), "refused at 100, which lies in the master's log [0, 100]")

@@ -225,6 +225,12 @@ def test_where_only_flushed_bytes_are_pushed_an_idle_link_ends_there() -> None:
     assert_holds(HaRoleIndependent, ahead.after(2_000).close())
 
 
+def test_where_only_flushed_bytes_are_pushed_no_other_byte_leaves() -> None:
+    story = pair(haPushes="flushed").append("master", 0, 200, "put").flush("master", 100)
+    assert_broken(HaRoleIndependent, story.frame(0, 101), "[0, 101) left, only what lies below 100 is flushed")
+    assert_vacuous(HaRoleIndependent, pair().append("master", 0, 200, "put").frame(0, 200))
+
+
 PIECE_LAWS = (HaReportFraming, HaFrameFinished, HaAppendsFrames, HaRoleIndependent)
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from pairproof.chaos.labs.sim.evidence import Evidence
 from pairproof.chaos.labs.sim.host import Host
-from pairproof.harness.errors import LabError
+from pairproof.harness.errors import LabError, UsageError
 from pairproof.reference.client.client import Client, Outcome
 from pairproof.reference.wire import record
 from pairproof.reference.wire.record import Record
@@ -67,7 +67,7 @@ class Clients:
     def pull(self, reader: int, node: str, queue: int) -> None:
         """Start a pull from where the reader stands at this broker."""
         if node not in self.nodes:
-            raise LabError(f"a reader pulls from {' or '.join(self.nodes)}, not from {node!r}")
+            raise UsageError(f"a reader pulls from {' or '.join(self.nodes)} (lab.slaves), not from {node!r}")
         place = (reader, node, queue)
         offset = self._places.get(place, 0)
         call = self._invoke(f"reader-{reader}-{node}", "pull", node, None, queue, offset)

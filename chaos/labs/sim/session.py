@@ -175,7 +175,8 @@ class SimSession(LinkTrouble, NodeTrouble, Strangers):
     def arm(self, node: str, point: str, nth: int, fire: Callable[[], None]) -> None:
         """See :class:`pairproof.harness.ports.CanArm`."""
         if node not in self.nodes or point not in POINTS:
-            raise LabError(f"no trigger at {node}/{point}; nodes: {', '.join(self.nodes)}; points: {', '.join(POINTS)}")
+            nodes, points = ", ".join(self.nodes), ", ".join(POINTS)
+            raise UsageError(f"no trigger at {node}/{point}; nodes (lab.slaves): {nodes}; points: {points}")
         self.armed.setdefault((node, point), []).append((max(1, nth), fire))
 
     def disarm(self) -> None:
