@@ -44,8 +44,11 @@ MEANINGS = {
 GROUPS = (
     ("ha-", "Replication stream"),
     ("log-", "Log and storage"),
+    ("loss-", "Log and storage"),
+    ("store-", "Log and storage"),
     ("ack-", "Acknowledgement"),
     ("contract", "Durability contract"),
+    ("role-", "Roles"),
     ("live-", "Liveness"),
     ("", "Other laws"),
 )
