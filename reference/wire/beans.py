@@ -1,0 +1,166 @@
+"""A JSON body as a named tuple and back, by the tuple's type hints.
+
+A tuple's fields have Java's names in snake case, and are written in the order of Java's names, as fastjson does. Read
+are ``bool``, ``int``, ``float``, ``str``, other named tuples, ``X | None``, ``tuple[X, ...]`` and ``dict[K, V]``, where
+K is ``str``, ``int`` (in quotes or not) or a named tuple. A missing or null field takes its default, an unknown one is
+ignored; a wrong type, or a missing field without a default, is a CodecError that names the path to it.
+
+The bodies themselves are in ``bodies.py``, ``bodies_client.py`` and ``bodies_route.py``.
+"""
+
+from __future__ import annotations
+
+import re
+import types
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+
+from pairproof.reference.errors import CodecError
+from pairproof.reference.wire import fastjson
+
+_Bean = TypeVar("_Bean")
+_Reader = Callable[[Any], Any]
+
+# Where Java's name is not the camel case of ours.
+_SPELLED = {("HeartbeatData", "client_id"): "clientID", ("LockBatchResponse", "lock_ok_mq_set"): "lockOKMQSet"}
+_integer = re.compile(r"-?[0-9]{1,19}", re.ASCII)
+_WORDS = {bool: "true or false", int: "an integer", float: "a number", str: "a text"}
+
+
+def decode(kind: type[_Bean], body: str | bytes) -> _Bean:
+    """The body as a ``kind``, a named tuple."""
+    return from_json(kind, fastjson.loads(body))
+
+
+def encode(bean: Any, *, pretty: bool = False, standard: bool = False) -> bytes:
+    """The body of a named tuple. The options are those of :func:`fastjson.dumps`."""
+    return fastjson.dumps(to_json(bean), pretty=pretty, standard=standard)
+
+
+def from_json(kind: type[_Bean], value: Any) -> _Bean:
+    """A ``kind`` of what :func:`fastjson.loads` gave."""
+    wanted: Any = kind
+    try:
+        bean: _Bean = _reader(wanted)(value)
+    except CodecError as why:
+        raise CodecError(f"{wanted.__name__}: {why}") from why
+    return bean
+
+
+def to_json(value: Any) -> Any:
+    """What :func:`fastjson.dumps` writes for ``value``: named tuples become objects, also as keys."""
+    if hasattr(value, "_fields"):
+        return {name: to_json(getattr(value, field)) for name, field in _names(value.__class__)}
+    if isinstance(value, Mapping):
+        return {_to_key(key): to_json(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [to_json(each) for each in value]
+    return value
+
+
+def _to_key(key: Any) -> Any:
+    if hasattr(key, "_fields"):
+        return tuple((name, getattr(key, field)) for name, field in _names(key.__class__))
+    return key
+
+
+@lru_cache(maxsize=256)
+def _names(kind: Any) -> list[tuple[str, str]]:
+    """(Java's name, ours) in the order of Java's."""
+    return sorted((_java_name(kind.__name__, field), field) for field in kind._fields)
+
+
+def _java_name(kind: str, field: str) -> str:
+    first, *rest = field.split("_")
+    return _SPELLED.get((kind, field)) or first + "".join(part.capitalize() for part in rest)
+
+
+@lru_cache(maxsize=256)
+def _reader(kind: Any) -> _Reader:
+    if kind in _WORDS:
+        return _scalar(kind)
+    origin, args = get_origin(kind), get_args(kind)
+    if origin is types.UnionType:
+        return _reader(args[0])
+    if origin is tuple:
+        return _items(_reader(args[0]))
+    if origin is dict:
+        return _entries(_key_reader(args[0]), _reader(args[1]))
+    assert hasattr(kind, "_fields"), f"{kind} is no type of a body's field"
+    return _bean(kind)
+
+
+def _scalar(kind: type) -> _Reader:
+    def read(value: Any) -> Any:
+        if kind is float and type(value) is int:
+            return float(value)
+        if type(value) is not kind:
+            raise CodecError(f"{_WORDS[kind]} expected, not {value!r:.40}")
+        return value
+
+    return read
+
+
+def _items(item: _Reader) -> _Reader:
+    def read(value: Any) -> Any:
+        if not isinstance(value, list):
+            raise CodecError(f"a list expected, not {value!r:.40}")
+        return tuple([item(each) for each in value])
+
+    return read
+
+
+def _entries(key: _Reader, item: _Reader) -> _Reader:
+    def read(value: Any) -> Any:
+        if not isinstance(value, dict):
+            raise CodecError(f"an object expected, not {value!r:.40}")
+        found = {}
+        for name, each in value.items():
+            try:
+                wanted = key(name)
+                found[wanted] = item(each)
+            except CodecError as why:
+                raise CodecError(f"{name!r:.40}: {why}") from why
+        return found
+
+    return read
+
+
+def _key_reader(kind: Any) -> _Reader:
+    if kind is str:
+        return lambda key: str(key) if type(key) is int else _reader(str)(key)
+    if kind is int:
+        return _integer_key
+    return lambda key: _reader(kind)(dict(key) if isinstance(key, tuple) else key)
+
+
+def _integer_key(key: Any) -> int:
+    if type(key) is int:
+        return key
+    if not isinstance(key, str) or not _integer.fullmatch(key):
+        raise CodecError(f"an integer key expected, not {key!r:.40}")
+    return int(key)
+
+
+def _bean(kind: Any) -> _Reader:
+    hints, defaults = get_type_hints(kind), kind._field_defaults
+    fields = [(_java_name(kind.__name__, field), field, _reader(hints[field])) for field in kind._fields]
+
+    def read(value: Any) -> Any:
+        if not isinstance(value, dict):
+            raise CodecError(f"an object expected, not {value!r:.40}")
+        found = {}
+        for name, field, reader in fields:
+            each = value.get(name)
+            if each is None:
+                if field not in defaults:
+                    raise CodecError(f"{name} is missing")
+                continue
+            try:
+                found[field] = reader(each)
+            except CodecError as why:
+                raise CodecError(f"{name}: {why}") from why
+        return kind(**found)
+
+    return read

@@ -1,0 +1,60 @@
+"""A broker's configuration as text: the body of codes 25 and 26, in the form of Java's properties files.
+
+Read as Java's ``Properties.load`` does: comments, continued lines, escapes, and ``=``, ``:`` or blanks between key and
+value. Written one ``key=value`` per line. Backslashes are escaped, which Java's own writer forgets to do. What the keys
+mean is the broker's business. Source: MixAll.properties2String and string2Properties, java.util.Properties.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from pairproof.reference.errors import CodecError
+
+_escape = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
+_LETTERS = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
+_BLANK = " \t\f"
+_key = re.compile(r"((?:[^\\=: \t\f]++|\\.)*+)[ \t\f]*+[=:]?[ \t\f]*+", re.DOTALL)
+_one_line = re.compile(r"(?![ \t\f])[^\r\n]*")
+
+
+def decode(text: bytes) -> dict[str, str]:
+    """Key to value; of a key that occurs twice, the last one. CodecError for text that is not UTF-8."""
+    try:
+        lines = re.split(r"\r\n|\r|\n", text.decode())
+    except UnicodeDecodeError as why:
+        raise CodecError(f"configuration is not UTF-8: {why}") from why
+    found: dict[str, str] = {}
+    parts: list[str] = []
+    for line in lines:
+        start = line.lstrip(_BLANK)
+        if not parts and (not start or start[0] in "#!"):
+            continue
+        if (len(start) - len(start.rstrip("\\"))) % 2:
+            parts.append(start[:-1])
+            continue
+        _take("".join([*parts, start]), found)
+        parts.clear()
+    if parts:
+        _take("".join(parts), found)
+    return found
+
+
+def _take(line: str, found: dict[str, str]) -> None:
+    head = _key.match(line)
+    assert head is not None, "the pattern also matches nothing"
+    found[_escape.sub(_plain, head[1])] = _escape.sub(_plain, line[head.end() :])
+
+
+def _plain(escape: re.Match[str]) -> str:
+    code = escape[1]
+    return chr(int(code[1:], 16)) if len(code) == 5 else _LETTERS.get(code, code)
+
+
+def encode(values: Mapping[str, str]) -> bytes:
+    """The text; CodecError for a key or value that one line cannot hold."""
+    for key, value in values.items():
+        if not re.fullmatch(r"[A-Za-z0-9_.-]+", key) or not _one_line.fullmatch(value):
+            raise CodecError(f"configuration {key!r:.40} = {value!r:.40} does not fit one line")
+    return "".join(f"{key}={value}\n".replace("\\", "\\\\") for key, value in values.items()).encode("utf-8", "replace")
