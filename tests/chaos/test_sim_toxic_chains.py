@@ -52,6 +52,21 @@ def test_what_a_removed_toxic_held_goes_through_those_behind_it() -> None:
     assert world.arrivals(began) == [301]
 
 
+def test_limit_data_that_has_cut_bytes_off_closes_even_if_it_is_taken_off_before_the_rest_is_through() -> None:
+    world = World()
+    limit = world.add("up", "limit_data", bytes=6)
+    slicer = world.add("up", "slicer", average_size=2, delay=10_000)
+    world.say(b"0123456789")
+    world.run(12)
+    for toxic in (limit, slicer):
+        world.remove(toxic)
+    world.run(50)
+    world.say(b"more")
+    world.run(50)
+    # A stream with a hole in it that goes on would be no stream.
+    assert world.server.heard == b"012345" and world.server.closed == 1
+
+
 def test_full_toxic_makes_the_ones_before_it_wait() -> None:
     world = World(buffer=10_000)
     before = world.add("up", "slicer", average_size=1)

@@ -104,6 +104,24 @@ class SimDisk:
         """Remove, durably."""
         self.files.pop(name, None)
 
+    def write_whole(self, name: str, data: bytes) -> None:
+        """Create or replace the file, in the page cache; StoreFull without room."""
+        if self.full and data:
+            count(self.full, "files_refused")
+            raise StoreFull(f"no room for the {len(data)} bytes of {name}")
+        file = self.files[name] = SimFile(len(data))
+        file.write(0, data)
+
+    def read_whole(self, name: str) -> bytes | None:
+        """All of the file as any process sees it; None if it is not there."""
+        file = self.files.get(name)
+        return None if file is None else bytes(file.cache)
+
+    def rename(self, old: str, new: str) -> None:
+        """Another name for the file, durably; what of its bytes is dirty stays dirty."""
+        if old in self.files:
+            self.files[new] = self.files.pop(old)
+
     def sync(self, name: str) -> None:
         """Make one file durable at once."""
         self.finish_flush(self.begin_flush([name]))

@@ -148,6 +148,8 @@ def limit_data(stub: Stub) -> Behaviour:
         if chunk.data:
             stub.drop(chunk)
         left -= len(head.data)
+        # From here on nothing keeps it from closing: what it has cut off must not go missing from a stream that lives.
+        stub.deaf = left <= 0
         if head.data:
             yield head
         if left <= 0:
