@@ -44,11 +44,33 @@ class Disk(Protocol):
         """Make the file durable before returning. For recovery and clean stops only: it may block."""
 
 
+class WholeFiles(Protocol):
+    """Small files that are written and read as a whole: the config folder.
+
+    Each call is atomic for every process that runs, and for one that is killed: a reader finds the old file or the
+    new one, except that a ``write_whole`` that was cut short leaves any part of its data. A machine crash may take,
+    from the end, bytes that no flush or sync has made durable; a renamed file keeps what was durable of it.
+    """
+
+    def write_whole(self, name: str, data: bytes) -> None:
+        """Create or replace the file. StoreFull if there is no room; then what was there may be gone."""
+
+    def read_whole(self, name: str) -> bytes | None:
+        """All of the file; None if it is not there."""
+
+    def rename(self, old: str, new: str) -> None:
+        """Give the file another name, in place of any that has it; nothing if ``old`` is not there."""
+
+
+class Store(Disk, WholeFiles, Protocol):
+    """Both kinds of files, in one store directory."""
+
+
 class Effects(Protocol):
     """What a node may do to the world."""
 
     @property
-    def disk(self) -> Disk:
+    def disk(self) -> Store:
         """The node's store."""
 
     def now(self) -> int:

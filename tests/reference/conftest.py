@@ -63,6 +63,18 @@ class MemoryDisk:
     def sync(self, name: str) -> None:
         self.synced.append(name)
 
+    def write_whole(self, name: str, data: bytes) -> None:
+        if self.room <= 0:
+            raise StoreFull(f"no room for {name}")
+        self.files[name] = MemoryFile(data)
+
+    def read_whole(self, name: str) -> bytes | None:
+        return bytes(self.files[name].data) if name in self.files else None
+
+    def rename(self, old: str, new: str) -> None:
+        if old in self.files:
+            self.files[new] = self.files.pop(old)
+
 
 @pytest.fixture
 def disk() -> MemoryDisk:

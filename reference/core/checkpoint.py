@@ -1,0 +1,63 @@
+"""The checkpoint file: up to which store time the log, the queues and the index are known to be durable.
+
+4096 bytes, of which the first three longs are used; what RocketMQ 5 keeps behind them stays as it is. Whoever flushes
+sets a time when the flush has ended, never before, and saves the file then. RocketMQ sets them as it dispatches, so its
+checkpoint may promise more than the disk holds. Source: StoreCheckpoint, CommitLog.isMappedFileMatchedRecover.
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+
+from pairproof.reference.core.commit_log import CommitLog
+from pairproof.reference.errors import CodecError
+from pairproof.reference.ports import Disk
+from pairproof.reference.wire.record import Blank, decode, peek
+
+NAME = "checkpoint"
+SIZE = 4096
+MARGIN_MS = 3_000
+_TIMES = Struct(">qqq")
+
+
+class Checkpoint:
+    """Three store times, ms since the epoch; 0 for nothing yet."""
+
+    def __init__(self, disk: Disk) -> None:
+        """Open it, or create it with zeros: StoreFull without room for that."""
+        self._file = disk.open(NAME, SIZE)
+        self.physic_ms: int
+        self.logics_ms: int
+        self.index_ms: int
+        self.physic_ms, self.logics_ms, self.index_ms = _TIMES.unpack(self._file.read(0, _TIMES.size))
+
+    @property
+    def min_ms(self) -> int:
+        """Everything stored until then is durable in the log and in the queues."""
+        return max(0, min(self.physic_ms, self.logics_ms) - MARGIN_MS)
+
+    def save(self) -> None:
+        """Write the three times; flushing :data:`NAME` is up to the caller."""
+        self._file.write(0, _TIMES.pack(self.physic_ms, self.logics_ms, self.index_ms))
+
+
+def first_file_to_replay(log: CommitLog, min_ms: int) -> int:
+    """RocketMQ's choice after an abnormal stop: the newest file whose first record was stored until ``min_ms``.
+
+    Else the first file. Right only as long as the clock never went back.
+    """
+    for start in reversed(log.files.starts):
+        first_ms = store_ms_at(log, start)
+        if 0 < first_ms <= min_ms:
+            return start
+    return log.start
+
+
+def store_ms_at(log: CommitLog, at: int) -> int:
+    """When the record that begins at ``at`` was stored; -1 if no whole record does."""
+    try:
+        size, _ = peek(log.read(at, 8))
+        found = decode(log.read(at, size), check_crc=False)
+    except CodecError:
+        return -1
+    return -1 if isinstance(found, Blank) else found.store_ms

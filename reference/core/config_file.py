@@ -1,0 +1,63 @@
+"""One file of the store's ``config`` folder, with its backup: ConfigManager and MixAll.string2File.
+
+A save writes ``X.tmp``, makes the old X the backup ``X.bak``, then gives the new file its name: whatever moment the
+process is killed at, one of X and X.bak is whole. A load takes X or, if that is missing, empty or torn, X.bak. A torn X
+never takes a good backup's place (in RocketMQ the next save puts it there).
+
+After a machine crash whatever no flush has made durable may be gone, as in RocketMQ, which flushes none of these files:
+a broker that wants more flushes ``names`` after a save. Not here: what the files say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from pairproof.reference.errors import CodecError, StoreFull
+from pairproof.reference.ports import WholeFiles
+
+T = TypeVar("T")
+
+
+class ConfigFile:
+    """The file ``config/<name>`` of a store."""
+
+    def __init__(self, disk: WholeFiles, name: str) -> None:
+        self.disk = disk
+        self.name = f"config/{name}"
+        self.backup = f"{self.name}.bak"
+        # Until it has been read: whether X may become the backup.
+        self._whole = False
+
+    @property
+    def names(self) -> list[str]:
+        """The files to flush so that what was saved, and the backup, survive a machine crash."""
+        return [self.name, self.backup]
+
+    def load(self, parse: Callable[[bytes], T]) -> T | None:
+        """What ``parse`` makes of the file or of its backup; None if it raises CodecError for both."""
+        current = self._parsed(self.name, parse)
+        self._whole = current is not None
+        return current if current is not None else self._parsed(self.backup, parse)
+
+    def save(self, data: bytes) -> bool:
+        """Replace the content. False if the disk is full: what was saved before is still there."""
+        temporary = f"{self.name}.tmp"
+        try:
+            self.disk.write_whole(temporary, data)
+        except StoreFull:
+            return False
+        if self._whole:
+            self.disk.rename(self.name, self.backup)
+        self.disk.rename(temporary, self.name)
+        self._whole = True
+        return True
+
+    def _parsed(self, name: str, parse: Callable[[bytes], T]) -> T | None:
+        data = self.disk.read_whole(name)
+        if not data:
+            return None
+        try:
+            return parse(data)
+        except CodecError:
+            return None

@@ -1,0 +1,227 @@
+"""One consume queue: where the messages of one queue lie in the log, 20 bytes each, in fixed-size files.
+
+Logical offset n is at byte 20 n. A queue that begins above 0 on this node (a fresh slave's) begins in the file that
+covers its first message; the slots before it hold a marker. Entries whose log files have expired stay until their whole
+file goes, but are not given out. Not here: the consume queue extension (enableConsumeQueueExt, off by default).
+
+Where this differs from RocketMQ, on purpose:
+- A marker is no entry: it never counts for the position that the queue has reached (there it means 2 GiB).
+- A queue without live entries begins again where its next message says, and keeps its offset until then; RocketMQ
+  appends that message at the end of what it has, under a wrong offset, or starts again at 0.
+- What is cut is erased, and entries must grow: a hole is not taken for an entry at offset 0.
+Source: ConsumeQueue.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+from struct import Struct
+from typing import NamedTuple
+
+from pairproof.reference.core.files import MAX_OFFSET, NAME_DIGITS, MappedFiles
+from pairproof.reference.ports import Disk
+
+ENTRY_SIZE = 20
+FILES_AFTER_CLEAN_STOP = 3
+MAX_QUEUE_OFFSET = MAX_OFFSET // ENTRY_SIZE - 1
+_ENTRY = Struct(">qiq")
+_PIECE = 3_200 * ENTRY_SIZE
+
+
+class Entry(NamedTuple):
+    """One consume queue entry."""
+
+    physical_offset: int
+    size: int
+    tags_code: int
+    """Java hash of TAGS, 0 without; for delayed messages when to deliver, ms since the epoch."""
+
+
+MARKER = Entry(0, 0x7FFFFFFF, 0)
+"""What the slots before the first message of a queue that begins above 0 hold."""
+_MARKER_BYTES = _ENTRY.pack(*MARKER)
+_TORN_MARKER = 0x7F000000
+"""The least size that is left of a marker of which a power loss took a part; no record is as large."""
+
+
+def file_size_of(configured: int) -> int:
+    """mappedFileSizeConsumeQueue as it takes effect: rounded up to whole entries."""
+    return -(-configured // ENTRY_SIZE) * ENTRY_SIZE
+
+
+class ConsumeQueue:
+    """Entries with logical offsets [``first``, ``next_offset``).
+
+    ``last_end`` is the log offset behind the last message that the queue has, -1 without one. ``gaps`` counts entries
+    that came with a higher offset than the next one: they take the next one all the same.
+    """
+
+    def __init__(self, disk: Disk, folder: str, file_size: int) -> None:
+        self._disk = disk
+        self._folder = folder
+        self._file_size = file_size_of(file_size)
+        self.gaps = 0
+        self.last_end = -1
+        self._empty()
+
+    @property
+    def next_offset(self) -> int:
+        """The offset that the next message gets."""
+        return self.files.end // ENTRY_SIZE
+
+    def recover(self, clean: bool) -> None:
+        """Open the files and end the queue behind its last whole entry; what remains is durable.
+
+        After a clean stop only the last three files are read. StoreError for files that do not form a queue; after
+        another stop files behind a gap are given up instead. Which entries are live says :meth:`expire`.
+        """
+        if not clean:
+            self._drop_behind_gap()
+        self.files.load()
+        recent = self.files.starts[-FILES_AFTER_CLEAN_STOP:]
+        at = recent[0] if clean and recent else self.files.start
+        self._end_at(self._whole_until(at))
+        self.files.sync(at, self.files.end)
+        self.flushed = self.files.end
+        self.first = self._first_at(0)
+
+    def put(self, offset: int, entry: Entry) -> bool:
+        """Add the entry of the message with this logical offset; False if the queue has it already.
+
+        StoreFull without room for a file: then nothing was added.
+        """
+        if entry.physical_offset + entry.size <= self.last_end:
+            return False
+        if offset != self.next_offset:
+            dead = self.first == self.next_offset
+            if dead and (offset > self.next_offset or self.last_end < 0):
+                self._begin(offset)
+            elif offset < self.next_offset:
+                return False
+            else:
+                self.gaps += 1
+        if self.files.end == self.files.limit:
+            self.files.add_file()
+        self.files.write(self.files.end, _ENTRY.pack(*entry))
+        self.files.end += ENTRY_SIZE
+        self.last_end = entry.physical_offset + entry.size
+        return True
+
+    def get(self, offset: int, limit: int) -> list[Entry]:
+        """Up to ``limit`` entries from logical ``offset`` on; none if that is outside the queue."""
+        found: list[Entry] = []
+        if offset < self.first:
+            return found
+        at, end = offset * ENTRY_SIZE, min(self.files.end, (offset + limit) * ENTRY_SIZE)
+        while at < end:
+            piece = self.files.read(at, end - at)
+            found += map(Entry._make, _ENTRY.iter_unpack(piece))
+            at += len(piece)
+        return found
+
+    def offset_by_time(self, ms: int, store_ms: Callable[[Entry], int]) -> int:
+        """The live message stored at ``ms``, or else the nearer of its neighbours, the earlier one of equals.
+
+        The first or last message if all were stored later or earlier; the next offset without any; 0 if ``store_ms``
+        cannot tell (negative).
+        """
+        low, high = self.first, self.next_offset - 1
+        before: tuple[int, int] | None = None
+        after: tuple[int, int] | None = None
+        while low <= high:
+            middle = (low + high) // 2
+            stored = store_ms(self._entry(middle))
+            if stored < 0:
+                return 0
+            if stored == ms:
+                return middle
+            if stored > ms:
+                high, after = middle - 1, (stored, middle)
+            else:
+                low, before = middle + 1, (stored, middle)
+        if before and after:
+            return after[1] if ms - before[0] > after[0] - ms else before[1]
+        return (before or after or (0, self.next_offset))[1]
+
+    def truncate(self, log_end: int) -> None:
+        """The log ends at ``log_end`` now: forget, durably, every message that begins there or behind."""
+        kept = self._first_at(log_end) * ENTRY_SIZE
+        if kept < self.files.end:
+            self._end_at(kept)
+
+    def expire(self, log_start: int) -> None:
+        """The log starts at ``log_start`` now: delete the files before it, but not the last; ``first`` moves on."""
+        self.first = self._first_at(log_start)
+        gone = (self.first * ENTRY_SIZE - self.files.start) // self._file_size
+        self.files.expire(len(self.files.starts) - gone)
+
+    def flush_due(self) -> list[str]:
+        """Disk names of the files with entries that are not known to be durable."""
+        return self.files.names(self.flushed, self.files.end)
+
+    def mark_flushed(self, upto: int) -> None:
+        """A flush that covered the queue up to byte ``upto`` has ended."""
+        self.flushed = max(self.flushed, min(upto, self.files.end))
+
+    def clear(self) -> None:
+        """Delete every file: the queue is empty and begins at 0 again."""
+        # The oldest first, as in expire: a crash leaves no gap.
+        for name in self.files.names(self.files.start, self.files.limit):
+            self._disk.delete(name)
+        self._empty()
+
+    def _empty(self) -> None:
+        self.files = MappedFiles(self._disk, self._folder, self._file_size)
+        self.first = self.flushed = 0
+        self.last_end = -1
+
+    def _begin(self, offset: int) -> None:
+        self.clear()
+        at = offset * ENTRY_SIZE
+        self.files.begin(at)
+        self.files.write(self.files.start, _MARKER_BYTES * ((at - self.files.start) // ENTRY_SIZE))
+        self.first, self.flushed = offset, self.files.start
+
+    def _end_at(self, end: int) -> None:
+        self.files.truncate(end)
+        self.first = min(self.first, self.next_offset)
+        self.flushed = min(self.flushed, end)
+        last = self._entry(self.next_offset - 1) if end > self.files.start else MARKER
+        self.last_end = -1 if last == MARKER else last.physical_offset + last.size
+
+    def _entry(self, offset: int) -> Entry:
+        return Entry._make(_ENTRY.unpack(self.files.read(offset * ENTRY_SIZE, ENTRY_SIZE)))
+
+    def _first_at(self, physical_offset: int) -> int:
+        """The logical offset of the first message at or behind a log offset; the next offset if there is none."""
+        low, high = self.files.start // ENTRY_SIZE, self.next_offset
+        while low < high:
+            middle = (low + high) // 2
+            entry = self._entry(middle)
+            if entry == MARKER or entry.physical_offset < physical_offset:
+                low = middle + 1
+            else:
+                high = middle
+        return low
+
+    def _whole_until(self, at: int) -> int:
+        """The byte behind the last whole entry from ``at`` on."""
+        reached = 0
+        while piece := self.files.read(at, _PIECE):
+            for entry in map(Entry._make, _ENTRY.iter_unpack(piece)):
+                if entry != MARKER:
+                    if not 0 < entry.size < _TORN_MARKER or entry.physical_offset < reached:
+                        return at
+                    reached = entry.physical_offset + entry.size
+                at += ENTRY_SIZE
+        return at
+
+    def _drop_behind_gap(self) -> None:
+        """A power loss may take a file and leave the one behind it."""
+        names = self._disk.names(self._folder)
+        for place, (before, after) in enumerate(pairwise(names), 1):
+            if before.isdecimal() and f"{int(before) + self._file_size:0{NAME_DIGITS}d}" != after:
+                for name in reversed(names[place:]):
+                    self._disk.delete(f"{self._folder}/{name}")
+                return

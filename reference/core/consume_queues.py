@@ -1,0 +1,131 @@
+"""All consume queues of one node: consumequeue/<topic>/<queue id>/, made as messages for them are dispatched.
+
+A topic from a peer becomes a folder's name, so only legal topics and queue ids of at least 0 get a queue.
+Source: DefaultMessageStore.consumeQueueTable, loadConsumeQueue and FlushConsumeQueueService, TopicValidator.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Protocol
+
+from pairproof.reference.core.consume_queue import MAX_QUEUE_OFFSET, ConsumeQueue, Entry
+from pairproof.reference.errors import StoreError
+from pairproof.reference.ports import Disk
+
+FOLDER = "consumequeue"
+TOPIC = re.compile(r"[%|a-zA-Z0-9_-]{1,127}")
+_QUEUE_ID = re.compile(r"0|[1-9][0-9]{0,9}")
+
+
+class FolderDisk(Disk, Protocol):
+    """A disk that can also say which folders it has."""
+
+    def folders(self, folder: str) -> list[str]:
+        """Names of the folders in ``folder``, sorted, without the folder itself."""
+
+
+class ConsumeQueues:
+    """The queues by topic and queue id. A queue that is not known is empty and begins at 0."""
+
+    def __init__(self, disk: FolderDisk, file_size: int, folder: str = FOLDER) -> None:
+        self._disk = disk
+        self._file_size = file_size
+        self._folder = folder
+        self._queues: dict[tuple[str, int], ConsumeQueue] = {}
+        self._dirty: dict[tuple[str, int], ConsumeQueue] = {}
+        self._flushing: list[tuple[ConsumeQueue, int]] = []
+
+    @property
+    def last_end(self) -> int:
+        """The log offset behind the last message that any queue has; -1 without one."""
+        return max((queue.last_end for queue in self._queues.values()), default=-1)
+
+    @property
+    def gaps(self) -> int:
+        """Entries that came with a higher offset than their queue's next one."""
+        return sum(queue.gaps for queue in self._queues.values())
+
+    def known(self) -> list[tuple[str, int]]:
+        """Topic and queue id of every queue, sorted."""
+        return sorted(self._queues)
+
+    def recover(self, clean: bool) -> None:
+        """Open every queue that the disk holds; StoreError for folders that are none."""
+        for topic in self._disk.folders(self._folder):
+            for queue_id in self._disk.folders(f"{self._folder}/{topic}"):
+                if not TOPIC.fullmatch(topic) or not _QUEUE_ID.fullmatch(queue_id):
+                    raise StoreError(f"{self._folder}/{topic}/{queue_id} is no consume queue: move it elsewhere")
+                self._made(topic, int(queue_id)).recover(clean)
+
+    def put(self, topic: str, queue_id: int, offset: int, entry: Entry) -> bool:
+        """Add a message's entry to its queue, which is made if it is new.
+
+        False if the queue has it already, or for a topic, queue id or offset that cannot be; StoreFull without room.
+        """
+        queue = self._queues.get((topic, queue_id))
+        if queue is None:
+            if not TOPIC.fullmatch(topic) or queue_id < 0:
+                return False
+            queue = self._made(topic, queue_id)
+        if not 0 <= offset <= MAX_QUEUE_OFFSET or not queue.put(offset, entry):
+            return False
+        self._dirty[topic, queue_id] = queue
+        return True
+
+    def next_offset(self, topic: str, queue_id: int) -> int:
+        """The offset that the queue's next message gets."""
+        queue = self._queues.get((topic, queue_id))
+        return queue.next_offset if queue else 0
+
+    def min_offset(self, topic: str, queue_id: int) -> int:
+        """The first live message's offset; the next offset if there is none."""
+        queue = self._queues.get((topic, queue_id))
+        return queue.first if queue else 0
+
+    def get(self, topic: str, queue_id: int, offset: int, limit: int) -> list[Entry]:
+        """Up to ``limit`` entries from logical ``offset`` on; none if that is outside the queue."""
+        queue = self._queues.get((topic, queue_id))
+        return queue.get(offset, limit) if queue else []
+
+    def offset_by_time(self, topic: str, queue_id: int, ms: int, store_ms: Callable[[Entry], int]) -> int:
+        """See :meth:`ConsumeQueue.offset_by_time`; 0 for a queue that is not known."""
+        queue = self._queues.get((topic, queue_id))
+        return queue.offset_by_time(ms, store_ms) if queue else 0
+
+    def truncate(self, log_end: int) -> None:
+        """Forget, durably, every message that begins at ``log_end`` or behind; at 0 also the queues' files."""
+        for queue in self._queues.values():
+            if log_end:
+                queue.truncate(log_end)
+            else:
+                queue.clear()
+
+    def expire(self, log_start: int) -> None:
+        """The log starts at ``log_start`` now: messages before it leave their queues, whose offsets stay."""
+        for queue in self._queues.values():
+            queue.expire(log_start)
+
+    def begin_flush(self) -> list[str]:
+        """Disk names of all files with entries that are not durable; :meth:`finish_flush` when they are flushed."""
+        self._flushing = [(queue, queue.files.end) for queue in self._dirty.values()]
+        self._dirty = {}
+        return [name for queue, _ in self._flushing for name in queue.flush_due()]
+
+    def finish_flush(self) -> None:
+        """What :meth:`begin_flush` named has been flushed."""
+        for queue, upto in self._flushing:
+            queue.mark_flushed(upto)
+        self._flushing = []
+
+    def sync(self) -> None:
+        """Make everything durable before returning: for a clean stop."""
+        for name in dict.fromkeys(self.begin_flush()):
+            self._disk.sync(name)
+        self.finish_flush()
+
+    def _made(self, topic: str, queue_id: int) -> ConsumeQueue:
+        folder = f"{self._folder}/{topic}/{queue_id}"
+        queue = self._queues[topic, queue_id] = ConsumeQueue(self._disk, folder, self._file_size)
+        return queue

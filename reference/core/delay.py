@@ -1,0 +1,53 @@
+"""Delay levels, and what the consume queue holds as a message's tags code: its delivery time if it is delayed.
+
+A delayed message lies in SCHEDULE_TOPIC_XXXX, one queue per level, until its time has come. Not here: who delivers it.
+A level that is no number counts as none, where RocketMQ would stop dispatch for good.
+Source: ScheduleMessageService.parseDelayLevel and computeDeliverTimestamp, CommitLog.checkMessageAndReturnSize.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from pairproof.reference.errors import ConfigError
+from pairproof.reference.wire.properties import DELAY, tags_code
+
+SCHEDULE_TOPIC = "SCHEDULE_TOPIC_XXXX"
+DEFAULT_LEVELS = "1s 5s 10s 30s 1m 2m 3m 4m 5m 6m 7m 8m 9m 10m 20m 30m 1h 2h"
+"""messageDelayLevel's default."""
+
+_UNIT_MS = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
+_LEVEL = re.compile(r"([0-9]{1,9})([smhd])")
+_NUMBER = re.compile(r"[0-9]{1,9}")
+
+
+def parse_levels(text: str) -> tuple[int, ...]:
+    """Delays in ms, level 1 first; ConfigError for anything but numbers with s, m, h or d, one space in between."""
+    found = [_LEVEL.fullmatch(each) for each in text.split(" ")]
+    if None in found:
+        raise ConfigError(f"messageDelayLevel must be like '1s 5s 1m 2h 1d', not {text!r}")
+    return tuple(int(each[1]) * _UNIT_MS[each[2]] for each in found if each)
+
+
+DEFAULT_DELAYS_MS = parse_levels(DEFAULT_LEVELS)
+
+
+def level_of(properties: Mapping[str, str], delays_ms: tuple[int, ...]) -> int:
+    """The delay level that a message asks for, at most the highest one; 0 for none."""
+    text = properties.get(DELAY, "")
+    return min(int(text), len(delays_ms)) if _NUMBER.fullmatch(text) else 0
+
+
+def queue_of_level(level: int) -> int:
+    """The queue of SCHEDULE_TOPIC_XXXX where messages of this level wait."""
+    return level - 1
+
+
+def queue_tags_code(topic: str, properties: Mapping[str, str], store_ms: int, delays_ms: tuple[int, ...]) -> int:
+    """What the consume queue entry holds: when to deliver a waiting message (ms), else the hash of the tags."""
+    if topic == SCHEDULE_TOPIC:
+        level = level_of(properties, delays_ms)
+        if level > 0:
+            return store_ms + delays_ms[level - 1]
+    return tags_code(properties)

@@ -1,0 +1,254 @@
+"""The key index: by a message's keys where it lies in the log. Hash files of a fixed number of slots and entries.
+
+A slot holds the number of its newest entry, an entry that of the one before it; numbers begin at 1. Only hashes are
+kept, so an answer may hold messages of other keys: whoever reads the records compares. Files are named by when they
+were made (UTC here, local time there: only their order counts) and a new one is made when the last is full.
+
+Where this differs from RocketMQ, on purpose:
+- A message that is dispatched again is not entered again.
+- The first entry of a file has time 0; RocketMQ counts it from the end of the file before and finds it too late.
+- After an abnormal stop a file is trusted if it is full, older than the checkpoint says and within the log. RocketMQ
+  also trusts one that merely took over its predecessor's time.
+Source: IndexService, IndexFile, IndexHeader.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from itertools import takewhile
+from struct import Struct
+from typing import NamedTuple
+
+from pairproof.reference.errors import StoreError
+from pairproof.reference.ports import Disk
+from pairproof.reference.wire.properties import java_hash
+
+FOLDER = "index"
+HEADER_SIZE, SLOT_SIZE, ENTRY_SIZE = 40, 4, 20
+_HEADER = Struct(">qqqqii")
+_SLOT = Struct(">i")
+_ENTRY = Struct(">iqii")
+_NAME = re.compile(r"[0-9]{17}")
+_MAX_SECONDS = (1 << 31) - 1
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MS = timedelta(milliseconds=1)
+
+
+class Found(NamedTuple):
+    """Log offsets, newest first, and up to where the index goes."""
+
+    offsets: list[int]
+    last_ms: int
+    last_offset: int
+
+
+def key_hash(topic: str, key: str) -> int:
+    """Java's hash of ``topic#key`` without its sign."""
+    value = abs(java_hash(f"{topic}#{key}"))
+    return 0 if value == 1 << 31 else value
+
+
+def name_of(wall_ms: int) -> str:
+    """A file's name: yyyyMMddHHmmssSSS."""
+    when = _EPOCH + wall_ms * _MS
+    return f"{when:%Y%m%d%H%M%S}{when.microsecond // 1000:03d}"
+
+
+class IndexFile:
+    """One file. Attributes are the header's fields; ``count`` is the number of the next entry."""
+
+    def __init__(self, disk: Disk, name: str, slots: int, entries: int) -> None:
+        self.name = name
+        self.slots = slots
+        self.entries = entries
+        self.durable = False
+        self._file = disk.open(f"{FOLDER}/{name}", HEADER_SIZE + SLOT_SIZE * slots + ENTRY_SIZE * entries)
+        header: tuple[int, ...] = _HEADER.unpack(self._file.read(0, HEADER_SIZE))
+        self.begin_ms, self.end_ms, self.begin_offset, self.end_offset, self.used_slots, count = header
+        self.count = max(1, count)
+
+    @property
+    def full(self) -> bool:
+        """Whether it takes no more entries."""
+        return self.count >= self.entries
+
+    def follow(self, before: IndexFile) -> None:
+        """A new file behind ``before`` goes on where that one ended."""
+        self.begin_ms = self.end_ms = before.end_ms
+        self.begin_offset = self.end_offset = before.end_offset
+        self._write_header()
+
+    def tail(self, offset: int) -> int:
+        """How many of the last entries are for the message at ``offset``."""
+        at = self.count - 1
+        while at and self._entry(at)[1] == offset:
+            at -= 1
+        return self.count - 1 - at
+
+    def put(self, value: int, offset: int, store_ms: int) -> None:
+        """Enter a message under a hash; the file must not be full."""
+        if self.count == 1:
+            self.begin_ms, self.begin_offset = store_ms, offset
+        seconds = (store_ms - self.begin_ms) // 1000 if self.begin_ms > 0 else 0
+        older = self._newest(value)
+        entry = _ENTRY.pack(value, offset, min(max(seconds, 0), _MAX_SECONDS), older)
+        self._file.write(self._entry_at(self.count), entry)
+        self._file.write(self._slot_at(value), _SLOT.pack(self.count))
+        self.used_slots += older == 0
+        self.count += 1
+        self.end_ms, self.end_offset = store_ms, offset
+        self.durable = False
+        self._write_header()
+
+    def select(self, found: list[int], value: int, limit: int, begin_ms: int, end_ms: int) -> None:
+        """Add the messages entered under a hash in [begin, end], newest first, until ``found`` has ``limit``."""
+        at = self._newest(value)
+        while at and len(found) < limit:
+            read, offset, seconds, older = self._entry(at)
+            stored = self.begin_ms + 1000 * seconds
+            if read == value and begin_ms <= stored <= end_ms:
+                found.append(offset)
+            at = older if older < at and stored >= begin_ms else 0
+
+    def _newest(self, value: int) -> int:
+        (at,) = _SLOT.unpack(self._file.read(self._slot_at(value), SLOT_SIZE))
+        return at if 0 < at < self.count else 0
+
+    def _entry(self, at: int) -> tuple[int, int, int, int]:
+        value, offset, seconds, older = _ENTRY.unpack(self._file.read(self._entry_at(at), ENTRY_SIZE))
+        return value, offset, seconds, max(0, older)
+
+    def _slot_at(self, value: int) -> int:
+        return HEADER_SIZE + SLOT_SIZE * (value % self.slots)
+
+    def _entry_at(self, at: int) -> int:
+        return HEADER_SIZE + SLOT_SIZE * self.slots + ENTRY_SIZE * at
+
+    def _write_header(self) -> None:
+        header = self.begin_ms, self.end_ms, self.begin_offset, self.end_offset, self.used_slots, self.count
+        self._file.write(0, _HEADER.pack(*header))
+
+
+class KeyIndex:
+    """The index files of one node. ``wall_ms`` tells the time for a new file's name.
+
+    ``flushed_ms`` is for the checkpoint: the store time up to which full files are known to be durable.
+    """
+
+    def __init__(self, disk: Disk, slots: int, entries: int, wall_ms: Callable[[], int]) -> None:
+        if slots < 1 or entries < 2:
+            raise StoreError(f"an index of {slots} slots and {entries} entries holds nothing: configure more")
+        self._disk = disk
+        self._slots = slots
+        self._entries = entries
+        self._wall_ms = wall_ms
+        self._flushing: list[IndexFile] = []
+        self.files: list[IndexFile] = []
+        self.flushed_ms = 0
+
+    @property
+    def end_offset(self) -> int:
+        """The log offset of the last message entered; 0 without one."""
+        return self.files[-1].end_offset if self.files else 0
+
+    def recover(self, clean: bool, flushed_ms: int, log_end: int) -> bool:
+        """Open the files and delete those that cannot be trusted; whether there were any.
+
+        After a clean stop that is what lies behind the log's end, after another one also every file that is not full
+        or not older than ``flushed_ms``, the checkpoint's time. What was in them must be dispatched again, from
+        ``end_offset`` on. StoreError for a foreign name or size.
+        """
+        names = self._disk.names(FOLDER)
+        for name in names:
+            if not _NAME.fullmatch(name):
+                raise StoreError(f"{FOLDER}/{name} is not named by a time of 17 digits: move it elsewhere")
+        files = [self._open(name) for name in names]
+
+        def trusted(file: IndexFile) -> bool:
+            if file.count > self._entries or (file.count > 1 and file.end_offset >= log_end):
+                return False
+            return clean or (file.full and file.end_ms < flushed_ms)
+
+        self.files = list(takewhile(trusted, files))
+        for file in reversed(files[len(self.files) :]):
+            self._disk.delete(f"{FOLDER}/{file.name}")
+        for file in self.files:
+            file.durable = True
+        self.flushed_ms = flushed_ms
+        return len(self.files) < len(files)
+
+    def put(self, topic: str, keys: list[str], offset: int, store_ms: int) -> None:
+        """Enter the message at ``offset`` under its keys, unless the index is past it or has it.
+
+        StoreFull without room for another file; doing it again goes on where that was.
+        """
+        if offset < self.end_offset:
+            return
+        for key in keys[self._entered(offset) :]:
+            if not self.files or self.files[-1].full:
+                self._add_file()
+            self.files[-1].put(key_hash(topic, key), offset, store_ms)
+
+    def query(self, topic: str, key: str, limit: int, begin_ms: int, end_ms: int) -> Found:
+        """Up to ``limit`` messages with this key stored in [begin, end], as exactly as whole seconds tell."""
+        found: list[int] = []
+        if not self.files:
+            return Found(found, 0, 0)
+        value = key_hash(topic, key)
+        for file in reversed(self.files):
+            if file.begin_ms <= end_ms and begin_ms <= file.end_ms:
+                file.select(found, value, limit, begin_ms, end_ms)
+            if file.begin_ms < begin_ms or len(found) >= limit:
+                break
+        return Found(found, self.files[-1].end_ms, self.files[-1].end_offset)
+
+    def expire(self, log_start: int) -> None:
+        """The log starts at ``log_start`` now: delete the files of which nothing is left, never the last one."""
+        while len(self.files) > 1 and self.files[0].end_offset < log_start:
+            self._disk.delete(f"{FOLDER}/{self.files.pop(0).name}")
+
+    def begin_flush(self) -> list[str]:
+        """Disk names of the full files that are not durable; :meth:`finish_flush` when they are flushed."""
+        self._flushing = [file for file in self.files if file.full and not file.durable]
+        return [f"{FOLDER}/{file.name}" for file in self._flushing]
+
+    def finish_flush(self) -> None:
+        """What :meth:`begin_flush` named has been flushed."""
+        for file in self._flushing:
+            file.durable = True
+            self.flushed_ms = file.end_ms
+        self._flushing = []
+
+    def sync(self) -> None:
+        """Make everything durable before returning: for a clean stop."""
+        self._flushing = [file for file in self.files if file.full]
+        for file in self.files:
+            if not file.durable:
+                self._disk.sync(f"{FOLDER}/{file.name}")
+                file.durable = True
+        self.finish_flush()
+
+    def _entered(self, offset: int) -> int:
+        """How many keys of the message at ``offset``, the last one entered, have been; 0 for a later message."""
+        entered = 0
+        for file in reversed(self.files):
+            count = file.tail(offset)
+            entered += count
+            if count < file.count - 1:
+                break
+        return entered
+
+    def _add_file(self) -> None:
+        name = name_of(self._wall_ms())
+        if self.files and name <= self.files[-1].name:
+            # The clock stood still or went back: names must still tell the order.
+            name = f"{int(self.files[-1].name) + 1:017d}"
+        file = self._open(name)
+        if self.files:
+            file.follow(self.files[-1])
+        self.files.append(file)
+
+    def _open(self, name: str) -> IndexFile:
+        return IndexFile(self._disk, name, self._slots, self._entries)

@@ -1,0 +1,146 @@
+"""A name server, sans-IO: brokers register, slaves learn who their master is, clients ask for routes.
+
+Answers 103, 104, 105, 106, 206 and 322 on its one port. An unknown code gets no answer at all, as from RocketMQ 4.9; a
+request that cannot be read gets code 1 and says why. A broker is lost the moment its connection ends, or when it has
+not been heard of for 120 s, which is looked at every 10 s. Left out: the key-value and order configuration, the other
+admin codes, registrations of brokers before 3.0.11; closing idle connections is the shell's business.
+Source: DefaultRequestProcessor, BrokerHousekeepingService, NamesrvController.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from typing import Any, ClassVar
+
+from pairproof.reference.core.command_peers import CommandPeers
+from pairproof.reference.core.routes import Identity, RouteTable
+from pairproof.reference.errors import CodecError
+from pairproof.reference.ports import Conn, Effects
+from pairproof.reference.wire import beans, headers, remoting
+from pairproof.reference.wire.bodies import DataVersion, TopicConfigs, TopicList
+from pairproof.reference.wire.bodies_route import RegisterBrokerBody, decode_registration, encode_route
+from pairproof.reference.wire.headers import RequestCode
+from pairproof.reference.wire.remoting import Command
+
+SCAN = ("scan",)
+FIRST_SCAN_NS = 5 * 1_000_000_000
+SCAN_NS = 10 * 1_000_000_000
+NO_ROUTE = (
+    "No topic route info in name server for the topic: {}\n"
+    "See http://rocketmq.apache.org/docs/faq/ for further details."
+)
+
+
+class NameServer:
+    """A node; see :class:`pairproof.reference.ports.Node`."""
+
+    routes_class: ClassVar[type[RouteTable]] = RouteTable
+
+    def __init__(self, io: Effects) -> None:
+        self.io = io
+        self.routes = self.routes_class()
+        self.peers = CommandPeers(io, self._on_command, self.routes.gone)
+        self._handlers = {
+            RequestCode.REGISTER_BROKER: self._on_register,
+            RequestCode.UNREGISTER_BROKER: self._on_unregister,
+            RequestCode.QUERY_DATA_VERSION: self._on_data_version,
+            RequestCode.GET_ROUTEINFO_BY_TOPIC: self._on_route,
+            RequestCode.GET_BROKER_CLUSTER_INFO: self._on_cluster_info,
+            RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER: self._on_topic_list,
+        }
+
+    def on_start(self) -> None:
+        """Begin to look for brokers that are lost."""
+        self.io.timer(SCAN, self.io.now() + FIRST_SCAN_NS)
+
+    def on_stop(self) -> None:
+        """End all connections; nothing is kept."""
+        self.io.cancel(SCAN)
+        self.peers.drop_all()
+
+    def on_accepted(self, conn: Conn, port: str) -> None:
+        """A broker or a client connected."""
+        self.peers.accept(conn)
+
+    def on_connected(self, address: str, conn: Conn) -> None:
+        """Never: a name server connects to nobody."""
+
+    def on_connect_failed(self, address: str) -> None:
+        """Never: a name server connects to nobody."""
+
+    def on_bytes(self, conn: Conn, data: bytes) -> None:
+        """Requests, whole or in pieces."""
+        self.peers.feed(conn, data)
+
+    def on_writable(self, conn: Conn) -> None:
+        """A socket takes bytes again."""
+        self.peers.writable(conn)
+
+    def on_closed(self, conn: Conn) -> None:
+        """A peer is gone, and with it the broker that it was."""
+        self.peers.closed(conn)
+
+    def on_timer(self, key: Hashable) -> None:
+        """Look for brokers that are lost."""
+        now = self.io.now()
+        for conn in self.routes.expire(now):
+            self.peers.drop(conn)
+        self.io.timer(SCAN, now + SCAN_NS)
+
+    def on_flushed(self, token: Hashable) -> None:
+        """Never: a name server has no files."""
+
+    def _on_command(self, conn: Conn, command: Command) -> None:
+        handler = None if command.is_response else self._handlers.get(command.code)  # type: ignore[call-overload]
+        if handler is None:
+            return
+        try:
+            handler(conn, command, headers.decode_request(command))
+        except CodecError as why:
+            self.peers.answer(conn, command, remoting.SYSTEM_ERROR, remark=str(why))
+
+    def _on_register(self, conn: Conn, command: Command, header: Mapping[str, Any]) -> None:
+        body = RegisterBrokerBody(TopicConfigs({}, DataVersion()))
+        if command.body:
+            body = decode_registration(command.body, header)
+        master = self.routes.register(_identity(header), conn, header["haServerAddr"], body, self.io.now())
+        if master is None:
+            self.peers.answer(conn, command, remoting.SYSTEM_ERROR, remark="too many brokers")
+            return
+        values = {"haServerAddr": master.ha_address, "masterAddr": master.address} if master.address else {}
+        self._answer(conn, command, values)
+
+    def _on_unregister(self, conn: Conn, command: Command, header: Mapping[str, Any]) -> None:
+        self.routes.unregister(_identity(header))
+        self._answer(conn, command)
+
+    def _on_data_version(self, conn: Conn, command: Command, header: Mapping[str, Any]) -> None:
+        address = header["brokerAddr"]
+        changed = self.routes.changed(address, beans.decode(DataVersion, command.body))
+        if not changed:
+            self.routes.touch(address, self.io.now())
+        known = self.routes.live.get(address)
+        self._answer(conn, command, {"changed": changed}, beans.encode(known.version) if known else b"")
+
+    def _on_route(self, conn: Conn, command: Command, header: Mapping[str, Any]) -> None:
+        route = self.routes.route(header["topic"])
+        if route is None:
+            remark = NO_ROUTE.format(header["topic"])
+            self.peers.answer(conn, command, remoting.TOPIC_NOT_EXIST, remark=remark)
+            return
+        body = encode_route(route, command.version, header.get("acceptStandardJsonOnly", False))
+        self._answer(conn, command, body=body)
+
+    def _on_cluster_info(self, conn: Conn, command: Command, header: Mapping[str, Any]) -> None:
+        self._answer(conn, command, body=beans.encode(self.routes.cluster_info()))
+
+    def _on_topic_list(self, conn: Conn, command: Command, header: Mapping[str, Any]) -> None:
+        self._answer(conn, command, body=beans.encode(TopicList(tuple(self.routes.topics))))
+
+    def _answer(self, conn: Conn, command: Command, values: Mapping[str, Any] | None = None, body: bytes = b"") -> None:
+        fields = headers.encode_response(command.code, values or {})
+        self.peers.answer(conn, command, remoting.SUCCESS, fields, body)
+
+
+def _identity(header: Mapping[str, Any]) -> Identity:
+    return Identity(header["clusterName"], header["brokerName"], header["brokerId"], header["brokerAddr"])

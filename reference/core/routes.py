@@ -1,0 +1,164 @@
+"""Which brokers there are, and which topic is where: the name server's tables, in memory only.
+
+A broker is known by its address, under its group's name and its id there (0: the master). Topics come from masters
+only, when the data version of a registration is new or the broker is; a registration adds and replaces topics, it
+never deletes any. A topic goes when its last broker group has no broker left. Left out: order configuration, and what
+RocketMQ 5 added (acting masters, topic deletion). Source: RouteInfoManager.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from pairproof.reference.ports import Conn
+from pairproof.reference.wire.bodies import DataVersion, TopicConfig
+from pairproof.reference.wire.bodies_route import (
+    BrokerData,
+    ClusterInfo,
+    QueueData,
+    RegisterBrokerBody,
+    TopicRouteData,
+)
+
+EXPIRES_NS = 120 * 1_000_000_000
+MASTER_ID = 0
+MAX_BROKERS = 10_000
+MAX_TOPICS = 100_000
+
+
+class Identity(NamedTuple):
+    """How a broker introduces itself."""
+
+    cluster: str
+    name: str
+    broker_id: int
+    address: str
+
+
+class Live(NamedTuple):
+    """A broker that has registered and not been lost since."""
+
+    conn: Conn
+    seen: int
+    """When it was heard of last, ns."""
+    version: DataVersion
+    ha_address: str
+
+
+class Master(NamedTuple):
+    """What a slave needs of its master; empty texts where it has none."""
+
+    address: str = ""
+    ha_address: str = ""
+
+
+class RouteTable:
+    """Brokers and topics. ``now`` is monotonic time, ns."""
+
+    def __init__(self) -> None:
+        self.live: dict[str, Live] = {}
+        self.brokers: dict[str, BrokerData] = {}
+        self.topics: dict[str, dict[str, QueueData]] = {}
+        self._filters: dict[str, tuple[str, ...]] = {}
+
+    def register(self, who: Identity, conn: Conn, ha_address: str, body: RegisterBrokerBody, now: int) -> Master | None:
+        """Take in a registration; the master for a slave. None, and nothing changed, for one broker too many."""
+        if who.address not in self.live and len(self.live) >= MAX_BROKERS:
+            return None
+        topics, version = body.topic_config_serialize_wrapper
+        first = self._place(who)
+        if who.broker_id == MASTER_ID and (first or self.changed(who.address, version)):
+            for topic in topics.values():
+                self._add_topic(who.name, topic)
+        self.live[who.address] = Live(conn, now, version, ha_address)
+        self._filters.pop(who.address, None)
+        if body.filter_server_list:
+            self._filters[who.address] = body.filter_server_list
+        master = self.brokers[who.name].broker_addrs.get(MASTER_ID)
+        if who.broker_id == MASTER_ID or master is None or master not in self.live:
+            return Master()
+        return Master(master, self.live[master].ha_address)
+
+    def unregister(self, who: Identity) -> None:
+        """A broker says goodbye: its id goes, whatever address has it."""
+        self.live.pop(who.address, None)
+        self._filters.pop(who.address, None)
+        if who.name in self.brokers:
+            self.brokers[who.name].broker_addrs.pop(who.broker_id, None)
+            self._tidy(who.name)
+
+    def changed(self, address: str, version: DataVersion) -> bool:
+        """Whether the broker's topics are not those it registered; so for one that is not registered."""
+        found = self.live.get(address)
+        return found is None or found.version != version
+
+    def touch(self, address: str, now: int) -> None:
+        """The broker was heard of, without a registration."""
+        if address in self.live:
+            self.live[address] = self.live[address]._replace(seen=now)
+
+    def gone(self, conn: Conn) -> None:
+        """A connection ended: forget whoever registered over it last."""
+        for address in [address for address, live in self.live.items() if live.conn is conn]:
+            self._forget(address)
+
+    def expire(self, now: int) -> list[Conn]:
+        """Forget brokers not heard of for 120 s; their connections, to be closed."""
+        late = {address: live.conn for address, live in self.live.items() if now - live.seen > EXPIRES_NS}
+        for address in late:
+            self._forget(address)
+        return list(dict.fromkeys(late.values()))
+
+    def route(self, topic: str) -> TopicRouteData | None:
+        """Where the topic is; None if nowhere."""
+        queues = self.topics.get(topic)
+        if not queues:
+            return None
+        brokers = tuple(_copy(self.brokers[name]) for name in queues)
+        addresses = [address for broker in brokers for address in broker.broker_addrs.values()]
+        filters = {address: self._filters[address] for address in addresses if address in self._filters}
+        return TopicRouteData(brokers, tuple(queues.values()), filters)
+
+    def cluster_info(self) -> ClusterInfo:
+        """All brokers, and the broker names of each cluster."""
+        clusters: dict[str, tuple[str, ...]] = {}
+        for name, broker in self.brokers.items():
+            clusters[broker.cluster] = (*clusters.get(broker.cluster, ()), name)
+        return ClusterInfo({name: _copy(broker) for name, broker in self.brokers.items()}, clusters)
+
+    def _place(self, who: Identity) -> bool:
+        """Note the broker's address; whether nobody had its id."""
+        broker = self.brokers.setdefault(who.name, BrokerData(who.name, who.cluster, {}))
+        addresses = broker.broker_addrs
+        for broker_id in [each for each, its in addresses.items() if its == who.address and each != who.broker_id]:
+            del addresses[broker_id]
+        first = who.broker_id not in addresses
+        addresses[who.broker_id] = who.address
+        return first
+
+    def _add_topic(self, broker: str, topic: TopicConfig) -> None:
+        name, readers, writers, perm, _, sys_flag, _ = topic
+        if name in self.topics or len(self.topics) < MAX_TOPICS:
+            self.topics.setdefault(name, {})[broker] = QueueData(broker, readers, writers, perm, sys_flag)
+
+    def _forget(self, address: str) -> None:
+        self.live.pop(address)
+        self._filters.pop(address, None)
+        for name, broker in list(self.brokers.items()):
+            for broker_id in [each for each, its in broker.broker_addrs.items() if its == address]:
+                del broker.broker_addrs[broker_id]
+            self._tidy(name)
+
+    def _tidy(self, name: str) -> None:
+        """A group without brokers goes, and so do topics that were nowhere else."""
+        if self.brokers[name].broker_addrs:
+            return
+        del self.brokers[name]
+        for topic in [topic for topic, queues in self.topics.items() if name in queues]:
+            del self.topics[topic][name]
+            if not self.topics[topic]:
+                del self.topics[topic]
+
+
+def _copy(broker: BrokerData) -> BrokerData:
+    return broker._replace(broker_addrs=dict(sorted(broker.broker_addrs.items())))

@@ -1,0 +1,86 @@
+"""A table of configs by name, with a data version, kept in a config file: what topics and groups have in common.
+
+Every change of one's own makes the next version and saves the file at once. A slave takes its master's table, version
+included, iff the versions differ (not: iff the master's is newer), and puts it in the place of its own in one step: a
+reader sees the old table or the new one, never a part. Source: TopicConfigManager, SubscriptionGroupManager,
+DataVersion, SlaveSynchronize (which clears the table first; a pull in between finds nothing).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Generic, TypeVar
+
+from pairproof.reference.core.config_file import ConfigFile
+from pairproof.reference.wire.bodies import DataVersion
+
+MAX_ENTRIES = 100_000
+
+Entry = TypeVar("Entry")
+
+
+class VersionedTable(Generic[Entry]):
+    """``entries`` by name, for reading. ``wall_ms``: the clock for versions, ms since the epoch."""
+
+    def __init__(self, file: ConfigFile, wall_ms: Callable[[], int], system: Mapping[str, Entry]) -> None:
+        self.file = file
+        self.wall_ms = wall_ms
+        self.entries: Mapping[str, Entry] = dict(system)
+        self.version = DataVersion(wall_ms(), 0)
+        self._changed = False
+
+    # What the subclasses say.
+
+    def encode(self, *, pretty: bool = False) -> bytes:
+        """The table as a body, or as its file has it."""
+        raise NotImplementedError
+
+    def parse(self, data: bytes) -> tuple[Mapping[str, Entry], DataVersion]:
+        """Entries and version of a body or file; CodecError for anything else."""
+        raise NotImplementedError
+
+    # What they share.
+
+    def load(self) -> None:
+        """Take over what was saved, over the system's own entries."""
+        saved = self.file.load(self.parse)
+        if saved is not None:
+            self.entries, self.version = {**self.entries, **saved[0]}, saved[1]
+
+    def save(self) -> None:
+        """Save what has changed since the last time. Every change does; a timer may, in case the disk was full."""
+        if self._changed:
+            self._changed = not self.file.save(self.encode(pretty=True))
+
+    def get(self, name: str) -> Entry | None:
+        """The entry; None if there is none."""
+        return self.entries.get(name)
+
+    def put(self, name: str, entry: Entry) -> bool:
+        """Create or replace an entry. False, and nothing changed, for one too many."""
+        if name not in self.entries and len(self.entries) >= MAX_ENTRIES:
+            return False
+        self._change({**self.entries, name: entry})
+        return True
+
+    def remove(self, name: str) -> bool:
+        """Delete an entry. False if it is not there."""
+        if name not in self.entries:
+            return False
+        self._change({key: entry for key, entry in self.entries.items() if key != name})
+        return True
+
+    def apply_from_master(self, entries: Mapping[str, Entry], version: DataVersion) -> bool:
+        """A slave: take the master's table if its version differs. Whether it did."""
+        if version == self.version:
+            return False
+        self._become(entries, version)
+        return True
+
+    def _change(self, entries: Mapping[str, Entry]) -> None:
+        self._become(entries, DataVersion(self.wall_ms(), self.version.counter + 1))
+
+    def _become(self, entries: Mapping[str, Entry], version: DataVersion) -> None:
+        self.entries, self.version = dict(entries), version
+        self._changed = True
+        self.save()

@@ -1,0 +1,191 @@
+"""A store directory: the disk port over real files.
+
+Files are mapped, so a write is in the page cache, and thereby visible to every process, at once; kill -9 loses none.
+A flush is fdatasync, which is what Java's MappedByteBuffer.force asks the kernel for; Python's own msync would hold
+the interpreter, and with it the whole broker, until the disk is through. A new file appears under its name complete,
+zero-filled and with its blocks reserved: a write to a mapped file can then never find the disk full. The flush that
+follows makes its name durable, too.
+
+The commit log may be in another directory (storePathCommitLog). ``lock`` is locked as RocketMQ locks it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import mmap
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from pairproof.reference.errors import StoreError, StoreFull
+
+COMMIT_LOG = "commitlog"
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+HIDDEN = "."
+
+
+class MappedFile:
+    """One mapped file; it stays mapped as long as somebody holds this."""
+
+    __slots__ = ("_bytes", "size")
+
+    def __init__(self, path: Path, size: int) -> None:
+        with path.open("r+b") as file:
+            found = os.fstat(file.fileno()).st_size
+            if found != size:
+                raise StoreError(f"{path} has {found} bytes, not the configured {size}")
+            # Nothing of no size can be mapped.
+            self._bytes = mmap.mmap(file.fileno(), size) if size else bytearray()
+        self.size = size
+
+    def read(self, at: int, length: int) -> bytes:
+        """Bytes as any process sees them."""
+        self._check(at, length)
+        return bytes(self._bytes[at : at + length])
+
+    def write(self, at: int, data: bytes) -> None:
+        """Write into the page cache."""
+        self._check(at, len(data))
+        self._bytes[at : at + len(data)] = data
+
+    def _check(self, at: int, length: int) -> None:
+        if at < 0 or length < 0 or at + length > self.size:
+            raise StoreError(f"[{at}, {at + length}) is not within the file's {self.size} bytes")
+
+
+class RealDisk:
+    """One node's store directory, created when its first file is."""
+
+    def __init__(self, root: Path, commit_log: Path | None = None) -> None:
+        self.root = root
+        self.commit_log = commit_log or root / COMMIT_LOG
+        self._unnamed: set[str] = set()
+
+    def names(self, folder: str) -> list[str]:
+        """Names of the files in ``folder``, sorted."""
+        path = self._path(folder)
+        if not path.is_dir():
+            return []
+        # A file under construction is hidden, and so is one whose construction was cut by a crash.
+        return sorted(each.name for each in path.iterdir() if each.is_file() and not each.name.startswith(HIDDEN))
+
+    def open(self, name: str, size: int) -> MappedFile:
+        """Open or create; StoreError for another size, StoreFull without room."""
+        path = self._path(name)
+        with _told_full(path):
+            if not path.exists():
+                self._create(path, size)
+                self._unnamed.add(name)
+            return MappedFile(path, size)
+
+    def delete(self, name: str) -> None:
+        """Remove, durably: what recovery or retention has cut must not come back."""
+        path = self._path(name)
+        with contextlib.suppress(FileNotFoundError):
+            path.unlink()
+            self._unnamed.discard(name)
+            _sync_folder(path.parent)
+
+    def write_whole(self, name: str, data: bytes) -> None:
+        """Create or replace the file, in the page cache; StoreFull without room."""
+        path = self._path(name)
+        with _told_full(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
+        self._unnamed.add(name)
+
+    def read_whole(self, name: str) -> bytes | None:
+        """All of the file as any process sees it; None if it is not there."""
+        try:
+            return self._path(name).read_bytes()
+        except FileNotFoundError:
+            return None
+
+    def rename(self, old: str, new: str) -> None:
+        """Another name for the file, durable with its next flush."""
+        with contextlib.suppress(FileNotFoundError):
+            self._path(old).rename(self._path(new))
+            self._unnamed.discard(old)
+            self._unnamed.add(new)
+
+    def sync(self, name: str) -> None:
+        """Make one file durable before returning; nothing if it is gone. Any thread may call this."""
+        path = self._path(name)
+        try:
+            fd = os.open(path, os.O_RDONLY)
+        except FileNotFoundError:
+            return
+        try:
+            os.fdatasync(fd)
+            if name in self._unnamed:
+                for folder in self._folders(path):
+                    _sync_folder(folder)
+                self._unnamed.discard(name)
+        except OSError as why:
+            raise StoreError(f"{path} cannot be made durable: {why.strerror}") from why
+        finally:
+            os.close(fd)
+
+    def _path(self, name: str) -> Path:
+        first, _, rest = name.partition("/")
+        return self.commit_log / rest if first == COMMIT_LOG else self.root / name
+
+    def _folders(self, path: Path) -> list[Path]:
+        return [each for each in path.parents if each.is_relative_to(self.root) or each == self.commit_log]
+
+    @staticmethod
+    def _create(path: Path, size: int) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        unfinished = path.with_name(HIDDEN + path.name)
+        try:
+            with unfinished.open("wb") as file:
+                if size:
+                    os.posix_fallocate(file.fileno(), 0, size)
+            unfinished.rename(path)
+        except OSError:
+            unfinished.unlink(missing_ok=True)
+            raise
+
+
+@contextlib.contextmanager
+def _told_full(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as why:
+        kind = StoreFull if why.errno in FULL else StoreError
+        raise kind(f"cannot open or write {path}: {why.strerror}") from why
+
+
+def _sync_folder(path: Path) -> None:
+    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+@contextlib.contextmanager
+def locked(root: Path) -> Iterator[None]:
+    """Hold the store's lock file; StoreError if another process holds it."""
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+        file = (root / "lock").open("ab")
+    except OSError as why:
+        raise StoreError(f"cannot use the store {root}: {why.strerror}") from why
+    with file:
+        try:
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, 0)
+        except OSError as why:
+            if why.errno not in (errno.EACCES, errno.EAGAIN):
+                raise StoreError(f"cannot lock the store {root}: {why.strerror}") from why
+            raise StoreError(
+                f"another broker runs on the store {root}: stop it, or set another storePathRootDir"
+            ) from None
+        with contextlib.suppress(OSError):
+            # Nobody reads it; without room for it the lock holds all the same.
+            if file.tell() == 0:
+                file.write(b"lock")
+                file.flush()
+        yield

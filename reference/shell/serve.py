@@ -1,0 +1,138 @@
+"""One process: lock the store, listen, recover, serve until SIGTERM or SIGINT.
+
+What keeps it from starting is a BrokerError, one line for whoever started it. So is what ends it later, as
+:class:`BrokerFailed`; the abort file then stays, and the next start recovers as after a crash.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import resource
+import signal
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import NamedTuple
+
+from pairproof.reference.core.broker import Broker
+from pairproof.reference.core.namesrv import NameServer
+from pairproof.reference.errors import BrokerError, StoreError
+from pairproof.reference.ports import Node
+from pairproof.reference.shell import sockets
+from pairproof.reference.shell.disk import RealDisk, locked
+from pairproof.reference.shell.log import Log, LogWatcher
+from pairproof.reference.shell.settings import NameSettings, Settings, told
+from pairproof.reference.shell.shell import Limits, Shell
+
+DESCRIPTORS = 4_096
+"""Connections, files and some more; the usual limit of a process is 1,024."""
+
+
+class BrokerFailed(BrokerError):
+    """The broker was running and cannot go on."""
+
+
+class Process(NamedTuple):
+    """What one process runs: a node on its disk, and where it listens."""
+
+    disk: RealDisk
+    bind: str
+    ports: list[tuple[int, str]]
+    """Port numbers, and what the node calls each."""
+    limits: Limits
+    build: Callable[[Shell], Node]
+    started: Callable[[], str]
+    """What to say once it runs, and once it has stopped."""
+    stopped: Callable[[], str]
+    ignored: tuple[str, ...]
+
+
+def serve(settings: Settings, log: Log) -> None:
+    """Run the broker until a signal stops it; BrokerError if it cannot start, BrokerFailed if it cannot go on."""
+    broker: Broker
+
+    def build(shell: Shell) -> Node:
+        nonlocal broker
+        broker = Broker(settings.config, shell, LogWatcher(log))
+        return broker
+
+    with locked(settings.root):
+        run(
+            Process(
+                disk=RealDisk(settings.root, settings.commit_log),
+                bind=settings.bind,
+                ports=settings.ports,
+                limits=Limits(idle_s=settings.idle_s),
+                build=build,
+                started=lambda: _started(settings, broker),
+                stopped=lambda: f"stopped; the log ends at {broker.log.end}",
+                ignored=settings.ignored,
+            ),
+            log,
+        )
+
+
+def serve_names(settings: NameSettings, log: Log) -> None:
+    """Run a name server; as :func:`serve`. It keeps nothing on disk."""
+    nowhere = Path("/nonexistent")
+    run(
+        Process(
+            disk=RealDisk(nowhere, nowhere),
+            bind=settings.bind,
+            ports=[(settings.port, "main")],
+            limits=Limits(idle_s=settings.idle_s),
+            build=NameServer,
+            started=lambda: f"name server listens on {settings.bind}, port {settings.port}",
+            stopped=lambda: "stopped",
+            ignored=settings.ignored,
+        ),
+        log,
+    )
+
+
+def run(process: Process, log: Log) -> None:
+    """Run a node until a signal stops it; errors as :func:`serve`."""
+    _raise_descriptor_limit()
+    asyncio.run(_run(process, log))
+
+
+async def _run(process: Process, log: Log) -> None:
+    with ExitStack() as stack:
+        listeners = sockets.listen(process.bind, [number for number, _ in process.ports], stack)
+        shell = Shell(process.disk, log, process.limits)
+        stack.callback(shell.abandon)
+        for each in (signal.SIGTERM, signal.SIGINT):
+            shell.loop.add_signal_handler(each, shell.end)
+        try:
+            shell.start(process.build(shell))
+        except OSError as why:
+            raise StoreError(f"cannot use the store: {why.strerror}") from why
+        for listener, (_, port) in zip(listeners, process.ports, strict=True):
+            shell.serve(listener, port)
+        if process.ignored:
+            log.say(told(process.ignored))
+        log.say(process.started())
+        try:
+            await shell.ended
+            log.say("stopping")
+            shell.stop()
+        except (BrokerError, OSError) as why:
+            raise BrokerFailed(str(why)) from why
+        log.say(process.stopped())
+
+
+def _started(settings: Settings, broker: Broker) -> str:
+    config = settings.config
+    numbers = ", ".join(str(number) for number, _ in settings.ports)
+    copies = f", copies {config.haMasterAddress}" if config.is_slave and config.haMasterAddress else ""
+    return (
+        f"{config.brokerName} ({config.brokerRole} {config.brokerId}) listens on {settings.bind}, ports {numbers}"
+        f"{copies}; store {settings.root}: {broker.recovery} recovery, log [{broker.log.start}, {broker.log.end})"
+    )
+
+
+def _raise_descriptor_limit() -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != resource.RLIM_INFINITY and soft < DESCRIPTORS:
+        wanted = DESCRIPTORS if hard == resource.RLIM_INFINITY else min(DESCRIPTORS, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))

@@ -1,0 +1,118 @@
+"""What a broker's properties file says to the shell, and what goes on to the broker.
+
+The broker gets the keys it acts on. The shell takes the paths, the idle time and, ours, ``bindAddress``: RocketMQ
+listens on every address, we on loopback unless told otherwise. All other keys are listed, not refused: a file written
+for RocketMQ starts us, and a mistyped key is seen. A master's ``brokerId`` is 0 whatever the file says, as there.
+Source: BrokerStartup, MixAll.properties2Object, MessageStoreConfig, NettyServerConfig.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from dataclasses import fields
+from ipaddress import IPv4Address
+from pathlib import Path
+from typing import NamedTuple
+
+from pairproof.reference.core.config import BrokerConfig
+from pairproof.reference.errors import ConfigError
+
+OWN = {"storePathRootDir": "", "storePathCommitLog": "", "bindAddress": "127.0.0.1"}
+IDLE = "serverChannelMaxIdleTimeSeconds"
+IDLE_S = 120
+MAX_NAMED = 20
+_ADDRESS = re.compile(r"[^\s:]+:([0-9]{1,5})")
+
+
+class Settings(NamedTuple):
+    """One broker process."""
+
+    config: BrokerConfig
+    root: Path
+    commit_log: Path
+    bind: str
+    idle_s: int
+    ignored: tuple[str, ...]
+    """Keys of the file that nothing here acts on, sorted."""
+
+    @property
+    def ports(self) -> list[tuple[int, str]]:
+        """Port numbers, and what the node calls each: the fast port serves what the main port serves."""
+        main = self.config.listenPort
+        return [(main, "main"), (main - 2, "main"), (main + 1, "ha")]
+
+
+def settings(values: dict[str, str]) -> Settings:
+    """Settings from a file's keys and values; ConfigError, one line with the key, for what cannot work."""
+    acted_on = {each.name for each in fields(BrokerConfig)}
+    given = {key: value for key, value in values.items() if key in acted_on}
+    if given.get("brokerRole") != "SLAVE":
+        given.pop("brokerId", None)
+    config = BrokerConfig.from_properties(given)
+    if not 3 <= config.listenPort <= 65_534:
+        raise ConfigError(f"listenPort must be from 3 to 65534, since two below and one above are used, too: not "
+                          f"{config.listenPort}")  # fmt: skip
+    _check_address(config.haMasterAddress)
+    own = {key: values.get(key) or default for key, default in OWN.items()}
+    root = Path(own["storePathRootDir"] or Path.home() / "store")
+    return Settings(
+        config=config,
+        root=root,
+        commit_log=Path(own["storePathCommitLog"] or root / "commitlog"),
+        bind=_ipv4(own["bindAddress"]),
+        idle_s=_seconds(values.get(IDLE, str(IDLE_S))),
+        ignored=tuple(sorted(values.keys() - acted_on - OWN.keys() - {IDLE})),
+    )
+
+
+class NameSettings(NamedTuple):
+    """One name server process."""
+
+    port: int
+    bind: str
+    idle_s: int
+    ignored: tuple[str, ...]
+
+
+NAMES_PORT = 9_876
+
+
+def name_settings(values: dict[str, str]) -> NameSettings:
+    """A name server's settings from a file's keys and values; ConfigError as :func:`settings`."""
+    port = values.get("listenPort", str(NAMES_PORT))
+    if not re.fullmatch(r"[0-9]{1,5}", port) or not 1 <= int(port) <= 65_535:
+        raise ConfigError(f"listenPort must be from 1 to 65535, not {port!r}")
+    bind = _ipv4(values.get("bindAddress") or OWN["bindAddress"])
+    ignored = tuple(sorted(values.keys() - {"listenPort", "bindAddress", IDLE}))
+    return NameSettings(int(port), bind, _seconds(values.get(IDLE, str(IDLE_S))), ignored)
+
+
+def told(ignored: tuple[str, ...]) -> str:
+    """The ignored keys in one line, with what a mistyped one may have meant."""
+    known = [*(each.name for each in fields(BrokerConfig)), *OWN, IDLE]
+    named = []
+    for key in ignored[:MAX_NAMED]:
+        close = difflib.get_close_matches(key, known, 1, 0.9)
+        named.append(f"{key} (did you mean {close[0]}?)" if close else key)
+    more = f" and {len(ignored) - MAX_NAMED} more" if len(ignored) > MAX_NAMED else ""
+    return f"nothing here acts on these settings: {', '.join(named)}{more}"
+
+
+def _check_address(address: str) -> None:
+    match = _ADDRESS.fullmatch(address)
+    if address and (match is None or not 1 <= int(match[1]) <= 65_535):
+        raise ConfigError(f"haMasterAddress must be host:port, not {address!r}")
+
+
+def _ipv4(text: str) -> str:
+    try:
+        return str(IPv4Address(text))
+    except ValueError:
+        raise ConfigError(f"bindAddress must be an IPv4 address, not {text!r}") from None
+
+
+def _seconds(text: str) -> int:
+    if not re.fullmatch(r"[0-9]{1,6}", text) or int(text) == 0:
+        raise ConfigError(f"{IDLE} must be a positive number of seconds, not {text!r}")
+    return int(text)

@@ -1,0 +1,269 @@
+"""The asyncio shell: lets a sans-IO node act on real sockets, files and clocks. Implements the effects port.
+
+Everything of the node runs on the loop's thread; one thread flushes, and names of hosts are looked up in another. The
+kernel's socket buffers are the only ones here: ``send`` takes what the socket takes. Bounded: connections, idle time
+of clients, accepts at a time; a client that does not take its answers is not read from. What a node raises ends the
+broker as a crash would: nothing is known of its state any more.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import socket
+import time
+from collections.abc import Hashable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any, NamedTuple
+
+from pairproof.reference.ports import Node
+from pairproof.reference.shell import sockets
+from pairproof.reference.shell.disk import RealDisk
+from pairproof.reference.shell.log import Log
+from pairproof.reference.shell.sockets import Connection
+
+READ_SIZE = 64 * 1024
+ACCEPTS_AT_ONCE = 64
+REST_S = 1
+NO_ROOM = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
+
+
+class Limits(NamedTuple):
+    """Bounds of one process. Idle: neither read from nor written to; clients only, replicas watch each other."""
+
+    connections: int = 2_000
+    idle_s: float = 120
+
+
+class Shell:
+    """Runs one node. Create it where a loop runs."""
+
+    def __init__(self, disk: RealDisk, log: Log, limits: Limits | None = None) -> None:
+        self.disk = disk
+        self.log = log
+        self.limits = limits or Limits()
+        self.loop = asyncio.get_running_loop()
+        self.ended: asyncio.Future[None] = self.loop.create_future()
+        self.connections: set[Connection] = set()
+        self._node: Node
+        self._listeners: set[socket.socket] = set()
+        self._timers: dict[Hashable, asyncio.TimerHandle] = {}
+        self._connecting: set[asyncio.Task[socket.socket]] = set()
+        self._flusher = ThreadPoolExecutor(1, "flush")
+        self._over = False
+
+    # Life.
+
+    def start(self, node: Node) -> None:
+        """Start the node; from now on whatever it raises ends ``ended``."""
+        self._node = node
+        self.loop.set_exception_handler(self._failed)
+        node.on_start()
+        self._watch_idle()
+
+    def serve(self, listener: socket.socket, port: str) -> None:
+        """Accept connections, under the node's name for the port."""
+        self._listeners.add(listener)
+        self.loop.add_reader(listener, self._accept, listener, port)
+
+    def end(self) -> None:
+        """Let ``ended`` complete: somebody wants the node to stop."""
+        if not self.ended.done():
+            self.ended.set_result(None)
+
+    def stop(self) -> None:
+        """An orderly end: the node's own, then everything that is open."""
+        self._node.on_stop()
+        self.abandon()
+
+    def abandon(self) -> None:
+        """Close everything; the node hears nothing more."""
+        self._over = True
+        for listener in self._listeners:
+            self.loop.remove_reader(listener)
+        for task in self._connecting:
+            task.cancel()
+        for timer in self._timers.values():
+            timer.cancel()
+        self._timers.clear()
+        for conn in list(self.connections):
+            self.close(conn)
+        self._flusher.shutdown(cancel_futures=True)
+
+    def _failed(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        why = context.get("exception") or RuntimeError(context["message"])
+        if not self.ended.done():
+            self.ended.set_exception(why)
+
+    # Effects: what the node may do.
+
+    def now(self) -> int:
+        """The loop's own clock, ns."""
+        return time.monotonic_ns()
+
+    def wall_ms(self) -> int:
+        """The wall clock, ms."""
+        return time.time_ns() // 1_000_000
+
+    def connect(self, address: str) -> None:
+        """Start to connect to ``host:port``."""
+        task = self.loop.create_task(sockets.connect(address))
+        self._connecting.add(task)
+        task.add_done_callback(partial(self._connected, address))
+
+    def send(self, conn: Connection, data: bytes) -> int:
+        """Hand bytes to the socket; how many it took. What goes to a closed one is lost, as on any network."""
+        if not conn.open:
+            return len(data)
+        try:
+            taken = conn.sock.send(data) if data else 0
+        except BlockingIOError:
+            taken = 0
+        except OSError:
+            # The node is not told from within its own call.
+            self.loop.call_soon(self._lost, conn)
+            return len(data)
+        if taken:
+            conn.last_used = self.loop.time()
+        if taken < len(data):
+            self._block(conn)
+        return taken
+
+    def peer(self, conn: Connection) -> Hashable:
+        """Who is at the other end, where addresses tell."""
+        return conn.peer
+
+    def close(self, conn: Connection) -> None:
+        """Close it; what the kernel took still arrives."""
+        if conn.open:
+            conn.open = False
+            self.connections.discard(conn)
+            self.loop.remove_reader(conn.fd)
+            self.loop.remove_writer(conn.fd)
+            conn.sock.close()
+
+    def timer(self, key: Hashable, at: int) -> None:
+        """Arm, or re-arm, a timer."""
+        self.cancel(key)
+        self._timers[key] = self.loop.call_at(at / 1e9, self._ring, key)
+
+    def cancel(self, key: Hashable) -> None:
+        """Disarm a timer."""
+        timer = self._timers.pop(key, None)
+        if timer is not None:
+            timer.cancel()
+
+    def flush(self, names: list[str], token: Hashable) -> None:
+        """Flush in the thread, one after the other."""
+        done = self.loop.run_in_executor(self._flusher, self._sync, tuple(names))
+        done.add_done_callback(partial(self._flushed, token))
+
+    # What happens.
+
+    def _sync(self, names: tuple[str, ...]) -> None:
+        for name in names:
+            self.disk.sync(name)
+
+    def _flushed(self, token: Hashable, done: asyncio.Future[None]) -> None:
+        if not self._over and not done.cancelled():
+            # A flush that failed ends the broker: what the kernel dropped then cannot be flushed again.
+            done.result()
+            self._node.on_flushed(token)
+
+    def _ring(self, key: Hashable) -> None:
+        del self._timers[key]
+        self._node.on_timer(key)
+
+    def _connected(self, address: str, done: asyncio.Task[socket.socket]) -> None:
+        self._connecting.discard(done)
+        if done.cancelled():
+            return
+        why = done.exception()
+        if self._over:
+            if why is None:
+                done.result().close()
+        elif isinstance(why, (OSError, UnicodeError)):
+            self.log.say(f"cannot connect to {address}: {why or type(why).__name__}")
+            self._node.on_connect_failed(address)
+        else:
+            sock = done.result()
+            conn = self._adopt(sock, sock.getpeername(), "")
+            self._read(conn)
+            self.log.say(f"connected to {address}")
+            self._node.on_connected(address, conn)
+
+    def _accept(self, listener: socket.socket, port: str) -> None:
+        for _ in range(ACCEPTS_AT_ONCE):
+            try:
+                sock, address = listener.accept()
+            except BlockingIOError:
+                return
+            except OSError as why:
+                if why.errno in NO_ROOM:
+                    self._rest(listener, port, why)
+                    return
+                # A peer that was gone before it was accepted.
+                continue
+            if len(self.connections) >= self.limits.connections:
+                sock.close()
+                self.log.say(f"refused {address[0]}: {self.limits.connections} connections are open")
+                continue
+            conn = self._adopt(sock, address, port)
+            self._read(conn)
+            self._node.on_accepted(conn, port)
+
+    def _rest(self, listener: socket.socket, port: str, why: OSError) -> None:
+        # The connection stays in the backlog, so the loop would ring again at once, and for ever.
+        self.loop.remove_reader(listener)
+        self.log.say(f"cannot accept connections for {REST_S} s: {why.strerror}")
+        self._timers["accept", listener] = self.loop.call_later(REST_S, self._accept_again, listener, port)
+
+    def _accept_again(self, listener: socket.socket, port: str) -> None:
+        del self._timers["accept", listener]
+        self.serve(listener, port)
+
+    def _adopt(self, sock: socket.socket, address: tuple[str, int], port: str) -> Connection:
+        conn = Connection(sock, address, port, self.loop.time())
+        self.connections.add(conn)
+        return conn
+
+    def _read(self, conn: Connection) -> None:
+        if conn.open:
+            self.loop.add_reader(conn.fd, self._readable, conn)
+
+    def _readable(self, conn: Connection) -> None:
+        try:
+            data = conn.sock.recv(READ_SIZE)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        if data:
+            conn.last_used = self.loop.time()
+            self._node.on_bytes(conn, data)
+        else:
+            self._lost(conn)
+
+    def _block(self, conn: Connection) -> None:
+        if conn.yields:
+            self.loop.remove_reader(conn.fd)
+        self.loop.add_writer(conn.fd, self._writable, conn)
+
+    def _writable(self, conn: Connection) -> None:
+        self.loop.remove_writer(conn.fd)
+        if conn.yields:
+            self._read(conn)
+        self._node.on_writable(conn)
+
+    def _lost(self, conn: Connection) -> None:
+        if conn.open:
+            self.close(conn)
+            self._node.on_closed(conn)
+
+    def _watch_idle(self) -> None:
+        oldest = self.loop.time() - self.limits.idle_s
+        for conn in [each for each in self.connections if each.port == "main" and each.last_used <= oldest]:
+            self._lost(conn)
+        # A key that no node can have.
+        self._timers["idle", self] = self.loop.call_later(self.limits.idle_s / 8, self._watch_idle)

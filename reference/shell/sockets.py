@@ -1,0 +1,88 @@
+"""Non-blocking TCP sockets for the shell: one connection, listening ports, connecting.
+
+As RocketMQ's: TCP_NODELAY on both ends, SO_REUSEADDR on listening ports, five seconds for a connect. IPv4 only.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Hashable
+from contextlib import ExitStack
+from ipaddress import IPv4Address
+
+from pairproof.reference.errors import ConfigError
+
+BACKLOG = 1_024
+CONNECT_TIMEOUT_S = 5
+
+
+class Connection:
+    """An open connection, compared by identity. ``port``: the node's name for the port it came in on, or empty."""
+
+    __slots__ = ("address", "fd", "last_used", "open", "port", "sock")
+
+    def __init__(self, sock: socket.socket, address: tuple[str, int], port: str, now: float) -> None:
+        sock.setblocking(False)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.sock = sock
+        self.fd = sock.fileno()
+        self.address = address
+        self.port = port
+        self.last_used = now
+        self.open = True
+
+    def __str__(self) -> str:
+        return f"{self.address[0]}:{self.address[1]}"
+
+    @property
+    def peer(self) -> Hashable:
+        """The other machine's address. On loopback that is everybody's: there every connection is its own peer."""
+        host = self.address[0]
+        return self if IPv4Address(host).is_loopback else host
+
+    @property
+    def yields(self) -> bool:
+        """Whether nothing is read from it while it does not take what it is sent: clients only.
+
+        Replicas must be heard, or both ends could wait for each other.
+        """
+        return self.port == "main"
+
+
+def listen(host: str, ports: list[int], stack: ExitStack) -> list[socket.socket]:
+    """Listening sockets, closed with ``stack``; ConfigError, with the port, if one cannot be had."""
+    found = []
+    for port in ports:
+        sock = stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_STREAM))
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.setblocking(False)
+        try:
+            sock.bind((host, port))
+            sock.listen(BACKLOG)
+        except OSError as why:
+            raise ConfigError(
+                f"cannot listen on {host}:{port}: {why.strerror}; a broker takes listenPort, two below and one above"
+            ) from None
+        found.append(sock)
+    return found
+
+
+async def connect(address: str) -> socket.socket:
+    """A socket connected to ``host:port``; what follows a ``#`` only tells connections apart.
+
+    OSError if nobody takes it; UnicodeError for a name that can be no host's.
+    """
+    host, _, port = address.partition("#")[0].rpartition(":")
+    sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        sock.setblocking(False)
+        async with asyncio.timeout(CONNECT_TIMEOUT_S):
+            await asyncio.get_running_loop().sock_connect(sock, (host, int(port)))
+        if sock.getsockname() == sock.getpeername():
+            # TCP lets a socket meet itself where nobody listens on a port of the ephemeral range.
+            raise ConnectionRefusedError(f"{address} is this very socket")
+    except BaseException:
+        sock.close()
+        raise
+    return sock

@@ -1,0 +1,77 @@
+"""The checkpoint file, and the file that RocketMQ would begin with after a crash."""
+
+from __future__ import annotations
+
+import struct
+
+import pytest
+from store_play import NOW_MS, Store, TreeDisk
+
+from pairproof.reference.core.checkpoint import Checkpoint, first_file_to_replay, store_ms_at
+from pairproof.reference.errors import StoreError, StoreFull
+from pairproof.reference.wire.record import Message
+
+
+def test_new_checkpoint_is_4096_zero_bytes() -> None:
+    disk = TreeDisk()
+    checkpoint = Checkpoint(disk)
+    assert (checkpoint.physic_ms, checkpoint.logics_ms, checkpoint.index_ms, checkpoint.min_ms) == (0, 0, 0, 0)
+    assert bytes(disk.files["checkpoint"].cache) == bytes(4096)
+
+
+def test_what_is_saved_is_read_again_and_the_rest_stays_as_it_is() -> None:
+    disk = TreeDisk()
+    checkpoint = Checkpoint(disk)
+    disk.files["checkpoint"].write(24, b"5.x")
+    checkpoint.physic_ms, checkpoint.logics_ms, checkpoint.index_ms = 1, 2, 3
+    assert Checkpoint(disk).index_ms == 0
+    checkpoint.save()
+    assert disk.files["checkpoint"].read(0, 30) == struct.pack(">qqq", 1, 2, 3) + b"5.x" + bytes(3)
+    again = Checkpoint(disk)
+    assert (again.physic_ms, again.logics_ms, again.index_ms) == (1, 2, 3)
+
+
+@pytest.mark.parametrize(
+    ("physic", "logics", "least"), [(0, 0, 0), (2_999, 9_000, 0), (9_000, 5_000, 2_000), (5_000, 9_000, 2_000)]
+)
+def test_least_time_is_three_seconds_before_the_earlier_one(physic: int, logics: int, least: int) -> None:
+    checkpoint = Checkpoint(TreeDisk())
+    checkpoint.physic_ms, checkpoint.logics_ms, checkpoint.index_ms = physic, logics, 1
+    assert checkpoint.min_ms == least
+
+
+def test_file_of_another_size_and_a_full_disk_are_errors() -> None:
+    disk = TreeDisk()
+    disk.open("checkpoint", 10)
+    with pytest.raises(StoreError):
+        Checkpoint(disk)
+    disk = TreeDisk()
+    disk.room = 0
+    with pytest.raises(StoreFull):
+        Checkpoint(disk)
+
+
+def test_replay_begins_with_the_newest_file_whose_first_record_is_old_enough() -> None:
+    store = Store(TreeDisk())
+    for number in range(40):
+        store.put(number)
+    starts = store.log.files.starts
+    firsts = [store_ms_at(store.log, start) for start in starts]
+    assert len(starts) > 3 and firsts[0] == NOW_MS
+    assert first_file_to_replay(store.log, 0) == first_file_to_replay(store.log, NOW_MS - 1) == 0
+    for start, first in zip(starts, firsts, strict=True):
+        assert first_file_to_replay(store.log, first) == start
+        assert first_file_to_replay(store.log, first - 1) == max(0, start - 1024)
+    store.log.expire(2)
+    assert first_file_to_replay(store.log, 0) == starts[-2]
+
+
+def test_where_no_record_begins_there_is_no_store_time() -> None:
+    store = Store(TreeDisk())
+    lo = store.put(1)
+    assert store_ms_at(store.log, lo) == NOW_MS + 1
+    for at in (lo + 1, store.log.end, 1 << 40):
+        assert store_ms_at(store.log, at) == -1
+    puts = [store.log.put(Message("t", 0, b"b" * 50), number, 1) for number in range(20)]
+    filler = next(put.filler for put in puts if put.filler)
+    assert store_ms_at(store.log, filler[0]) == -1
