@@ -6,13 +6,11 @@ and Ctrl-C stop it.
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import click
 
-EXIT_USAGE = 2
-EXIT_FAILED = 4
+from pairproof.reference.commands.process import run
 
 
 @click.command("namesrv")
@@ -24,17 +22,10 @@ def command(context: click.Context, config: Path) -> None:
     Exit codes: 0 stopped by SIGTERM or Ctrl-C, 2 it cannot start, 4 it cannot go on.
     """
     # Here, so that a list of the commands needs none of this.
-    from pairproof.reference.errors import BrokerError
-    from pairproof.reference.shell import properties
-    from pairproof.reference.shell.log import Log
-    from pairproof.reference.shell.serve import BrokerFailed, serve_names
+    from pairproof.reference.shell.serve import serve_names
     from pairproof.reference.shell.settings import name_settings
 
-    try:
-        serve_names(name_settings(properties.read(config)), Log())
-    except BrokerError as why:
-        print(f"pairproof namesrv: {' '.join(str(why).split())}", file=sys.stderr)
-        context.exit(EXIT_FAILED if isinstance(why, BrokerFailed) else EXIT_USAGE)
+    run(context, config, lambda values, log: serve_names(name_settings(values), log))
 
 
 if __name__ == "__main__":

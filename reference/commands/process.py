@@ -1,0 +1,30 @@
+"""What the commands that run a process share: a properties file in, one line and an exit code for what goes wrong."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from pairproof.reference.shell.log import Log
+
+EXIT_USAGE = 2
+EXIT_FAILED = 4
+
+
+def run(context: click.Context, config: Path, begin: Callable[[dict[str, str], Log], None]) -> None:
+    """Run ``begin`` with the file's keys and values until it returns; exit with 2 or 4 as the commands say."""
+    from pairproof.reference.errors import BrokerError
+    from pairproof.reference.shell import properties
+    from pairproof.reference.shell.log import Log
+    from pairproof.reference.shell.serve import BrokerFailed
+
+    try:
+        begin(properties.read(config), Log())
+    except BrokerError as why:
+        print(f"pairproof {context.command.name}: {' '.join(str(why).split())}", file=sys.stderr)
+        context.exit(EXIT_FAILED if isinstance(why, BrokerFailed) else EXIT_USAGE)
