@@ -148,6 +148,9 @@ class _Shell:
     def peer(self, conn: Conn) -> Conn:
         return conn
 
+    def address(self, conn: Conn) -> tuple[str, int]:
+        return "127.0.0.1", 0
+
     def close(self, conn: Conn) -> None:
         self.open = None
         self.closed += 1
@@ -161,17 +164,14 @@ class _Shell:
     def flush(self, names: list[str], token: Hashable) -> None:
         pass
 
-    def appended(self, lo: int, hi: int, data: bytes, f: str) -> None:
-        pass
-
-    def flushed(self, upto: int) -> None:
-        pass
-
-    def expired(self, lo: int) -> None:
-        pass
-
-    def refused(self, conn: Conn, reported: int, end: int, why: str) -> None:
-        pass
+    def appended(self, lo: int, hi: int, data: bytes, f: str) -> None: ...
+    def flushed(self, upto: int) -> None: ...
+    def expired(self, lo: int) -> None: ...
+    def refused(self, conn: Conn, reported: int, end: int, why: str) -> None: ...
+    def dispatched(self, upto: int) -> None: ...
+    def synced(self, table: str, status: str) -> None: ...
+    def persisted(self, table: str) -> None: ...
+    def registered(self, answer: Mapping[str, str] | None) -> None: ...
 
 
 __all__ = ["ConfigError", "Replayed", "StoreError", "feed_reference_slave", "segmentations"]

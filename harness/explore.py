@@ -20,7 +20,7 @@ from pairproof.harness.interpreter import Laws, run_trial
 from pairproof.harness.ports import Lab, Target
 from pairproof.harness.profiles import Profile
 from pairproof.harness.schedule import Schedule
-from pairproof.harness.search import cuts, machine, shrink, swarm, sweep
+from pairproof.harness.search import cuts, machine, shrink, swarm, sweep, whole
 from pairproof.harness.trial import Finding, Trial
 from pairproof.harness.verdict import Verdict, over_trials
 
@@ -32,6 +32,11 @@ ENUMERATED = {
     "cuts": (cuts.schedules, "cut points"),
 }
 """Searches that end: what lists their schedules, and what to call it."""
+SEEDED = {
+    "swarm": (swarm.schedule, "seeded swarm"),
+    "whole": (whole.schedule, "whole trials"),
+}
+"""Searches that never end: what makes the schedule with a seed and a number, and what to call it."""
 
 
 @contextmanager
@@ -112,7 +117,9 @@ class Explorer:
         with rare_collection():
             shares = self.profile.shares
             for number, origin in enumerate(shares):
-                search = {"swarm": self._swarm, "machine": self._machine}.get(origin, self._enumerated)
+                search = self._machine
+                if origin != "machine":
+                    search = self._enumerated if origin in ENUMERATED else self._seeded
                 # What an earlier search left over goes to the later ones.
                 left = max(0.0, self.seconds - self.seconds_so_far())
                 search(origin, left * shares[origin] / sum(list(shares.values())[number:]))
@@ -143,13 +150,14 @@ class Explorer:
             self._take(self._execute(schedule, origin))
             self.progress(done + 1, len(listed), doing)
 
-    def _swarm(self, origin: str, seconds: float) -> None:
+    def _seeded(self, origin: str, seconds: float) -> None:
         until = monotonic() + seconds
+        schedule, doing = SEEDED[origin]
         for number in count():
             if number and monotonic() >= until:
                 break
-            self._take(self._execute(swarm.schedule(self.seed, number), origin))
-            self.progress(number + 1, None, "seeded swarm")
+            self._take(self._execute(schedule(self.seed, number), origin))
+            self.progress(number + 1, None, doing)
 
     def _machine(self, origin: str, seconds: float) -> None:
         done = count(1)

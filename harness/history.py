@@ -11,7 +11,7 @@ from functools import lru_cache
 from hashlib import blake2b
 from typing import Annotated, NamedTuple, get_args, get_type_hints
 
-FORMAT = 2
+FORMAT = 3
 """Version of the event row. Raised whenever a column or a kind changes its meaning."""
 
 CHUNK = 1024
@@ -39,7 +39,7 @@ class Event(NamedTuple):
     side: Annotated[str | None, About("", "end of the link where it was seen: m (master's) or s (slave's)")] = None
     process: Annotated[int | None, About("", "logical client; a client that timed out goes on under a new one")] = None
     op: Annotated[int | None, About("", "operation, fault or audit number within the trial")] = None
-    f: Annotated[str | None, About("", "function: send, pull; or the fault's, mark's or audit's name")] = None
+    f: Annotated[str | None, About("", "function: send, pull, commit; or the fault's, mark's or audit's name")] = None
     status: Annotated[str | None, About("", "outcome, such as PUT_OK; on/off of a fault; whole/broken of an audit")] = (
         None
     )
@@ -51,6 +51,8 @@ class Event(NamedTuple):
     digest: Annotated[int | None, About("", "digest() of the bytes [lo, hi)")] = None
     value: Annotated[int | None, About("by kind", "a number whose meaning the kind gives")] = None
     detail: Annotated[str | None, About("", "JSON text or a remark")] = None
+    group: Annotated[str | None, About("", "consumer group")] = None
+    broker: Annotated[int | None, About("", "broker id, 0 the master's: the one chosen, or the one suggested")] = None
 
 
 class Field(NamedTuple):
@@ -104,11 +106,35 @@ KINDS: dict[str, str] = {
     "diverged": "the master refuses a slave that is ahead of it, and says so: node, link, hi (the refused report), "
     "value (the master's end)",
     "invoke": "a client began: process, op, f, node (asked), message, queue, value (send: 1 waits, 0 does not; "
-    "pull: offset asked for)",
-    "ok": "it happened: as invoke, and status; of a send also queue_offset, lo, hi (where its record lies)",
+    "pull: offset asked for), detail (of a delayed send: its level as JSON). Of a consumer also group and broker (the id that it chose of its route). f: send; pull; "
+    "commit (queue_offset: the group's progress; value: 1 if a pull carries it); query (the group's progress); topic "
+    "and group (an administrator creates or changes one at node: message is its name, detail its JSON)",
+    "ok": "it happened: as invoke, and status; of a send also queue_offset, lo, hi (where its record lies); of a pull "
+    "queue_offset (where to go on), lo, hi (the queue's first and next logical offset as answered), broker (the id "
+    "suggested for the next pull); of a query queue_offset (none where the broker knows none)",
     "fail": "it did not happen: as invoke, and status (the response code's name), detail (remark)",
     "info": "nobody knows: as invoke, and status (timeout, disconnected)",
-    "deliver": "one message of a pull's answer: process, op, node, message, queue, queue_offset, lo, hi, digest",
+    "deliver": "one message of a pull's answer: process, op, node, message, queue, queue_offset, lo, hi, digest, group",
+    "consumer": "a consumer came (status on) or went (off; lost: as its process dies): process, group, f (clustering, "
+    "broadcasting)",
+    "assign": "a consumer took a queue (status on) or gave it up (off): process, group, queue, value (the offset that "
+    "it goes on from)",
+    "route": "a client learned where its topic is: process, status (found, none), detail (JSON: broker id to node, of "
+    "the pair's broker name)",
+    "table": "one of a node's tables was read: node, op (audit), f (topics, groups, offsets, delays; brokers: a name "
+    "server's, broker name to id to node), value, lo (counter and timestamp of its data version; none for offsets, "
+    "delays and brokers), detail (its content as JSON with sorted keys; of delays on a slave its file's)",
+    "sync": "a slave did a step of its metadata sync: node, incarnation, f (topics, offsets, delays, groups), status "
+    "(asked, same, applied, failed)",
+    "persist": "a node wrote one of its tables to its disk: node, incarnation, f (topics, groups, offsets, delays)",
+    "register": "a broker was answered by a name server, or not: node, incarnation, status (ok, failed), detail (JSON: "
+    "master, ha: the addresses answered, as nodes; absent where it has none)",
+    "dispatch": "a node derived its queues from more of its log: node, incarnation, hi (up to where)",
+    "entries": "a store reader read a consume queue: node, op (audit), queue, lo, hi (its first and next logical "
+    "offset), queue_offset, digest (its entries from there on, over the range that both nodes read hold), value (the "
+    "log offset behind its last message)",
+    "keys": "a store reader asked a key index: node, op (audit), message (the key), digest (of the log offsets found "
+    "within the range that both nodes hold)",
     "record": "a store reader found a record: node, op (audit), lo, hi, message, queue, queue_offset, digest, "
     "value (store timestamp, ms)",
     "chunk": "a store reader's digest over the grid: node, op (audit), lo, hi, digest",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from reprlib import repr as short
 from typing import Any, NamedTuple
 
@@ -14,7 +15,19 @@ from pairproof.harness import judge as judging
 from pairproof.harness import resolve
 from pairproof.harness.errors import UsageError
 from pairproof.harness.laws.base import Law
-from pairproof.harness.ports import CanArm, CanStep, Effect, Fault, Lab, Session, Target
+from pairproof.harness.ports import (
+    CanAdminister,
+    CanArm,
+    CanConsume,
+    CanDelay,
+    CanMisdirect,
+    CanStep,
+    Effect,
+    Fault,
+    Lab,
+    Session,
+    Target,
+)
 from pairproof.harness.schedule import Args, Op, Schedule
 from pairproof.harness.trial import FaultOutcome, Trial
 
@@ -52,6 +65,12 @@ class Interpreter:
             "fault": self.begin,
             "heal": lambda a: self.end_oldest(a["name"]),
             "arm": self._arm,
+            "join": partial(self._if_able, CanConsume, "join"),
+            "leave": partial(self._if_able, CanConsume, "leave"),
+            "topic": partial(self._if_able, CanAdminister, "change_topic"),
+            "group": partial(self._if_able, CanAdminister, "change_group"),
+            "misdirect": partial(self._if_able, CanMisdirect, "misdirect"),
+            "delayed": partial(self._if_able, CanDelay, "send_delayed"),
         }
 
     def do(self, op: Op) -> None:
@@ -105,6 +124,10 @@ class Interpreter:
             "off", value=bit, detail=json.dumps(dict(sorted(effect.items()))),
         )  # fmt: skip
         self.outcomes.append(FaultOutcome(each.op, each.fault.name, each.args, each.began_ns, ended, bit, dict(effect)))
+
+    def _if_able(self, ability: type, method: str, args: Args) -> None:
+        if self._can(ability, method):
+            getattr(self.session, method)(**args)
 
     def _step(self, args: Args) -> None:
         if self._can(CanStep, "step"):

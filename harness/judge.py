@@ -14,6 +14,7 @@ from pairproof.harness import registry
 from pairproof.harness.history import KINDS, Event
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.ledger import Ledger
+from pairproof.harness.places import OTHER
 from pairproof.harness.verdict import Judgement, Verdict
 
 Handler = MethodType
@@ -62,7 +63,10 @@ def _plan(laws: tuple[type[Law], ...], observes: frozenset[str]) -> Plan:
 
 
 class Judge:
-    """Judges one trial. Feed it every event once, in order, then :meth:`finish`."""
+    """Judges one trial. Feed it every event once, in order, then :meth:`finish`.
+
+    Most laws are about one broker name: what is another's is told to those laws only that ask for it.
+    """
 
     def __init__(self, laws: Iterable[type[Law]], observes: frozenset[str] = frozenset(KINDS)) -> None:
         seeing, self._blind, hearers = _plan(tuple(laws), observes)
@@ -81,7 +85,7 @@ class Judge:
         """Judge one event."""
         handlers = self._handlers.get(event[2])
         if handlers is not None:
-            self._tell(handlers, event)
+            self._tell(_willing(handlers) if event[3] == OTHER else handlers, event)
         self._last = event
 
     def feed_all(self, events: Iterable[Event]) -> None:
@@ -91,6 +95,8 @@ class Judge:
         for event in events:
             handlers = get(event[2])
             if handlers is not None:
+                if event[3] == OTHER:
+                    handlers = _willing(handlers)
                 try:
                     for handler in handlers:
                         handler(event)
@@ -151,6 +157,11 @@ class Judge:
         law.doubt = law.doubt or doubt
         self._crashed.add(law)
         self._forget([law])
+
+
+def _willing(handlers: Sequence[Handler]) -> list[Handler]:
+    """Those who hear of brokers of other names."""
+    return [each for each in handlers if not isinstance(each.__self__, Law) or each.__self__.others]
 
 
 def _judgement(law: Law) -> Judgement:

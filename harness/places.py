@@ -2,10 +2,15 @@
 
 A link goes from a client, or from a slave (``ha``), to a port of a broker. The first slave's names carry no number, so
 that a pair reads as a pair. How many slaves a trial has, its setting ``lab.slaves`` says.
+
+With ``lab.names`` there is a name server besides, ``names``, and a link to it from each broker and from the clients;
+slaves then fetch their master's tables over ``meta`` (its main port) and ``meta-fast``. With ``lab.others`` there is
+one more master, ``other``, of another broker name.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
 
 from pairproof.harness.schedule import Args, Scalar
@@ -16,8 +21,26 @@ SLAVES = ("slave", "slave2", "slave3")
 NODES = (MASTER, *SLAVES)
 HA_LINKS = ("ha", "ha2", "ha3")
 CLIENT_LINKS = tuple(f"client-{node}" for node in NODES)
-LINKS = (HA_LINKS[0], CLIENT_LINKS[0], CLIENT_LINKS[1], *HA_LINKS[1:], *CLIENT_LINKS[2:])
+
+NAMES = "names"
+OTHER = "other"
+PROCESSES = (*NODES, NAMES, OTHER)
+"""All that can be killed, stopped and paused."""
+META_LINKS = ("meta", "meta2", "meta3")
+FAST_LINKS = ("meta-fast", "meta-fast2", "meta-fast3")
+NAMES_CLIENT = "names-client"
+NAMES_LINKS = tuple(f"names-{node}" for node in NODES)
+OTHERS_LINKS = ("client-other", "names-other")
+
+LINKS = (
+    HA_LINKS[0], CLIENT_LINKS[0], CLIENT_LINKS[1], *HA_LINKS[1:], *CLIENT_LINKS[2:],
+    NAMES_CLIENT, *NAMES_LINKS[:2], META_LINKS[0], FAST_LINKS[0],
+    *NAMES_LINKS[2:], *META_LINKS[1:], *FAST_LINKS[1:], *OTHERS_LINKS,
+)  # fmt: skip
 """A pair's own links first: searches and documents name those."""
+
+WHOLE_ONLY = frozenset((NAMES, *META_LINKS, *FAST_LINKS, NAMES_CLIENT, *NAMES_LINKS, OTHER, *OTHERS_LINKS))
+"""Names that only a trial with a name server, or with another broker name, has."""
 
 
 def slaves(settings: Args) -> int:
@@ -25,27 +48,66 @@ def slaves(settings: Args) -> int:
     return int(settings.get("lab.slaves", 1))
 
 
+def has_names(settings: Args) -> bool:
+    """Whether it has a name server."""
+    return bool(settings.get("lab.names", 0))
+
+
+def has_other(settings: Args) -> bool:
+    """Whether it has a master of another broker name."""
+    return bool(settings.get("lab.others", 0))
+
+
 def nodes(count: int) -> tuple[str, ...]:
     """The brokers of a trial with ``count`` slaves, master first."""
     return NODES[: count + 1]
 
 
-def within(args: Args, count: int) -> Args:
-    """``args`` with the first slave's names in place of those that a trial with ``count`` slaves does not have."""
-    missing = absent(count)
+def of_a_pair(values: Iterable[Scalar]) -> tuple[Scalar, ...]:
+    """Without the names that only whole trials have."""
+    return tuple(each for each in values if each not in WHOLE_ONLY)
+
+
+def within(args: Args, settings: Args) -> Args:
+    """``args`` with a similar name in place of each that a trial with these settings does not have."""
+    missing = absent(slaves(settings), has_names(settings), has_other(settings))
     if not any(value in missing for value in args.values()):
         return args
-    return {key: _FIRST.get(value, value) if value in missing else value for key, value in args.items()}
+    return {key: _similar(value, missing) if value in missing else value for key, value in args.items()}
 
 
-_FIRST: dict[Scalar, Scalar] = {
+def _similar(name: Scalar, missing: frozenset[str]) -> Scalar:
+    # Of the first slave; if a pair has not that either, of the pair's own.
+    while name in missing:
+        name = _SIMILAR[name]
+    return name
+
+
+_SIMILAR: dict[Scalar, Scalar] = {
     **dict.fromkeys(SLAVES, SLAVES[0]),
     **dict.fromkeys(HA_LINKS, HA_LINKS[0]),
     **dict.fromkeys(CLIENT_LINKS[1:], CLIENT_LINKS[1]),
+    **dict.fromkeys(NAMES_LINKS, NAMES_LINKS[1]),
+    **dict.fromkeys(META_LINKS, META_LINKS[0]),
+    **dict.fromkeys(FAST_LINKS, FAST_LINKS[0]),
+    NAMES_LINKS[1]: HA_LINKS[0],
+    META_LINKS[0]: HA_LINKS[0],
+    FAST_LINKS[0]: HA_LINKS[0],
+    NAMES_CLIENT: CLIENT_LINKS[0],
+    OTHERS_LINKS[0]: CLIENT_LINKS[0],
+    OTHERS_LINKS[1]: NAMES_LINKS[0],
+    NAMES: MASTER,
+    OTHER: MASTER,
 }
 
 
 @cache
-def absent(count: int) -> frozenset[str]:
-    """Names that a trial with ``count`` slaves does not have."""
-    return frozenset((*SLAVES[count:], *HA_LINKS[count:], *CLIENT_LINKS[count + 1 :]))
+def absent(count: int, names: bool = False, other: bool = False) -> frozenset[str]:
+    """Names that a trial with ``count`` slaves, and with or without a name server and another broker name, lacks."""
+    found = [*SLAVES[count:], *HA_LINKS[count:], *CLIENT_LINKS[count + 1 :]]
+    begin = count if names else 0
+    found += [*META_LINKS[begin:], *FAST_LINKS[begin:], *NAMES_LINKS[count + 1 if names else 0 :]]
+    found += [] if names else [NAMES, NAMES_CLIENT]
+    found += [] if other else [OTHER, OTHERS_LINKS[0]]
+    found += [] if other and names else [OTHERS_LINKS[1]]
+    return frozenset(found)

@@ -268,6 +268,44 @@ class CanImpersonateMaster(Protocol):
         """The link leads to the master again; what the impostor did."""
 
 
+@runtime_checkable
+class CanConsume(Protocol):
+    """Consumers can come and go: clients of a group that share its queues, in processes of their own."""
+
+    def join(self, group: int, consumer: int) -> None:
+        """Start it; nothing if it runs."""
+
+    def leave(self, group: int, consumer: int, lost: bool) -> None:
+        """It says goodbye and ends, or (``lost``) its process dies; nothing if it does not run."""
+
+
+@runtime_checkable
+class CanAdminister(Protocol):
+    """An administrator can change a broker's tables; the outcome is recorded when it comes."""
+
+    def change_topic(self, number: int, queues: int, node: str) -> None:
+        """Create a topic of this number at ``node``, or give it another number of queues."""
+
+    def change_group(self, group: int, slowly: int, broker: int, node: str) -> None:
+        """Create a consumer group at ``node``, or change its whichBrokerWhenConsumeSlowly and brokerId."""
+
+
+@runtime_checkable
+class CanMisdirect(Protocol):
+    """A producer can send to whatever broker, also to one that takes no messages."""
+
+    def misdirect(self, node: str, queue: int) -> None:
+        """Start a waiting send to ``node``; its outcome is recorded when it comes."""
+
+
+@runtime_checkable
+class CanDelay(Protocol):
+    """A producer can send messages that the master holds back for the time of a delay level."""
+
+    def send_delayed(self, producer: int, queue: int, level: int) -> None:
+        """Start a waiting send to the master; its outcome is recorded when it comes."""
+
+
 class Fault(Protocol):
     """One kind of fault, written once for every lab. Its file's name is its name."""
 

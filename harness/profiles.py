@@ -28,26 +28,26 @@ PROFILES: dict[str, Profile] = {
         Profile(
             "quick",
             30,
-            {"sweep": 0.35, "cuts": 0.2, "swarm": 0.3, "machine": 0.15},
+            {"sweep": 0.3, "cuts": 0.17, "whole": 0.15, "swarm": 0.25, "machine": 0.13},
             400,
             True,
-            "a first verdict in seconds; every cut point, most of the sweep, samples of the two others",
+            "a first verdict in seconds; every cut point, most of the sweep, samples of the three others",
         ),
         Profile(
             "ci",
             150,
-            {"sweep": 0.55, "cuts": 0.15, "swarm": 0.2, "machine": 0.1},
+            {"sweep": 0.45, "cuts": 0.12, "whole": 0.2, "swarm": 0.15, "machine": 0.08},
             2_000,
             True,
-            "the whole sweep of single faults, every cut point, and minutes of the two others",
+            "the whole sweep of single faults, every cut point, and a minute of the three others",
         ),
         Profile(
             "deep",
             1_200,
-            {"sweep": 0.15, "cuts": 0.05, "swarm": 0.6, "machine": 0.2},
+            {"sweep": 0.13, "cuts": 0.04, "whole": 0.25, "swarm": 0.43, "machine": 0.15},
             20_000,
             True,
-            "all of the enumerated searches, then seeded swarm and state machine for what is left of twenty minutes",
+            "all of the enumerated searches, then the three others for what is left of twenty minutes",
         ),
     )
 }

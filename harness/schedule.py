@@ -30,6 +30,12 @@ OPS: dict[str, dict[str, type]] = {
     "fault": {"name": str},
     "heal": {"name": str},
     "arm": {"node": str, "point": str, "nth": int, "name": str},
+    "join": {"group": int, "consumer": int},
+    "leave": {"group": int, "consumer": int, "lost": bool},
+    "topic": {"number": int, "queues": int, "node": str},
+    "group": {"group": int, "slowly": int, "broker": int, "node": str},
+    "misdirect": {"node": str, "queue": int},
+    "delayed": {"producer": int, "queue": int, "level": int},
 }
 """Operations and the arguments that each must have. ``fault`` and ``arm`` carry the fault's own arguments besides.
 
@@ -41,7 +47,18 @@ fault    the fault ``name`` begins
 heal     the oldest active fault of that name ends (nothing if there is none)
 arm      the fault ``name`` begins when ``node`` passes ``point`` (append, flush, send, recv) for the ``nth`` time from
          here (labs that can)
+join     a consumer comes: it joins its group, takes its share of the topic's queues, and consumes; nothing if it is
+         there. Groups from :data:`BROADCASTING` on broadcast
+leave    it goes, in an orderly way or ``lost``, as its process dies; nothing if it is not there
+topic    an administrator creates a topic at ``node``, or changes how many queues it has
+group    an administrator creates a consumer group at ``node``, or changes the broker ids that it is to read from: as a
+         rule, and when it consumes ``slowly``
+misdirect  a producer sends to a queue at ``node``, whether that takes messages or not
+delayed  a producer sends what is to come into a queue only when the time of its delay ``level`` has passed
 """
+
+BROADCASTING = 8
+"""The first consumer group in which each member gets every message."""
 
 LIMITS: dict[str, int] = {
     "ms": 3_600_000,
@@ -51,8 +68,16 @@ LIMITS: dict[str, int] = {
     "producer": 2**31 - 1,
     "reader": 2**31 - 1,
     "queue": 2**31 - 1,
+    "group": 9,
+    "consumer": 9,
+    "number": 99,
+    "queues": 64,
+    "slowly": 3,
+    "broker": 3,
+    "level": 18,
 }
-"""The largest value of an operation's own numbers: an hour, RocketMQ's maxMessageSize, its 32-bit queue ids."""
+"""The largest value of an operation's own numbers: an hour, RocketMQ's maxMessageSize, its 32-bit queue
+ids; ten consumers in each of ten groups, and the broker ids of three slaves; the levels of messageDelayLevel."""
 
 OPEN = ("fault", "arm")
 """Operations that carry a fault's arguments besides their own; what these may be, the fault says."""

@@ -79,12 +79,27 @@ def line(settings: Settings) -> Line:
     return _line(str(settings.get("rocketmqVersion", VERSION)))
 
 
+def version(settings: Settings) -> tuple[int, ...]:
+    """The numbers of a node's version, to be compared with others; ValueError as for :func:`line`."""
+    return _numbers(str(settings.get("rocketmqVersion", VERSION)))
+
+
+def is_on(settings: Settings, key: str) -> bool:
+    """Whether a setting that is off by default is on: 1 or true, as a number, a truth value or text."""
+    return str(settings.get(key, 0)).lower() in ("1", "true")
+
+
 @lru_cache(maxsize=64)
 def _line(version: str) -> Line:
+    numbers = _numbers(version)
+    return next(each for each in LINES if each.since <= numbers)
+
+
+@lru_cache(maxsize=64)
+def _numbers(version: str) -> tuple[int, ...]:
     if not re.match(r"\d", version):
         raise ValueError(f"rocketmqVersion is a version such as {VERSION}, not {version[:40]!r}")
-    numbers = tuple(int(each) for each in re.findall(r"\d+", version))
-    return next(each for each in LINES if each.since <= numbers)
+    return tuple(int(each) for each in re.findall(r"\d+", version))
 
 
 def promised_slaves(settings: Settings) -> int:

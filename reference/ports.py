@@ -6,7 +6,7 @@ files) implements both and calls the node back. No clock, socket, thread or dice
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from typing import Any, Protocol
 
 Conn = Any
@@ -30,6 +30,9 @@ class Disk(Protocol):
 
     def names(self, folder: str) -> list[str]:
         """Names of the files in ``folder``, sorted, without the folder."""
+
+    def folders(self, folder: str) -> list[str]:
+        """Names of the folders in ``folder`` that hold any file, sorted, without the folder itself."""
 
     def open(self, name: str, size: int) -> File:
         """Open the file, zero-filled at ``size`` bytes if it is new.
@@ -94,6 +97,9 @@ class Effects(Protocol):
         A shell that cannot tell (behind a proxy, say) returns ``conn`` itself.
         """
 
+    def address(self, conn: Conn) -> tuple[str, int]:
+        """IPv4 address and port of the other end: what a message's born host says."""
+
     def close(self, conn: Conn) -> None:
         """Close it; no ``on_closed`` follows for a close of one's own."""
 
@@ -109,6 +115,18 @@ class Effects(Protocol):
 
 class Watcher(Protocol):
     """Hears what happens inside a node: evidence, never part of the protocol."""
+
+    def dispatched(self, upto: int) -> None:
+        """Queues and index hold every whole message of the log up to ``upto``."""
+
+    def synced(self, table: str, status: str) -> None:
+        """A slave and its master's ``table`` (topics, offsets, delays, groups): asked, same, applied or failed."""
+
+    def persisted(self, table: str) -> None:
+        """A table was written to its file."""
+
+    def registered(self, answer: Mapping[str, str] | None) -> None:
+        """A name server answered a registration: ``masterAddr`` and ``haServerAddr``, if it has them; or it did not."""
 
     def appended(self, lo: int, hi: int, data: bytes, f: str) -> None:
         """``data`` is now the log's [lo, hi); ``f``: put, filler or replicate."""
@@ -126,7 +144,9 @@ class Watcher(Protocol):
 
 
 class Node(Protocol):
-    """What a shell tells a node. ``port`` is the listening port that a connection came in on: ``main`` or ``ha``."""
+    """What a shell tells a node. ``port`` is the listening port that a connection came in on: ``main``, ``fast`` (what
+    ``main`` serves but pulls) or ``ha``.
+    """
 
     def on_start(self) -> None: ...
     def on_stop(self) -> None: ...

@@ -24,7 +24,7 @@ from pairproof.harness.errors import EXIT_HOLDS, EXIT_VIOLATED, UsageError
 from pairproof.harness.interpreter import run_trial
 from pairproof.harness.ports import Lab, Target
 from pairproof.harness.schedule import Schedule
-from pairproof.harness.search import cuts, shrink, swarm, sweep
+from pairproof.harness.search import cuts, shrink, swarm, sweep, whole
 from pairproof.harness.verdict import Verdict
 
 TRIALS = 6_000
@@ -46,7 +46,7 @@ class Kill(NamedTuple):
 
 
 def schedules(lab: Lab, target: Target, seed: str) -> Iterator[tuple[str, Schedule]]:
-    """The sweep, the cut points and the swarm in turn: what ``check`` runs, without Hypothesis's overhead."""
+    """The sweep, the cut points, the swarm and whole trials in turn: what ``check`` runs, without Hypothesis."""
     listed = sweep.schedules(lab, target, seed), cuts.schedules(lab, target, seed)
     for swept, cut, number in zip_longest(*listed, count()):
         if swept is not None:
@@ -54,6 +54,7 @@ def schedules(lab: Lab, target: Target, seed: str) -> Iterator[tuple[str, Schedu
         if cut is not None:
             yield "cuts", cut
         yield "swarm", swarm.schedule(seed, number)
+        yield "whole", whole.schedule(seed, number)
 
 
 def violated(lab: Lab, target: Target, schedule: Schedule) -> dict[str, str]:

@@ -14,7 +14,7 @@ class Kill:
 
     name = "kill"
     needs = CanKill
-    arguments = {"node": (*places.SLAVES[:1], places.MASTER, *places.SLAVES[1:])}
+    arguments = {"node": (*places.SLAVES[:1], places.MASTER, *places.SLAVES[1:], places.NAMES, places.OTHER)}
 
     def start(self, session: CanKill, args: Args) -> Any:
         """Begin."""

@@ -14,7 +14,7 @@ class Pause:
 
     name = "pause"
     needs = CanPause
-    arguments = {"node": places.NODES}
+    arguments = {"node": places.PROCESSES}
 
     def start(self, session: CanPause, args: Args) -> Any:
         """Begin."""

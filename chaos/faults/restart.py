@@ -14,7 +14,7 @@ class Restart:
 
     name = "restart"
     needs = CanStop
-    arguments = {"node": (*places.SLAVES[:1], places.MASTER, *places.SLAVES[1:])}
+    arguments = {"node": (*places.SLAVES[:1], places.MASTER, *places.SLAVES[1:], places.NAMES, places.OTHER)}
 
     def start(self, session: CanStop, args: Args) -> Any:
         """Begin."""

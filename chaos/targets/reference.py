@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from pairproof.chaos.mutants import MUTANTS, Mutant
+from pairproof.chaos.mutants.mutant import CONSUMER
 from pairproof.harness import places
 from pairproof.harness.errors import UsageError
 from pairproof.harness.schedule import Args, Scalar
+from pairproof.reference.client.consumer import Consumer
 from pairproof.reference.core.broker import Broker
 from pairproof.reference.core.config import BrokerConfig
+from pairproof.reference.core.namesrv import NameServer
 from pairproof.reference.core.versions import VERSIONS
 from pairproof.reference.errors import ConfigError
 
@@ -20,12 +23,18 @@ DEFAULTS: Args = {
     # Small files and batches, so that a handful of messages crosses every border.
     "mappedFileSizeCommitLog": 2_048,
     "haTransferBatchSize": 512,
+    "mappedFileSizeConsumeQueue": 200,
+    "maxHashSlotNum": 8,
+    "maxIndexNum": 16,
 }
 LAB_PREFIX = "lab."
 SYSTEM_BUFFER = 262_144
 """Bytes that a connection buffers where a version leaves that to the system."""
 LAB_SETTINGS = {
     "lab.slaves": (1, places.MAX_SLAVES),
+    "lab.names": (0, 1),
+    "lab.others": (0, 1),
+    "lab.haMasterAddress": (0, 1),
     "lab.bufferBytes": (1, 1 << 30),
     "lab.latencyMicros": (1, 50_000),
     "lab.flushMicros": (1, 1_000_000),
@@ -34,14 +43,21 @@ LAB_SETTINGS = {
 LEAST_BYTES_A_SECOND = 500
 """Of the log, a bufferful a round trip: slower links could not catch up within any bound."""
 FRAME_HEADER = 12
+OTHER_NAME = "broker-b"
+INDEX_HEADER, INDEX_SLOT, INDEX_ENTRY = 40, 4, 20
+"""Bytes of a key index file's parts."""
 LARGEST_FILE = 64 * 1024 * 1024
 """Bytes: the simulated lab keeps every file in memory, several times."""
+NAME_SERVER = "127.0.0.1:9876"
+"""Where brokers and clients of a trial with ``lab.names`` find it."""
+HA_ADDRESS = f"{BrokerConfig.brokerIP1}:{BrokerConfig.listenPort + 1}"
+"""What slaves of such a trial are told of the master besides, with ``lab.haMasterAddress``."""
 LEAST_MESSAGE = 100
 """Bytes of the sends by which a lab sees whether the brokers are alive."""
 
 
 class ReferenceTarget(NamedTuple):
-    """The reference brokers; ``mutated`` replaces the class of the master, or of every slave."""
+    """The reference nodes; ``mutated`` replaces the class of one of them, of every slave, or of every consumer."""
 
     mutated: Mutant | None = None
 
@@ -64,6 +80,8 @@ class ReferenceTarget(NamedTuple):
         for key, value in merged.items():
             if key.startswith(LAB_PREFIX):
                 _check_lab_setting(key, value)
+        if places.has_other(merged) and not places.has_names(merged):
+            raise UsageError("lab.others needs a name server, where clients learn of it: set lab.names=1, too")
         for node in places.nodes(places.slaves(merged)):
             self.config(node, merged)
         _check_together(merged, self.config(places.MASTER, merged))
@@ -74,10 +92,23 @@ class ReferenceTarget(NamedTuple):
         return _config(node, tuple(sorted(settings.items())))
 
     def broker_class(self, node: str) -> type[Broker]:
-        """The class that plays this node."""
-        if self.mutated is not None and self.mutated.node == ("slave" if node in places.SLAVES else node):
-            return self.mutated.broker
-        return Broker
+        """The class that plays this broker."""
+        found = self._mutated_class(places.SLAVES[0] if node in places.SLAVES else node)
+        return Broker if found is None else cast("type[Broker]", found)
+
+    def name_server_class(self) -> type[NameServer]:
+        """The class that plays the name server."""
+        found = self._mutated_class(places.NAMES)
+        return NameServer if found is None else cast("type[NameServer]", found)
+
+    def consumer_class(self) -> type[Consumer]:
+        """The class that plays every consumer."""
+        found = self._mutated_class(CONSUMER)
+        return Consumer if found is None else cast("type[Consumer]", found)
+
+    def _mutated_class(self, node: str) -> type | None:
+        mutant = self.mutated
+        return mutant.node_class if mutant is not None and mutant.node == node else None
 
 
 def _check_lab_setting(key: str, value: Scalar) -> None:
@@ -97,11 +128,15 @@ def _check_together(settings: Args, config: BrokerConfig) -> None:
             f"lab.bufferBytes={buffer}, lab.latencyMicros={latency_us} and haTransferBatchSize={batch} let {rate} "
             f"bytes of the log pass in a second, {LEAST_BYTES_A_SECOND} are the least"
         )
-    if config.mappedFileSizeCommitLog > LARGEST_FILE:
-        raise UsageError(
-            f"mappedFileSizeCommitLog must be at most {LARGEST_FILE} where files are kept in memory, "
-            f"not {config.mappedFileSizeCommitLog}"
-        )
+    index = INDEX_HEADER + INDEX_SLOT * config.maxHashSlotNum + INDEX_ENTRY * config.maxIndexNum
+    sizes = {
+        "mappedFileSizeCommitLog": config.mappedFileSizeCommitLog,
+        "mappedFileSizeConsumeQueue": config.mappedFileSizeConsumeQueue,
+        "4 * maxHashSlotNum + 20 * maxIndexNum + 40": index,
+    }
+    for key, size in sizes.items():
+        if size > LARGEST_FILE:
+            raise UsageError(f"{key} must be at most {LARGEST_FILE} where files are kept in memory, not {size}")
     if config.maxMessageSize < LEAST_MESSAGE:
         raise UsageError(
             f"maxMessageSize must be at least {LEAST_MESSAGE}, a probe's size, not {config.maxMessageSize}"
@@ -112,10 +147,18 @@ def _check_together(settings: Args, config: BrokerConfig) -> None:
 def _config(node: str, settings: tuple[tuple[str, Scalar], ...]) -> BrokerConfig:
     # Cached: a search opens thousands of trials with a handful of settings.
     values: dict[str, object] = {k: v for k, v in settings if not k.startswith(LAB_PREFIX)}
+    given = dict(settings)
+    if places.has_names(given):
+        values["namesrvAddr"] = NAME_SERVER
     if node in places.SLAVES:
         number = places.SLAVES.index(node)
-        own = {"brokerId": number + 1, "haMasterAddress": places.HA_LINKS[number], "listenPort": 10_921 + 10 * number}
-        values |= {"brokerRole": "SLAVE", **own}
+        values |= {"brokerRole": "SLAVE", "brokerId": number + 1, "listenPort": 10_921 + 10 * number}
+        if not places.has_names(given):
+            values["haMasterAddress"] = places.HA_LINKS[number]
+        elif given.get("lab.haMasterAddress"):
+            values["haMasterAddress"] = HA_ADDRESS
+    if node == places.OTHER:
+        values |= {"brokerRole": "ASYNC_MASTER", "brokerName": OTHER_NAME, "listenPort": 10_971}
     try:
         return BrokerConfig.from_properties(values)
     except ConfigError as why:

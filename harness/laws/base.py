@@ -33,6 +33,8 @@ class Law:
     source: ClassVar[str]
     needs: ClassVar[frozenset[str]]
     """Kinds without which nothing can be judged: a lab that cannot record one of them cannot observe the law."""
+    others: ClassVar[bool] = False
+    """Whether it hears what happens at, and is asked of, brokers of other names than the pair's."""
     key: ClassVar[str] = "trial"
     """What separates independent judgements: trial, link, node or message."""
 

@@ -17,8 +17,10 @@ Left out: what only one law needs. Sources: HAConnection, HAService.push2SlaveMa
 from __future__ import annotations
 
 from pairproof.harness.history import KINDS, Event
+from pairproof.harness.laws.consumption import Consumption
 from pairproof.harness.laws.coverage import Coverage
 from pairproof.harness.laws.trouble import Trouble
+from pairproof.harness.places import OTHER
 from pairproof.harness.settings import DEFAULTS, Settings, parse, promised_slaves
 
 MASTER = "master"
@@ -59,6 +61,7 @@ class Ledger:
         self.healthy_ns = 0
         """What a healthy client's call may spend on the way, and what else the lab adds."""
         self.trouble = Trouble()
+        self.consumption = Consumption(self)
         self.sync_master = False
         self.needed = 0
         """How many slaves must hold a waiting send that is answered with PUT_OK."""
@@ -190,12 +193,14 @@ class Ledger:
     def on_expire(self, event: Event) -> None:
         """A log's oldest files are gone; what a slave says of its end it says of them, too."""
         node = event.node or ""
+        self.consumption.hear(event)
         self._copied.setdefault(node, self.starts.get(node, 0))
         self.starts[node] = event.lo or 0
 
     def on_start(self, event: Event) -> None:
         """A node is up; what it lost shows in its log end."""
         node, end = event.node or "", event.hi
+        self.consumption.hear(event)
         image = node in self._images
         self._images.discard(node)
         self._copied.pop(node, None)
@@ -251,6 +256,7 @@ class Ledger:
     def on_crash(self, event: Event) -> None:
         """A node went down, and its ends of connections with it."""
         node = event.node or ""
+        self.consumption.hear(event)
         self.trouble.down(node, event.t)
         self.up.discard(node)
         self.fresh.discard(node)
@@ -267,6 +273,7 @@ class Ledger:
         How far a slave's log ever reached stays known: its last reports may be under way.
         """
         node = event.node or ""
+        self.consumption.hear(event)
         if event.f == "image":
             self._images.add(node)
         else:
@@ -277,6 +284,19 @@ class Ledger:
             for each in (self.ends, self.starts, self.claimed, self.rolled, self._copied):
                 each.pop(node, None)
 
+    def on_assign(self, event: Event) -> None:
+        """A consumer, or a broker's table of what it consumed: see there."""
+        self.consumption.hear(event)
+
+    on_consumer = on_route = on_sync = on_persist = on_assign
+
+    def on_invoke(self, event: Event) -> None:
+        """A call; what producers and plain readers do is nothing to a group."""
+        if event.group is not None:
+            self.consumption.hear(event)
+
+    on_ok = on_fail = on_info = on_deliver = on_invoke
+
     def on_append(self, event: Event) -> None:
         """A log grew."""
         node, lo, hi = event.node or "", event.lo or 0, event.hi or 0
@@ -284,7 +304,7 @@ class Ledger:
         if node == MASTER:
             if event.f == "put":
                 self._coverage.put(lo, hi, event.message)
-        else:
+        elif node != OTHER:
             self.traced.add(node)
             self.starts.setdefault(node, lo)
             if hi > self.appended.get(node, -1):

@@ -8,9 +8,10 @@ whether the brokers are alive (mark ``probe``), at least one must be answered as
 asks; and where a client gave up before the longest wait that a master may impose, nobody knows.
 
 Not applicable where a heartbeat interval is not below the housekeeping interval: such a pair drops every connection
-before its first report. Left out: how long the others took where one slave never came; addresses that come from a name
-server (their registration periods would add); and quiet afterwards. Source: property 9, HAService.HAClient's waits,
-hazards 6 and 8.
+before its first report. A slave that learns its master's address from a name server has three registration periods
+besides: the master has two, since the first may only find out that its connection is dead, and the slave the next. Left
+out: how long the others took where one slave never came; and quiet afterwards. Source: property 9, HAService.HAClient's
+waits, hazards 6 and 8, BrokerController (registration).
 """
 
 from __future__ import annotations
@@ -28,6 +29,10 @@ POLL_MS = 1_000
 """One select of an HA thread."""
 CONNECT_TIMEOUT_MS = 5_000
 CONNECT_WAIT_MS = 5_000
+REGISTRATIONS = 3
+REGISTRATION_MS = (10_000, 60_000)
+"""Between these RocketMQ clamps registerNameServerPeriod."""
+REGISTRATION_CALL_MS = 6_000
 TRANSFER_MS = 5_000
 """What a healthy link needs for all that a trial wrote."""
 
@@ -39,6 +44,15 @@ def bound_ms(setting: Callable[[str, str], int], slave: str = "slave") -> int:
     # The slave's first report waits one interval; the master's heartbeat may have to show that the link is alive.
     ask = setting(slave, "haSendHeartbeatInterval") + setting(MASTER, "haSendHeartbeatInterval") + POLL_MS
     return notice + connect + ask + TRANSFER_MS
+
+
+def address_ms(config: Settings) -> int:
+    """How long a slave with these settings may need to learn where its master is, ms."""
+    if config.get("haMasterAddress") or not config.get("namesrvAddr"):
+        return 0
+    shortest, longest = REGISTRATION_MS
+    period = max(shortest, min(int(config.get("registerNameServerPeriod", 30_000)), longest))
+    return REGISTRATIONS * (period + REGISTRATION_CALL_MS)
 
 
 def flush_ms(config: Settings) -> int:
@@ -136,7 +150,9 @@ class LiveConverges(Law):
         silent = self.probes and not self.probes & self.stored and not self.impatient
         if silent and "ok" in self.ledger.observes:
             self.violate(self.settled, f"none of {len(self.probes)} sends after healing was answered as stored")
-        bound = max(bound_ms(self.ledger.setting, slave) for slave in slaves)
+        bound = max(
+            bound_ms(self.ledger.setting, slave) + address_ms(self.ledger.config.get(slave, {})) for slave in slaves
+        )
         bound += flush_ms(self.ledger.config.get(MASTER, {}))
         took = (self.settled.t - self.healed.t) / MS
         if self.settled.f == "unsettled":

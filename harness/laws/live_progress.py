@@ -7,7 +7,8 @@ then it is answered in time, with whatever status. In time is, for a send, the l
 slaves and their links are in trouble, and a slave serves while its master is.
 
 Left out: calls without a fault elsewhere and how each wait is bounded, see ``ack-bounded``; a refusal is an answer, see
-``contract``. Up to 4.9.2 sends wait for slaves one after the other: there each may cost those behind it a whole wait.
+``contract``; consumers' calls, since a broker may hold their pulls. Up to 4.9.2 sends wait for slaves one after the
+other: there each may cost those behind it a whole wait.
 Source: the design: a broker's clients depend on that broker alone.
 """
 
@@ -47,6 +48,8 @@ class LiveProgress(Law):
         self.first.setdefault(event.process, event.t)
         # Up to 4.9.2 a send waits for its turn, and nobody can say for how long.
         if event.f == "send" and line(self.ledger.config.get(MASTER, DEFAULTS)).in_turn:
+            return
+        if event.group is not None:
             return
         if self._elsewhere(event.node or "") and self._untouched(event):
             self.waiting[event.op] = (event, self._bound_ns(event))

@@ -1,1 +1,1 @@
-"""Three searches over one kind of schedule, and what makes a failing one small."""
+"""Five searches over one kind of schedule, and what makes a failing one small."""

@@ -8,7 +8,7 @@ Hypothesis shrinks and remembers.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from time import monotonic
 from typing import Any, ClassVar
 
@@ -18,9 +18,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 
 from pairproof.harness import places, resolve
 from pairproof.harness.interpreter import Interpreter, Laws, conclude
-from pairproof.harness.ports import Fault, Lab, Target
-from pairproof.harness.schedule import Args, Op, Schedule
-from pairproof.harness.search import swarm
+from pairproof.harness.ports import Lab, Target
+from pairproof.harness.schedule import Args, Op, Scalar, Schedule
+from pairproof.harness.search import swarm, whole
 from pairproof.harness.trial import Trial
 from pairproof.harness.verdict import Verdict
 
@@ -30,25 +30,32 @@ BATCH = 40
 
 
 def _settings() -> st.SearchStrategy[Args]:
-    drawn = {name: st.sampled_from(values) for name, values in swarm.SETTINGS.items()}
-    return st.fixed_dictionaries(drawn).map(swarm.fitting)
+    pair = st.fixed_dictionaries(_sampled(swarm.SETTINGS)).map(swarm.fitting)
+    return st.one_of(pair, pair, pair, st.fixed_dictionaries({"lab.names": st.just(1), **_sampled(whole.SETTINGS)}))
 
 
-def _fault_args(faults: dict[str, Fault]) -> st.SearchStrategy[Args]:
+def _sampled(values: Mapping[str, Sequence[Scalar]]) -> dict[str, st.SearchStrategy[Scalar]]:
+    return {name: st.sampled_from(each) for name, each in values.items()}
+
+
+def _fault_args(of: Callable[[Iterable[Scalar]], Sequence[Scalar]]) -> st.SearchStrategy[Args]:
     kinds: list[st.SearchStrategy[Args]] = [
         st.fixed_dictionaries(
-            {"name": st.just(name), **{each: st.sampled_from(values) for each, values in fault.arguments.items()}}
+            {"name": st.just(name), **_sampled({each: of(values) for each, values in fault.arguments.items()})}
         )
-        for name, fault in faults.items()
+        for name, fault in resolve.faults().items()
     ]
     return st.one_of(kinds)
 
 
-FAULT = st.deferred(lambda: _fault_args(resolve.faults()))
+FAULT = st.deferred(lambda: _fault_args(places.of_a_pair))
+WHOLE_FAULT = st.deferred(lambda: _fault_args(tuple))
 NODE = st.sampled_from(places.NODES)
 PRODUCER = st.integers(0, swarm.PRODUCERS - 1)
 READER = st.integers(0, swarm.READERS - 1)
 QUEUE = st.integers(0, swarm.QUEUES - 1)
+GROUP = st.integers(0, whole.GROUPS - 1)
+CONSUMER = st.integers(0, whole.CONSUMERS - 1)
 
 
 class PairMachine(RuleBasedStateMachine):
@@ -64,19 +71,24 @@ class PairMachine(RuleBasedStateMachine):
         super().__init__()
         self.ops: list[Op] = []
         self.sent = 0
+        self.joined = False
         self.interpreter: Interpreter | None = None
         self.settings: Args = {}
 
     def act(self, do: str, args: Args) -> None:
         """Execute an operation and remember it: the program is a schedule like any other."""
         assert self.interpreter is not None
-        op = Op(do, places.within(args, places.slaves(self.settings)))
+        op = Op(do, places.within(args, self.settings))
         self.ops.append(op)
         self.interpreter.do(op)
 
     def active(self) -> list[str]:
         """Names of the faults that are going on."""
         return [each.fault.name for each in self.interpreter.active] if self.interpreter is not None else []
+
+    def is_whole(self) -> bool:
+        """Whether there is a name server."""
+        return places.has_names(self.settings)
 
     @initialize(settings=_settings())
     def start(self, settings: Args) -> None:
@@ -113,6 +125,43 @@ class PairMachine(RuleBasedStateMachine):
     def fault(self, args: Args) -> None:
         """A fault begins."""
         self.act("fault", args)
+
+    @precondition(lambda self: self.is_whole() and len(self.active()) < swarm.FAULT_BUDGET)
+    @rule(args=WHOLE_FAULT)
+    def fault_between_all(self, args: Args) -> None:
+        """A fault begins, perhaps at the name server or between brokers."""
+        self.act("fault", args)
+
+    @precondition(lambda self: self.is_whole())
+    @rule(group=GROUP, consumer=CONSUMER)
+    def join(self, group: int, consumer: int) -> None:
+        """A consumer comes."""
+        self.joined = True
+        self.act("join", {"group": group, "consumer": consumer})
+
+    @precondition(lambda self: self.joined)
+    @rule(group=GROUP, consumer=CONSUMER, lost=st.booleans())
+    def leave(self, group: int, consumer: int, lost: bool) -> None:
+        """A consumer goes."""
+        self.act("leave", {"group": group, "consumer": consumer, "lost": lost})
+
+    @precondition(lambda self: self.is_whole())
+    @rule(number=st.integers(0, whole.TOPICS - 1), queues=st.sampled_from((1, 2, 8)), node=NODE)
+    def topic(self, number: int, queues: int, node: str) -> None:
+        """An administrator changes a topic."""
+        self.act("topic", {"number": number, "queues": queues, "node": node})
+
+    @precondition(lambda self: self.is_whole())
+    @rule(group=GROUP, slowly=st.integers(0, 2), broker=st.integers(0, 1), node=NODE)
+    def group(self, group: int, slowly: int, broker: int, node: str) -> None:
+        """An administrator changes a group."""
+        self.act("group", {"group": group, "slowly": slowly, "broker": broker, "node": node})
+
+    @precondition(lambda self: self.is_whole())
+    @rule(node=st.sampled_from((*places.SLAVES, places.OTHER)), queue=QUEUE)
+    def misdirect(self, node: str, queue: int) -> None:
+        """A producer sends elsewhere."""
+        self.act("misdirect", {"node": node, "queue": queue})
 
     @precondition(lambda self: bool(self.active()))
     @rule(data=st.data())

@@ -10,9 +10,12 @@ from collections.abc import Callable, Iterator
 
 from pairproof.harness import places
 from pairproof.harness.schedule import Args, Op, Scalar, Schedule
-from pairproof.harness.search.swarm import SETTINGS, fitting
+from pairproof.harness.search import swarm, whole
+from pairproof.harness.search.swarm import fitting
 
 MAX_RUNS = 1_000
+DEFAULTS = {name: values[0] for name, values in (*swarm.SETTINGS.items(), *whole.SETTINGS.items())}
+"""Settings that need not be in a program. Not ``lab.names``, without which there is no consumer."""
 MAX_EVENTS_OF_AN_OP = 12
 """How many events one operation is taken to cause at most, when it is dropped before a step."""
 
@@ -26,6 +29,18 @@ LADDERS: dict[tuple[str, str], tuple[Scalar, ...]] = {
     ("advance", "ms"): (1, 20, 100, 600, 3_100, 6_000),
     ("step", "events"): (1, 2, 4, 8),
     ("arm", "nth"): (1, 2),
+    ("join", "group"): (0,),
+    ("join", "consumer"): (0,),
+    ("leave", "lost"): (False,),
+    ("topic", "number"): (0,),
+    ("topic", "queues"): (1,),
+    ("group", "group"): (0,),
+    ("group", "slowly"): (1,),
+    ("group", "broker"): (0,),
+    ("misdirect", "queue"): (0,),
+    ("delayed", "producer"): (0,),
+    ("delayed", "queue"): (0,),
+    ("delayed", "level"): (1,),
 }
 """Simpler values to try for an argument, simplest first."""
 
@@ -114,20 +129,18 @@ def _simpler(schedule: Schedule, fails: StillFails) -> Schedule:
 
 def _under(schedule: Schedule, settings: Args) -> Schedule:
     """The schedule under other settings; what it does to a slave that is no more, it does to the first one."""
-    count = places.slaves(settings)
     return schedule._replace(
-        settings=settings, ops=tuple(op._replace(args=places.within(op.args, count)) for op in schedule.ops)
+        settings=settings, ops=tuple(op._replace(args=places.within(op.args, settings)) for op in schedule.ops)
     )
 
 
 def _simpler_settings(settings: Args) -> Iterator[Args]:
-    defaults = {name: values[0] for name, values in SETTINGS.items()}
-    if any(name in defaults for name in settings):
-        yield {name: value for name, value in settings.items() if name not in defaults}
-        yield {name: value for name, value in settings.items() if value != defaults.get(name)}
+    if any(name in DEFAULTS for name in settings):
+        yield {name: value for name, value in settings.items() if name not in DEFAULTS}
+        yield {name: value for name, value in settings.items() if value != DEFAULTS.get(name)}
     for name, value in settings.items():
-        if name in defaults and value != defaults[name]:
-            yield {**settings, name: defaults[name]}
+        if name in DEFAULTS and value != DEFAULTS[name]:
+            yield {**settings, name: DEFAULTS[name]}
 
 
 def _simpler_args(op: Op) -> Iterator[Args]:

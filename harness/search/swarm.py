@@ -73,8 +73,9 @@ def draw_settings(dice: Random) -> Args:
 
 
 def draw_fault(dice: Random, fault: Fault) -> Args:
-    """A fault's name and one value for each of its arguments."""
-    return {"name": fault.name, **{name: dice.choice(values) for name, values in fault.arguments.items()}}
+    """A fault's name and one value for each of its arguments, of those that a pair has."""
+    drawn = {name: dice.choice(places.of_a_pair(values)) for name, values in fault.arguments.items()}
+    return {"name": fault.name, **drawn}
 
 
 def draw_send(dice: Random) -> Op:
@@ -102,7 +103,6 @@ def schedule(seed: str, number: int) -> Schedule:
     """The schedule with this number under this seed."""
     dice = Random(f"{seed}/swarm/{number}")
     settings = draw_settings(dice)
-    count = places.slaves(settings)
     faults = resolve.faults()
     chosen = [faults[name] for name in dice.sample(sorted(faults), dice.randint(1, FAULT_BUDGET))]
     kinds = ["send", "send", "gap", "step", "fault", "fault"]
@@ -116,7 +116,7 @@ def schedule(seed: str, number: int) -> Schedule:
                 continue
             budget -= 1
         op = _draw(dice, kind, dice.choice(chosen))
-        ops.append(op._replace(args=places.within(op.args, count)))
+        ops.append(op._replace(args=places.within(op.args, settings)))
     return Schedule(settings, f"{seed}/{number}", tuple(ops))
 
 

@@ -78,7 +78,7 @@ def _values(mode: Mode, values: tuple[Any, ...]) -> tuple[Any, ...]:
     return values
 
 
-_NAMES = frozenset((*places.NODES, *places.LINKS))
+_NAMES = frozenset((*places.PROCESSES, *places.LINKS))
 
 
 def boundaries(lab: Lab, target: Target, settings: Args) -> int:

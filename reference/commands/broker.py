@@ -1,7 +1,8 @@
 """``pairproof broker``: run one reference broker, master or slave, from a RocketMQ properties file.
 
 Listens on listenPort, the fast port two below and the HA port one above, on loopback unless ``bindAddress`` says
-otherwise. SIGTERM and Ctrl-C stop it in an orderly way.
+otherwise. SIGTERM and Ctrl-C stop it in an orderly way. Where the file has no ``namesrvAddr``, the environment's
+NAMESRV_ADDR says which name servers it registers at.
 """
 
 from __future__ import annotations

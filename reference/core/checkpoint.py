@@ -10,7 +10,7 @@ from __future__ import annotations
 from struct import Struct
 
 from pairproof.reference.core.commit_log import CommitLog
-from pairproof.reference.errors import CodecError
+from pairproof.reference.errors import CodecError, StoreFull
 from pairproof.reference.ports import Disk
 from pairproof.reference.wire.record import Blank, decode, peek
 
@@ -24,12 +24,14 @@ class Checkpoint:
     """Three store times, ms since the epoch; 0 for nothing yet."""
 
     def __init__(self, disk: Disk) -> None:
-        """Open it, or create it with zeros: StoreFull without room for that."""
-        self._file = disk.open(NAME, SIZE)
+        """Read it; without a file all times are 0."""
+        self._disk = disk
+        self._file = disk.open(NAME, SIZE) if NAME in disk.names("") else None
+        times = self._file.read(0, _TIMES.size) if self._file else bytes(_TIMES.size)
         self.physic_ms: int
         self.logics_ms: int
         self.index_ms: int
-        self.physic_ms, self.logics_ms, self.index_ms = _TIMES.unpack(self._file.read(0, _TIMES.size))
+        self.physic_ms, self.logics_ms, self.index_ms = _TIMES.unpack(times)
 
     @property
     def min_ms(self) -> int:
@@ -37,7 +39,12 @@ class Checkpoint:
         return max(0, min(self.physic_ms, self.logics_ms) - MARGIN_MS)
 
     def save(self) -> None:
-        """Write the three times; flushing :data:`NAME` is up to the caller."""
+        """Write the three times, if there is room for the file; flushing :data:`NAME` is up to the caller."""
+        if self._file is None:
+            try:
+                self._file = self._disk.open(NAME, SIZE)
+            except StoreFull:
+                return
         self._file.write(0, _TIMES.pack(self.physic_ms, self.logics_ms, self.index_ms))
 
 

@@ -27,6 +27,9 @@ class Client(NamedTuple):
     client_id: str
     seen: int
     """When its last heartbeat came, ns."""
+    language: str = "OTHER"
+    version: int = 0
+    """Of its client library, as its last heartbeat's frame says."""
 
 
 class Consumers:
@@ -57,9 +60,11 @@ class ClientTable:
         self.producers: dict[str, dict[Conn, Client]] = {}
         self.consumers: dict[str, Consumers] = {}
 
-    def heartbeat(self, conn: Conn, data: HeartbeatData, now: int) -> list[str]:
+    def heartbeat(
+        self, conn: Conn, data: HeartbeatData, now: int, language: str = "OTHER", version: int = 0
+    ) -> list[str]:
         """Take in a HEART_BEAT (34); the consumer groups that changed by it. A group too many is ignored."""
-        client = Client(data.client_id, now)
+        client = Client(data.client_id, now, language, version)
         for producer in data.producer_data_set:
             if producer.group_name in self.producers or len(self.producers) < MAX_GROUPS:
                 self.producers.setdefault(producer.group_name, {})[conn] = client

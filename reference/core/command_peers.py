@@ -1,13 +1,16 @@
 """Connections that bring remoting commands: frames in, answers out, both bounded.
 
 A peer that sends what is no frame is dropped, since nothing tells whom to answer; so is one that lets its answers pile
-up. What a command means is its node's business. Source: NettyRemotingServer; its limits on memory are ours.
+up. While a peer does not take its answers its next requests wait, unparsed. Where all of them together hold up too many
+bytes, half frames or answers, those go that have got no further for the longest time: never whoever came last. What a
+command means is its node's business. Source: NettyRemotingServer; its limits on memory are ours.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from pairproof.reference.core.unsent import send_on
 from pairproof.reference.errors import CodecError
 from pairproof.reference.ports import Conn, Effects
 from pairproof.reference.wire import remoting
@@ -15,10 +18,35 @@ from pairproof.reference.wire.remoting import Command, CommandReader
 
 MAX_PEERS = 1_000
 MAX_UNSENT = 4 * 1024 * 1024
+MAX_HELD = 2 * remoting.MAX_FRAME
+"""Bytes that one peer may have sent and not seen taken."""
+MAX_HELD_BY_ALL = 8 * remoting.MAX_FRAME
+MAX_UNSENT_BY_ALL = 8 * remoting.MAX_FRAME
+
+
+class Kept:
+    """Bytes kept for each connection, those first that have got no further for the longest time, and their sum."""
+
+    def __init__(self) -> None:
+        self.sizes: dict[Conn, int] = {}
+        self.total = 0
+
+    def note(self, conn: Conn, size: int, got_on: bool) -> None:
+        """So many are kept for it now. ``got_on``: some of those that were kept before are not any more."""
+        self.total += size - self.sizes.get(conn, 0)
+        if got_on or not size:
+            self.sizes.pop(conn, None)
+        if size:
+            self.sizes[conn] = size
+
+    @property
+    def oldest(self) -> Conn:
+        """Whose bytes have been kept for the longest time."""
+        return next(iter(self.sizes))
 
 
 class CommandPeers:
-    """The open connections of one port. ``on_gone`` hears of each that ends, whoever ended it."""
+    """The open connections of one node. ``on_gone`` hears of each that ends, whoever ended it."""
 
     def __init__(
         self, io: Effects, on_command: Callable[[Conn, Command], None], on_gone: Callable[[Conn], None]
@@ -27,10 +55,15 @@ class CommandPeers:
         self.on_command = on_command
         self.on_gone = on_gone
         self._readers: dict[Conn, CommandReader] = {}
-        self._unsent: dict[Conn, bytes] = {}
+        self._unsent: dict[Conn, bytearray] = {}
+        self._unsent_sizes = Kept()
+        self._held = Kept()
 
     def __contains__(self, conn: Conn) -> bool:
         return conn in self._readers
+
+    def __len__(self) -> int:
+        return len(self._readers)
 
     def accept(self, conn: Conn) -> None:
         """Somebody connected; one too many is closed at once."""
@@ -40,21 +73,40 @@ class CommandPeers:
             self._readers[conn] = CommandReader()
 
     def feed(self, conn: Conn, data: bytes) -> None:
-        """Bytes came: hand over the commands that are complete now."""
-        if conn not in self:
+        """Bytes came: hand over the commands that are complete now, as long as their answers are taken."""
+        reader = self._readers.get(conn)
+        if reader is None:
             return
+        got_on = False
         try:
-            for command in self._readers[conn].feed(data):
+            commands = reader.feed(data)
+            while conn not in self._unsent:
+                command = next(commands, None)
+                if command is None:
+                    break
+                got_on = True
                 self.on_command(conn, command)
-                if conn not in self:
+                if conn not in self._readers:
                     return
         except CodecError:
             self.drop(conn)
+            return
+        self._held.note(conn, reader.held, got_on)
+        if reader.held > MAX_HELD:
+            self.drop(conn)
+        while self._held.total > MAX_HELD_BY_ALL:
+            self.drop(self._held.oldest)
 
     def writable(self, conn: Conn) -> None:
-        """The socket takes bytes again."""
-        if conn in self._unsent:
-            self.send(conn, b"")
+        """The socket takes bytes again: first what is left of the answers, then what was asked meanwhile."""
+        unsent = self._unsent.get(conn)
+        if unsent is None:
+            return
+        taken = send_on(self.io, conn, unsent)
+        self._unsent_sizes.note(conn, len(unsent), taken > 0)
+        if not unsent:
+            del self._unsent[conn]
+            self.feed(conn, b"")
 
     def answer(
         self,
@@ -65,24 +117,36 @@ class CommandPeers:
         body: bytes = b"",
         remark: str | None = None,
     ) -> None:
-        """Answer the request, unless it is one-way."""
-        if not request.is_oneway:
-            self.send(conn, remoting.response(request, code, fields or {}, body, remark))
+        """Answer the request, unless it is one-way. An answer that is no frame is an error that says so."""
+        if request.is_oneway:
+            return
+        try:
+            frame = remoting.response(request, code, fields or {}, body, remark)
+        except CodecError as why:
+            frame = remoting.response(request, remoting.SYSTEM_ERROR, {}, b"", f"the answer cannot be written: {why}")
+        self.send(conn, frame)
 
     def send(self, conn: Conn, data: bytes) -> None:
-        """Send a frame; nothing if the connection has ended."""
-        if conn not in self:
+        """Send a frame, behind those that wait; nothing if the connection has ended."""
+        if conn not in self._readers:
             return
-        data = self._unsent.pop(conn, b"") + data
-        rest = data[self.io.send(conn, data) :]
-        if len(rest) > MAX_UNSENT:
+        unsent = self._unsent.get(conn)
+        if unsent is None:
+            taken = self.io.send(conn, data)
+            if taken == len(data):
+                return
+            unsent = self._unsent[conn] = bytearray(data[taken:])
+        else:
+            unsent += data
+        self._unsent_sizes.note(conn, len(unsent), False)
+        if len(unsent) > MAX_UNSENT + remoting.MAX_FRAME:
             self.drop(conn)
-        elif rest:
-            self._unsent[conn] = rest
+        while self._unsent_sizes.total > MAX_UNSENT_BY_ALL:
+            self.drop(self._unsent_sizes.oldest)
 
     def drop(self, conn: Conn) -> None:
         """End the connection."""
-        if conn in self:
+        if conn in self._readers:
             self.io.close(conn)
             self.closed(conn)
 
@@ -95,4 +159,6 @@ class CommandPeers:
         """The peer ended the connection."""
         if self._readers.pop(conn, None) is not None:
             self._unsent.pop(conn, None)
+            self._unsent_sizes.note(conn, 0, True)
+            self._held.note(conn, 0, True)
             self.on_gone(conn)

@@ -14,7 +14,16 @@ from pairproof.reference.core.files import MappedFiles
 from pairproof.reference.core.recovery import LogRecovery, Recovery
 from pairproof.reference.errors import CodecError, StoreError, StoreFull
 from pairproof.reference.ports import Disk
-from pairproof.reference.wire.record import BLANK_SIZE, Message, encode, encode_blank, size_of
+from pairproof.reference.wire.record import (
+    BLANK_SIZE,
+    FIXED_SIZE,
+    MAGIC_V1,
+    Message,
+    encode,
+    encode_blank,
+    peek,
+    size_of,
+)
 
 MAX_MESSAGE_SIZE = 4 * 1024 * 1024
 OVER_BODY = 64 * 1024
@@ -88,6 +97,10 @@ class CommitLog:
         self.files.end = at + size
         return Put(at, at + size, filler, data)
 
+    def check(self, message: Message) -> None:
+        """CodecError for a message that :meth:`put` would refuse."""
+        self._size_within_limits(message)
+
     def append(self, at: int, data: bytes) -> bool:
         """Append replicated bytes as a slave does, wherever records begin and end in them.
 
@@ -103,6 +116,14 @@ class CommitLog:
     def read(self, at: int, limit: int) -> bytes:
         """Up to ``limit`` bytes from ``at``, at most to the file's end and the log's; empty if there are none."""
         return self.files.read(at, limit)
+
+    def record_size(self, at: int) -> int:
+        """Bytes of the whole record that begins at ``at`` by its own size and magic; 0 if none does."""
+        if not self.start <= at <= self.end - BLANK_SIZE:
+            return 0
+        size, magic = peek(self.read(at, BLANK_SIZE))
+        room = min(self.end, at - at % self.file_size + self.file_size) - at
+        return size if magic == MAGIC_V1 and FIXED_SIZE <= size <= room else 0
 
     def flush_due(self) -> list[str]:
         """Disk names of the files that hold bytes which are not known to be durable."""

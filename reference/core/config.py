@@ -1,7 +1,8 @@
 """Broker settings under RocketMQ's own names and 4.9 defaults, as a properties file carries them.
 
-Two are ours: ``rocketmqVersion`` says which version line's replication path to follow, ``haPushes`` whether slaves get
-what is written (RocketMQ) or only what is flushed.
+Three are ours: ``rocketmqVersion`` says which version line's replication path to follow, ``haPushes`` whether slaves
+get what is written (RocketMQ) or only what is flushed, ``totalMemory`` how many bytes of memory the machine has,
+against which a reader's lag is measured.
 
 Attributes keep RocketMQ's spelling on purpose: who knows ``broker.conf`` knows this class. Times are milliseconds,
 sizes bytes. Only what this broker acts on is here; other known keys are the shell's business.
@@ -14,12 +15,13 @@ from dataclasses import dataclass, fields
 from ipaddress import IPv4Address
 from typing import Any
 
+from pairproof.reference.core.delay import DEFAULT_LEVELS, parse_levels
 from pairproof.reference.core.versions import VERSIONS, Version
 from pairproof.reference.errors import ConfigError
 
 ROLES = ("ASYNC_MASTER", "SYNC_MASTER", "SLAVE")
 FLUSH_TYPES = ("ASYNC_FLUSH", "SYNC_FLUSH")
-MAY_BE_ZERO = ("brokerId", "inSyncReplicas")
+MAY_BE_ZERO = ("brokerId", "inSyncReplicas", "accessMessageInMemoryMaxRatio")
 PUSHES = ("written", "flushed")
 
 
@@ -48,6 +50,26 @@ class BrokerConfig:
     rocketmqVersion: str = "4.9.7"
     inSyncReplicas: int = 0
     haPushes: str = "written"
+    brokerIP2: str = ""
+    namesrvAddr: str = ""
+    registerNameServerPeriod: int = 30_000
+    autoCreateTopicEnable: bool = True
+    autoCreateSubscriptionGroup: bool = True
+    flushConsumerOffsetInterval: int = 5_000
+    mappedFileSizeConsumeQueue: int = 6_000_000
+    flushIntervalConsumeQueue: int = 1_000
+    messageIndexEnable: bool = True
+    maxHashSlotNum: int = 5_000_000
+    maxIndexNum: int = 20_000_000
+    messageDelayLevel: str = DEFAULT_LEVELS
+    slaveReadEnable: bool = False
+    offsetCheckInSlave: bool = False
+    accessMessageInMemoryMaxRatio: int = 40
+    totalMemory: int = 17_179_869_184
+    longPollingEnable: bool = True
+    fileReservedTime: int = 72
+    deleteWhen: str = "04"
+    cleanResourceInterval: int = 10_000
 
     def __post_init__(self) -> None:
         choices = {
@@ -56,13 +78,12 @@ class BrokerConfig:
         for name, allowed in choices.items():
             if getattr(self, name) not in allowed:
                 raise ConfigError(f"{name} must be one of {', '.join(allowed)}, not {getattr(self, name)!r}")
-        try:
-            IPv4Address(self.brokerIP1)
-        except ValueError:
-            raise ConfigError(f"brokerIP1 must be an IPv4 address, not {self.brokerIP1!r}") from None
+        _check_ipv4("brokerIP1", self.brokerIP1)
+        _check_ipv4("brokerIP2", self.brokerIP2 or self.brokerIP1)
+        parse_levels(self.messageDelayLevel)
         for each in fields(self):
             value = getattr(self, each.name)
-            if isinstance(value, int) and value < (0 if each.name in MAY_BE_ZERO else 1):
+            if type(value) is int and value < (0 if each.name in MAY_BE_ZERO else 1):
                 raise ConfigError(f"{each.name} must be positive, not {value}")
         if self.inSyncReplicas and not self.version.counts_replicas:
             raise ConfigError(f"inSyncReplicas came with 5.0: leave it out, or 0, for {self.rocketmqVersion}")
@@ -70,6 +91,21 @@ class BrokerConfig:
             raise ConfigError(f"mappedFileSizeCommitLog must be at least 512, not {self.mappedFileSizeCommitLog}")
         if self.brokerRole == "SLAVE" and self.brokerId == 0:
             raise ConfigError("a SLAVE needs a brokerId above 0")
+
+    @property
+    def name_servers(self) -> tuple[str, ...]:
+        """Where it registers."""
+        return tuple(each for each in self.namesrvAddr.split(";") if each)
+
+    @property
+    def address(self) -> str:
+        """Where clients and slaves reach it, as it registers."""
+        return f"{self.brokerIP1}:{self.listenPort}"
+
+    @property
+    def ha_address(self) -> str:
+        """Where slaves get its log, as it registers."""
+        return f"{self.brokerIP2 or self.brokerIP1}:{self.listenPort + 1}"
 
     @property
     def is_slave(self) -> bool:
@@ -99,18 +135,43 @@ class BrokerConfig:
 
         RocketMQ ignores them silently, which is how a mistyped key goes unnoticed for years.
         """
-        known: dict[str, Callable[[Any], object]] = {
-            each.name: str if isinstance(each.default, str) else int for each in fields(cls)
-        }
+        known: dict[str, Callable[[Any], object]] = {each.name: _READERS[type(each.default)] for each in fields(cls)}
         given: dict[str, object] = {}
         for key, value in values.items():
             if key not in known:
                 raise ConfigError(f"unknown setting {key!r}; valid: {', '.join(sorted(known))}")
             try:
-                if isinstance(value, bool | float):
-                    raise TypeError
                 given[key] = known[key](value)
             except (TypeError, ValueError, OverflowError):
-                what = "text" if known[key] is str else "a whole number"
+                what = "text" if known[key] is _text else "true or false" if known[key] is _truth else "a whole number"
                 raise ConfigError(f"{key} must be {what}, not {value!r}") from None
         return cls(**given)  # type: ignore[arg-type]
+
+
+def _number(value: Any) -> int:
+    if isinstance(value, bool | float):
+        raise TypeError
+    return int(value)
+
+
+def _truth(value: Any) -> bool:
+    text = str(value).lower()
+    if text not in ("true", "false"):
+        raise ValueError
+    return text == "true"
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool | float):
+        raise TypeError
+    return str(value)
+
+
+_READERS: Mapping[type, Callable[[Any], object]] = {int: _number, bool: _truth, str: _text}
+
+
+def _check_ipv4(key: str, text: str) -> None:
+    try:
+        IPv4Address(text)
+    except ValueError:
+        raise ConfigError(f"{key} must be an IPv4 address, not {text!r}") from None

@@ -26,6 +26,8 @@ class ConfigFile:
         self.disk = disk
         self.name = f"config/{name}"
         self.backup = f"{self.name}.bak"
+        self.on_saved: Callable[[ConfigFile], None] | None = None
+        """Hears of every save that worked."""
         # Until it has been read: whether X may become the backup.
         self._whole = False
 
@@ -51,6 +53,8 @@ class ConfigFile:
             self.disk.rename(self.name, self.backup)
         self.disk.rename(temporary, self.name)
         self._whole = True
+        if self.on_saved is not None:
+            self.on_saved(self)
         return True
 
     def _parsed(self, name: str, parse: Callable[[bytes], T]) -> T | None:

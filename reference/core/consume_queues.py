@@ -8,34 +8,29 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Protocol
 
 from pairproof.reference.core.consume_queue import MAX_QUEUE_OFFSET, ConsumeQueue, Entry
+from pairproof.reference.core.topics import NAME
 from pairproof.reference.errors import StoreError
 from pairproof.reference.ports import Disk
 
 FOLDER = "consumequeue"
-TOPIC = re.compile(r"[%|a-zA-Z0-9_-]{1,127}")
 _QUEUE_ID = re.compile(r"0|[1-9][0-9]{0,9}")
-
-
-class FolderDisk(Disk, Protocol):
-    """A disk that can also say which folders it has."""
-
-    def folders(self, folder: str) -> list[str]:
-        """Names of the folders in ``folder``, sorted, without the folder itself."""
 
 
 class ConsumeQueues:
     """The queues by topic and queue id. A queue that is not known is empty and begins at 0."""
 
-    def __init__(self, disk: FolderDisk, file_size: int, folder: str = FOLDER) -> None:
+    def __init__(self, disk: Disk, file_size: int, folder: str = FOLDER) -> None:
         self._disk = disk
         self._file_size = file_size
         self._folder = folder
         self._queues: dict[tuple[str, int], ConsumeQueue] = {}
         self._dirty: dict[tuple[str, int], ConsumeQueue] = {}
         self._flushing: list[tuple[ConsumeQueue, int]] = []
+
+    def __contains__(self, queue: tuple[str, int]) -> bool:
+        return queue in self._queues
 
     @property
     def last_end(self) -> int:
@@ -55,7 +50,7 @@ class ConsumeQueues:
         """Open every queue that the disk holds; StoreError for folders that are none."""
         for topic in self._disk.folders(self._folder):
             for queue_id in self._disk.folders(f"{self._folder}/{topic}"):
-                if not TOPIC.fullmatch(topic) or not _QUEUE_ID.fullmatch(queue_id):
+                if not NAME.fullmatch(topic) or not _QUEUE_ID.fullmatch(queue_id):
                     raise StoreError(f"{self._folder}/{topic}/{queue_id} is no consume queue: move it elsewhere")
                 self._made(topic, int(queue_id)).recover(clean)
 
@@ -66,7 +61,7 @@ class ConsumeQueues:
         """
         queue = self._queues.get((topic, queue_id))
         if queue is None:
-            if not TOPIC.fullmatch(topic) or queue_id < 0:
+            if not NAME.fullmatch(topic) or queue_id < 0:
                 return False
             queue = self._made(topic, queue_id)
         if not 0 <= offset <= MAX_QUEUE_OFFSET or not queue.put(offset, entry):

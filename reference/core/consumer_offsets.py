@@ -23,7 +23,8 @@ class ConsumerOffsets:
     def __init__(self, disk: WholeFiles) -> None:
         self.file = ConfigFile(disk, "consumerOffset.json")
         self.table: dict[str, dict[int, int]] = {}
-        self._changed = False
+        self.changed = False
+        """Whether it holds what has not been saved."""
 
     def load(self) -> None:
         """Take over what was saved; nothing if nothing was."""
@@ -35,8 +36,10 @@ class ConsumerOffsets:
         key = f"{topic}@{group}"
         if key not in self.table and len(self.table) >= MAX_KEYS:
             return False
-        self.table.setdefault(key, {})[queue_id] = offset
-        self._changed = True
+        queues = self.table.setdefault(key, {})
+        if queues.get(queue_id) != offset:
+            queues[queue_id] = offset
+            self.changed = True
         return True
 
     def query(self, group: str, topic: str, queue_id: int) -> int | None:
@@ -46,7 +49,7 @@ class ConsumerOffsets:
     def remove_group(self, group: str) -> None:
         """Forget the group's progress in all topics."""
         kept = {key: queues for key, queues in self.table.items() if key.partition("@")[2] != group}
-        self._changed = self._changed or len(kept) < len(self.table)
+        self.changed = self.changed or len(kept) < len(self.table)
         self.table = kept
 
     def encode(self) -> bytes:
@@ -56,10 +59,10 @@ class ConsumerOffsets:
     def apply_from_master(self, offsets: Mapping[str, Mapping[int, int]]) -> None:
         """A slave: take each topic@group of the master as a whole, and save."""
         self.table = {**self.table, **{key: dict(queues) for key, queues in offsets.items()}}
-        self._changed = True
+        self.changed = True
         self.save()
 
     def save(self) -> None:
         """Save what has changed since the last time."""
-        if self._changed:
-            self._changed = not self.file.save(beans.encode(bodies.ConsumerOffsets(self.table), pretty=True))
+        if self.changed:
+            self.changed = not self.file.save(beans.encode(bodies.ConsumerOffsets(self.table), pretty=True))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 
 from pairproof.reference.errors import ConfigError
 from pairproof.reference.wire.properties import DELAY, tags_code
@@ -22,6 +23,7 @@ _LEVEL = re.compile(r"([0-9]{1,9})([smhd])")
 _NUMBER = re.compile(r"[0-9]{1,9}")
 
 
+@lru_cache(maxsize=16)
 def parse_levels(text: str) -> tuple[int, ...]:
     """Delays in ms, level 1 first; ConfigError for anything but numbers with s, m, h or d, one space in between."""
     found = [_LEVEL.fullmatch(each) for each in text.split(" ")]

@@ -20,7 +20,8 @@ class DelayOffsets:
     def __init__(self, disk: WholeFiles) -> None:
         self.file = ConfigFile(disk, "delayOffset.json")
         self.table: dict[int, int] = {}
-        self._changed = False
+        self.changed = False
+        """Whether it holds what has not been saved."""
 
     def load(self) -> None:
         """Take over what was saved; nothing if nothing was."""
@@ -29,7 +30,7 @@ class DelayOffsets:
 
     def put(self, level: int, offset: int) -> None:
         """Everything below ``offset`` of this level has been delivered."""
-        self._changed = self._changed or self.table.get(level) != offset
+        self.changed = self.changed or self.table.get(level) != offset
         self.table[level] = offset
 
     def encode(self) -> bytes:
@@ -38,8 +39,8 @@ class DelayOffsets:
 
     def save(self) -> None:
         """Save what has changed since the last time."""
-        if self._changed:
-            self._changed = not self.file.save(beans.encode(bodies.DelayOffsets(self.table), pretty=True))
+        if self.changed:
+            self.changed = not self.file.save(beans.encode(bodies.DelayOffsets(self.table), pretty=True))
 
     def save_text(self, body: bytes) -> None:
         """A slave: save what the master answered to 45. CodecError, and nothing is saved, if it is no such table."""

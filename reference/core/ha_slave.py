@@ -97,6 +97,12 @@ class HaSlave:
         if self.address:
             self._move(Heard.GO)
 
+    def follow(self, address: str) -> None:
+        """The master is there now; acted on at the next connect."""
+        self.address = address
+        if self.phase is Phase.STOPPED:
+            self.start()
+
     def stop(self) -> None:
         """End the copy."""
         if self.phase is not Phase.STOPPED:

@@ -10,6 +10,7 @@ Source: DefaultRequestProcessor, BrokerHousekeepingService, NamesrvController.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
+from functools import lru_cache
 from typing import Any, ClassVar
 
 from pairproof.reference.core.command_peers import CommandPeers
@@ -102,7 +103,7 @@ class NameServer:
     def _on_register(self, conn: Conn, command: Command, header: Mapping[str, Any]) -> None:
         body = RegisterBrokerBody(TopicConfigs({}, DataVersion()))
         if command.body:
-            body = decode_registration(command.body, header)
+            body = _decoded(command.body, header.get("compressed", False), header.get("bodyCrc32", 0))
         master = self.routes.register(_identity(header), conn, header["haServerAddr"], body, self.io.now())
         if master is None:
             self.peers.answer(conn, command, remoting.SYSTEM_ERROR, remark="too many brokers")
@@ -144,3 +145,9 @@ class NameServer:
 
 def _identity(header: Mapping[str, Any]) -> Identity:
     return Identity(header["clusterName"], header["brokerName"], header["brokerId"], header["brokerAddr"])
+
+
+@lru_cache(maxsize=64)
+def _decoded(body: bytes, compressed: bool, crc: int) -> RegisterBrokerBody:
+    # Cached: a broker says the same again every half minute.
+    return decode_registration(body, {"compressed": compressed, "bodyCrc32": crc})

@@ -8,7 +8,9 @@ at the name server, trace topics, unit mode. Source: TopicConfigManager, TopicVa
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 
 from pairproof.reference.core.config_file import ConfigFile
 from pairproof.reference.core.versioned_table import VersionedTable
@@ -16,6 +18,8 @@ from pairproof.reference.ports import WholeFiles
 from pairproof.reference.wire import beans
 from pairproof.reference.wire.bodies import DataVersion, TopicConfig, TopicConfigs
 
+NAME = re.compile(r"[%|a-zA-Z0-9_-]{1,127}")
+"""What a topic may be called."""
 INHERIT, WRITE, READ = 1, 2, 4
 TEMPLATE = "TBW102"
 SCHEDULE = "SCHEDULE_TOPIC_XXXX"
@@ -61,14 +65,13 @@ class TopicTable(VersionedTable[TopicConfig]):
             system[TEMPLATE] = TopicConfig(TEMPLATE, default_queues, default_queues, INHERIT | WRITE | READ)
         super().__init__(ConfigFile(disk, "topics.json"), wall_ms, system)
 
-    def encode(self, *, pretty: bool = False) -> bytes:
+    def encoded(self, pretty: bool) -> bytes:
         """The body of GET_ALL_TOPIC_CONFIG (21), or the file."""
         return beans.encode(TopicConfigs(dict(self.entries), self.version), pretty=pretty)
 
     def parse(self, data: bytes) -> tuple[Mapping[str, TopicConfig], DataVersion]:
         """Topics and version of such a body or file."""
-        table, version = beans.decode(TopicConfigs, data)
-        return table, version
+        return _parsed(data)
 
     def for_send(self, topic: str, template: str, queues: int) -> TopicConfig | None:
         """The topic that a send names, created after the template if need be; None if that cannot be.
@@ -117,3 +120,9 @@ def _system_topics(cluster: str, broker: str) -> dict[str, TopicConfig]:
         TopicConfig(f"{cluster}_REPLY_TOPIC", 1, 1),
     ]
     return {topic.topic_name: topic for topic in topics}
+
+
+@lru_cache(maxsize=64)
+def _parsed(data: bytes) -> tuple[Mapping[str, TopicConfig], DataVersion]:
+    # Cached: brokers are started again and again on tables that nobody has changed.
+    return beans.decode(TopicConfigs, data)

@@ -28,10 +28,11 @@ class VersionedTable(Generic[Entry]):
         self.entries: Mapping[str, Entry] = dict(system)
         self.version = DataVersion(wall_ms(), 0)
         self._changed = False
+        self._made: dict[bool, bytes] = {}
 
     # What the subclasses say.
 
-    def encode(self, *, pretty: bool = False) -> bytes:
+    def encoded(self, pretty: bool) -> bytes:
         """The table as a body, or as its file has it."""
         raise NotImplementedError
 
@@ -41,11 +42,19 @@ class VersionedTable(Generic[Entry]):
 
     # What they share.
 
+    def encode(self, *, pretty: bool = False) -> bytes:
+        """The table as a body, or as its file has it: made once, for all who ask until it changes."""
+        made = self._made.get(pretty)
+        if made is None:
+            made = self._made[pretty] = self.encoded(pretty)
+        return made
+
     def load(self) -> None:
         """Take over what was saved, over the system's own entries."""
         saved = self.file.load(self.parse)
         if saved is not None:
             self.entries, self.version = {**self.entries, **saved[0]}, saved[1]
+            self._made.clear()
 
     def save(self) -> None:
         """Save what has changed since the last time. Every change does; a timer may, in case the disk was full."""
@@ -82,5 +91,6 @@ class VersionedTable(Generic[Entry]):
 
     def _become(self, entries: Mapping[str, Entry], version: DataVersion) -> None:
         self.entries, self.version = dict(entries), version
+        self._made.clear()
         self._changed = True
         self.save()

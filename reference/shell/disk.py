@@ -71,6 +71,13 @@ class RealDisk:
         # A file under construction is hidden, and so is one whose construction was cut by a crash.
         return sorted(each.name for each in path.iterdir() if each.is_file() and not each.name.startswith(HIDDEN))
 
+    def folders(self, folder: str) -> list[str]:
+        """Folders in ``folder`` that hold any file, sorted."""
+        path = self._path(folder)
+        if not path.is_dir():
+            return []
+        return sorted(each.name for each in path.iterdir() if each.is_dir() and _holds_files(each))
+
     def open(self, name: str, size: int) -> MappedFile:
         """Open or create; StoreError for another size, StoreFull without room."""
         path = self._path(name)
@@ -189,3 +196,7 @@ def locked(root: Path) -> Iterator[None]:
                 file.write(b"lock")
                 file.flush()
         yield
+
+
+def _holds_files(folder: Path) -> bool:
+    return any(files for _, _, files in folder.walk()) if hasattr(folder, "walk") else any(folder.rglob("*"))

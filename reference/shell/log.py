@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import select
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 
 from pairproof.reference.ports import Conn
@@ -55,16 +55,51 @@ class Log:
 
 
 class LogWatcher:
-    """Says what an operator should know of what happens inside a broker."""
+    """Says what an operator should know of what happens inside a broker: changes, not what comes round again.
 
-    def __init__(self, log: Log) -> None:
+    ``name_servers``: how many it registers at.
+    """
+
+    def __init__(self, log: Log, name_servers: int = 1) -> None:
         self.log = log
+        self.name_servers = name_servers
+        self._synced: dict[str, bool] = {}
+        self._master: str | None = None
+        # In a row; one that is away among several is told of once.
+        self._answers = name_servers
 
     def appended(self, lo: int, hi: int, data: bytes, f: str) -> None:
         """Not worth a line."""
 
     def flushed(self, upto: int) -> None:
         """Not worth a line."""
+
+    def dispatched(self, upto: int) -> None:
+        """Not worth a line."""
+
+    def persisted(self, table: str) -> None:
+        """Not worth a line."""
+
+    def synced(self, table: str, status: str) -> None:
+        """A table of the master could be fetched and before it could not, or the other way round."""
+        works = status != "failed"
+        if status == "asked" or self._synced.get(table) is works:
+            return
+        self._synced[table] = works
+        self.log.say(f"metadata: {table} {'are those of the master' if works else 'cannot be had from the master'}")
+
+    def registered(self, answer: Mapping[str, str] | None) -> None:
+        """A name server does not answer, or all do again; or they say that the master is another one."""
+        if answer is None:
+            if self._answers >= self.name_servers:
+                self.log.say("registration: a name server does not answer")
+            self._answers = 0
+            return
+        self._answers += 1
+        master = answer.get("masterAddr", "")
+        if self._answers == self.name_servers or master != self._master:
+            self.log.say(f"registration: done{f', the master is {master}' if master else ''}")
+        self._master = master
 
     def expired(self, lo: int) -> None:
         """The oldest files are gone."""

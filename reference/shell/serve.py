@@ -53,7 +53,7 @@ def serve(settings: Settings, log: Log) -> None:
 
     def build(shell: Shell) -> Node:
         nonlocal broker
-        broker = Broker(settings.config, shell, LogWatcher(log))
+        broker = Broker(settings.config, shell, LogWatcher(log, len(settings.config.name_servers)))
         return broker
 
     with locked(settings.root):
@@ -124,7 +124,10 @@ async def _run(process: Process, log: Log) -> None:
 def _started(settings: Settings, broker: Broker) -> str:
     config = settings.config
     numbers = ", ".join(str(number) for number, _ in settings.ports)
-    copies = f", copies {config.haMasterAddress}" if config.is_slave and config.haMasterAddress else ""
+    copies = ""
+    if config.is_slave:
+        names = f"the master that {config.namesrvAddr} knows" if config.name_servers else "nobody"
+        copies = f", copies {config.haMasterAddress or names}"
     return (
         f"{config.brokerName} ({config.brokerRole} {config.brokerId}) listens on {settings.bind}, ports {numbers}"
         f"{copies}; store {settings.root}: {broker.recovery} recovery, log [{broker.log.start}, {broker.log.end})"

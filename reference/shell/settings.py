@@ -3,24 +3,32 @@
 The broker gets the keys it acts on. The shell takes the paths, the idle time and, ours, ``bindAddress``: RocketMQ
 listens on every address, we on loopback unless told otherwise. All other keys are listed, not refused: a file written
 for RocketMQ starts us, and a mistyped key is seen. A master's ``brokerId`` is 0 whatever the file says, as there.
-Source: BrokerStartup, MixAll.properties2Object, MessageStoreConfig, NettyServerConfig.
+
+Where the file says nothing, the name servers are those of the environment's NAMESRV_ADDR, as in RocketMQ, and
+``totalMemory`` is the machine's memory. ``brokerIP1``, to which others are told to connect, is 127.0.0.1 then, where
+RocketMQ takes an address of the machine.
+Source: BrokerStartup, BrokerConfig, MixAll.properties2Object, MessageStoreConfig, NettyServerConfig.
 """
 
 from __future__ import annotations
 
 import difflib
+import os
 import re
+from collections.abc import Mapping
 from dataclasses import fields
 from ipaddress import IPv4Address
 from pathlib import Path
 from typing import NamedTuple
 
 from pairproof.reference.core.config import BrokerConfig
+from pairproof.reference.core.retention import hours_of
 from pairproof.reference.errors import ConfigError
 
 OWN = {"storePathRootDir": "", "storePathCommitLog": "", "bindAddress": "127.0.0.1"}
 IDLE = "serverChannelMaxIdleTimeSeconds"
 IDLE_S = 120
+NAMESRV_ADDR = "NAMESRV_ADDR"
 MAX_NAMED = 20
 _ADDRESS = re.compile(r"[^\s:]+:([0-9]{1,5})")
 
@@ -38,22 +46,30 @@ class Settings(NamedTuple):
 
     @property
     def ports(self) -> list[tuple[int, str]]:
-        """Port numbers, and what the node calls each: the fast port serves what the main port serves."""
+        """Port numbers, and what the node calls each: the fast port serves what the main port serves, but pulls."""
         main = self.config.listenPort
-        return [(main, "main"), (main - 2, "main"), (main + 1, "ha")]
+        return [(main, "main"), (main - 2, "fast"), (main + 1, "ha")]
 
 
-def settings(values: dict[str, str]) -> Settings:
+def settings(values: dict[str, str], environment: Mapping[str, str] = os.environ) -> Settings:
     """Settings from a file's keys and values; ConfigError, one line with the key, for what cannot work."""
     acted_on = {each.name for each in fields(BrokerConfig)}
-    given = {key: value for key, value in values.items() if key in acted_on}
+    given = {
+        "namesrvAddr": environment.get(NAMESRV_ADDR, ""),
+        "totalMemory": str(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")),
+        **{key: value for key, value in values.items() if key in acted_on},
+    }
     if given.get("brokerRole") != "SLAVE":
         given.pop("brokerId", None)
     config = BrokerConfig.from_properties(given)
     if not 3 <= config.listenPort <= 65_534:
         raise ConfigError(f"listenPort must be from 3 to 65534, since two below and one above are used, too: not "
                           f"{config.listenPort}")  # fmt: skip
-    _check_address(config.haMasterAddress)
+    hours_of(config.deleteWhen)
+    if config.haMasterAddress:
+        _check_address("haMasterAddress", config.haMasterAddress)
+    for each in config.name_servers:
+        _check_address("namesrvAddr" if "namesrvAddr" in values else NAMESRV_ADDR, each)
     own = {key: values.get(key) or default for key, default in OWN.items()}
     root = Path(own["storePathRootDir"] or Path.home() / "store")
     return Settings(
@@ -99,10 +115,11 @@ def told(ignored: tuple[str, ...]) -> str:
     return f"nothing here acts on these settings: {', '.join(named)}{more}"
 
 
-def _check_address(address: str) -> None:
+def _check_address(key: str, address: str) -> None:
     match = _ADDRESS.fullmatch(address)
-    if address and (match is None or not 1 <= int(match[1]) <= 65_535):
-        raise ConfigError(f"haMasterAddress must be host:port, not {address!r}")
+    if match is None or not 1 <= int(match[1]) <= 65_535:
+        several = "" if key == "haMasterAddress" else ", several with ; in between"
+        raise ConfigError(f"{key} must be host:port{several}, not {address!r}")
 
 
 def _ipv4(text: str) -> str:

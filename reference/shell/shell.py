@@ -1,9 +1,11 @@
 """The asyncio shell: lets a sans-IO node act on real sockets, files and clocks. Implements the effects port.
 
-Everything of the node runs on the loop's thread; one thread flushes, and names of hosts are looked up in another. The
+Everything of the node runs on the loop's thread; one thread flushes, and names of hosts are looked up in another. What
+a node sends to a connection while it is told one thing leaves in one write, up to ``GATHERED`` bytes; beyond them the
 kernel's socket buffers are the only ones here: ``send`` takes what the socket takes. Bounded: connections, idle time
-of clients, accepts at a time; a client that does not take its answers is not read from. What a node raises ends the
-broker as a crash would: nothing is known of its state any more.
+of clients, accepts at a time, the time that one connection's requests take before others have their turn; a client that
+does not take its answers is not read from. What a node raises ends the broker as a crash would: nothing is known of
+its state any more.
 """
 
 from __future__ import annotations
@@ -12,21 +14,32 @@ import asyncio
 import errno
 import socket
 import time
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, ParamSpec
 
 from pairproof.reference.ports import Node
 from pairproof.reference.shell import sockets
 from pairproof.reference.shell.disk import RealDisk
 from pairproof.reference.shell.log import Log
-from pairproof.reference.shell.sockets import Connection
+from pairproof.reference.shell.sockets import OF_CLIENTS, Connection
 
-READ_SIZE = 64 * 1024
+READ_LEAST, READ_MOST = 1024, 16 * 1024
+"""Bytes read at a time: first few, since they may hold requests that take long, then more and more."""
+TURN_S = 0.01
+"""When this is over no more is read from a connection until others have had their turn."""
+GATHERED = 8 * 1024
+"""Bytes of one connection that wait for more to leave with them: the more, the longer the peer waits for the first."""
 ACCEPTS_AT_ONCE = 64
 REST_S = 1
+MAX_UNREACHABLE = 1_000
+"""Addresses that nobody could be connected to lately; of more nothing is said."""
+MAX_ADDRESS = 300
+"""Characters of one that are remembered."""
 NO_ROOM = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
+
+P = ParamSpec("P")
 
 
 class Limits(NamedTuple):
@@ -49,7 +62,11 @@ class Shell:
         self._node: Node
         self._listeners: set[socket.socket] = set()
         self._timers: dict[Hashable, asyncio.TimerHandle] = {}
-        self._connecting: set[asyncio.Task[socket.socket]] = set()
+        self._connecting: set[asyncio.Task[tuple[socket.socket, tuple[str, int]]]] = set()
+        self._unreachable: set[str] = set()
+        self._full: set[str] = set()
+        self._gathers = False
+        self._gathered: list[Connection] = []
         self._flusher = ThreadPoolExecutor(1, "flush")
         self._over = False
 
@@ -116,6 +133,21 @@ class Shell:
         """Hand bytes to the socket; how many it took. What goes to a closed one is lost, as on any network."""
         if not conn.open:
             return len(data)
+        if self._gathers and not conn.blocked and len(conn.waiting) + len(data) <= GATHERED:
+            if not conn.waiting:
+                self._gathered.append(conn)
+            conn.waiting += data
+            return len(data)
+        return self._write(conn, data) if self._empty(conn) else 0
+
+    def _empty(self, conn: Connection) -> bool:
+        """Write what waits; whether nothing does now."""
+        if conn.waiting:
+            data = bytes(conn.waiting)
+            del conn.waiting[: self._write(conn, data)]
+        return not conn.waiting
+
+    def _write(self, conn: Connection, data: bytes) -> int:
         try:
             taken = conn.sock.send(data) if data else 0
         except BlockingIOError:
@@ -134,9 +166,14 @@ class Shell:
         """Who is at the other end, where addresses tell."""
         return conn.peer
 
+    def address(self, conn: Connection) -> tuple[str, int]:
+        """The other end's address."""
+        return conn.address
+
     def close(self, conn: Connection) -> None:
         """Close it; what the kernel took still arrives."""
         if conn.open:
+            self._empty(conn)
             conn.open = False
             self.connections.discard(conn)
             self.loop.remove_reader(conn.fd)
@@ -161,6 +198,16 @@ class Shell:
 
     # What happens.
 
+    def _tell(self, what: Callable[P, None], *args: P.args, **kwargs: P.kwargs) -> None:
+        """Tell the node, then let out what it has sent meanwhile."""
+        self._gathers = True
+        what(*args, **kwargs)
+        self._gathers = False
+        gathered, self._gathered = self._gathered, []
+        for conn in gathered:
+            if conn.open:
+                self._empty(conn)
+
     def _sync(self, names: tuple[str, ...]) -> None:
         for name in names:
             self.disk.sync(name)
@@ -169,26 +216,29 @@ class Shell:
         if not self._over and not done.cancelled():
             # A flush that failed ends the broker: what the kernel dropped then cannot be flushed again.
             done.result()
-            self._node.on_flushed(token)
+            self._tell(self._node.on_flushed, token)
 
     def _ring(self, key: Hashable) -> None:
         del self._timers[key]
-        self._node.on_timer(key)
+        self._tell(self._node.on_timer, key)
 
-    def _connected(self, address: str, done: asyncio.Task[socket.socket]) -> None:
+    def _connected(self, address: str, done: asyncio.Task[tuple[socket.socket, tuple[str, int]]]) -> None:
         self._connecting.discard(done)
         if done.cancelled():
             return
         why = done.exception()
+        known = address[:MAX_ADDRESS]
         if self._over:
             if why is None:
-                done.result().close()
-        elif isinstance(why, (OSError, UnicodeError)):
-            self.log.say(f"cannot connect to {address}: {why or type(why).__name__}")
+                done.result()[0].close()
+        elif isinstance(why, sockets.NOT_CONNECTED):
+            if known not in self._unreachable and len(self._unreachable) < MAX_UNREACHABLE:
+                self._unreachable.add(known)
+                self.log.say(f"cannot connect to {address}, and says so once: {why or type(why).__name__}")
             self._node.on_connect_failed(address)
         else:
-            sock = done.result()
-            conn = self._adopt(sock, sock.getpeername(), "")
+            self._unreachable.discard(known)
+            conn = self._adopt(*done.result(), "")
             self._read(conn)
             self.log.say(f"connected to {address}")
             self._node.on_connected(address, conn)
@@ -207,11 +257,23 @@ class Shell:
                 continue
             if len(self.connections) >= self.limits.connections:
                 sock.close()
-                self.log.say(f"refused {address[0]}: {self.limits.connections} connections are open")
+                self._refused(address, port)
                 continue
             conn = self._adopt(sock, address, port)
             self._read(conn)
             self._node.on_accepted(conn, port)
+            if conn.open:
+                self._full.discard(port)
+            else:
+                self._refused(address, port)
+
+    def _refused(self, address: tuple[str, int], port: str) -> None:
+        if port not in self._full:
+            self._full.add(port)
+            self.log.say(
+                f"refused {address[0]} on the {port} port, and says so once: no more are taken, with "
+                f"{len(self.connections)} connections open; clients that are idle for {self.limits.idle_s} s are closed"
+            )
 
     def _rest(self, listener: socket.socket, port: str, why: OSError) -> None:
         # The connection stays in the backlog, so the loop would ring again at once, and for ever.
@@ -233,28 +295,40 @@ class Shell:
             self.loop.add_reader(conn.fd, self._readable, conn)
 
     def _readable(self, conn: Connection) -> None:
-        try:
-            data = conn.sock.recv(READ_SIZE)
-        except BlockingIOError:
-            return
-        except OSError:
-            data = b""
-        if data:
-            conn.last_used = self.loop.time()
+        self._tell(self._take, conn)
+
+    def _take(self, conn: Connection) -> None:
+        began, size = self.loop.time(), READ_LEAST
+        while conn.open and not (conn.blocked and conn.yields):
+            try:
+                data = conn.sock.recv(size)
+            except BlockingIOError:
+                return
+            except OSError:
+                data = b""
+            if not data:
+                self._lost(conn)
+                return
+            conn.last_used = began
             self._node.on_bytes(conn, data)
-        else:
-            self._lost(conn)
+            if len(data) < size or self.loop.time() - began > TURN_S:
+                return
+            size = min(2 * size, READ_MOST)
 
     def _block(self, conn: Connection) -> None:
+        conn.blocked = True
         if conn.yields:
             self.loop.remove_reader(conn.fd)
         self.loop.add_writer(conn.fd, self._writable, conn)
 
     def _writable(self, conn: Connection) -> None:
         self.loop.remove_writer(conn.fd)
+        conn.blocked = False
+        if not self._empty(conn) or not conn.open:
+            return
         if conn.yields:
             self._read(conn)
-        self._node.on_writable(conn)
+        self._tell(self._node.on_writable, conn)
 
     def _lost(self, conn: Connection) -> None:
         if conn.open:
@@ -263,7 +337,7 @@ class Shell:
 
     def _watch_idle(self) -> None:
         oldest = self.loop.time() - self.limits.idle_s
-        for conn in [each for each in self.connections if each.port == "main" and each.last_used <= oldest]:
+        for conn in [each for each in self.connections if each.port in OF_CLIENTS and each.last_used <= oldest]:
             self._lost(conn)
         # A key that no node can have.
         self._timers["idle", self] = self.loop.call_later(self.limits.idle_s / 8, self._watch_idle)

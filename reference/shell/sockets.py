@@ -16,11 +16,16 @@ from pairproof.reference.errors import ConfigError
 BACKLOG = 1_024
 CONNECT_TIMEOUT_S = 5
 
+NOT_CONNECTED = (OSError, ValueError, OverflowError)
+"""What :func:`connect` raises: nobody takes it, or the address is none. A name server may have given it."""
+OF_CLIENTS = ("main", "fast")
+"""The ports that clients come in on."""
+
 
 class Connection:
     """An open connection, compared by identity. ``port``: the node's name for the port it came in on, or empty."""
 
-    __slots__ = ("address", "fd", "last_used", "open", "port", "sock")
+    __slots__ = ("address", "blocked", "fd", "last_used", "open", "port", "sock", "waiting")
 
     def __init__(self, sock: socket.socket, address: tuple[str, int], port: str, now: float) -> None:
         sock.setblocking(False)
@@ -31,6 +36,9 @@ class Connection:
         self.port = port
         self.last_used = now
         self.open = True
+        self.blocked = False
+        # Sent by the node, not yet by the socket.
+        self.waiting = bytearray()
 
     def __str__(self) -> str:
         return f"{self.address[0]}:{self.address[1]}"
@@ -43,11 +51,11 @@ class Connection:
 
     @property
     def yields(self) -> bool:
-        """Whether nothing is read from it while it does not take what it is sent: clients only.
+        """Whether nothing is read from it while it is ``blocked``, not taking what it is sent: clients only.
 
         Replicas must be heard, or both ends could wait for each other.
         """
-        return self.port == "main"
+        return self.port in OF_CLIENTS
 
 
 def listen(host: str, ports: list[int], stack: ExitStack) -> list[socket.socket]:
@@ -68,10 +76,10 @@ def listen(host: str, ports: list[int], stack: ExitStack) -> list[socket.socket]
     return found
 
 
-async def connect(address: str) -> socket.socket:
-    """A socket connected to ``host:port``; what follows a ``#`` only tells connections apart.
+async def connect(address: str) -> tuple[socket.socket, tuple[str, int]]:
+    """A socket connected to ``host:port``, and the other end's address; what follows a ``#`` tells connections apart.
 
-    OSError if nobody takes it; UnicodeError for a name that can be no host's.
+    OSError if nobody takes it; ValueError or OverflowError for an address that is none.
     """
     host, _, port = address.partition("#")[0].rpartition(":")
     sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
@@ -79,10 +87,12 @@ async def connect(address: str) -> socket.socket:
         sock.setblocking(False)
         async with asyncio.timeout(CONNECT_TIMEOUT_S):
             await asyncio.get_running_loop().sock_connect(sock, (host, int(port)))
-        if sock.getsockname() == sock.getpeername():
+        # Now: of a peer that resets the connection it cannot be had later.
+        peer = sock.getpeername()
+        if sock.getsockname() == peer:
             # TCP lets a socket meet itself where nobody listens on a port of the ephemeral range.
             raise ConnectionRefusedError(f"{address} is this very socket")
     except BaseException:
         sock.close()
         raise
-    return sock
+    return sock, peer

@@ -81,6 +81,12 @@ class KVTable(NamedTuple):
     table: dict[str, str]
 
 
+class GroupList(NamedTuple):
+    """QUERY_TOPIC_CONSUME_BY_WHO (300)."""
+
+    group_list: tuple[str, ...] = ()
+
+
 class TopicList(NamedTuple):
     """GET_ALL_TOPIC_LIST_FROM_NAMESERVER (206)."""
 

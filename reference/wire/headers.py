@@ -69,6 +69,7 @@ class RequestCode(IntEnum):
     DELETE_SUBSCRIPTIONGROUP = 207
     GET_CONSUME_STATS = 208
     DELETE_TOPIC_IN_BROKER = 215
+    QUERY_TOPIC_CONSUME_BY_WHO = 300
     SEND_MESSAGE_V2 = 310
     SEND_BATCH_MESSAGE = 320
     QUERY_DATA_VERSION = 322
@@ -161,6 +162,7 @@ HEADERS: Mapping[int, Row] = {
     RequestCode.GET_CONSUMER_CONNECTION_LIST: _row("consumerGroup"),
     RequestCode.GET_PRODUCER_CONNECTION_LIST: _row("producerGroup"),
     RequestCode.DELETE_SUBSCRIPTIONGROUP: _row("groupName removeOffset:bool?"),
+    RequestCode.QUERY_TOPIC_CONSUME_BY_WHO: _row("topic"),
     RequestCode.GET_CONSUME_STATS: _row("consumerGroup topic?"),
     RequestCode.DELETE_TOPIC_IN_BROKER: _row("topic"),
     RequestCode.REGISTER_BROKER: _row(

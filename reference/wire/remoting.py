@@ -175,6 +175,11 @@ class CommandReader:
         self._buffer += data
         return self._commands()
 
+    @property
+    def held(self) -> int:
+        """Bytes of frames that nobody has taken yet, half ones included."""
+        return len(self._buffer)
+
     def _commands(self) -> Iterator[Command]:
         buffer = self._buffer
         while True:

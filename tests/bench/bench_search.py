@@ -51,7 +51,7 @@ def minute() -> Iterator[Schedule]:
         ops: list[Op] = []
         for step in range(10):
             op = swarm.draw_send(dice) if dice.random() < 0.7 else swarm.draw_pull(dice)
-            ops.append(op._replace(args=places.within(op.args, 1)))
+            ops.append(op._replace(args=places.within(op.args, {})))
             if step % 2:
                 args: Args = dice.choice(faults)
                 ops += [Op("fault", args), Op("advance", {"ms": 6_000}), Op("heal", {"name": args["name"]})]

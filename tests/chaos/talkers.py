@@ -65,7 +65,8 @@ class World:
         self.network = Network(self.kernel, buffer)
         names = ("server", "client")
         self.endings = Endings()
-        self.hosts = {name: Host(name, self.kernel, self.network, self.endings, MS) for name in names}
+        ways = self.network.links
+        self.hosts = {name: Host(name, self.kernel, self.network, self.endings, MS, ways) for name in names}
         self.link = self.network.links["way"] = Link("way", self.hosts["server"], "main", MS)
         self.nodes = {name: Talker(host) for name, host in self.hosts.items()}
         for name, host in self.hosts.items():

@@ -5,22 +5,26 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 
 import pytest
 
 from pairproof.harness import resolve
 from pairproof.harness.interpreter import run_trial
-from pairproof.harness.search import swarm
+from pairproof.harness.schedule import Schedule
+from pairproof.harness.search import swarm, whole
 
 SCRIPT = """
 import hashlib
 from pairproof.harness import resolve
 from pairproof.harness.interpreter import run_trial
-from pairproof.harness.search import swarm
+from pairproof.harness.search import swarm, whole
 lab, target = resolve.lab("sim"), resolve.target("reference")
 digest = hashlib.sha256()
-for number in range(30):
-    trial = run_trial(lab, target, swarm.schedule("{seed}", number))
+schedules = [swarm.schedule("{seed}", number) for number in range(30)]
+schedules += [whole.schedule("{seed}", number) for number in range(30)]
+for schedule in schedules:
+    trial = run_trial(lab, target, schedule)
     digest.update(repr((trial.schedule, trial.events, trial.judgements, trial.faults)).encode())
 print(digest.hexdigest())
 """
@@ -40,8 +44,9 @@ def test_fresh_processes_and_hash_seeds_give_one_history() -> None:
     assert digest_in_fresh_process("b", "0") not in found
 
 
+@pytest.mark.parametrize("make", [swarm.schedule, whole.schedule], ids=["pair", "whole"])
 @pytest.mark.parametrize("number", range(20))
-def test_warm_process_repeats_a_history(number: int) -> None:
+def test_warm_process_repeats_a_history(make: Callable[[str, int], Schedule], number: int) -> None:
     lab, target = resolve.lab("sim"), resolve.target("reference")
-    schedule = swarm.schedule("warm", number)
+    schedule = make("warm", number)
     assert run_trial(lab, target, schedule).events == run_trial(lab, target, schedule).events

@@ -11,15 +11,15 @@ from pairproof.reference.errors import StoreError, StoreFull
 
 def flushed_disk(durable: bytes, unflushed: bytes) -> SimDisk:
     disk = SimDisk()
-    file = disk.open("log/0", 4_096)
+    file = disk.open("commitlog/0", 4_096)
     file.write(0, durable)
-    disk.sync("log/0")
+    disk.sync("commitlog/0")
     file.write(len(durable), unflushed)
     return disk
 
 
 def content(disk: SimDisk) -> bytes:
-    return bytes(disk.files["log/0"].cache).rstrip(b"\0") if "log/0" in disk.files else b""
+    return bytes(disk.files["commitlog/0"].cache).rstrip(b"\0") if "commitlog/0" in disk.files else b""
 
 
 def test_power_loss_takes_exactly_the_unflushed_bytes() -> None:
@@ -42,6 +42,35 @@ def test_hole_loses_one_sector_and_keeps_what_lies_behind() -> None:
     assert len(after) == 3_010 and after.count(b"\0") == 512
 
 
+@pytest.mark.parametrize(("keep", "left"), [("none", b""), ("half", b""), ("hole", b""), ("all", b"q" * 100)])
+def test_what_is_derived_from_the_log_and_small_files_lose_all_that_was_not_flushed(keep: str, left: bytes) -> None:
+    disk = flushed_disk(b"d" * 100, b"u" * 1_000)
+    disk.open("consumequeue/t/0/0", 100).write(0, b"q" * 100)
+    disk.write_whole("config/topics.json", b"old")
+    disk.sync("config/topics.json")
+    disk.write_whole("config/topics.json", b"new")
+    expected = flushed_disk(b"d" * 100, b"u" * 1_000).lose_power(keep)
+    assert disk.lose_power(keep) == expected
+    assert (disk.read_whole("consumequeue/t/0/0") or b"") == left
+    assert (disk.read_whole("config/topics.json") is not None) == (keep == "all")
+
+
+def test_lie_about_any_file_that_is_lost_is_told() -> None:
+    disk = flushed_disk(b"d" * 100, b"")
+    disk.lies.append(Trouble())
+    disk.open("consumequeue/t/0/0", 100).write(0, b"q")
+    disk.sync("consumequeue/t/0/0")
+    assert disk.lose_power("none") == (0, True)
+
+
+def test_operators_file_is_there_and_durable_whatever_troubles_the_disk() -> None:
+    disk = SimDisk()
+    disk.full.append(Trouble())
+    disk.lies.append(Trouble())
+    disk.place("config/topics.json", b"{}")
+    assert disk.lose_power("none") == (0, False) and disk.read_whole("config/topics.json") == b"{}"
+
+
 @pytest.mark.parametrize("keep", KEEPS)
 def test_flushed_bytes_survive_every_power_loss(keep: str) -> None:
     disk = flushed_disk(b"d" * 2_000, b"")
@@ -51,9 +80,9 @@ def test_flushed_bytes_survive_every_power_loss(keep: str) -> None:
 
 def test_flush_covers_only_what_was_written_before_it_began() -> None:
     disk = SimDisk()
-    file = disk.open("log/0", 100)
+    file = disk.open("commitlog/0", 100)
     file.write(0, b"before")
-    taken = disk.begin_flush(["log/0"])
+    taken = disk.begin_flush(["commitlog/0"])
     file.write(6, b"during")
     disk.finish_flush(taken)
     disk.lose_power("none")
@@ -62,9 +91,9 @@ def test_flush_covers_only_what_was_written_before_it_began() -> None:
 
 def test_file_that_was_never_flushed_is_gone() -> None:
     disk = SimDisk()
-    disk.open("log/0", 100).write(0, b"x")
+    disk.open("commitlog/0", 100).write(0, b"x")
     disk.lose_power("none")
-    assert disk.names("log") == []
+    assert disk.names("commitlog") == []
 
 
 def test_second_power_loss_takes_nothing_more() -> None:
@@ -76,9 +105,9 @@ def test_second_power_loss_takes_nothing_more() -> None:
 
 def test_file_of_another_size_or_a_write_beyond_its_end_is_refused() -> None:
     disk = SimDisk()
-    file = disk.open("log/0", 100)
+    file = disk.open("commitlog/0", 100)
     with pytest.raises(StoreError, match="100 bytes"):
-        disk.open("log/0", 200)
+        disk.open("commitlog/0", 200)
     with pytest.raises(StoreError, match="beyond"):
         file.write(99, b"xx")
 
@@ -86,7 +115,7 @@ def test_file_of_another_size_or_a_write_beyond_its_end_is_refused() -> None:
 def test_lying_flush_makes_nothing_durable_and_the_loss_says_so() -> None:
     disk = flushed_disk(b"d" * 100, b"u" * 200)
     disk.lies.append(Trouble())
-    disk.finish_flush(disk.begin_flush(["log/0"]))
+    disk.finish_flush(disk.begin_flush(["commitlog/0"]))
     assert disk.lies[0].effect == {"files_feigned": 1, "bytes_feigned": 200}
     assert disk.lose_power("none") == (200, True)
     assert content(disk) == b"d" * 100
@@ -95,15 +124,15 @@ def test_lying_flush_makes_nothing_durable_and_the_loss_says_so() -> None:
 def test_loss_of_what_no_flush_covered_is_no_lie() -> None:
     disk = flushed_disk(b"d" * 100, b"f" * 200)
     disk.lies.append(Trouble())
-    disk.sync("log/0")
-    disk.files["log/0"].write(300, b"u" * 400)
+    disk.sync("commitlog/0")
+    disk.files["commitlog/0"].write(300, b"u" * 400)
     assert disk.lose_power("half") == (300, False)
     assert content(disk) == b"d" * 100 + b"f" * 200 + b"u" * 100
 
 
 def test_flush_that_began_before_the_lies_is_true() -> None:
     disk = flushed_disk(b"d", b"u" * 200)
-    flush = disk.begin_flush(["log/0"])
+    flush = disk.begin_flush(["commitlog/0"])
     disk.lies.append(Trouble())
     disk.finish_flush(flush)
     assert disk.lose_power("none") == (0, False)
@@ -112,10 +141,10 @@ def test_flush_that_began_before_the_lies_is_true() -> None:
 def test_honest_flush_makes_earlier_lies_true() -> None:
     disk = flushed_disk(b"d", b"u" * 200)
     disk.lies.append(Trouble())
-    disk.sync("log/0")
+    disk.sync("commitlog/0")
     disk.lies.clear()
-    disk.sync("log/0")
-    disk.files["log/0"].write(1, b"new")
+    disk.sync("commitlog/0")
+    disk.files["commitlog/0"].write(1, b"new")
     assert disk.lose_power("none") == (3, False)
     assert content(disk) == b"d" + b"u" * 200
 
@@ -126,7 +155,7 @@ def test_full_disk_refuses_new_files_that_need_room_and_nothing_else() -> None:
     with pytest.raises(StoreFull, match="log/1"):
         disk.open("log/1", 4_096)
     disk.open("abort", 0)
-    disk.open("log/0", 4_096).write(4_000, b"x")
+    disk.open("commitlog/0", 4_096).write(4_000, b"x")
     assert disk.full[0].effect == {"files_refused": 1}
     disk.full.clear()
     assert disk.open("log/1", 4_096).size == 4_096
@@ -135,8 +164,8 @@ def test_full_disk_refuses_new_files_that_need_room_and_nothing_else() -> None:
 def test_image_is_what_the_cache_held_and_later_writes_leave_it_alone() -> None:
     disk = flushed_disk(b"d", b"u")
     image = disk.image()
-    disk.files["log/0"].write(2, b"later")
+    disk.files["commitlog/0"].write(2, b"later")
     disk.replace(image)
     assert content(disk) == b"du" and disk.lose_power("none") == (0, False)
-    disk.files["log/0"].write(2, b"again")
+    disk.files["commitlog/0"].write(2, b"again")
     assert content(image) == b"du"

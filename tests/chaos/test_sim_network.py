@@ -130,3 +130,16 @@ def test_dead_machine_is_silent_until_it_is_back_and_then_resets_old_connections
     world.say(b"hello?")
     world.run(5)
     assert world.nodes["client"].closed == 1
+
+
+def test_nobody_is_at_an_address_that_no_link_leads_to() -> None:
+    world = World()
+    failed: list[str] = []
+    world.client.on_connect_failed = failed.append  # type: ignore[method-assign]
+    world.hosts["client"].connect("127.0.0.1:1")
+    world.run(1)
+    assert failed == ["127.0.0.1:1"]
+    world.hosts["client"].connect("127.0.0.1:1")
+    world.hosts["client"].kill()
+    world.run(1)
+    assert len(failed) == 1

@@ -205,8 +205,8 @@ def test_history_counts_from_zero_without_gaps_and_time_never_goes_back() -> Non
         (fault("kill", node="nobody"), "node cannot be 'nobody'; valid: "),
         (fault("stall", direction="sideways"), "direction cannot be 'sideways'; valid: "),
         (Op("arm", {"node": "slave", "point": "lunch", "nth": 1, "name": "kill"}), "points: append, flush, send, recv"),
-        (Op("pull", {"reader": 0, "node": "nobody", "queue": 0}), "not from .nobody."),
-        (Op("pull", {"reader": 0, "node": "slave3", "queue": 0}), "master or slave .lab.slaves., not from .slave3."),
+        (Op("pull", {"reader": 0, "node": "nobody", "queue": 0}), "not .nobody."),
+        (Op("pull", {"reader": 0, "node": "slave3", "queue": 0}), "master or slave .lab.slaves., not .slave3."),
         (Op("arm", {"node": "slave2", "point": "append", "nth": 1, "name": "kill"}), "lab.slaves.: master, slave;"),
     ],
 )

@@ -30,7 +30,7 @@ def test_reference_is_clean_and_every_law_was_exercised() -> None:
     summary = conformance.run("reference", seconds=8, seed="clean")
     assert summary.findings == []
     assert set(summary.verdicts.values()) == {Verdict.HOLDS}
-    assert set(summary.by_origin) == {"sweep", "cuts", "swarm", "machine"}
+    assert set(summary.by_origin) == {"sweep", "cuts", "whole", "swarm", "machine"}
 
 
 def test_an_exploration_says_how_much_of_its_enumerated_searches_it_did() -> None:
@@ -76,7 +76,7 @@ def test_every_trial_is_handed_over_once_under_its_own_number() -> None:
 
 def test_same_seed_explores_the_same_beginning() -> None:
     def explored(seed: str) -> dict[str, list[str]]:
-        found: dict[str, list[str]] = {"sweep": [], "cuts": [], "swarm": [], "machine": []}
+        found: dict[str, list[str]] = {"sweep": [], "cuts": [], "whole": [], "swarm": [], "machine": []}
 
         def taken(trial: Trial) -> None:
             found[trial.origin].append(repr(trial.schedule))
@@ -85,7 +85,7 @@ def test_same_seed_explores_the_same_beginning() -> None:
         return found
 
     one, again, other = explored("one"), explored("one"), explored("two")
-    for origin in ("sweep", "cuts", "swarm"):
+    for origin in ("sweep", "cuts", "whole", "swarm"):
         # How far each came depends on the machine; what came first does not.
         assert all(a == b for a, b in zip(one[origin], again[origin], strict=False))
         assert one[origin][0] != other[origin][0]

@@ -119,3 +119,40 @@ def test_unknown_fault_is_refused_whatever_is_asked_of_it(do: str) -> None:
 def test_healing_a_known_fault_that_is_not_active_does_nothing() -> None:
     session = play(Op("heal", {"name": "slow"}))
     assert session.recorder.events == []
+
+
+@pytest.mark.parametrize(
+    ("op", "reason"),
+    [
+        (Op("join", {"group": 0, "consumer": 0}), "join: this lab has no CanConsume"),
+        (Op("leave", {"group": 0, "consumer": 0, "lost": True}), "leave: this lab has no CanConsume"),
+        (Op("topic", {"number": 0, "queues": 1, "node": "master"}), "change_topic: this lab has no CanAdminister"),
+        (
+            Op("group", {"group": 0, "slowly": 1, "broker": 0, "node": "master"}),
+            "change_group: this lab has no CanAdminister",
+        ),
+        (Op("misdirect", {"node": "slave", "queue": 0}), "misdirect: this lab has no CanMisdirect"),
+    ],
+)
+def test_what_a_lab_cannot_do_is_skipped_and_the_reason_kept(op: Op, reason: str) -> None:
+    interpreter = Interpreter(FakeSession(), {})  # type: ignore[arg-type]
+    interpreter.do(op)
+    interpreter.do(op)
+    assert interpreter.skipped == [reason]
+
+
+def test_consumers_and_administrators_are_asked_with_all_arguments() -> None:
+    asked: list[tuple[str, dict[str, Any]]] = []
+
+    class WholeSession(FakeSession):
+        def join(self, **args: Any) -> None:
+            asked.append(("join", args))
+
+        def leave(self, **args: Any) -> None:
+            asked.append(("leave", args))
+
+    interpreter = Interpreter(WholeSession(), {})  # type: ignore[arg-type]
+    gone = {"group": 1, "consumer": 2, "lost": False}
+    interpreter.do(Op("join", {"group": 1, "consumer": 2}))
+    interpreter.do(Op("leave", gone))
+    assert asked == [("join", {"group": 1, "consumer": 2}), ("leave", gone)] and not interpreter.skipped

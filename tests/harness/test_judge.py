@@ -159,12 +159,12 @@ def test_every_registered_law_says_what_it_is() -> None:
 
 
 @pytest.mark.parametrize("law", judging.all_laws(), ids=lambda law: law.id)
-def test_every_registered_law_is_vacuous_where_nothing_happened(law: type[Law]) -> None:
+def test_no_registered_law_finds_anything_to_judge_where_nothing_happened(law: type[Law]) -> None:
     for history in (H(), H().mark("end")):
         judge = Judge((law,))
         judge.feed_all(history.events)
         found = judge.finish()[0]
-        assert (found.verdict, found.judged) == (Verdict.VACUOUS, 0)
+        assert found.verdict in (Verdict.VACUOUS, Verdict.NOT_APPLICABLE) and found.judged == 0
 
 
 def test_a_list_and_a_live_feed_agree_for_all_laws() -> None:

@@ -6,10 +6,10 @@ import pytest
 
 from pairproof.harness import resolve
 from pairproof.harness.errors import UsageError
-from pairproof.harness.explore import ENUMERATED, Explorer
+from pairproof.harness.explore import ENUMERATED, SEEDED, Explorer
 from pairproof.harness.profiles import PROFILES, profile
 
-SEARCHES = {*ENUMERATED, "swarm", "machine"}
+SEARCHES = {*ENUMERATED, *SEEDED, "machine"}
 
 
 @pytest.mark.parametrize("name", PROFILES)
@@ -36,7 +36,7 @@ def test_time_that_a_search_leaves_over_goes_to_the_next() -> None:
     def search(origin: str, seconds: float) -> None:
         given[origin] = seconds
 
-    explorer._enumerated = explorer._swarm = explorer._machine = search  # type: ignore[method-assign]
+    explorer._enumerated = explorer._seeded = explorer._machine = search  # type: ignore[method-assign]
     explorer.run()
     # No search took any time, so the last one is offered all of it.
     assert list(given) == list(profile("quick").shares) and set(given) == SEARCHES

@@ -25,6 +25,11 @@ def test_largest_values_are_still_a_schedule() -> None:
         ["send", {"producer": 2**31 - 1, "size": 4 * 1024 * 1024, "wait": False, "queue": 2**31 - 1}],
         ["pull", {"reader": 2**31 - 1, "node": "slave", "queue": 0}],
         ["arm", {**ARM, "nth": 1_000_000, "keep": "none"}],
+        ["join", {"group": 9, "consumer": 9}],
+        ["leave", {"group": 9, "consumer": 9, "lost": True}],
+        ["topic", {"number": 99, "queues": 64, "node": "master"}],
+        ["group", {"group": 9, "slowly": 3, "broker": 3, "node": "slave"}],
+        ["misdirect", {"node": "other", "queue": 2**31 - 1}],
     ]
     read = from_json(data(*ops, settings={"brokerRole": "SYNC_MASTER", "haTransferBatchSize": 512, "x": True}))
     assert read.ops == tuple(Op(do, args) for do, args in ops)
@@ -44,6 +49,11 @@ def test_largest_values_are_still_a_schedule() -> None:
         (["send", {**SEND, "colour": 1}], "(send) has no argument 'colour'; valid: producer, size, wait, queue"),
         (["pull", {"reader": 2**31, "node": "slave", "queue": 0}], "reader must be 2147483647 at most"),
         (["arm", {**ARM, "nth": 1_000_001}], "nth must be 1000000 at most"),
+        (["join", {"group": 10, "consumer": 0}], "operation 0 (join): group must be 9 at most, not 10"),
+        (["leave", {"group": 0, "consumer": 0, "lost": 0}], "operation 0 (leave) needs lost as bool, not 0"),
+        (["topic", {"number": 0, "queues": 65, "node": "master"}], "queues must be 64 at most"),
+        (["group", {"group": 0, "slowly": 4, "broker": 0, "node": "master"}], "slowly must be 3 at most"),
+        (["misdirect", {"node": "slave", "queue": 0, "size": 1}], "has no argument 'size'; valid: node, queue"),
         (["fault", {"name": "down", "link": ["ha"]}], "'link' must be a whole number, text, true or false, not ['ha']"),
         (["fault", {"name": "latency", "ms": 0.5}], "'ms' must be a whole number"),
         (["fault", {"name": "latency", "ms": None}], "'ms' must be a whole number"),

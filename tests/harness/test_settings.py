@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pairproof.harness.settings import DEFAULTS, LINES, line, parse, promised_slaves
+from pairproof.harness.settings import DEFAULTS, LINES, is_on, line, parse, promised_slaves, version
 
 
 def test_defaults_complete_what_a_history_says() -> None:
@@ -56,3 +56,18 @@ def test_lines_are_listed_newest_first_and_a_history_without_a_version_is_one_of
 )
 def test_how_many_slaves_an_answer_promises(role: str, version: str, asked: int, promised: int) -> None:
     assert promised_slaves({"brokerRole": role, "rocketmqVersion": version, "inSyncReplicas": asked}) == promised
+
+
+def test_versions_can_be_compared() -> None:
+    assert version({}) == (4, 9, 7)
+    assert version({"rocketmqVersion": "4.9.10"}) > (4, 9, 4) > version({"rocketmqVersion": "4.9.3"})
+    with pytest.raises(ValueError, match="latest"):
+        version({"rocketmqVersion": "latest"})
+
+
+@pytest.mark.parametrize(
+    ("said", "on"), [(1, True), (True, True), ("1", True), ("True", True), (0, False), ("false", False), ("", False)]
+)
+def test_a_setting_is_on_however_that_is_written(said: object, on: bool) -> None:
+    assert is_on({"slaveReadEnable": said}, "slaveReadEnable") is on  # type: ignore[dict-item]
+    assert not is_on({}, "slaveReadEnable")

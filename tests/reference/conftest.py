@@ -46,6 +46,10 @@ class MemoryDisk:
     def names(self, folder: str) -> list[str]:
         return sorted(Path(name).name for name in self.files if str(Path(name).parent) == (folder or "."))
 
+    def folders(self, folder: str) -> list[str]:
+        inside = [Path(name).relative_to(folder).parts for name in self.files if Path(name).is_relative_to(folder)]
+        return sorted({parts[0] for parts in inside if len(parts) > 1})
+
     def open(self, name: str, size: int) -> MemoryFile:
         if name not in self.files:
             if self.room <= 0:

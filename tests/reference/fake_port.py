@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from typing import Any
 
 MS = 1_000_000
@@ -23,6 +23,9 @@ class FakePort:
         self.appends: list[tuple[int, int]] = []
         self.room: int | None = None
         self.starts: list[int] = []
+        self.syncs: list[tuple[str, str]] = []
+        self.persists: list[str] = []
+        self.registrations: list[Mapping[str, str] | None] = []
 
     def now(self) -> int:
         return self.time
@@ -43,6 +46,9 @@ class FakePort:
     def peer(self, conn: str) -> str:
         """Connections ``s1#1`` and ``s1#2`` are those of one machine."""
         return conn.partition("#")[0]
+
+    def address(self, conn: str) -> tuple[str, int]:
+        return "127.0.0.1", 0
 
     def close(self, conn: str) -> None:
         self.closed.append(conn)
@@ -66,3 +72,14 @@ class FakePort:
 
     def refused(self, conn: str, reported: int, end: int, why: str) -> None:
         self.refusals.append((conn, reported, end))
+
+    def dispatched(self, upto: int) -> None: ...
+
+    def synced(self, table: str, status: str) -> None:
+        self.syncs.append((table, status))
+
+    def persisted(self, table: str) -> None:
+        self.persists.append(table)
+
+    def registered(self, answer: Mapping[str, str] | None) -> None:
+        self.registrations.append(answer)

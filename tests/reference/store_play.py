@@ -30,11 +30,6 @@ class TreeDisk(SimDisk):
         super().__init__()
         self.room = 10_000
 
-    def folders(self, folder: str) -> list[str]:
-        prefix = f"{folder}/"
-        inside = (name[len(prefix) :] for name in self.files if name.startswith(prefix))
-        return sorted({name.partition("/")[0] for name in inside if "/" in name})
-
     def open(self, name: str, size: int) -> Any:
         if name not in self.files:
             if self.room <= 0:

@@ -6,65 +6,18 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from fake_port import FakePort
+from broker_play import HEADER, Shell, pull, send
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pairproof.chaos.labs.sim.disk import SimDisk
-from pairproof.reference.core import broker as broker_module
-from pairproof.reference.core.broker import Broker
+from pairproof.reference.core import command_peers
 from pairproof.reference.core.config import BrokerConfig
 from pairproof.reference.errors import ConfigError
 from pairproof.reference.wire import message_id, remoting
 from pairproof.reference.wire.ha import encode_header, encode_report
 from pairproof.reference.wire.record import Record, decode
-from pairproof.reference.wire.remoting import Command, CommandReader
-
-MS = 1_000_000
-
-
-class Shell(FakePort):
-    """A fake port with one broker behind it and a client connected to it."""
-
-    def __init__(self, disk: Any, **settings: Any) -> None:
-        super().__init__(disk)
-        config = BrokerConfig(mappedFileSizeCommitLog=4_096, **settings)
-        self.broker = Broker(config, self, self)
-        self.broker.on_start()
-        self.broker.on_accepted("c", "main")
-
-    def ask(self, frame: bytes, conn: str = "c") -> None:
-        self.broker.on_bytes(conn, frame)
-
-    def answers(self, conn: str = "c") -> list[Command]:
-        return list(CommandReader().feed(self.sent.get(conn, b"")))
-
-    def ring(self, ms: int) -> None:
-        self.time = ms * MS
-        for key in [key for key, at in self.timers.items() if at <= self.time]:
-            del self.timers[key]
-            self.broker.on_timer(key)
-
-    def put(self, opaque: int = 1, *, wait: bool = True, **changes: Any) -> None:
-        self.ask(send(opaque, wait=wait, **changes))
-
-
-def send(opaque: int = 1, *, wait: bool = True, topic: str = "T", queue_id: int = 0, body: bytes = b"body") -> bytes:
-    return remoting.send_request(
-        opaque,
-        producer_group="g",
-        topic=topic,
-        queue_id=queue_id,
-        born_ms=1,
-        body=body,
-        properties="KEYS\x01k" if wait else "KEYS\x01k\x02WAIT\x01false",
-    )
-
-
-def pull(opaque: int, offset: int, *, queue_id: int = 0, limit: int = 32) -> bytes:
-    return remoting.pull_request(
-        opaque, consumer_group="g", topic="T", queue_id=queue_id, offset=offset, max_messages=limit
-    )
+from pairproof.reference.wire.remoting import Command
 
 
 @pytest.fixture
@@ -129,7 +82,7 @@ def test_sync_flush_answers_when_the_flush_ended(shell: Callable[..., Shell]) ->
     master = shell(flushDiskType="SYNC_FLUSH")
     master.put()
     assert master.answers() == []
-    master.broker.on_flushed(master.flushes[0])
+    master.broker.on_flushed(master.log_flushes[0])
     assert master.answers()[0].code == remoting.SUCCESS
     assert master.broker.log.flushed == master.broker.log.end
 
@@ -138,9 +91,9 @@ def test_flush_covers_only_what_was_there_when_it_began(shell: Callable[..., She
     master = shell(flushDiskType="SYNC_FLUSH")
     master.put(1)
     master.put(2)
-    master.broker.on_flushed(master.flushes[0])
+    master.broker.on_flushed(master.log_flushes[0])
     assert [answer.opaque for answer in master.answers()] == [1]
-    master.broker.on_flushed(master.flushes[1])
+    master.broker.on_flushed(master.log_flushes[1])
     assert [answer.opaque for answer in master.answers()] == [1, 2]
 
 
@@ -163,9 +116,9 @@ def test_async_flush_happens_an_interval_after_the_first_unflushed_byte(shell: C
     master.put(1)
     master.put(2)
     master.ring(499)
-    assert master.flushes == []
+    assert master.log_flushes == []
     master.ring(500)
-    assert master.flushes == [master.broker.log.end]
+    assert master.log_flushes == [master.broker.log.end]
 
 
 def test_send_that_waits_for_a_slave_hurries_the_flush_where_only_flushed_bytes_are_pushed(
@@ -174,20 +127,20 @@ def test_send_that_waits_for_a_slave_hurries_the_flush_where_only_flushed_bytes_
     master = with_slave(shell(brokerRole="SYNC_MASTER", haPushes="flushed"))
     master.put(1)
     end = master.broker.log.end
-    assert master.flushes == [end] and "s" not in master.sent
+    assert master.log_flushes == [end] and "s" not in master.sent
     master.put(2)
     master.broker.on_flushed(end)
     assert master.sent["s"][:12] == encode_header(0, end) and len(master.sent["s"]) == 12 + end
-    assert master.flushes == [end, master.broker.log.end]
+    assert master.log_flushes == [end, master.broker.log.end]
 
 
 @pytest.mark.parametrize("changes", [{"haPushes": "written"}, {"brokerRole": "ASYNC_MASTER"}])
 def test_nobody_else_hurries_the_flush(shell: Callable[..., Shell], changes: dict[str, str]) -> None:
     master = with_slave(shell(**{"brokerRole": "SYNC_MASTER", "haPushes": "flushed", **changes}))
     master.put(1)
-    assert master.flushes == []
+    assert master.log_flushes == []
     master.ring(500)
-    assert master.flushes == [master.broker.log.end]
+    assert master.log_flushes == [master.broker.log.end]
     master.broker.on_flushed(master.broker.log.end)
     assert len(master.sent["s"]) > 12
 
@@ -224,7 +177,8 @@ def test_pull_says_how_to_go_on(
     master.put(1)
     master.put(2)
     slave.broker.log.append(0, master.broker.log.read(0, 4_096))
-    slave.broker.queues.dispatch(slave.broker.log)
+    slave.broker.store.dispatch()
+    slave.broker.parts.topics.ensure("T", 4)
     for node, (code, following) in ((master, on_master), (slave, on_slave)):
         before = len(node.answers())
         node.ask(pull(3, offset))
@@ -240,10 +194,9 @@ def test_pull_says_how_to_go_on(
         (send(topic="x" * 128), remoting.MESSAGE_ILLEGAL),
         (send(topic="newline\n"), remoting.MESSAGE_ILLEGAL),
         (send(queue_id=8), remoting.SYSTEM_ERROR),
-        (send(queue_id=-1), remoting.SYSTEM_ERROR),
         (send(body=b"x" * 5_000), remoting.MESSAGE_ILLEGAL),
         (remoting.encode(Command(310, 1, 0, {})), remoting.SYSTEM_ERROR),
-        (remoting.encode(Command(310, 1, 0, {"b": "T", "e": "many", "g": "1"})), remoting.SYSTEM_ERROR),
+        (remoting.encode(Command(310, 1, 0, HEADER | {"e": "many"})), remoting.SYSTEM_ERROR),
         (remoting.encode(Command(11, 1, 0, {"topic": "T"})), remoting.SYSTEM_ERROR),
         (remoting.encode(Command(4_711, 1, 0, {})), remoting.REQUEST_CODE_NOT_SUPPORTED),
     ],
@@ -264,7 +217,7 @@ def test_bad_requests_get_a_code_a_remark_and_store_nothing(
 )
 def test_wait_is_read_as_java_reads_a_boolean(shell: Callable[..., Shell], value: str, waits: bool) -> None:
     master = shell(brokerRole="SYNC_MASTER")
-    fields = {"b": "T", "e": "0", "g": "1", "i": f"NOWAIT\x01false\x02WAIT\x01{value}"}
+    fields = HEADER | {"i": f"NOWAIT\x01false\x02WAIT\x01{value}"}
     master.ask(remoting.encode(Command(310, 1, 0, fields)))
     assert master.answers()[0].code == (remoting.SLAVE_NOT_AVAILABLE if waits else remoting.SUCCESS)
 
@@ -272,7 +225,7 @@ def test_wait_is_read_as_java_reads_a_boolean(shell: Callable[..., Shell], value
 @pytest.mark.parametrize("flag", [remoting.RESPONSE_FLAG, remoting.ONEWAY_FLAG])
 def test_oneway_is_done_and_a_response_ignored_and_neither_is_answered(shell: Callable[..., Shell], flag: int) -> None:
     master = shell()
-    master.ask(remoting.encode(Command(310, 1, flag, {"b": "T", "e": "0", "g": "1"}, b"body")))
+    master.ask(remoting.encode(Command(310, 1, flag, HEADER, b"body")))
     assert master.answers() == [] and (master.broker.log.end > 0) == (flag == remoting.ONEWAY_FLAG)
 
 
@@ -305,30 +258,51 @@ def test_nothing_expires_while_the_log_has_no_more_files_than_to_keep(shell: Cal
 @pytest.mark.parametrize("offset", [5, -5, 2**62])
 def test_pull_from_an_empty_queue_is_sent_back_to_its_beginning(shell: Callable[..., Shell], offset: int) -> None:
     master = shell()
-    master.ask(pull(1, offset))
-    answer = master.answers()[0]
+    master.put(1)
+    master.ask(pull(2, offset, queue_id=1))
+    answer = master.answers()[1]
     assert (answer.code, answer.fields["nextBeginOffset"]) == (remoting.PULL_OFFSET_MOVED, "0")
 
 
-def test_pull_of_no_messages_skips_none(shell: Callable[..., Shell]) -> None:
+def test_pull_of_an_unknown_topic_or_queue_is_refused(shell: Callable[..., Shell]) -> None:
+    master = shell()
+    master.ask(pull(1, 0))
+    master.put(2)
+    master.ask(pull(3, 0, queue_id=4))
+    assert [answer.code for answer in master.answers()] == [remoting.TOPIC_NOT_EXIST, 0, remoting.SYSTEM_ERROR]
+
+
+def test_pull_of_no_messages_gets_one(shell: Callable[..., Shell]) -> None:
     master = shell()
     master.put(1)
     master.ask(pull(2, 0, limit=0))
     answer = master.answers()[1]
-    assert (answer.code, answer.fields["nextBeginOffset"]) == (remoting.PULL_NOT_FOUND, "0")
+    assert (answer.code, answer.fields["nextBeginOffset"]) == (remoting.SUCCESS, "1")
 
 
 @pytest.mark.parametrize("field", ["١", "1_0", " 1", "1.0", ""])
 def test_number_that_java_would_not_read_is_refused(shell: Callable[..., Shell], field: str) -> None:
     master = shell()
-    master.ask(remoting.encode(Command(310, 1, 0, {"b": "T", "e": field, "g": "1"})))
+    master.ask(remoting.encode(Command(310, 1, 0, HEADER | {"e": field})))
     assert master.answers()[0].code == remoting.SYSTEM_ERROR and master.broker.log.end == 0
 
 
 def test_full_disk_refuses_with_service_not_available(make_disk: Callable[..., Any]) -> None:
     master = Shell(make_disk(1))
     master.put()
-    assert master.answers()[0].code == remoting.SERVICE_NOT_AVAILABLE
+    assert master.answers()[0].code == remoting.SERVICE_NOT_AVAILABLE and master.broker.log.end == 0
+
+
+def test_queue_without_room_gives_no_offset_twice(make_disk: Callable[..., Any]) -> None:
+    # Room for abort and the log, not for the queue's file: the message is stored, and waits for its queue.
+    disk = make_disk(2)
+    master = Shell(disk, messageIndexEnable=False)
+    master.put(1)
+    master.put(2)
+    assert [answer.code for answer in master.answers()] == [remoting.SUCCESS, remoting.SERVICE_NOT_AVAILABLE]
+    disk.room = 100
+    master.put(3)
+    assert [answer.fields.get("queueOffset") for answer in master.answers()] == ["0", None, "1"]
 
 
 @pytest.mark.parametrize(
@@ -359,12 +333,13 @@ def test_random_bytes_on_either_port_never_raise_nor_grow_the_log(pieces: list[b
 def test_client_that_never_reads_is_dropped_before_it_fills_the_memory(
     shell: Callable[..., Shell], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(broker_module, "MAX_UNSENT", 1_000)
+    monkeypatch.setattr(command_peers, "MAX_HELD", 1_000)
     master = shell()
     master.room = 0
     for opaque in range(20):
         master.put(opaque)
-    assert master.closed == ["c"] and not master.broker.unsent
+    assert master.closed == ["c"] and not master.broker.peers
+    assert master.broker.log.end < 1_000, "what is asked while answers wait is not done"
 
 
 def test_slow_client_gets_everything_in_order_once_it_reads(shell: Callable[..., Shell]) -> None:

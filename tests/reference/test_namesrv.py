@@ -271,8 +271,8 @@ def test_registrations_are_bounded(play: Play, monkeypatch: pytest.MonkeyPatch) 
     assert play.addresses() == {"a": {0: M}}
 
 
-def test_peer_that_does_not_read_its_answers_is_dropped(play: Play, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pairproof.reference.core.command_peers.MAX_UNSENT", 2_000)
+def test_peer_that_asks_on_without_reading_its_answers_is_dropped(play: Play, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pairproof.reference.core.command_peers.MAX_HELD", 2_000)
     play.register("m", M)
     play.port.room = 0
     ask = remoting.encode(Command(RequestCode.GET_ROUTEINFO_BY_TOPIC, 1, 0, {"topic": "T"}))
@@ -287,14 +287,16 @@ def test_peer_that_does_not_read_its_answers_is_dropped(play: Play, monkeypatch:
     assert play.port.closed == ["slow"]
 
 
-def test_nothing_counts_that_a_dropped_peer_sent_behind(play: Play, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pairproof.reference.core.command_peers.MAX_UNSENT", 50)
+def test_what_a_peer_asks_while_it_does_not_read_waits(play: Play) -> None:
     ask = remoting.encode(Command(RequestCode.GET_ROUTEINFO_BY_TOPIC, 1, 0, {"topic": "T"}))
     who = headers.encode_request(RequestCode.REGISTER_BROKER, {**identity(M, 0, "a"), "haServerAddr": "h:1"})
     play.port.room = 0
     play.server.on_accepted("slow", "main")
     play.server.on_bytes("slow", ask + remoting.encode(Command(RequestCode.REGISTER_BROKER, 2, 0, who)))
-    assert play.port.closed == ["slow"] and play.server.routes.live == {}
+    assert play.port.closed == [] and play.server.routes.live == {}
+    play.port.room = None
+    play.server.on_writable("slow")
+    assert list(play.server.routes.live) == [M]
 
 
 def test_connections_are_bounded_and_end_with_the_server(play: Play, monkeypatch: pytest.MonkeyPatch) -> None:

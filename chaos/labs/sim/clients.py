@@ -1,4 +1,4 @@
-"""The simulated producers and readers: start calls, record how they end, keep each reader's place.
+"""The simulated producers, readers and administrators: start calls, record how they end, keep each reader's place.
 
 A client whose call ended in ``info`` goes on as a new process, as in Jepsen: its late answer could be taken for
 another's.
@@ -6,19 +6,26 @@ another's.
 
 from __future__ import annotations
 
+import json
 from functools import partial
 from typing import NamedTuple
 
 from pairproof.chaos.labs.sim.evidence import Evidence
 from pairproof.chaos.labs.sim.host import Host
+from pairproof.chaos.labs.sim.provision import TOPIC
+from pairproof.harness import places
 from pairproof.harness.errors import LabError, UsageError
+from pairproof.reference.client import admin
 from pairproof.reference.client.client import Client, Outcome
 from pairproof.reference.wire import record
+from pairproof.reference.wire.bodies import SubscriptionGroupConfig, TopicConfig
 from pairproof.reference.wire.record import Record
 
-TOPIC = "pairproof"
+SMALL = 100
+"""Bytes of a body of which only the way matters."""
 MAX_SIZE = 4 * 1024 * 1024
 MAX_PULL = 32
+PULL_ANSWER = ("nextBeginOffset", "minOffset", "maxOffset", "suggestWhichBrokerId")
 
 
 class Call(NamedTuple):
@@ -30,16 +37,16 @@ class Call(NamedTuple):
     f: str
     node: str
     message: str | None
-    queue: int
-    value: int
+    queue: str | None
+    value: int | None
 
 
 class Clients:
     """All clients of a trial."""
 
-    def __init__(self, host: Host, evidence: Evidence, nodes: tuple[str, ...]) -> None:
+    def __init__(self, host: Host, evidence: Evidence, brokers: tuple[str, ...]) -> None:
         self.host = host
-        self.nodes = nodes
+        self.nodes = brokers
         self.evidence = evidence
         self.add = evidence.recorder.add
         self.client = Client(host)
@@ -54,36 +61,83 @@ class Clients:
 
     def send(self, producer: int, size: int, wait: bool, queue: int) -> int:
         """Start a send to the master; its operation number, under which ``phase_of`` tells how it ended."""
+        return self._send(f"producer-{producer}", places.MASTER, size, wait, queue)
+
+    def send_delayed(self, producer: int, queue: int, level: int) -> None:
+        """Start a waiting send to the master of a message that it is to hold back."""
+        self._send(f"producer-{producer}", places.MASTER, SMALL, True, queue, level)
+
+    def misdirect(self, node: str, queue: int) -> None:
+        """Start a waiting send to whatever broker."""
+        self._check(node, "a producer sends to")
+        self._send(f"producer-at-{node}", node, SMALL, True, queue)
+
+    def _send(self, client: str, node: str, size: int, wait: bool, queue: int, level: int = 0) -> int:
         if size > MAX_SIZE:
             raise LabError(f"a message of {size} bytes is above the limit of {MAX_SIZE}; send a smaller one")
         key = f"m{self._next_message}"
         self._next_message += 1
         properties = f"KEYS\x01{key}" if wait else f"KEYS\x01{key}\x02WAIT\x01false"
+        detail = None
+        if level:
+            properties, detail = f"{properties}\x02DELAY\x01{level}", json.dumps({"level": level})
         body = (key.encode() * (size // len(key) + 1))[:size]
-        call = self._invoke(f"producer-{producer}", "send", "master", key, queue, int(wait))
+        call = self._invoke(client, "send", node, key, _queue(queue), int(wait), detail)
         self.client.send(_address(call), TOPIC, queue, body, properties, partial(self._sent, call))
         return call.op
 
     def pull(self, reader: int, node: str, queue: int) -> None:
         """Start a pull from where the reader stands at this broker."""
-        if node not in self.nodes:
-            raise UsageError(f"a reader pulls from {' or '.join(self.nodes)} (lab.slaves), not from {node!r}")
+        self._check(node, "a reader pulls from")
         place = (reader, node, queue)
         offset = self._places.get(place, 0)
-        call = self._invoke(f"reader-{reader}-{node}", "pull", node, None, queue, offset)
+        call = self._invoke(f"reader-{reader}-{node}", "pull", node, None, _queue(queue), offset)
         self.client.pull(_address(call), TOPIC, queue, offset, MAX_PULL, partial(self._pulled, place, call))
 
-    def _invoke(self, client: str, f: str, node: str, message: str | None, queue: int, value: int) -> Call:
+    def change_topic(self, number: int, queues: int, node: str) -> None:
+        """An administrator creates or changes a topic."""
+        name = f"t{number}"
+        call = self._administer("topic", node, name, {"queues": queues})
+        config = TopicConfig(name, queues, queues)
+        admin.update_topic(self.client.calls, _address(call), config, partial(self._ended, call))
+
+    def change_group(self, group: int, slowly: int, broker: int, node: str) -> None:
+        """An administrator creates or changes a consumer group."""
+        config = SubscriptionGroupConfig(f"g{group}", broker_id=broker, which_broker_when_consume_slowly=slowly)
+        detail = {"brokerId": broker, "whichBrokerWhenConsumeSlowly": slowly}
+        call = self._administer("group", node, config.group_name, detail)
+        admin.update_group(self.client.calls, _address(call), config, partial(self._ended, call))
+
+    def _administer(self, f: str, node: str, name: str, detail: dict[str, int]) -> Call:
+        self._check(node, "an administrator asks")
+        return self._invoke(f"administrator-{node}", f, node, name, None, None, json.dumps(detail, sort_keys=True))
+
+    def _check(self, node: str, does: str) -> None:
+        if node not in self.nodes:
+            raise UsageError(f"{does} {' or '.join(self.nodes)} (lab.slaves), not {node!r}")
+
+    def new_process(self) -> int:
+        """The number of a process that has just begun."""
+        self._next_process += 1
+        return self._next_process - 1
+
+    def new_op(self) -> int:
+        """The number of an operation that has just begun."""
+        self._next_op += 1
+        return self._next_op - 1
+
+    def _invoke(
+        self, client: str, f: str, node: str, message: str | None, queue: str | None, value: int | None,
+        detail: str | None = None,
+    ) -> Call:  # fmt: skip
         process = self._processes.get(client)
         if process is None:
-            process = self._processes[client] = self._next_process
-            self._next_process += 1
-        call = Call(client, process, self._next_op, f, node, message, queue, value)
-        self._next_op += 1
+            process = self._processes[client] = self.new_process()
+        call = Call(client, process, self.new_op(), f, node, message, queue, value)
         self.in_flight += 1
         self.add(
-            self.host.kernel.now, "invoke", node, None, None, None, process, call.op, f, None, message,
-            f"{TOPIC}/{queue}", None, None, None, None, value,
+            self.host.kernel.now, "invoke", node, None, None, None, process, call.op, f, None, message, queue, None,
+            None, None, None, value, detail,
         )  # fmt: skip
         return call
 
@@ -93,13 +147,15 @@ class Clients:
             fields = outcome.answer.fields
             queue_offset = int(fields["queueOffset"])
             lo = int(fields["msgId"][16:], 16)
-            hi = self.evidence.end_of_record(lo)
+            hi = self.evidence.end_of_record(call.node, lo)
         self._ended(call, outcome, queue_offset, lo, hi)
 
     def _pulled(self, place: tuple[int, str, int], call: Call, outcome: Outcome) -> None:
         answer = outcome.answer
+        following = low = high = suggested = None
         if outcome.phase == "ok" and answer is not None:
-            self._places[place] = int(answer.fields["nextBeginOffset"])
+            following, low, high, suggested = (int(answer.fields[name]) for name in PULL_ANSWER)
+            self._places[place] = following
             body = answer.body
             at = 0
             while at < len(body):
@@ -107,9 +163,12 @@ class Clients:
                 if isinstance(found, Record):
                     self.evidence.delivered(call.process, call.op, call.node, found, body[at : at + found.size])
                 at += found.size
-        self._ended(call, outcome, None, None, None)
+        self._ended(call, outcome, following, low, high, suggested)
 
-    def _ended(self, call: Call, outcome: Outcome, queue_offset: int | None, lo: int | None, hi: int | None) -> None:
+    def _ended(
+        self, call: Call, outcome: Outcome, queue_offset: int | None = None, lo: int | None = None,
+        hi: int | None = None, broker: int | None = None,
+    ) -> None:  # fmt: skip
         self.in_flight -= 1
         self.phase_of[call.op] = outcome.phase
         if outcome.phase == "info" and self._processes.get(call.client) == call.process:
@@ -117,8 +176,13 @@ class Clients:
         remark = outcome.answer.remark if outcome.answer is not None else None
         self.add(
             self.host.kernel.now, outcome.phase, call.node, None, None, None, call.process, call.op, call.f,
-            outcome.status, call.message, f"{TOPIC}/{call.queue}", queue_offset, lo, hi, None, call.value, remark,
+            outcome.status, call.message, call.queue, queue_offset, lo, hi, None, call.value, remark,
+            None, broker,
         )  # fmt: skip
+
+
+def _queue(number: int) -> str:
+    return f"{TOPIC}/{number}"
 
 
 def _address(call: Call) -> str:

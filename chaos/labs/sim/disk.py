@@ -1,8 +1,9 @@
 """A disk with a page cache: writes are visible at once, a flush makes them durable, a power loss takes the rest.
 
 A *process* crash keeps everything that was written. A *machine* crash keeps what had been flushed and, of the
-unflushed bytes, what ``keep`` says: ``none``, ``half`` (the first half, in log order), ``hole`` (a lost sector, with
-later bytes kept) or ``all``. A file that was never flushed does not survive unless something of it is kept.
+commit log's unflushed bytes, what ``keep`` says: ``none``, ``half`` (the first half, in log order), ``hole`` (a lost
+sector, with later bytes kept) or ``all``. What is derived from the log, and small files, lose all that was not flushed,
+save under ``all``. A file that was never flushed does not survive unless something of it is kept.
 
 The disk may *lie*: a flush ends as if it had worked, and only the file's name is durable. Its bytes stay dirty, so
 that a later honest flush of the same file makes up for it. It may be *full*: no file that needs room can be created,
@@ -19,6 +20,7 @@ from pairproof.chaos.labs.sim.trouble import Trouble, count
 from pairproof.reference.errors import StoreError, StoreFull
 
 SECTOR = 512
+LOG = "commitlog/"
 KEEPS = ("none", "half", "hole", "all")
 
 Range = tuple[int, int]
@@ -28,8 +30,9 @@ class Loss(NamedTuple):
     """What a power loss took."""
 
     bytes: int
+    """Of the commit log."""
     lied: bool
-    """Whether a flush that had ended covered any of it."""
+    """Whether a flush that had ended covered anything that is lost, of whichever file."""
 
 
 class Flush(NamedTuple):
@@ -88,6 +91,13 @@ class SimDisk:
         cut = len(prefix)
         return sorted(n[cut:] for n in self.files if n.startswith(prefix) and "/" not in n[cut:])
 
+    def folders(self, folder: str) -> list[str]:
+        """Folders in ``folder``, sorted."""
+        prefix = f"{folder}/" if folder else ""
+        cut = len(prefix)
+        inside = (name[cut:] for name in self.files if name.startswith(prefix))
+        return sorted({name.partition("/")[0] for name in inside if "/" in name})
+
     def open(self, name: str, size: int) -> SimFile:
         """Open or create; StoreError for another size, StoreFull without room."""
         file = self.files.get(name)
@@ -126,6 +136,14 @@ class SimDisk:
         """Make one file durable at once."""
         self.finish_flush(self.begin_flush([name]))
 
+    # What its operator does.
+
+    def place(self, name: str, data: bytes) -> None:
+        """A file that is there, and durable, whatever troubles the disk."""
+        file = self.files[name] = SimFile(len(data))
+        file.cache[:] = data
+        _settle(file)
+
     # What its machine does.
 
     def begin_flush(self, names: list[str]) -> Flush:
@@ -151,10 +169,11 @@ class SimDisk:
         lost, lied = 0, False
         if keep != "all":
             pending = [(name, lo, hi) for name in sorted(self.files) for lo, hi in _merged(self.files[name].dirty)]
-            for name, lo, hi in _lost_ranges(pending, keep):
+            log = _lost_ranges([each for each in pending if each[0].startswith(LOG)], keep)
+            for name, lo, hi in (*log, *(each for each in pending if not each[0].startswith(LOG))):
                 file = self.files[name]
                 file.cache[lo:hi] = file.durable[lo:hi]
-                lost += hi - lo
+                lost += hi - lo if name.startswith(LOG) else 0
                 lied = lied or any(lo < end and start < hi for start, end in file.feigned)
         for name, file in list(self.files.items()):
             if keep != "all" and not file.on_disk and file.cache == file.durable:

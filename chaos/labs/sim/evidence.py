@@ -15,7 +15,7 @@ from pairproof.chaos.labs.sim.disk import SimFile
 from pairproof.chaos.labs.sim.host import Host, Observer
 from pairproof.chaos.labs.sim.kernel import MS, Kernel
 from pairproof.chaos.labs.sim.network import End
-from pairproof.chaos.observers import store_reader
+from pairproof.chaos.observers import queue_reader, store_reader
 from pairproof.chaos.observers.ha_tap import FrameTap, ReportTap
 from pairproof.harness.history import Recorder, digest
 from pairproof.harness.schedule import Args
@@ -24,6 +24,8 @@ from pairproof.reference.core.config import BrokerConfig
 from pairproof.reference.wire.record import Record
 
 FOLDER = "commitlog"
+ANSWERED = {"ha": "haServerAddr", "master": "masterAddr"}
+"""What a name server's answer to a registration is recorded as."""
 
 Tap = FrameTap | ReportTap
 _NOTHING = ReportTap()
@@ -36,6 +38,7 @@ class Watcher:
         self.evidence = evidence
         self.host = host
         self.incarnation = host.incarnation
+        self.record_ends = evidence.record_ends.setdefault(host.name, {})
 
     def appended(self, lo: int, hi: int, data: bytes, f: str) -> None:
         """Bytes entered the log."""
@@ -43,7 +46,7 @@ class Watcher:
         message = None
         if f == "put":
             message = _key(data)
-            evidence.record_ends[lo] = hi
+            self.record_ends[lo] = hi
         evidence.log_ends[host.name] = hi
         evidence.add(
             host.kernel.now, "append", host.name, self.incarnation, None, None, None, None, f, None, message, None,
@@ -55,6 +58,30 @@ class Watcher:
     def flushed(self, upto: int) -> None:
         """The log is durable up to ``upto``."""
         self.evidence.add(self.host.kernel.now, "flush", self.host.name, self.incarnation, hi=upto)
+
+    def dispatched(self, upto: int) -> None:
+        """Queues and index hold every whole message up to ``upto``."""
+        self.evidence.add(
+            self.host.kernel.now, "dispatch", self.host.name, self.incarnation, None, None, None, None, None, None,
+            None, None, None, None, upto,
+        )  # fmt: skip
+
+    def synced(self, table: str, status: str) -> None:
+        """A slave's metadata sync: asked, same, applied or failed."""
+        self.evidence.add(self.host.kernel.now, "sync", self.host.name, self.incarnation, f=table, status=status)
+
+    def persisted(self, table: str) -> None:
+        """A table was written to its file."""
+        self.evidence.add(self.host.kernel.now, "persist", self.host.name, self.incarnation, f=table)
+
+    def registered(self, answer: Mapping[str, str] | None) -> None:
+        """A name server answered, or not."""
+        status, told = ("ok", dict(answer)) if answer is not None else ("failed", {})
+        found = {key: told[field] for key, field in ANSWERED.items() if told.get(field)}
+        self.evidence.add(
+            self.host.kernel.now, "register", self.host.name, self.incarnation, status=status,
+            detail=json.dumps({key: self.evidence.node_at(each) for key, each in found.items()}, sort_keys=True),
+        )  # fmt: skip
 
     def expired(self, lo: int) -> None:
         """The oldest files are gone."""
@@ -92,7 +119,14 @@ class Evidence(Observer):
         """Per end of an HA connection: what taps the bytes that leave it, and those that reach it."""
         self._noted: dict[Tap, object] = {}
         """Taps in the middle of something, and what was last noted of it."""
-        self.record_ends: dict[int, int] = {}
+        self.record_ends: dict[str, dict[int, int]] = {}
+        """By node: where the record that begins at an offset ends."""
+        self.addresses: Mapping[str, str] = {}
+        """Which node an address that brokers register belongs to."""
+
+    def node_at(self, address: str) -> str:
+        """The node behind an address; the address itself if it is nobody's."""
+        return self.addresses.get(address, address)
 
     def point(self, host: str, name: str) -> None:
         """Pass a trigger point on."""
@@ -114,11 +148,12 @@ class Evidence(Observer):
         return Watcher(self, host)
 
     def started(self, host: Host) -> None:
-        """A node is up and has recovered its log."""
-        broker = host.node
+        """A node is up; a broker has recovered its log."""
+        broker, name = host.node, host.name
         if not isinstance(broker, Broker):
+            self.add(self.kernel.now, "start", name, host.incarnation, f="empty")
             return
-        name, log = host.name, broker.log
+        log = broker.log
         self.add(self.kernel.now, "start", name, host.incarnation, f=broker.recovery, lo=log.start, hi=log.end)
         before = self.log_ends.get(name, 0)
         if log.end < before:
@@ -241,22 +276,23 @@ class Evidence(Observer):
 
     # Clients.
 
-    def end_of_record(self, lo: int) -> int | None:
-        """Where the record that the master put at ``lo`` ends."""
-        return self.record_ends.get(lo)
+    def end_of_record(self, node: str, lo: int) -> int | None:
+        """Where the record that a master put at ``lo`` ends."""
+        return self.record_ends.get(node, {}).get(lo)
 
-    def delivered(self, process: int, op: int, node: str, found: Record, data: bytes) -> None:
-        """One message of a pull's answer."""
+    def delivered(self, process: int, op: int, node: str, found: Record, data: bytes, group: str | None = None) -> None:
+        """One message of a pull's answer; ``group``: of the consumer that it was handed to."""
         lo = found.physical_offset
         self.add(
             self.kernel.now, "deliver", node, None, None, None, process, op, "pull", None, _key(data),
             f"{found.message.topic}/{found.message.queue_id}", found.queue_offset, lo, lo + found.size, digest(data),
+            None, None, group,
         )  # fmt: skip
 
     # Stores.
 
     def audit(self, master: Host, slave: Host, f: str, nodes: Collection[str]) -> None:
-        """Read the stores from outside: records of ``nodes``, and chunks of both over the range that both hold."""
+        """Read the stores from outside: records of ``nodes``; of both what their logs, queues and indexes share."""
         self.audits += 1
         readings = {master.name: self._read(master)}
         # Equal bytes read equal: the usual case, and half the price of an audit.
@@ -278,6 +314,10 @@ class Evidence(Observer):
                 hi,
                 records=host.name in nodes,
             )
+        one, other = readings[master.name], readings[slave.name]
+        keys = queue_reader.keys_of(one.records if len(one.records) >= len(other.records) else other.records)
+        stores = _store(master, one), _store(slave, other)
+        queue_reader.record(self.recorder, self.kernel.now, self.audits, *stores, keys)
 
     def _read(self, host: Host) -> store_reader.LogReading:
         return store_reader.read_log(self._files(host), _log_end(host))
@@ -308,6 +348,11 @@ def _file_of(host: Host, offset: int) -> tuple[int, SimFile | None]:
     size = host.log_file_size
     start = offset - offset % size
     return start, files.get(f"{FOLDER}/{start:020d}")
+
+
+def _store(host: Host, log: store_reader.LogReading) -> queue_reader.Store:
+    files = {name: file.cache for name, file in host.disk.files.items()}
+    return queue_reader.Store(host.name, files, log.start, log.where, host.index_slots)
 
 
 def _log_end(host: Host) -> int | None:

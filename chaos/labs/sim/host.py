@@ -8,7 +8,7 @@ from typing import Any
 
 from pairproof.chaos.labs.sim.disk import Flush, Loss, SimDisk
 from pairproof.chaos.labs.sim.kernel import MS, Entry, Kernel
-from pairproof.chaos.labs.sim.network import End, Network
+from pairproof.chaos.labs.sim.network import End, Link, Network
 from pairproof.chaos.labs.sim.trouble import Trouble, count
 from pairproof.reference.ports import Node
 
@@ -42,10 +42,16 @@ class Observer:
 
 
 class Host:
-    """One machine. ``node`` lives while the process runs; disk and name outlive it."""
+    """One machine. ``node`` lives while the process runs; disk and name outlive it.
 
-    def __init__(self, name: str, kernel: Kernel, network: Network, observer: Observer, flush_ns: int) -> None:
+    ``ways``: over which link an address is reached from here.
+    """
+
+    def __init__(
+        self, name: str, kernel: Kernel, network: Network, observer: Observer, flush_ns: int, ways: Mapping[str, Link]
+    ) -> None:
         self.name = name
+        self.ways = ways
         self.kernel = kernel
         self.network = network
         self.observer = observer
@@ -54,6 +60,7 @@ class Host:
         self.armed: Mapping[tuple[str, str], object] = observer.armed
         self.disk = SimDisk()
         self.log_file_size = 0
+        self.index_slots = 0
         self.node: Node | None = None
         self.incarnation = 0
         self.powered = True
@@ -80,8 +87,11 @@ class Host:
 
     def wall_ms(self) -> int:
         """A wall clock that starts at a fixed epoch, as far ahead as it was set."""
+        true = EPOCH_MS + self.kernel.now // MS
+        if not self.clock_skews:
+            return true
         count(self.clock_skews, "readings_skewed")
-        return EPOCH_MS + self.kernel.now // MS + self.skew_ms
+        return true + self.skew_ms
 
     def send(self, conn: End, data: bytes) -> int:
         """Hand bytes to the socket."""
@@ -92,6 +102,10 @@ class Host:
     def peer(self, conn: End) -> str:
         """The machine at the other end."""
         return conn.peer.host.name
+
+    def address(self, conn: End) -> tuple[str, int]:
+        """All machines have the same, since no law asks for it."""
+        return "127.0.0.1", 0
 
     def close(self, conn: End) -> None:
         """Close one's own end."""
@@ -123,8 +137,11 @@ class Host:
         self.kernel.at(ends, self._flushed, self.disk.begin_flush(names), token, self.incarnation)
 
     def connect(self, address: str) -> None:
-        """Connect to a link's port; the name before ``#`` is the link."""
-        link = self.network.links[address.partition("#")[0]]
+        """Connect; what follows a ``#`` only tells one's own connections apart. Nobody is at an unknown address."""
+        link = self._way(address)
+        if link is None:
+            self.kernel.at(self.kernel.now, self._fail, address, self.incarnation)
+            return
         server = link.host
         wait = link.up.latency + link.down.latency
         if not server.powered and not link.cuts:
@@ -259,10 +276,18 @@ class Host:
                 self.observer.point(self.name, "flush")
             node.on_flushed(token)
 
+    def _way(self, address: str) -> Link | None:
+        return self.ways.get(address.partition("#")[0])
+
+    def _fail(self, address: str, incarnation: int) -> None:
+        if self.node is not None and incarnation == self.incarnation:
+            self.tell(self.node.on_connect_failed, address)
+
     def _connect(self, address: str, incarnation: int) -> None:
         if self.node is None or incarnation != self.incarnation:
             return
-        link = self.network.links[address.partition("#")[0]]
+        link = self._way(address)
+        assert link is not None
         server = link.host
         if link.cuts or server.node is None:
             count(link.cuts, "connections_refused")

@@ -182,7 +182,9 @@ class NodeTrouble(World):
 
     def wipe_store(self, node: str) -> Effect:
         """See :class:`pairproof.harness.ports.CanReplaceStore`."""
-        return self._replace(self.node_host(node), SimDisk(), "empty")
+        fresh = SimDisk()
+        self.provide(node, fresh)
+        return self._replace(self.node_host(node), fresh, "empty")
 
     def take_image(self, node: str) -> tuple[Host, SimDisk]:
         """Copy the store as any process sees it now: page cache included, and the trace of a running broker."""

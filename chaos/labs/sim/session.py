@@ -1,5 +1,7 @@
 """One simulated trial: a master, its slaves and their clients on simulated machines, everything recorded.
 
+With ``lab.names`` the brokers register at a name server, slaves fetch their master's tables, and consumers can join.
+
 Implements :class:`pairproof.harness.ports.Session`; the abilities that faults need come from :mod:`link_trouble`,
 :mod:`node_trouble` and :mod:`strangers`. The seed decides all randomness; nothing here reads a clock, the environment
 or an unordered set.
@@ -7,25 +9,32 @@ or an unordered set.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
+from pairproof.chaos.labs.sim import tables, topology
 from pairproof.chaos.labs.sim.clients import Clients
+from pairproof.chaos.labs.sim.disk import SimDisk
 from pairproof.chaos.labs.sim.evidence import Evidence
 from pairproof.chaos.labs.sim.host import Crashed, Host
 from pairproof.chaos.labs.sim.kernel import MS, Kernel
 from pairproof.chaos.labs.sim.link_trouble import LinkTrouble
 from pairproof.chaos.labs.sim.network import Link, Network
 from pairproof.chaos.labs.sim.node_trouble import NodeTrouble
+from pairproof.chaos.labs.sim.provision import provision
 from pairproof.chaos.labs.sim.strangers import Strangers
+from pairproof.chaos.labs.sim.whole import Whole
 from pairproof.chaos.targets.reference import ReferenceTarget
 from pairproof.harness import places
 from pairproof.harness.errors import LabError, UsageError
 from pairproof.harness.history import Recorder
 from pairproof.harness.schedule import Args
 from pairproof.reference.core.broker import Broker
+from pairproof.reference.errors import StoreError
 
 SETTLE_NS = 90_000 * MS
+# Addresses that come from a name server take three registration periods more.
+WHOLE_SETTLE_NS = 210_000 * MS
 WARM_NS = 30_000 * MS
 PROBES = 3
 # A call's request and answer are taken to be no larger: through a small buffer they need a trip a bufferful.
@@ -42,40 +51,55 @@ class SimSession(LinkTrouble, NodeTrouble, Strangers):
         self.target = target
         self.settings = settings
         self.seed = seed
-        self.nodes = places.nodes(places.slaves(settings))
         self.kernel = Kernel()
         self.recorder = Recorder()
         self.network = Network(self.kernel, int(settings.get("lab.bufferBytes", 65_536)))
         self.armed: dict[tuple[str, str], list[tuple[int, Callable[[], None]]]] = {}
         self.evidence = Evidence(self.kernel, self.recorder, self.armed, self.point)
-        flush_ns = int(settings.get("lab.flushMicros", 800)) * 1_000
-        self.hosts = {
-            name: Host(name, self.kernel, self.network, self.evidence, flush_ns)
-            for name in (*self.nodes, "client", "hostile", "impostor")
-        }
+        self.flush_ns = int(settings.get("lab.flushMicros", 800)) * 1_000
+        found = topology.build(target, settings, self.network.links, self._machine)
+        self.nodes, self.hosts = found.pair, found.hosts
+        self.processes = (*found.servers, *found.brokers)
+        self.evidence.addresses = found.addresses
+        self.clients = Clients(self.hosts["client"], self.evidence, found.brokers)
+        self.whole: Whole | None = None
+        if places.has_names(settings):
+            self.whole = Whole(self, lambda name: self._machine(name, found.clients))
         latency_ns = int(settings.get("lab.latencyMicros", 500)) * 1_000
-        self._wire(latency_ns)
-        self.clients = Clients(self.hosts["client"], self.evidence, self.nodes)
         self.evidence.lab(2 * latency_ns * (1 + CALL_BYTES // self.network.buffer), settings)
-        for name in self.nodes:
+        for name in found.brokers:
             self.evidence.config(name, target.config(name, settings))
-        for name in self.nodes:
+        for name in found.brokers:
+            self.provide(name, self.hosts[name].disk)
+        # The name server first, so that whoever registers finds it.
+        for name in self.processes:
             self.boot(name)
 
-    def _wire(self, latency_ns: int) -> None:
-        ways = dict.fromkeys((*places.HA_LINKS[: len(self.nodes) - 1], "hostile"), ("master", "ha"))
-        ways |= {f"client-{node}": (node, "main") for node in self.nodes}
-        for name, (host, port) in ways.items():
-            self.network.links[name] = Link(name, self.hosts[host], port, latency_ns)
+    def _machine(self, name: str, ways: Mapping[str, Link]) -> Host:
+        return Host(name, self.kernel, self.network, self.evidence, self.flush_ns, ways)
 
     def boot(self, name: str) -> None:
-        """Start a node's process on whatever its disk holds."""
+        """Start a node's process on whatever its disk holds; a broker that refuses that does not come up."""
         host = self.hosts[name]
+        if name == places.NAMES:
+            server = self.target.name_server_class()
+            host.start(lambda: server(host))
+            self.evidence.started(host)
+            return
         config = self.target.config(name, self.settings)
         build = self.target.broker_class(name)
-        host.log_file_size = config.mappedFileSizeCommitLog
-        host.start(lambda: build(config, host, self.evidence.watcher(host)))
-        self.evidence.started(host)
+        host.log_file_size, host.index_slots = config.mappedFileSizeCommitLog, config.maxHashSlotNum
+        try:
+            host.start(lambda: build(config, host, self.evidence.watcher(host)))
+        except StoreError:
+            host.kill()
+        else:
+            self.evidence.started(host)
+
+    def provide(self, name: str, disk: SimDisk) -> None:
+        """A fresh store's topic and group; a slave that will fetch them from its master gets none."""
+        if self.whole is None or name not in places.SLAVES:
+            provision(disk)
 
     def broker(self, name: str) -> Broker | None:
         """The running broker, or None."""
@@ -83,13 +107,19 @@ class SimSession(LinkTrouble, NodeTrouble, Strangers):
         return node if isinstance(node, Broker) else None
 
     def audit(self, f: str, *nodes: str) -> None:
-        """Read stores from outside: records of ``nodes``, and each such slave's bytes beside the master's."""
+        """Read stores from outside: records of ``nodes``, and each such slave's bytes beside the master's.
+
+        With a name server also the tables of ``nodes``, and its own.
+        """
         listed = set(nodes)
         for name in self.nodes[1:]:
             if name in nodes or places.MASTER in nodes:
                 self.evidence.audit(self.hosts[places.MASTER], self.hosts[name], f, listed & {name, places.MASTER})
                 # Its records are in the history now: beside the other slaves its bytes are enough.
                 listed.discard(places.MASTER)
+        if self.whole is not None:
+            for name in nodes:
+                tables.record(self.evidence, self.hosts[name])
 
     # Session: time.
 
@@ -98,8 +128,10 @@ class SimSession(LinkTrouble, NodeTrouble, Strangers):
         return self.kernel.now
 
     def advance(self, ms: int) -> None:
-        """Let ``ms`` of virtual time pass."""
+        """Let ``ms`` of virtual time pass; then read what a name server knows."""
         self.run_until(_never, ms * MS)
+        if self.whole is not None:
+            tables.record(self.evidence, self.hosts[places.NAMES])
 
     def step(self, events: int, within_ms: int = 1_000) -> int:
         """The next simulated events; see :class:`pairproof.harness.ports.CanStep`."""
@@ -134,7 +166,7 @@ class SimSession(LinkTrouble, NodeTrouble, Strangers):
 
     def settle(self) -> None:
         """A last send proves that the pair is alive; then until all logs end alike, or the bound passes."""
-        for name in self.nodes:
+        for name in self.processes:
             self.restart(name)
         for _ in range(PROBES):
             probe = self.clients.send(0, 100, True, 0)
@@ -143,9 +175,11 @@ class SimSession(LinkTrouble, NodeTrouble, Strangers):
             # A first probe may only find out that its connection died with the master's machine.
             if self.clients.phase_of.get(probe) == "ok":
                 break
-        agreed = self.run_until(self._agreed, SETTLE_NS)
+        agreed = self.run_until(self._agreed, SETTLE_NS if self.whole is None else WHOLE_SETTLE_NS)
         self.recorder.add(self.kernel.now, "mark", f="converged" if agreed else "unsettled")
-        self.audit("final", *self.nodes)
+        if self.whole is not None:
+            self.whole.settle()
+        self.audit("final", *self.processes)
         self.recorder.add(self.kernel.now, "mark", f="end")
 
     def _linked(self) -> bool:
@@ -169,6 +203,37 @@ class SimSession(LinkTrouble, NodeTrouble, Strangers):
             if not self.kernel.step(until):
                 return False
         raise LabError(f"the simulation did not come to rest in {MAX_EVENTS} events; please report this schedule")
+
+    # Abilities: consumers, administrators, and producers who send elsewhere.
+
+    def join(self, group: int, consumer: int) -> None:
+        """See :class:`pairproof.harness.ports.CanConsume`."""
+        self._whole("join").consumers.join(group, consumer)
+
+    def leave(self, group: int, consumer: int, lost: bool) -> None:
+        """See :class:`pairproof.harness.ports.CanConsume`."""
+        self._whole("leave").consumers.leave(group, consumer, lost)
+
+    def change_topic(self, number: int, queues: int, node: str) -> None:
+        """See :class:`pairproof.harness.ports.CanAdminister`."""
+        self.clients.change_topic(number, queues, node)
+
+    def change_group(self, group: int, slowly: int, broker: int, node: str) -> None:
+        """See :class:`pairproof.harness.ports.CanAdminister`."""
+        self.clients.change_group(group, slowly, broker, node)
+
+    def misdirect(self, node: str, queue: int) -> None:
+        """See :class:`pairproof.harness.ports.CanMisdirect`."""
+        self.clients.misdirect(node, queue)
+
+    def send_delayed(self, producer: int, queue: int, level: int) -> None:
+        """See :class:`pairproof.harness.ports.CanDelay`."""
+        self.clients.send_delayed(producer, queue, level)
+
+    def _whole(self, op: str) -> Whole:
+        if self.whole is None:
+            raise UsageError(f"{op} needs a name server, from which consumers learn where brokers are: set lab.names=1")
+        return self.whole
 
     # Abilities: triggers.
 
@@ -206,8 +271,9 @@ class SimSession(LinkTrouble, NodeTrouble, Strangers):
 
     def node_host(self, name: str) -> Host:
         """A broker's machine; UsageError for one that this trial does not have."""
-        if name not in self.nodes:
-            raise UsageError(f"there is no node {name!r} in this trial; valid: {', '.join(self.nodes)} (lab.slaves)")
+        if name not in self.processes:
+            valid = ", ".join(self.processes)
+            raise UsageError(f"there is no node {name!r} in this trial; valid: {valid} (lab.slaves, lab.names)")
         return self.hosts[name]
 
     def link(self, name: str) -> Link:
@@ -215,7 +281,7 @@ class SimSession(LinkTrouble, NodeTrouble, Strangers):
         found = self.network.links.get(name)
         if found is None:
             valid = ", ".join(each for each in self.network.links if each != "hostile")
-            raise UsageError(f"there is no link {name!r} in this trial; valid: {valid} (lab.slaves)")
+            raise UsageError(f"there is no link {name!r} in this trial; valid: {valid} (lab.slaves, lab.names)")
         return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pairproof.chaos.labs.sim.disk import SimDisk
 from pairproof.chaos.labs.sim.evidence import Evidence
 from pairproof.chaos.labs.sim.host import Host
 from pairproof.chaos.labs.sim.kernel import Kernel
@@ -18,13 +19,14 @@ class World:
     evidence: Evidence
     hosts: dict[str, Host]
     nodes: tuple[str, ...]
+    """The pair's brokers, the master first."""
     settings: Args
     seed: str
     acting: str | None = None
     """The node in the middle of whose doing a trigger fires right now."""
 
     def node_host(self, name: str) -> Host:
-        """A broker's machine; UsageError for one that this trial does not have."""
+        """A broker's or name server's machine; UsageError for one that this trial does not have."""
         raise NotImplementedError
 
     def link(self, name: str) -> Link:
@@ -33,6 +35,10 @@ class World:
 
     def boot(self, name: str) -> None:
         """Start a node's process on whatever its disk holds."""
+        raise NotImplementedError
+
+    def provide(self, name: str, disk: SimDisk) -> None:
+        """Put into a node's fresh store what its operator prepares."""
         raise NotImplementedError
 
     def broker(self, name: str) -> Broker | None:

@@ -11,7 +11,21 @@ import pytest
 # pytest's importlib mode leaves test folders off the path; ``real_brokers`` is imported by name.
 sys.path.insert(0, str(Path(__file__).parent))
 
-from real_brokers import BrokerProcess, free_port
+from real_brokers import BrokerProcess, NameServerProcess, free_port
+
+
+@pytest.fixture(autouse=True)
+def no_name_server_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing that a test starts may register anywhere else."""
+    monkeypatch.delenv("NAMESRV_ADDR", raising=False)
+
+
+@pytest.fixture
+def name_server(tmp_path: Path) -> Iterator[NameServerProcess]:
+    """A name server process that is not started yet."""
+    server = NameServerProcess(tmp_path / "names", {"listenPort": free_port()})
+    yield server
+    server.kill()
 
 
 @pytest.fixture

@@ -20,6 +20,8 @@ from pairproof.reference.client.client import Client, Outcome
 from pairproof.reference.shell.disk import RealDisk
 from pairproof.reference.shell.log import Log
 from pairproof.reference.shell.shell import Shell
+from pairproof.reference.wire import headers
+from pairproof.reference.wire.remoting import Command
 
 DEADLINE_S = 8
 TOPIC = "pairproof"
@@ -59,6 +61,7 @@ class BrokerProcess:
     """``python -m pairproof.reference.commands.broker -c FILE`` over one store."""
 
     module = "pairproof.reference.commands.broker"
+    settings: dict[str, Any] = SETTINGS
 
     def __init__(self, folder: Path, settings: dict[str, Any]) -> None:
         self.folder = folder
@@ -66,7 +69,7 @@ class BrokerProcess:
         self.address = f"127.0.0.1:{self.port}"
         self.config = folder / "broker.conf"
         folder.mkdir(exist_ok=True)
-        values = {**SETTINGS, "storePathRootDir": folder / "store", **settings}
+        values = {**self.settings, "storePathRootDir": folder / "store", **settings}
         self.config.write_text("".join(f"{key} = {value}\n" for key, value in values.items()))
         self.process: subprocess.Popen[bytes] | None = None
         self.said = b""
@@ -139,6 +142,13 @@ class BrokerProcess:
         return int(next(line.split()[1] for line in status.splitlines() if line.startswith("RssAnon"))) * 1024
 
 
+class NameServerProcess(BrokerProcess):
+    """``python -m pairproof.reference.commands.namesrv -c FILE``."""
+
+    module = "pairproof.reference.commands.namesrv"
+    settings: dict[str, Any] = {}
+
+
 class Caller:
     """The reference's client as coroutines."""
 
@@ -156,9 +166,15 @@ class Caller:
         self.client.pull(address, TOPIC, queue, offset, 32, ended.set_result)
         return await ended
 
+    async def ask(self, address: str, code: int, body: bytes = b"", **fields: Any) -> Command | None:
+        """The answer to any request; None if there was none."""
+        ended: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
+        self.client.calls.call(address, code, headers.encode_request(code, fields), body, ended.set_result)
+        return (await ended).answer
+
     async def replicated(self, address: str) -> None:
         """Send until a slave holds what is sent."""
-        await eventually(lambda: self.send(address, b"is there a slave?", queue=7), "PUT_OK")
+        await eventually(lambda: self.send(address, b"is there a slave?", queue=3), "PUT_OK")
 
 
 async def eventually(ask: Callable[[], Coroutine[Any, Any, Outcome]], status: str) -> None:
@@ -173,6 +189,17 @@ async def until(holds: Callable[[], bool]) -> None:
     async with asyncio.timeout(DEADLINE_S):
         while not holds():
             await asyncio.sleep(0.02)
+
+
+async def turns(ask: Callable[[], Coroutine[Any, Any, Any]], wanted: Any, deadline_s: float) -> None:
+    """Ask again until the answer is this one."""
+    found = None
+    try:
+        async with asyncio.timeout(deadline_s):
+            while (found := await ask()) != wanted:
+                await asyncio.sleep(0.05)
+    except TimeoutError:
+        raise AssertionError(f"not {wanted} within {deadline_s} s, but {found}") from None
 
 
 @contextlib.asynccontextmanager

@@ -70,7 +70,7 @@ class Diary:
 
 
 class Scene:
-    """A shell that listens as ``main`` and as ``ha``, its diary, and peers that connect to it."""
+    """A shell that listens as ``main``, ``fast`` and ``ha``, its diary, and peers that connect to it."""
 
     def __init__(self, shell: Shell, diary: Diary, ports: dict[str, int], stack: ExitStack) -> None:
         self.shell = shell
@@ -93,12 +93,13 @@ async def scene(folder: Path, limits: Limits | None = None, disk: RealDisk | Non
     shell, diary = Shell(disk or RealDisk(folder), Log(fd=-1), limits), Diary()
     with ExitStack() as stack:
         port = free_port()
-        main, ha = sockets.listen("127.0.0.1", [port, port + 1], stack)
+        ports = {"main": port, "fast": port - 2, "ha": port + 1}
+        listeners = sockets.listen("127.0.0.1", list(ports.values()), stack)
         stack.callback(shell.abandon)
         shell.start(diary)
-        shell.serve(main, "main")
-        shell.serve(ha, "ha")
-        yield Scene(shell, diary, {"main": port, "ha": port + 1}, stack)
+        for listener, name in zip(listeners, ports, strict=True):
+            shell.serve(listener, name)
+        yield Scene(shell, diary, ports, stack)
         if shell.ended.done():
             shell.ended.result()
 
@@ -134,7 +135,7 @@ def test_a_timer_rings_once_and_the_newest_time_of_a_key_counts(tmp_path: Path) 
     assert asyncio.run(play()) == [("past",), ("moved",), ("last",)]
 
 
-@pytest.mark.parametrize("port", ["main", "ha"])
+@pytest.mark.parametrize("port", ["main", "fast", "ha"])
 def test_a_socket_that_is_full_takes_nothing_until_the_node_is_told(tmp_path: Path, port: str) -> None:
     async def play() -> None:
         async with scene(tmp_path) as on:
@@ -213,6 +214,35 @@ def test_a_connect_is_told_of_later_whether_it_stands_or_not(tmp_path: Path) -> 
     asyncio.run(play())
 
 
+@pytest.mark.parametrize("address", ["", "host", "127.0.0.1:", "127.0.0.1:http", "127.0.0.1:65536", "127.0.0.1:-1"])
+def test_an_address_that_is_none_is_one_that_nobody_takes(tmp_path: Path, address: str) -> None:
+    async def play() -> None:
+        async with scene(tmp_path) as on:
+            on.shell.connect(address)
+            assert await on.diary.hears("connect failed") == (address,)
+
+    asyncio.run(play())
+
+
+def test_that_an_address_cannot_be_reached_is_said_once_until_it_can(tmp_path: Path) -> None:
+    class Said(Log):
+        def say(self, text: str) -> None:
+            lines.append(text.partition(":")[0].partition(",")[0])
+
+    async def play() -> None:
+        async with scene(tmp_path) as on:
+            on.shell.log = Said(fd=-1)
+            for times in range(1, 4):
+                on.shell.connect("127.0.0.1:1")
+                await on.diary.hears("connect failed", times)
+            on.shell.connect(f"127.0.0.1:{on.ports['main']}")
+            await on.diary.hears("connected")
+
+    lines: list[str] = []
+    asyncio.run(play())
+    assert lines == ["cannot connect to 127.0.0.1", "connected to 127.0.0.1"]
+
+
 def test_a_socket_that_met_itself_is_no_connection(monkeypatch: pytest.MonkeyPatch) -> None:
     port = free_port()
 
@@ -235,7 +265,9 @@ def test_idle_clients_are_closed_and_idle_replicas_are_not(tmp_path: Path) -> No
         async with scene(tmp_path, Limits(idle_s=0.1)) as on:
             _, replica = await on.joined("ha")
             _, client = await on.joined("main")
-            assert await on.diary.hears("closed") == (client,)
+            _, other = await on.joined("fast")
+            await on.diary.hears("closed", 2)
+            assert {each[0] for each in on.diary.heard("closed")} == {client, other}
             assert on.shell.connections == {replica}
 
     asyncio.run(play())

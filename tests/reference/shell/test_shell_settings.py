@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
+from pairproof.reference.core.config import BrokerConfig
 from pairproof.reference.errors import ConfigError
 from pairproof.reference.shell import properties
-from pairproof.reference.shell.log import LINES_A_SECOND, Log
+from pairproof.reference.shell.log import LINES_A_SECOND, Log, LogWatcher
 from pairproof.reference.shell.settings import settings, told
 
 
@@ -46,12 +48,60 @@ def test_a_file_is_latin_1_and_of_reasonable_size(tmp_path: Path) -> None:
 
 
 def test_keys_go_to_the_broker_to_the_shell_or_on_the_list_of_the_ignored() -> None:
-    values = {"brokerRole": "SLAVE", "brokerId": "2", "storePathRootDir": "/x", "namesrvAddr": "a:1", "nonsense": ""}
-    found = settings(values)
+    values = {
+        "brokerRole": "SLAVE",
+        "brokerId": "2",
+        "storePathRootDir": "/x",
+        "warmMapedFileEnable": "",
+        "nonsense": "",
+    }
+    found = settings(values, {})
     assert (found.config.brokerId, found.root, found.commit_log) == (2, Path("/x"), Path("/x/commitlog"))
     assert (found.bind, found.idle_s) == ("127.0.0.1", 120)
-    assert found.ports == [(10911, "main"), (10909, "main"), (10912, "ha")]
-    assert found.ignored == ("namesrvAddr", "nonsense")
+    assert found.ports == [(10911, "main"), (10909, "fast"), (10912, "ha")]
+    assert found.ignored == ("nonsense", "warmMapedFileEnable")
+
+
+def test_every_setting_of_a_broker_is_read_from_the_file() -> None:
+    other = {bool: "false", int: "77", str: "x"}
+    given = {each.name: other[type(each.default)] for each in fields(BrokerConfig)} | {
+        "brokerRole": "SLAVE", "flushDiskType": "SYNC_FLUSH", "haPushes": "flushed", "rocketmqVersion": "5.5.0",
+        "brokerIP1": "10.0.0.1", "brokerIP2": "10.0.0.2", "haMasterAddress": "m:1", "namesrvAddr": "n:1",
+        "mappedFileSizeCommitLog": "1024", "messageDelayLevel": "7s", "deleteWhen": "07", "slaveReadEnable": "true",
+        "offsetCheckInSlave": "true",
+    }  # fmt: skip
+    found = settings(given, {}).config
+    unread = {each.name for each in fields(BrokerConfig) if getattr(found, each.name) == each.default}
+    assert unread == set()
+
+
+def test_memory_is_the_machine_s_unless_the_file_says_otherwise() -> None:
+    pages = next(line for line in Path("/proc/meminfo").read_text().splitlines() if line.startswith("MemTotal"))
+    assert settings({}, {}).config.totalMemory == int(pages.split()[1]) * 1024
+    assert settings({"totalMemory": "5"}, {}).config.totalMemory == 5
+
+
+def test_name_servers_are_those_of_the_file_or_else_of_the_environment() -> None:
+    environment = {"NAMESRV_ADDR": "a:1;b:2"}
+    assert settings({}, environment).config.name_servers == ("a:1", "b:2")
+    assert settings({"namesrvAddr": "c:3;"}, environment).config.name_servers == ("c:3",)
+    assert settings({"namesrvAddr": ""}, environment).config.name_servers == ()
+    assert settings({}, {}).config.name_servers == ()
+
+
+@pytest.mark.parametrize("text", ["a", "a:", ":1", "a:0", "a:65536", "a:1,b:2", "a:1; b:2", "a:1 ;b:2", "::1:9876"])
+def test_name_servers_that_are_none_are_refused_by_the_name_that_they_came_under(text: str) -> None:
+    for values, environment, name in (
+        ({"namesrvAddr": text}, {}, "namesrvAddr"),
+        ({}, {"NAMESRV_ADDR": text}, "NAMESRV_ADDR"),
+    ):
+        with pytest.raises(ConfigError, match=f"^{name} must be host:port, several with ; in between, not "):
+            settings(values, environment)
+
+
+def test_hours_of_retention_are_checked() -> None:
+    with pytest.raises(ConfigError, match="deleteWhen must be hours from 00 to 23"):
+        settings({"deleteWhen": "soon"}, {})
 
 
 def test_a_master_s_id_is_0_whatever_the_file_says() -> None:
@@ -92,3 +142,57 @@ def test_a_log_that_nobody_reads_or_that_is_closed_stops_nothing() -> None:
     os.close(write)
     log.say("not even a pipe")
     assert log.left_out == 3
+
+
+class Said(Log):
+    """Keeps what is said."""
+
+    def __init__(self) -> None:
+        super().__init__(fd=-1)
+        self.lines: list[str] = []
+
+    def say(self, text: str) -> None:
+        self.lines.append(text)
+
+
+def test_a_sync_is_told_of_when_it_begins_or_ceases_to_work() -> None:
+    log = Said()
+    watcher = LogWatcher(log)
+    for status in ("applied", "same", "applied", "failed", "failed", "same", "failed"):
+        watcher.synced("topics", "asked")
+        watcher.synced("topics", status)
+    watcher.synced("groups", "failed")
+    works, fails = "metadata: topics are those of the master", "metadata: topics cannot be had from the master"
+    assert log.lines == [works, fails, works, fails, "metadata: groups cannot be had from the master"]
+
+
+def test_a_registration_is_told_of_when_the_answer_is_another_one() -> None:
+    log = Said()
+    watcher = LogWatcher(log)
+    for answer in (None, None, {}, {}, {"masterAddr": "m:1"}, {"masterAddr": "m:1"}, None, {"masterAddr": "m:1"}, {}):
+        watcher.registered(answer)
+    silent, done = "registration: a name server does not answer", "registration: done"
+    known = f"{done}, the master is m:1"
+    assert log.lines == [silent, done, known, silent, known, done]
+
+
+def test_one_of_two_name_servers_that_is_away_is_told_of_once() -> None:
+    log = Said()
+    watcher = LogWatcher(log, 2)
+    for _ in range(10):
+        watcher.registered(None)
+        watcher.registered({})
+    assert log.lines == ["registration: a name server does not answer", "registration: done"]
+    for _ in range(3):
+        watcher.registered({})
+    assert log.lines[2:] == ["registration: done"]
+
+
+def test_what_happens_all_the_time_is_not_told_of() -> None:
+    log = Said()
+    watcher = LogWatcher(log)
+    watcher.dispatched(1)
+    watcher.persisted("offsets")
+    watcher.appended(0, 1, b"x", "put")
+    watcher.flushed(1)
+    assert log.lines == []

@@ -16,7 +16,8 @@ from click.testing import CliRunner
 from real_brokers import TOPIC, BrokerProcess, caller, connected
 
 from pairproof.reference.commands.broker import command
-from pairproof.reference.core.broker import MAX_CLIENTS, Broker
+from pairproof.reference.core.broker import Broker
+from pairproof.reference.core.command_peers import MAX_PEERS
 from pairproof.reference.errors import StoreError
 from pairproof.reference.shell import serve
 from pairproof.reference.wire import remoting
@@ -64,6 +65,9 @@ def test_a_taken_port_is_named(broker: Make, distance: int) -> None:
         ({"listenPort": 2}, "listenPort must be from 3 to 65534"),
         ({"bindAddress": "everywhere"}, "bindAddress must be an IPv4 address"),
         ({"haMasterAddress": "10.0.0.1"}, "haMasterAddress must be host:port"),
+        ({"namesrvAddr": "10.0.0.1:9876,10.0.0.2:9876"}, "namesrvAddr must be host:port, several with ; in between"),
+        ({"deleteWhen": "4 am"}, "deleteWhen must be hours from 00 to 23"),
+        ({"slaveReadEnable": "yes"}, "slaveReadEnable must be true or false"),
         ({"serverChannelMaxIdleTimeSeconds": "0"}, "serverChannelMaxIdleTimeSeconds must be a positive"),
         ({"slaveTimeout": "3s"}, "slaveTimeout must be a whole number"),
         ({"storePathRootDir": "/dev/null/store"}, "cannot use the store /dev/null/store"),
@@ -92,8 +96,8 @@ def test_a_store_of_another_file_size_is_one_line_and_exit_2(broker: Make) -> No
 
 
 def test_keys_that_nothing_acts_on_are_named_in_one_line(broker: Make) -> None:
-    master = broker(namesrvAddr="127.0.0.1:9876", slaveTimeOut=3_000).start()
-    assert "settings: namesrvAddr, slaveTimeOut (did you mean slaveTimeout?)" in master.said.decode()
+    master = broker(warmMapedFileEnable="false", slaveTimeOut=3_000).start()
+    assert "settings: slaveTimeOut (did you mean slaveTimeout?), warmMapedFileEnable" in master.said.decode()
 
 
 async def send_one(address: str) -> None:
@@ -170,8 +174,8 @@ def test_a_thousand_idle_connections_are_held_and_one_more_is_closed(broker: Mak
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(4_096, hard)), hard))
     master = broker().start()
     with ExitStack() as stack:
-        idle = [stack.enter_context(connected(master.address)) for _ in range(MAX_CLIENTS)]
-        for number in (0, MAX_CLIENTS // 2, MAX_CLIENTS - 1):
+        idle = [stack.enter_context(connected(master.address)) for _ in range(MAX_PEERS)]
+        for number in (0, MAX_PEERS // 2, MAX_PEERS - 1):
             idle[number].sendall(request(number))
             assert answers(idle[number], 1) == [number]
         assert closes(stack.enter_context(connected(master.address)))

@@ -1,0 +1,210 @@
+"""The simulated consumers: each a process on a machine of its own, and what they let others see, as events.
+
+A consumer's calls are recorded as a plain client's are, with its group and the broker id that it chose. What concerns
+queues of another broker name says so by its node, since those queues have the same names.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from pairproof.chaos.labs.sim.clients import PULL_ANSWER, Clients
+from pairproof.chaos.labs.sim.host import Host
+from pairproof.chaos.labs.sim.provision import TOPIC
+from pairproof.chaos.targets.reference import NAME_SERVER, OTHER_NAME
+from pairproof.harness import places
+from pairproof.harness.schedule import BROADCASTING
+from pairproof.reference.client.consumer import Consumer, ConsumerSettings
+from pairproof.reference.core.calls import Outcome
+from pairproof.reference.wire.bodies_client import MessageQueue
+from pairproof.reference.wire.bodies_route import TopicRouteData
+from pairproof.reference.wire.record import Record
+
+
+class Call(NamedTuple):
+    """One call of a consumer."""
+
+    op: int
+    f: str
+    node: str
+    queue: str
+    broker: int
+    queue_offset: int | None
+    value: int | None
+
+
+class Ears:
+    """The listener of one consumer, see :class:`pairproof.reference.client.listener.Listener`."""
+
+    def __init__(self, clients: Clients, host: Host, group: str, broadcasting: bool) -> None:
+        self.clients = clients
+        self.evidence = clients.evidence
+        self.add = clients.add
+        self.kernel = host.kernel
+        self.group = group
+        self.f = "broadcasting" if broadcasting else "clustering"
+        self.process = clients.new_process()
+        self.calls: dict[int, Call] = {}
+        """Those under way, by the consumer's own numbers."""
+
+    def came(self) -> None:
+        """It started."""
+        self._note("consumer", f=self.f, status="on")
+
+    def went(self, lost: bool) -> None:
+        """It ended."""
+        self._note("consumer", f=self.f, status="lost" if lost else "off")
+
+    def route_learned(self, topic: str, route: TopicRouteData | None) -> None:
+        """A name server answered."""
+        if topic != TOPIC:
+            return
+        brokers = route.broker_datas if route is not None else ()
+        nodes = {
+            str(broker_id): self.evidence.node_at(address)
+            for broker in brokers
+            if broker.broker_name != OTHER_NAME
+            for broker_id, address in broker.broker_addrs.items()
+        }
+        status = "none" if route is None else "found"
+        self._note("route", status=status, detail=json.dumps(nodes, sort_keys=True))
+
+    def query_began(self, op: int, queue: MessageQueue, broker_id: int, address: str) -> None:
+        """The group's offset is asked for."""
+        self._began(op, "query", queue, broker_id, address, None, None)
+
+    def query_ended(self, op: int, outcome: Outcome, offset: int | None) -> None:
+        """It was answered."""
+        self._ended(op, outcome, offset)
+
+    def assigned(self, queue: MessageQueue, offset: int) -> None:
+        """It took a queue."""
+        self._note("assign", _owner(queue), status="on", queue=_name(queue), value=offset)
+
+    def given_up(self, queue: MessageQueue, offset: int) -> None:
+        """It let a queue go."""
+        self._note("assign", _owner(queue), status="off", queue=_name(queue), value=offset)
+
+    def pull_began(self, op: int, queue: MessageQueue, offset: int, broker_id: int, address: str) -> None:
+        """It asks for messages."""
+        self._began(op, "pull", queue, broker_id, address, None, offset)
+
+    def delivered(self, op: int, queue: MessageQueue, record: Record, raw: bytes) -> None:
+        """A message was handed to the application."""
+        call = self.calls[op]
+        self.evidence.delivered(self.process, call.op, call.node, record, raw, self.group)
+
+    def pull_ended(self, op: int, outcome: Outcome, header: Mapping[str, Any] | None) -> None:
+        """A pull was answered."""
+        if header is None:
+            self._ended(op, outcome)
+        else:
+            following, low, high, suggested = (header[name] for name in PULL_ANSWER)
+            self._ended(op, outcome, following, low, high, suggested)
+
+    def commit_began(
+        self, op: int, queue: MessageQueue, offset: int, broker_id: int, address: str, with_pull: bool
+    ) -> None:
+        """It tells its progress."""
+        self._began(op, "commit", queue, broker_id, address, offset, int(with_pull))
+
+    def commit_ended(self, op: int, outcome: Outcome) -> None:
+        """The broker has it, or not."""
+        call = self.calls[op]
+        self._ended(op, outcome, call.queue_offset)
+
+    def _note(self, kind: str, node: str | None = None, **columns: object) -> None:
+        self.add(self.kernel.now, kind, node, process=self.process, group=self.group, **columns)
+
+    def _began(
+        self, number: int, f: str, queue: MessageQueue, broker: int, address: str, queue_offset: int | None,
+        value: int | None,
+    ) -> None:  # fmt: skip
+        call = Call(self.clients.new_op(), f, self.evidence.node_at(address), _name(queue), broker, queue_offset, value)
+        self.calls[number] = call
+        self.add(
+            self.kernel.now, "invoke", call.node, None, None, None, self.process, call.op, f, None, None, call.queue,
+            queue_offset, None, None, None, value, None, self.group, broker,
+        )  # fmt: skip
+
+    def _ended(
+        self, number: int, outcome: Outcome, queue_offset: int | None = None, lo: int | None = None,
+        hi: int | None = None, broker: int | None = None,
+    ) -> None:  # fmt: skip
+        call = self.calls.pop(number)
+        answer = outcome.answer
+        self.add(
+            self.kernel.now, outcome.phase, call.node, None, None, None, self.process, call.op, call.f, outcome.status,
+            None, call.queue, queue_offset, lo, hi, None, call.value, answer.remark if answer is not None else None,
+            self.group, call.broker if broker is None else broker,
+        )  # fmt: skip
+
+
+class Consumers:
+    """All consumers of a trial. ``machine`` makes their machines, by name."""
+
+    def __init__(self, clients: Clients, machine: Callable[[str], Host], build: type[Consumer]) -> None:
+        self.clients = clients
+        self.machine = machine
+        self.build = build
+        self.hosts: dict[tuple[int, int], Host] = {}
+
+    def join(self, group: int, consumer: int) -> None:
+        """Start one; nothing if it runs."""
+        host = self.hosts.get((group, consumer))
+        if host is None:
+            host = self.hosts[group, consumer] = self.machine(f"consumer-{group}-{consumer}")
+        if isinstance(host.node, Consumer) and not host.node.over:
+            return
+        broadcasting = group >= BROADCASTING
+        settings = ConsumerSettings(
+            f"c{consumer}", group_name(group), {TOPIC: "*"}, (NAME_SERVER,), broadcasting=broadcasting,
+            consume_from_where="CONSUME_FROM_FIRST_OFFSET",
+        )  # fmt: skip
+        ears = Ears(self.clients, host, settings.group, broadcasting)
+        host.start(lambda: self.build(host, settings, ears))
+
+    def leave(self, group: int, consumer: int, lost: bool) -> None:
+        """One goes; nothing if it does not run."""
+        host = self.hosts.get((group, consumer))
+        if host is None or not isinstance(host.node, Consumer) or host.node.over:
+            return
+        if lost:
+            host.call(host.node.abandon)
+            host.kill()
+        else:
+            host.call(host.node.stop)
+
+    def live(self) -> dict[str, list[Consumer]]:
+        """Those that run, by group."""
+        found: dict[str, list[Consumer]] = {}
+        for (group, _), host in sorted(self.hosts.items()):
+            if isinstance(host.node, Consumer) and not host.node.over:
+                found.setdefault(group_name(group), []).append(host.node)
+        return found
+
+    def stand_at(self, ends: Mapping[MessageQueue, int]) -> bool:
+        """Whether each group's consumers, together, have consumed every queue up to its end."""
+        for group, members in self.live().items():
+            broadcasting = int(group[1:]) >= BROADCASTING
+            shares = [each.progress for each in members]
+            if not broadcasting:
+                shares = [{queue: offset for share in shares for queue, offset in share.items()}]
+            if any(share.get(queue, -1) < end for share in shares for queue, end in ends.items()):
+                return False
+        return True
+
+
+def group_name(group: int) -> str:
+    """A group's name by its number."""
+    return f"g{group}"
+
+
+def _name(queue: MessageQueue) -> str:
+    return f"{queue.topic}/{queue.queue_id}"
+
+
+def _owner(queue: MessageQueue) -> str | None:
+    return places.OTHER if queue.broker_name == OTHER_NAME else None

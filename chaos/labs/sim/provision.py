@@ -1,0 +1,46 @@
+"""What an operator puts into a fresh store before a broker's first start: the topic and the readers' group.
+
+So a pair without a name server, whose slave never hears of its master's tables, serves pulls at both brokers, and no
+table changes while a trial runs. The files are plain JSON, as anybody could write them.
+"""
+
+from __future__ import annotations
+
+import json
+
+from pairproof.chaos.labs.sim.disk import SimDisk
+
+TOPIC = "pairproof"
+QUEUES = 4
+GROUP = "pairproof"
+"""Of readers and of producers."""
+WRITTEN_MS = 1_690_000_000_000
+
+_VERSION = {"counter": 1, "timestamp": WRITTEN_MS}
+FILES = {
+    "config/topics.json": json.dumps({
+        "dataVersion": _VERSION,
+        "topicConfigTable": {
+            TOPIC: {
+                "order": False, "perm": 6, "readQueueNums": QUEUES, "topicFilterType": "SINGLE_TAG",
+                "topicName": TOPIC, "topicSysFlag": 0, "writeQueueNums": QUEUES,
+            },
+        },
+    }).encode(),
+    "config/subscriptionGroup.json": json.dumps({
+        "dataVersion": _VERSION,
+        "subscriptionGroupTable": {
+            GROUP: {
+                "brokerId": 0, "consumeBroadcastEnable": True, "consumeEnable": True, "consumeFromMinEnable": True,
+                "groupName": GROUP, "notifyConsumerIdsChangedEnable": True, "retryMaxTimes": 16, "retryQueueNums": 1,
+                "whichBrokerWhenConsumeSlowly": 1,
+            },
+        },
+    }).encode(),
+}  # fmt: skip
+
+
+def provision(disk: SimDisk) -> None:
+    """Place the files; the store is a fresh one."""
+    for name, data in FILES.items():
+        disk.place(name, data)

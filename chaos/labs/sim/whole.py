@@ -1,0 +1,61 @@
+"""What a simulated trial has besides the pair where there is a name server: consumers, and a longer end.
+
+At its end everybody who runs must have come to rest, also those who look only every so often: consumers catch up, or a
+bound passes; then a period of the slaves' metadata sync is quiet, and 12 s for its calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from pairproof.chaos.labs.sim.consumers import Consumers
+from pairproof.chaos.labs.sim.host import Host
+from pairproof.chaos.labs.sim.kernel import MS
+from pairproof.chaos.labs.sim.provision import TOPIC
+from pairproof.harness import places
+from pairproof.reference.wire.bodies_client import MessageQueue
+
+if TYPE_CHECKING:
+    from pairproof.chaos.labs.sim.session import SimSession
+
+LOOK_NS = 1_000 * MS
+CATCH_UP_NS = 180_000 * MS
+"""Routes are asked for every 30 s, a group shared out every 20 s, a lost member missed after 120 s."""
+CALLS_NS = 12_000 * MS
+
+
+class Whole:
+    """``machine`` makes a consumer's machine."""
+
+    def __init__(self, session: SimSession, machine: Callable[[str], Host]) -> None:
+        self.session = session
+        self.consumers = Consumers(session.clients, machine, session.target.consumer_class())
+
+    def settle(self) -> None:
+        """Until consumers have caught up, or the bound passes; then quiet."""
+        for _ in range(CATCH_UP_NS // LOOK_NS):
+            if self.consumers.stand_at(self._ends()):
+                break
+            self.session.run_until(_never, LOOK_NS)
+        self.session.run_until(_never, self._period_ms() * MS + CALLS_NS)
+
+    def _ends(self) -> dict[MessageQueue, int]:
+        """The next offset of each of the topic's queues."""
+        found = {}
+        for name in (places.MASTER, places.OTHER):
+            broker = self.session.broker(name) if name in self.session.hosts else None
+            topic = broker.parts.topics.get(TOPIC) if broker is not None else None
+            if broker is not None and topic is not None:
+                for number in range(topic.read_queue_nums):
+                    queue = MessageQueue(TOPIC, broker.config.brokerName, number)
+                    found[queue] = broker.store.queues.next_offset(TOPIC, number)
+        return found
+
+    def _period_ms(self) -> int:
+        sync = self.session.target.config(places.SLAVES[0], self.session.settings).version.sync
+        return max(sync.first, sync.every + sync.rest)
+
+
+def _never() -> bool:
+    return False

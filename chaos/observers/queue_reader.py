@@ -1,0 +1,203 @@
+"""Reads consume queues and key index files from outside, and records what two stores have in common.
+
+:func:`read_queues` gives each queue's live entries, :class:`Index` answers a key as a broker would, and :func:`record`
+turns both into ``entries`` and ``keys`` events over the range that two stores hold: there equal digests mean equal
+content. Nothing is shared with the broker that is judged. A store is a mapping from file name
+(``consumequeue/<topic>/<queue id>/<start>``, ``index/<time>``) to bytes; it must not be written meanwhile.
+
+A queue's entries are those that are written, in the log's order and within the log: a marker before the first one, an
+entry whose log file has expired and what follows a gap are none. What a chain of the index or a file's header claims is
+believed only as far as the file goes.
+
+Left out: the consume queue extension. Entries that a broker leaves behind its own end when it cuts a queue (RocketMQ
+does) and that still look right are taken for live ones; nothing in the files tells them apart.
+Layout: ConsumeQueue, IndexFile, IndexHeader and IndexService of RocketMQ 4.9.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from struct import Struct
+from typing import NamedTuple
+
+from pairproof.chaos.observers.full_record import java_hash
+from pairproof.chaos.observers.stored_record import Data, LogRecord
+from pairproof.harness.errors import UsageError
+from pairproof.harness.history import Recorder, digest
+
+QUEUES, INDEX = "consumequeue/", "index/"
+ENTRY_SIZE = 20
+MARKER = (0, 0x7FFFFFFF, 0)
+"""What fills a queue's first file before its first entry."""
+INDEX_HEADER, SLOT_SIZE, INDEX_ENTRY = 40, 4, 20
+_COUNT_AT = 36
+_ENTRY = Struct(">qiq")
+_KEYED = Struct(">iq4xi")
+_INT = Struct(">i")
+_OFFSET = Struct(">q")
+
+
+class Store(NamedTuple):
+    """One node's files, and the range of its log in which records are whole. ``slots``: its maxHashSlotNum."""
+
+    node: str
+    files: Mapping[str, Data]
+    log_start: int
+    log_end: int
+    slots: int
+
+
+class QueueReading(NamedTuple):
+    """A queue's live entries: logical offsets [first, next), 20 bytes each; ``end``: the log offset behind the last."""
+
+    first: int
+    next: int
+    data: bytes
+    end: int | None
+
+    def entries(self, first: int, until: int) -> bytes:
+        """The bytes of [first, until), both within the reading."""
+        return self.data[(first - self.first) * ENTRY_SIZE : (until - self.first) * ENTRY_SIZE]
+
+
+def read_queues(store: Store) -> dict[str, QueueReading]:
+    """Every queue that has files, by ``topic/queue id``, sorted. UsageError for a file that is none of a queue."""
+    found: dict[str, list[tuple[int, Data]]] = {}
+    for name, data in store.files.items():
+        if name.startswith(QUEUES):
+            queue, _, start = name[len(QUEUES) :].rpartition("/")
+            if not start.isdecimal():
+                raise UsageError(
+                    f"{name} is not named by an offset: no queue file; give a copy of the store without it"
+                )
+            found.setdefault(queue, []).append((int(start), data))
+    return {queue: _read(sorted(files), store) for queue, files in sorted(found.items())}
+
+
+def _read(files: list[tuple[int, Data]], store: Store) -> QueueReading:
+    start, limit = store.log_start, store.log_end
+    first = number = files[0][0] // ENTRY_SIZE
+    reached = -1
+    for at, data in files:
+        if at != number * ENTRY_SIZE:
+            break
+        for entry in _ENTRY.iter_unpack(memoryview(data)[: len(data) // ENTRY_SIZE * ENTRY_SIZE]):
+            offset, size, _ = entry
+            if entry == MARKER and reached < 0:
+                first = number = number + 1
+                continue
+            end = offset + size
+            if size <= 0 or offset < max(reached, 0) or end > limit:
+                return _reading(files, first, number, reached)
+            reached = end
+            number += 1
+            if offset < start:
+                first = number
+    return _reading(files, first, number, reached)
+
+
+def _reading(files: list[tuple[int, Data]], first: int, until: int, reached: int) -> QueueReading:
+    lo, hi = first * ENTRY_SIZE, until * ENTRY_SIZE
+    pieces = [bytes(data[max(lo - at, 0) : hi - at]) for at, data in files if at < hi and lo < at + len(data)]
+    return QueueReading(first, until, b"".join(pieces), reached if reached >= 0 else None)
+
+
+class Index:
+    """A node's key index. UsageError for a file that is too small for its slots."""
+
+    def __init__(self, store: Store) -> None:
+        self.slots = store.slots
+        names = sorted(name for name in store.files if name.startswith(INDEX))
+        self.files = [store.files[name] for name in names]
+        self._entries_at = INDEX_HEADER + SLOT_SIZE * self.slots
+        for name, data in zip(names, self.files, strict=True):
+            if len(data) < self._entries_at:
+                raise UsageError(
+                    f"{name} has {len(data)} bytes, too few for {self.slots} slots; give its own maxHashSlotNum"
+                )
+
+    def find(self, topic: str, key: str) -> list[int]:
+        """Log offsets of messages that this key's hash leads to, ascending, each once."""
+        value = key_hash(topic, key)
+        found: set[int] = set()
+        for data in self.files:
+            count = min(_INT.unpack_from(data, _COUNT_AT)[0], (len(data) - self._entries_at) // INDEX_ENTRY)
+            (number,) = _INT.unpack_from(data, INDEX_HEADER + SLOT_SIZE * (value % self.slots))
+            # Numbers only go down along a chain, so this ends.
+            before = count
+            while 0 < number < before:
+                read, offset, older = _KEYED.unpack_from(data, self._entries_at + INDEX_ENTRY * number)
+                if read == value:
+                    found.add(offset)
+                number, before = older, number
+        return sorted(found)
+
+
+@lru_cache(maxsize=16_384)
+def key_hash(topic: str, key: str) -> int:
+    """What the index enters for a key of a topic: Java's hash of ``topic#key`` without its sign."""
+    value = abs(java_hash(f"{topic}#{key}"))
+    return 0 if value == 1 << 31 else value
+
+
+def keys_of(records: Iterable[LogRecord]) -> dict[str, tuple[str, ...]]:
+    """By key, the topics that have messages with it: the words of KEYS, and UNIQ_KEY."""
+    found: dict[str, tuple[str, ...]] = {}
+    for each in records:
+        at = each.topic_at - 1
+        topic, keys = _keys(bytes(each.data[at : each.at + each.hi - each.lo]))
+        for key in keys:
+            topics = found.get(key, ())
+            if topic not in topics:
+                found[key] = (*topics, topic)
+    return found
+
+
+@lru_cache(maxsize=4_096)
+def _keys(names: bytes) -> tuple[str, tuple[str, ...]]:
+    """Topic and keys by a record's end: the topic's length, the topic, the properties' length, the properties."""
+    size = names[0]
+    topic = names[1 : 1 + size].decode("utf-8", "backslashreplace")
+    values = dict(each.partition(b"\x01")[::2] for each in names[size + 3 :].split(b"\x02"))
+    words = [*values.get(b"KEYS", b"").split(b" "), values.get(b"UNIQ_KEY", b"")]
+    return topic, tuple(dict.fromkeys(each.decode("utf-8", "backslashreplace") for each in words if each))
+
+
+def record(
+    recorder: Recorder, t: int, number: int, one: Store, other: Store, keys: Mapping[str, tuple[str, ...]]
+) -> None:
+    """Record the queues and the answers to ``keys`` (see :func:`keys_of`) of two stores that were read at time ``t``.
+
+    ``number`` is the audit's. After the ``record`` events of the same audit, since laws look from entries to records.
+    A queue that only one of them has is compared with nothing: its digest is that of no entries.
+    """
+    add = recorder.add
+    readings = read_queues(one), read_queues(other)
+    for store, mine, theirs in ((one, *readings), (other, *readings[::-1])):
+        for queue, reading in mine.items():
+            match = theirs.get(queue)
+            lo, hi = reading.first, reading.first
+            if match is not None:
+                lo, hi = max(lo, match.first), min(reading.next, match.next)
+            add(
+                t, "entries", store.node, None, None, None, None, number, None, None, None, queue, lo, reading.first,
+                reading.next, digest(reading.entries(lo, hi) if lo < hi else b""), reading.end,
+            )  # fmt: skip
+    lo, hi = max(one.log_start, other.log_start), min(one.log_end, other.log_end)
+    indexes = Index(one), Index(other)
+    answers = _answers(indexes[0], keys, lo, hi)
+    # Equal bytes answer equal: the usual case.
+    same = indexes[0].slots == indexes[1].slots and indexes[0].files == indexes[1].files
+    for store, known in ((one, answers), (other, answers if same else _answers(indexes[1], keys, lo, hi))):
+        for key, answer in zip(keys, known, strict=True):
+            add(t, "keys", store.node, None, None, None, None, number, None, None, key, None, None, None, None, answer)
+
+
+def _answers(index: Index, keys: Mapping[str, tuple[str, ...]], lo: int, hi: int) -> list[int]:
+    """A digest for each key of the log offsets in [lo, hi) that it leads to."""
+    found = []
+    for key, topics in keys.items():
+        offsets = sorted({at for topic in topics for at in index.find(topic, key) if lo <= at < hi})
+        found.append(digest(b"".join(map(_OFFSET.pack, offsets))))
+    return found

@@ -1,0 +1,188 @@
+"""``route-expiry``: a dead broker leaves the routes when its channel closes, or within the expiry; a returned one is
+back within its registration period.
+
+Asked of every read of the name server's table, and of every route that a client learned:
+
+- a broker whose process was killed, or that was stopped, is not named any more a moment later, since the connection by
+  which it registered ends with it; one whose machine lost power not after 120 s and a scan, which is every 10 s. So it
+  is as well where the link between the two was in trouble meanwhile, or where it had not registered since;
+- a broker that runs is named, under its own id, once it has had its registration period since it started. Since the
+  name server started, or since a fault touched either or the link between them, it has two: the first attempt may only
+  find out that the connection is dead.
+
+Times for which the name server stood still do not count for it. What a client learned is judged only if its own link to
+the name server was well for the last ten seconds. Left out: several name servers, and whether topics are still routed.
+Source: RouteInfoManager.scanNotActiveBroker and onChannelDestroy, BrokerController (registration).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import lru_cache
+
+from pairproof.harness.history import Event
+from pairproof.harness.laws.base import Law
+from pairproof.harness.laws.ledger import Ledger
+from pairproof.harness.places import NODES
+from pairproof.harness.settings import Settings, parse
+
+MS = 1_000_000
+NAMES = "names"
+EXPIRY_NS = 120_000 * MS
+SCAN_NS = 10_000 * MS
+AT_ONCE_NS = 1_000 * MS
+"""What a closed channel may need to be noticed."""
+SLACK_NS = 10_000 * MS
+"""What a registration may take, and its timer be late."""
+PERIODS_MS = (10_000, 60_000)
+"""Between these RocketMQ clamps registerNameServerPeriod."""
+PERIOD_MS = 30_000
+
+Listed = Mapping[str, int]
+"""Node to the broker id under which it is named."""
+
+
+class RouteExpiry(Law):
+    """See the module."""
+
+    id = "route-expiry"
+    promise = (
+        "A dead broker leaves the routes when its channel closes, or within the expiry; a returned one is back within "
+        "its registration period."
+    )
+    source = "RouteInfoManager.onChannelDestroy, scanNotActiveBroker; BrokerController.registerBrokerAll"
+    needs = frozenset({"config", "start", "crash", "fault", "register", "table", "route"})
+    others = True
+    key = "node"
+
+    def __init__(self, ledger: Ledger) -> None:
+        super().__init__(ledger)
+        self.brokers: dict[str, Settings] = {}
+        """Those that register."""
+        self.applicable = False
+        self.born: dict[str, int] = {}
+        """When a broker, or the name server, was started last, ns."""
+        self.died: dict[str, tuple[int, bool]] = {}
+        """When a broker that is down went down, ns, and whether the connection by which it is named closed with it."""
+        self.registered: dict[str, int] = {}
+        """When a broker was last answered by the name server, ns."""
+        self.woke: dict[str, int] = {}
+        """When a node that stood still went on last, ns."""
+
+    def on_config(self, event: Event) -> None:
+        """Who registers."""
+        settings = parse(event.detail or "{}")
+        if settings.get("namesrvAddr") and settings.get("brokerRole"):
+            self.brokers[event.node or ""] = settings
+            self.applicable = True
+
+    def on_start(self, event: Event) -> None:
+        """A node is up."""
+        node = event.node or ""
+        self.born[node] = event.t
+        self.died.pop(node, None)
+
+    def on_crash(self, event: Event) -> None:
+        """A node is gone; a machine without power closes nothing.
+
+        Nor does a process close what was another's: who has not registered since may be named by an older connection.
+        """
+        node = event.node or ""
+        own = self.registered.get(node, -1) >= max(self.born.get(node, 0), self._touched(node))
+        self.died.setdefault(node, (event.t, own and event.f != "machine"))
+
+    on_stop = on_crash
+
+    def on_register(self, event: Event) -> None:
+        """A broker is named, by the connection that it has now."""
+        if event.status == "ok":
+            self.registered[event.node or ""] = event.t
+
+    def on_resume(self, event: Event) -> None:
+        """A node goes on."""
+        self.woke[event.node or ""] = event.t
+
+    # What is asked.
+
+    def on_table(self, event: Event) -> None:
+        """The name server's table was read."""
+        if event.f == "brokers" and event.node == NAMES and NAMES not in self.died:
+            listed = _table(event.detail or "{}")
+            for node in self.brokers:
+                self._judge(event, node, listed)
+
+    def on_route(self, event: Event) -> None:
+        """A client was told who has its topic."""
+        trouble, since = self.ledger.trouble, event.t - SLACK_NS
+        if event.status != "found" or not trouble.is_quiet("names-client", since):
+            return
+        if trouble.still_ns(NAMES, since, event.t) or NAMES in self.died:
+            return
+        listed = _route(event.detail or "{}")
+        for node in self.brokers:
+            if node in NODES:
+                self._judge(event, node, listed)
+
+    def _judge(self, event: Event, node: str, listed: Listed) -> None:
+        if node in self.died:
+            self._judge_dead(event, node, listed)
+        elif node in self.born:
+            self._judge_running(event, node, listed)
+
+    def _judge_dead(self, event: Event, node: str, listed: Listed) -> None:
+        since, closed = self.died[node]
+        trouble = self.ledger.trouble
+        still = trouble.still_ns(NAMES, since, event.t)
+        told = closed and not still and trouble.is_quiet(NAMES, since) and trouble.is_quiet(_link(node), since)
+        bound = (AT_ONCE_NS if told else EXPIRY_NS + SCAN_NS) + self.ledger.healthy_ns
+        took = event.t - since - still
+        if took <= bound:
+            return
+        self.judged += 1
+        if node in listed:
+            self.violate(event, f"{node} is down for {took // MS} ms and still named; {bound // MS} ms are enough")
+
+    def _judge_running(self, event: Event, node: str, listed: Listed) -> None:
+        trouble, places = self.ledger.trouble, (node, NAMES, _link(node))
+        if trouble.is_struck(*places):
+            return
+        born, touched = self.born[node], self._touched(node)
+        period = self._period_ns(node)
+        # What ended with the start of the broker is no trouble of its life.
+        due = max(born + period, touched + 2 * period if touched > born else 0) + SLACK_NS + self.ledger.healthy_ns
+        if event.t <= due:
+            return
+        self.judged += 1
+        found, own = listed.get(node), int(self.brokers[node].get("brokerId", 0))
+        if found is None:
+            late = (event.t - max(born, touched)) // MS
+            self.violate(
+                event, f"{node} runs, untouched for {late} ms, and is not named; it registers every {period // MS} ms"
+            )
+        elif found != own:
+            self.violate(event, f"{node} is named as broker {found}; it is {own}")
+
+    def _touched(self, node: str) -> int:
+        """When the name server was started, or a fault or a pause at either or between them ended, last, ns."""
+        ended, places = self.ledger.trouble.ended, (node, NAMES, _link(node))
+        return max(self.born.get(NAMES, 0), *(max(ended.get(each, 0), self.woke.get(each, 0)) for each in places))
+
+    def _period_ns(self, node: str) -> int:
+        least, most = PERIODS_MS
+        return max(least, min(int(self.brokers[node].get("registerNameServerPeriod", PERIOD_MS)), most)) * MS
+
+
+def _link(node: str) -> str:
+    return f"names-{node}"
+
+
+@lru_cache(maxsize=256)
+def _table(detail: str) -> Listed:
+    names: Mapping[str, Mapping[str, str]] = json.loads(detail)
+    return {node: int(number) for brokers in names.values() for number, node in brokers.items()}
+
+
+@lru_cache(maxsize=256)
+def _route(detail: str) -> Listed:
+    return {node: int(number) for number, node in json.loads(detail).items()}

@@ -1,0 +1,115 @@
+"""Whole trials, seeded: a name server, consumers that come and go, tables that change, and faults among all of them.
+
+First comes each of the :mod:`stories` as it is: consumers whose master dies and returns, slow readers, a slave cut off
+from its master's tables, a name server that goes. Then, as in :mod:`swarm`, each schedule draws its own few kinds of
+operation and fault, and half of them begin with a story that these disturb. Time passes in larger steps than in a
+pair's trials, since routes, shares and tables are looked at every so many seconds. A schedule is a function of (seed,
+number) alone.
+"""
+
+from __future__ import annotations
+
+from random import Random
+
+from pairproof.harness import places, resolve
+from pairproof.harness.ports import Fault
+from pairproof.harness.schedule import Args, Op, Scalar, Schedule
+from pairproof.harness.search import stories, swarm
+from pairproof.harness.search.stories import STORIES
+
+SLOTS = 9
+GROUPS = 2
+CONSUMERS = 3
+TOPICS = 2
+GAPS_MS = (2, 100, 1_000, 3_100, 6_000, 11_000, 31_000)
+LAST_MS = (3_100, 11_000, 31_000)
+FAULT_BUDGET = 2
+USUAL = ("kill", "down", "stall", "pause", "restart")
+"""Faults at which whole trials look more often than at others."""
+
+SETTINGS: dict[str, tuple[Scalar, ...]] = {
+    "brokerRole": ("SYNC_MASTER", "ASYNC_MASTER"),
+    "flushDiskType": ("ASYNC_FLUSH", "SYNC_FLUSH"),
+    "haSendHeartbeatInterval": (5_000, 500),
+    "slaveReadEnable": (False, True, True),
+    "accessMessageInMemoryMaxRatio": (40, 0),
+    "totalMemory": (17_179_869_184, 17_179_869_184, 5_000),
+    "offsetCheckInSlave": (False, False, False, True),
+    "rocketmqVersion": ("4.9.7", "4.9.7", "4.9.7", "4.9.7", "4.9.7", "5.5.0", "4.4.0"),
+    "lab.slaves": (1, 1, 1, 2),
+    "lab.others": (0, 0, 0, 1),
+    "lab.haMasterAddress": (0, 0, 1),
+}
+"""Settings that a schedule draws beside ``lab.names``; the first value is the one that shrinking prefers."""
+
+
+def schedule(seed: str, number: int) -> Schedule:
+    """The schedule with this number under this seed."""
+    if number < len(STORIES):
+        story = Random(f"{seed}/stories").sample(STORIES, len(STORIES))[number]
+        return Schedule({"lab.names": 1, **story.settings}, f"{seed}/{number}", story.ops)
+    dice = Random(f"{seed}/whole/{number}")
+    settings: dict[str, Scalar] = {"lab.names": 1}
+    settings |= {name: dice.choice(values) for name, values in SETTINGS.items()}
+    ops: list[Op] = []
+    if dice.random() < 0.5:
+        story = dice.choice(STORIES)
+        settings |= story.settings
+        ops += story.ops
+    elif dice.random() < 0.7:
+        ops += [stories.join(0, 0), stories.advance(1_000)]
+    faults = resolve.faults()
+    chosen = [faults[dice.choice(USUAL) if dice.random() < 0.6 else dice.choice(sorted(faults))] for _ in range(2)]
+    kinds = ["send", "send", "gap", "gap", "fault", "join"]
+    kinds += [each for each in ("leave", "heal", "topic", "group", "pull", "misdirect", "step") if dice.random() < 0.4]
+    budget = FAULT_BUDGET
+    for _ in range(dice.randint(2, SLOTS)):
+        kind = dice.choice(kinds)
+        if kind == "fault":
+            if not budget:
+                continue
+            budget -= 1
+        op = draw(dice, kind, dice.choice(chosen), settings)
+        ops.append(op._replace(args=places.within(op.args, settings)))
+    if budget < FAULT_BUDGET:
+        # A fault that begins last needs time to bite.
+        ops.append(stories.advance(dice.choice(LAST_MS)))
+    return Schedule(settings, f"{seed}/{number}", tuple(ops))
+
+
+def draw(dice: Random, kind: str, fault: Fault, settings: Args) -> Op:
+    """An operation of this kind, for a trial with these settings."""
+    if kind == "send":
+        return swarm.draw_send(dice)
+    if kind == "pull":
+        return swarm.draw_pull(dice)
+    if kind == "gap":
+        return stories.advance(dice.choice(GAPS_MS))
+    if kind == "step":
+        return Op("step", {"events": dice.randint(1, 25)})
+    if kind == "heal":
+        return stories.heal(fault.name)
+    if kind == "fault":
+        return Op("fault", draw_fault(dice, fault, settings))
+    if kind == "join":
+        return stories.join(dice.randrange(GROUPS), dice.randrange(CONSUMERS))
+    if kind == "leave":
+        args = {"group": dice.randrange(GROUPS), "consumer": dice.randrange(CONSUMERS), "lost": dice.random() < 0.5}
+        return Op("leave", args)
+    node = dice.choice(("master", "master", "slave"))
+    if kind == "topic":
+        return Op("topic", {"number": dice.randrange(TOPICS), "queues": dice.choice((1, 2, 8)), "node": node})
+    if kind == "group":
+        ids: Args = {"slowly": dice.choice((1, 0, 2)), "broker": dice.choice((0, 1))}
+        return Op("group", {"group": dice.randrange(GROUPS), **ids, "node": node})
+    astray = dice.choice(("slave", places.OTHER)) if places.has_other(settings) else "slave"
+    return Op("misdirect", {"node": astray, "queue": dice.randrange(swarm.QUEUES)})
+
+
+def draw_fault(dice: Random, fault: Fault, settings: Args) -> Args:
+    """A fault's name and one value for each of its arguments, of those that a trial with these settings has."""
+    missing = places.absent(places.slaves(settings), places.has_names(settings), places.has_other(settings))
+    drawn = {
+        name: dice.choice([each for each in values if each not in missing]) for name, values in fault.arguments.items()
+    }
+    return {"name": fault.name, **drawn}

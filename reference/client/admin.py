@@ -1,0 +1,137 @@
+"""What an administrator asks brokers and name servers, one function each.
+
+``done`` hears the outcome and what was read: None unless the outcome is ok and the broker had something. An answer that
+cannot be read is an ``info`` with status ``unreadable answer``. Source: MQClientAPIImpl, DefaultMQAdminExt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from pairproof.reference.client.asking import ask, messages, unreadable
+from pairproof.reference.core.calls import Calls, Done, Outcome
+from pairproof.reference.errors import CodecError
+from pairproof.reference.wire import beans, headers
+from pairproof.reference.wire.bodies import (
+    ConsumerOffsets,
+    DelayOffsets,
+    SubscriptionGroupConfig,
+    SubscriptionGroups,
+    TopicConfig,
+    TopicConfigs,
+)
+from pairproof.reference.wire.bodies_client import MessageQueue
+from pairproof.reference.wire.bodies_route import ClusterInfo
+from pairproof.reference.wire.headers import RequestCode
+from pairproof.reference.wire.record import Record
+from pairproof.reference.wire.remoting import SUCCESS, Command
+
+_Value = TypeVar("_Value")
+Read = Callable[[Outcome, _Value | None], None]
+MAX_TIME_MS = (1 << 63) - 1
+
+
+def update_topic(calls: Calls, address: str, topic: TopicConfig, done: Done) -> None:
+    """Create a topic, or change it (17)."""
+    values = {
+        "topic": topic.topic_name,
+        "defaultTopic": "TBW102",
+        "readQueueNums": topic.read_queue_nums,
+        "writeQueueNums": topic.write_queue_nums,
+        "perm": topic.perm,
+        "topicFilterType": topic.topic_filter_type,
+        "topicSysFlag": topic.topic_sys_flag,
+        "order": topic.order,
+    }
+    ask(calls, address, RequestCode.UPDATE_AND_CREATE_TOPIC, values, done)
+
+
+def update_group(calls: Calls, address: str, group: SubscriptionGroupConfig, done: Done) -> None:
+    """Create a consumer group, or change it (200)."""
+    ask(calls, address, RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, {}, done, beans.encode(group))
+
+
+def topics(calls: Calls, address: str, done: Read[TopicConfigs]) -> None:
+    """All topics of a broker, with their data version (21)."""
+    _table(calls, address, RequestCode.GET_ALL_TOPIC_CONFIG, TopicConfigs, done)
+
+
+def groups(calls: Calls, address: str, done: Read[SubscriptionGroups]) -> None:
+    """All consumer groups of a broker, with their data version (201)."""
+    _table(calls, address, RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG, SubscriptionGroups, done)
+
+
+def offsets(calls: Calls, address: str, done: Read[ConsumerOffsets]) -> None:
+    """The progress of all groups, as a broker knows it (43)."""
+    _table(calls, address, RequestCode.GET_ALL_CONSUMER_OFFSET, ConsumerOffsets, done)
+
+
+def delay_offsets(calls: Calls, address: str, done: Read[DelayOffsets]) -> None:
+    """How far delayed messages have been delivered, by level (45)."""
+    _table(calls, address, RequestCode.GET_ALL_DELAY_OFFSET, DelayOffsets, done)
+
+
+def cluster(calls: Calls, name_server: str, done: Read[ClusterInfo]) -> None:
+    """All brokers that a name server knows (106)."""
+    _table(calls, name_server, RequestCode.GET_BROKER_CLUSTER_INFO, ClusterInfo, done)
+
+
+def query_offset(calls: Calls, address: str, group: str, queue: MessageQueue, done: Read[int]) -> None:
+    """A group's offset in a queue (14); ok without one if the broker knows none."""
+    values = {"consumerGroup": group, "topic": queue.topic, "queueId": queue.queue_id}
+    _offset(calls, address, RequestCode.QUERY_CONSUMER_OFFSET, values, done)
+
+
+def min_offset(calls: Calls, address: str, queue: MessageQueue, done: Read[int]) -> None:
+    """The first offset of a queue (31)."""
+    _offset(calls, address, RequestCode.GET_MIN_OFFSET, {"topic": queue.topic, "queueId": queue.queue_id}, done)
+
+
+def max_offset(calls: Calls, address: str, queue: MessageQueue, done: Read[int]) -> None:
+    """The offset that a queue's next message gets (30)."""
+    _offset(calls, address, RequestCode.GET_MAX_OFFSET, {"topic": queue.topic, "queueId": queue.queue_id}, done)
+
+
+def messages_by_key(
+    calls: Calls, address: str, topic: str, key: str, done: Read[list[Record]], max_messages: int = 32
+) -> None:
+    """Messages of a topic that have this key, as the key index finds them (12); ok without any where there are none."""
+    values = {"topic": topic, "key": key, "maxNum": max_messages, "beginTimestamp": 0, "endTimestamp": MAX_TIME_MS}
+    ask(calls, address, RequestCode.QUERY_MESSAGE, values, _reading(_records, done))
+
+
+def message_by_offset(calls: Calls, address: str, offset: int, done: Read[Record]) -> None:
+    """The message at a log offset, which is what a message id says besides the broker (33)."""
+    read = _reading(lambda answer: next(iter(_records(answer)), None), done)
+    ask(calls, address, RequestCode.VIEW_MESSAGE_BY_ID, {"offset": offset}, read)
+
+
+def _records(answer: Command) -> list[Record]:
+    return [found for found, _ in messages(answer.body)]
+
+
+def _table(calls: Calls, address: str, code: int, kind: type[_Value], done: Read[_Value]) -> None:
+    ask(calls, address, code, {}, _reading(lambda answer: beans.decode(kind, answer.body), done))
+
+
+def _offset(calls: Calls, address: str, code: int, values: Mapping[str, Any], done: Read[int]) -> None:
+    def read(answer: Command) -> int:
+        return int(headers.decode_response(code, answer)["offset"])
+
+    ask(calls, address, code, values, _reading(read, done))
+
+
+def _reading(read: Callable[[Command], _Value | None], done: Read[_Value]) -> Done:
+    def ended(outcome: Outcome) -> None:
+        if outcome.phase != "ok" or outcome.answer is None or outcome.answer.code != SUCCESS:
+            done(outcome, None)
+            return
+        try:
+            value = read(outcome.answer)
+        except CodecError:
+            done(unreadable(outcome), None)
+            return
+        done(outcome, value)
+
+    return ended

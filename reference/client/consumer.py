@@ -1,0 +1,161 @@
+"""A push consumer of one group, sans-IO: joins, shares the queues with the others, pulls, consumes, commits.
+
+What it does is told to a :class:`pairproof.reference.client.listener.Listener`. Its parts, modules of this folder, say
+how: routes and heartbeats (``instance``), which queues it has (``rebalancing``), how it pulls (``pulling``), what it
+commits (``progress``), the locks of an orderly one (``queue_locking``). Heartbeats go to masters and slaves, so that a
+slave knows the group when it has to serve it. The first rebalance waits for the first heartbeats to be answered. The
+parts are class attributes, so that another version of one decision replaces exactly that part.
+
+Left out: retries and the retry topic, since consuming never fails; pausing; SQL filters; compressed bodies stay so.
+Source: DefaultMQPushConsumerImpl, MQClientInstance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import ClassVar
+
+from pairproof.reference.client.asking import ask
+from pairproof.reference.client.instance import ClientInstance
+from pairproof.reference.client.listener import Deaf, Listener
+from pairproof.reference.client.process_queue import Shared
+from pairproof.reference.client.progress import COMMIT_EVERY_NS, Progress
+from pairproof.reference.client.pulling import Pulling
+from pairproof.reference.client.queue_locking import RENEW_NS, QueueLocking
+from pairproof.reference.client.rebalancing import Rebalancing
+from pairproof.reference.client.settings import ConsumerSettings
+from pairproof.reference.client.subscription import Subscriptions
+from pairproof.reference.core.calls import Outcome
+from pairproof.reference.ports import Conn, Effects
+from pairproof.reference.wire.bodies_client import ConsumerData, HeartbeatData, MessageQueue
+from pairproof.reference.wire.bodies_route import TopicRouteData
+from pairproof.reference.wire.headers import RequestCode
+from pairproof.reference.wire.remoting import Command
+
+__all__ = ["Consumer", "ConsumerSettings", "Listener"]
+
+
+class Consumer(ClientInstance):
+    """A node: see :class:`pairproof.reference.ports.Node`. One process (or simulated host) each.
+
+    Timer keys are ``("consumer", ...)`` and ``("call", ...)``. ConfigError for settings that cannot work.
+    """
+
+    kind = "consumer"
+    only_masters = False
+    progress_class: ClassVar[type[Progress]] = Progress
+    locking_class: ClassVar[type[QueueLocking]] = QueueLocking
+    rebalancing_class: ClassVar[type[Rebalancing]] = Rebalancing
+    pulling_class: ClassVar[type[Pulling]] = Pulling
+
+    def __init__(self, io: Effects, settings: ConsumerSettings, listener: Listener | None = None) -> None:
+        settings.check()
+        super().__init__(io, settings.name_servers)
+        self.settings = settings
+        self.listener: Listener = listener or Deaf()
+        self.shared = Shared(io, settings, self.listener, self.calls, self.routes, self.alarms)
+        self.subscriptions = Subscriptions(settings.topics, io.wall_ms())
+        self.offsets = self.progress_class(self.shared)
+        self.locking = self.locking_class(self.shared)
+        self.rebalancing = self.rebalancing_class(self.shared, self.offsets, self.locking, self.beat, self._unregister)
+        self.pulling = self.pulling_class(self.shared, self.subscriptions, self.rebalancing.set_right)
+        self.rebalancing.pulling = self.pulling
+        self.rings |= {
+            "rebalance": self.rebalancing.run,
+            "commit": self.offsets.commit_all,
+            "locks": self.locking.renew,
+            "pull": self.pulling.resume,
+            "thaw": self.pulling.thaw,
+        }
+        self._joined = False
+        self._known: set[str] = set()
+        self._goodbyes = 0
+
+    @property
+    def progress(self) -> Mapping[MessageQueue, int]:
+        """The queues that the consumer has now, and the offset behind the last message it consumed of each."""
+        return {queue: held.progress for queue, held in self.shared.held.items()}
+
+    # Life. ``over`` says whether it has gone: ``went`` was told, everything is closed.
+
+    def on_start(self) -> None:
+        """Learn the routes, join the group, take queues."""
+        self.listener.came()
+        self.alarms.after(COMMIT_EVERY_NS, "commit")
+        if self.settings.orderly:
+            self.alarms.after(RENEW_NS, "locks")
+        super().on_start()
+
+    def stop(self) -> None:
+        """Leave in an orderly way: commit, give up all queues, unregister, close; then ``went(lost=False)``.
+
+        That takes no longer than a refresh of the route (3 s per name server), a commit (5 s) and a goodbye (3 s).
+        """
+        if not self.over and not self.rebalancing.leaving:
+            self.alarms.cancel_all()
+            self.rebalancing.leave()
+
+    def on_stop(self) -> None:
+        """Leave within this call: commits are written, but what becomes of them is not waited for (``info``)."""
+        self.stop()
+        self._end(lost=False)
+
+    def abandon(self) -> None:
+        """Close everything at once, as when the process dies: nothing is committed; ``went(lost=True)``."""
+        self._end(lost=True)
+
+    def _unregister(self) -> None:
+        addresses = self.routes.addresses(masters_only=False)
+        self._goodbyes = len(addresses)
+        values = {"clientID": self.settings.client_id, "consumerGroup": self.settings.group}
+        for address in addresses:
+            ask(self.calls, address, RequestCode.UNREGISTER_CLIENT, values, self._unregistered)
+        if not addresses:
+            self._end(lost=False)
+
+    def _unregistered(self, outcome: Outcome) -> None:
+        self._goodbyes -= 1
+        if not self._goodbyes:
+            self._end(lost=False)
+
+    def _end(self, lost: bool) -> None:
+        if not self.over:
+            self.rebalancing.close()
+            self.close()
+            self.listener.went(lost)
+
+    # What the instance tells and asks.
+
+    def topics(self) -> Iterable[str]:
+        """Those that it was told to consume."""
+        return self.settings.topics
+
+    def heartbeat(self) -> HeartbeatData:
+        """One consumer group, whose newest subscription counts."""
+        group = ConsumerData(
+            self.settings.group,
+            message_model="BROADCASTING" if self.settings.broadcasting else "CLUSTERING",
+            consume_from_where=self.settings.consume_from_where,
+            subscription_data_set=tuple(self.subscriptions.values()),
+        )
+        return HeartbeatData(self.settings.client_id, consumer_data_set=(group,))
+
+    def learned(self, topic: str, route: TopicRouteData | None) -> None:
+        """A name server answered."""
+        self.listener.route_learned(topic, route)
+        if route is not None and topic not in self._known:
+            self._known.add(topic)
+            if self._joined:
+                self.rebalancing.soon()
+
+    def beaten(self) -> None:
+        """The group knows this consumer."""
+        if not self._joined:
+            self._joined = True
+            self.rebalancing.soon()
+
+    def on_request(self, conn: Conn, command: Command) -> None:
+        """The group has changed; nothing else that brokers ask for is answered."""
+        told = command.code == RequestCode.NOTIFY_CONSUMER_IDS_CHANGED
+        if told and command.fields.get("consumerGroup") == self.settings.group:
+            self.rebalancing.soon()

@@ -1,0 +1,153 @@
+"""What producers and consumers have in common: connections, routes, heartbeats. One per client and process.
+
+Routes are asked for every 30 s, every 3 s while a topic has none. Heartbeats go out every 30 s, and at once when a
+route brings a broker that has had none. Requests of a broker that are not expected get no answer. Timer keys are
+``(kind, ...)``, and ``("call", ...)`` for calls. Source: MQClientInstance, ClientRemotingProcessor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable
+from typing import Any, ClassVar
+
+from pairproof.reference.client.alarms import Alarms
+from pairproof.reference.client.asking import ask
+from pairproof.reference.client.routes import Routes
+from pairproof.reference.client.settings import SECOND
+from pairproof.reference.core.calls import Calls, Outcome
+from pairproof.reference.ports import Conn, Effects
+from pairproof.reference.wire import beans
+from pairproof.reference.wire.bodies_client import HeartbeatData
+from pairproof.reference.wire.bodies_route import TopicRouteData
+from pairproof.reference.wire.headers import RequestCode
+from pairproof.reference.wire.remoting import Command
+
+POLL_NAME_SERVER_NS = 30 * SECOND
+NO_ROUTE_RETRY_NS = 3 * SECOND
+HEARTBEAT_NS = 30 * SECOND
+
+
+class ClientInstance:
+    """A node; see :class:`pairproof.reference.ports.Node`. Producers and consumers derive from it."""
+
+    kind: ClassVar[str]
+    only_masters: ClassVar[bool]
+    """Whether heartbeats go to masters only."""
+    routes_class: ClassVar[type[Routes]] = Routes
+
+    def __init__(self, io: Effects, name_servers: tuple[str, ...]) -> None:
+        self.io = io
+        self.calls = Calls(io, self.on_request)
+        self.routes = self.routes_class(io, self.calls, name_servers, self._learned)
+        self.alarms = Alarms(io, self.kind)
+        self.over = False
+        self.rings: dict[str, Callable[..., None]] = {"routes": self.poll, "heartbeat": self.beat}
+        self._heartbeat: bytes | None = None
+        self._beaten: set[str] = set()
+        self._beating = 0
+
+    # What the kinds differ in.
+
+    def topics(self) -> Iterable[str]:
+        """Whose routes are wanted."""
+        raise NotImplementedError
+
+    def heartbeat(self) -> HeartbeatData:
+        """What every heartbeat says."""
+        raise NotImplementedError
+
+    def learned(self, topic: str, route: TopicRouteData | None) -> None:
+        """A name server answered."""
+
+    def beaten(self) -> None:
+        """All heartbeats that were on the way have been answered, or not."""
+
+    def on_request(self, conn: Conn, command: Command) -> None:
+        """A broker asks or tells something."""
+
+    # How it is done.
+
+    def poll(self) -> None:
+        """Ask for the routes of all topics, and again after a while."""
+        self.alarms.after(POLL_NAME_SERVER_NS, "routes")
+        for topic in self.topics():
+            self.routes.refresh(topic, self._polled)
+
+    def _polled(self) -> None:
+        if any(topic not in self.routes.topics for topic in self.topics()):
+            self.alarms.after(NO_ROUTE_RETRY_NS, "routes")
+
+    def _learned(self, topic: str, route: TopicRouteData | None) -> None:
+        self.learned(topic, route)
+        if not self._beaten.issuperset(self.routes.addresses(self.only_masters)):
+            self.beat()
+
+    def beat(self) -> None:
+        """Send a heartbeat to every broker, and again after a while."""
+        self.alarms.after(HEARTBEAT_NS, "heartbeat")
+        if self._heartbeat is None:
+            self._heartbeat = beans.encode(self.heartbeat())
+        addresses = self.routes.addresses(self.only_masters)
+        self._beaten = set(addresses)
+        self._beating += len(addresses)
+        for address in addresses:
+            ask(self.calls, address, RequestCode.HEART_BEAT, {}, self._beat_ended, self._heartbeat)
+
+    def _beat_ended(self, outcome: Outcome) -> None:
+        self._beating -= 1
+        if not self._beating and not self.over:
+            self.beaten()
+
+    def close(self) -> None:
+        """End every call and connection, and all else: the client does nothing more."""
+        self.over = self.routes.closed = True
+        self.alarms.cancel_all()
+        for address in list(self.calls.lines):
+            self.calls.close(address)
+
+    # What the shell tells us.
+
+    def on_start(self) -> None:
+        """Learn the routes; heartbeats follow."""
+        self.poll()
+
+    def on_stop(self) -> None:
+        """End at once."""
+        self.close()
+
+    def on_accepted(self, conn: Conn, port: str) -> None:
+        """A client listens to nobody."""
+
+    def on_connected(self, address: str, conn: Conn) -> None:
+        """A connection stands."""
+        self.calls.on_connected(address, conn)
+
+    def on_connect_failed(self, address: str) -> None:
+        """Nobody is there."""
+        self.calls.on_connect_failed(address)
+
+    def on_bytes(self, conn: Conn, data: bytes) -> None:
+        """Answers, and requests of brokers."""
+        self.calls.on_bytes(conn, data)
+
+    def on_writable(self, conn: Conn) -> None:
+        """The socket takes bytes again."""
+        self.calls.on_writable(conn)
+
+    def on_closed(self, conn: Conn) -> None:
+        """A broker or name server is gone."""
+        self.calls.on_closed(conn)
+
+    def on_timer(self, key: Hashable) -> None:
+        """Something is due."""
+        assert isinstance(key, tuple)
+        kind, *rest = key
+        if kind == "call":
+            self.calls.on_timer(key)
+            return
+        name: Any = rest[0]
+        self.alarms.rang(*rest)
+        self.rings[name](*rest[1:])
+
+    def on_flushed(self, token: Hashable) -> None:
+        """A client has no disk."""

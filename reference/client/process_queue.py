@@ -1,0 +1,56 @@
+"""A queue while a consumer has it, and what the parts of one consumer share. Source: ProcessQueue, MQConsumerInner."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from pairproof.reference.client.alarms import Alarms
+from pairproof.reference.client.listener import Listener
+from pairproof.reference.client.routes import Routes
+from pairproof.reference.client.settings import ConsumerSettings
+from pairproof.reference.core.calls import Calls
+from pairproof.reference.ports import Effects
+from pairproof.reference.wire.bodies_client import MessageQueue
+
+
+class ProcessQueue:
+    """One queue, from its assignment until it is given up."""
+
+    __slots__ = ("committing", "frozen", "locked_until", "next_offset", "progress", "queue")
+
+    def __init__(self, queue: MessageQueue, offset: int, locked_until: int) -> None:
+        self.queue = queue
+        self.next_offset = offset
+        """What the next pull asks for."""
+        self.progress = offset
+        """Behind the last message consumed."""
+        self.frozen = False
+        """The broker called its offset illegal: it is not used until it is set right."""
+        self.locked_until = locked_until
+        """Of an orderly consumer: when its lock counts no more, ns."""
+        self.committing = False
+
+
+@dataclass(slots=True)
+class Shared:
+    """One of each per consumer."""
+
+    io: Effects
+    settings: ConsumerSettings
+    listener: Listener
+    calls: Calls
+    routes: Routes
+    alarms: Alarms
+    held: dict[MessageQueue, ProcessQueue] = field(default_factory=dict)
+    ops: int = 0
+
+    def next_op(self) -> int:
+        """A number for the next call that the listener hears of."""
+        self.ops += 1
+        return self.ops - 1
+
+    def holds(self, held: ProcessQueue) -> bool:
+        """Whether the queue may be consumed now: it is still the consumer's, and its lock, if it needs one, too."""
+        if self.held.get(held.queue) is not held or held.frozen:
+            return False
+        return not self.settings.orderly or self.io.now() < held.locked_until

@@ -1,0 +1,296 @@
+"""A producer, sans-IO: chooses queues, sends, tries again elsewhere what failed.
+
+A send without a queue of its own takes the topic's queues in turn. What failed is tried again at once, ``retries`` more
+times and within the send's one time limit, at another broker name if the topic has one: what could not be sent, what
+was cut off, and codes that DefaultMQProducer retries. A message that was stored is never sent again, whatever the
+answer says of its slaves or disk; one whose connection broke may be stored twice by that. A send that has its queue is
+tried once. Without a route, or with no writable queue in it, the route is refreshed first, once.
+
+Masters get a heartbeat every 30 s. Left out: creating topics by sending (the default topic), compression, splitting of
+batches, transactions, the latency-based choice of brokers.
+Source: DefaultMQProducerImpl, TopicPublishInfo, SelectMessageQueueByHash, MQFaultStrategy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
+
+from pairproof.reference.client.asking import unreadable
+from pairproof.reference.client.instance import ClientInstance
+from pairproof.reference.client.routes import MASTER_ID
+from pairproof.reference.client.settings import ProducerSettings
+from pairproof.reference.core.calls import Outcome
+from pairproof.reference.errors import CodecError
+from pairproof.reference.ports import Effects
+from pairproof.reference.wire import headers, remoting
+from pairproof.reference.wire.bodies_client import BatchItem, HeartbeatData, MessageQueue, ProducerData, encode_batch
+from pairproof.reference.wire.bodies_route import TopicRouteData
+from pairproof.reference.wire.headers import RequestCode
+from pairproof.reference.wire.properties import java_hash, properties_to
+from pairproof.reference.wire.remoting import Command
+
+__all__ = ["Outgoing", "Producer", "ProducerSettings", "Sent"]
+
+MS = 1_000_000
+MAX_TOPICS = 1_000
+MAX_SENDING = 10_000
+RETRIED_CODES = frozenset(
+    {
+        remoting.TOPIC_NOT_EXIST,
+        remoting.SERVICE_NOT_AVAILABLE,
+        remoting.SYSTEM_ERROR,
+        remoting.NO_PERMISSION,
+    }
+)
+
+
+class Outgoing(NamedTuple):
+    """A message to send. A delayed one has the property DELAY with its level, one that does not wait WAIT=false."""
+
+    topic: str
+    body: bytes
+    properties: Mapping[str, str] = {}
+    flag: int = 0
+    sys_flag: int = 0
+
+
+class Sent(NamedTuple):
+    """How a send ended. ``phase``: ok (stored), fail (certainly not stored), info (nobody knows)."""
+
+    phase: str
+    status: str
+    """Of an ok: PUT_OK, FLUSH_DISK_TIMEOUT, FLUSH_SLAVE_TIMEOUT, SLAVE_NOT_AVAILABLE; else why the last try failed."""
+    tries: int
+    queue: MessageQueue | None
+    """Of the last try; None if none was made, since there is no route."""
+    queue_offset: int | None
+    """Of the first message of a batch."""
+    message_id: str
+    """``msgId`` of the answer: of a batch several, joined by commas; empty if not ok."""
+    answer: Command | None
+
+
+Done = Callable[[Sent], None]
+
+
+@dataclass(slots=True, eq=False)
+class _Send:
+    """A send on its way. ``tries``: made so far; ``unknown``: one of them may have stored the message."""
+
+    message: Outgoing
+    done: Done
+    code: int
+    deadline: int
+    tries_left: int
+    queue: MessageQueue | None
+    order_key: str | None
+    tries: int = 0
+    last: MessageQueue | None = None
+    unknown: bool = False
+
+
+class Producer(ClientInstance):
+    """A node: see :class:`pairproof.reference.ports.Node`.
+
+    Timer keys are ``("producer", ...)`` and ``("call", ...)``. ``on_route`` hears of every answer of a name server.
+    ConfigError for settings that cannot work.
+    """
+
+    kind = "producer"
+    only_masters = True
+
+    def __init__(
+        self,
+        io: Effects,
+        settings: ProducerSettings,
+        on_route: Callable[[str, TopicRouteData | None], None] | None = None,
+    ) -> None:
+        settings.check()
+        super().__init__(io, settings.name_servers)
+        self.settings = settings
+        self.on_route = on_route
+        self._topics: dict[str, None] = {}
+        self._turn = 0
+        self._sending = 0
+        self._waiting: dict[_Send, None] = {}
+        """Sends that wait for a route."""
+
+    def send(
+        self, message: Outgoing, done: Done, queue: MessageQueue | None = None, order_key: str | None = None
+    ) -> None:
+        """Send one message: to ``queue``, or to the queue that ``order_key`` always has, with one try; otherwise to the
+        topic's queues in turn, with ``settings.retries`` more tries, each at another broker name if there is one.
+
+        CodecError if the properties cannot be written.
+        """
+        self._begin(message, RequestCode.SEND_MESSAGE_V2, done, queue, order_key)
+
+    def send_batch(self, topic: str, items: Sequence[BatchItem], done: Done, queue: MessageQueue | None = None) -> None:
+        """Send several messages at once, into one queue; otherwise as :meth:`send`."""
+        self._begin(Outgoing(topic, encode_batch(items)), RequestCode.SEND_BATCH_MESSAGE, done, queue, None)
+
+    def send_oneway(self, message: Outgoing, queue: MessageQueue | None = None) -> None:
+        """Send once, and hear nothing of it; forgotten if the route is not known, and cannot be learned."""
+
+        def tell(refreshed: bool) -> None:
+            chosen = queue or self._next_queue(message.topic, None)
+            address = self._master(chosen)
+            if chosen is not None and address is not None:
+                self.calls.tell(
+                    address, RequestCode.SEND_MESSAGE_V2, self._fields(message, chosen, False), message.body
+                )
+            elif not refreshed:
+                self.routes.refresh(message.topic, partial(tell, True))
+
+        if self._knows(message.topic):
+            tell(False)
+
+    # One send.
+
+    def _begin(
+        self, message: Outgoing, code: int, done: Done, queue: MessageQueue | None, order_key: str | None
+    ) -> None:
+        properties_to(message.properties)
+        if self.over or self._sending >= MAX_SENDING or not self._knows(message.topic):
+            status = "closed" if self.over else "too many sends or topics"
+            done(Sent("fail", status, 0, None, None, "", None))
+            return
+        self._sending += 1
+        deadline = self.io.now() + self.settings.send_timeout_ms * MS
+        tries = 1 if queue is not None or order_key is not None else 1 + self.settings.retries
+        self._try(_Send(message, done, code, deadline, tries, queue, order_key))
+
+    def _knows(self, topic: str) -> bool:
+        """Whether the topic's route is kept up to date; from now on, if there is room for one more."""
+        if topic in self._topics or len(self._topics) < MAX_TOPICS:
+            self._topics[topic] = None
+        return topic in self._topics
+
+    def _try(self, send: _Send, refreshed: bool = False) -> None:
+        left = send.deadline - self.io.now()
+        queue = send.queue or self._pick(send)
+        address = self._master(queue)
+        if left <= 0:
+            self._end(send, "timeout", None)
+        elif queue is not None and address is not None:
+            send.last = queue
+            send.tries += 1
+            send.tries_left -= 1
+            fields = self._fields(send.message, queue, send.code == RequestCode.SEND_BATCH_MESSAGE)
+            ended = partial(self._tried, send)
+            self.calls.call(address, send.code, fields, send.message.body, ended, left)
+        elif refreshed or self.over:
+            self._end(send, "no route", None)
+        else:
+            self._waiting[send] = None
+            self.routes.refresh(send.message.topic, partial(self._routed, send))
+
+    def _routed(self, send: _Send) -> None:
+        del self._waiting[send]
+        self._try(send, True)
+
+    def _tried(self, send: _Send, outcome: Outcome) -> None:
+        phase, status, answer = outcome
+        if phase == "ok":
+            self._stored(send, outcome)
+            return
+        send.unknown = send.unknown or phase == "info"
+        retried = answer is None or answer.code in RETRIED_CODES
+        if retried and send.tries_left and not self.over:
+            self._try(send)
+        else:
+            self._end(send, status, answer)
+
+    def _stored(self, send: _Send, outcome: Outcome) -> None:
+        phase, status, answer = outcome
+        assert answer is not None
+        try:
+            if answer.code not in remoting.SEND_STATUS:
+                raise CodecError(f"code {answer.code} is no answer to a send")
+            header = headers.decode_response(send.code, answer)
+        except CodecError:
+            send.unknown = True
+            self._end(send, unreadable(outcome).status, answer)
+            return
+        self._sending -= 1
+        send.done(Sent(phase, status, send.tries, send.last, header["queueOffset"], header["msgId"], answer))
+
+    def _end(self, send: _Send, status: str, answer: Command | None) -> None:
+        self._sending -= 1
+        phase = "info" if send.unknown else "fail"
+        send.done(Sent(phase, status, send.tries, send.last, None, "", answer))
+
+    # Queues.
+
+    def _pick(self, send: _Send) -> MessageQueue | None:
+        topic, key = send.message.topic, send.order_key
+        if key is None:
+            return self._next_queue(topic, send.last.broker_name if send.last else None)
+        queues = self.routes.writable(topic)
+        return queues[abs(java_hash(key)) % len(queues)] if queues else None
+
+    def _next_queue(self, topic: str, avoid: str | None) -> MessageQueue | None:
+        """The next queue in turn; of another broker name than ``avoid``, if there is one."""
+        queues = self.routes.writable(topic)
+        chosen = None
+        for _ in queues:
+            chosen = queues[self._turn % len(queues)]
+            self._turn += 1
+            if chosen.broker_name != avoid:
+                break
+        return chosen
+
+    def _master(self, queue: MessageQueue | None) -> str | None:
+        choice = self.routes.choose(queue.broker_name, MASTER_ID, only_this=True) if queue is not None else None
+        return choice.address if choice is not None else None
+
+    def _fields(self, message: Outgoing, queue: MessageQueue, batch: bool) -> dict[str, str]:
+        values = {
+            "producerGroup": self.settings.group,
+            "topic": message.topic,
+            "defaultTopic": "TBW102",
+            "defaultTopicQueueNums": 4,
+            "queueId": queue.queue_id,
+            "sysFlag": message.sys_flag,
+            "bornTimestamp": self.io.wall_ms(),
+            "flag": message.flag,
+            "properties": properties_to(message.properties).decode(),
+            "reconsumeTimes": 0,
+            "unitMode": False,
+            "batch": batch,
+        }
+        return headers.encode_request(RequestCode.SEND_MESSAGE_V2, values)
+
+    # Life, and what the instance asks.
+
+    def on_stop(self) -> None:
+        """Say goodbye, and end at once: sends on the way end as ``info``."""
+        values = {"clientID": self.settings.client_id, "producerGroup": self.settings.group}
+        fields = headers.encode_request(RequestCode.UNREGISTER_CLIENT, values)
+        for address in self.routes.addresses(masters_only=True) if not self.over else ():
+            if self.calls.expects(address):
+                self.calls.tell(address, RequestCode.UNREGISTER_CLIENT, fields)
+        super().on_stop()
+
+    def close(self) -> None:
+        """End at once; whatever had not been sent yet fails."""
+        super().close()
+        waiting, self._waiting = self._waiting, {}
+        for send in waiting:
+            self._end(send, "closed", None)
+
+    def topics(self) -> Iterable[str]:
+        """Those that something was sent to."""
+        return list(self._topics)
+
+    def heartbeat(self) -> HeartbeatData:
+        """One producer group."""
+        return HeartbeatData(self.settings.client_id, producer_data_set=(ProducerData(self.settings.group),))
+
+    def learned(self, topic: str, route: TopicRouteData | None) -> None:
+        """A name server answered."""
+        if self.on_route is not None:
+            self.on_route(topic, route)

@@ -1,0 +1,146 @@
+"""A group's progress: asked of brokers when a queue is taken, told to them while it is consumed.
+
+Both go to the master; if the route has none, the route is refreshed, and then any broker of the name will do. All
+queues are committed every 5 s, changed or not, so that a master which came back with old offsets soon has new ones.
+Other than RocketMQ's, these commits ask for an answer: the lab then sees what became of them. A commit of a queue whose
+last one has not ended yet is left out; calls end after 5 s.
+
+A queue of which the group has no progress begins at its first offset, or behind its last; the master is asked, and
+nobody else. (RocketMQ takes 0 for a first offset, and has the first pull set it right.) Broadcasting consumers keep
+their own progress in memory, and begin anew when they are started again.
+Source: RemoteBrokerOffsetStore, LocalFileOffsetStore, RebalancePushImpl.computePullFromWhereWithException.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from pairproof.reference.client import admin
+from pairproof.reference.client.asking import ask
+from pairproof.reference.client.process_queue import ProcessQueue, Shared
+from pairproof.reference.client.routes import MASTER_ID, Choice
+from pairproof.reference.client.settings import SECOND
+from pairproof.reference.core.calls import Outcome
+from pairproof.reference.wire.bodies_client import MessageQueue
+from pairproof.reference.wire.headers import RequestCode
+
+COMMIT_EVERY_NS = 5 * SECOND
+CALL_NS = 5 * SECOND
+
+
+class Progress:
+    """Queries and commits of one consumer."""
+
+    def __init__(self, shared: Shared) -> None:
+        self.shared = shared
+        self.local: dict[MessageQueue, int] = {}
+
+    # Decisions.
+
+    def target(self, queue: MessageQueue, refreshed: bool) -> Choice | None:
+        """Whom queries and commits go to; None before the route was refreshed: refresh it, and decide then."""
+        return self.shared.routes.choose(queue.broker_name, MASTER_ID, only_this=not refreshed)
+
+    def commits(self, held: ProcessQueue) -> bool:
+        """Whether a queue is committed when the period is over."""
+        return self.shared.holds(held) and not held.committing
+
+    # How it is done.
+
+    def start_offset(self, queue: MessageQueue, done: Callable[[int | None], None]) -> None:
+        """From where the queue is to be consumed; None if nobody could be asked."""
+        if self.shared.settings.broadcasting:
+            known = self.local.get(queue)
+            if known is None:
+                self._boundary(queue, done)
+            else:
+                done(known)
+            return
+        self._find(self.target, queue, partial(self._query, queue, done))
+
+    def commit_all(self) -> None:
+        """Commit every queue that the consumer has, and again after a while."""
+        self.shared.alarms.after(COMMIT_EVERY_NS, "commit")
+        for held in list(self.shared.held.values()):
+            if self.commits(held):
+                self.commit(held)
+
+    def commit(self, held: ProcessQueue, done: Callable[[], None] | None = None) -> None:
+        """Commit a queue's progress; ``done`` is called when that has ended, well or not, or cannot begin."""
+        if self.shared.settings.broadcasting:
+            self.local[held.queue] = held.progress
+            if done is not None:
+                done()
+            return
+        held.committing = True
+        self._find(self.target, held.queue, partial(self._commit, held, done))
+
+    def _find(
+        self, target: Callable[[MessageQueue, bool], Choice | None], queue: MessageQueue,
+        use: Callable[[Choice | None], None],
+    ) -> None:  # fmt: skip
+        choice = target(queue, False)
+        if choice is None:
+            self.shared.routes.refresh(queue.topic, lambda: use(target(queue, True)))
+        else:
+            use(choice)
+
+    def _master(self, queue: MessageQueue, refreshed: bool) -> Choice | None:
+        return self.shared.routes.choose(queue.broker_name, MASTER_ID, only_this=True)
+
+    def _query(self, queue: MessageQueue, done: Callable[[int | None], None], choice: Choice | None) -> None:
+        if choice is None:
+            done(None)
+            return
+        shared = self.shared
+        op = shared.next_op()
+
+        def ended(outcome: Outcome, offset: int | None) -> None:
+            shared.listener.query_ended(op, outcome, offset)
+            if outcome.phase == "ok" and offset is None:
+                self._boundary(queue, done)
+            else:
+                done(offset)
+
+        shared.listener.query_began(op, queue, *choice)
+        admin.query_offset(shared.calls, choice.address, shared.settings.group, queue, ended)
+
+    def _boundary(self, queue: MessageQueue, done: Callable[[int | None], None]) -> None:
+        first = self.shared.settings.consume_from_where == "CONSUME_FROM_FIRST_OFFSET"
+        read = admin.min_offset if first else admin.max_offset
+
+        def use(choice: Choice | None) -> None:
+            if choice is None:
+                done(None)
+            else:
+                read(self.shared.calls, choice.address, queue, lambda outcome, offset: done(offset))
+
+        self._find(self._master, queue, use)
+
+    def _commit(self, held: ProcessQueue, done: Callable[[], None] | None, choice: Choice | None) -> None:
+        shared = self.shared
+
+        def finish() -> None:
+            held.committing = False
+            if done is not None:
+                done()
+
+        def ended(outcome: Outcome) -> None:
+            shared.listener.commit_ended(op, outcome)
+            finish()
+
+        if choice is None:
+            finish()
+            return
+        op = shared.next_op()
+        # Read only now: while a route was awaited a pull may have carried a newer one.
+        offset = held.progress
+        values = {
+            "consumerGroup": shared.settings.group,
+            "topic": held.queue.topic,
+            "queueId": held.queue.queue_id,
+            "commitOffset": offset,
+        }
+        shared.listener.commit_began(op, held.queue, offset, *choice, False)
+        ask(shared.calls, choice.address, RequestCode.UPDATE_CONSUMER_OFFSET, values, ended, timeout_ns=CALL_NS)

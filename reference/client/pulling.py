@@ -1,0 +1,205 @@
+"""Long-polling the queues that a consumer has, one pull at a time each.
+
+A pull goes to the broker id that the queue's last answer suggested, 0 at first; see
+:func:`pairproof.reference.client.routes.choose`. Without any broker of the name the route is refreshed once, and the
+queue rests 3 s if that helps nothing. Towards a master it carries the group's progress, if that is not 0.
+
+What an answer brings is consumed at once and in order, so that one answer of at most 16 MiB is all that is ever held.
+Messages whose tag is not wanted are passed over: brokers filter by the tags' hash only. The next pull follows at once,
+but 20 ms after the last one at the earliest where that brought nothing further. An illegal offset (21) freezes the
+queue for 10 s; then its progress is set to what the broker proposed, and it is given up, to be taken anew. After
+anything else the route is refreshed, every 3 s at most, and the queue rests 3 s; a pull fails after 30 s.
+Source: PullAPIWrapper, DefaultMQPushConsumerImpl.pullMessage, where only failures make a pull wait.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, NamedTuple
+
+from pairproof.reference.client.asking import messages, unreadable
+from pairproof.reference.client.process_queue import ProcessQueue, Shared
+from pairproof.reference.client.routes import MASTER_ID, Choice
+from pairproof.reference.client.settings import SECOND
+from pairproof.reference.client.subscription import Subscriptions
+from pairproof.reference.core.calls import Outcome
+from pairproof.reference.errors import CodecError
+from pairproof.reference.wire import headers, remoting
+from pairproof.reference.wire.bodies_client import MessageQueue
+from pairproof.reference.wire.headers import RequestCode
+from pairproof.reference.wire.record import Record
+from pairproof.reference.wire.remoting import Command
+
+COMMIT_FLAG = 0x1
+SUSPEND_FLAG = 0x2
+SUBSCRIPTION_FLAG = 0x4
+SUSPEND_MS = 15_000
+PULL_TIMEOUT_NS = 30 * SECOND
+RETRY_NS = 3 * SECOND
+REST_NS = SECOND // 50
+FROZEN_NS = 10 * SECOND
+PULLED = (
+    remoting.SUCCESS,
+    remoting.PULL_NOT_FOUND,
+    remoting.PULL_RETRY_IMMEDIATELY,
+    remoting.PULL_OFFSET_MOVED,
+)
+
+
+class _Pull(NamedTuple):
+    held: ProcessQueue
+    op: int
+    commit: int | None
+    """The number of the commit that it carries."""
+    began: int
+
+
+class Pulling:
+    """The pulls of one consumer. ``set_right``: the queue's progress was corrected, and it is to be taken anew."""
+
+    def __init__(self, shared: Shared, subscriptions: Subscriptions, set_right: Callable[[ProcessQueue], None]) -> None:
+        self.shared = shared
+        self.subscriptions = subscriptions
+        self.set_right = set_right
+        self.suggested: dict[MessageQueue, int] = {}
+
+    # Decisions.
+
+    def choice(self, queue: MessageQueue) -> Choice | None:
+        """The broker that the next pull goes to."""
+        return self.shared.routes.choose(queue.broker_name, self.suggested.get(queue, MASTER_ID))
+
+    def carries(self, held: ProcessQueue, choice: Choice) -> bool:
+        """Whether a pull tells the group's progress."""
+        return choice.broker_id == MASTER_ID and held.progress > 0 and not self.shared.settings.broadcasting
+
+    def wants(self, message: Record) -> bool:
+        """Whether the message is handed to the listener; else it is passed over."""
+        return self.subscriptions.wants(message.message.topic, message)
+
+    # How it is done.
+
+    def start(self, held: ProcessQueue, refreshed: bool = False) -> None:
+        """Pull, and go on pulling until the queue is given up. ``refreshed``: its route has just been asked for."""
+        shared, queue = self.shared, held.queue
+        if shared.held.get(queue) is not held or held.frozen:
+            return
+        if not shared.holds(held):
+            # The lock may come back with its next renewal.
+            self._later(held)
+            return
+        choice = self.choice(queue)
+        if choice is not None:
+            self._pull(held, choice)
+        elif refreshed:
+            self._later(held)
+        else:
+            shared.routes.refresh(queue.topic, partial(self.start, held, True))
+
+    def resume(self, queue: MessageQueue) -> None:
+        """The queue has rested."""
+        held = self.shared.held.get(queue)
+        if held is not None:
+            self.start(held)
+
+    def thaw(self, queue: MessageQueue) -> None:
+        """The queue was frozen long enough."""
+        held = self.shared.held.get(queue)
+        if held is not None:
+            self.set_right(held)
+
+    def given_up(self, queue: MessageQueue) -> None:
+        """Do not wake for it any more."""
+        self.shared.alarms.cancel("pull", queue)
+        self.shared.alarms.cancel("thaw", queue)
+
+    def _later(self, held: ProcessQueue) -> None:
+        self.shared.alarms.after(RETRY_NS, "pull", held.queue)
+
+    def _pull(self, held: ProcessQueue, choice: Choice) -> None:
+        shared, queue = self.shared, held.queue
+        carries = self.carries(held, choice)
+        subscription = self.subscriptions[queue.topic]
+        values = {
+            "consumerGroup": shared.settings.group,
+            "topic": queue.topic,
+            "queueId": queue.queue_id,
+            "queueOffset": held.next_offset,
+            "maxMsgNums": shared.settings.pull_batch_size,
+            "sysFlag": SUSPEND_FLAG | SUBSCRIPTION_FLAG | (COMMIT_FLAG if carries else 0),
+            "commitOffset": held.progress,
+            "suspendTimeoutMillis": SUSPEND_MS,
+            "subVersion": subscription.sub_version,
+            "subscription": subscription.sub_string,
+            "expressionType": subscription.expression_type,
+        }
+        commit = None
+        if carries:
+            commit = shared.next_op()
+            shared.listener.commit_began(commit, queue, held.progress, *choice, True)
+        pull = _Pull(held, shared.next_op(), commit, shared.io.now())
+        shared.listener.pull_began(pull.op, queue, held.next_offset, *choice)
+        fields = headers.encode_request(RequestCode.PULL_MESSAGE, values)
+        ended = partial(self._ended, pull)
+        shared.calls.call(choice.address, RequestCode.PULL_MESSAGE, fields, b"", ended, PULL_TIMEOUT_NS)
+
+    def _ended(self, pull: _Pull, outcome: Outcome) -> None:
+        shared, held = self.shared, pull.held
+        header: Mapping[str, Any] | None = None
+        found: list[tuple[Record, bytes]] = []
+        if outcome.phase == "ok" and outcome.answer is not None:
+            try:
+                header, found = _read(outcome.answer)
+            except CodecError:
+                outcome = unreadable(outcome)
+        if header is not None:
+            self.suggested[held.queue] = header["suggestWhichBrokerId"]
+        consumes = header is not None and shared.holds(held)
+        if header is not None:
+            for message, raw in found:
+                self._consume(pull, message, raw, header["nextBeginOffset"])
+        shared.listener.pull_ended(pull.op, outcome, header)
+        if pull.commit is not None:
+            shared.listener.commit_ended(pull.commit, outcome)
+        if shared.held.get(held.queue) is not held or held.frozen:
+            return
+        if header is None or outcome.answer is None:
+            shared.routes.refresh_if_old(held.queue.topic)
+            self._later(held)
+        elif consumes:
+            self._go_on(pull, outcome.answer.code, header["nextBeginOffset"])
+        else:
+            self._later(held)
+
+    def _consume(self, pull: _Pull, message: Record, raw: bytes, next_offset: int) -> None:
+        held = pull.held
+        if not self.shared.holds(held):
+            return
+        if self.wants(message):
+            self.shared.listener.delivered(pull.op, held.queue, message, raw)
+        # Whatever a record says of itself, progress never passes what the broker said is next.
+        held.progress = max(held.progress, min(message.queue_offset + 1, next_offset))
+
+    def _go_on(self, pull: _Pull, code: int, offset: int) -> None:
+        held, now = pull.held, self.shared.io.now()
+        moved = offset > held.next_offset
+        held.next_offset = offset
+        if code == remoting.PULL_OFFSET_MOVED:
+            held.frozen = True
+            self.shared.alarms.at(now + FROZEN_NS, "thaw", held.queue)
+            return
+        held.progress = max(held.progress, offset)
+        at = pull.began + REST_NS
+        if moved or at <= now:
+            self.start(held)
+        else:
+            self.shared.alarms.at(at, "pull", held.queue)
+
+
+def _read(answer: Command) -> tuple[Mapping[str, Any], list[tuple[Record, bytes]]]:
+    """The header, and the messages with their bytes. CodecError if the answer is not one to a pull."""
+    if answer.code not in PULLED:
+        raise CodecError(f"code {answer.code} is no answer to a pull")
+    header = headers.decode_response(RequestCode.PULL_MESSAGE, answer)
+    return header, messages(answer.body)

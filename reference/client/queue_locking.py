@@ -1,0 +1,99 @@
+"""Queue locks of an orderly consumer: only who holds a queue's lock consumes it.
+
+Locks are the master's business; without one nothing is locked. They are renewed every 20 s and count for 30 s from when
+they were asked for, half of what a broker gives them, so that two consumers never count on the same one. Calls end
+after 1 s. Source: RebalanceImpl.lock and lockAll, ProcessQueue.REBALANCE_LOCK_MAX_LIVE_TIME.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import partial
+
+from pairproof.reference.client.asking import ask
+from pairproof.reference.client.process_queue import Shared
+from pairproof.reference.client.routes import MASTER_ID
+from pairproof.reference.client.settings import SECOND
+from pairproof.reference.core.calls import Outcome
+from pairproof.reference.errors import CodecError
+from pairproof.reference.wire import beans
+from pairproof.reference.wire.bodies_client import LockBatchRequest, LockBatchResponse, MessageQueue
+from pairproof.reference.wire.headers import RequestCode
+
+RENEW_NS = 20 * SECOND
+COUNTS_NS = 30 * SECOND
+CALL_NS = 1 * SECOND
+
+
+class QueueLocking:
+    """Takes, renews and gives back locks."""
+
+    def __init__(self, shared: Shared) -> None:
+        self.shared = shared
+
+    def lock(self, queue: MessageQueue, done: Callable[[int], None]) -> None:
+        """Try to get one lock; ``done`` hears until when it counts, 0 if it was not to be had."""
+
+        def ended(locked: set[MessageQueue] | None, until: int) -> None:
+            done(until if locked and queue in locked else 0)
+
+        self._ask(queue.broker_name, (queue,), ended)
+
+    def renew(self) -> None:
+        """Ask anew for the locks of all queues that the consumer has, and again after a while."""
+        shared = self.shared
+        shared.alarms.after(RENEW_NS, "locks")
+        by_broker: dict[str, list[MessageQueue]] = {}
+        for queue in shared.held:
+            by_broker.setdefault(queue.broker_name, []).append(queue)
+        for broker_name, queues in by_broker.items():
+            self._ask(broker_name, queues, partial(self._renewed, queues))
+
+    def _renewed(self, queues: list[MessageQueue], locked: set[MessageQueue] | None, until: int) -> None:
+        if locked is None:
+            # Nobody knows; what was granted before still counts to its end.
+            return
+        for queue in queues:
+            held = self.shared.held.get(queue)
+            if held is not None:
+                held.locked_until = until if queue in locked else 0
+
+    def unlock(self, queue: MessageQueue) -> None:
+        """Give a lock back; if nobody hears it, it ends by itself."""
+        choice = self.shared.routes.choose(queue.broker_name, MASTER_ID, only_this=True)
+        if choice is not None:
+            body = beans.encode(self._request((queue,)))
+            ask(self.shared.calls, choice.address, RequestCode.UNLOCK_BATCH_MQ, {}, _forget, body, CALL_NS)
+
+    def _ask(
+        self, broker_name: str, queues: Iterable[MessageQueue], done: Callable[[set[MessageQueue] | None, int], None]
+    ) -> None:
+        """Which of them are locked, None if that is not known, and until when."""
+        until = self.shared.io.now() + COUNTS_NS
+
+        def ended(outcome: Outcome) -> None:
+            done(_locked(outcome), until)
+
+        choice = self.shared.routes.choose(broker_name, MASTER_ID, only_this=True)
+        if choice is None:
+            done(None, until)
+            return
+        body = beans.encode(self._request(queues))
+        ask(self.shared.calls, choice.address, RequestCode.LOCK_BATCH_MQ, {}, ended, body, CALL_NS)
+
+    def _request(self, queues: Iterable[MessageQueue]) -> LockBatchRequest:
+        settings = self.shared.settings
+        return LockBatchRequest(settings.group, settings.client_id, tuple(queues))
+
+
+def _forget(outcome: Outcome) -> None:
+    pass
+
+
+def _locked(outcome: Outcome) -> set[MessageQueue] | None:
+    if outcome.phase != "ok" or outcome.answer is None:
+        return None
+    try:
+        return set(beans.decode(LockBatchResponse, outcome.answer.body).lock_ok_mq_set)
+    except CodecError:
+        return None

@@ -1,0 +1,241 @@
+"""Which queues a consumer has: shared out evenly among the group's consumers, by each of them for itself.
+
+Every 20 s, at the start, and when a broker says that the group changed, a consumer asks for the group's list (38), the
+master of one of its topic's broker names if there is one, else any; sorts it, and takes the queues that fall to it. One
+whose name is not in the list takes none, and sends a heartbeat. In broadcasting everybody takes all.
+
+Rebalances begin at least 1 s apart, as in RocketMQ 5; what fails in one (no list, no lock, no offset) is tried again
+after 3 s, where RocketMQ waits for the next round. A queue that was given up is not taken again before its last commit
+has ended. Source: RebalanceService, RebalanceImpl, AllocateMessageQueueAveragely, MQClientInstance.findConsumerIdList.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TypeVar
+
+from pairproof.reference.client.asking import ask
+from pairproof.reference.client.process_queue import ProcessQueue, Shared
+from pairproof.reference.client.progress import Progress
+from pairproof.reference.client.pulling import Pulling
+from pairproof.reference.client.queue_locking import QueueLocking
+from pairproof.reference.client.routes import MASTER_ID
+from pairproof.reference.client.settings import SECOND
+from pairproof.reference.core.calls import Outcome
+from pairproof.reference.errors import CodecError
+from pairproof.reference.wire import beans
+from pairproof.reference.wire.bodies_client import ConsumerList, MessageQueue
+from pairproof.reference.wire.headers import RequestCode
+
+EVERY_NS = 20 * SECOND
+REST_NS = 1 * SECOND
+RETRY_NS = 3 * SECOND
+
+_Queue = TypeVar("_Queue")
+
+
+def allocate(client_id: str, queues: Sequence[_Queue], clients: Sequence[str]) -> list[_Queue]:
+    """The client's share of ``queues``, a run of neighbours; shares differ by one at most, the first are the larger.
+    ``clients`` in any order; a client that is not among them has no share.
+    """
+    members = sorted(set(clients))
+    if client_id not in members:
+        return []
+    size, larger = divmod(len(queues), len(members))
+    at = members.index(client_id)
+    start = at * size + min(at, larger)
+    return list(queues[start : start + size + (at < larger)])
+
+
+class Rebalancing:
+    """Takes queues and gives them up. ``beat``: send heartbeats; ``emptied``: after :meth:`leave` all is given up."""
+
+    def __init__(
+        self,
+        shared: Shared,
+        progress: Progress,
+        locking: QueueLocking,
+        beat: Callable[[], None],
+        emptied: Callable[[], None],
+    ) -> None:
+        self.shared = shared
+        self.progress = progress
+        self.locking = locking
+        self.beat = beat
+        self.emptied = emptied
+        self.pulling: Pulling
+        self.leaving = False
+        self._at: int | None = None
+        self._last: int | None = None
+        self._turn = 0
+        self._asking: dict[str, bool] = {}
+        """Topics whose list is on the way, and whether to ask again afterwards."""
+        self._wanted: dict[str, set[MessageQueue]] = {}
+        self._taking: set[MessageQueue] = set()
+        self._releasing: dict[MessageQueue, ProcessQueue] = {}
+
+    # Decisions.
+
+    def share(self, topic: str, clients: Sequence[str]) -> list[MessageQueue]:
+        """The queues of a topic that fall to this consumer."""
+        return allocate(self.shared.settings.client_id, self.shared.routes.readable(topic), clients)
+
+    def last_offset(self, held: ProcessQueue) -> int:
+        """The progress with which a queue is given up."""
+        return held.next_offset if held.frozen else held.progress
+
+    # How it is done.
+
+    def soon(self, delay_ns: int = 0) -> None:
+        """Rebalance after the delay, or earlier if that is planned already."""
+        at = self.shared.io.now() + delay_ns
+        if self._last is not None:
+            at = max(at, self._last + REST_NS)
+        if not self.leaving and (self._at is None or at < self._at):
+            self._at = at
+            self.shared.alarms.at(at, "rebalance")
+
+    def run(self) -> None:
+        """Rebalance all topics."""
+        self._at, self._last = None, self.shared.io.now()
+        self.soon(EVERY_NS)
+        for topic in self.shared.settings.topics:
+            if topic in self._asking:
+                self._asking[topic] = True
+            elif topic in self.shared.routes.topics:
+                self._rebalance(topic)
+
+    def leave(self) -> None:
+        """Give up all queues, and take none any more."""
+        self.leaving = True
+        self._wanted.clear()
+        for held in list(self.shared.held.values()):
+            self.give_up(held)
+        if not self._releasing:
+            self.emptied()
+
+    def close(self) -> None:
+        """Nothing that ends from now on has consequences."""
+        self.leaving = True
+        self._wanted.clear()
+        self._releasing.clear()
+        self.shared.held.clear()
+
+    def give_up(self, held: ProcessQueue) -> None:
+        """Commit, and let go of the queue."""
+        queue = held.queue
+        locked = self.shared.settings.orderly and self.shared.io.now() < held.locked_until
+        held.progress = self.last_offset(held)
+        del self.shared.held[queue]
+        self.pulling.given_up(queue)
+        self._releasing[queue] = held
+        if self.shared.settings.orderly and not locked:
+            # Perhaps it is another's by now, whose progress must not be set back.
+            self.shared.listener.given_up(queue, held.progress)
+            self._released(held)
+        else:
+            self.progress.commit(held, partial(self._released, held))
+            self.shared.listener.given_up(queue, held.progress)
+
+    def set_right(self, held: ProcessQueue) -> None:
+        """The queue's offset was illegal: begin anew with the one that the broker proposed."""
+        self.give_up(held)
+        self.soon()
+
+    # Lists.
+
+    def _rebalance(self, topic: str) -> None:
+        shared = self.shared
+        queues = shared.routes.readable(topic)
+        if shared.settings.broadcasting:
+            self._share(topic, queues)
+            return
+        address = self._whom(topic)
+        if address is None:
+            shared.routes.refresh_if_old(topic)
+            self.soon(RETRY_NS)
+            return
+        self._asking[topic] = False
+        code, values = RequestCode.GET_CONSUMER_LIST_BY_GROUP, {"consumerGroup": shared.settings.group}
+        ask(shared.calls, address, code, values, partial(self._listed, topic))
+
+    def _whom(self, topic: str) -> str | None:
+        """One broker name after the other, as long as they do not answer."""
+        routes = self.shared.routes
+        names = sorted(each.broker_name for each in routes.topics[topic].broker_datas)
+        choice = routes.choose(names[self._turn % len(names)], MASTER_ID) if names else None
+        return choice.address if choice is not None else None
+
+    def _listed(self, topic: str, outcome: Outcome) -> None:
+        again = self._asking.pop(topic)
+        if self.leaving:
+            return
+        clients = _clients(outcome)
+        if clients is None:
+            self._turn += 1
+            self.shared.routes.refresh_if_old(topic)
+            self.soon(RETRY_NS)
+            return
+        if self.shared.settings.client_id not in clients:
+            self.beat()
+        self._share(topic, self.share(topic, clients))
+        if again:
+            self.soon()
+
+    def _share(self, topic: str, share: list[MessageQueue]) -> None:
+        wanted = self._wanted[topic] = set(share)
+        for held in list(self.shared.held.values()):
+            if held.queue.topic == topic and held.queue not in wanted:
+                self.give_up(held)
+        for queue in share:
+            if queue not in self.shared.held and queue not in self._taking and queue not in self._releasing:
+                self._take(queue)
+
+    # Taking.
+
+    def _take(self, queue: MessageQueue) -> None:
+        self._taking.add(queue)
+        if self.shared.settings.orderly:
+            self.locking.lock(queue, partial(self._locked, queue))
+        else:
+            self.progress.start_offset(queue, partial(self._taken, queue, 0))
+
+    def _locked(self, queue: MessageQueue, until: int) -> None:
+        if until:
+            self.progress.start_offset(queue, partial(self._taken, queue, until))
+        else:
+            self._taking.discard(queue)
+            self.soon(RETRY_NS)
+
+    def _taken(self, queue: MessageQueue, locked_until: int, offset: int | None) -> None:
+        self._taking.discard(queue)
+        if queue not in self._wanted.get(queue.topic, ()):
+            if locked_until and not self.shared.routes.closed:
+                self.locking.unlock(queue)
+        elif offset is None:
+            self.soon(RETRY_NS)
+        else:
+            held = self.shared.held[queue] = ProcessQueue(queue, offset, locked_until)
+            self.shared.listener.assigned(queue, offset)
+            self.pulling.start(held)
+
+    def _released(self, held: ProcessQueue) -> None:
+        queue = held.queue
+        if self._releasing.pop(queue, None) is None:
+            return
+        if self.shared.settings.orderly:
+            self.locking.unlock(queue)
+        if not self.leaving and queue in self._wanted.get(queue.topic, ()):
+            self.soon()
+        elif self.leaving and not self._releasing:
+            self.emptied()
+
+
+def _clients(outcome: Outcome) -> tuple[str, ...] | None:
+    if outcome.phase != "ok" or outcome.answer is None:
+        return None
+    try:
+        return beans.decode(ConsumerList, outcome.answer.body).consumer_id_list
+    except CodecError:
+        return None

@@ -1,0 +1,69 @@
+"""What a client is told by whoever starts it. Source: ClientConfig, DefaultMQPushConsumer, DefaultMQProducer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from pairproof.reference.errors import ConfigError
+
+SECOND = 1_000_000_000
+CONSUME_FROM = ("CONSUME_FROM_FIRST_OFFSET", "CONSUME_FROM_LAST_OFFSET")
+
+
+class ConsumerSettings(NamedTuple):
+    """One consumer. Client ids must differ within a group, and decide who gets which queue."""
+
+    client_id: str
+    group: str
+    topics: Mapping[str, str]
+    """Topic to what is wanted of it: ``*`` for all, or tags: ``a || b``."""
+    name_servers: tuple[str, ...]
+    """``host:port`` each; the next one is asked when one fails."""
+    broadcasting: bool = False
+    """Every consumer gets every message; its offsets live and end with it."""
+    orderly: bool = False
+    """Consume a queue only while its lock is held. Not with broadcasting."""
+    consume_from_where: str = "CONSUME_FROM_LAST_OFFSET"
+    """Where a queue begins of which the group has no offset; the other is CONSUME_FROM_FIRST_OFFSET."""
+    pull_batch_size: int = 32
+    """Messages of one pull at most."""
+
+    def check(self) -> None:
+        """ConfigError for what cannot work."""
+        _check_client(self.client_id, self.group, self.name_servers)
+        if not self.topics:
+            raise ConfigError(f"consumer {self.client_id} has no topic: give topics={{'name': '*'}}")
+        if self.consume_from_where not in CONSUME_FROM:
+            raise ConfigError(f"consume_from_where is {self.consume_from_where!r}: use {' or '.join(CONSUME_FROM)}")
+        if self.orderly and self.broadcasting:
+            raise ConfigError("a broadcasting consumer cannot be orderly: take one of the two")
+        if not 1 <= self.pull_batch_size <= 1024:
+            raise ConfigError(f"pull_batch_size is {self.pull_batch_size}: use 1 to 1024")
+
+
+class ProducerSettings(NamedTuple):
+    """One producer."""
+
+    client_id: str
+    group: str
+    name_servers: tuple[str, ...]
+    retries: int = 2
+    """How often a send that failed is tried again at most."""
+    send_timeout_ms: int = 3_000
+    """For all tries of one send together."""
+
+    def check(self) -> None:
+        """ConfigError for what cannot work."""
+        _check_client(self.client_id, self.group, self.name_servers)
+        if not 0 <= self.retries <= 16:
+            raise ConfigError(f"retries is {self.retries}: use 0 to 16")
+        if self.send_timeout_ms < 1:
+            raise ConfigError(f"send_timeout_ms is {self.send_timeout_ms}: use 1 or more")
+
+
+def _check_client(client_id: str, group: str, name_servers: tuple[str, ...]) -> None:
+    if not client_id or not group:
+        raise ConfigError("a client needs a client_id and a group")
+    if not name_servers:
+        raise ConfigError(f"client {client_id} has no name server: give name_servers=('host:port',)")

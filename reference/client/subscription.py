@@ -1,0 +1,31 @@
+"""What a group takes of its topics: everything, or messages with certain tags. Source: FilterAPI, PullAPIWrapper."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pairproof.reference.wire.bodies_client import SubscriptionData
+from pairproof.reference.wire.properties import TAGS, java_hash, properties_of
+from pairproof.reference.wire.record import Record
+
+ALL = "*"
+
+
+class Subscriptions(dict[str, SubscriptionData]):
+    """By topic. ``version``: ms since the epoch; brokers keep the newest of a group."""
+
+    def __init__(self, topics: Mapping[str, str], version: int) -> None:
+        super().__init__({topic: _parse(topic, wanted, version) for topic, wanted in topics.items()})
+
+    def wants(self, topic: str, message: Record) -> bool:
+        """Whether the message's own tag is among those wanted of its topic."""
+        subscription = self.get(topic)
+        tags = subscription.tags_set if subscription is not None else ()
+        return not tags or properties_of(message.message.properties).get(TAGS) in tags
+
+
+def _parse(topic: str, wanted: str, version: int) -> SubscriptionData:
+    tags = tuple(dict.fromkeys(tag.strip() for tag in wanted.split("||") if tag.strip()))
+    if not tags or tags == (ALL,):
+        return SubscriptionData(topic, ALL, sub_version=version)
+    return SubscriptionData(topic, wanted, tags, tuple(java_hash(tag) for tag in tags), version)

@@ -1,0 +1,234 @@
+"""Calls to other nodes: requests out, answers in, many in flight at once, each ended exactly once.
+
+One connection per address, opened when first needed and kept. An outcome is ``ok`` with an answer whose code says that
+the call did what it could, ``fail`` when it certainly did not happen, ``info`` when nobody knows. Requests that a peer
+makes over such a connection, as brokers do, go to ``on_request``. Source: NettyRemotingClient.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from typing import NamedTuple
+
+from pairproof.reference.core.unsent import send_on
+from pairproof.reference.errors import CodecError
+from pairproof.reference.ports import Conn, Effects
+from pairproof.reference.wire import remoting
+from pairproof.reference.wire.remoting import Command, CommandReader
+
+MS = 1_000_000
+CALL_TIMEOUT_NS = 10_000 * MS
+MAX_CALLS = 10_000
+MAX_UNSENT = 64 * 1024 * 1024
+ANSWERS = {
+    **remoting.SEND_STATUS,
+    remoting.PULL_NOT_FOUND: "PULL_NOT_FOUND",
+    remoting.PULL_RETRY_IMMEDIATELY: "PULL_RETRY_IMMEDIATELY",
+    remoting.PULL_OFFSET_MOVED: "PULL_OFFSET_MOVED",
+    remoting.QUERY_NOT_FOUND: "QUERY_NOT_FOUND",
+}
+"""Codes that say that a call did what it could: a message stored, a pull that tells how to go on, nothing found."""
+
+
+class Outcome(NamedTuple):
+    """How a call ended. ``phase``: ok, fail, info; ``status``: a code's name, timeout, disconnected or refused."""
+
+    phase: str
+    status: str
+    answer: Command | None
+
+
+Done = Callable[[Outcome], None]
+
+
+class _Line:
+    """One connection and the calls on it, by opaque. ``queued``: frames that wait for the connection."""
+
+    __slots__ = ("address", "calls", "conn", "queued", "reader", "unsent")
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+        self.conn: Conn = None
+        self.reader = CommandReader()
+        self.calls: dict[int, Done] = {}
+        self.queued: dict[int, bytes] = {}
+        self.unsent = bytearray()
+
+
+class Calls:
+    """All calls of one node. ``address`` is whatever the shell's ``connect`` understands.
+
+    Timers have keys ``("call", address, opaque)``.
+    """
+
+    def __init__(self, io: Effects, on_request: Callable[[Conn, Command], None] | None = None) -> None:
+        self.io = io
+        self.on_request = on_request
+        self.lines: dict[str, _Line] = {}
+        self.by_conn: dict[Conn, _Line] = {}
+        self.opaque = 0
+
+    def __contains__(self, conn: Conn) -> bool:
+        return conn in self.by_conn
+
+    def expects(self, address: str) -> bool:
+        """Whether a connection to this address is of these calls."""
+        return address in self.lines
+
+    def call(
+        self, address: str, code: int, fields: Mapping[str, str], body: bytes, done: Done,
+        timeout_ns: int = CALL_TIMEOUT_NS,
+    ) -> None:  # fmt: skip
+        """Ask; ``done`` hears the outcome, perhaps at once."""
+        opaque = self._next_opaque()
+        self.call_frame(
+            address, opaque, remoting.encode(Command(code, opaque, 0, dict(fields), body)), done, timeout_ns
+        )
+
+    def tell(self, address: str, code: int, fields: Mapping[str, str], body: bytes = b"") -> None:
+        """One-way: nobody hears what becomes of it. A connection that cannot be made forgets it."""
+        opaque = self._next_opaque()
+        line = self._line(address)
+        frame = remoting.encode(Command(code, opaque, remoting.ONEWAY_FLAG, dict(fields), body))
+        if line.conn is not None:
+            self._write(line, frame)
+        elif len(line.queued) < MAX_CALLS:
+            line.queued[opaque] = frame
+
+    def next_opaque(self) -> int:
+        """A number for a frame of one's own making; see :meth:`call_frame`."""
+        return self._next_opaque()
+
+    def call_frame(
+        self, address: str, opaque: int, frame: bytes, done: Done, timeout_ns: int = CALL_TIMEOUT_NS
+    ) -> None:
+        """Ask with a frame that carries ``opaque``."""
+        line = self._line(address)
+        if len(line.calls) >= MAX_CALLS:
+            done(Outcome("fail", "too many calls", None))
+            return
+        line.calls[opaque] = done
+        self.io.timer(("call", address, opaque), self.io.now() + timeout_ns)
+        if line.conn is None:
+            line.queued[opaque] = frame
+        else:
+            self._write(line, frame)
+
+    def close(self, address: str) -> None:
+        """End the connection; calls on it end as disconnected."""
+        line = self.lines.get(address)
+        if line is not None:
+            if line.conn is not None:
+                self.io.close(line.conn)
+                self.on_closed(line.conn)
+            else:
+                del self.lines[address]
+                self._end(line, "fail", "refused")
+
+    def close_all(self) -> None:
+        """End every connection without a word to anybody."""
+        for conn in list(self.by_conn):
+            self.io.close(conn)
+        for line in self.lines.values():
+            for opaque in line.calls:
+                self.io.cancel(("call", line.address, opaque))
+        self.by_conn, self.lines = {}, {}
+
+    # What the shell tells us.
+
+    def on_connected(self, address: str, conn: Conn) -> None:
+        """A connection stands: what was queued goes out."""
+        line = self.lines.get(address)
+        if line is None or line.conn is not None:
+            self.io.close(conn)
+            return
+        line.conn = conn
+        self.by_conn[conn] = line
+        queued, line.queued = line.queued, {}
+        for frame in queued.values():
+            if line.conn is conn:
+                self._write(line, frame)
+
+    def on_connect_failed(self, address: str) -> None:
+        """Nothing was sent: what was queued did not happen."""
+        line = self.lines.get(address)
+        if line is not None and line.conn is None:
+            del self.lines[address]
+            self._end(line, "fail", "refused")
+
+    def on_bytes(self, conn: Conn, data: bytes) -> None:
+        """Answers, in any order, and requests."""
+        line = self.by_conn.get(conn)
+        if line is None:
+            return
+        try:
+            for command in line.reader.feed(data):
+                if command.is_response:
+                    self._answered(line, command)
+                elif self.on_request is not None:
+                    self.on_request(conn, command)
+                if line.conn is None:
+                    return
+        except CodecError:
+            self.io.close(conn)
+            self.on_closed(conn)
+
+    def on_writable(self, conn: Conn) -> None:
+        """The socket takes bytes again."""
+        line = self.by_conn.get(conn)
+        if line is not None:
+            send_on(self.io, conn, line.unsent)
+
+    def on_closed(self, conn: Conn) -> None:
+        """Whatever was on the way may have happened or not."""
+        line = self.by_conn.pop(conn, None)
+        if line is not None:
+            line.conn = None
+            self.lines.pop(line.address, None)
+            self._end(line, "info", "disconnected")
+
+    def on_timer(self, key: Hashable) -> None:
+        """A call waited long enough."""
+        assert isinstance(key, tuple)
+        _, address, opaque = key
+        line = self.lines.get(address)
+        done = line.calls.pop(opaque, None) if line is not None else None
+        if line is not None and done is not None:
+            waiting = line.queued.pop(opaque, None) is not None
+            done(Outcome("fail" if waiting else "info", "timeout", None))
+
+    # How it is done.
+
+    def _next_opaque(self) -> int:
+        self.opaque += 1
+        return self.opaque
+
+    def _line(self, address: str) -> _Line:
+        line = self.lines.get(address)
+        if line is None:
+            line = self.lines[address] = _Line(address)
+            self.io.connect(address)
+        return line
+
+    def _write(self, line: _Line, frame: bytes) -> None:
+        line.unsent += frame if line.unsent else frame[self.io.send(line.conn, frame) :]
+        if len(line.unsent) > MAX_UNSENT:
+            # A peer that reads nothing must not fill our memory.
+            self.close(line.address)
+
+    def _answered(self, line: _Line, answer: Command) -> None:
+        done = line.calls.pop(answer.opaque, None)
+        if done is None:
+            return
+        self.io.cancel(("call", line.address, answer.opaque))
+        status = ANSWERS.get(answer.code)
+        if status is not None:
+            done(Outcome("ok", status, answer))
+        else:
+            done(Outcome("fail", remoting.RESPONSE_NAMES.get(answer.code, f"code {answer.code}"), answer))
+
+    def _end(self, line: _Line, phase: str, status: str) -> None:
+        calls, line.calls = line.calls, {}
+        for opaque, done in calls.items():
+            self.io.cancel(("call", line.address, opaque))
+            done(Outcome(phase, status, None))

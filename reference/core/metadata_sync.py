@@ -1,0 +1,151 @@
+"""A slave fetches its master's tables: topics, consumer offsets, delay offsets, subscription groups, in this order.
+
+When it looks is its version line's schedule. A look does nothing while no name server has said where the master is, or
+if that is this very broker. One table that cannot be had (no connection, no answer in 3 s, a body that is no such
+table) does not keep the others from being fetched. A round that takes longer than the period delays the next one: there
+are never two at once. Topics come from the master's fast port, two below its main one.
+
+Topics and groups are taken over if their data version differs. Consumer offsets have none, and replace the slave's for
+each topic@group that the master names; delay offsets go to their file as they came. Neither file is rewritten if it
+says so already. Source: SlaveSynchronize, BrokerController.handleSlaveSynchronize, BrokerOuterAPI.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Hashable, Iterator
+from functools import partial
+from typing import Any, NamedTuple
+
+from pairproof.reference.core.calls import Outcome
+from pairproof.reference.core.parts import Parts
+from pairproof.reference.core.versioned_table import VersionedTable
+from pairproof.reference.errors import CodecError
+from pairproof.reference.wire import beans, bodies, remoting
+from pairproof.reference.wire.bodies import DataVersion
+from pairproof.reference.wire.headers import RequestCode
+
+MS = 1_000_000
+TIMEOUT_NS = 3_000 * MS
+FAST_PORT_BELOW = 2
+LOOK = ("sync", None)
+_ADDRESS = re.compile(r"([^\s:]+):([0-9]{1,5})")
+
+
+class Step(NamedTuple):
+    """One table to fetch. ``take`` takes the answer's body over; False if the slave has that version already."""
+
+    table: str
+    code: int
+    fast: bool
+    take: Callable[[bytes], bool]
+
+
+class MetadataSync:
+    """One slave's sync. ``master``: its address by the name server's last word; empty where unknown.
+
+    ``topics_applied`` is called when the slave's topics have become others.
+    """
+
+    def __init__(self, parts: Parts, topics_applied: Callable[[], None]) -> None:
+        self.parts = parts
+        self.master = ""
+        self.topics_applied = topics_applied
+        self.schedule = parts.config.version.sync
+        self.steps = (
+            Step("topics", RequestCode.GET_ALL_TOPIC_CONFIG, True, self.take_topics),
+            Step("offsets", RequestCode.GET_ALL_CONSUMER_OFFSET, False, self.take_offsets),
+            Step("delays", RequestCode.GET_ALL_DELAY_OFFSET, False, self.take_delays),
+            Step("groups", RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG, False, self.take_groups),
+        )
+        self._left: Iterator[Step] = iter(())
+        # What was taken over last, and as which version; one's own changes may have come since.
+        self._seen: dict[str, tuple[bytes, DataVersion]] = {}
+        self._due = 0
+        self._last = 0
+
+    def start(self) -> None:
+        """Begin the schedule. Without a name server there is none: nobody could ever say where the master is."""
+        if self.parts.config.name_servers:
+            self._last = self.parts.io.now()
+            self._due = self._last + self.schedule.first * MS
+            self.parts.io.timer(LOOK, self._due)
+
+    def on_timer(self, key: Hashable) -> None:
+        """The next look is due."""
+        if self.parts.io.now() - self._last < self.schedule.rest * MS or not self._address(fast=False):
+            self._look_again()
+            return
+        self._left = iter(self.steps)
+        self._next()
+
+    # What is done with an answer. CodecError: it is no such table.
+
+    def take_topics(self, body: bytes) -> bool:
+        """The master's topics instead of one's own, if their version differs."""
+        applied = self._take(self.parts.topics, body)
+        if applied:
+            self.topics_applied()
+        return applied
+
+    def take_groups(self, body: bytes) -> bool:
+        """The master's groups instead of one's own, if their version differs."""
+        return self._take(self.parts.groups, body)
+
+    def take_offsets(self, body: bytes) -> bool:
+        """The master's consumer offsets over one's own."""
+        offsets = self.parts.offsets
+        theirs = beans.decode(bodies.ConsumerOffsets, body).offset_table
+        if offsets.changed or any(offsets.table.get(key) != queues for key, queues in theirs.items()):
+            offsets.apply_from_master(theirs)
+        return True
+
+    def take_delays(self, body: bytes) -> bool:
+        """The text of the master's delay offsets into the file."""
+        delays = self.parts.delay_offsets
+        if self.parts.io.disk.read_whole(delays.file.name) != body:
+            delays.save_text(body)
+        return True
+
+    # How it is done.
+
+    def _take(self, table: VersionedTable[Any], body: bytes) -> bool:
+        name = table.file.name
+        if self._seen.get(name) == (body, table.version):
+            # Nearly every time, and reading it again costs more than all the rest.
+            return False
+        entries, version = table.parse(body)
+        self._seen[name] = body, version
+        return table.apply_from_master(entries, version)
+
+    def _next(self) -> None:
+        step = next(self._left, None)
+        address = self._address(step.fast) if step is not None else ""
+        if step is None or not address:
+            self._last = self.parts.io.now()
+            self._look_again()
+            return
+        self.parts.watcher.synced(step.table, "asked")
+        self.parts.calls.call(address, step.code, {}, b"", partial(self._ended, step), TIMEOUT_NS)
+
+    def _ended(self, step: Step, outcome: Outcome) -> None:
+        status, answer = "failed", outcome.answer
+        if answer is not None and answer.code == remoting.SUCCESS:
+            try:
+                status = "applied" if step.take(answer.body) else "same"
+            except CodecError:
+                pass
+        self.parts.watcher.synced(step.table, status)
+        self._next()
+
+    def _look_again(self) -> None:
+        now = self.parts.io.now()
+        self._due = max(now, self._due + self.schedule.every * MS)
+        self.parts.io.timer(LOOK, self._due)
+
+    def _address(self, fast: bool) -> str:
+        """Where to ask; empty if the master is unknown, this broker itself, or nowhere that can be."""
+        found = _ADDRESS.fullmatch(self.master)
+        if found is None or self.master == self.parts.config.address:
+            return ""
+        return f"{found[1]}:{int(found[2]) - FAST_PORT_BELOW}" if fast else self.master

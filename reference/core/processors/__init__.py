@@ -1,0 +1,1 @@
+"""What a broker answers, by what it is about."""

@@ -1,0 +1,177 @@
+"""Administration: topics (17, 215, 21), subscription groups (200, 207, 201) and the configuration (25, 26).
+
+A slave has its master's topics and groups, and refuses to change them. What a deleted topic's queues hold stays: made
+again, the topic goes on at the offsets that it had. The configuration can be changed while the broker runs where
+``CHANGEABLE`` says so; it is not written to ``broker.conf``, and the next start forgets it.
+
+Where this differs from RocketMQ, on purpose: numbers and names are checked; a setting that is unknown or takes effect
+at a start only is refused, where RocketMQ says that all is well; a change that changes nothing makes no new version of
+its table; and no queue offset is ever given twice (RocketMQ 4.9 deletes a deleted topic's queues at once).
+Left out: order topics, access control. Statistics are in :mod:`.statistics`.
+Source: AdminBrokerProcessor, TopicValidator, Configuration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields, replace
+
+from pairproof.reference.core.config import BrokerConfig
+from pairproof.reference.core.parts import Parts
+from pairproof.reference.core.processors.limits import MAX_QUEUES, check_group, check_range, check_topic
+from pairproof.reference.core.processors.statistics import Statistics
+from pairproof.reference.core.requests import Handler, Request
+from pairproof.reference.core.subscription_groups import GroupTable
+from pairproof.reference.core.topics import INHERIT, NO_SENDS, READ, TEMPLATE, WRITE, TopicTable
+from pairproof.reference.core.versioned_table import MAX_ENTRIES
+from pairproof.reference.errors import CodecError, ConfigError
+from pairproof.reference.wire import beans, config_text
+from pairproof.reference.wire.bodies import DataVersion, SubscriptionGroupConfig, TopicConfig
+from pairproof.reference.wire.headers import RequestCode
+
+CHANGEABLE = ("autoCreateSubscriptionGroup", "autoCreateTopicEnable", "longPollingEnable", "slaveReadEnable")
+"""Settings that take effect at once."""
+FILTER_TYPES = ("SINGLE_TAG", "MULTI_TAG")
+ALL_PERMS = INHERIT | WRITE | READ
+_MAX_INT, _MAX_LONG = (1 << 31) - 1, (1 << 63) - 1
+
+
+class Administration:
+    """See the module."""
+
+    def __init__(self, parts: Parts) -> None:
+        self.parts = parts
+        self.statistics = Statistics(parts)
+        self.config_version = DataVersion(parts.io.wall_ms(), 0)
+        cluster, broker = parts.config.brokerClusterName, parts.config.brokerName
+        own = {cluster, broker, f"{cluster}_REPLY_TOPIC"}
+        self.system_topics = NO_SENDS | own | {TEMPLATE, "BenchmarkTest", "RMQ_SYS_TRACE_TOPIC"}
+
+    @property
+    def handlers(self) -> Mapping[int, Handler]:
+        """By request code."""
+        return {
+            RequestCode.UPDATE_AND_CREATE_TOPIC: self.on_put_topic,
+            RequestCode.DELETE_TOPIC_IN_BROKER: self.on_delete_topic,
+            RequestCode.GET_ALL_TOPIC_CONFIG: lambda request: self._answer_table(request, self.parts.topics),
+            RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP: self.on_put_group,
+            RequestCode.DELETE_SUBSCRIPTIONGROUP: self.on_delete_group,
+            RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG: lambda request: self._answer_table(
+                request, self.parts.groups
+            ),
+            RequestCode.UPDATE_BROKER_CONFIG: self.on_put_config,
+            RequestCode.GET_BROKER_CONFIG: self.on_config,
+            **self.statistics.handlers,
+        }
+
+    # Decisions.
+
+    def check_role(self) -> None:
+        """CodecError on a broker whose topics and groups are another one's."""
+        if self.parts.config.is_slave:
+            raise CodecError("this is a slave: its topics and groups are its master's, change them there")
+
+    # Topics.
+
+    def on_put_topic(self, request: Request) -> None:
+        """17: create a topic or change it."""
+        self.check_role()
+        header = request.header
+        name = header["topic"]
+        self._check_own_topic(name)
+        check_range("readQueueNums", header["readQueueNums"], 0, MAX_QUEUES)
+        check_range("writeQueueNums", header["writeQueueNums"], 0, MAX_QUEUES)
+        check_range("perm", header["perm"], 0, ALL_PERMS)
+        if header["topicFilterType"] not in FILTER_TYPES:
+            raise CodecError(f"topicFilterType must be {' or '.join(FILTER_TYPES)}")
+        topic = TopicConfig(
+            name, header["readQueueNums"], header["writeQueueNums"], header["perm"], header["topicFilterType"],
+            header.get("topicSysFlag", 0),
+        )  # fmt: skip
+        topics = self.parts.topics
+        if topics.get(name) != topic and not topics.put(name, topic):
+            raise CodecError(f"no more than {MAX_ENTRIES} topics: delete some")
+        request.answer()
+
+    def on_delete_topic(self, request: Request) -> None:
+        """215: a topic that is not there is deleted already."""
+        self.check_role()
+        name = request.header["topic"]
+        self._check_own_topic(name)
+        self.parts.topics.remove(name)
+        request.answer()
+
+    def _check_own_topic(self, name: str) -> None:
+        """CodecError for a topic that nobody may create, change or delete."""
+        check_topic(name)
+        if name in self.system_topics or name.startswith("rmq_sys_"):
+            raise CodecError(f"the topic {name} is the system's own")
+
+    # Groups.
+
+    def on_put_group(self, request: Request) -> None:
+        """200: create a group or change it."""
+        self.check_role()
+        group = beans.decode(SubscriptionGroupConfig, request.command.body)
+        check_group(group.group_name)
+        check_range("retryQueueNums", group.retry_queue_nums, 0, MAX_QUEUES)
+        check_range("retryMaxTimes", group.retry_max_times, -1, _MAX_INT)
+        check_range("brokerId", group.broker_id, 0, _MAX_LONG)
+        check_range("whichBrokerWhenConsumeSlowly", group.which_broker_when_consume_slowly, 0, _MAX_LONG)
+        groups = self.parts.groups
+        if groups.get(group.group_name) != group and not groups.put(group.group_name, group):
+            raise CodecError(f"no more than {MAX_ENTRIES} groups: delete some")
+        request.answer()
+
+    def on_delete_group(self, request: Request) -> None:
+        """207: and its progress, if that is wanted; a group that is not there is deleted already."""
+        self.check_role()
+        name = request.header["groupName"]
+        self.parts.groups.remove(name)
+        if request.header.get("removeOffset", False):
+            self.parts.offsets.remove_group(name)
+        request.answer()
+
+    # Both tables.
+
+    def _answer_table(self, request: Request, table: TopicTable | GroupTable) -> None:
+        """21 and 201: the whole table."""
+        request.answer(body=table.encode())
+
+    # Configuration.
+
+    def on_put_config(self, request: Request) -> None:
+        """25: all of the changes, or none."""
+        changes = config_text.decode(request.command.body)
+        fixed = [each.name for each in fields(BrokerConfig) if each.name in changes and each.name not in CHANGEABLE]
+        if fixed:
+            raise CodecError(
+                f"{fixed[0]} takes effect at a start: set it in broker.conf and restart; "
+                f"while the broker runs it takes {', '.join(CHANGEABLE)}"
+            )
+        try:
+            wanted = BrokerConfig.from_properties(changes)
+        except ConfigError as why:
+            raise CodecError(str(why)) from why
+        config = replace(self.parts.config, **{key: getattr(wanted, key) for key in changes})
+        if config != self.parts.config:
+            self._take(config)
+        request.answer()
+
+    def on_config(self, request: Request) -> None:
+        """26: every setting that this broker acts on."""
+        values = {each.name: _text(getattr(self.parts.config, each.name)) for each in fields(BrokerConfig)}
+        request.answer(values={"version": beans.encode(self.config_version).decode()}, body=config_text.encode(values))
+
+    def _take(self, config: BrokerConfig) -> None:
+        parts = self.parts
+        parts.config = config
+        parts.topics.auto_create = config.autoCreateTopicEnable
+        parts.groups.auto_create = config.autoCreateSubscriptionGroup
+        if config.autoCreateTopicEnable and not config.is_slave:
+            parts.topics.ensure(TEMPLATE, config.defaultTopicQueueNums, ALL_PERMS)
+        self.config_version = DataVersion(parts.io.wall_ms(), self.config_version.counter + 1)
+
+
+def _text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

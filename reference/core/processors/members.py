@@ -1,0 +1,202 @@
+"""Clients and their groups: HEART_BEAT (34), UNREGISTER_CLIENT (35), lists of members (38, 203, 204), and queue locks
+for orderly consumers (41, 42).
+
+A heartbeat makes its consumer groups and their retry topics where they are new. When a group's members or topics
+change, all its consumers are told so (NOTIFY_CONSUMER_IDS_CHANGED, 40), unless the group does not want that; the word
+goes out before the answer to whoever caused it.
+
+Where this differs from RocketMQ, on purpose: a slave serves members and locks, but changes no table of its own, so it
+makes neither groups nor retry topics (there the next synchronisation takes them away again); a heartbeat that is too
+large or names a group that cannot be is refused. Left out: filters other than tags.
+Source: ClientManageProcessor, ConsumerManageProcessor, AdminBrokerProcessor, DefaultConsumerIdsChangeListener.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+
+from pairproof.reference.core.client_table import Client
+from pairproof.reference.core.parts import Parts
+from pairproof.reference.core.processors.limits import check_group
+from pairproof.reference.core.queue_locks import LOCK_LIVES_NS
+from pairproof.reference.core.requests import Handler, Request
+from pairproof.reference.core.topics import NAME, retry_topic
+from pairproof.reference.errors import CodecError
+from pairproof.reference.ports import Conn
+from pairproof.reference.wire import beans, remoting
+from pairproof.reference.wire.bodies_client import (
+    Connection,
+    ConsumerConnection,
+    ConsumerList,
+    HeartbeatData,
+    LockBatchRequest,
+    LockBatchResponse,
+    ProducerConnection,
+)
+from pairproof.reference.wire.headers import RequestCode
+from pairproof.reference.wire.remoting import Command
+
+CONSUMER_NOT_ONLINE = 206
+MAX_HEARTBEAT = 1024 * 1024
+REMEMBERED = 16 * 1024
+"""Bytes of a heartbeat up to which it is known again: clients send the same one over and over."""
+
+
+class Members:
+    """See the module."""
+
+    def __init__(self, parts: Parts) -> None:
+        self.parts = parts
+        self._locked_until = -1
+
+    @property
+    def handlers(self) -> Mapping[int, Handler]:
+        """By request code."""
+        return {
+            RequestCode.HEART_BEAT: self.on_heartbeat,
+            RequestCode.UNREGISTER_CLIENT: self.on_unregister,
+            RequestCode.GET_CONSUMER_LIST_BY_GROUP: self.on_consumer_ids,
+            RequestCode.GET_CONSUMER_CONNECTION_LIST: self.on_consumers,
+            RequestCode.GET_PRODUCER_CONNECTION_LIST: self.on_producers,
+            RequestCode.LOCK_BATCH_MQ: self.on_lock,
+            RequestCode.UNLOCK_BATCH_MQ: self.on_unlock,
+        }
+
+    # Decisions.
+
+    def makes_groups(self) -> bool:
+        """Whether a heartbeat makes the groups and retry topics that are new."""
+        return not self.parts.config.is_slave
+
+    def tells(self, group: str) -> bool:
+        """Whether the group's consumers want to hear of its changes."""
+        found = self.parts.groups.get(group)
+        return found is None or found.notify_consumer_ids_changed_enable
+
+    # What the broker tells.
+
+    @property
+    def busy(self) -> bool:
+        """Whether there is anybody or anything that may expire."""
+        clients = self.parts.clients
+        return bool(clients.producers or clients.consumers) or self._locked_until >= 0
+
+    def gone(self, conn: Conn) -> None:
+        """A connection ended."""
+        self._tell(self.parts.clients.closed(conn))
+
+    def expire(self) -> None:
+        """Forget silent clients, whose connections are closed, and old locks."""
+        now = self.parts.io.now()
+        for conn in self.parts.clients.expire(now):
+            self.parts.peers.drop(conn)
+        self.parts.locks.expire(now)
+        if now > self._locked_until:
+            self._locked_until = -1
+
+    # How it is done.
+
+    def on_heartbeat(self, request: Request) -> None:
+        """34: who this client is, and what its groups take."""
+        command, parts = request.command, self.parts
+        body = command.body
+        if len(body) > MAX_HEARTBEAT:
+            raise CodecError(f"heartbeat of {len(body)} bytes: the limit is {MAX_HEARTBEAT}")
+        data = (_heartbeat if len(body) <= REMEMBERED else _heartbeat.__wrapped__)(body)
+        if self.makes_groups():
+            for consumer in data.consumer_data_set:
+                self._make(consumer.group_name)
+        now = parts.io.now()
+        self._tell(parts.clients.heartbeat(request.conn, data, now, command.language, command.version))
+        request.answer()
+
+    def on_unregister(self, request: Request) -> None:
+        """35: this client leaves a group or two."""
+        header = request.header
+        leaves = header.get("producerGroup"), header.get("consumerGroup")
+        self._tell(self.parts.clients.unregister(request.conn, *leaves))
+        request.answer()
+
+    def on_consumer_ids(self, request: Request) -> None:
+        """38: who shares the group's queues."""
+        group = request.header["consumerGroup"]
+        ids = self.parts.clients.consumer_ids(group)
+        if ids:
+            request.answer(body=beans.encode(ConsumerList(tuple(ids))))
+        else:
+            request.refuse(remoting.SYSTEM_ERROR, f"group {group:.255} has no consumer here")
+
+    def on_consumers(self, request: Request) -> None:
+        """203: the group's members, and what they take."""
+        name = request.header["consumerGroup"]
+        group = self.parts.clients.consumers.get(name)
+        if group is None:
+            request.refuse(CONSUMER_NOT_ONLINE, f"group {name:.255} has no consumer here")
+            return
+        request.answer(
+            body=beans.encode(
+                ConsumerConnection(
+                    self._connections(group.clients), dict(group.subscriptions), group.consume_type,
+                    group.message_model, group.consume_from_where,
+                )
+            )
+        )  # fmt: skip
+
+    def on_producers(self, request: Request) -> None:
+        """204: the group's members."""
+        name = request.header["producerGroup"]
+        clients = self.parts.clients.producers.get(name)
+        if clients is None:
+            request.refuse(remoting.SYSTEM_ERROR, f"group {name:.255} has no producer here")
+        else:
+            request.answer(body=beans.encode(ProducerConnection(self._connections(clients))))
+
+    def on_lock(self, request: Request) -> None:
+        """41: take or renew queues; the answer says which the client holds now."""
+        now = self.parts.io.now()
+        group, client, queues = beans.decode(LockBatchRequest, request.command.body)
+        held = self.parts.locks.lock(group, client, queues, now)
+        if held:
+            self._locked_until = now + LOCK_LIVES_NS
+        request.answer(body=beans.encode(LockBatchResponse(tuple(held))))
+
+    def on_unlock(self, request: Request) -> None:
+        """42: give queues back."""
+        self.parts.locks.unlock(*beans.decode(LockBatchRequest, request.command.body))
+        request.answer()
+
+    def _make(self, group: str) -> None:
+        found, topic = self.parts.groups.find(group), retry_topic(group)
+        # A group's name may be longer than what is left of a topic's.
+        if found is not None and NAME.fullmatch(topic):
+            self.parts.topics.ensure(topic, found.retry_queue_nums)
+
+    def _tell(self, groups: Iterable[str]) -> None:
+        """Tell all consumers of these groups that they have changed."""
+        parts = self.parts
+        for group in groups:
+            if not self.tells(group):
+                continue
+            for conn in parts.clients.told(group):
+                opaque = parts.calls.next_opaque()
+                changed = Command(
+                    RequestCode.NOTIFY_CONSUMER_IDS_CHANGED, opaque, remoting.ONEWAY_FLAG, {"consumerGroup": group}
+                )
+                parts.peers.send(conn, remoting.encode(changed))
+
+    def _connections(self, clients: Mapping[Conn, Client]) -> tuple[Connection, ...]:
+        found = []
+        for conn, client in clients.items():
+            host, port = self.parts.io.address(conn)
+            found.append(Connection(client.client_id, f"{host}:{port}", client.language, client.version))
+        return tuple(found)
+
+
+@lru_cache(maxsize=256)
+def _heartbeat(body: bytes) -> HeartbeatData:
+    data = beans.decode(HeartbeatData, body)
+    producers = [each.group_name for each in data.producer_data_set]
+    for group in [*producers, *(each.group_name for each in data.consumer_data_set)]:
+        check_group(group)
+    return data

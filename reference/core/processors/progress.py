@@ -1,0 +1,106 @@
+"""Consumer progress, and the queues' ranges in offsets and time: codes 14, 15, 29, 30, 31, 32, 43 and 45.
+
+A group that has no progress in a queue is told 0 where the queue begins at 0 and its first message is still within the
+memory (accessMessageInMemoryMaxRatio): it can have everything. Else it is told that there is none (22), and its client
+decides. A slave takes commits, too; its master's next table replaces them.
+
+Where this differs from RocketMQ, on purpose: the first commit for a queue is checked, since names and queue ids from
+outside become keys of a table; one that changes nothing saves nothing; asking about a queue does not create it.
+Source: ConsumerManageProcessor, AdminBrokerProcessor, DefaultMessageStore.checkInDiskByConsumeOffset.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pairproof.reference.core.consumer_offsets import MAX_KEYS
+from pairproof.reference.core.parts import Parts
+from pairproof.reference.core.processors.limits import MAX_QUEUES, check_group, check_range, check_topic
+from pairproof.reference.core.requests import Handler, Request
+from pairproof.reference.wire import remoting
+from pairproof.reference.wire.headers import RequestCode
+
+
+class Progress:
+    """See the module."""
+
+    def __init__(self, parts: Parts) -> None:
+        self.parts = parts
+
+    @property
+    def handlers(self) -> Mapping[int, Handler]:
+        """By request code."""
+        return {
+            RequestCode.QUERY_CONSUMER_OFFSET: self.on_query,
+            RequestCode.UPDATE_CONSUMER_OFFSET: self.on_update,
+            RequestCode.SEARCH_OFFSET_BY_TIMESTAMP: self.on_search,
+            RequestCode.GET_MAX_OFFSET: self.on_max,
+            RequestCode.GET_MIN_OFFSET: self.on_min,
+            RequestCode.GET_EARLIEST_MSG_STORETIME: self.on_earliest,
+            RequestCode.GET_ALL_CONSUMER_OFFSET: lambda request: request.answer(body=self.parts.offsets.encode()),
+            RequestCode.GET_ALL_DELAY_OFFSET: lambda request: request.answer(body=self.parts.delay_offsets.encode()),
+        }
+
+    # Decisions.
+
+    def has_everything(self, topic: str, queue_id: int) -> bool:
+        """Whether a group without progress begins at 0."""
+        store, config = self.parts.store, self.parts.config
+        if store.queues.min_offset(topic, queue_id) > 0:
+            return False
+        memory = config.totalMemory * config.accessMessageInMemoryMaxRatio // 100
+        first = store.queues.get(topic, queue_id, 0, 1)
+        return not first or store.log.end - first[0].physical_offset <= memory
+
+    # How it is done.
+
+    def on_query(self, request: Request) -> None:
+        """14: where the group goes on."""
+        header = request.header
+        topic, queue_id = header["topic"], header["queueId"]
+        found = self.parts.offsets.query(header["consumerGroup"], topic, queue_id)
+        if found is not None and found >= 0:
+            request.answer(values={"offset": found})
+        elif self.has_everything(topic, queue_id):
+            request.answer(values={"offset": 0})
+        else:
+            request.refuse(remoting.QUERY_NOT_FOUND, "the group has committed nothing for this queue")
+
+    def on_update(self, request: Request) -> None:
+        """15: the group goes on there, even if that is back."""
+        header = request.header
+        group, topic, queue_id = header["consumerGroup"], header["topic"], header["queueId"]
+        offset = header["commitOffset"]
+        offsets = self.parts.offsets
+        before = offsets.query(group, topic, queue_id)
+        if before is None:
+            check_topic(topic)
+            check_group(group)
+            check_range("queueId", queue_id, 0, MAX_QUEUES - 1)
+        if before == offset or offsets.commit(group, topic, queue_id, offset):
+            request.answer()
+        else:
+            request.refuse(remoting.SYSTEM_ERROR, f"no more than {MAX_KEYS} pairs of topic and group: delete groups")
+
+    def on_search(self, request: Request) -> None:
+        """29: the message stored at that time, or next to it."""
+        header, store = request.header, self.parts.store
+        at = header["topic"], header["queueId"], header["timestamp"]
+        request.answer(values={"offset": store.queues.offset_by_time(*at, store.dispatcher.store_ms)})
+
+    def on_max(self, request: Request) -> None:
+        """30: the offset of the queue's next message."""
+        queues, header = self.parts.store.queues, request.header
+        request.answer(values={"offset": queues.next_offset(header["topic"], header["queueId"])})
+
+    def on_min(self, request: Request) -> None:
+        """31: the offset of the queue's first message."""
+        queues, header = self.parts.store.queues, request.header
+        request.answer(values={"offset": queues.min_offset(header["topic"], header["queueId"])})
+
+    def on_earliest(self, request: Request) -> None:
+        """32: when the queue's first message was stored; -1 without one."""
+        store = self.parts.store
+        queue = request.header["topic"], request.header["queueId"]
+        first = store.queues.get(*queue, store.queues.min_offset(*queue), 1)
+        request.answer(values={"timestamp": store.dispatcher.store_ms(first[0]) if first else -1})

@@ -1,0 +1,220 @@
+"""Pulls: PULL_MESSAGE (11), with long polling, the commit that a pull may carry, and the broker to ask next.
+
+A pull that finds nothing may wait: until something arrives for it (on a master), until the broker looks again (every
+5 s), or until its own time is up; then it is answered with what is there. A slave stores no commits.
+
+Where this differs from RocketMQ, on purpose: an offset outside the queue writes no OFFSET_MOVED_EVENT, so that no pull
+changes the log. Left out: SQL92 filters, class filters. Source: PullMessageProcessor, PullRequestHoldService,
+FilterAPI, DefaultMessageFilter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from typing import ClassVar, NamedTuple
+
+from pairproof.reference.core import topics
+from pairproof.reference.core.consume_queue import Entry
+from pairproof.reference.core.parts import Parts
+from pairproof.reference.core.reading import Found, Reader, Takes
+from pairproof.reference.core.requests import Handler, Request
+from pairproof.reference.ports import Conn
+from pairproof.reference.wire import remoting
+from pairproof.reference.wire.bodies import SubscriptionGroupConfig
+from pairproof.reference.wire.headers import RequestCode
+from pairproof.reference.wire.properties import java_hash
+
+COMMITS, SUSPENDS, SUBSCRIBES = 0x1, 0x2, 0x4
+"""PullSysFlag."""
+MS = 1_000_000
+LOOK_NS = 5_000 * MS
+SHORT_POLL_MS = 1_000
+MAX_HELD = 100_000
+HOLD = ("hold", None)
+CODES = {
+    "FOUND": remoting.SUCCESS,
+    "NO_MATCHED_MESSAGE": remoting.PULL_RETRY_IMMEDIATELY,
+    "OFFSET_OVERFLOW_ONE": remoting.PULL_NOT_FOUND,
+    "OFFSET_OVERFLOW_BADLY": remoting.PULL_OFFSET_MOVED,
+    "OFFSET_TOO_SMALL": remoting.PULL_OFFSET_MOVED,
+}
+
+
+class Held(NamedTuple):
+    """A pull that waits."""
+
+    request: Request
+    group: SubscriptionGroupConfig
+    takes: Takes | None
+    until: int
+    """When its time is up, ns."""
+
+
+class Pulling:
+    """See the module."""
+
+    reader_class: ClassVar[type[Reader]] = Reader
+
+    def __init__(self, parts: Parts) -> None:
+        self.parts = parts
+        self.reader = self.reader_class(parts.config, parts.store)
+        self.held: dict[tuple[str, int], list[Held]] = {}
+        self._count = 0
+        self._looking = False
+
+    @property
+    def handlers(self) -> Mapping[int, Handler]:
+        """By request code."""
+        return {RequestCode.PULL_MESSAGE: self.on_pull}
+
+    # Decisions.
+
+    def suggestion(self, group: SubscriptionGroupConfig, found: Found) -> int:
+        """The broker id that the group's next pull of this queue should go to."""
+        if not self.parts.config.slaveReadEnable:
+            return 0
+        return group.which_broker_when_consume_slowly if found.slow else group.broker_id
+
+    def stores_commits(self) -> bool:
+        """Whether the progress that a pull carries is taken in."""
+        return not self.parts.config.is_slave
+
+    def code_for(self, found: Found, asked: int) -> int:
+        """The response code."""
+        code = CODES.get(found.status)
+        if code is None:
+            code = remoting.PULL_OFFSET_MOVED if asked else remoting.PULL_NOT_FOUND
+        if code == remoting.PULL_OFFSET_MOVED and not self.reader.corrects:
+            # A slave does not move a reader: it may only be behind.
+            return remoting.PULL_RETRY_IMMEDIATELY
+        return code
+
+    # How it is done.
+
+    def on_pull(self, request: Request) -> None:
+        """Check, answer at once or hold, and take in the commit."""
+        header = request.header
+        group = self.parts.groups.find(header["consumerGroup"])
+        if group is None:
+            request.refuse(
+                remoting.SUBSCRIPTION_GROUP_NOT_EXIST,
+                f"subscription group [{header['consumerGroup']}] does not exist, and is not made by itself",
+            )
+            return
+        takes, unknown = self._filter(request)
+        why = self._refusal(group, header["topic"], header["queueId"]) or unknown
+        if why is not None:
+            request.refuse(*why)
+            return
+        flags = header["sysFlag"]
+        waits = bool(flags & SUSPENDS)
+        wait_ms = header["suspendTimeoutMillis"] if self.parts.config.longPollingEnable else SHORT_POLL_MS
+        held = Held(request, group, takes, self.parts.io.now() + max(0, wait_ms) * MS)
+        self._answer(held, may_hold=waits)
+        if flags & COMMITS and self.stores_commits():
+            offsets = self.parts.offsets
+            offsets.commit(header["consumerGroup"], header["topic"], header["queueId"], header["commitOffset"])
+
+    def _refusal(self, group: SubscriptionGroupConfig, name: str, queue_id: int) -> tuple[int, str] | None:
+        topic = self.parts.topics.get(name)
+        if not group.consume_enable:
+            return remoting.NO_PERMISSION, f"subscription group [{group.group_name}] may not consume"
+        if topic is None:
+            return remoting.TOPIC_NOT_EXIST, f"topic[{name}] not exist: create it first"
+        if not topics.readable(topic):
+            return remoting.NO_PERMISSION, f"the topic {name} may not be read"
+        if not 0 <= queue_id < topic.read_queue_nums:
+            return remoting.SYSTEM_ERROR, f"queueId[{queue_id}] is illegal: {name} has {topic.read_queue_nums} queues"
+        return None
+
+    def _filter(self, request: Request) -> tuple[Takes | None, tuple[int, str] | None]:
+        """What the pull takes of the queue, or why that is not known."""
+        header = request.header
+        if header["sysFlag"] & SUBSCRIBES:
+            if header.get("expressionType", "TAG") not in ("TAG", ""):
+                return None, (remoting.SUBSCRIPTION_PARSE_FAILED, "only subscriptions by tag are supported")
+            return _by_tags(header.get("subscription", "*")), None
+        clients = self.parts.clients
+        if not clients.consumer_ids(header["consumerGroup"]):
+            return None, (remoting.SUBSCRIPTION_NOT_EXIST, "the consumer's group has no live member")
+        found = clients.subscription(header["consumerGroup"], header["topic"])
+        if found is None:
+            return None, (remoting.SUBSCRIPTION_NOT_EXIST, "the consumer's group does not subscribe to this topic")
+        if found.sub_version < header["subVersion"]:
+            return None, (remoting.SUBSCRIPTION_NOT_LATEST, "the group's heartbeat with this subscription has not come")
+        return _by_tags(found.sub_string), None
+
+    def _answer(self, held: Held, may_hold: bool) -> None:
+        header = held.request.header
+        asked = header["queueOffset"]
+        limit = max(1, header["maxMsgNums"])
+        found = self.reader.read(header["topic"], header["queueId"], asked, limit, held.takes)
+        code = self.code_for(found, asked)
+        if code == remoting.PULL_NOT_FOUND and may_hold and self._hold(held):
+            return
+        values = {
+            # As the group is now: it may have changed while the pull was held.
+            "suggestWhichBrokerId": self.suggestion(self.parts.groups.get(held.group.group_name) or held.group, found),
+            "nextBeginOffset": found.next_offset,
+            "minOffset": found.low,
+            "maxOffset": found.high,
+        }
+        held.request.answer(code, values, b"".join(found.messages), found.status)
+
+    # Long polling.
+
+    def _hold(self, held: Held) -> bool:
+        if self._count >= MAX_HELD:
+            return False
+        header = held.request.header
+        self.held.setdefault((header["topic"], header["queueId"]), []).append(held)
+        self._count += 1
+        if not self._looking:
+            self._looking = True
+            self.parts.io.timer(HOLD, min(held.until, self.parts.io.now() + LOOK_NS))
+        return True
+
+    def arrived(self, topic: str, queue_id: int, next_offset: int, tags_code: int) -> None:
+        """A message came into a queue, whose end is ``next_offset`` now: pulls that it is for go on."""
+        if not self._count or (topic, queue_id) not in self.held:
+            return
+        for each in self._taken(topic, queue_id):
+            asked = each.request.header["queueOffset"]
+            entry = Entry(0, 0, tags_code)
+            if asked < next_offset and (each.takes is None or each.takes(entry)):
+                self._answer(each, may_hold=False)
+            else:
+                self._hold(each)
+
+    def on_timer(self, key: Hashable) -> None:
+        """Time to look: what found something goes on, what waited long enough is answered."""
+        self._looking = False
+        now = self.parts.io.now()
+        for topic, queue_id in list(self.held):
+            for each in self._taken(topic, queue_id):
+                self._answer(each, may_hold=now < each.until)
+        if self._count and not self._looking:
+            self._looking = True
+            self.parts.io.timer(HOLD, now + LOOK_NS)
+
+    def gone(self, conn: Conn) -> None:
+        """A connection ended: nobody waits there any more."""
+        for place in list(self.held) if self._count else ():
+            kept = [each for each in self._taken(*place) if each.request.conn is not conn]
+            if kept:
+                self.held[place] = kept
+                self._count += len(kept)
+
+    def _taken(self, topic: str, queue_id: int) -> list[Held]:
+        found = self.held.pop((topic, queue_id), [])
+        self._count -= len(found)
+        return found
+
+
+def _by_tags(subscription: str) -> Takes | None:
+    """Takes entries with one of the tags' hashes; None if all are taken."""
+    text = subscription.strip()
+    if text in ("", "*"):
+        return None
+    codes = {java_hash(tag.strip()) for tag in text.split("||") if tag.strip()}
+    return lambda entry: entry.tags_code in codes

@@ -1,0 +1,97 @@
+"""Messages by key and by place: QUERY_MESSAGE (12) and VIEW_MESSAGE_BY_ID (33).
+
+Where this differs from RocketMQ, on purpose: the key index holds hashes only, so each record found is asked whether it
+really has the key and the topic; a message that has a key twice is answered once; and an answer keeps within a frame.
+Source: QueryMessageProcessor, DefaultMessageStore.queryMessage and selectOneMessageByOffset.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pairproof.reference.core.dispatch import keys_of
+from pairproof.reference.core.key_index import Found
+from pairproof.reference.core.parts import Parts
+from pairproof.reference.core.requests import Handler, Request
+from pairproof.reference.errors import CodecError
+from pairproof.reference.wire import remoting
+from pairproof.reference.wire.headers import RequestCode
+from pairproof.reference.wire.properties import properties_of
+from pairproof.reference.wire.record import Record
+
+UNIQUE_QUERY_MESSAGES = 32
+"""defaultQueryMaxNum: what a query for a client's own message id asks for, whatever it says."""
+MOST_MESSAGES = 64
+"""maxMsgsNumBatch."""
+MOST_CANDIDATES = 1_000
+"""Index entries with the key's hash that a query looks at, the newest first."""
+MOST_BYTES = remoting.MAX_FRAME // 2
+_NOTHING = Found([], 0, 0)
+
+
+class Queries:
+    """See the module."""
+
+    def __init__(self, parts: Parts) -> None:
+        self.parts = parts
+
+    @property
+    def handlers(self) -> Mapping[int, Handler]:
+        """By request code."""
+        return {RequestCode.QUERY_MESSAGE: self.on_query, RequestCode.VIEW_MESSAGE_BY_ID: self.on_view}
+
+    def on_query(self, request: Request) -> None:
+        """12: the newest messages with this key, in the log's order."""
+        header = request.header
+        unique = header.get("_UNIQUE_KEY_QUERY", False)
+        limit = UNIQUE_QUERY_MESSAGES if unique else min(header["maxNum"], MOST_MESSAGES)
+        topic, key = header["topic"], header["key"]
+        index = self.parts.store.index
+        found = _NOTHING
+        if index is not None:
+            found = index.query(topic, key, MOST_CANDIDATES, header["beginTimestamp"], header["endTimestamp"])
+        records = self._with_key(topic, key, found.offsets, limit)
+        if not records:
+            found = _NOTHING
+        values = {"indexLastUpdateTimestamp": found.last_ms, "indexLastUpdatePhyoffset": found.last_offset}
+        if records:
+            request.answer(values=values, body=b"".join(map(self._bytes, reversed(records))))
+        else:
+            request.answer(remoting.QUERY_NOT_FOUND, values, remark="no message with this key and in this time")
+
+    def on_view(self, request: Request) -> None:
+        """33: the message at a log offset, as its id says it."""
+        offset = request.header["offset"]
+        record = self._record(offset)
+        if record is None:
+            request.refuse(remoting.SYSTEM_ERROR, f"no message begins at offset {offset} of the log")
+        else:
+            request.answer(body=self._bytes(record))
+
+    def _with_key(self, topic: str, key: str, offsets: list[int], limit: int) -> list[Record]:
+        """Of the messages at these offsets the first ones with this key."""
+        found: list[Record] = []
+        size = 0
+        for offset in dict.fromkeys(offsets):
+            record = self._record(offset)
+            if record is None or not _has(record, topic, key):
+                continue
+            size += record.size
+            if len(found) >= limit or (found and size > MOST_BYTES):
+                break
+            found.append(record)
+        return found
+
+    def _record(self, offset: int) -> Record | None:
+        try:
+            found = self.parts.store.record_at(offset)
+        except CodecError:
+            return None
+        return found if found is not None and found.physical_offset == offset else None
+
+    def _bytes(self, record: Record) -> bytes:
+        return self.parts.store.log.read(record.physical_offset, record.size)
+
+
+def _has(record: Record, topic: str, key: str) -> bool:
+    return record.message.topic == topic and key in keys_of(properties_of(record.message.properties))

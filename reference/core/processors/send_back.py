@@ -1,0 +1,100 @@
+"""CONSUMER_SEND_MSG_BACK (36): a message that a consumer could not handle, to be delivered to its group once more.
+
+It is put again into the group's retry topic, delayed by its level (0: three levels more than its retries), or among the
+group's dead letters when it was retried too often or the level is below 0. A slave refuses. Where this differs from
+RocketMQ, on purpose: a slave makes no retry topic. Source: AbstractSendMessageProcessor.consumerSendMsgBack.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from pairproof.reference.core.delay import SCHEDULE_TOPIC, queue_of_level
+from pairproof.reference.core.parts import Parts
+from pairproof.reference.core.requests import Handler, Request
+from pairproof.reference.core.topics import READ, WRITE, dead_letter_topic, retry_topic
+from pairproof.reference.errors import CodecError, StoreFull
+from pairproof.reference.wire import message_id, remoting
+from pairproof.reference.wire.bodies import SubscriptionGroupConfig
+from pairproof.reference.wire.headers import RequestCode
+from pairproof.reference.wire.properties import properties_of, properties_to
+from pairproof.reference.wire.record import Message, Record
+
+FIRST_RETRY_LEVEL = 3
+DEAD_LETTER_QUEUES = 1
+
+
+class SendBack:
+    """See the module."""
+
+    def __init__(self, parts: Parts) -> None:
+        self.parts = parts
+        config = parts.config
+        self.store_host = (bytes(int(part) for part in config.brokerIP1.split(".")), config.listenPort)
+
+    @property
+    def handlers(self) -> Mapping[int, Handler]:
+        """By request code."""
+        return {RequestCode.CONSUMER_SEND_MSG_BACK: self.on_send_back}
+
+    def on_send_back(self, request: Request) -> None:
+        """Find the message, store it again, answer."""
+        header = request.header
+        if self.parts.config.is_slave:
+            request.refuse(remoting.SYSTEM_ERROR, "SERVICE_NOT_AVAILABLE: a slave takes no messages")
+            return
+        group = self.parts.groups.find(header["group"])
+        if group is None:
+            remark = f"subscription group not exist, {header['group']}"
+            request.refuse(remoting.SUBSCRIPTION_GROUP_NOT_EXIST, remark)
+            return
+        if group.retry_queue_nums <= 0:
+            request.answer()
+            return
+        found = self.parts.store.record_at(header["offset"])
+        if found is None:
+            request.refuse(remoting.SYSTEM_ERROR, f"look message by offset failed, {header['offset']}")
+            return
+        try:
+            message = self._again(header, group, found)
+            stored = self.parts.puts.put(message)
+        except StoreFull:
+            request.refuse(remoting.SYSTEM_ERROR, "the disk is full")
+        except CodecError as why:
+            request.refuse(remoting.SYSTEM_ERROR, str(why))
+        else:
+            self.parts.puts.settle(stored.hi, True, partial(self._answer, request))
+
+    def _answer(self, request: Request, status: str) -> None:
+        if status == "PUT_OK" or status == "SLAVE_NOT_AVAILABLE":
+            request.answer()
+        else:
+            request.refuse(remoting.SYSTEM_ERROR, status)
+
+    def _again(self, header: Mapping[str, Any], group: SubscriptionGroupConfig, found: Record) -> Message:
+        message = found.message
+        properties = properties_of(message.properties)
+        properties.setdefault("RETRY_TOPIC", message.topic)
+        properties["WAIT"] = "false"
+        origin = message_id.encode(message.store_host, found.physical_offset)
+        properties.setdefault("ORIGIN_MESSAGE_ID", origin)
+        retries, level = message.reconsume_times, header["delayLevel"]
+        most = header.get("maxReconsumeTimes", group.retry_max_times)
+        if retries >= most or level < 0:
+            topic, queues, perm, level = dead_letter_topic(group.group_name), DEAD_LETTER_QUEUES, WRITE, 0
+        else:
+            topic, queues, perm = retry_topic(group.group_name), group.retry_queue_nums, READ | WRITE
+            level = min(level or FIRST_RETRY_LEVEL + retries, len(self.parts.store.delays_ms))
+        if self.parts.topics.ensure(topic, queues, perm) is None:
+            raise CodecError(f"topic[{topic}] not exist, and there is no room for one more")
+        # One queue for each group's retries is the default; the message's own spreads them where there are more.
+        queue_id = message.queue_id % queues
+        if level > 0:
+            properties |= {"DELAY": str(level), "REAL_TOPIC": topic, "REAL_QID": str(queue_id)}
+            topic, queue_id = SCHEDULE_TOPIC, queue_of_level(level)
+        return message._replace(
+            topic=topic, queue_id=queue_id, properties=properties_to(properties), store_host=self.store_host,
+            reconsume_times=retries + 1,
+        )  # fmt: skip

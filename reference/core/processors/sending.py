@@ -1,0 +1,215 @@
+"""Sends: SEND_MESSAGE (10), SEND_MESSAGE_V2 (310) and SEND_BATCH_MESSAGE (320).
+
+A message is checked, given its topic (made after the client's template if need be), its queue and the properties that
+a broker stores, then put; the answer waits for what the broker's role and flush type promise. Delayed messages go to
+the queue of their level, half messages to theirs, and those that were retried too often to the group's dead letters.
+
+Where this differs from RocketMQ, on purpose: a slave refuses before it does anything, so it makes no topic.
+Left out: trace topics, reply messages, the page cache's own limits. Source: SendMessageProcessor,
+AbstractSendMessageProcessor.msgCheck, TopicValidator, CommitLog.asyncPutMessage.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from pairproof.reference.core import topics
+from pairproof.reference.core.delay import SCHEDULE_TOPIC, level_of, queue_of_level
+from pairproof.reference.core.parts import Parts
+from pairproof.reference.core.processors.transactions import half_message, is_half
+from pairproof.reference.core.requests import Handler, Request
+from pairproof.reference.core.store import Stored
+from pairproof.reference.core.topics import READ, WRITE, dead_letter_topic
+from pairproof.reference.errors import CodecError, StoreFull
+from pairproof.reference.wire import message_id, remoting
+from pairproof.reference.wire.bodies import TopicConfig
+from pairproof.reference.wire.bodies_client import decode_batch
+from pairproof.reference.wire.headers import RequestCode
+from pairproof.reference.wire.properties import properties_of, properties_to
+from pairproof.reference.wire.record import Message
+
+RETRY = "%RETRY%"
+DEAD_LETTER_QUEUES = 1
+MAX_BATCH = 10_000
+"""Messages of one batch."""
+STATUS_FIELDS = {"MSG_REGION": "DefaultRegion", "TRACE_ON": True}
+_TRANSACTION = 0xC
+
+
+class Refused(Exception):
+    """A request that gets ``code``, and why."""
+
+    def __init__(self, code: int, remark: str) -> None:
+        super().__init__(remark)
+        self.code = code
+
+
+class Sending:
+    """See the module."""
+
+    def __init__(self, parts: Parts) -> None:
+        self.parts = parts
+        config = parts.config
+        self.store_host = (bytes(int(part) for part in config.brokerIP1.split(".")), config.listenPort)
+        self._cluster = f"CLUSTER\x01{config.brokerClusterName}"
+        self._turn = 0
+
+    @property
+    def handlers(self) -> Mapping[int, Handler]:
+        """By request code."""
+        return {
+            RequestCode.SEND_MESSAGE: self.on_send,
+            RequestCode.SEND_MESSAGE_V2: self.on_send,
+            RequestCode.SEND_BATCH_MESSAGE: self.on_send,
+        }
+
+    # Decisions.
+
+    def refuses_role(self) -> bool:
+        """Whether this broker takes no messages at all."""
+        return self.parts.config.is_slave
+
+    def queue_for(self, topic: TopicConfig, asked: int) -> int:
+        """The queue that a send goes to; below 0 it leaves the choice to the broker."""
+        if asked >= max(topic.read_queue_nums, topic.write_queue_nums):
+            raise Refused(
+                remoting.SYSTEM_ERROR, f"request queueId[{asked}] is illegal: {topic.topic_name} has "
+                f"{topic.write_queue_nums} queues for writing",
+            )  # fmt: skip
+        if asked >= 0:
+            return asked
+        self._turn += 1
+        return self._turn % max(1, topic.write_queue_nums)
+
+    def answer(self, request: Request, ids: list[str], queue_id: int, queue_offset: int, status: str) -> None:
+        """What the producer is told of a stored message, or of a stored batch."""
+        values = {"msgId": ",".join(ids), "queueId": queue_id, "queueOffset": queue_offset, **STATUS_FIELDS}
+        request.answer(remoting.CODE_OF_STATUS[status], values)
+
+    # How it is done.
+
+    def on_send(self, request: Request) -> None:
+        """Check, store, and answer when it is time."""
+        try:
+            if self.refuses_role():
+                raise Refused(remoting.SERVICE_NOT_AVAILABLE, "a slave takes no messages")
+            header = request.header
+            topic = self._topic(header)
+            queue_id = self.queue_for(topic, header["queueId"])
+            batch = header.get("batch", False) or request.command.code == RequestCode.SEND_BATCH_MESSAGE
+            messages = (self._batch if batch else self._single)(request, topic.topic_name, queue_id)
+            stored, wait = self._put(messages), _waits(header.get("properties", ""))
+        except Refused as why:
+            request.refuse(why.code, str(why))
+        except StoreFull:
+            request.refuse(remoting.SERVICE_NOT_AVAILABLE, "the disk is full")
+        except CodecError as why:
+            request.refuse(remoting.MESSAGE_ILLEGAL, str(why))
+        else:
+            ids = [message_id.encode(self.store_host, each.lo) for each in stored]
+            answer = partial(self.answer, request, ids, queue_id, stored[0].queue_offset)
+            self.parts.puts.settle(stored[-1].hi, wait, answer)
+
+    def _put(self, messages: list[Message]) -> list[Stored]:
+        """All of them or, if one cannot be, none."""
+        log = self.parts.store.log
+        for each in messages[1:] and messages:
+            log.check(each)
+        return [self.parts.puts.put(each) for each in messages]
+
+    def _topic(self, header: Mapping[str, Any]) -> TopicConfig:
+        name = header["topic"]
+        if not topics.NAME.fullmatch(name):
+            raise Refused(
+                remoting.MESSAGE_ILLEGAL, "the topic is longer than 127 or has other characters than %|a-zA-Z0-9_-"
+            )
+        if name in topics.NO_SENDS:
+            raise Refused(remoting.NO_PERMISSION, f"the topic {name} is the system's own")
+        table = self.parts.topics
+        found = table.for_send(name, header["defaultTopic"], header["defaultTopicQueueNums"])
+        if found is None and name.startswith(RETRY):
+            found = table.ensure(name, 1, WRITE | READ)
+        if found is None:
+            raise Refused(remoting.TOPIC_NOT_EXIST, f"topic[{name}] not exist, and no template to make it from: "
+                                                    "create it first")  # fmt: skip
+        return found
+
+    def _single(self, request: Request, topic: str, queue_id: int) -> list[Message]:
+        header = request.header
+        given = header.get("properties", "")
+        message = self._message(request, topic, queue_id, request.command.body, given, header["flag"])
+        if topic.startswith(RETRY):
+            message = self._dead_letter(header, message)
+        if is_half(message):
+            return [half_message(message)]
+        return [self._delayed(message)]
+
+    def _batch(self, request: Request, topic: str, queue_id: int) -> list[Message]:
+        items = decode_batch(request.command.body)
+        if not 0 < len(items) <= MAX_BATCH:
+            raise CodecError(f"a batch of {len(items)} messages: from 1 to {MAX_BATCH} are allowed")
+        common = request.header.get("properties", "")
+        found = []
+        for body, properties, flag in items:
+            # What was said of the whole batch is said of each.
+            given = "\x02".join(part for part in (properties.decode("utf-8", "replace"), common) if part)
+            message = self._message(request, topic, queue_id, body, given, flag)
+            if is_half(message) or level_of(properties_of(message.properties), self.parts.store.delays_ms):
+                raise CodecError("a batch can neither be delayed nor part of a transaction")
+            found.append(message)
+        return found
+
+    def _message(self, request: Request, topic: str, queue_id: int, body: bytes, given: str, flag: int) -> Message:
+        header = request.header
+        address, port = self.parts.io.address(request.conn)
+        # As 4.9 stores them: without WAIT, which was only for this broker, and with the cluster's name.
+        kept = [each for each in given.split("\x02") if each and not each.startswith(("WAIT\x01", "CLUSTER\x01"))]
+        return Message(
+            topic=topic,
+            queue_id=queue_id,
+            body=body,
+            properties="\x02".join([*kept, self._cluster]).encode("utf-8", "replace"),
+            flag=flag,
+            sys_flag=header["sysFlag"],
+            born_ms=header["bornTimestamp"],
+            born_host=(bytes(int(part) for part in address.split(".")), port),
+            store_host=self.store_host,
+            reconsume_times=header.get("reconsumeTimes", 0),
+        )
+
+    def _delayed(self, message: Message) -> Message:
+        """A message that asks for a delay waits in the queue of its level; any other stays what it is."""
+        if b"DELAY\x01" not in message.properties or message.sys_flag & _TRANSACTION in (0x4, 0xC):
+            return message
+        properties = properties_of(message.properties)
+        level = level_of(properties, self.parts.store.delays_ms)
+        if level <= 0:
+            return message
+        properties |= {"DELAY": str(level), "REAL_TOPIC": message.topic, "REAL_QID": str(message.queue_id)}
+        return message._replace(
+            topic=SCHEDULE_TOPIC, queue_id=queue_of_level(level), properties=properties_to(properties)
+        )
+
+    def _dead_letter(self, header: Mapping[str, Any], message: Message) -> Message:
+        """A message that was retried too often goes to its group's dead letters."""
+        group = self.parts.groups.find(message.topic[len(RETRY) :])
+        if group is None:
+            raise Refused(remoting.SUBSCRIPTION_GROUP_NOT_EXIST, f"subscription group not exist, {message.topic}")
+        most = header.get("maxReconsumeTimes", group.retry_max_times)
+        if message.reconsume_times < most:
+            return message
+        name = dead_letter_topic(group.group_name)
+        if self.parts.topics.ensure(name, DEAD_LETTER_QUEUES, WRITE) is None:
+            raise Refused(remoting.SYSTEM_ERROR, f"{name} cannot be made")
+        properties = {key: value for key, value in properties_of(message.properties).items() if key != "DELAY"}
+        return message._replace(topic=name, queue_id=0, properties=properties_to(properties))
+
+
+def _waits(properties: str) -> bool:
+    """Whether a message waits for the store's promise: unless its property WAIT says anything but true."""
+    for each in properties.split("\x02"):
+        if each.startswith("WAIT\x01"):
+            return each[5:].lower() == "true"
+    return True

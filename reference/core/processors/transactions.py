@@ -1,0 +1,146 @@
+"""Transactions: half messages, and END_TRANSACTION (37), which commits them or rolls them back.
+
+A half message waits in RMQ_SYS_TRANS_HALF_TOPIC, where no consumer looks. A commit stores the message once more, in its
+real queue and marked as committed; commit and rollback put the half message's queue offset, tagged ``d``, into
+RMQ_SYS_TRANS_OP_HALF_TOPIC: it needs no more looking after. What is stored keeps its properties (TRAN_MSG, REAL_TOPIC,
+REAL_QID), as RocketMQ's does. A slave answers 11. An end that comes twice is done twice, as there.
+
+Left out: asking the producer about a half message that nobody ends (check-back). Where this differs from RocketMQ, on
+purpose: the offset must be that of a half message; a transaction that is still pending is answered, too; and a half
+message loses its delay on the broker, not only in RocketMQ's own client.
+Source: EndTransactionProcessor, TransactionalMessageBridge, SendMessageProcessor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from pairproof.reference.core.parts import Parts
+from pairproof.reference.core.processors.limits import check_range, check_topic
+from pairproof.reference.core.requests import Handler, Request
+from pairproof.reference.errors import CodecError, StoreFull
+from pairproof.reference.wire import remoting
+from pairproof.reference.wire.headers import RequestCode
+from pairproof.reference.wire.properties import DELAY, properties_of, properties_to
+from pairproof.reference.wire.record import Message, Record
+
+HALF_TOPIC = "RMQ_SYS_TRANS_HALF_TOPIC"
+OP_TOPIC = "RMQ_SYS_TRANS_OP_HALF_TOPIC"
+PENDING, PREPARED, COMMIT, ROLLBACK = 0x0, 0x4, 0x8, 0xC
+"""MessageSysFlag's transaction types: bits of the system flag, and what END_TRANSACTION says."""
+_TYPE = 0xC
+MAX_QUEUE_ID = (1 << 31) - 1
+
+
+def is_half(message: Message) -> bool:
+    """Whether a send is the first half of a transaction: TRAN_MSG is true, or its system flag says prepared.
+
+    A message that a consumer before 4.6.1 sends back with all its properties, delayed, is none.
+    """
+    if message.sys_flag & _TYPE == PREPARED:
+        return True
+    if b"TRAN_MSG\x01" not in message.properties:
+        return False
+    properties = properties_of(message.properties)
+    sent_back = message.reconsume_times > 0 and properties.get(DELAY, "0") != "0"
+    return properties.get("TRAN_MSG", "").lower() == "true" and not sent_back
+
+
+def half_message(message: Message) -> Message:
+    """As it waits: in the half topic, without a mark of its own there, and with where it wants to go."""
+    properties = {key: value for key, value in properties_of(message.properties).items() if key != DELAY}
+    properties |= {"REAL_TOPIC": message.topic, "REAL_QID": str(message.queue_id)}
+    return message._replace(
+        topic=HALF_TOPIC, queue_id=0, properties=properties_to(properties), sys_flag=message.sys_flag & ~_TYPE
+    )
+
+
+def committed_message(half: Record) -> Message:
+    """What a commit of this half message stores. CodecError if it does not say where it wants to go."""
+    message = half.message
+    properties = properties_of(message.properties)
+    topic, queue_id = properties.get("REAL_TOPIC", ""), properties.get("REAL_QID", "")
+    check_topic(topic)
+    if not queue_id.isascii() or not queue_id.isdecimal():
+        raise CodecError(f"the half message at {half.physical_offset} has no real queue, but {queue_id!r:.20}")
+    check_range("REAL_QID", int(queue_id), 0, MAX_QUEUE_ID)
+    return message._replace(
+        topic=topic,
+        queue_id=int(queue_id),
+        sys_flag=message.sys_flag & ~_TYPE | COMMIT,
+        prepared_offset=half.physical_offset,
+    )
+
+
+class Transactions:
+    """See the module."""
+
+    def __init__(self, parts: Parts) -> None:
+        self.parts = parts
+        config = parts.config
+        self.host = (bytes(int(part) for part in config.brokerIP1.split(".")), config.listenPort)
+
+    @property
+    def handlers(self) -> Mapping[int, Handler]:
+        """By request code."""
+        return {RequestCode.END_TRANSACTION: self.on_end}
+
+    def on_end(self, request: Request) -> None:
+        """Store what the producer decided, and answer when that is as safe as any message."""
+        if self.parts.config.is_slave:
+            request.refuse(remoting.SLAVE_NOT_AVAILABLE, "a slave ends no transactions: ask its master")
+            return
+        header = request.header
+        decision = header["commitOrRollback"]
+        if decision == PENDING:
+            request.answer(remark="the transaction is still pending")
+            return
+        if decision not in (COMMIT, ROLLBACK):
+            raise CodecError(f"commitOrRollback is {decision}: 0 (pending), 8 (commit) or 12 (rollback) are allowed")
+        half = self._half(header)
+        try:
+            self._store(request, half, decision)
+        except StoreFull:
+            request.refuse(remoting.SERVICE_NOT_AVAILABLE, "the disk is full")
+
+    def _half(self, header: Mapping[str, Any]) -> Record:
+        """The half message that the request means; CodecError if there is none, or if it is another one's."""
+        offset = header["commitLogOffset"]
+        half = self.parts.store.record_at(offset)
+        if half is None or half.physical_offset != offset or half.message.topic != HALF_TOPIC:
+            raise CodecError(f"commitLogOffset {offset} is not that of a half message")
+        if properties_of(half.message.properties).get("PGROUP") != header["producerGroup"]:
+            raise CodecError(f"the half message at {offset} is of another producer group")
+        if half.queue_offset != header["tranStateTableOffset"]:
+            raise CodecError(f"the half message at {offset} has queue offset {half.queue_offset}")
+        return half
+
+    def _store(self, request: Request, half: Record, decision: int) -> None:
+        puts = self.parts.puts
+        if decision == ROLLBACK:
+            end = puts.put(self._op_message(half)).hi
+        else:
+            end = puts.put(committed_message(half)).hi
+            try:
+                puts.put(self._op_message(half))
+            except StoreFull:
+                # The message is committed; that nobody need look after its half is only good to know.
+                pass
+        puts.settle(end, True, partial(self._answer, request))
+
+    def _op_message(self, half: Record) -> Message:
+        return Message(
+            topic=OP_TOPIC,
+            queue_id=half.message.queue_id,
+            body=str(half.queue_offset).encode(),
+            properties=b"TAGS\x01d",
+            born_ms=self.parts.io.wall_ms(),
+            born_host=self.host,
+            store_host=self.host,
+        )
+
+    def _answer(self, request: Request, status: str) -> None:
+        # Stored is enough: whichever of the four it is.
+        request.answer()

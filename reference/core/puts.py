@@ -1,0 +1,85 @@
+"""What a stored message's answer waits for: its flush and its replicas, in parallel.
+
+The flush status is set first and the replica status overrides it. Source: CommitLog.asyncPutMessage, handleDiskFlush
+and handleHA (submitFlushRequest, submitReplicaRequest).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pairproof.reference.core.config import BrokerConfig
+from pairproof.reference.core.ha_master import HaMaster
+from pairproof.reference.core.store import MessageStore, Stored
+from pairproof.reference.wire.record import Message
+
+Answer = Callable[[str], None]
+"""Called once with PUT_OK, FLUSH_DISK_TIMEOUT, FLUSH_SLAVE_TIMEOUT or SLAVE_NOT_AVAILABLE."""
+
+
+class PendingPut:
+    """A stored send whose answer waits for its flush and its replica."""
+
+    __slots__ = ("answer", "flush", "replica")
+
+    def __init__(self, answer: Answer) -> None:
+        self.answer = answer
+        self.flush: str | None = None
+        self.replica: str | None = None
+
+    def flushed(self, status: str) -> None:
+        """The flush ended one way or the other."""
+        self.flush = status
+        self._settle()
+
+    def replicated(self, status: str) -> None:
+        """The replica was confirmed or given up."""
+        self.replica = status
+        self._settle()
+
+    def _settle(self) -> None:
+        if self.flush is not None and self.replica is not None:
+            self.answer(self.replica if self.replica != "PUT_OK" else self.flush)
+
+
+class Puts:
+    """Stores messages on a master and tells what became of them."""
+
+    def __init__(self, config: BrokerConfig, store: MessageStore, ha: HaMaster) -> None:
+        self.config = config
+        self.store = store
+        self.ha = ha
+
+    # Decisions.
+
+    def waits_for_slave(self, wait: bool) -> bool:
+        """Whether a send's answer depends on a slave."""
+        return wait and self.config.slaves_to_wait_for > 0
+
+    def waits_for_flush(self, wait: bool) -> bool:
+        """Whether a send's answer depends on the disk."""
+        return wait and self.store.flusher.sync
+
+    def put(self, message: Message) -> Stored:
+        """Store a message; see :meth:`MessageStore.put`. Nobody waits yet: :meth:`settle` comes next."""
+        return self.store.put(message)
+
+    def settle(self, end: int, wait: bool, answer: Answer) -> None:
+        """Decide what the answer waits for, then let the disk and the slaves get to work."""
+        pending = PendingPut(answer)
+        flusher = self.store.flusher
+        if not self.waits_for_slave(wait):
+            pending.replica = "PUT_OK"
+        elif not self.ha.slave_available(end):
+            pending.replica = "SLAVE_NOT_AVAILABLE"
+        else:
+            self.ha.await_slave(end, pending.replicated)
+            if self.ha.flushed_only:
+                # It leaves for the slaves after the flush only, and a whole flush interval is a long wait.
+                flusher.urge()
+        if self.waits_for_flush(wait):
+            flusher.wait(end, pending.flushed)
+        else:
+            pending.flushed("PUT_OK")
+        flusher.grown()
+        self.ha.wake()

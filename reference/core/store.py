@@ -1,0 +1,202 @@
+"""One node's message store: the log and everything that is derived from it, kept in step.
+
+What a put or a slave's append adds to the log is dispatched at once into queues and key index. Derived files are made
+durable a while later; the checkpoint says up to which store time they are. A start recovers the log, then makes the
+derived files agree with it. Source: DefaultMessageStore.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import ClassVar, NamedTuple
+
+from pairproof.reference.core import checkpoint
+from pairproof.reference.core.checkpoint import Checkpoint
+from pairproof.reference.core.commit_log import CommitLog
+from pairproof.reference.core.config import BrokerConfig
+from pairproof.reference.core.consume_queues import ConsumeQueues
+from pairproof.reference.core.delay import parse_levels
+from pairproof.reference.core.dispatch import Arrived, Dispatcher
+from pairproof.reference.core.flushing import Flusher
+from pairproof.reference.core.key_index import KeyIndex
+from pairproof.reference.errors import StoreFull
+from pairproof.reference.ports import Effects, Watcher
+from pairproof.reference.wire.record import Message, Record, decode
+
+MS = 1_000_000
+ABORT = "abort"
+DERIVED = ("derived-flush", None)
+
+
+class Stored(NamedTuple):
+    """Where a message went: [lo, hi) in the log, and its queue offset."""
+
+    lo: int
+    hi: int
+    queue_offset: int
+
+
+class MessageStore:
+    """Log, queues, index and checkpoint. The parts are class attributes, so that a version of one replaces just that.
+
+    ``arrived`` hears of each message that a queue did not have yet. ``recovery`` says how the last start found it.
+    """
+
+    log_class: ClassVar[type[CommitLog]] = CommitLog
+    queues_class: ClassVar[type[ConsumeQueues]] = ConsumeQueues
+    index_class: ClassVar[type[KeyIndex]] = KeyIndex
+    dispatcher_class: ClassVar[type[Dispatcher]] = Dispatcher
+    flusher_class: ClassVar[type[Flusher]] = Flusher
+
+    def __init__(self, config: BrokerConfig, io: Effects, watcher: Watcher, arrived: Arrived | None = None) -> None:
+        self.io = io
+        self.watcher = watcher
+        disk = io.disk
+        self.log = self.log_class(disk, config.mappedFileSizeCommitLog, max_message_size=config.maxMessageSize)
+        size = -(-config.mappedFileSizeConsumeQueue // 20) * 20
+        self.queues = self.queues_class(disk, size)
+        self.index: KeyIndex | None = None
+        if config.messageIndexEnable:
+            self.index = self.index_class(disk, config.maxHashSlotNum, config.maxIndexNum, io.wall_ms)
+        self.delays_ms = parse_levels(config.messageDelayLevel)
+        self.dispatcher = self.dispatcher_class(self.log, self.queues, self.index, self.delays_ms, arrived)
+        self.flusher = self.flusher_class(config, self.log, io, watcher)
+        self.flush_every_ns = config.flushIntervalConsumeQueue * MS
+        self.recovery = "empty"
+        self.checkpoint: Checkpoint
+        self._flush_due = False
+        self._flushing_ms: int | None = None
+
+    # Decisions.
+
+    def ends_cleanly(self) -> bool:
+        """Whether the last stop was an orderly one: no abort file was left."""
+        return ABORT not in self.io.disk.names("")
+
+    # Life.
+
+    def start(self) -> None:
+        """Recover the log, make queues and index agree with it, and note that no clean stop has followed yet."""
+        clean = self.ends_cleanly()
+        self.recovery = self.log.recover(clean).kind
+        self.io.disk.open(ABORT, 0)
+        self.io.disk.sync(ABORT)
+        self.checkpoint = Checkpoint(self.io.disk)
+        self.dispatcher.recover(clean, self.checkpoint)
+        self.dispatch()
+
+    def stop(self) -> None:
+        """Make everything durable; the next start is a clean one."""
+        for name in self.log.flush_due():
+            self.io.disk.sync(name)
+        self.log.mark_flushed(self.log.end)
+        self.queues.sync()
+        if self.index is not None:
+            self.index.sync()
+        self._note_times(self.dispatcher.last_ms)
+        self.io.disk.sync(checkpoint.NAME)
+        self.io.disk.delete(ABORT)
+
+    # Writing.
+
+    def put(self, message: Message) -> Stored:
+        """Append as a master does, and dispatch. Errors as :meth:`CommitLog.put`; nothing is written then.
+
+        StoreFull also while the queues lack room for what the log has: their next offsets are not known then.
+        """
+        if self.dispatcher.at < self.log.end:
+            self.dispatch()
+            if self.dispatcher.at < self.log.end:
+                raise StoreFull(self.dispatcher.stalled or "the queues are behind the log")
+        queue_offset = self.queue_offset_for(message)
+        put = self.log.put(message, queue_offset, self.io.wall_ms())
+        if put.filler is not None:
+            at, end = put.filler
+            self.watcher.appended(at, end, self.log.read(at, end - at), "filler")
+        self.watcher.appended(put.lo, put.hi, put.data, "put")
+        self.dispatch()
+        return Stored(put.lo, put.hi, queue_offset)
+
+    def queue_offset_for(self, message: Message) -> int:
+        """The offset that a message gets in its queue; a half message is in no queue, and gets 0."""
+        if message.sys_flag & 0xC in (0x4, 0xC):
+            return 0
+        return self.queues.next_offset(message.topic, message.queue_id)
+
+    def dispatch(self) -> None:
+        """The log has grown: so do queues and index."""
+        before = self.dispatcher.at
+        self.dispatcher.dispatch()
+        if self.dispatcher.at > before:
+            self.watcher.dispatched(self.dispatcher.at)
+            if not self._flush_due:
+                self._flush_due = True
+                self.io.timer(DERIVED, self.io.now() + self.flush_every_ns)
+
+    def expire(self, keep_files: int) -> bool:
+        """Retention: delete all but the newest ``keep_files`` of the log, and let go of all that lay in the others.
+
+        Whether there were any.
+        """
+        before = self.log.start
+        start = self.log.expire(keep_files)
+        if start == before:
+            return False
+        self.watcher.expired(start)
+        self.dispatcher.expire()
+        return True
+
+    # Reading.
+
+    def record_at(self, offset: int) -> Record | None:
+        """The record that begins at a log offset; None if none does."""
+        size = self.log.record_size(offset)
+        if not size:
+            return None
+        found = decode(self.log.read(offset, size), check_crc=False, origin=offset)
+        return found if isinstance(found, Record) else None
+
+    # What the shell tells.
+
+    def on_timer(self, key: tuple[str, None]) -> None:
+        """A flush is due."""
+        if key == DERIVED:
+            self._flush_due = False
+            self._flush_derived()
+        else:
+            self.flusher.on_timer(key[0])
+
+    def on_flushed(self, token: Hashable) -> None:
+        """A flush ended."""
+        if token != DERIVED:
+            assert isinstance(token, int)
+            self.flusher.on_flushed(token)
+            return
+        self.queues.finish_flush()
+        if self.index is not None:
+            self.index.finish_flush()
+        if self._flushing_ms is not None:
+            self._note_times(self._flushing_ms)
+        self._flushing_ms = None
+
+    def _flush_derived(self) -> None:
+        if self._flushing_ms is not None:
+            # The last one has not ended: this one follows.
+            self._flush_due = True
+            self.io.timer(DERIVED, self.io.now() + self.flush_every_ns)
+            return
+        names = self.queues.begin_flush()
+        if self.index is not None:
+            names += self.index.begin_flush()
+        self._flushing_ms = self.dispatcher.last_ms
+        self.io.flush(list(dict.fromkeys([*names, checkpoint.NAME])), DERIVED)
+
+    def _note_times(self, derived_ms: int) -> None:
+        """What the checkpoint may say now; the log's time only if all of it is durable."""
+        times = self.checkpoint
+        times.logics_ms = derived_ms
+        if self.log.flushed >= self.log.end:
+            times.physic_ms = self.dispatcher.last_ms
+        if self.index is not None:
+            times.index_ms = self.index.flushed_ms
+        times.save()

@@ -1,0 +1,190 @@
+"""What a slave has synced is there after its restart."""
+
+from __future__ import annotations
+
+from histories import assert_broken, assert_holds, assert_vacuous, judged
+from metadata_histories import M, named, pulled, used
+
+from pairproof.harness.laws.meta_durable import MetaDurable
+
+VERSION = (2, 50)
+
+
+def committed() -> M:
+    """As used(); the group has made progress, and the slave has synced that, too."""
+    return used().commit(5).wait(9_000).round().wait(2_000)
+
+
+FULL: dict[str, object] = {"T": {"q": 8}}
+OFFSETS: dict[str, object] = {"T@G": {"0": 5}}
+
+
+def test_synced_names_survive_a_restart() -> None:
+    for how in ("process", "machine"):
+        back = committed().again("slave", how)
+        assert_holds(MetaDurable, pulled(back, "PUT_OK"))
+        assert_holds(MetaDurable, committed().again("slave", how).table("topics", {"T": {}}))
+        for status, name in (("TOPIC_NOT_EXIST", "T"), ("SUBSCRIPTION_GROUP_NOT_EXIST", "G")):
+            lost = pulled(committed().again("slave", how), status)
+            assert_broken(MetaDurable, lost, f"answered {status} after its restart, and had synced {name}")
+        assert_broken(
+            MetaDurable, committed().again("slave", how).table("topics", {}), "topics lack T after its restart"
+        )
+        assert_broken(MetaDurable, committed().again("slave", how).table("groups", {}), "groups lack G")
+    stopped = committed()
+    stopped.stop("slave").start("slave")
+    assert_broken(MetaDurable, stopped.table("topics", {}), "topics lack T")
+
+
+def test_progress_survives_a_restart() -> None:
+    assert_holds(MetaDurable, committed().again("slave").table("offsets", {"T@G": {"0": 4}}))
+    assert_broken(MetaDurable, committed().again("slave").table("offsets", {"T@G": {"1": 5}}), "offsets lack T@G/0")
+    assert_broken(MetaDurable, committed().again("slave").table("offsets", {}), "offsets lack T@G/0")
+    asked = committed().again("slave")
+    assert_holds(MetaDurable, asked.call("query", "slave", status="SUCCESS", offset=5, group="G"))
+    none = committed().again("slave").call("query", "slave", status="QUERY_NOT_FOUND", group="G")
+    assert_broken(MetaDurable, none, "answered QUERY_NOT_FOUND after its restart, and had synced T@G/0")
+
+
+def test_a_commit_that_nobody_waited_for_may_arrive_late() -> None:
+    soon = used().commit(5).wait(900).round().again("slave")
+    assert_vacuous(MetaDurable, soon.table("offsets", {}))
+    slow = used()
+    slow.fault("latency", "client-master")
+    slow.commit(5).wait(9_000).round().again("slave")
+    assert_vacuous(MetaDurable, slow.table("offsets", {}))
+
+
+def test_a_step_that_was_cut_off_takes_nothing_that_was_there() -> None:
+    cut = committed()
+    cut.add("sync", node="slave", f="topics", status="asked")
+    assert_broken(MetaDurable, cut.again("slave").table("topics", {}), "topics lack T after its restart")
+
+
+def test_a_power_loss_may_take_what_was_not_flushed() -> None:
+    assert_vacuous(MetaDurable, used().wait(900).again("slave", "machine").table("topics", {}))
+    assert_broken(MetaDurable, used().wait(1_100).again("slave", "machine").table("topics", {}), "lack T")
+    # The backup serves if the last save is torn, but two saves may take both.
+    torn = used().wait(1_100).persist("topics").wait(1)
+    assert_broken(MetaDurable, torn.again("slave", "machine").table("topics", {}), "lack T")
+    twice = used().wait(1_100).persist("topics").persist("topics").wait(1)
+    assert_vacuous(MetaDurable, twice.again("slave", "machine").table("topics", {}))
+    stalled = used()
+    stalled.fault("disk_stall", "slave")
+    assert_vacuous(MetaDurable, stalled.wait(5_000).again("slave", "machine").table("topics", {}))
+
+
+def test_a_disk_that_lied_or_was_full_and_a_new_store_excuse_the_loss() -> None:
+    lied = committed()
+    lied.add("crash", node="slave", f="machine", status="lied", value=1).start("slave")
+    assert_vacuous(MetaDurable, lied.table("topics", {}))
+    wiped = committed()
+    wiped.wipe("slave").start("slave")
+    assert_vacuous(MetaDurable, wiped.table("topics", {}))
+    full = named().call("send", status="PUT_OK").wait(3_000)
+    full.fault("disk_full", "slave")
+    full.round(topics="applied").fault("disk_full", "slave", "off")
+    assert_vacuous(MetaDurable, full.again("slave").table("topics", {}))
+
+
+def test_while_its_master_is_down_a_slave_still_has_it_and_later_it_may_sync_a_loss() -> None:
+    alone = committed().down("master").again("slave")
+    assert_broken(MetaDurable, alone.table("topics", {}), "topics lack T")
+    assert_vacuous(MetaDurable, committed().again("master").again("slave").table("topics", {}))
+
+
+def test_after_the_next_sync_another_law_judges() -> None:
+    assert judged(MetaDurable, committed().again("slave").round().table("topics", {}).events).broken == 0
+    failed = committed().again("slave").step("topics", "failed")
+    assert_broken(MetaDurable, failed.table("topics", {}), "topics lack T")
+    # What it had kept by then it keeps through another restart.
+    assert_broken(MetaDurable, committed().again("slave").round().again("slave").table("topics", {}), "topics lack T")
+
+
+def test_tables_that_were_the_master_s_are_still_when_they_are_synced_again() -> None:
+    def synced(how: str = "process", **statuses: str) -> M:
+        return committed().again("slave", how).wait(3_000).round(**statuses)
+
+    for how in ("process", "machine"):
+        assert_holds(MetaDurable, synced(how))
+        assert_broken(MetaDurable, synced(how, topics="applied"), "slave has other topics after its restart")
+        assert_broken(MetaDurable, synced(how, groups="applied"), "slave has other groups after its restart")
+    stopped = committed()
+    stopped.stop("slave").start("slave")
+    assert_broken(MetaDurable, stopped.round(topics="applied"), "slave has other topics")
+    # Only the first sync of a life tells.
+    assert_holds(MetaDurable, synced().wait(10_000).round(topics="applied"))
+    cut = committed()
+    cut.add("sync", node="slave", f="topics", status="asked")
+    assert_broken(MetaDurable, cut.again("slave").round(topics="applied"), "slave has other topics")
+
+
+def test_what_either_side_may_have_changed_proves_nothing() -> None:
+    def broken(history: M) -> int:
+        return judged(MetaDurable, history.round(topics="applied").events).broken
+
+    assert broken(committed().again("slave")) == 1
+    assert broken(committed().persist("topics", "master").again("slave")) == 0
+    assert broken(committed().again("slave").persist("topics", "master")) == 0
+    assert broken(committed().persist("topics").again("slave")) == 0
+    assert broken(committed().again("slave").persist("topics")) == 0
+    assert broken(committed().again("master").again("slave")) == 0
+    assert broken(committed().again("slave").again("master")) == 0
+    for node in ("master", "slave"):
+        full = committed()
+        full.fault("disk_full", node)
+        assert broken(full.again("slave")) == 0
+    saving = committed()
+    saving.add("sync", node="slave", f="topics", status="asked")
+    assert broken(saving.persist("topics").again("slave")) == 0
+    assert broken(named().wait(3_000).round().persist("topics").wait(500).again("slave", "machine")) == 0
+    lied = committed()
+    lied.add("crash", node="slave", f="machine", status="lied", value=1).start("slave")
+    assert broken(lied) == 0
+    wiped = committed()
+    wiped.wipe("slave").start("slave")
+    assert broken(wiped) == 0
+
+
+def read(f: str = "topics") -> M:
+    """The slave's table was read after a sync."""
+    content, version = (OFFSETS, None) if f == "offsets" else (FULL, VERSION)
+    return committed().table(f, content, version=version)
+
+
+def test_what_was_read_before_a_restart_is_read_after_it() -> None:
+    assert_holds(MetaDurable, read().again("slave").table("topics", {**FULL, "SYSTEM": {}}, version=VERSION))
+    assert_broken(MetaDurable, read().again("slave").table("topics", FULL, version=(1, 50)), "are of version (1, 50)")
+    changed: dict[str, object] = {"T": {"q": 4}}
+    assert_broken(MetaDurable, read().again("slave").table("topics", changed, version=VERSION), "lost or changed T")
+    assert_holds(MetaDurable, read("offsets").again("slave").table("offsets", OFFSETS))
+    other: dict[str, object] = {"T@G": {"0": 4}}
+    assert_broken(MetaDurable, read("offsets").again("slave").table("offsets", other), "lost or changed T@G")
+    delays = committed().table("delays", {"3": 7})
+    assert_broken(MetaDurable, delays.again("slave").table("delays", {}), "lost or changed 3")
+
+
+def test_what_was_changed_in_between_is_not_compared() -> None:
+    changed: dict[str, object] = {"T": {"q": 4}}
+    assert_vacuous_about(read().round(topics="applied").again("slave"), changed)
+    assert_vacuous_about(read().persist("topics").again("slave"), changed)
+    assert_vacuous_about(read().again("slave").persist("topics"), changed)
+    assert_vacuous_about(read().persist("topics", "master").again("slave").step("topics", "applied"), changed)
+    cut = read()
+    cut.add("sync", node="slave", f="topics", status="asked")
+    assert_vacuous_about(cut.again("slave"), changed)
+    assert_vacuous_about(read().again("slave", "machine"), changed)
+    # Saving without a change is no change, and a commit at a slave is saved some time.
+    other: dict[str, object] = {"T@G": {"0": 4}}
+    assert_broken(MetaDurable, read("offsets").persist("offsets").again("slave").table("offsets", other), "changed T@G")
+    for history in (
+        committed().commit(4, "slave").table("offsets", OFFSETS).again("slave"),
+        read("offsets").commit(4, "slave").again("slave"),
+        read("offsets").again("slave").commit(4, "slave"),
+    ):
+        assert judged(MetaDurable, history.table("offsets", other).events).broken == 0
+
+
+def assert_vacuous_about(history: M, content: dict[str, object]) -> None:
+    """Nothing is said of this reading but that T is there."""
+    assert judged(MetaDurable, history.table("topics", content, version=(9, 9)).events).broken == 0

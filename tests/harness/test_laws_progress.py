@@ -1,0 +1,420 @@
+"""How far groups got, by themselves and by their brokers: never ahead, where it belongs, and not forgotten."""
+
+from __future__ import annotations
+
+import pytest
+from consuming import BOTH, SLAVE_ONLY, C, consuming, grouped
+from histories import SIZE, assert_broken, assert_holds, assert_vacuous, judged
+
+from pairproof.harness.laws.base import Law
+from pairproof.harness.laws.progress_kept import ProgressKept
+from pairproof.harness.laws.progress_live_consumer import ProgressLiveConsumer
+from pairproof.harness.laws.progress_never_ahead import ProgressNeverAhead
+from pairproof.harness.laws.progress_on_pull import ProgressOnPull
+from pairproof.harness.laws.progress_persisted import ProgressPersisted
+from pairproof.harness.laws.progress_recovers import ProgressRecovers
+from pairproof.harness.laws.progress_to_master import ProgressToMaster
+from pairproof.harness.verdict import Verdict
+
+# progress-never-ahead
+
+
+def test_a_group_commits_what_it_was_told_to_go_on_from() -> None:
+    assert_holds(ProgressNeverAhead, grouped("m0", "m1").pull(0, "m0", "m1").commit(2).query(2).table(2).table(1))
+    assert_holds(ProgressNeverAhead, grouped("m0").pull(0, then=1).commit(1))
+    assert_holds(ProgressNeverAhead, consuming().come().take(None, start=7).commit(7))
+
+
+def test_who_commits_more_is_ahead() -> None:
+    assert_broken(
+        ProgressNeverAhead, grouped("m0", "m1").pull(0, "m0").commit(2),
+        "G commits 2 of T/0, and was told to go on from 1 at most",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("node", ["master", "slave"])
+def test_no_broker_says_more_than_was_committed(node: str) -> None:
+    history = grouped("m0", "m1").pull(0, "m0", "m1").commit(1)
+    assert_broken(
+        ProgressNeverAhead, history.query(2, node), f"{node} says that G is at 2 of T/0; it committed 1 at most"
+    )
+    tabled = grouped("m0", "m1").pull(0, "m0", "m1").table(2, node)
+    assert_broken(ProgressNeverAhead, tabled, f"{node} says that G is at 2 of T/0; it committed nothing")
+
+
+def test_a_group_that_never_committed_is_at_0_or_nowhere() -> None:
+    assert_holds(ProgressNeverAhead, grouped("m0").query(0).table(0))
+    assert_broken(ProgressNeverAhead, consuming().come().query(3), "G is at 3 of T/0; it committed nothing")
+    assert_vacuous(ProgressNeverAhead, grouped("m0").query(None).table(None).table(5, group="unheard-of"))
+
+
+def test_another_broker_name_s_progress_is_another_one() -> None:
+    assert_vacuous(ProgressNeverAhead, grouped("m0").commit(9, "other").query(9, "other").table(9, "other"))
+
+
+# progress-to-master
+
+
+def learned(nodes: dict[str, str]) -> C:
+    history = grouped("m0", "m1").learn(nodes)
+    history.pull(0, "m0")
+    return history
+
+
+@pytest.mark.parametrize("nodes", [BOTH, {"0": "master"}])
+def test_who_knows_the_master_commits_to_it(nodes: dict[str, str]) -> None:
+    assert_holds(ProgressToMaster, learned(nodes).commit(1))
+    assert_holds(ProgressToMaster, learned(nodes).crash("master").commit(1, phase="info"))
+    assert_broken(ProgressToMaster, learned(nodes).commit(1, "slave"), "G commits 1 of T/0 to slave; by its route")
+
+
+def test_who_knows_a_slave_only_commits_to_it() -> None:
+    assert_holds(ProgressToMaster, learned(SLAVE_ONLY).commit(1, "slave"))
+    assert_holds(ProgressToMaster, learned(BOTH).learn(SLAVE_ONLY).learn({}, status="none").commit(1, "slave"))
+    assert_broken(ProgressToMaster, learned(SLAVE_ONLY).commit(1), "to master; its route names slave")
+    assert_broken(ProgressToMaster, learned(BOTH).learn(SLAVE_ONLY).learn(BOTH).commit(1, "slave"), "is the master")
+
+
+@pytest.mark.parametrize("how", ["deliver", "commit", "off", "gone", "route", "end"])
+def test_who_knows_slaves_only_does_not_sit_on_its_progress(how: str) -> None:
+    def silent(ms: float) -> C:
+        history = learned(SLAVE_ONLY).after(ms)
+        return {
+            "deliver": lambda: history.pull(1, "m1", node="slave"),
+            "commit": lambda: history.commit(1, "slave"),
+            "off": lambda: history.assign(1, status="off"),
+            "gone": lambda: history.go(),
+            "route": lambda: history.learn(BOTH),
+            "end": lambda: history.mark("end"),
+        }[how]()
+
+    assert_broken(ProgressToMaster, silent(25_010), "committed nothing; its route names slave")
+    assert_holds(ProgressToMaster, silent(24_900))
+
+
+def test_who_commits_or_has_nothing_to_commit_or_knows_the_master_is_not_silent() -> None:
+    assert_holds(ProgressToMaster, learned(SLAVE_ONLY).commit(1, "slave").after(24_900).commit(1, "slave").mark("end"))
+    unchanged = learned(SLAVE_ONLY).commit(1, "slave").after(25_010).mark("end")
+    assert_broken(ProgressToMaster, unchanged, "committed nothing; its route names slave")
+    assert_holds(ProgressToMaster, learned(SLAVE_ONLY).after(9_000).learn(BOTH).after(60_000).mark("end"))
+    assert_vacuous(ProgressToMaster, learned(BOTH).after(60_000).mark("end"))
+    assert_vacuous(ProgressToMaster, grouped("m0").learn(SLAVE_ONLY).after(60_000).mark("end"))
+    recent = learned(BOTH).after(60_000).learn(SLAVE_ONLY).after(5_000).mark("end")
+    assert_holds(ProgressToMaster, recent)
+    broadcasting = consuming().store("m0").come(f="broadcasting").assign(0).learn(SLAVE_ONLY).pull(0, "m0")
+    assert_vacuous(ProgressToMaster, broadcasting.after(60_000).mark("end"))
+
+
+def test_who_was_told_no_route_commits_to_a_master_to_which_nothing_has_happened() -> None:
+    assert_holds(ProgressToMaster, grouped("m0").pull(0, "m0").commit(1))
+    assert_broken(
+        ProgressToMaster, grouped("m0").pull(0, "m0").commit(1, "slave"), "nothing has happened to the master"
+    )
+    for trouble in (("stall", "client-master"), ("kill", "master")):
+        assert_vacuous(ProgressToMaster, grouped("m0").fault(*trouble).commit(0, "slave"))
+        over = grouped("m0").fault(*trouble).after(5).fault(*trouble, status="off")
+        assert_vacuous(ProgressToMaster, over.commit(0, "slave"))
+    assert_vacuous(ProgressToMaster, grouped("m0").crash("master").commit(0, "slave"))
+    returned = grouped("m0").crash("master").after(5).start("master")
+    assert_vacuous(ProgressToMaster, returned.commit(0, "slave"))
+
+
+def test_a_commit_that_rides_on_a_pull_goes_where_the_pull_goes() -> None:
+    assert_vacuous(ProgressToMaster, grouped("m0").learn(BOTH).commit(0, "slave", carried=True))
+
+
+# progress-kept
+
+
+def committed(*offsets: int, node: str = "master") -> C:
+    """One after the other."""
+    history = grouped("m0", "m1", "m2").pull(0, "m0", "m1", "m2")
+    for offset in offsets:
+        history.commit(offset, node)
+    return history.after(2_000)
+
+
+@pytest.mark.parametrize("node", ["master", "slave"])
+def test_a_broker_keeps_what_was_committed_last_be_it_smaller(node: str) -> None:
+    # And before it took its queue the group had committed nothing.
+    assert assert_holds(ProgressKept, committed(1, 3, node=node).query(3, node).table(3, node)).judged == 3
+    assert_holds(ProgressKept, committed(3, 2, node=node).query(2, node).table(2, node))
+    larger = committed(3, 2, node=node)
+    assert_broken(ProgressKept, larger.query(3, node), f"G committed 2 of T/0 to {node}, which says 3")
+    assert_broken(ProgressKept, committed(1, 2, node=node).table(1, node), f"G committed 2 of T/0 to {node}")
+    assert_broken(ProgressKept, committed(2, node=node).table(None, node), "which says nothing")
+
+
+def test_what_is_under_way_may_have_arrived_or_not() -> None:
+    assert_holds(ProgressKept, committed(1).commit(2, phase="info").query(1).query(2))
+    neither = committed(1).commit(3, phase="fail").query(2)
+    assert_broken(ProgressKept, neither, "G committed 1 or 3 of T/0 to master, which says 2")
+    assert_broken(ProgressKept, grouped("m0").pull(0, "m0").commit(1, phase="fail").table(2), "nothing or 1")
+
+
+def test_a_sync_brings_a_slave_the_master_s_progress() -> None:
+    assert_holds(ProgressKept, committed(2).sync().after(2_000).table(2, "slave"))
+    assert_holds(ProgressKept, committed(2).commit(3, "slave").sync().after(2_000).table(2, "slave"))
+    kept = committed(2).commit(3, "slave").sync().after(2_000).table(3, "slave")
+    assert_broken(ProgressKept, kept, "G committed 2 of T/0 to slave, which says 3")
+
+
+def test_a_broker_that_went_down_may_have_lost_it_until_it_is_told_again() -> None:
+    assert assert_holds(ProgressKept, committed(2).crash("master").start("master").query(None)).judged == 1
+    assert assert_holds(ProgressKept, committed(2).crash("master", "machine").start("master").table(1)).judged == 1
+    assert_broken(ProgressKept, committed(2).crash("master").start("master").commit(3).query(2), "G committed 3")
+
+
+# progress-on-pull
+
+
+def carried(offset: int, node: str = "master") -> C:
+    return grouped("m0", "m1").pull(0, "m0", "m1").commit(offset, node, carried=True).after(2_000)
+
+
+def test_a_master_stores_what_a_pull_carries() -> None:
+    assert_holds(ProgressOnPull, carried(2).query(2).table(2))
+    assert_broken(ProgressOnPull, carried(2).query(0), "to the master: 2, and its table says 0")
+    assert_broken(ProgressOnPull, carried(2).table(None), "to the master: 2, and its table says nothing")
+    assert_broken(
+        ProgressOnPull, grouped("m0", "m1").pull(0, "m0", "m1").commit(1).commit(2, carried=True).query(1), "2"
+    )
+
+
+def test_what_was_under_way_beside_it_may_have_come_later() -> None:
+    racing = grouped("m0", "m1").pull(0, "m0").commit(1, phase="").pull(1, "m1").commit(2, carried=True)
+    assert_holds(ProgressOnPull, racing.query(1))
+
+
+def test_the_last_commit_counts() -> None:
+    assert_vacuous(ProgressOnPull, carried(2).commit(1).query(1))
+    assert_vacuous(ProgressOnPull, carried(2).crash("master").start("master").query(None))
+    refused = grouped("m0").pull(0, "m0").commit(1, phase="fail", carried=True)
+    assert_vacuous(ProgressOnPull, refused.query(None))
+
+
+def test_a_slave_does_not_store_it() -> None:
+    assert_holds(ProgressOnPull, carried(2, "slave").query(None, "slave").table(0, "slave"))
+    assert_holds(ProgressOnPull, carried(2, "slave").commit(2).table(2, "slave"))
+    assert_holds(ProgressOnPull, carried(1, "slave").commit(2).query(2, "slave"))
+    for seen in (carried(2, "slave").query(2, "slave"), carried(2, "slave").table(2, "slave")):
+        assert_broken(ProgressOnPull, seen, "slave stored G's progress in T/0, 2, which only a pull carried")
+    assert_vacuous(ProgressOnPull, carried(2, "slave").query(None).call(1, "query", "slave", queue="T/1"))
+
+
+# progress-persisted
+
+
+def killed(older_ms: float, *commits: int, how: str = "process") -> C:
+    """Commits, one after the other; then the master is killed and starts again."""
+    history = grouped("m0", "m1", "m2").pull(0, "m0", "m1", "m2")
+    for offset in commits:
+        history.after(older_ms).commit(offset)
+    return history.after(older_ms).crash("master", how).start("master").after(2_000)
+
+
+def test_a_commit_older_than_the_period_survives() -> None:
+    assert_holds(ProgressPersisted, killed(6_100, 2).query(2).table(2))
+    assert_broken(ProgressPersisted, killed(6_100, 2).query(0), "G had committed 2 of T/0 long enough")
+    assert_broken(ProgressPersisted, killed(6_100, 2).table(None), "it came back with nothing")
+    assert_broken(ProgressPersisted, killed(6_100, 1, 2).table(1), "it came back with 1")
+
+
+def test_a_later_one_may_be_lost_or_not_and_then_the_one_before_is_there() -> None:
+    for found in (2, 3):
+        assert_holds(ProgressPersisted, killed(4_000, 1, 2, 3).query(found))
+    assert_broken(ProgressPersisted, killed(4_000, 1, 2, 3).query(1), "G had committed 2 or 3 of T/0")
+    assert_vacuous(ProgressPersisted, killed(4_000, 2).query(None))
+
+
+def test_what_the_node_says_it_wrote_is_written() -> None:
+    def wrote(offset: int | None) -> C:
+        history = grouped("m0").pull(0, "m0").commit(1).after(10).add("persist", node="master", f="offsets").after(10)
+        return history.crash("master").start("master").query(offset)
+
+    assert_holds(ProgressPersisted, wrote(1))
+    assert_broken(ProgressPersisted, wrote(None), "G had committed 1 of T/0")
+
+
+def test_the_first_write_comes_ten_seconds_after_the_start() -> None:
+    def young(older_ms: float) -> C:
+        history = C().config("master").config("slave").start("master").start("slave").come().take(None)
+        return history.pull(0, then=1).commit(1).after(older_ms).crash("master").start("master").query(None)
+
+    assert_vacuous(ProgressPersisted, young(10_900))
+    assert_broken(ProgressPersisted, young(11_100), "G had committed 1 of T/0")
+
+
+@pytest.mark.parametrize("what", ["disk", "disk over", "pause", "machine", "wipe"])
+def test_a_node_in_trouble_is_excused(what: str) -> None:
+    history = grouped("m0").pull(0, "m0").commit(1).after(3_000)
+    if what.startswith("disk"):
+        history.fault("disk_full", "master").after(10)
+    if what == "disk over":
+        history.fault("disk_full", "master", status="off")
+    if what == "pause":
+        history.pause("master", 4_000)
+    history.after(3_000)
+    if what == "wipe":
+        history.wipe("master").start("master", 0)
+    else:
+        history.crash("master", "machine" if what == "machine" else "process").start("master")
+    assert_vacuous(ProgressPersisted, history.query(None))
+
+
+def test_the_fault_that_kills_it_excuses_nothing() -> None:
+    history = grouped("m0").pull(0, "m0").commit(1).after(6_100).fault("kill", "master").crash("master")
+    assert_broken(ProgressPersisted, history.start("master").query(None), "G had committed 1")
+
+
+def test_the_period_is_configured() -> None:
+    def configured(ms: int) -> C:
+        history = grouped("m0", flushConsumerOffsetInterval=ms).pull(0, "m0").commit(1).after(4_000)
+        return history.crash("master").start("master").query(None)
+
+    assert_broken(ProgressPersisted, configured(2_000), "G had committed 1")
+    assert_vacuous(ProgressPersisted, configured(4_000))
+
+
+def test_a_clean_stop_keeps_as_much() -> None:
+    stopped = grouped("m0").pull(0, "m0").commit(1).after(6_100).stop("master").start("master")
+    assert_broken(ProgressPersisted, stopped.query(0), "G had committed 1")
+
+
+def test_what_is_committed_after_the_return_counts_instead() -> None:
+    assert_vacuous(ProgressPersisted, killed(6_100, 2).commit(1).query(1))
+
+
+# progress-recovers
+
+
+def returned(committed: int, to_slave: int | None = None, received: int = 3) -> C:
+    """The group had so much when the master went; a slave heard of more; the consumer died, the master is back."""
+    messages = [f"m{number}" for number in range(3)]
+    history = grouped(*messages).pull(0, *messages[:received]).commit(committed).sync().after(6_100).crash("master")
+    if to_slave is not None:
+        history.commit(to_slave, "slave")
+    history.go(status="lost").start("master")
+    return history.come(2)
+
+
+def test_a_group_repeats_what_only_the_slave_knew() -> None:
+    assert_holds(ProgressRecovers, returned(1, 3).take(1, process=2))
+    assert_holds(ProgressRecovers, returned(3).take(3, process=2))
+
+
+def test_it_repeats_no_more_and_skips_nothing() -> None:
+    assert_broken(ProgressRecovers, returned(2, 3).take(1, process=2), "goes on in T/0 at 1; the master had known of 2")
+    assert_broken(
+        ProgressRecovers, returned(2, received=2).take(3, process=2), "at 3; it has received nothing from 2 on"
+    )
+
+
+def test_a_consumer_that_goes_elsewhere_than_it_was_told_is_judged_by_where_it_goes() -> None:
+    assert_broken(ProgressRecovers, returned(2).take(2, process=2, start=0), "the master had known of 2")
+
+
+def test_only_the_first_time_after_the_return_is_judged() -> None:
+    assert judged(ProgressRecovers, returned(1).take(1, process=2).take(1, process=2).events).judged == 1
+    assert_vacuous(ProgressRecovers, grouped("m0").pull(0, "m0").commit(1).go().come(2).take(0, process=2))
+    assert_vacuous(ProgressRecovers, consuming().crash("master").start("master").come().take(3))
+    twice = returned(1).take(1, process=2).stop("master").start("master").come(3).take(0, process=3)
+    assert_broken(ProgressRecovers, twice, "the master had known of 1")
+
+
+def test_what_a_slave_says_or_the_consumer_chooses_is_not_the_master_s_word() -> None:
+    assert_vacuous(ProgressRecovers, returned(2).take(0, "slave", process=2))
+    assert_vacuous(ProgressRecovers, returned(2).take(None, process=2, start=3))
+    later = returned(2).take(0, "slave", process=2).take(0, process=2)
+    assert_broken(ProgressRecovers, later, "the master had known of 2")
+
+
+@pytest.mark.parametrize("lost", ["cut", "expire", "wipe"])
+def test_a_master_that_lost_messages_is_excused(lost: str) -> None:
+    history = grouped("m0", "m1").pull(0, "m0", "m1").commit(2).after(6_100)
+    if lost == "cut":
+        history.cut(1)
+    elif lost == "wipe":
+        history.wipe("master").start("master", 0)
+    else:
+        history.add("expire", node="master", lo=SIZE).crash("master").start("master")
+    assert_vacuous(ProgressRecovers, history.come(2).take(0, process=2))
+
+
+# progress-live-consumer
+
+
+def lived(*more: str, down: bool = True) -> C:
+    """A consumer that has m0 of many goes on while the master goes down."""
+    history = grouped("m0", *more).learn(BOTH).pull(0, "m0").commit(1)
+    return history.crash("master") if down else history
+
+
+def test_who_lives_through_it_receives_one_after_the_other() -> None:
+    history = lived("m1", "m2").learn(SLAVE_ONLY).pull(1, "m1", node="slave").start("master").pull(2, "m2")
+    assert assert_holds(ProgressLiveConsumer, history).judged == 2
+
+
+def test_it_neither_skips_nor_repeats() -> None:
+    skipped = lived("m1", "m2").pull(1, "m2", node="slave", then=3)
+    assert_broken(ProgressLiveConsumer, skipped, "lived through the master's loss, and skipped from 1 to 2 in T/0")
+    again = lived("m1").pull(1, "m1", node="slave").start("master").pull(0, "m0").pull(1, "m1")
+    assert_broken(ProgressLiveConsumer, again, "and went back from 2 to 0 in T/0")
+
+
+def test_only_an_assignment_that_goes_on_is_judged() -> None:
+    assert_vacuous(ProgressLiveConsumer, lived(down=False).pull(0, "m0"))
+    anew = lived().assign(1, status="off").start("master").take(0).pull(0, "m0")
+    assert_vacuous(ProgressLiveConsumer, anew)
+    assert_vacuous(ProgressLiveConsumer, lived().go(status="lost").come(2).take(0, "slave", 2).pull(0, "m0", process=2))
+
+
+def test_a_master_that_lost_messages_lets_nobody_live_through_it() -> None:
+    assert_vacuous(ProgressLiveConsumer, lived("m1", "m2", down=False).cut(1).pull(1, "m2"))
+    expired = lived("m1", "m2").add("expire", node="slave", lo=SIZE).pull(1, "m2", node="slave")
+    assert_vacuous(ProgressLiveConsumer, expired)
+
+
+def back(heard_ms: float) -> C:
+    """The consumer went on with the slave; the master is back, and the consumer has known it for so long."""
+    history = lived("m1").learn(SLAVE_ONLY).pull(1, "m1", node="slave").commit(2, "slave").after(60_000)
+    return history.start("master").learn(BOTH).after(heard_ms)
+
+
+def test_the_master_hears_how_far_it_got() -> None:
+    assert_holds(ProgressLiveConsumer, back(16_000).commit(2).table(2))
+    assert_holds(ProgressLiveConsumer, back(16_000).commit(2).query(2))
+    assert assert_holds(ProgressLiveConsumer, back(14_000).table(1)).judged == 1
+    for seen in (back(16_000).table(1), back(16_000).query(1)):
+        assert_broken(ProgressLiveConsumer, seen, "G stood at 2 of T/0 15000 ms ago; the master, back since")
+
+
+def test_what_came_since_need_not_have_been_heard() -> None:
+    fresh = back(0).store("m2").after(10_000).pull(2, "m2").commit(2).after(10_000)
+    assert_holds(ProgressLiveConsumer, fresh.table(2))
+    assert_broken(ProgressLiveConsumer, fresh.after(10_000).table(2), "G stood at 3")
+
+
+@pytest.mark.parametrize("what", ["link", "link over", "pause", "route", "shared", "left", "slave"])
+def test_what_keeps_it_from_telling_excuses_it(what: str) -> None:
+    history = back(10_000)
+    node = "slave" if what == "slave" else "master"
+    if what.startswith("link"):
+        history.fault("stall", "client-master").after(10)
+    if what == "link over":
+        history.fault("stall", "client-master", status="off")
+    if what == "pause":
+        history.pause("master", 5_000)
+    if what == "route":
+        history.learn(SLAVE_ONLY)
+    if what == "shared":
+        history.come(2).take(1, process=2)
+    if what == "left":
+        history.go(status="lost")
+    assert assert_holds(ProgressLiveConsumer, history.after(10_000).table(1, node)).judged == 1
+
+
+@pytest.mark.parametrize("law", [ProgressRecovers, ProgressLiveConsumer])
+def test_a_slave_that_sends_consumers_elsewhere_promises_nothing(law: type[Law]) -> None:
+    history = grouped("m0", slave={"offsetCheckInSlave": "true"}).pull(0, "m0")
+    assert judged(law, history.events).verdict is Verdict.NOT_APPLICABLE

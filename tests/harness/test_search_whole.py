@@ -1,0 +1,106 @@
+"""Whole trials: seeded, valid, varied, and never about something that the trial does not have."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from pairproof.harness import places, resolve, schedule
+from pairproof.harness.schedule import Args, Op, Scalar, Schedule
+from pairproof.harness.search import shrink, stories, swarm, whole
+from pairproof.harness.search.stories import STORIES
+
+REFERENCE = resolve.target("reference")
+DRAWN = [whole.schedule("cover", number) for number in range(1_500)]
+
+
+def test_whole_schedules_depend_on_seed_and_number_alone() -> None:
+    assert whole.schedule("a", 70) == whole.schedule("a", 70)
+    assert len({repr(whole.schedule(seed, number)) for seed in "ab" for number in range(20, 70)}) == 100
+
+
+@pytest.mark.parametrize("seed", ["a", "b"])
+def test_each_story_comes_first_as_it_is_and_in_an_order_of_the_seed(seed: str) -> None:
+    first = [whole.schedule(seed, number).ops for number in range(len(STORIES))]
+    assert sorted(map(repr, first)) == sorted(repr(story.ops) for story in STORIES)
+    assert first != [whole.schedule(seed + "x", number).ops for number in range(len(STORIES))]
+
+
+def test_every_operation_setting_fault_and_place_is_drawn_sooner_or_later() -> None:
+    ops = Counter(op.do for each in DRAWN for op in each.ops)
+    assert set(ops) == set(schedule.OPS)
+    assert {op.args["name"] for each in DRAWN for op in each.ops if op.do == "fault"} == set(resolve.faults())
+    for name, values in whole.SETTINGS.items():
+        assert {each.settings.get(name, values[0]) for each in DRAWN} == set(values)
+    named = {op.args.get(key) for each in DRAWN for op in each.ops for key in ("node", "link") if op.do == "fault"}
+    pair_of_slaves = places.WHOLE_ONLY - {places.META_LINKS[2], places.FAST_LINKS[2], places.NAMES_LINKS[3]}
+    assert pair_of_slaves <= named
+
+
+def test_whole_schedules_are_valid_and_name_only_what_they_have() -> None:
+    for drawn in DRAWN:
+        assert schedule.from_json(drawn.to_json()) == drawn
+        REFERENCE.settings(drawn.settings)
+        missing = places.absent(
+            places.slaves(drawn.settings), places.has_names(drawn.settings), places.has_other(drawn.settings)
+        )
+        assert missing.isdisjoint(value for op in drawn.ops for value in op.args.values())
+
+
+def test_pairs_draw_nothing_that_only_whole_trials_have() -> None:
+    for number in range(400):
+        drawn = swarm.schedule("pair", number)
+        assert places.WHOLE_ONLY.isdisjoint(value for op in drawn.ops for value in op.args.values())
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "similar"),
+    [
+        ("slave3", {"lab.slaves": 2}, "slave"),
+        ("names-slave3", {"lab.slaves": 1, "lab.names": 1}, "names-slave"),
+        ("names-slave3", {"lab.slaves": 1}, "ha"),
+        ("meta2", {"lab.slaves": 1, "lab.names": 1}, "meta"),
+        ("meta-fast2", {}, "ha"),
+        ("names-client", {}, "client-master"),
+        ("names-other", {"lab.names": 1}, "names-master"),
+        ("names-other", {}, "ha"),
+        ("client-other", {"lab.names": 1}, "client-master"),
+        ("names", {}, "master"),
+        ("other", {"lab.names": 1}, "master"),
+        ("other", {"lab.names": 1, "lab.others": 1}, "other"),
+        ("names-slave2", {"lab.slaves": 2, "lab.names": 1}, "names-slave2"),
+        ("ha3", {"lab.slaves": 3}, "ha3"),
+    ],
+)
+def test_what_a_trial_lacks_becomes_something_similar(name: Scalar, settings: Args, similar: str) -> None:
+    assert places.within({"node": name, "ms": 1}, settings) == {"node": similar, "ms": 1}
+
+
+def test_shrinking_a_whole_program_leaves_a_name_server_and_nothing_that_is_not_there() -> None:
+    ops = (stories.join(1, 2), stories.misdirect("other", 2), stories.fault("kill", node="names"))
+    start = Schedule({"lab.names": 1, "lab.others": 1, "lab.slaves": 2, "slaveReadEnable": True}, "s", ops)
+
+    def fails(candidate: Schedule) -> bool:
+        REFERENCE.settings(candidate.settings)
+        missing = places.absent(places.slaves(candidate.settings), True, places.has_other(candidate.settings))
+        assert missing.isdisjoint(value for op in candidate.ops for value in op.args.values())
+        return {"join", "misdirect"} <= {op.do for op in candidate.ops}
+
+    small = shrink.shrink(start, fails)
+    assert small.settings == {"lab.names": 1}
+    assert small.ops == (stories.join(0, 0), stories.misdirect("master", 0))
+
+
+def test_shrinking_may_drop_any_operation_of_a_story() -> None:
+    for story in STORIES:
+        for at in range(len(story.ops)):
+            left = Schedule(story.settings, "s", story.ops[:at] + story.ops[at + 1 :])
+            assert schedule.from_json(left.to_json()) == left
+
+
+def test_stories_end_no_fault_that_they_did_not_begin() -> None:
+    for story in STORIES:
+        begun = {op.args["name"] for op in story.ops if op.do in ("fault", "arm")}
+        assert {op.args["name"] for op in story.ops if op.do == "heal"} <= begun
+        assert all(isinstance(op, Op) for op in story.ops)

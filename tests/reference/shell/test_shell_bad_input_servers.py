@@ -1,0 +1,167 @@
+"""Name servers and masters that answer a broker with garbage, without an end, or not at all: it serves its clients."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import socket
+import struct
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+
+import pytest
+from abuse import MIB, Honest, Impostor, command, frame, peak_memory
+from real_brokers import BrokerProcess, Caller, NameServerProcess, caller, free_port, turns
+
+from pairproof.reference.wire import remoting
+from pairproof.reference.wire.headers import RequestCode
+from pairproof.reference.wire.remoting import MAX_FRAME, Command, CommandReader
+
+Make = Callable[..., BrokerProcess]
+BOUND = (40 + 6 * 32) * MIB
+"""Of a broker's memory: each of six others may have sent nearly a frame, twice where it is being taken."""
+
+
+def requests(sock: socket.socket) -> Iterator[Command]:
+    """What the broker asks on this connection."""
+    reader = CommandReader()
+    while data := sock.recv(65_536):
+        yield from reader.feed(data)
+
+
+def silent(sock: socket.socket) -> None:
+    for _ in requests(sock):
+        pass
+
+
+def talks(sock: socket.socket, answer: Callable[[Command], bytes]) -> None:
+    """Answer whatever is asked."""
+    for request in requests(sock):
+        sock.sendall(answer(request))
+
+
+def endless(sock: socket.socket) -> None:
+    """A frame of 16 MiB that never ends, in fact: the last byte is missing."""
+    next(requests(sock))
+    sock.sendall(struct.pack(">iI", MAX_FRAME, 2) + bytes(MAX_FRAME - 5))
+    silent(sock)
+
+
+def flood(sock: socket.socket) -> None:
+    """Answers to what nobody asked, and requests, as many as the broker takes."""
+    next(requests(sock))
+    unasked = remoting.encode(Command(0, 2**31 - 1, remoting.RESPONSE_FLAG, {}, b"x" * 1_000))
+    for _ in range(2_000):
+        sock.sendall(unasked + command(RequestCode.SEND_MESSAGE, topic="T"))
+    silent(sock)
+
+
+BAD_NAME_SERVERS: dict[str, Callable[[socket.socket], None]] = {
+    "closes": lambda sock: None,
+    "silent": silent,
+    "noise": lambda sock: talks(sock, lambda request: b"\xff" + random.Random(3).randbytes(5_000)),
+    "refuses": lambda sock: talks(sock, lambda request: remoting.response(request, 1, {}, b"", "no")),
+    "endless": endless,
+    "flood": flood,
+}
+
+
+def test_a_broker_with_bad_name_servers_serves_and_registers_at_the_good_one(
+    name_server: NameServerProcess, broker: Make
+) -> None:
+    async def play(addresses: list[str]) -> None:
+        async with caller() as call:
+            master = broker(namesrvAddr=";".join([*addresses, name_server.address])).start()
+            honest = Honest(call, master.address)
+            for _ in range(50):
+                await honest.turn()
+            await turns(lambda: routed(call), {0: master.address}, 5)
+            await honest.finds_everything()
+            master.hear("registration: a name server does not answer")
+            assert peak_memory(master) < BOUND
+            assert master.stop() == 0
+
+    async def routed(call: Caller) -> dict[int, str]:
+        answer = await call.ask(name_server.address, RequestCode.GET_ROUTEINFO_BY_TOPIC, topic="pairproof")
+        if answer is None or answer.code != remoting.SUCCESS:
+            return {}
+        found = json.loads(answer.body)["brokerDatas"][0]["brokerAddrs"]
+        return {int(broker_id): address for broker_id, address in found.items()}
+
+    name_server.start()
+    with ExitStack() as stack:
+        asyncio.run(
+            play([stack.enter_context(Impostor(free_port(), script)).address for script in BAD_NAME_SERVERS.values()])
+        )
+
+
+# A master whose tables cannot be had.
+
+
+def huge(request: Command) -> bytes:
+    return remoting.response(request, 0, {}, b"[" * (15 * MIB))
+
+
+TABLES: dict[int, Callable[[Command], bytes]] = {
+    21: huge,
+    43: lambda request: remoting.response(request, 0, {}, b'{"offsetTable":{"T@G":{"x":1}}}'),
+    45: lambda request: remoting.response(request, 0, {}, random.Random(4).randbytes(1_000)),
+    201: lambda request: frame(b"no header"),
+}
+"""A bad answer for each table."""
+
+
+@pytest.mark.parametrize("kind", ["garbage", "endless"])
+def test_a_slave_whose_master_gives_it_no_tables_keeps_its_own_and_serves(
+    name_server: NameServerProcess, broker: Make, kind: str
+) -> None:
+    seen: set[int] = set()
+    asked = threading.Semaphore(0)
+
+    def script(sock: socket.socket) -> None:
+        for request in requests(sock):
+            seen.add(request.code)
+            if request.code == 201 or kind == "endless":
+                asked.release()
+            if kind == "endless":
+                sock.sendall(struct.pack(">iI", MAX_FRAME, 2) + bytes(MAX_FRAME - 5))
+            else:
+                sock.sendall(TABLES[request.code](request))
+
+    async def play(ports: int) -> None:
+        async with caller() as call:
+            honest = Honest(call, old.address)
+            for _ in range(10):
+                await honest.turn()
+            assert old.stop() == 0
+            who = {"brokerName": "broker-a", "clusterName": "DefaultCluster", "brokerId": 0}
+            bad = {**who, "brokerAddr": f"127.0.0.1:{ports}", "haServerAddr": "127.0.0.1:1"}
+            answer = await call.ask(name_server.address, RequestCode.REGISTER_BROKER, b"", **bad)
+            assert answer is not None and answer.code == remoting.SUCCESS
+            slave = broker("old", brokerRole="SLAVE", brokerId=1, namesrvAddr=name_server.address).start()
+            before = await tables(call, slave.address)
+            honest = Honest(call, slave.address, honest.acknowledged)
+            await honest.finds_everything()
+            # The first look comes three seconds after the start, and an answer may take three.
+            async with asyncio.timeout(15):
+                while not asked.acquire(blocking=False):
+                    await honest.finds_everything()
+                    await asyncio.sleep(0.05)
+            await asyncio.to_thread(slave.hear, "metadata: topics cannot be had from the master")
+            await honest.finds_everything()
+            assert await tables(call, slave.address) == before
+            assert peak_memory(slave) < BOUND
+            assert slave.stop() == 0
+
+    async def tables(call: Caller, address: str) -> list[bytes]:
+        answers = [await call.ask(address, code) for code in (21, 201)]
+        return [answer.body for answer in answers if answer is not None]
+
+    name_server.start()
+    old = broker("old").start()
+    port = free_port()
+    with Impostor(port, script), Impostor(port - 2, script):
+        asyncio.run(play(port))
+    assert seen == set(TABLES) if kind == "garbage" else seen
