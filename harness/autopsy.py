@@ -1,8 +1,9 @@
 """The life of one message, read from one trial's events: a line for each thing that befell it, and a conclusion.
 
 A pure function of the history. It follows the message's bytes: sent, appended by the master at [lo, hi), flushed,
-pushed in a frame, appended and reported by slaves, answered, delivered, and taken by a crash, a cut, a wipe or
-retention. Where it is at the end the last audits say, or the nodes' own trace where there was none.
+pushed in a frame, appended and reported by slaves, answered, and taken by a crash, a cut, a wipe or retention; then its
+deliveries (:mod:`pairproof.harness.reception`). Where it is at the end the last audits say, or the nodes' own trace
+where there was none. A delayed message is followed from the queue where it waits into its own.
 
 Left out: whether what happened was allowed. That is the laws' business, and the durability contract's.
 """
@@ -15,8 +16,10 @@ from typing import NamedTuple
 
 from pairproof.harness.contract import STORED
 from pairproof.harness.history import Event
+from pairproof.harness.naming import all_of, ms, named, span, the
+from pairproof.harness.places import MASTER
+from pairproof.harness.reception import Reception
 
-MASTER = "master"
 HEAD, TAIL = 40, 20
 """Lines of a long life that are told: the first and the last."""
 
@@ -39,12 +42,14 @@ class Autopsy(NamedTuple):
     conclusion: str
 
 
-def autopsy(events: Iterable[Event], message: str) -> Autopsy:
+def autopsy(events: Sequence[Event], message: str) -> Autopsy:
     """The story of ``message``; ``events`` are one trial's, in ``seq`` order. No lines if it never occurs."""
-    life = _Life(message)
-    told = life.told
+    life = _Life(message, events)
+    told, received = life.told, life.reception.told
     for event in events:
         if (hear := told.get(event.kind)) is not None:
+            hear(event)
+        if (hear := received.get(event.kind)) is not None:
             hear(event)
     life.find()
     lines = life.lines
@@ -56,21 +61,21 @@ def autopsy(events: Iterable[Event], message: str) -> Autopsy:
 
 def messages(events: Iterable[Event]) -> list[str]:
     """The keys of every message that was sent, stored or delivered, in the order of their first event."""
-    return list(dict.fromkeys(event.message for event in events if event.message))
+    return list(dict.fromkeys(event.message for event in events if event.message and _is_about_it(event)))
+
+
+def _is_about_it(event: Event) -> bool:
+    """Whether an event's ``message`` is one: of an administrator's call it is a topic's or a group's name."""
+    return event.kind in ("append", "deliver", "record") or event.f == "send"
 
 
 def message_of(events: Sequence[Event], seq: int | None, text: str) -> str | None:
     """The message that a violation is about: its event's (by ``seq``), else the first that its ``text`` names."""
     broken = next((event for event in events if event.seq == seq), None) if seq is not None else None
-    if broken is not None and broken.message:
+    if broken is not None and broken.message and _is_about_it(broken):
         return broken.message
     known = set(messages(events))
     return next((each for each in re.findall(r"[\w.-]+", text) if each in known), None)
-
-
-def ms(t: int) -> str:
-    """A time in ms, with as many digits as it has."""
-    return f"{t / 1e6:,.3f}".rstrip("0").rstrip(".") + " ms"
 
 
 class _Loss(NamedTuple):
@@ -87,9 +92,10 @@ class _Loss(NamedTuple):
 class _Life:
     """Bounded by the connections, starts and crashes of one trial."""
 
-    def __init__(self, message: str) -> None:
+    def __init__(self, message: str, events: Sequence[Event]) -> None:
         self.message = message
         self.lines: list[Line] = []
+        self.reception = Reception(message, events, self.say)
         self.asked: Event | None = None
         self.answer: Event | None = None
         self.copies_then: list[str] = []
@@ -114,7 +120,7 @@ class _Life:
         self.audits: dict[str, Event] = {}
         self.told: dict[str, Callable[[Event], None]] = {
             "invoke": self.on_invoke, "ok": self.on_answer, "fail": self.on_answer, "info": self.on_answer,
-            "deliver": self.on_deliver, "append": self.on_append, "flush": self.on_flush, "frame": self.on_frame,
+            "append": self.on_append, "flush": self.on_flush, "frame": self.on_frame,
             "report": self.on_report, "connect": self.on_connect, "close": self.on_close, "fault": self.on_fault,
             "crash": self.on_down, "stop": self.on_down, "start": self.on_start, "cut": self.on_cut,
             "wipe": self.on_wipe, "expire": self.on_expire, "record": self.on_record, "audit": self.on_audit,
@@ -141,32 +147,42 @@ class _Life:
         if event.message != self.message or event.f != "send":
             return
         self.answer = event
-        self.copies_then = sorted(self.holds - {MASTER})
+        self.copies_then = sorted(self.holds - {self.reception.home})
         since = f", {ms(event.t - self.asked.t)} after it was sent" if self.asked else ""
         outcome = {"ok": "answered", "fail": "refused with"}.get(event.kind, "outcome unknown to the client:")
         self.say(event, f"{outcome} {event.status}{since}")
-
-    def on_deliver(self, event: Event) -> None:
-        if event.message == self.message and self.once("deliver", str(event.process), str(event.node)):
-            self.say(event, f"client {event.process} receives it from {the(event.node)}")
 
     # Logs.
 
     def on_append(self, event: Event) -> None:
         node, lo, hi = event.node or "", event.lo or 0, event.hi or 0
+        if self.reception.is_elsewhere(event):
+            return
         self.ends[node] = hi
-        if node == MASTER and event.message == self.message:
-            self.place = (lo, hi)
-            self.got.clear()
-            self._gains(event, f"the master appends it at {span(lo, hi)}")
-            self.replaced = False
-        elif node == MASTER:
-            if self.place and MASTER not in self.holds and lo < self.place[1] and self.place[0] < hi:
+        if event.message == self.message and (node == self.reception.home or event.f == "put"):
+            # A slave that puts it itself breaks a law, and is told of like a master.
+            self._master_appends(event, node, lo, hi)
+        elif node == self.reception.home:
+            if self.place and node not in self.holds and lo < self.place[1] and self.place[0] < hi:
                 if not self.replaced:
-                    self.say(event, f"the master writes {event.message or 'other bytes'} in its place")
+                    self.say(event, f"{the(node)} writes {event.message or 'other bytes'} in its place")
                 self.replaced = True
         elif self.place and not self.replaced and lo < self.place[1] and self.place[0] < hi:
             self._slave_appends(event, node, lo, hi)
+
+    def _master_appends(self, event: Event, node: str, lo: int, hi: int) -> None:
+        text = f"{the(node)} appends it at {span(lo, hi)}"
+        if self.place and not self.replaced:
+            # A delayed message's second record; what slaves have is the first.
+            text = f"its time has come: {text}, in its own queue"
+            self.holds.clear()
+            self.seen = {each for each in self.seen if each[0] not in ("frame", "report")}
+        elif self.reception.level:
+            text += f", to wait for delay level {self.reception.level}"
+        self.place = (lo, hi)
+        self.got.clear()
+        self._gains(event, text)
+        self.replaced = False
 
     def _slave_appends(self, event: Event, node: str, lo: int, hi: int) -> None:
         start, end = self.got.get(node, (lo, lo))
@@ -189,7 +205,8 @@ class _Life:
 
     def _carries(self, lo: int, hi: int) -> bool:
         """Whether bytes [lo, hi) end the message, or go beyond: it is whole then."""
-        return self.place is not None and not self.replaced and lo < self.place[1] <= hi
+        own = self.reception.home == MASTER
+        return own and self.place is not None and not self.replaced and lo < self.place[1] <= hi
 
     def on_flush(self, event: Event) -> None:
         node = event.node or ""
@@ -221,7 +238,7 @@ class _Life:
             self.say(event, f"{link} closes before that frame has reached {self._peer(link)}")
 
     def on_report(self, event: Event) -> None:
-        if not self.place or self.replaced or (event.hi or 0) < self.place[1]:
+        if not self.place or self.replaced or self.reception.home != MASTER or (event.hi or 0) < self.place[1]:
             return
         link = event.link or ""
         if not self.once("report", link, event.side or ""):
@@ -245,7 +262,7 @@ class _Life:
 
     def on_down(self, event: Event) -> None:
         node = event.node or ""
-        waiting = node == MASTER and self.asked is not None and self.answer is None
+        waiting = node == self.reception.home and self.asked is not None and self.answer is None
         what, noun = _DOWN.get(event.f or "" if event.kind == "crash" else "stop", _DOWN["process"])
         lied = ", which its disk had called durable" if event.status == "lied" else ""
         self.went[node] = (event.t, f"{noun} of {the(node)}")
@@ -308,12 +325,12 @@ class _Life:
     # The end.
 
     def on_record(self, event: Event) -> None:
-        if event.message == self.message:
+        if event.message == self.message and not self.reception.is_elsewhere(event):
             self.records[event.node or ""] = event
 
     def on_audit(self, event: Event) -> None:
         # Other audits list no records: their silence says nothing.
-        if event.f in ("recovery", "final"):
+        if event.f in ("recovery", "final") and not self.reception.is_elsewhere(event):
             self.audits[event.node or ""] = event
 
     def find(self) -> None:
@@ -338,9 +355,10 @@ class _Life:
         for node, loss in lost:
             if node not in self.holds:
                 copy = "the only copy" if loss.last and len(self.held) == 1 else "the last copy" if loss.last else ""
-                took = "took it" if node == MASTER or copy else f"took the copy of {the(node)}"
+                took = "took it" if node == self.reception.home or copy else f"took the copy of {the(node)}"
                 parts.append(f"{loss.how} at {ms(loss.t)}{loss.under} {took}{': ' if copy else ''}{copy}")
         parts.append(self._whereabouts())
+        parts += self.reception.conclusion(stored=bool(self.held))
         return "; ".join(parts) + "."
 
     def _outcome(self) -> str:
@@ -364,25 +382,3 @@ _DOWN = {
     "process": ("is killed", "the kill"),
     "stop": ("stops", "the stop"),
 }
-
-
-def the(node: str | None) -> str:
-    """A node in a sentence: the master, the slave, slave2."""
-    name = node or "an unknown node"
-    return name if name[-1:].isdigit() or " " in name else f"the {name}"
-
-
-def all_of(nodes: Sequence[str]) -> str:
-    """Nodes in a sentence, with commas and an "and"."""
-    *first, last = map(the, nodes) if nodes else ("",)
-    return f"{', '.join(first)} and {last}" if first else last
-
-
-def named(faults: Iterable[Event]) -> str:
-    """Faults by their events, each with the node or link that it is on."""
-    return ", ".join(f"{each.f} ({where})" if (where := each.node or each.link) else str(each.f) for each in faults)
-
-
-def span(lo: int | None, hi: int | None) -> str:
-    """A range of bytes of the log, the second offset not included."""
-    return "an unknown place" if lo is None or hi is None else f"[{lo:,}, {hi:,})"

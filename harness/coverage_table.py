@@ -2,8 +2,9 @@
 
 A cheap fold over each trial's history, kept or not. The state is the one in which the event found the HA connection
 that it names; otherwise its node's newest connection; otherwise (the master, clients) the first slave's newest one.
-Faults that are on together count once each; where none is on the fault is ``none``. Bounded: states, kinds and faults
-are few.
+Faults that are on together count once each; where none is on the fault is ``none``. One at a place that only whole
+trials have counts a second time under that place. Whole trials have further states, see
+:mod:`pairproof.harness.coverage_whole`. Bounded: states, kinds and faults are few.
 
 Leaves out what the laws made of it: an event that was counted here may have given no law anything to judge.
 """
@@ -11,20 +12,30 @@ Leaves out what the laws made of it: an event that was counted here may have giv
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from operator import itemgetter
 
 from pairproof.harness import places
+from pairproof.harness.coverage_whole import WholeStates, is_whole
 from pairproof.harness.history import Event
 
 NONE, ACCEPTED, BEHIND, CAUGHT_UP, REFUSED = STATES = ("unconnected", "accepted", "behind", "caught-up", "refused")
 """No connection; connected, but nothing reported yet; the master has bytes that the slave has not reported; it has
 none; the master refused what was reported."""
 NO_FAULT = "none"
-OUTSIDE = frozenset(
-    {"lab", "config", "fault", "mark", "record", "chunk", "audit", "source", "wipe", "clock", "pause", "resume"}
-)
-"""Kinds that are no step of the brokers or their clients: what faults do, and what observers read."""
+OUTSIDE = frozenset({
+    "lab", "config", "fault", "mark", "record", "chunk", "audit", "source", "wipe", "clock", "pause", "resume",
+    "table", "entries", "keys", "consumer", "assign", "route", "sync", "register",
+})  # fmt: skip
+"""Kinds that are no step of replication or its clients: what faults do, what observers read, and what has states of
+its own."""
+AT = {
+    places.NAMES: "at names",
+    **dict.fromkeys((*places.NAMES_LINKS, places.NAMES_CLIENT), "at names links"),
+    **dict.fromkeys((*places.META_LINKS, *places.FAST_LINKS), "at meta links"),
+    **dict.fromkeys((places.OTHER, *places.OTHERS_LINKS), "at other"),
+}
+"""What stands in a fault's place for where it is."""
 MOVES = frozenset({"connect", "close", "report", "diverged", "start"})
 _PICK = itemgetter(2, 3, 5, 6, 9, 10, 15)
 
@@ -41,8 +52,10 @@ class CoverageTable:
     def __init__(self) -> None:
         self.counts: dict[str, Counter[Pair]] = {}
 
-    def count(self, events: Iterable[Event]) -> None:
+    def count(self, events: Sequence[Event]) -> None:
         """Add one trial's history."""
+        if events and is_whole(events[0]):
+            self._count_whole(events)
         links = _Links()
         states = links.states
         pairs: list[Pair] = []
@@ -53,7 +66,7 @@ class CoverageTable:
                 if kind == "fault":
                     self._add(pairs, active)
                     pairs.clear()
-                    (active.append if status == "on" else active.remove)(f)
+                    _turn(active, status, f, AT.get(node) or AT.get(link))
                 continue
             pairs.append((states.get(link or node, NONE), kind))
             if kind == "append":
@@ -61,6 +74,19 @@ class CoverageTable:
                     links.grow(hi)
             elif kind in MOVES:
                 links.move(kind, node, link, side, hi)
+        self._add(pairs, active)
+
+    def _count_whole(self, events: Sequence[Event]) -> None:
+        whole = WholeStates()
+        pairs: list[Pair] = []
+        active: list[str] = []
+        for event in events:
+            if event.kind == "fault":
+                self._add(pairs, active)
+                pairs.clear()
+                _turn(active, event.status, event.f or "", AT.get(event.node or "") or AT.get(event.link or ""))
+            else:
+                pairs += whole.hear(event)
         self._add(pairs, active)
 
     def _add(self, pairs: list[Pair], active: list[str]) -> None:
@@ -92,6 +118,13 @@ class CoverageTable:
             f"{pairs} pairs of state and event occurred; with each of {len(gaps)} faults {met} of {pairs * len(gaps)} "
             f"(least: {said or 'none'})"
         )
+
+
+def _turn(active: list[str], status: str | None, *names: str | None) -> None:
+    """A fault, and what stands for its place, begin or end."""
+    for name in names:
+        if name is not None:
+            (active.append if status == "on" else active.remove)(name)
 
 
 class _Links:

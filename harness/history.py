@@ -106,7 +106,8 @@ KINDS: dict[str, str] = {
     "diverged": "the master refuses a slave that is ahead of it, and says so: node, link, hi (the refused report), "
     "value (the master's end)",
     "invoke": "a client began: process, op, f, node (asked), message, queue, value (send: 1 waits, 0 does not; "
-    "pull: offset asked for), detail (of a delayed send: its level as JSON). Of a consumer also group and broker (the id that it chose of its route). f: send; pull; "
+    "pull: offset asked for), detail (of a delayed send: its level as JSON). Of a consumer also group and broker (the "
+    "id that it chose of its route). f: send; pull; "
     "commit (queue_offset: the group's progress; value: 1 if a pull carries it); query (the group's progress); topic "
     "and group (an administrator creates or changes one at node: message is its name, detail its JSON)",
     "ok": "it happened: as invoke, and status; of a send also queue_offset, lo, hi (where its record lies); of a pull "

@@ -17,8 +17,9 @@ time from there until its log, free of bytes that the master has not, reaches th
 if it goes down again, or the history ends, before.
 
 ``fault`` is the fault that did it: of those active, the last that began on this node, else the last that began at all.
-Left out: answers that were on their way when the master was lost, and bytes that a slave reads from a connection to a
-master that is no more. Source: the usual meaning of the two objectives; statuses are the durability contract's.
+Left out: other broker names and name servers, which no slave stands in for; answers that were on their way when the
+master was lost, and bytes that a slave reads from a connection to a master that is no more. Source: the usual meaning
+of the two objectives; statuses are the durability contract's.
 """
 
 from __future__ import annotations
@@ -28,9 +29,11 @@ from typing import NamedTuple
 
 from pairproof.harness.contract import STORED
 from pairproof.harness.history import Event
+from pairproof.harness.places import MASTER, NAMES, OTHER
 from pairproof.harness.settings import parse
 
-MASTER = "master"
+APART = frozenset((NAMES, OTHER))
+"""Nodes whose losses are none of the pair's. A fault there may still be what hurt the pair."""
 HURT = frozenset(("crash", "stop", "wipe", "pause"))
 """Kinds without which a trial has no row."""
 MAX_ROWS = 1_000
@@ -67,7 +70,7 @@ def measure(events: Sequence[Event]) -> list[Row]:
     seen = _Seen()
     told = seen.told
     for event in events:
-        if (hear := told.get(event.kind)) is not None:
+        if (hear := told.get(event.kind)) is not None and (event.node not in APART or event.kind == "fault"):
             hear(event)
     return seen.rows
 
@@ -139,7 +142,7 @@ class _Seen:
             self.asked[event.op] = event.seq
 
     def on_ok(self, event: Event) -> None:
-        if event.f != "send" or event.status not in STORED:
+        if event.f != "send" or event.status not in STORED or event.node != MASTER:
             return
         asked = self.asked.get(event.op, -1)
         if asked < self.lost_seq:

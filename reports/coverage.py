@@ -1,4 +1,4 @@
-"""What the page of coverage shows: which protocol states met which events under which faults, and which never did.
+"""What the page of coverage shows: which states met which events under which faults, and which never did.
 
 Left out: which of the empty cells are possible at all; the table of the protocol knows, this page does not.
 """
@@ -9,10 +9,19 @@ from collections.abc import Iterable
 from math import ceil, log10
 from typing import Any, NamedTuple
 
+from pairproof.harness.coverage_table import AT, NO_FAULT, STATES
+from pairproof.harness.coverage_whole import READERS, TABLES
+
 Row = dict[str, Any]
 
 LEVELS = 5
-NONE = "none"
+FAMILIES = (
+    ("HA connections", STATES),
+    ("Consumers, in trials with a name server", READERS),
+    ("Slaves' topics and groups, in trials with a name server", TABLES),
+)
+"""What states are of, and those states in order."""
+PLACES = tuple(dict.fromkeys(AT.values()))
 
 
 class Grid(NamedTuple):
@@ -23,6 +32,13 @@ class Grid(NamedTuple):
     cells: dict[tuple[str, str, str], int]
     levels: dict[tuple[str, str, str], int]
     """How dark a cell is, 1 to LEVELS, by the logarithm of its count."""
+
+    @property
+    def sections(self) -> list[tuple[str, list[tuple[str, str]]]]:
+        """The pairs by what their states are of."""
+        known = [(title, [pair for pair in self.pairs if pair[0] in states]) for title, states in FAMILIES]
+        rest = [pair for pair in self.pairs if not any(pair in pairs for _, pairs in known)]
+        return [(title, pairs) for title, pairs in (*known, ("Others", rest)) if pairs]
 
     @property
     def unseen_pairs(self) -> int:
@@ -52,11 +68,16 @@ def grid(rows: Iterable[Row]) -> Grid:
     """The grid of table ``coverage``; rows with a count of 0 name pairs that could have been seen."""
     found = list(rows)
     cells = {(row["state"], row["event"], row["fault"]): row["count"] for row in found if row["count"]}
-    faults = sorted({row["fault"] for row in found}, key=lambda fault: (fault != NONE, fault))
-    pairs = sorted({(row["state"], row["event"]) for row in found})
+    faults = sorted({row["fault"] for row in found}, key=lambda fault: (fault != NO_FAULT, fault in PLACES, fault))
+    pairs = sorted({(row["state"], row["event"]) for row in found}, key=_place)
     most = log10(1 + max(cells.values(), default=1))
     levels = {key: max(1, ceil(LEVELS * log10(1 + count) / most)) for key, count in cells.items()}
     return Grid(faults, pairs, cells, levels)
+
+
+def _place(pair: tuple[str, str]) -> tuple[int, str, str]:
+    states = [state for _, states in FAMILIES for state in states]
+    return (states.index(pair[0]) if pair[0] in states else len(states), *pair)
 
 
 def _were(number: int) -> str:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
 import pyarrow as pa
 
-from pairproof.harness.autopsy import the
 from pairproof.harness.history import FIELDS, Event
+from pairproof.harness.naming import the
+from pairproof.reports import calls
+from pairproof.reports.calls import plain
 
 COLUMNS = tuple(each.name for each in FIELDS)
 
@@ -35,17 +36,6 @@ def amount(size: int | None) -> str:
     return "unknown size" if size is None else f"{size:,} byte{'' if size == 1 else 's'}"
 
 
-def plain(detail: str | None) -> str:
-    """A JSON object as ``name value, …``; any other text as it is."""
-    try:
-        told = json.loads(detail or "{}")
-    except ValueError:
-        return detail or ""
-    if not isinstance(told, dict):
-        return str(told)
-    return ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in told.items())
-
-
 def _n(number: int | None) -> str:
     return "unknown" if number is None else f"{number:,}"
 
@@ -54,22 +44,6 @@ def _range(event: Event) -> str:
     if event.lo is None or event.hi is None:
         return "at an unknown offset"
     return f"[{_n(event.lo)}, {_n(event.hi)})"
-
-
-def _asked(event: Event) -> str:
-    message = f" {event.message}" if event.message else ""
-    kind = ""
-    if event.f == "send" and event.value is not None:
-        kind = " (waits for the store)" if event.value else " (does not wait)"
-    return f"client {event.process}: {event.f}{message} to {event.node}, queue {event.queue}{kind}"
-
-
-def _answered(event: Event) -> str:
-    where = f" at {_range(event)}" if event.lo is not None else ""
-    message = f" {event.message}" if event.message else ""
-    remark = f" ({event.detail})" if event.detail else ""
-    outcome = {"ok": "answered", "fail": "refused with", "info": "outcome unknown:"}[event.kind]
-    return f"client {event.process}: {event.f}{message} {outcome} {event.status}{where}{remark}"
 
 
 def _frame(event: Event) -> str:
@@ -95,6 +69,11 @@ def _fault(event: Event) -> str:
         return f"fault {event.f} begins: {plain(event.detail)}".rstrip(": ")
     did = plain(event.detail) if event.value else "it hit nothing"
     return f"fault {event.f} ends: {did}"
+
+
+def _start(event: Event) -> str:
+    log = "" if event.hi is None else f", log {_range(event)}"
+    return f"{event.node} starts {_RECOVERY.get(str(event.f), '')}{log}"
 
 
 def _crash(event: Event) -> str:
@@ -137,7 +116,7 @@ _RECOVERY = {"empty": "with an empty store", "normal": "after a clean stop", "ab
 _SAY: dict[str, Any] = {
     "lab": lambda e: f"the trial begins in lab {e.f}",
     "config": lambda e: f"{e.node} is configured",
-    "start": lambda e: f"{e.node} starts {_RECOVERY.get(str(e.f), '')}, log {_range(e)}",
+    "start": _start,
     "crash": _crash,
     "stop": lambda e: f"{e.node} stops",
     "cut": lambda e: f"recovery of {e.node} ends the log at {_n(e.lo)}, earlier than {_n(e.hi)}",
@@ -155,11 +134,21 @@ _SAY: dict[str, Any] = {
     "frame": _frame,
     "source": lambda e: f"store reader: the digest of the {e.node}'s log {_range(e)}",
     "diverged": lambda e: f"the master refuses {e.link}: reported {_n(e.hi)}, its own log ends at {_n(e.value)}",
-    "invoke": _asked,
-    "ok": _answered,
-    "fail": _answered,
-    "info": _answered,
-    "deliver": lambda e: f"client {e.process}: received {e.message} from {e.node}, queue offset {e.queue_offset}",
+    "invoke": calls.asked,
+    "ok": calls.answered,
+    "fail": calls.answered,
+    "info": calls.answered,
+    "deliver": calls.delivered,
+    "consumer": calls.consumer,
+    "assign": calls.assign,
+    "route": calls.route,
+    "table": calls.table,
+    "sync": calls.sync,
+    "persist": calls.persist,
+    "register": calls.register,
+    "dispatch": lambda e: f"{e.node} has derived its queues from its log up to {_n(e.hi)}",
+    "entries": calls.entries,
+    "keys": lambda e: f"store reader: the key index of {e.node} is asked for {e.message}",
     "record": lambda e: f"store reader: {e.node} holds {e.message or 'a record'} {_range(e)}",
     "chunk": lambda e: f"store reader: the digest of the {e.node}'s log {_range(e)}",
     "audit": lambda e: f"store reader: the {e.node}'s log {_range(e)} is {e.status} ({e.f} audit)",

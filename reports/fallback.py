@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import pyarrow as pa
@@ -85,9 +86,15 @@ def _judged(verdicts: pa.Table) -> pa.Table:
 def _injected(faults: pa.Table) -> pa.Table:
     bit = pc.cast(pc.greater(faults["bit"], 0), pa.int64())
     uses = pa.repeat(pa.scalar(1, pa.int64()), len(faults))
-    return pa.table(
-        {"name": faults["name"], "lab": faults["lab"], "uses": uses, "bit": bit, "missed": pc.subtract(uses, bit)}
-    )
+    sums = {"uses": uses, "bit": bit, "missed": pc.subtract(uses, bit)}
+    places = pa.array([_place(args) for args in faults["args"].to_pylist()], pa.string())
+    return pa.table({"name": faults["name"], "lab": faults["lab"], "place": places, **sums})
+
+
+@lru_cache(maxsize=4_096)
+def _place(args: str | None) -> str:
+    told = json.loads(args or "{}")
+    return str(told.get("node") or told.get("link") or "")
 
 
 def _searched(trials: pa.Table) -> pa.Table:

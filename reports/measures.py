@@ -30,16 +30,17 @@ MEASURES = {
     "by_run": Measure("judged", ("run", "target", "lab", "law"), COUNTS),
     "matrix": Measure("by_run", ("law", "target", "lab"), COUNTS),
     "faults": Measure("injected", ("name", "lab"), ("uses", "bit", "missed")),
+    "places": Measure("injected", ("place", "name", "lab"), ("uses", "bit", "missed")),
     "effects": Measure("effected", ("name", "lab", "effect"), ("amount",)),
     "contract": Measure("noted", ("law", "target", "lab", "note"), ("amount",)),
     "search": Measure("searched", ("target", "lab", "origin"), ("trials", "events", "virtual_ns", "kept")),
     "skipped": Measure("unexecuted", ("target", "lab", "reason"), ("trials",)),
     "coverage": Measure("coverage", ("state", "event", "fault"), ("count",)),
 }
-"""By table. matrix: the conformance matrix. faults: ``bit`` uses did something, ``missed`` uses hit nothing. effects:
-what the faults did, summed by the effect's name. contract: what laws counted besides (losses that were permitted, ...).
-search: where trials came from. skipped: why operations were not executed. coverage: how often a protocol state met an
-event under a fault."""
+"""By table. matrix: the conformance matrix. faults: ``bit`` uses did something, ``missed`` uses hit nothing. places:
+the same by the node or link that the fault was at. effects: what the faults did, summed by the effect's name. contract:
+what laws counted besides (losses that were permitted, ...). search: where trials came from. skipped: why operations
+were not executed. coverage: how often a state met an event under a fault."""
 
 FIRSTS = ("run", "law", "verdict", "trial", "seq", "text")
 """The first trial of a run with a violation of a law, and the first with a doubt: the columns of table ``firsts``."""

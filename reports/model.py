@@ -45,6 +45,7 @@ class Report(NamedTuple):
     findings: list[Row]
     doubts: list[Row]
     faults: list[Row]
+    places: list[Row]
     contract: list[Row]
     search: list[Row]
     skipped: list[Row]
@@ -81,6 +82,7 @@ def assemble(
         findings=findings,
         doubts=[row for row in firsts if row["verdict"] == Verdict.UNKNOWN],
         faults=_faults(tables),
+        places=tables["places"].to_pylist(),
         contract=tables["contract"].to_pylist(),
         search=tables["search"].to_pylist(),
         skipped=tables["skipped"].to_pylist(),

@@ -15,10 +15,12 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from pairproof.harness.autopsy import autopsy, message_of
 from pairproof.harness.history import Event
-from pairproof.reports import coverage, objectives
+from pairproof.reports import coverage, fault_places, objectives
 from pairproof.reports.axis import ms
+from pairproof.reports.calls import plain
 from pairproof.reports.charts import LOOKS
-from pairproof.reports.events import plain, words
+from pairproof.reports.events import words
+from pairproof.reports.folding import Line, fold
 from pairproof.reports.model import MAX_PAGES, Report, Row
 from pairproof.reports.scene import scene
 from pairproof.reports.timeline import draw
@@ -26,7 +28,9 @@ from pairproof.reports.timeline import draw
 TEMPLATES = Path(__file__).parent / "templates"
 
 BEFORE, AFTER = 16, 4
-"""Events shown in words before and after the one that broke the law."""
+"""Lines shown before and after the event that broke the law."""
+NEAR = 400
+"""Events among which they are looked for."""
 
 SHOWN_KEYS = ("brokerRole", "flushDiskType")
 """Configuration keys that a finding shows of each node: the durability contract rests on them."""
@@ -71,7 +75,7 @@ def write(report: Report, histories: Histories, seen: Seen, out: Path) -> Path:
         html = pages.get_template("finding.html").render(root="../", here="findings", **shown)
         (out / "findings" / page_name(finding)).write_text(html, encoding="utf-8")
     shown_by: dict[str, dict[str, Any]] = {
-        "faults": {}, "runs": {}, "laws": {}, "index": _index(report),
+        "faults": {"where": fault_places.grid(report.places)}, "runs": {}, "laws": {}, "index": _index(report),
         "objectives": {"sections": objectives.sections(report.objectives)},
         "coverage": {"grid": coverage.grid(report.coverage)},
     }  # fmt: skip
@@ -192,6 +196,7 @@ def _finding(finding: Row, events: Sequence[Event], at: int | None) -> dict[str,
     label = f"Timeline of trial {finding['shrunk_trial']}, which violates {finding['law']}"
     message = message_of(events, at, finding["text"])
     told = autopsy(events, message) if message is not None else None
+    shown = scene(events)
     return {
         "finding": finding,
         "settings": (finding["schedule"] or {}).get("settings", {}),
@@ -202,12 +207,10 @@ def _finding(finding: Row, events: Sequence[Event], at: int | None) -> dict[str,
         "under": under(events, at) if events else "",
         "told": told,
         "story": [{"seq": line.seq, "time": ms(line.t), "words": line.text} for line in told.lines] if told else [],
-        "nodes": list(zip(_brokers(events), LOOKS, strict=False)),
+        "nodes": list(zip(shown.nodes, LOOKS, strict=False)),
+        "consumers": bool(shown.groups),
+        "syncs": bool(shown.syncs),
     }
-
-
-def _brokers(events: Sequence[Event]) -> list[str]:
-    return scene(events).nodes
 
 
 def _roles(events: Sequence[Event]) -> list[tuple[str, str]]:
@@ -221,10 +224,20 @@ def _roles(events: Sequence[Event]) -> list[tuple[str, str]]:
 
 
 def _around(events: Sequence[Event], at: int | None) -> list[Row]:
+    """Lines about what happened before and after the event that broke the law."""
     if at is None:
         return []
-    near = [event for event in events if at - BEFORE <= event.seq <= at + AFTER]
-    return [_told(event) | {"here": event.seq == at} for event in near]
+    lines = fold((event for event in events if at - NEAR <= event.seq <= at + NEAR), keep=at)
+    here = next((number for number, line in enumerate(lines) if line.first.seq == at), 0)
+    return [
+        {"seq": _numbers(line), "time": ms(line.first.t), "words": line.words, "here": line.first.seq == at}
+        for line in lines[max(0, here - BEFORE) : here + AFTER + 1]
+    ]
+
+
+def _numbers(line: Line) -> str:
+    first, last = line.first.seq, line.last.seq
+    return str(first) if first == last else f"{first}–{last}"
 
 
 def under(events: Sequence[Event], at: int | None) -> str:
@@ -248,7 +261,3 @@ def under(events: Sequence[Event], at: int | None) -> str:
 def _named(faults: Iterable[Event]) -> str:
     named = [f"{event.f} ({detail})" if (detail := plain(event.detail)) else str(event.f) for event in faults]
     return f"fault{'' if len(named) == 1 else 's'} {' and '.join(dict.fromkeys(named))}"
-
-
-def _told(event: Event) -> Row:
-    return {"seq": event.seq, "time": ms(event.t), "words": words(event)}

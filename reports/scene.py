@@ -1,6 +1,6 @@
 """What a timeline shows, read from one trial's events: operations, faults, connections, nodes, log ends, lag, marks.
 
-Times are ns since the trial began. Something that had not ended when the history did has no end.
+Consumers and metadata are read by :mod:`pairproof.reports.groups`. Times are ns since the trial began.
 """
 
 from __future__ import annotations
@@ -8,22 +8,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from pairproof.harness import places
 from pairproof.harness.history import Event
+from pairproof.reports import groups
 from pairproof.reports.axis import seconds
-from pairproof.reports.events import plain, words
+from pairproof.reports.calls import plain, status
+from pairproof.reports.events import words
+from pairproof.reports.lanes import Bar, Row
 
-MASTER = "master"
+MASTER = places.MASTER
 STRANGERS = ("hostile", "impostor")
-
-
-class Bar(NamedTuple):
-    """Something that lasted. ``kind`` is its class in the drawing, ``label`` stands on it, ``title`` explains it."""
-
-    began: int
-    ended: int | None
-    kind: str
-    label: str
-    title: str
+OTHERS = (places.OTHER, places.NAMES)
+"""Nodes whose logs, if they have one, have nothing to do with the pair's."""
 
 
 class Step(NamedTuple):
@@ -56,8 +52,15 @@ class Scene(NamedTuple):
 
     times: list[int]
     nodes: list[str]
-    """Brokers, master first."""
+    """Brokers of the pair, master first."""
+    others: list[str]
+    """The other broker name's master and the name server, where there are any."""
     clients: dict[int, list[Bar]]
+    """By process: producers, plain readers, administrators."""
+    groups: dict[str, list[Row]]
+    """Rows of consumers, by group."""
+    syncs: list[Row]
+    """Rows of slaves' metadata syncs, and of registrations."""
     faults: list[Bar]
     links: list[Bar]
     down: dict[str, list[Bar]]
@@ -72,15 +75,19 @@ class Scene(NamedTuple):
 
 def scene(events: Sequence[Event], violated_at: int | None = None) -> Scene:
     """Read the events, which are in ``seq`` order. ``violated_at``: the seq of the event that broke the law."""
-    nodes = _nodes(events)
+    seen = _nodes(events)
+    nodes, others = [node for node in seen if node not in OTHERS], [node for node in OTHERS if node in seen]
     ends = {node: _ends(events, node) for node in nodes}
     return Scene(
         times=[event.t for event in events],
         nodes=nodes,
+        others=others,
         clients=_clients(events),
+        groups=groups.rows(events),
+        syncs=groups.syncs(events),
         faults=_faults(events),
         links=_links(events),
-        down={node: _down(events, node) for node in nodes},
+        down={node: _down(events, node) for node in (*nodes, *others)},
         ends=ends,
         reported=_reported(events),
         lag={node: _lag(ends.get(MASTER, []), ends[node]) for node in nodes if node != MASTER},
@@ -98,6 +105,8 @@ def _clients(events: Iterable[Event]) -> dict[int, list[Bar]]:
     asked: dict[int | None, Event] = {}
     found: dict[int, list[Bar]] = {}
     for event in events:
+        if event.group is not None:
+            continue
         if event.kind == "invoke":
             asked[event.op] = event
         elif event.kind in ("ok", "fail", "info"):
@@ -135,7 +144,7 @@ def _sends(events: Iterable[Event]) -> list[Sent]:
 
 def _operation(begun: Event, ended: Event) -> Bar:
     return Bar(
-        begun.t, ended.t, f"op {_outcome(ended)}", _short(begun, ended.status or ""), f"{words(begun)}; {words(ended)}"
+        begun.t, ended.t, f"op {_outcome(ended)}", _short(begun, status(ended)), f"{words(begun)}; {words(ended)}"
     )
 
 

@@ -44,7 +44,8 @@ _NAMED = ", ".join(f"'{name}', {name}" for name in OBJECTIVES)
 VIEWS = {
     "judged": f"SELECT run, target, lab, law, 1L AS trials, {_ONES}, judged, broken "
     "FROM verdicts JOIN facts USING (run)",
-    "injected": "SELECT name, lab, 1L AS uses, if(bit > 0, 1L, 0L) AS bit, if(bit > 0, 0L, 1L) AS missed "
+    "injected": "SELECT name, lab, 1L AS uses, if(bit > 0, 1L, 0L) AS bit, if(bit > 0, 0L, 1L) AS missed, "
+    "coalesce(get_json_object(args, '$.node'), get_json_object(args, '$.link'), '') AS place "
     "FROM faults JOIN facts USING (run)",
     "effected": "SELECT name, lab, explode(from_json(effect, 'map<string,bigint>')) AS (effect, amount) "
     "FROM faults JOIN facts USING (run)",

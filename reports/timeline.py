@@ -1,4 +1,4 @@
-"""Draws one trial as SVG: faults, clients' operations, HA connections, nodes, log ends, lag, latency over one axis.
+"""Draws one trial as SVG over one axis: faults, clients, consumers, HA connections, nodes, syncs, log ends, latency.
 
 Nothing is left to colour alone: bars carry words, lines are labelled, and hovering explains every element. What the
 classes look like is said in the page's style sheet, so light and dark pages share a drawing.
@@ -11,10 +11,12 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
+from pairproof.harness import places
 from pairproof.harness.history import Event
-from pairproof.reports.axis import Axis, ms, seconds
+from pairproof.reports.axis import Axis, Break, ms, seconds
 from pairproof.reports.charts import Charts
-from pairproof.reports.scene import Bar, Mark, Scene, scene
+from pairproof.reports.lanes import Bar, Row, Tick
+from pairproof.reports.scene import Mark, Scene, scene
 from pairproof.reports.svg import Svg, fits
 
 WIDTH = 1120
@@ -27,6 +29,15 @@ HEADER = 44
 TICKS_APART = 92
 MAX_CLIENT_ROWS = 40
 MAX_OTHER_ROWS = 12
+MAX_GROUP_ROWS = 40
+MAX_BREAKS = 16
+"""The longest idle gaps, which the axis itself shows; all are shaded."""
+SIGN = 3.5
+"""Half of a tick's sign, pixels."""
+TICK_TEXT = 62
+"""Pixels of the longest time beneath the axis."""
+
+CALLED = {places.NAMES: "Name server", places.OTHER: "Other master"}
 
 HATCH = (
     '<defs><pattern id="hatch" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">'
@@ -56,9 +67,14 @@ class _Drawing:
         for process, bars in list(self.scene.clients.items())[:MAX_CLIENT_ROWS]:
             self._rows(f"Client {process}", bars, MAX_CLIENT_ROWS, gap=2)
         self.y += GAP
+        for rows in self.scene.groups.values():
+            self._lanes(rows)
         self._rows("HA connections", self.scene.links, MAX_OTHER_ROWS)
-        for node in self.scene.nodes:
+        for node in (*self.scene.nodes, *self.scene.others):
             self._node(node)
+        if self.scene.syncs:
+            self.y += GAP / 2
+            self._lanes(self.scene.syncs)
         self.y = Charts(self.svg, self.axis, self.scene).draw(self.y + GAP)
         # Shades and marks cross the whole drawing, beneath everything: they come last, when its height is known.
         self._shade(top, self.y)
@@ -70,7 +86,7 @@ class _Drawing:
 
     def _shade(self, top: float, bottom: float) -> None:
         for gap in self.axis.breaks:
-            self.beneath.rect(gap.x0, top + 22, gap.x1 - gap.x0, bottom - top - 22, "idle")
+            self.beneath.rect(gap.x0, top + 22, gap.x1 - gap.x0, bottom - top - 22, "idle", _idle(gap))
         for bar in self.scene.faults:
             x = self.axis.x(bar.began)
             self.beneath.rect(x, top + 22, self._end(bar) - x, bottom - top - 22, "shade", bar.title)
@@ -90,11 +106,12 @@ class _Drawing:
         self.svg.text(LEFT - 10, y, "Time", "name")
         for x, t in self.axis.ticks(TICKS_APART):
             self.svg.line(x, y + 4, x, y + 9, "tick")
-            self.svg.text(x, y, ms(t), "time end" if x > RIGHT - TICKS_APART / 2 else "time")
+            if x <= RIGHT - TICK_TEXT:
+                self.svg.text(x, y, ms(t), "time")
         self.svg.line(LEFT, y + 6, RIGHT, y + 6, "tick")
-        for gap in self.axis.breaks:
+        for gap in sorted(self.axis.breaks, key=lambda each: -each.ns)[:MAX_BREAKS]:
             text = seconds(gap.ns)
-            title = f"{text} without an event, drawn shorter than it is"
+            title = _idle(gap)
             self.svg.path(_zigzag(gap.x0, gap.x1, y + 6), "zigzag", title)
             if fits(text, gap.x1 - gap.x0, 5.6):
                 self.svg.text((gap.x0 + gap.x1) / 2, y + 19, text, "gap", title)
@@ -121,12 +138,63 @@ class _Drawing:
         elif fits(bar.label, room - 6):
             self.svg.text(max(end, x + 1.5) + 4, self.y + BAR - 3, bar.label, "beside", bar.title)
 
+    def _lanes(self, rows: Sequence[Row]) -> None:
+        for row in rows[:MAX_GROUP_ROWS]:
+            self.svg.text(LEFT - 10, self.y + BAR - 3, row.name, "name" if row.leads else "part")
+            ticks = [(self.axis.x(tick.t), tick) for tick in row.ticks]
+            if not row.bars:
+                self.svg.line(LEFT, self.y + BAR / 2, RIGHT, self.y + BAR / 2, "grid")
+            for bar in row.bars:
+                self._held(bar, ticks)
+            self._ticks(ticks)
+            self.y += ROW
+        if len(rows) > MAX_GROUP_ROWS:
+            self.svg.text(LEFT + 4, self.y + 8, f"{len(rows) - MAX_GROUP_ROWS} more rows not drawn", "gap begin")
+            self.y += ROW
+        self.y += GAP / 2
+
+    def _held(self, bar: Bar, ticks: Sequence[tuple[float, Tick]]) -> None:
+        """A bar whose label stands in the first gap between its signs that has room."""
+        x, end = self.axis.x(bar.began), self._end(bar)
+        self.svg.rect(x, self.y, end - x, BAR, bar.kind, bar.title, 3)
+        taken = [(at - SIGN, at + SIGN + 6 + 6.2 * len(tick.label)) for at, tick in ticks if x <= at <= end]
+        begins = [x + 2, *(right for _, right in taken)]
+        ends = [*(left for left, _ in taken), end]
+        for begin, until in zip(begins, ends, strict=True):
+            if fits(bar.label, until - begin - 8):
+                self.svg.text(begin + 4, self.y + BAR - 3, bar.label, "on", bar.title)
+                return
+
+    def _ticks(self, ticks: Sequence[tuple[float, Tick]]) -> None:
+        middle = self.y + BAR / 2
+        for number, (x, tick) in enumerate(ticks):
+            title = f"{ms(tick.t)}: {tick.title}"
+            for line in sign(tick.kind, x, middle):
+                self.svg.path(line, f"sign {tick.kind}", title)
+            if tick.kind in ("first", "aside"):
+                self.svg.circle(x, middle, SIGN, f"sign {tick.kind}", title)
+            room = (ticks[number + 1][0] if number + 1 < len(ticks) else RIGHT) - x - 2 * SIGN
+            if tick.label and fits(tick.label, room):
+                self.svg.text(x + SIGN + 2, self.y + BAR - 3, tick.label, "on", title)
+
     def _node(self, node: str) -> None:
-        self.svg.text(LEFT - 10, self.y + BAR - 2, f"{node.capitalize()} runs", "name")
+        self.svg.text(LEFT - 10, self.y + BAR - 2, f"{CALLED.get(node, node.capitalize())} runs", "name")
         self.svg.rect(LEFT, self.y, RIGHT - LEFT, BAR, "up", f"{node} is up", 3)
         for bar in self.scene.down[node]:
             self._bar(bar, 0)
         self.y += ROW
+
+
+def sign(kind: str, x: float, y: float) -> list[list[tuple[float, float]]]:
+    """The lines of a tick's sign: a diamond for again, a stroke for usual, a cross for failed; none for circles."""
+    d = SIGN
+    if kind == "again":
+        return [[(x, y - d), (x + d, y), (x, y + d), (x - d, y), (x, y - d)]]
+    if kind == "usual":
+        return [[(x, y - d - 1), (x, y + d + 1)]]
+    if kind == "failed":
+        return [[(x - d, y - d), (x + d, y + d)], [(x - d, y + d), (x + d, y - d)]]
+    return []
 
 
 def pack(bars: Sequence[Bar], axis: Axis) -> list[list[tuple[Bar, float]]]:
@@ -176,6 +244,10 @@ def pack_labels(marks: Sequence[Mark], axis: Axis) -> list[Label]:
         rows[row].append((lo, hi))
         found.append(Label(mark, row, leftward))
     return found
+
+
+def _idle(gap: Break) -> str:
+    return f"{seconds(gap.ns)} without an event, drawn shorter than it is"
 
 
 def _zigzag(x0: float, x1: float, y: float) -> list[tuple[float, float]]:

@@ -7,9 +7,10 @@ from pairproof.reference.core.broker import Broker
 from pairproof.reference.core.flushing import Flusher
 from pairproof.reference.core.group_transfer import GroupTransfer
 from pairproof.reference.core.ha_master import HaMaster
-from pairproof.reference.ports import Conn
+from pairproof.reference.core.processors.sending import Sending
+from pairproof.reference.core.puts import Puts
+from pairproof.reference.core.requests import Request
 from pairproof.reference.wire import remoting
-from pairproof.reference.wire.remoting import Command
 
 
 class AnyFlushWillDo(Flusher):
@@ -53,7 +54,7 @@ class GivesUpOnReport(GroupTransfer):
         """Not now."""
 
 
-class IgnoresWait(Broker):
+class IgnoresWait(Puts):
     """Lets every send to a SYNC_MASTER wait for a slave, whatever its WAIT property says."""
 
     def waits_for_slave(self, wait: bool) -> bool:
@@ -61,14 +62,15 @@ class IgnoresWait(Broker):
         return super().waits_for_slave(True)
 
 
-class RefusesWhatItStored(Broker):
+class RefusesWhatItStored(Sending):
     """Looks for slaves after the append, and then refuses what it has stored: 5.x refuses so, but before the append."""
 
-    def _answer_send(self, conn: Conn, command: Command, msg_id: str, queue_offset: int, status: str) -> None:
+    def answer(self, request: Request, ids: list[str], queue_id: int, queue_offset: int, status: str) -> None:
+        """Stored, and refused."""
         if status == "SLAVE_NOT_AVAILABLE":
-            self._refuse(conn, command, remoting.SERVICE_NOT_AVAILABLE, "in-sync replicas are not enough")
+            request.refuse(remoting.SERVICE_NOT_AVAILABLE, "in-sync replicas are not enough")
         else:
-            super()._answer_send(conn, command, msg_id, queue_offset, status)
+            super().answer(request, ids, queue_id, queue_offset, status)
 
 
 def _transferring(transfer: type[GroupTransfer]) -> type[Broker]:
@@ -84,7 +86,8 @@ ACKS = (
            "never gives up on a slave that is silent, since only reports make it look at the clock"),
     Mutant("waits_for_disk", "master", with_parts(flusher_class=WaitsForDisk), "ack-bounded",
            "waits for a stalled disk without end"),
-    Mutant("ignores_wait", "master", IgnoresWait, "ack-no-wait", "lets sends wait for a slave that asked not to"),
-    Mutant("refuses_what_it_stored", "master", RefusesWhatItStored, "ack-refused-is-absent",
+    Mutant("ignores_wait", "master", with_parts(puts_class=IgnoresWait), "ack-no-wait",
+           "lets sends wait for a slave that asked not to"),
+    Mutant("refuses_what_it_stored", "master", with_parts(sending_class=RefusesWhatItStored), "ack-refused-is-absent",
            "stores a message, finds no slave, and says that it stored nothing"),
 )  # fmt: skip

@@ -8,7 +8,10 @@ from pairproof.reference.core.broker import Broker
 from pairproof.reference.core.group_transfer import Waiting
 from pairproof.reference.core.ha_master import HaMaster, Phase
 from pairproof.reference.core.ha_slave import HaSlave
+from pairproof.reference.core.processors.pulling import Pulling
+from pairproof.reference.core.requests import Request
 from pairproof.reference.ports import Conn
+from pairproof.reference.wire import remoting
 from pairproof.reference.wire.remoting import Command
 
 
@@ -39,20 +42,21 @@ class WaitsForAll(HaMaster):
         return self.reached() >= send.end
 
 
-class HoldsPulls(Broker):
+class HoldsPulls(Pulling):
     """Has one thread for sends that wait for a slave and for pulls, and forgets the pulls."""
 
-    def _on_pull(self, conn: Conn, command: Command) -> None:
-        if not self.ha.group_transfer.waiting:
-            super()._on_pull(conn, command)
+    def on_pull(self, request: Request) -> None:
+        """Not now."""
+        if not self.parts.puts.ha.group_transfer.waiting:
+            super().on_pull(request)
 
 
 class MuteAlone(Broker):
     """A slave that answers no pull while it has no master."""
 
-    def _on_pull(self, conn: Conn, command: Command) -> None:
-        if self.replica.phase is ha_slave.Phase.CONNECTED:
-            super()._on_pull(conn, command)
+    def _on_command(self, conn: Conn, command: Command) -> None:
+        if command.code != remoting.PULL_MESSAGE or self.replica.phase is ha_slave.Phase.CONNECTED:
+            super()._on_command(conn, command)
 
 
 class ReconnectsAtOnce(HaSlave):
@@ -68,7 +72,8 @@ FAN_OUT = (
            "sends new data only when every connected slave has reported the last"),
     Mutant("waits_for_all", "master", with_parts(master_class=WaitsForAll), "role-fan-out",
            "answers a send only when every connected slave has it"),
-    Mutant("holds_pulls", "master", HoldsPulls, "live-progress", "answers no pull while a send waits for a slave"),
+    Mutant("holds_pulls", "master", with_parts(pulling_class=HoldsPulls), "live-progress",
+           "answers no pull while a send waits for a slave"),
     Mutant("mute_alone", "slave", MuteAlone, "live-progress", "a slave answers no pull while it has no master"),
     Mutant("reconnects_at_once", "slave", with_parts(slave_class=ReconnectsAtOnce), "live-no-spin",
            "tries again at once whenever its connection fails (4.9 after a failed dispatch, H9)"),

@@ -28,6 +28,8 @@ class AckFlushed(Law):
         super().__init__(ledger)
         self.dirty: dict[str | None, int] = {}
         """Messages that no flush has reached yet, and where they end."""
+        self.seen: set[str | None] = set()
+        """Those that were put: a delayed message is put once more when its time has come."""
         self.lost: set[str | None] = set()
         """Those that none can reach any more: the life in which they were appended is over."""
 
@@ -38,7 +40,8 @@ class AckFlushed(Law):
 
     def on_append(self, event: Event) -> None:
         """The master stored a message."""
-        if event.node == MASTER and event.f == "put" and self.ledger.sync_flush:
+        if event.node == MASTER and event.f == "put" and self.ledger.sync_flush and event.message not in self.seen:
+            self.seen.add(event.message)
             self.dirty[event.message] = event.hi or 0
 
     def on_flush(self, event: Event) -> None:

@@ -55,7 +55,8 @@ class AckTimeoutHonest(Law):
 
     def on_append(self, event: Event) -> None:
         """The wait begins."""
-        if event.message is not None:
+        # A delayed message is put once more when its time has come.
+        if event.message is not None and event.message not in self.appended:
             self.began[event.message] = (event.t, self.reports)
             self.appended.add(event.message)
 

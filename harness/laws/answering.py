@@ -108,7 +108,8 @@ class AnswerTimes(Law):
         """The master stored a message."""
         if event.node == MASTER and event.message is not None:
             call = self.stored.get(event.message)
-            if call is not None:
+            # A delayed message is put once more when its time has come.
+            if call is not None and call.appended_ns is None:
                 call.appended_ns, call.lo, call.hi = event.t, event.lo, event.hi
 
     def on_crash(self, event: Event) -> None:

@@ -223,7 +223,9 @@ class Consumption:
 
     def _assign(self, event: Event) -> None:
         key = (event.process, event.queue or "")
-        if event.status != "on" or event.node not in (None, *PAIR):
+        if event.node not in (None, *PAIR):
+            return
+        if event.status != "on":
             self.assignments.pop(key, None)
             return
         start, consumed = event.value or 0, self._consumed(event)

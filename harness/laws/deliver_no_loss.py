@@ -5,7 +5,8 @@ each such consumer), over the queues that it ever took, from where its first ass
 send was answered as stored and the durability contract (:mod:`pairproof.harness.contract`) says that it must survive on
 the master. It is lost to a group that never received it, if the group has gone on behind it; or if the group still
 stands before it 150 s after all that could hold it up: the healing, the answer to the send, the master's last start,
-the consumer's coming, its learning of the master and its taking the queue.
+the consumer's coming, its learning of the master and its taking the queue, and the last refusal of its group by a
+master that is not to create groups.
 
 Left out: queues that a group never took; messages before an offset that a consumer itself chose, since no broker knew
 its group; messages stored while a slave was in class rollback, whose queues are of two histories; offsets that came a
@@ -60,6 +61,8 @@ class DeliverNoLoss(Law):
         self.lies: dict[str | None, tuple[str, int]] = {}
         """Where the master's records lie, by a store reader: queue and queue offset."""
         self.healed: Event | None = None
+        self.refused: dict[str | None, int] = {}
+        """When the master last refused a group that nobody has created, and that it is not to create itself, ns."""
         self.alive: dict[int | None, Consumer] = {}
         """Consumers at healing."""
         self.unsettled = False
@@ -83,6 +86,13 @@ class DeliverNoLoss(Law):
         if known.lost_from is not None:
             given = {each.reader: each.given for each in known.consumed.values() if each.queue == event.queue}
         self.stored.append(Stored(event, self.begun.pop(event.op, 0), bool(self.ledger.rolled), given))
+
+    def on_fail(self, event: Event) -> None:
+        """A group may be refused for good, as its operator wants it."""
+        if event.node == MASTER and event.status == "SUBSCRIPTION_GROUP_NOT_EXIST":
+            creates = self.ledger.config.get(MASTER, {}).get("autoCreateSubscriptionGroup", True)
+            if str(creates).lower() in ("0", "false"):
+                self.refused[event.group] = event.t
 
     def on_crash(self, event: Event) -> None:
         """A store was hurt, or at least its process."""
@@ -184,6 +194,7 @@ class DeliverNoLoss(Law):
         if any(self.ledger.starts.get(slave or "") != 0 for slave in slaves):
             return True
         since = [ok.t, known.born.get(MASTER, 0), *(each.since for each in held)]
+        since += [self.refused.get(each.group, 0) for each in held]
         for process, consumer in known.consumers.items():
             if known.reader_of(process, consumer.group) == consumed.reader:
                 since.append(consumer.since)

@@ -33,6 +33,7 @@ class MetaAtomicView(MetadataLaw):
 
     def on_invoke(self, event: Event) -> None:
         """A client asks."""
+        self.copies.began(event)
         if event.f == "pull" and event.node in self.slaves:
             needs = ((TOPICS, topic_of(event.queue)), (GROUPS, event.group or ""))
             self.asked[event.op] = tuple(name for name in needs if self.copies.has(event.node, name))

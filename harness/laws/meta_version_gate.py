@@ -5,9 +5,10 @@ Judged at the steps of a slave's sync, for topics and for groups:
 - *applied* although nothing has changed since the last step after which both agreed: the master has saved nothing (it
   does so at every change) and was not restarted, the slave has changed nothing itself, and no fault touched either;
 - *same* although the master has saved its table between the last step after which both agreed and this one, and no
-  fault touched it: a master saves when it has made a new version, and only then;
+  fault touched it: a master saves when it has made a new version, and else only what a full disk had kept it from,
+  within flushConsumerOffsetInterval;
 - what was applied is saved at once: before anything else of the sync, if no fault touches the slave;
-- nothing is saved in the instant in which a step ends as *same*.
+- nothing is saved in the instant in which a step ends as *same*, if no fault touched the slave since they agreed.
 
 Left out: which versions they are, see ``meta-converges``; the first step of a life; changes that a machine crash, or a
 full disk, took. Sources: SlaveSynchronize.syncTopicConfig and syncSubscriptionGroupConfig, DataVersion.
@@ -16,8 +17,9 @@ full disk, took. Sources: SlaveSynchronize.syncTopicConfig and syncSubscriptionG
 from __future__ import annotations
 
 from pairproof.harness.history import Event
+from pairproof.harness.laws.consumption import PERSIST_MS
 from pairproof.harness.laws.ledger import MASTER, Ledger
-from pairproof.harness.laws.metadata import DONE, GROUPS, TOPICS, Agreement, MetadataLaw
+from pairproof.harness.laws.metadata import DONE, GROUPS, MS, TOPICS, Agreement, MetadataLaw
 
 
 class Copy(Agreement):
@@ -88,9 +90,12 @@ class MetaVersionGate(MetadataLaw):
                 event, f"{event.node} took its {event.f} for the master's, though those were changed since they agreed"
             )
         if copy.saves and copy.saves[-1].seq == event.seq - 1 and copy.saves[-1].t == event.t:
-            self._violate_save(event)
+            self._judge_save(event, agreed)
 
-    def _violate_save(self, event: Event) -> None:
+    def _judge_save(self, event: Event, agreed: int) -> None:
+        # What a full disk had kept it from.
+        if not self.ledger.trouble.is_quiet(event.node or "", agreed):
+            return
         self.violate(event, f"{event.node} saved its {event.f}, though they were the master's already")
 
     # Changes.
@@ -109,14 +114,16 @@ class MetaVersionGate(MetadataLaw):
             return
         same = copy.same
         if copy.asked is None and same is not None and (same.seq, same.t) == (event.seq - 1, event.t):
-            self._violate_save(event)
+            self._judge_save(event, copy.agreed[0] if copy.agreed is not None else event.t)
         copy.saved(event)
 
     def _order(self, table: str, t: int) -> None:
+        late_ns = int(self.ledger.config.get(MASTER, {}).get("flushConsumerOffsetInterval", PERSIST_MS)) * MS
+        new = self.ledger.trouble.is_quiet(MASTER, t - late_ns)
         for (_, each), copy in self.copies.items():
             if each == table:
                 copy.change()
-                if copy.ordered is None and copy.agreed is not None and copy.agreed[1] < t:
+                if new and copy.ordered is None and copy.agreed is not None and copy.agreed[1] < t:
                     copy.ordered = t
 
     def _judge_unsaved(self, node: str, event: Event) -> None:

@@ -188,12 +188,13 @@ class Copies:
 
     def began(self, call: Event) -> None:
         """A call began."""
-        if call.f == "commit" and call.node == MASTER:
+        if call.node == MASTER:
             self._began[call.op] = call.t
 
     def answered(self, ok: Event) -> None:
-        """A call went well."""
-        if ok.node != MASTER:
+        """A call went well. An answer that was under way when the master went down says nothing of its next life."""
+        began = self._began.pop(ok.op, None)
+        if ok.node != MASTER or began is None:
             return
         names: list[Name] = []
         since = ok.t
@@ -205,7 +206,7 @@ class Copies:
             names.append((TOPICS, ok.message or ""))
         elif ok.f == "group":
             names.append((GROUPS, ok.message or ""))
-        elif ok.f == "commit" and self._arrived(ok):
+        elif ok.f == "commit" and self._arrived(began):
             # Nobody may have waited for the master's word.
             since += SLACK_NS
             topic, _, queue = (ok.queue or "").rpartition("/")
@@ -213,8 +214,8 @@ class Copies:
         for name in names:
             self.master.setdefault(name, since)
 
-    def _arrived(self, commit: Event) -> bool:
-        began, trouble = self._began.pop(commit.op, commit.t), self.ledger.trouble
+    def _arrived(self, began: int) -> bool:
+        trouble = self.ledger.trouble
         return all(trouble.is_quiet(place, began) for place in (MASTER, f"client-{MASTER}"))
 
     def synced(self, step: Event) -> set[Name]:
@@ -238,6 +239,7 @@ class Copies:
         """A broker is gone."""
         if node == MASTER:
             self.master.clear()
+            self._began.clear()
 
     def up(self, node: str | None) -> None:
         """A broker is back."""

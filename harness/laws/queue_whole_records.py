@@ -134,6 +134,8 @@ class QueueWholeRecords(Law):
         self.grown[node] = event.t
         if node == MASTER:
             del self.ends[bisect_right(self.ends, hi) :]
+            # A process that was killed as it wrote its last record could tell nobody of it.
+            self.borders.add(hi)
 
     def on_crash(self, event: Event) -> None:
         """Its next life dispatches anew what it must."""

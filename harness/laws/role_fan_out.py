@@ -80,7 +80,8 @@ class RoleFanOut(Law):
         flushed_only = self._flushed_only()
         before = self.flushed if flushed_only else self.ledger.ends.get(MASTER, 0)
         ready = self._ready(before)
-        if event.message in self.waiting:
+        # A delayed message is put once more when its time has come.
+        if event.message in self.waiting and event.message not in self.promised:
             since = None if flushed_only or self.ledger.sync_flush else event.t
             self._promise(event, since, ready)
         if not flushed_only:

@@ -10,7 +10,8 @@ Asked of each queue that a consumer group holds. A broker *serves* it when it an
 
 The time counts from when all was well: from the last fault's end at a slave, at the name server, or at any link between
 these, the consumer and (for the way back) the master. Slaves must have registered since, and have fetched topics and
-groups since the group was first served.
+groups since the group was first served. A name server has topics from masters only, and forgets them when it is started
+anew or has lost sight of every broker of the name: where it then says so, slaves alone bring no route back.
 
 Left out: what a slave may refuse (5.x with slaveReadEnable off: then only the way back is judged), and what is in its
 answers: the laws of delivery judge that. Not applicable without slaves or without a name server.
@@ -84,6 +85,8 @@ class RoleReadFailover(Law):
         self.born: dict[str, int] = {}
         self.known: dict[str, int] = {}
         """When the name server first answered a broker after it may have lost sight of it, ns."""
+        self.unrouted = -1
+        """When a name server last said that it knows no route, ns."""
         self.synced: dict[tuple[str, str], int] = {}
         """By slave and table: when it asked for what it has, ns."""
         self._asked: dict[tuple[str, str], int] = {}
@@ -179,6 +182,11 @@ class RoleReadFailover(Law):
         if event.status == "ok" and self.known.get(node, -1) < self._forgotten(node):
             self.known[node] = event.t
 
+    def on_route(self, event: Event) -> None:
+        """A name server answered a client."""
+        if event.status == "none":
+            self.unrouted = event.t
+
     def on_sync(self, event: Event) -> None:
         """A slave fetches a table."""
         step = (event.node or "", event.f or "")
@@ -241,7 +249,7 @@ class RoleReadFailover(Law):
         places = [NAMES, "names-client", f"names-{MASTER}"]
         for node in nodes:
             places += [node, f"client-{node}", f"names-{node}"]
-        if trouble.is_struck(*places):
+        if trouble.is_struck(*places) or (not back and self._has_no_topics(since)):
             return None
         since = max(since, claim.since, *(trouble.ended.get(place, 0) for place in places))
         since = max(since, *(when for _, when in told), 0)
@@ -260,6 +268,13 @@ class RoleReadFailover(Law):
         if not back and any(self.synced.get((node, table), -1) < first for table in TABLES):
             return None
         return known
+
+    def _has_no_topics(self, died: int) -> bool:
+        """Whether a name server that says so may have forgotten the topics which the master told it before it died."""
+        if self.unrouted <= died:
+            return False
+        lost = self.known.get(MASTER, -1) < self.born.get(NAMES, 0)
+        return lost or min(self._forgotten(node) for node in self.slaves) > died
 
     def _forgotten(self, node: str) -> int:
         """When the name server may last have lost sight of a broker, ns."""

@@ -11,7 +11,8 @@ Asked of every read of the name server's table, and of every route that a client
   find out that the connection is dead.
 
 Times for which the name server stood still do not count for it. What a client learned is judged only if its own link to
-the name server was well for the last ten seconds. Left out: several name servers, and whether topics are still routed.
+the name server was well for the last ten seconds, and of a slave if the master has registered since the slave may have
+been lost: a name server has topics from masters only, and forgets them with the last broker. Left out: several name servers, and whether topics are still routed.
 Source: RouteInfoManager.scanNotActiveBroker and onChannelDestroy, BrokerController (registration).
 """
 
@@ -24,7 +25,7 @@ from functools import lru_cache
 from pairproof.harness.history import Event
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.ledger import Ledger
-from pairproof.harness.places import NODES
+from pairproof.harness.places import MASTER, NODES
 from pairproof.harness.settings import Settings, parse
 
 MS = 1_000_000
@@ -84,13 +85,14 @@ class RouteExpiry(Law):
         self.died.pop(node, None)
 
     def on_crash(self, event: Event) -> None:
-        """A node is gone; a machine without power closes nothing.
+        """A node is gone; a machine without power closes nothing, be it in the middle of an orderly stop.
 
         Nor does a process close what was another's: who has not registered since may be named by an older connection.
         """
         node = event.node or ""
         own = self.registered.get(node, -1) >= max(self.born.get(node, 0), self._touched(node))
-        self.died.setdefault(node, (event.t, own and event.f != "machine"))
+        since, closed = self.died.get(node, (event.t, own))
+        self.died[node] = since, closed and not (event.f == "machine" and since == event.t)
 
     on_stop = on_crash
 
@@ -121,8 +123,13 @@ class RouteExpiry(Law):
             return
         listed = _route(event.detail or "{}")
         for node in self.brokers:
-            if node in NODES:
+            if node in NODES and (node in self.died or self._is_routed(node)):
                 self._judge(event, node, listed)
+
+    def _is_routed(self, node: str) -> bool:
+        """Whether the topics, which only the master tells, are sure to be routed to this broker, too."""
+        told = self.registered.get(MASTER, -1)
+        return node == MASTER or told >= max(self.born.get(node, 0), self._touched(node))
 
     def _judge(self, event: Event, node: str, listed: Listed) -> None:
         if node in self.died:

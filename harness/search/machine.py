@@ -163,6 +163,13 @@ class PairMachine(RuleBasedStateMachine):
         """A producer sends elsewhere."""
         self.act("misdirect", {"node": node, "queue": queue})
 
+    @precondition(lambda self: self.is_whole())
+    @rule(producer=PRODUCER, queue=QUEUE, level=st.integers(1, whole.LEVELS))
+    def delayed(self, producer: int, queue: int, level: int) -> None:
+        """A producer sends what is to come later."""
+        self.sent += 1
+        self.act("delayed", {"producer": producer, "queue": queue, "level": level})
+
     @precondition(lambda self: bool(self.active()))
     @rule(data=st.data())
     def heal(self, data: st.DataObject) -> None:

@@ -69,6 +69,11 @@ def group(number: int, broker: int, node: str) -> Op:
     return Op("group", {"group": number, "slowly": 1, "broker": broker, "node": node})
 
 
+def delayed(queue: int, level: int) -> Op:
+    """A send to a queue that the master is to hold back."""
+    return Op("delayed", {"producer": queue, "queue": queue, "level": level})
+
+
 ALONE = (join(0, 0), advance(1_000), send(0))
 CONSUMING = (join(0, 0), join(0, 1), advance(1_000), send(0), send(1), send(3), advance(6_000))
 AWAY = (fault("kill", node="master"), send(0, wait=True), misdirect("slave", 1), pull("slave"), advance(38_000))
@@ -145,6 +150,17 @@ STORIES = (
     ),
     Story("a slave's store is wiped", {}, (*CONSUMING, fault("wipe", node="slave"), advance(12_000), pull("slave"))),
     Story(
+        # The large message does not fit into the first file.
+        "a queue goes on behind messages that have all expired",
+        {},
+        (send(1), send(0, size=1_700), advance(100), fault("retention", node="master"), send(1), advance(100)),
+    ),
+    Story(
+        "a master begins again with an empty store",
+        {},
+        (group(0, 1, "master"), advance(12_000), fault("wipe", node="master"), advance(100), heal("wipe"), send(0)),
+    ),
+    Story(
         "consumers and their master die before progress is saved",
         {},
         (
@@ -172,6 +188,19 @@ STORIES = (
         (
             *CONSUMING, fault("stall", link="ha", direction="down"), send(0), send(1), advance(1_000),
             fault("kill", node="master"), advance(4_000), heal("kill"), send(0), advance(31_000), heal("stall"),
+        ),
+    ),
+    Story(
+        "delayed messages come, and a slave hears how many",
+        {},
+        (join(0, 0), delayed(0, 1), advance(500), delayed(0, 1), advance(22_000)),
+    ),
+    Story(
+        "delayed messages wait while their master is away",
+        {},
+        (
+            join(0, 0), delayed(0, 1), delayed(1, 2), advance(3_000), fault("kill", node="master"),
+            advance(100), heal("kill"), advance(6_000),
         ),
     ),
     Story(
@@ -206,6 +235,14 @@ STORIES = (
         (
             *ALONE, misdirect("other", 0), advance(6_000), fault("kill", node="other"), send(0), advance(2_000),
             send(0), advance(14_000), heal("kill"), advance(1_000),
+        ),
+    ),
+    Story(
+        "a group comes back while another broker name is away",
+        {"lab.others": 1},
+        (
+            *ALONE, misdirect("other", 0), advance(6_000), leave(0, 0), advance(1_000), misdirect("other", 0),
+            advance(100), fault("kill", node="other"), join(0, 0), advance(3_000), heal("kill"), advance(1_000),
         ),
     ),
     Story(

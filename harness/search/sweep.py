@@ -41,23 +41,27 @@ class Mode(NamedTuple):
     """Whether all listed numbers of a fault are tried, or its defaults only."""
 
 
+SLOW_FLUSH: Args = {"flushDiskType": "SYNC_FLUSH", "lab.flushMicros": 2_000}
+"""The second send arrives while the first is flushed."""
+
 _PAIR = frozenset({"master", "slave", "ha", "client-master", "client-slave"})
 _NODES = frozenset({"master", "slave", "ha"})
 MODES = (
     Mode({"brokerRole": "SYNC_MASTER", "flushDiskType": "ASYNC_FLUSH"}, _PAIR, every_number=True),
-    Mode({"brokerRole": "SYNC_MASTER", "flushDiskType": "SYNC_FLUSH"}, _NODES, every_number=False),
+    Mode({"brokerRole": "SYNC_MASTER", **SLOW_FLUSH}, _NODES, every_number=False),
     Mode({"brokerRole": "ASYNC_MASTER", "flushDiskType": "ASYNC_FLUSH"}, _NODES, every_number=False),
-    Mode({"brokerRole": "ASYNC_MASTER", "flushDiskType": "SYNC_FLUSH"}, _NODES, every_number=False),
+    Mode({"brokerRole": "ASYNC_MASTER", **SLOW_FLUSH}, _NODES, every_number=False),
     Mode({"haPushes": "flushed", "flushDiskType": "ASYNC_FLUSH"}, _NODES, every_number=False),
-    Mode({"haPushes": "flushed", "flushDiskType": "SYNC_FLUSH"}, _NODES, every_number=False),
+    Mode({"haPushes": "flushed", **SLOW_FLUSH}, _NODES, every_number=False),
     Mode({"lab.slaves": 2}, frozenset({"slave2", "ha2"}), every_number=False),
 )
 
 
-def base_program() -> tuple[Op, ...]:
-    """Two sends in flight at once, from two producers; the second does not wait."""
+def base_program(settings: Args) -> tuple[Op, ...]:
+    """Two sends in flight at once, from two producers; the second waits only where sends wait for a flush."""
+    both = settings.get("flushDiskType") == "SYNC_FLUSH"
     return tuple(
-        Op("send", {"producer": number % 2, "size": size, "wait": number != 1, "queue": number % 2})
+        Op("send", {"producer": number % 2, "size": size, "wait": both or number != 1, "queue": number % 2})
         for number, size in enumerate(SIZES)
     )
 
@@ -89,7 +93,7 @@ def boundaries(lab: Lab, target: Target, settings: Args) -> int:
             return 0
         session.warm_up()
         interpreter = Interpreter(session, resolve.faults())
-        for op in base_program():
+        for op in base_program(settings):
             interpreter.do(op)
         return session.step(MAX_BOUNDARIES, SETTLED_MS)
     finally:
@@ -103,11 +107,12 @@ def schedules(lab: Lab, target: Target, seed: str) -> list[Schedule]:
         faults = [args for fault in resolve.faults().values() for args in variants(fault, mode)]
         settings = mode.settings
         for boundary in range(boundaries(lab, target, settings) + 1):
-            begun = (*base_program(), Op("step", {"events": boundary}))
+            begun = (*base_program(settings), Op("step", {"events": boundary}))
             for args in faults:
                 found.append(Schedule(settings, seed, (*begun, Op("fault", args), *_lasting(args))))
                 if args["name"] in BRIEF:
-                    found.append(Schedule({**settings, **QUICK}, seed, (*begun, Op("fault", args), *_brief(args))))
+                    quick = {**settings, **QUICK}
+                    found.append(Schedule(quick, seed, (*begun, Op("fault", args), *_brief(args, quick))))
     Random(f"{seed}/sweep").shuffle(found)
     return found
 
@@ -119,9 +124,9 @@ def _lasting(args: Args) -> tuple[Op, ...]:
     return after + SEQUELS.get(str(args["name"]), ())
 
 
-def _brief(args: Args) -> tuple[Op, ...]:
+def _brief(args: Args, settings: Args) -> tuple[Op, ...]:
     """The fault is over at once, and sends are in flight when the pair finds together again."""
-    return (Op("heal", {"name": args["name"]}), *base_program(), Op("advance", {"ms": 4_000}))
+    return (Op("heal", {"name": args["name"]}), *base_program(settings), Op("advance", {"ms": 4_000}))
 
 
 BRIEF = ("down", "kill", "power_loss", "restart")

@@ -21,6 +21,8 @@ SLOTS = 9
 GROUPS = 2
 CONSUMERS = 3
 TOPICS = 2
+LEVELS = 3
+"""Of delay; higher ones outlast a trial's end."""
 GAPS_MS = (2, 100, 1_000, 3_100, 6_000, 11_000, 31_000)
 LAST_MS = (3_100, 11_000, 31_000)
 FAULT_BUDGET = 2
@@ -61,7 +63,11 @@ def schedule(seed: str, number: int) -> Schedule:
     faults = resolve.faults()
     chosen = [faults[dice.choice(USUAL) if dice.random() < 0.6 else dice.choice(sorted(faults))] for _ in range(2)]
     kinds = ["send", "send", "gap", "gap", "fault", "join"]
-    kinds += [each for each in ("leave", "heal", "topic", "group", "pull", "misdirect", "step") if dice.random() < 0.4]
+    kinds += [
+        each
+        for each in ("leave", "heal", "topic", "group", "pull", "misdirect", "delayed", "step")
+        if dice.random() < 0.4
+    ]
     budget = FAULT_BUDGET
     for _ in range(dice.randint(2, SLOTS)):
         kind = dice.choice(kinds)
@@ -96,6 +102,8 @@ def draw(dice: Random, kind: str, fault: Fault, settings: Args) -> Op:
     if kind == "leave":
         args = {"group": dice.randrange(GROUPS), "consumer": dice.randrange(CONSUMERS), "lost": dice.random() < 0.5}
         return Op("leave", args)
+    if kind == "delayed":
+        return stories.delayed(dice.randrange(swarm.QUEUES), dice.randint(1, LEVELS))
     node = dice.choice(("master", "master", "slave"))
     if kind == "topic":
         return Op("topic", {"number": dice.randrange(TOPICS), "queues": dice.choice((1, 2, 8)), "node": node})

@@ -50,6 +50,7 @@ from pairproof.reference.wire.remoting import Command
 MS = 1_000_000
 PERSIST = ("persist", None)
 CLIENTS = ("clients", None)
+CONFIG = "config"
 
 
 class Broker:
@@ -108,6 +109,7 @@ class Broker:
             "flush": self.store.on_timer,
             "flush-timeout": self.store.on_timer,
             "derived-flush": self.store.on_timer,
+            "dispatch": self.store.on_timer,
             "call": self.parts.calls.on_timer,
             "hold": self.pulling.on_timer,
             "register": self.registration.on_timer,
@@ -161,6 +163,10 @@ class Broker:
         parts.topics.load()
         parts.groups.load()
         parts.offsets.load()
+        for file in self._files().values():
+            for name in file.names:
+                self.io.disk.sync(name)
+            file.flushed(file.saves)
         if self.config.is_slave:
             self.replica.start()
             self.sync.start()
@@ -264,7 +270,8 @@ class Broker:
 
     def on_flushed(self, token: Hashable) -> None:
         """A flush that a part began is done."""
-        if token == "config":
+        if isinstance(token, tuple) and token[0] == CONFIG:
+            self._files()[token[1]].flushed(token[2])
             return
         self.store.on_flushed(token)
         self.retention.grown()
@@ -305,7 +312,9 @@ class Broker:
 
     def _arm_sweeps(self) -> None:
         now = self.io.now()
-        if self.parts.offsets.changed and PERSIST not in self._armed:
+        parts = self.parts
+        unsaved = parts.offsets.changed or parts.topics.changed or parts.groups.changed
+        if unsaved and PERSIST not in self._armed:
             self._armed.add(PERSIST)
             self.io.timer(PERSIST, now + self.config.flushConsumerOffsetInterval * MS)
         if self.members.busy and CLIENTS not in self._armed:
@@ -314,7 +323,8 @@ class Broker:
 
     def _persist(self, key: Hashable) -> None:
         self._armed.discard(PERSIST)
-        self.parts.offsets.save()
+        for table in (self.parts.topics, self.parts.groups, self.parts.offsets):
+            table.save()
         self._arm_sweeps()
 
     def _expire_clients(self, key: Hashable) -> None:
@@ -335,7 +345,7 @@ class Broker:
 
     def _saved(self, table: str, file: ConfigFile) -> None:
         self.watcher.persisted(table)
-        self.io.flush(file.names, "config")
+        self.io.flush(file.names, (CONFIG, table, file.saves))
 
     def _found_master(self, address: str, ha_address: str) -> None:
         """A name server said where the master is; empty where it knows none: then the log's last source stays."""

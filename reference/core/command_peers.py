@@ -58,6 +58,9 @@ class CommandPeers:
         self._unsent: dict[Conn, bytearray] = {}
         self._unsent_sizes = Kept()
         self._held = Kept()
+        self._feeds = False
+        # In order and each once: a dict's keys.
+        self._later: dict[Callable[[], None], None] = {}
 
     def __contains__(self, conn: Conn) -> bool:
         return conn in self._readers
@@ -74,6 +77,21 @@ class CommandPeers:
 
     def feed(self, conn: Conn, data: bytes) -> None:
         """Bytes came: hand over the commands that are complete now, as long as their answers are taken."""
+        self._feeds = True
+        self._feed(conn, data)
+        self._feeds = False
+        later, self._later = self._later, {}
+        for each in later:
+            each()
+
+    def when_through(self, what: Callable[[], None]) -> None:
+        """Do it once, when the commands that came together have been handed over; now if none are being."""
+        if self._feeds:
+            self._later[what] = None
+        else:
+            what()
+
+    def _feed(self, conn: Conn, data: bytes) -> None:
         reader = self._readers.get(conn)
         if reader is None:
             return

@@ -8,6 +8,7 @@ Source: CommitLog, DefaultAppendMessageCallback, MappedFileQueue.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar, NamedTuple
 
 from pairproof.reference.core.files import MappedFiles
@@ -97,9 +98,21 @@ class CommitLog:
         self.files.end = at + size
         return Put(at, at + size, filler, data)
 
-    def check(self, message: Message) -> None:
-        """CodecError for a message that :meth:`put` would refuse."""
-        self._size_within_limits(message)
+    def make_room(self, messages: Sequence[Message]) -> tuple[int, int] | None:
+        """Let these messages, to be put next, lie in one file, so that the disk can refuse none of them.
+
+        The range of the filler that this takes, if any. Errors as :meth:`put`; nothing is written then.
+        """
+        size = sum(map(self._size_within_limits, messages))
+        if size > self.file_size - BLANK_SIZE:
+            raise CodecError(f"batch of {size} bytes does not fit into a file of {self.file_size} with its filler")
+        filler = self._filler_before(size)
+        if filler or self.end == self.files.limit:
+            self.files.add_file()
+        if filler:
+            self.files.write(filler[0], encode_blank(filler[1] - filler[0]))
+            self.files.end = filler[1]
+        return filler
 
     def append(self, at: int, data: bytes) -> bool:
         """Append replicated bytes as a slave does, wherever records begin and end in them.

@@ -2,10 +2,11 @@
 
 A save writes ``X.tmp``, makes the old X the backup ``X.bak``, then gives the new file its name: whatever moment the
 process is killed at, one of X and X.bak is whole. A load takes X or, if that is missing, empty or torn, X.bak. A torn X
-never takes a good backup's place (in RocketMQ the next save puts it there).
+never takes a good backup's place (in RocketMQ the next save puts it there), and neither does one that no flush is known
+to have made durable: else two saves, one right after the other, and a machine crash would leave neither.
 
-After a machine crash whatever no flush has made durable may be gone, as in RocketMQ, which flushes none of these files:
-a broker that wants more flushes ``names`` after a save. Not here: what the files say.
+Who uses it flushes ``names`` after a save, and says when that has ended; what came later may be gone after a machine
+crash. RocketMQ flushes none of these files. Not here: what the files say.
 """
 
 from __future__ import annotations
@@ -28,8 +29,11 @@ class ConfigFile:
         self.backup = f"{self.name}.bak"
         self.on_saved: Callable[[ConfigFile], None] | None = None
         """Hears of every save that worked."""
-        # Until it has been read: whether X may become the backup.
+        self.saves = 0
+        """How often it has been saved."""
+        # Until it has been read, and until it has been flushed: whether X may become the backup.
         self._whole = False
+        self._durable = False
 
     @property
     def names(self) -> list[str]:
@@ -49,13 +53,19 @@ class ConfigFile:
             self.disk.write_whole(temporary, data)
         except StoreFull:
             return False
-        if self._whole:
+        if self._whole and self._durable:
             self.disk.rename(self.name, self.backup)
         self.disk.rename(temporary, self.name)
-        self._whole = True
+        self._whole, self._durable = True, False
+        self.saves += 1
         if self.on_saved is not None:
             self.on_saved(self)
         return True
+
+    def flushed(self, saves: int) -> None:
+        """A flush of :attr:`names` that began after so many saves has ended."""
+        if saves == self.saves:
+            self._durable = True
 
     def _parsed(self, name: str, parse: Callable[[bytes], T]) -> T | None:
         data = self.disk.read_whole(name)

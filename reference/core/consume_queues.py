@@ -116,7 +116,9 @@ class ConsumeQueues:
 
     def sync(self) -> None:
         """Make everything durable before returning: for a clean stop."""
-        for name in dict.fromkeys(self.begin_flush()):
+        # A flush that is under way may never end.
+        under_way = [name for queue, _ in self._flushing for name in queue.flush_due()]
+        for name in dict.fromkeys([*under_way, *self.begin_flush()]):
             self._disk.sync(name)
         self.finish_flush()
 

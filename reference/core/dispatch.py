@@ -52,6 +52,7 @@ class Dispatcher:
 
     ``at`` is how far it has come, ``last_ms`` the store time of the last record dispatched (0 before the first), and
     ``stalled`` why it cannot go on although bytes are there; None while it only waits for the rest of a record.
+    ``lacks_room`` says that this is a full disk, which may not last.
     """
 
     def __init__(
@@ -70,6 +71,7 @@ class Dispatcher:
         self.at = 0
         self.last_ms = 0
         self.stalled: str | None = None
+        self.lacks_room = False
         self._added = 0
 
     # Decisions.
@@ -106,7 +108,7 @@ class Dispatcher:
         Without room for a file it stays, as for anything that is no record.
         """
         log = self.log
-        self.stalled = None
+        self.stalled, self.lacks_room = None, False
         self.at = max(self.at, log.start)
         before = self._added
         wanted = _WINDOW
@@ -155,7 +157,7 @@ class Dispatcher:
             try:
                 self._dispatch_record(window, inside)
             except StoreFull as why:
-                self.stalled = f"record at {self.at}: {why}"
+                self.stalled, self.lacks_room = f"record at {self.at}: {why}", True
                 return 0
             inside += size
             self.at = begin + inside

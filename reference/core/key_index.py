@@ -184,9 +184,10 @@ class KeyIndex:
 
         StoreFull without room for another file; doing it again goes on where that was.
         """
-        if offset < self.end_offset:
+        end = self.end_offset
+        if offset < end:
             return
-        for key in keys[self._entered(offset) :]:
+        for key in keys[self._entered(offset) :] if offset == end else keys:
             if not self.files or self.files[-1].full:
                 self._add_file()
             self.files[-1].put(key_hash(topic, key), offset, store_ms)
@@ -231,7 +232,7 @@ class KeyIndex:
         self.finish_flush()
 
     def _entered(self, offset: int) -> int:
-        """How many keys of the message at ``offset``, the last one entered, have been; 0 for a later message."""
+        """How many keys of the message at ``offset``, perhaps the last one entered, have been."""
         entered = 0
         for file in reversed(self.files):
             count = file.tail(offset)

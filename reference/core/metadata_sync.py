@@ -111,6 +111,8 @@ class MetadataSync:
 
     def _take(self, table: VersionedTable[Any], body: bytes) -> bool:
         name = table.file.name
+        # Perhaps the disk was full when it was taken over.
+        table.save()
         if self._seen.get(name) == (body, table.version):
             # Nearly every time, and reading it again costs more than all the rest.
             return False

@@ -6,7 +6,7 @@ and handleHA (submitFlushRequest, submitReplicaRequest).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from pairproof.reference.core.config import BrokerConfig
 from pairproof.reference.core.ha_master import HaMaster
@@ -15,6 +15,10 @@ from pairproof.reference.wire.record import Message
 
 Answer = Callable[[str], None]
 """Called once with PUT_OK, FLUSH_DISK_TIMEOUT, FLUSH_SLAVE_TIMEOUT or SLAVE_NOT_AVAILABLE."""
+Later = Callable[[Callable[[], None]], None]
+"""Does something once, soon; told again before that, still once."""
+MAX_KEPT_BACK = 8 * 1024
+"""Bytes of the log that may wait for more before they leave for the slaves."""
 
 
 class PendingPut:
@@ -49,6 +53,7 @@ class Puts:
         self.config = config
         self.store = store
         self.ha = ha
+        self._sent_on = 0
 
     # Decisions.
 
@@ -64,8 +69,15 @@ class Puts:
         """Store a message; see :meth:`MessageStore.put`. Nobody waits yet: :meth:`settle` comes next."""
         return self.store.put(message)
 
-    def settle(self, end: int, wait: bool, answer: Answer) -> None:
-        """Decide what the answer waits for, then let the disk and the slaves get to work."""
+    def put_batch(self, messages: Sequence[Message]) -> list[Stored]:
+        """Store all of them or none; see :meth:`MessageStore.put_batch`. Then as after :meth:`put`."""
+        return self.store.put_batch(messages)
+
+    def settle(self, end: int, wait: bool, answer: Answer, later: Later | None = None) -> None:
+        """Decide what the answer waits for, then let the disk and the slaves get to work.
+
+        With ``later`` slaves get several messages in one frame, if they came together.
+        """
         pending = PendingPut(answer)
         flusher = self.store.flusher
         if not self.waits_for_slave(wait):
@@ -82,4 +94,11 @@ class Puts:
         else:
             pending.flushed("PUT_OK")
         flusher.grown()
+        if later is None or end - self._sent_on > MAX_KEPT_BACK:
+            self._send_on()
+        else:
+            later(self._send_on)
+
+    def _send_on(self) -> None:
+        self._sent_on = self.store.log.end
         self.ha.wake()

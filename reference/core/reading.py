@@ -48,13 +48,18 @@ class Reader:
 
     # Decisions.
 
+    @property
+    def moves(self) -> bool:
+        """Whether a reader outside the queue is sent into it: not by queues that may only be behind."""
+        return self.corrects and not self.store.behind
+
     def is_slow(self, offset: int) -> bool:
         """Whether the log has grown by more than the memory since what lies at ``offset``."""
         return self.store.log.end - offset > self.memory
 
     def corrected(self, asked: int, right: int) -> int:
         """Where a reader that is outside the queue is sent."""
-        return right if self.corrects else asked
+        return right if self.moves else asked
 
     def read(self, topic: str, queue_id: int, offset: int, limit: int, takes: Takes | None = None) -> Found:
         """Up to ``limit`` messages that ``takes`` takes, from logical ``offset`` on."""

@@ -7,7 +7,7 @@ derived files agree with it. Source: DefaultMessageStore.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from typing import ClassVar, NamedTuple
 
 from pairproof.reference.core import checkpoint
@@ -26,6 +26,8 @@ from pairproof.reference.wire.record import Message, Record, decode
 MS = 1_000_000
 ABORT = "abort"
 DERIVED = ("derived-flush", None)
+DISPATCH = ("dispatch", None)
+RETRY_NS = 1_000 * MS
 
 
 class Stored(NamedTuple):
@@ -104,18 +106,19 @@ class MessageStore:
 
         StoreFull also while the queues lack room for what the log has: their next offsets are not known then.
         """
-        if self.dispatcher.at < self.log.end:
-            self.dispatch()
-            if self.dispatcher.at < self.log.end:
-                raise StoreFull(self.dispatcher.stalled or "the queues are behind the log")
-        queue_offset = self.queue_offset_for(message)
-        put = self.log.put(message, queue_offset, self.io.wall_ms())
-        if put.filler is not None:
-            at, end = put.filler
-            self.watcher.appended(at, end, self.log.read(at, end - at), "filler")
-        self.watcher.appended(put.lo, put.hi, put.data, "put")
+        self._catch_up()
+        stored = self._append(message, self.queue_offset_for(message))
         self.dispatch()
-        return Stored(put.lo, put.hi, queue_offset)
+        return stored
+
+    def put_batch(self, messages: Sequence[Message]) -> list[Stored]:
+        """Append messages for one queue, all of them or none; see :meth:`put`. They lie in one file of the log."""
+        self._catch_up()
+        first = self.queue_offset_for(messages[0])
+        self._tell_filler(self.log.make_room(messages))
+        stored = [self._append(each, first + place) for place, each in enumerate(messages)]
+        self.dispatch()
+        return stored
 
     def queue_offset_for(self, message: Message) -> int:
         """The offset that a message gets in its queue; a half message is in no queue, and gets 0."""
@@ -132,6 +135,9 @@ class MessageStore:
             if not self._flush_due:
                 self._flush_due = True
                 self.io.timer(DERIVED, self.io.now() + self.flush_every_ns)
+        if self.behind:
+            # Perhaps nothing more comes that would make us look again.
+            self.io.timer(DISPATCH, self.io.now() + RETRY_NS)
 
     def expire(self, keep_files: int) -> bool:
         """Retention: delete all but the newest ``keep_files`` of the log, and let go of all that lay in the others.
@@ -148,6 +154,11 @@ class MessageStore:
 
     # Reading.
 
+    @property
+    def behind(self) -> bool:
+        """Whether the queues lack what the log has, for want of room."""
+        return self.dispatcher.lacks_room
+
     def record_at(self, offset: int) -> Record | None:
         """The record that begins at a log offset; None if none does."""
         size = self.log.record_size(offset)
@@ -163,6 +174,8 @@ class MessageStore:
         if key == DERIVED:
             self._flush_due = False
             self._flush_derived()
+        elif key == DISPATCH:
+            self.dispatch()
         else:
             self.flusher.on_timer(key[0])
 
@@ -178,6 +191,23 @@ class MessageStore:
         if self._flushing_ms is not None:
             self._note_times(self._flushing_ms)
         self._flushing_ms = None
+
+    def _catch_up(self) -> None:
+        if self.dispatcher.at < self.log.end:
+            self.dispatch()
+            if self.dispatcher.at < self.log.end:
+                raise StoreFull(self.dispatcher.stalled or "the queues are behind the log")
+
+    def _append(self, message: Message, queue_offset: int) -> Stored:
+        put = self.log.put(message, queue_offset, self.io.wall_ms())
+        self._tell_filler(put.filler)
+        self.watcher.appended(put.lo, put.hi, put.data, "put")
+        return Stored(put.lo, put.hi, queue_offset)
+
+    def _tell_filler(self, filler: tuple[int, int] | None) -> None:
+        if filler is not None:
+            at, end = filler
+            self.watcher.appended(at, end, self.log.read(at, end - at), "filler")
 
     def _flush_derived(self) -> None:
         if self._flushing_ms is not None:

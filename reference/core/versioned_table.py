@@ -30,6 +30,11 @@ class VersionedTable(Generic[Entry]):
         self._changed = False
         self._made: dict[bool, bytes] = {}
 
+    @property
+    def changed(self) -> bool:
+        """Whether it holds what has not been saved, since the disk was full."""
+        return self._changed
+
     # What the subclasses say.
 
     def encoded(self, pretty: bool) -> bytes:

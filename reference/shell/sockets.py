@@ -25,7 +25,7 @@ OF_CLIENTS = ("main", "fast")
 class Connection:
     """An open connection, compared by identity. ``port``: the node's name for the port it came in on, or empty."""
 
-    __slots__ = ("address", "blocked", "fd", "last_used", "open", "port", "sock", "waiting")
+    __slots__ = ("_loopback", "address", "blocked", "fd", "last_used", "open", "port", "sock", "waiting")
 
     def __init__(self, sock: socket.socket, address: tuple[str, int], port: str, now: float) -> None:
         sock.setblocking(False)
@@ -35,6 +35,7 @@ class Connection:
         self.address = address
         self.port = port
         self.last_used = now
+        self._loopback = IPv4Address(address[0]).is_loopback
         self.open = True
         self.blocked = False
         # Sent by the node, not yet by the socket.
@@ -46,8 +47,7 @@ class Connection:
     @property
     def peer(self) -> Hashable:
         """The other machine's address. On loopback that is everybody's: there every connection is its own peer."""
-        host = self.address[0]
-        return self if IPv4Address(host).is_loopback else host
+        return self if self._loopback else self.address[0]
 
     @property
     def yields(self) -> bool:

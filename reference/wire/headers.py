@@ -179,7 +179,32 @@ HEADERS: Mapping[int, Row] = {
 SHORT_NAMES = dict(zip([field.name for field in _fields(_SEND)], "abcdefghijklm", strict=True))
 _SHORT_CODES = (RequestCode.SEND_MESSAGE_V2, RequestCode.SEND_BATCH_MESSAGE)
 _BITS = {"int": 31, "long": 63}
+_TYPES = {"text": str, "bool": bool, "int": int, "long": int}
+_SURE_DIGITS = {"int": 9, "long": 18}
+"""A number of so few digits is in range."""
 _integer = re.compile(r"[+-]?[0-9]{1,19}", re.ASCII)
+
+
+class _Plan(NamedTuple):
+    """A header's fields, each with the name under which it travels."""
+
+    fields: tuple[tuple[str, Field], ...]
+    names: frozenset[str]
+
+
+def _plan(fields: tuple[Field, ...], code: int) -> _Plan:
+    short = SHORT_NAMES if code in _SHORT_CODES else {}
+    return _Plan(
+        tuple((short.get(each.name, each.name), each) for each in fields), frozenset(each.name for each in fields)
+    )
+
+
+_REQUESTS = {code: _plan(row.request, code) for code, row in HEADERS.items()}
+_RESPONSES = {code: _plan(row.response, SUCCESS) for code, row in HEADERS.items()}
+_OTHER_RESPONSES = {
+    code: _plan(tuple(field._replace(required=False) for field in row.response), SUCCESS)
+    for code, row in HEADERS.items()
+}
 
 
 def decode_request(command: Command) -> dict[str, Any]:
@@ -187,80 +212,75 @@ def decode_request(command: Command) -> dict[str, Any]:
 
     CodecError names the field that is missing or ill-typed, or the code if the table does not know it.
     """
-    row = _row_of(command.code)
-    short = SHORT_NAMES if command.code in _SHORT_CODES else {}
-    return _decode(row.request, command.fields, short, RequestCode(command.code).name)
+    return _decode(_request(command.code), command.fields, command.code, None)
 
 
 def decode_response(request_code: int, command: Command) -> dict[str, Any]:
     """The header of an answer to ``request_code``, as :func:`decode_request`."""
-    fields, title = _answer(request_code, command.code)
-    return _decode(fields, command.fields, {}, title)
+    return _decode(_answer(request_code, command.code), command.fields, request_code, command.code)
 
 
 def encode_request(code: int, values: Mapping[str, Any]) -> dict[str, str]:
     """The fields of a request, from values by long names (None: left out); CodecError as :func:`decode_request`."""
-    short = SHORT_NAMES if code in _SHORT_CODES else {}
-    return _encode(_row_of(code).request, values, short, RequestCode(code).name)
+    return _encode(_request(code), values, code, None)
 
 
 def encode_response(request_code: int, values: Mapping[str, Any], code: int = SUCCESS) -> dict[str, str]:
     """The fields of the answer ``code``, as :func:`encode_request`."""
-    fields, title = _answer(request_code, code)
-    return _encode(fields, values, {}, title)
+    return _encode(_answer(request_code, code), values, request_code, code)
 
 
-def _answer(request_code: int, code: int) -> tuple[tuple[Field, ...], str]:
-    row = _row_of(request_code)
-    title = f"answer {code} to {RequestCode(request_code).name}"
-    if code in row.carriers:
-        return row.response, title
-    return tuple(field._replace(required=False) for field in row.response), title
-
-
-def _row_of(code: int) -> Row:
-    row = HEADERS.get(code)
-    if row is None:
+def _request(code: int) -> _Plan:
+    plan = _REQUESTS.get(code)
+    if plan is None:
         raise CodecError(f"request type {code} is in no header table")
-    return row
+    return plan
 
 
-def _decode(
-    fields: tuple[Field, ...], texts: Mapping[str, str], short: Mapping[str, str], title: str
-) -> dict[str, Any]:
+def _answer(request_code: int, code: int) -> _Plan:
+    _request(request_code)
+    return (_RESPONSES if code in HEADERS[request_code].carriers else _OTHER_RESPONSES)[request_code]
+
+
+def _title(request_code: int, code: int | None) -> str:
+    name = RequestCode(request_code).name
+    return f"header of {name}" if code is None else f"header of answer {code} to {name}"
+
+
+def _decode(plan: _Plan, texts: Mapping[str, str], request_code: int, code: int | None) -> dict[str, Any]:
     values: dict[str, Any] = {}
-    for name, kind, required in fields:
-        text = texts.get(short.get(name, name))
+    for travels, (name, kind, required) in plan.fields:
+        text = texts.get(travels)
         if text is None:
             if required:
-                raise CodecError(f"header of {title} lacks its field {name!r}")
+                raise CodecError(f"{_title(request_code, code)} lacks its field {name!r}")
         elif kind == "text":
             values[name] = text
         elif kind == "bool":
             values[name] = text.lower() == "true"
+        elif len(text) <= _SURE_DIGITS[kind] and text.isdecimal() and text.isascii():
+            values[name] = int(text)
         else:
             if not _integer.fullmatch(text) or not _fits(int(text), kind):
-                raise CodecError(f"header of {title} has {text[:40]!r} in its field {name!r}: no {kind}")
+                raise CodecError(f"{_title(request_code, code)} has {text[:40]!r} in its field {name!r}: no {kind}")
             values[name] = int(text)
     return values
 
 
-def _encode(
-    fields: tuple[Field, ...], values: Mapping[str, Any], short: Mapping[str, str], title: str
-) -> dict[str, str]:
-    unknown = values.keys() - {field.name for field in fields}
-    if unknown:
-        raise CodecError(f"header of {title} has no field {sorted(unknown)[0]!r}")
+def _encode(plan: _Plan, values: Mapping[str, Any], request_code: int, code: int | None) -> dict[str, str]:
+    if not plan.names.issuperset(values):
+        unknown = sorted(values.keys() - plan.names)[0]
+        raise CodecError(f"{_title(request_code, code)} has no field {unknown!r}")
     texts: dict[str, str] = {}
-    for name, kind, required in fields:
+    for travels, (name, kind, required) in plan.fields:
         value = values.get(name)
         if value is None:
             if required:
-                raise CodecError(f"header of {title} lacks its field {name!r}")
+                raise CodecError(f"{_title(request_code, code)} lacks its field {name!r}")
             continue
-        if type(value) is not {"text": str, "bool": bool}.get(kind, int) or not _fits(value, kind):
-            raise CodecError(f"header of {title} has {value!r:.40} in its field {name!r}: no {kind}")
-        texts[short.get(name, name)] = ("true" if value else "false") if kind == "bool" else str(value)
+        if type(value) is not _TYPES[kind] or not _fits(value, kind):
+            raise CodecError(f"{_title(request_code, code)} has {value!r:.40} in its field {name!r}: no {kind}")
+        texts[travels] = ("true" if value else "false") if kind == "bool" else str(value)
     return texts
 
 

@@ -242,7 +242,7 @@ def _decode(header: bytes, body: bytes, kind: int) -> Command:
     code, opaque, flag, version = take("code"), take("opaque"), take("flag", 0), take("version", 0)
     if not type(code) is type(opaque) is type(flag) is type(version) is int:
         raise CodecError(f"header needs the integers code, opaque, flag and version: {header[:100]!r}")
-    if max(code, opaque, flag, version) > MAX_INT or min(code, opaque, flag, version) < MIN_INT:
+    if not (MIN_INT <= code <= MAX_INT >= opaque >= MIN_INT <= flag <= MAX_INT >= version >= MIN_INT):
         raise CodecError(f"header has a number that is no 32-bit integer: {header[:100]!r}")
     if type(fields) is not dict or not {str}.issuperset(map(type, fields.values())):
         fields = _as_java_reads(fields)

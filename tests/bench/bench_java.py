@@ -1,12 +1,17 @@
-"""The reference pair beside a pair of Java brokers (RocketMQ 4.9.7): same client, same host, same settings, one run.
+"""The reference pair beside a pair of Java brokers (RocketMQ 4.9.7): same clients, same host, same settings, one run.
 
     .venv/bin/python tests/bench/bench_java.py [seconds a turn]
 
-Four pairs are up at once: SYNC_MASTER and ASYNC_MASTER of each kind, ASYNC_FLUSH, default JIT (the tests' JVM flags
-hold it at its first level). They are warmed up, then take turns, so that noise hits all of them alike; every figure is
-the median of three turns. A turn ends when the slave has everything. CPU is that of the broker processes, from /proc,
-per message; "core" is the share of one core that the reference's master, which has one thread for its work, or the
-client was busy for. ``others`` is what anybody else on the machine used meanwhile, in cores. Asserts nothing.
+Four pairs are up at once: SYNC_MASTER and ASYNC_MASTER of each kind, ASYNC_FLUSH, with the JVM's default compilers (the
+tests' flags hold it at the first). They are warmed up, then take turns, so that noise hits all of them alike; every
+figure is the median of three turns. A turn ends when the slave has everything. Asserts nothing; needs what tests/java
+needs. Columns:
+
+/java     the reference's messages a second over Java's, in the same role
+/async    SYNC_MASTER's over ASYNC_MASTER's, of the same kind; RocketMQ's users speak of about 0.9
+us        processor time of the master's and the slave's processes for each message, from /proc, in microseconds
+core      cores that the master was busy on; the reference has one thread for all of its work, so 1.0 is its most
+client    cores that the client was busy on; others: what anybody else on this machine used meanwhile
 """
 
 from __future__ import annotations
@@ -17,15 +22,19 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from functools import partial
+from itertools import product
 from pathlib import Path
-from statistics import median, quantiles
+from statistics import median
 from typing import NamedTuple
 
 TESTS = Path(__file__).parents[1]
 sys.path[:0] = [str(TESTS / "java"), str(TESTS / "reference" / "shell"), str(TESTS / "bench")]
 
-from load_client import WAIT_S, LoadClient, Turn, client
-from processes import JAVA, REFERENCE, Broker, Kind
+import processes
+from clients import Driver
+from load_client import TOPIC, WAIT_S, LoadClient, Turn, client
+from processes import BROKER, JAVA, REFERENCE, Broker, Kind, NameServer
 
 SYNC, ASYNC = "SYNC_MASTER", "ASYNC_MASTER"
 IN_FLIGHT = (1, 64, 256)
@@ -34,8 +43,7 @@ TURNS = 3
 SECONDS = 1.5
 SEND_TO = list(range(8))
 PULLED = 20_000
-PULL_FROM = {1: [8], 4: [9, 10, 11, 12]}
-"""By how many queues: which."""
+PULL_FROM = ([8], [9, 10, 11, 12])
 TICKS = os.sysconf("SC_CLK_TCK")
 SETTINGS = {
     "flushDiskType": "ASYNC_FLUSH",
@@ -46,154 +54,169 @@ SETTINGS = {
 }
 
 
-class Pair:
-    """A master and its slave, of one kind."""
-
-    def __init__(self, folder: Path, kind: Kind, role: str) -> None:
-        self.kind = kind
-        self.role = role
-        self.master = Broker(folder / "master", kind, brokerRole=role, brokerId=0, **SETTINGS)
-        copies = {"haMasterAddress": self.master.ha_address}
-        self.slave = Broker(folder / "slave", kind, brokerRole="SLAVE", brokerId=1, **copies, **SETTINGS)
-        self.brokers = (self.master, self.slave)
-        for each in self.brokers:
-            each.command = [word for word in each.command if word != "-XX:TieredStopAtLevel=1"]
-
-    def caught_up(self, ask: LoadClient, slave: LoadClient) -> None:
-        """Wait until the slave has what the master has."""
-        ends = time.monotonic() + WAIT_S
-        queues = [*SEND_TO, *(queue for each in PULL_FROM.values() for queue in each)]
-        # Both again: a Java master answers a send before its own queues have the message.
-        while [slave.end_of(each) for each in queues] != [ask.end_of(each) for each in queues]:
-            assert time.monotonic() < ends, f"the {self.kind.name} slave is behind after {WAIT_S} s"
-            time.sleep(0.01)
-
-
 class Measured(NamedTuple):
-    """A turn, and what it cost. CPU: seconds of master, slave, and everybody but brokers and client."""
+    """A turn, and what it cost until the slave had everything. Processor times are seconds."""
 
     turn: Turn
+    wall_s: float
     master_s: float
     slave_s: float
     others_s: float
-    wall_s: float
 
 
-class Bench:
-    """A pair with connections to both of its brokers."""
+class Pair:
+    """A name server of its own, a master and its slave; a connection to each broker."""
 
-    def __init__(self, pair: Pair, master: LoadClient, slave: LoadClient) -> None:
-        self.pair = pair
-        self.master = master
-        self.slave = slave
+    def __init__(self, folder: Path, kind: Kind, role: str, stack: ExitStack) -> None:
+        self.kind = kind
+        self.role = role
+        self.namesrv = NameServer(folder / "namesrv", REFERENCE)
+        named = {"namesrvAddr": self.namesrv.address, **SETTINGS}
+        self.master = Broker(folder / "master", kind, brokerRole=role, brokerId=0, **named)
+        copies = {"haMasterAddress": self.master.ha_address, **named}
+        self.slave = Broker(folder / "slave", kind, brokerRole="SLAVE", brokerId=1, **copies)
+        for each in (self.namesrv, self.master, self.slave):
+            stack.callback(each.kill)
+            each.start()
+        self.client = stack.enter_context(client(self.master.address))
+        self.at_slave = stack.enter_context(client(self.slave.address))
 
-    def joined(self) -> None:
+    @property
+    def name(self) -> str:
+        """Kind and role."""
+        return f"{self.kind.name} {self.role.removesuffix('_MASTER').lower()}"
+
+    def join(self) -> None:
         """Wait until the slave gets what is sent."""
         ends = time.monotonic() + WAIT_S
-        while self.master.status(SEND_TO[0]) != 0:
-            assert time.monotonic() < ends, f"the {self.pair.kind.name} slave did not join within {WAIT_S} s"
+        while self.client.status(SEND_TO[0]) != 0:
+            assert time.monotonic() < ends, f"the slave of {self.name} did not join within {WAIT_S} s"
             time.sleep(0.1)
-        self.pair.caught_up(self.master, self.slave)
+        self.catch_up()
 
-    def measure(self, run: Callable[[LoadClient], Turn]) -> Measured:
+    def catch_up(self) -> None:
+        """Wait until the slave has what the master has."""
+        ends = time.monotonic() + WAIT_S
+        queues = [*SEND_TO, *(queue for each in PULL_FROM for queue in each)]
+        # Both again: a Java master answers a send before its own queues have the message.
+        while [self.at_slave.end_of(each) for each in queues] != [self.client.end_of(each) for each in queues]:
+            assert time.monotonic() < ends, f"the slave of {self.name} is behind after {WAIT_S} s"
+            time.sleep(0.01)
+
+    def measure(self, run: Callable[[Pair], Turn]) -> Measured:
         """One turn."""
-        began = self._cpu()
-        turn = run(self.master)
-        self.pair.caught_up(self.master, self.slave)
-        wall, busy, own, master, slave = (after - before for before, after in zip(began, self._cpu(), strict=True))
-        return Measured(turn, master, slave, busy - own - master - slave, wall)
-
-    def _cpu(self) -> tuple[float, float, float, float, float]:
-        """Wall clock, all of the machine, this process, master, slave: seconds."""
-        busy = [int(each) for each in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:]]
-        # user nice system idle iowait irq softirq steal
-        machine = (sum(busy[:3]) + sum(busy[5:7])) / TICKS
-        brokers = (cpu_seconds(each) for each in self.pair.brokers)
-        return (time.perf_counter(), machine, time.process_time(), *brokers)
+        began = time.perf_counter(), machine_s(), cpu_s(self.master), cpu_s(self.slave)
+        turn = run(self)
+        self.catch_up()
+        ended = time.perf_counter(), machine_s(), cpu_s(self.master), cpu_s(self.slave)
+        wall, busy, master, slave = (after - before for before, after in zip(began, ended, strict=True))
+        return Measured(turn, wall, master, slave, busy - turn.client_cpu_s - master - slave)
 
 
-def cpu_seconds(broker: Broker) -> float:
-    """Processor seconds of a broker's process, all threads."""
-    assert broker.process is not None
-    fields = Path(f"/proc/{broker.process.pid}/stat").read_text().rpartition(")")[2].split()
+def machine_s() -> float:
+    """Processor seconds of everything on this machine."""
+    user, nice, system, _, _, irq, softirq, *_ = map(int, Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:])
+    return (user + nice + system + irq + softirq) / TICKS
+
+
+def cpu_s(of: Broker | Driver) -> float:
+    """Processor seconds of a process, all of its threads."""
+    assert of.process is not None
+    fields = Path(f"/proc/{of.process.pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / TICKS
 
 
-def started(folder: Path, stack: ExitStack) -> Iterator[Bench]:
-    """All pairs, Java first of each role, joined."""
-    for role in (SYNC, ASYNC):
-        for kind in (JAVA, REFERENCE):
-            pair = Pair(folder / f"{kind.name}-{role}", kind, role)
-            for each in pair.brokers:
-                stack.callback(each.kill)
-                each.start()
-            made = Bench(pair, *(stack.enter_context(client(each.address)) for each in pair.brokers))
-            made.joined()
-            yield made
+def java_client(driver: Driver, stack: ExitStack) -> Callable[[Pair, float], Turn]:
+    """A real producer for each pair, all in one JVM; sends 1 KiB, 64 in flight."""
+    known: set[str] = set()
+
+    def run(pair: Pair, seconds: float) -> Turn:
+        if pair.name not in known:
+            known.add(pair.name)
+            driver.ask("start", client=pair.name, kind="load", group="load", namesrv=pair.namesrv.address)
+            stack.callback(driver.ask, "stop", client=pair.name)
+        before = cpu_s(driver)
+        settings = {"topic": TOPIC, "broker": BROKER, "queues": len(SEND_TO), "size": BODIES[-1], "inFlight": 64}
+        said = driver.ask("run", client=pair.name, ms=int(seconds * 1_000), **settings)
+        times = (said[name] / 1e9 for name in ("p50Ns", "p99Ns"))
+        return Turn(said["sent"], said["elapsedNs"] / 1e9, cpu_s(driver) - before, *times)
+
+    return run
 
 
-def turns(benches: list[Bench], run: Callable[[LoadClient], Turn]) -> dict[tuple[str, str], list[Measured]]:
-    """Every pair's turns, by kind and role."""
-    found: dict[tuple[str, str], list[Measured]] = {}
-    for _ in range(TURNS):
-        for each in benches:
-            found.setdefault((each.pair.kind.name, each.pair.role), []).append(each.measure(run))
-    return found
+def started(folder: Path, stack: ExitStack) -> Iterator[Pair]:
+    """All pairs, Java first of each role, joined and warm, with what is pulled later."""
+    for role, kind in product((SYNC, ASYNC), (JAVA, REFERENCE)):
+        pair = Pair(folder / f"{kind.name}-{role}", kind, role, stack)
+        pair.join()
+        if role == SYNC or kind is JAVA:
+            for queues in PULL_FROM:
+                pair.client.send(BODIES[-1], queues, 64, WAIT_S, PULLED)
+            pair.catch_up()
+        yield pair
 
 
 HEADING = (
-    f"{'what':24} {'pair':16} {'msg/s':>7} {'p50 ms':>7} {'p99 ms':>7} {'/java':>6} {'/async':>6}  "
-    f"{'us master':>9} {'us slave':>8} {'core':>5} {'client':>6} {'others':>6}"
+    f"{'what':26} {'pair':15} {'msg/s':>7} {'p50 ms':>7} {'p99 ms':>7} {'/java':>6} {'/async':>6} {'us: master':>11} "
+    f"{'slave':>6} {'core':>5} {'client':>6} {'others':>6}"
 )
 
 
-def show(what: str, found: dict[tuple[str, str], list[Measured]]) -> None:
-    """One line a pair."""
-    rates = {key: median(each.turn.rate for each in measured) for key, measured in found.items()}
-    for (kind, role), measured in found.items():
-        java = rates[kind, role] / rates["java", role]
-        ratio = rates[kind, role] / rates[kind, ASYNC] if (kind, ASYNC) in rates and role == SYNC else None
-        cuts = [quantiles(each.turn.latencies_s, n=100) for each in measured]
-        p50, p99 = (median(each[at] for each in cuts) * 1e3 for at in (49, 98))
-        master, slave = (
-            median(cpu / each.turn.messages for each, cpu in zip(measured, costs, strict=True)) * 1e6
-            for costs in ([each.master_s for each in measured], [each.slave_s for each in measured])
-        )
-        core = median(each.master_s / each.wall_s for each in measured)
-        busy = median(each.turn.client_cpu_s / each.turn.elapsed_s for each in measured)
-        others = median(each.others_s / each.wall_s for each in measured)
+def show(what: str, pairs: list[Pair], run: Callable[[Pair], Turn]) -> None:
+    """Let the pairs take turns; a line each."""
+    found: dict[str, list[Measured]] = {pair.name: [] for pair in pairs}
+    for _, pair in product(range(TURNS), pairs):
+        found[pair.name].append(pair.measure(run))
+    rates = {name: middle(found[name], lambda each: each.turn.messages / each.turn.elapsed_s) for name in found}
+    for name, measured in found.items():
+        kind, role = name.split()
+        async_rate = rates.get(f"{kind} async") if role == "sync" else None
+        of = partial(middle, measured)
         print(
-            f"{what:24} {f'{kind} {role[:-7].lower()}':16} {rates[kind, role]:7,.0f} {p50:7.2f} {p99:7.2f} {java:6.2f} "
-            f"{'' if ratio is None else f'{ratio:.2f}':>6}  {master:9.0f} {slave:8.0f} {core:5.2f} {busy:6.2f} {others:6.2f}",
+            f"{what:26} {name:15} {rates[name]:7,.0f} {of(lambda each: each.turn.p50_s) * 1e3:7.2f} "
+            f"{of(lambda each: each.turn.p99_s) * 1e3:7.2f} {rates[name] / rates[f'java {role}']:6.2f} "
+            f"{f'{rates[name] / async_rate:.2f}' if async_rate else '':>6} "
+            f"{of(lambda each: each.master_s / each.turn.messages) * 1e6:11.0f} "
+            f"{of(lambda each: each.slave_s / each.turn.messages) * 1e6:6.0f} "
+            f"{of(lambda each: each.master_s / each.wall_s):5.2f} "
+            f"{of(lambda each: each.turn.client_cpu_s / each.turn.elapsed_s):6.2f} "
+            f"{of(lambda each: each.others_s / each.wall_s):6.2f}",
             flush=True,
         )
+
+
+def middle(measured: list[Measured], figure: Callable[[Measured], float]) -> float:
+    """The median of a figure."""
+    return median(map(figure, measured))
 
 
 def main() -> None:
     """Print the table."""
     seconds = float(sys.argv[1]) if len(sys.argv) > 1 else SECONDS
     os.environ.pop("NAMESRV_ADDR", None)
+    processes.JVM = tuple(each for each in processes.JVM if not each.startswith("-XX:TieredStopAtLevel"))
     began = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
-        benches = list(started(Path(folder), stack))
-        synchronous = [each for each in benches if each.pair.role == SYNC]
-        # What is pulled later; for a JVM also the time to compile what it will need.
-        for each in benches:
-            for queues in PULL_FROM.values():
-                if each in synchronous or each.pair.kind is JAVA:
-                    each.measure(lambda to, queues=queues: to.send(BODIES[-1], queues, 64, WAIT_S, PULLED))
-        print(f"{len(benches)} pairs joined and warm after {time.perf_counter() - began:.0f} s")
-        print(HEADING)
-        for body in BODIES:
-            for in_flight in IN_FLIGHT:
-                what = f"send {body:,} B, {in_flight} in flight"
-                show(what, turns(benches, lambda to, b=body, n=in_flight: to.send(b, SEND_TO, n, seconds)))
-        for count, queues in PULL_FROM.items():
-            begins = dict.fromkeys(queues, 0)
-            for each in synchronous:
-                each.measure(lambda to, begins=begins: to.pull(begins, PULLED))
-            what = f"pull {BODIES[-1]:,} B, {count} queue{'s' * (count > 1)}"
-            show(what, turns(synchronous, lambda to, begins=begins: to.pull(begins, PULLED)))
+        pairs = list(started(Path(folder), stack))
+        driver = Driver(Path(folder) / "driver")
+        stack.callback(driver.close)
+        load = java_client(driver, stack)
+        for pair in pairs:
+            load(pair, 2 * seconds)
+        print(f"{len(pairs)} pairs joined and warm after {time.perf_counter() - began:.0f} s\n{HEADING}")
+        for body, in_flight in product(BODIES, IN_FLIGHT):
+            what = f"send {body:,} B, {in_flight} in flight"
+            show(what, pairs, lambda pair, b=body, n=in_flight: pair.client.send(b, SEND_TO, n, seconds))
+        show(f"Java's producer, {BODIES[-1]:,} B, 64", pairs, lambda pair: load(pair, seconds))
+        synchronous = [pair for pair in pairs if pair.role == SYNC]
+        for queues in PULL_FROM:
+
+            def pull(pair: Pair, begins: dict[int, int] = dict.fromkeys(queues, 0)) -> Turn:  # noqa: B006, B008
+                return pair.client.pull(begins, PULLED)
+
+            for pair in synchronous:
+                pull(pair)
+            show(f"pull {BODIES[-1]:,} B, {len(queues)} queue{'s' * (len(queues) > 1)}", synchronous, pull)
     print(f"({time.perf_counter() - began:.0f} s in all)")
 
 

@@ -12,6 +12,7 @@ import socket
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from statistics import quantiles
 from struct import Struct
 from typing import NamedTuple
 
@@ -34,18 +35,13 @@ _PREFIX = Struct(">ii")
 
 
 class Turn(NamedTuple):
-    """What one turn was like. Operations are sends or pulls; times are seconds."""
+    """What one turn was like. Latencies are those of sends or of whole pulls; times are seconds."""
 
-    operations: int
     messages: int
     elapsed_s: float
     client_cpu_s: float
-    latencies_s: list[float]
-
-    @property
-    def rate(self) -> float:
-        """Messages a second."""
-        return self.messages / self.elapsed_s
+    p50_s: float
+    p99_s: float
 
 
 class Refused(Exception):
@@ -89,8 +85,8 @@ class LoadClient:
             for header in answers:
                 latencies.append(now - sent_at.pop(_checked(header)))
             more(len(answers))
-        elapsed = time.perf_counter() - began
-        return Turn(sent, sent, elapsed, time.process_time() - cpu, latencies)
+        elapsed, spent = time.perf_counter() - began, time.process_time() - cpu
+        return Turn(sent, elapsed, spent, *percentiles(latencies))
 
     def pull(self, begins: dict[int, int], count: int) -> Turn:
         """Pull ``count`` messages from these queues, each from an offset on, one pull in flight for each queue."""
@@ -121,8 +117,8 @@ class LoadClient:
                     out.append(ask(queue, following))
             if out:
                 self.sock.sendall(b"".join(out))
-        elapsed = time.perf_counter() - began
-        return Turn(len(latencies), pulled, elapsed, time.process_time() - cpu, latencies)
+        elapsed, spent = time.perf_counter() - began, time.process_time() - cpu
+        return Turn(pulled, elapsed, spent, *percentiles(latencies))
 
     def end_of(self, queue: int) -> int:
         """The offset behind a queue's last message."""
@@ -169,6 +165,12 @@ def client(address: str) -> Iterator[LoadClient]:
     with socket.create_connection((host, int(port)), WAIT_S) as sock:
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         yield LoadClient(sock)
+
+
+def percentiles(latencies: list[float]) -> tuple[float, float]:
+    """The median and the 99th percentile."""
+    cuts = quantiles(latencies, n=100)
+    return cuts[49], cuts[98]
 
 
 def _send_frame(queue: int, body: int) -> bytes:

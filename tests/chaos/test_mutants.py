@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from itertools import islice
+from pkgutil import iter_modules
 
 import pytest
 
+from pairproof.chaos import mutants
 from pairproof.chaos.commands.mutants import control, hunt, schedules, violated
-from pairproof.chaos.mutants import MUTANTS
-from pairproof.harness import registry, resolve
+from pairproof.chaos.mutants import MUTANTS, Mutant
+from pairproof.chaos.mutants.mutant import CONSUMER
+from pairproof.chaos.targets.reference import ReferenceTarget
+from pairproof.harness import places, registry, resolve
+from pairproof.reference.client.consumer import Consumer
+from pairproof.reference.core.broker import Broker
+from pairproof.reference.core.namesrv import NameServer
 
 LAB = resolve.lab("sim")
 TRIALS = 6_000
@@ -18,7 +26,33 @@ TRIALS = 6_000
 def test_mutant_is_killed_by_its_declared_law_with_a_small_program(name: str) -> None:
     kill = hunt(LAB, MUTANTS[name], "mutants", TRIALS)
     assert kill.killed, f"{kill.law} did not catch {name} in {TRIALS} trials"
-    assert len(kill.program) <= 6, kill.program
+    # Consumers come, share and settle before anything can happen to them.
+    assert len(kill.program) <= (9 if kill.origin == "whole" else 6), kill.program
+
+
+@pytest.mark.parametrize("mutant", MUTANTS.values(), ids=lambda mutant: mutant.name)
+def test_mutant_takes_the_place_of_its_node_and_of_no_other(mutant: Mutant) -> None:
+    kinds = {"master": Broker, "slave": Broker, places.NAMES: NameServer, CONSUMER: Consumer}
+    assert issubclass(mutant.node_class, kinds[mutant.node]) and mutant.node_class not in kinds.values()
+    target = ReferenceTarget(mutant)
+    played = {
+        **{node: target.broker_class(node) for node in (*places.NODES, places.OTHER)},
+        places.NAMES: target.name_server_class(),
+        CONSUMER: target.consumer_class(),
+    }
+    taken = {node for node, its in played.items() if its is mutant.node_class}
+    assert taken == (set(places.SLAVES) if mutant.node == "slave" else {mutant.node})
+    assert all(its is kinds.get(node, Broker) for node, its in played.items() if node not in taken)
+
+
+def test_every_mutant_of_every_module_is_listed_under_a_name_of_its_own() -> None:
+    groups = [
+        value
+        for found in iter_modules(mutants.__path__, mutants.__name__ + ".")
+        for value in vars(import_module(found.name)).values()
+        if type(value) is tuple and value and all(isinstance(each, Mutant) for each in value)
+    ]
+    assert sorted(each.name for group in groups for each in group) == sorted(MUTANTS)
 
 
 def test_every_law_has_a_mutant_of_its_own() -> None:
@@ -36,9 +70,10 @@ def test_hunt_that_finds_nothing_says_so() -> None:
 
 def test_schedules_take_turns_until_an_enumerated_search_has_ended() -> None:
     origins = [origin for origin, _ in islice(schedules(LAB, resolve.target("reference"), "s"), 50_000)]
-    assert origins[:6] == ["sweep", "cuts", "swarm"] * 2
+    plain = ["sweep", "cuts", "swarm"]
+    assert origins[:17] == [*plain, "whole", *plain * 4, "whole"]
     assert 1_000 < origins.count("cuts") < origins.count("sweep") < origins.count("swarm")
-    assert set(origins[-100:]) == {"swarm"}
+    assert set(origins[-100:]) == {"swarm", "whole"}
 
 
 def test_mutant_leaves_the_correct_pair_alone() -> None:

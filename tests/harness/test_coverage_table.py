@@ -4,11 +4,22 @@ from __future__ import annotations
 
 from collections import Counter
 
-from pairproof.harness import resolve
-from pairproof.harness.coverage_table import OUTSIDE, CoverageTable
+from pairproof.harness import places, resolve
+from pairproof.harness.coverage_table import AT, OUTSIDE, CoverageTable
+from pairproof.harness.coverage_whole import (
+    ABSENT,
+    AT_MASTER,
+    AT_SLAVE,
+    BEHIND,
+    IN_STEP,
+    READERS,
+    TABLES,
+    UNSERVED,
+    UNSYNCED,
+)
 from pairproof.harness.history import Recorder
 from pairproof.harness.interpreter import run_trial
-from pairproof.harness.search import swarm
+from pairproof.harness.search import swarm, whole
 
 
 def _table(told: Recorder) -> CoverageTable:
@@ -128,3 +139,110 @@ def test_every_event_of_the_protocol_is_counted_in_every_trial() -> None:
         assert fault == "none"
         counted[kind] += number
     assert counted == kinds
+
+
+def _whole() -> Recorder:
+    told = Recorder()
+    told.add(0, "lab", f="sim", detail='{"lab.names": 1}')
+    told.add(0, "start", node="master", lo=0, hi=0)
+    return told
+
+
+def _of(told: Recorder, *states: str) -> list[tuple[str, str, str]]:
+    """Rows of these states in whole trials, however often they were counted."""
+    return [row for row in _table(told).rows() if row[0] in states]
+
+
+def test_a_trial_without_a_name_server_has_no_states_of_readers_and_tables() -> None:
+    told = Recorder()
+    told.add(0, "lab", f="sim", detail="{}")
+    told.add(0, "consumer", process=1, group="g", status="on")
+    told.add(0, "sync", node="slave", f="topics", status="applied")
+    assert _table(told).rows() == {}
+    assert _of(_whole(), *READERS, *TABLES) == [
+        (ABSENT, "start master", "none"), (UNSYNCED, "start master", "none"),
+    ]  # fmt: skip
+
+
+def test_readers_go_from_absent_over_unserved_to_the_master_and_a_slave_and_away() -> None:
+    told = _whole()
+    told.add(0, "consumer", process=1, group="g", status="on")
+    pull = {"process": 1, "group": "g", "f": "pull"}
+    told.add(0, "ok", node="master", **pull)
+    told.add(0, "deliver", node="master", process=1, group="g")
+    told.add(0, "info", node="master", **pull)
+    told.add(0, "route", process=1, group="g", detail='{"1": "slave"}')
+    told.add(0, "ok", node="slave", **pull)
+    told.add(0, "ok", node="other", **pull)
+    told.add(0, "ok", node="slave", process=1, group="g", f="commit")
+    told.add(0, "consumer", process=1, group="g", status="lost")
+    told.add(0, "fail", node="slave", process=2, f="send")
+    assert _of(told, *READERS) == [
+        (ABSENT, "consumer on", "none"),
+        (ABSENT, "send fail", "none"),
+        (ABSENT, "start master", "none"),
+        (AT_SLAVE, "commit ok", "none"),
+        (AT_SLAVE, "consumer lost", "none"),
+        (AT_MASTER, "deliver", "none"),
+        (AT_MASTER, "pull info", "none"),
+        (UNSERVED, "pull ok", "none"),
+        (UNSERVED, "route: slaves only", "none"),
+    ]
+
+
+def test_a_slave_s_tables_are_in_step_until_they_change_or_a_sync_fails() -> None:
+    told = _whole()
+    for table in ("topics", "groups"):
+        told.add(0, "sync", node="slave", f=table, status="asked")
+        told.add(0, "sync", node="slave", f=table, status="applied")
+    told.add(0, "sync", node="slave", f="offsets", status="applied")
+    told.add(0, "ok", node="master", f="topic", process=3, message="t0")
+    told.add(0, "ok", node="slave", f="pull", process=4)
+    told.add(0, "sync", node="slave", f="topics", status="same")
+    told.add(0, "persist", node="slave", f="topics")
+    told.add(0, "sync", node="slave", f="groups", status="failed")
+    told.add(0, "crash", node="slave", f="process")
+    told.add(0, "wipe", node="slave", f="empty")
+    told.add(0, "start", node="slave", f="empty")
+    assert _of(told, *TABLES) == [
+        (BEHIND, "crash slave", "none"),
+        (BEHIND, "pull ok", "none"),
+        (BEHIND, "sync applied", "none"),
+        (BEHIND, "sync same", "none"),
+        (IN_STEP, "persist", "none"),
+        (IN_STEP, "sync applied", "none"),
+        (IN_STEP, "sync failed", "none"),
+        (IN_STEP, "topic ok", "none"),
+        (UNSYNCED, "start master", "none"),
+        (UNSYNCED, "start slave", "none"),
+        (UNSYNCED, "sync applied", "none"),
+    ]
+
+
+def test_a_fault_at_a_place_of_whole_trials_counts_under_its_place_too() -> None:
+    told = _whole()
+    told.add(0, "fault", f="kill", status="on", node="names")
+    told.add(0, "fault", f="down", status="on", link="meta")
+    told.add(0, "fault", f="stall", status="on", link="ha")
+    told.add(0, "consumer", process=1, group="g", status="on")
+    for f, place in (("kill", {"node": "names"}), ("down", {"link": "meta"}), ("stall", {"link": "ha"})):
+        told.add(0, "fault", f=f, status="off", **place)
+    told.add(0, "route", process=1, group="g", detail="{}")
+    assert [row for row in _of(told, *READERS) if "start" not in row[1]] == [
+        (ABSENT, "consumer on", "at meta links"),
+        (ABSENT, "consumer on", "at names"),
+        (ABSENT, "consumer on", "down"),
+        (ABSENT, "consumer on", "kill"),
+        (ABSENT, "consumer on", "stall"),
+        (UNSERVED, "route: nobody", "none"),
+    ]
+    assert set(AT) == places.WHOLE_ONLY
+
+
+def test_whole_trials_are_counted_in_their_own_states_and_as_the_pairs_that_they_are() -> None:
+    lab, target = resolve.lab("sim"), resolve.target("reference")
+    table = CoverageTable()
+    for number in range(12):
+        table.count(run_trial(lab, target, whole.schedule("counted", number), laws=()).events)
+    states = {state for state, _ in table.pairs()}
+    assert {*READERS, *TABLES} <= states and {"caught-up", "behind"} <= states

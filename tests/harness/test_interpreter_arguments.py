@@ -132,6 +132,7 @@ def test_healing_a_known_fault_that_is_not_active_does_nothing() -> None:
             "change_group: this lab has no CanAdminister",
         ),
         (Op("misdirect", {"node": "slave", "queue": 0}), "misdirect: this lab has no CanMisdirect"),
+        (Op("delayed", {"producer": 0, "queue": 0, "level": 1}), "send_delayed: this lab has no CanDelay"),
     ],
 )
 def test_what_a_lab_cannot_do_is_skipped_and_the_reason_kept(op: Op, reason: str) -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from consuming import C, G, consuming, grouped
-from histories import SIZE, assert_broken, assert_holds, assert_vacuous, judged
+from consuming import C, G, Q, consuming, grouped
+from histories import FILE, SIZE, assert_broken, assert_holds, assert_vacuous, judged
 
 from pairproof.harness.history import digest
 from pairproof.harness.laws.base import Law
@@ -47,6 +47,27 @@ def test_a_key_at_another_message_s_place_is_a_phantom() -> None:
 def test_a_message_comes_from_the_queue_that_it_was_sent_to() -> None:
     astray = consuming().store("m0", queue="T/1").come().take(None).pull(0, "m0")
     assert_broken(DeliverNoPhantom, astray, "master delivered m0 from T/0; it was sent to T/1")
+
+
+def test_a_message_that_was_sent_once_has_one_offset() -> None:
+    assert_holds(DeliverNoPhantom, grouped("m0").pull(0, "m0").pull(0, "m0").pull(0, "m0", node="slave", process=9))
+    twice = grouped("m0", "m1").pull(0, "m0").pull(1, "m0", queue_offset=1)
+    assert_broken(DeliverNoPhantom, twice, "master delivered m0 at 1 of T/0; it was sent once, and was at 0 before")
+
+
+@pytest.mark.parametrize(("sends", "detail"), [(2, None), (1, '{"level": 1}')])
+def test_a_message_that_is_sent_again_or_is_delayed_may_have_two(sends: int, detail: str | None) -> None:
+    def came_twice(sends: int, detail: str | None) -> C:
+        history = consuming().come()
+        for _ in range(sends):
+            history.call(0, "send", "master", message="m0", value=1, detail=detail)
+        history.pull(0, "m0").pull(1, "m0", queue_offset=1)
+        # And after a crash at the same place, as of another time.
+        history.pull(0, "m0", digest=OTHER)
+        return history.add("record", node="master", op=9, message="m0", lo=FILE, digest=digest(b"third"))
+
+    assert_holds(DeliverNoPhantom, came_twice(sends, detail))
+    assert_broken(DeliverNoPhantom, came_twice(1, None), "it was sent once", times=3)
 
 
 def test_where_no_append_is_seen_the_bytes_must_be_the_same_every_time() -> None:
@@ -253,6 +274,13 @@ def test_a_message_that_a_group_has_gone_past_is_lost(status: str) -> None:
     assert_broken(DeliverNoLoss, ended(history, 2_000), f"m1 ({status}), T/0 at 1, never came to G, which has gone on")
 
 
+@pytest.mark.parametrize("status", ["on", "off"])
+def test_what_a_consumer_holds_of_another_broker_name_changes_nothing(status: str) -> None:
+    history = healed("m0", "m1").add("assign", node="other", process=1, group=G, queue=Q, status=status, value=0)
+    assert isinstance(history, C)
+    assert_broken(DeliverNoLoss, ended(history.pull(0, "m0").pull(1, then=2), 2_000), "gone on behind it")
+
+
 def test_what_was_just_pulled_may_be_on_its_way() -> None:
     assert_vacuous(DeliverNoLoss, ended(healed("m0").pull(0, then=1), 900))
     assert_broken(DeliverNoLoss, ended(healed("m0").pull(0, then=1), 1_100), "gone on behind it")
@@ -282,6 +310,22 @@ def test_who_was_held_up_is_given_time(late: str) -> None:
         "down": lambda: history.crash("slave"),
     }[late]()
     assert_holds(DeliverNoLoss, ended(history, 20_000))
+
+
+@pytest.mark.parametrize("creates", [True, "true", False, "false"])
+def test_a_group_that_nobody_created_and_the_master_must_not_is_owed_nothing(creates: object) -> None:
+    def refused(ms: float) -> C:
+        history = healed("m0", autoCreateSubscriptionGroup=creates).after(100_000)
+        assert isinstance(history, C)
+        history.call(1, "pull", "master", "fail", value=0, ok_status="SUBSCRIPTION_GROUP_NOT_EXIST")
+        return ended(history, ms)
+
+    if str(creates).lower() == "false":
+        assert_vacuous(DeliverNoLoss, refused(149_000))
+    else:
+        assert_broken(DeliverNoLoss, refused(149_000), "nothing has held it up")
+    # It may have been created since.
+    assert_broken(DeliverNoLoss, refused(151_000), "nothing has held it up")
 
 
 def test_a_group_without_a_consumer_that_lives_is_owed_nothing() -> None:

@@ -62,6 +62,20 @@ def test_a_master_that_went_down_may_have_lost_it() -> None:
     assert_broken(MetaAtomicView, pulled(known, "TOPIC_NOT_EXIST"), "had synced T")
 
 
+def test_an_answer_that_was_under_way_when_the_master_died_says_nothing_of_its_next_life() -> None:
+    def created(dies: bool) -> M:
+        history = named().wait(1_000)
+        call = {"node": "master", "process": 7, "op": 99, "f": "topic", "message": "X"}
+        history.add("invoke", **call)
+        if dies:
+            history.again("master", "machine")
+        history.add("ok", **call, status="SUCCESS")
+        return history.wait(2_000).round()
+
+    assert_vacuous(MetaAtomicView, pulled(created(True), "TOPIC_NOT_EXIST", queue="X/0"))
+    assert_broken(MetaAtomicView, pulled(created(False), "TOPIC_NOT_EXIST", queue="X/0"), "had synced X")
+
+
 def test_after_its_own_restart_another_law_judges() -> None:
     assert_vacuous(MetaAtomicView, pulled(used().again("slave"), "TOPIC_NOT_EXIST"))
     assert_broken(MetaAtomicView, pulled(used().again("slave").round(), "TOPIC_NOT_EXIST"), "had synced T")

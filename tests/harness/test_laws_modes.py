@@ -143,6 +143,27 @@ def test_a_slave_that_cannot_be_found_or_does_not_know_the_topic_owes_nothing() 
     assert_broken(RoleReadFailover, later(able, 35_001).mark("end"), "from a slave for 35001 ms")
 
 
+def test_a_name_server_that_was_started_anew_has_topics_from_masters_only() -> None:
+    def anew(started: float, route: str = "none") -> Group:
+        """The name server is started again so long before the master dies; then the slave finds it."""
+        history = later(consumed(), 1_000).crash("names").add("start", node="names")
+        if started:
+            assert isinstance(history, Group)
+            history = later(history.registers("slave").registers("master"), started)
+        history = later(dead(history=history), 100)
+        history.registers("slave").add("route", process=1, group="g", status=route, detail="{}")
+        return later(history, 99_000)
+
+    assert_vacuous(RoleReadFailover, anew(0).mark("end"))
+    assert_broken(RoleReadFailover, anew(5_000).mark("end"), "from a slave")
+    forgotten = later(dead(), 100).crash("slave").start("slave").registers("slave")
+    assert_broken(RoleReadFailover, later(forgotten, 99_000).mark("end"), "from a slave")
+    forgotten = later(dead(), 100).crash("slave").start("slave").registers("slave").add(
+        "route", process=1, group="g", status="none", detail="{}"
+    )  # fmt: skip
+    assert_vacuous(RoleReadFailover, later(forgotten, 99_000).mark("end"))
+
+
 def test_a_slave_that_synced_before_the_group_came_owes_nothing() -> None:
     history = Group().config("master", namesrvAddr="n").config("slave", namesrvAddr="n")
     history.add("start", node="names").start("master").start("slave")

@@ -190,6 +190,12 @@ def test_a_slave_s_restart_changes_nothing_of_where_records_end() -> None:
     assert_broken(QueueWholeRecords, put(history, 200, "slave").after(1_001).mark("end"), "slave had the record")
 
 
+def test_a_master_that_was_killed_as_it_wrote_its_last_record_told_nobody_of_it() -> None:
+    killed = put(bare(), 300).crash("master").start("master", 400).after(1)
+    assert_holds(QueueWholeRecords, dispatch(put(killed, 400, "slave"), 400, "slave"))
+    assert_broken(QueueWholeRecords, dispatch(put(killed, 450, "slave"), 450, "slave"), "in the middle of a record")
+
+
 @pytest.mark.parametrize("node", ["master", "slave"])
 def test_a_whole_record_waits_no_longer_than_a_second(node: str) -> None:
     def late(ms: int) -> H:

@@ -459,6 +459,29 @@ def test_who_was_killed_or_stopped_is_not_named_a_moment_later(how: str) -> None
     assert_broken(RouteExpiry, dead(1_001).learned("master", "slave"), "slave is down for 1001 ms and still named")
 
 
+def test_a_machine_that_loses_power_as_its_broker_stops_closes_nothing() -> None:
+    def dead(after: float) -> Names:
+        history = later(names(), 60_000).stop("slave").after(after).crash("slave", "machine")
+        return later(history, 2_000).read("master", "slave")
+
+    assert_holds(RouteExpiry, dead(0))
+    assert_broken(RouteExpiry, dead(1), "slave is down for 2001 ms and still named")
+
+
+def test_routes_name_a_slave_only_once_its_master_has_told_the_topics() -> None:
+    def lone(*registers: str) -> Names:
+        """The name server is started anew while the master is down."""
+        history = later(names(), 60_000).crash("master").crash("names").add("start", node="names")
+        for node in registers:
+            history = later(history, 1_000).add("register", node=node, status="ok")
+        return later(history, 99_000)
+
+    assert_holds(RouteExpiry, lone("slave").learned("other"))
+    assert_broken(RouteExpiry, lone("slave").read("other"), "slave runs")
+    back = lone("slave").start("master").add("register", node="master", status="ok")
+    assert_broken(RouteExpiry, later(back, 1_000).learned("master"), "slave runs, untouched for")
+
+
 def test_who_did_not_register_since_may_be_named_by_an_older_connection() -> None:
     def dead(status: str, ms: float) -> Names:
         history = later(names(), 60_000).crash("slave", "machine").after(1_000).start("slave")

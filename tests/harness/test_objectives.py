@@ -121,3 +121,19 @@ def test_a_paused_slave_returns_when_it_goes_on() -> None:
     history = pair().add("pause", node="slave").put("m0").after(1).add("resume", node="slave").after(3).replicate()
     row = only(history)
     assert (row.cause, row.catch_up_ns) == ("pause", 3 * MS)
+
+
+def test_losses_and_sends_of_another_broker_name_and_of_name_servers_are_none_of_the_pair_s() -> None:
+    history = pair().sent("m0")
+    for node in ("other", "names"):
+        history.crash(node).add("start", node=node, f="empty", lo=0 if node == "other" else None)
+    assert measure(history.events) == []
+    call = {"node": "other", "process": 5, "op": 70, "f": "send", "message": "m9"}
+    history.crash("master").add("invoke", **call, value=1).after(3)
+    history.add("append", node="other", lo=0, hi=900, f="put", message="m9")
+    row = only(history.add("ok", **call, status="PUT_OK", lo=0, hi=900))
+    assert (row.answered, row.rpo_messages, row.rto_ns) == (1, 0, None)
+    astray = history.add("invoke", **{**call, "node": "slave", "op": 71}).add(
+        "ok", **{**call, "node": "slave", "op": 71}, status="PUT_OK", lo=900, hi=1_000
+    )
+    assert only(astray).rto_ns is None, "a slave that takes a send is not the master's return"

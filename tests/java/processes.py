@@ -25,7 +25,7 @@ HOST = "127.0.0.1"
 CLUSTER = "pairproof-cluster"
 BROKER = "broker-a"
 
-JVM = (
+JVM: tuple[str, ...] = (
     "-Xms64m", "-Xmx256m", "-XX:MaxDirectMemorySize=256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
     "-XX:-UsePerfData", "-Djava.net.preferIPv4Stack=true",
     # Without these a Java broker cannot unmap its files: it ends with its abort file left, and may not start again.

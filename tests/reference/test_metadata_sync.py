@@ -207,6 +207,20 @@ def test_a_table_that_found_no_room_is_saved_when_there_is_some() -> None:
     assert not play.broker.parts.offsets.changed
 
 
+def test_topics_and_groups_that_found_no_room_are_saved_in_a_later_round_though_they_have_not_changed() -> None:
+    play = Play()
+    full = Trouble()
+    play.disk.full.append(full)
+    play.wait(14)
+    assert play.saved("topics") is None and ("topics", "same") in play.syncs
+    play.disk.full.remove(full)
+    play.wait(10)
+    assert play.saved("topics") and play.saved("subscriptionGroup")
+    saves = len(play.persists)
+    play.wait(10)
+    assert len(play.persists) == saves
+
+
 def test_topics_that_were_taken_over_are_registered() -> None:
     play = Play()
     play.wait(2.9)

@@ -39,6 +39,21 @@ def test_clean_restart_dispatches_what_was_not_dispatched_before() -> None:
     same(again, fresh(store.disk))
 
 
+def test_clean_stop_does_not_rely_on_a_flush_that_is_under_way() -> None:
+    store = started()
+    store.put(0, queue_id=0)
+    store.queues.begin_flush()
+    store.put(1, queue_id=1)
+    for name in store.log.flush_due():
+        store.disk.sync(name)
+    store.queues.sync()
+    store.index.sync()
+    store.disk.lose_power("none")
+    again = Store(store.disk)
+    again.dispatcher.dispatch()
+    same(again, fresh(store.disk))
+
+
 def test_log_without_files_has_no_queues_and_no_index() -> None:
     for clean in (True, False):
         store = started()

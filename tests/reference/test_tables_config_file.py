@@ -64,11 +64,13 @@ class Mortal:
 
 
 def saved(disk: WholeFiles, *letters: str) -> ConfigFile:
-    """One process that loads, then saves each."""
+    """One process that loads, then saves each, and is told that it is flushed."""
     file = ConfigFile(disk, "t.json")
     file.load(parse)
+    file.flushed(file.saves)
     for letter in letters:
         assert file.save(text(letter))
+        file.flushed(file.saves)
     return file
 
 
@@ -131,6 +133,20 @@ def test_flushed_save_survives_a_power_loss_whatever_was_saved_after_it(keep: st
     assert loaded(disk) in (("a", "b") if flushed or keep == "all" else ("a", "b", None))
     if keep == "none":
         assert loaded(disk) == ("a" if flushed else None)
+
+
+@pytest.mark.parametrize("keep", KEEPS)
+def test_two_saves_right_after_each_other_leave_the_backup_that_is_durable(keep: str) -> None:
+    disk = SimDisk()
+    file = saved(disk, "a")
+    for name in file.names:
+        disk.sync(name)
+    for letter in "bcd":
+        assert file.save(text(letter))
+        # The flush that the save before it began.
+        file.flushed(file.saves - 1)
+    disk.lose_power(keep)
+    assert loaded(disk) == ("d" if keep == "all" else "a")
 
 
 def test_full_disk_leaves_what_was_there() -> None:

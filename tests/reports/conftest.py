@@ -148,7 +148,12 @@ def two_runs(write_run: WriteRun) -> list[Path]:
             verdict(0, "ack-replicated", "not-applicable"),
         ],
         trials=[trial(0, "sweep"), trial(1, skipped='["step: this lab has no CanStep"]', kept=True)],
-        faults=[fault(0, "kill", 2, processes_killed=1, connections_closed=1), fault(1, "kill", 0)],
+        faults=[
+            fault(0, "kill", 2, processes_killed=1, connections_closed=1),
+            fault(1, "kill", 0),
+            fault(1, "down", 1, connections_refused=2) | {"args": '{"link": "meta"}'},
+            fault(1, "hostile", 1, connections=1) | {"args": '{"character": "junk"}'},
+        ],
         objectives=[
             *(loss(0, "power_loss", rpo_messages=n, rpo_bytes=100 * n, rpo_ns=n, rto_ns=n * 10**6) for n in range(200)),
             loss(1, "power_loss", rpo_messages=3, rpo_bytes=300, rpo_ns=9),

@@ -1,11 +1,13 @@
-"""What the pages of objectives and of coverage show, before a template says it."""
+"""What the pages of objectives, of coverage and of faults show, before a template says it."""
 
 from __future__ import annotations
 
 import re
 from typing import Any
 
-from pairproof.reports import coverage, objectives
+from pairproof.harness import places
+from pairproof.harness.coverage_whole import AT_SLAVE, IN_STEP
+from pairproof.reports import coverage, fault_places, objectives
 
 Row = dict[str, Any]
 
@@ -65,3 +67,34 @@ def test_more_is_darker() -> None:
     grid = covered(("A", "x", "none", 1), ("A", "y", "none", 100), ("A", "z", "none", 10**6))
     levels = [grid.levels["A", event, "none"] for event in "xyz"]
     assert levels == sorted(set(levels)) and levels[0] == 1 and levels[-1] == coverage.LEVELS
+
+
+def test_states_stand_under_what_they_are_of_in_their_own_order_and_places_behind_faults() -> None:
+    grid = covered(
+        (IN_STEP, "sync same", "none", 1), (AT_SLAVE, "deliver", "kill", 1), ("behind", "append", "at meta links", 1),
+        ("accepted", "report", "bandwidth", 1), ("unconnected", "start", "none", 1), ("another", "x", "none", 1),
+    )  # fmt: skip
+    assert [(title, [state for state, _ in pairs]) for title, pairs in grid.sections] == [
+        ("HA connections", ["unconnected", "accepted", "behind"]),
+        ("Consumers, in trials with a name server", [AT_SLAVE]),
+        ("Slaves' topics and groups, in trials with a name server", [IN_STEP]),
+        ("Others", ["another"]),
+    ]
+    assert grid.faults == ["none", "bandwidth", "kill", "at meta links"]
+
+
+def placed(*rows: tuple[str, str, int, int]) -> fault_places.Grid:
+    return fault_places.grid([dict(zip(("place", "name", "uses", "bit"), row, strict=True)) for row in rows])
+
+
+def test_places_stand_under_what_they_are_of_and_those_that_no_fault_hurt_are_named() -> None:
+    grid = placed(("meta", "down", 3, 1), ("meta", "down", 2, 2), ("names", "kill", 1, 0), ("", "hostile", 9, 9))
+    assert grid.sections == [("Name server, and links to it", ["names"]), ("Slaves' metadata sync", ["meta"])]
+    assert grid.cells["meta", "down"] == (5, 3) and grid.faults == ["down", "kill"]
+    assert grid.unhurt == ["names"] and {"master", "ha", "meta-fast", "other"} <= set(grid.untried)
+    assert not {"names", "meta", "slave2", "names-slave2"} & set(grid.untried)
+
+
+def test_every_place_that_a_trial_may_have_is_of_something() -> None:
+    known = [place for _, of in fault_places.KINDS for place in of]
+    assert sorted(known) == sorted({*places.PROCESSES, *places.LINKS})

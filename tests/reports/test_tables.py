@@ -53,6 +53,14 @@ def test_faults_that_hit_nothing_and_what_the_others_did_are_counted(two_runs: l
     }
 
 
+def test_faults_are_counted_by_the_node_or_link_that_they_were_at(two_runs: list[Path]) -> None:
+    runs, _ = inputs.open_runs(two_runs)
+    rows = fallback.measure(runs)["places"].to_pylist()
+    assert {(row["place"], row["name"]): (row["uses"], row["bit"]) for row in rows} == {
+        ("", "hostile"): (1, 1), ("meta", "down"): (1, 1), ("slave", "kill"): (3, 2), ("slave", "stall"): (1, 0),
+    }  # fmt: skip
+
+
 def test_rpo_and_rto_are_told_by_percentiles_and_what_stayed_open_is_counted(two_runs: list[Path]) -> None:
     runs, _ = inputs.open_runs(two_runs)
     found = {

@@ -146,6 +146,11 @@ def test_lag_and_latency_are_drawn_under_the_same_shades() -> None:
     assert "Lag, bytes" not in str(draw(history()[:3], None, "nobody is behind"))
 
 
+def _call(kind: str, f: str, **columns: object) -> Event:
+    known = {"process": 1, "group": "g", "queue": "T/0", "status": None if kind == "invoke" else "PUT_OK"}
+    return Event(0, 0, kind, "slave", f=f, **{**known, **columns})  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize(
     ("event", "said"),
     [
@@ -167,6 +172,41 @@ def test_lag_and_latency_are_drawn_under_the_same_shades() -> None:
             "3 bytes of a report reached the master",
         ),
         (Event(0, 0, "frame", "slave2", None, "ha:1", "s", lo=0, hi=9), "reached slave2 on ha:1"),
+        (Event(0, 0, "start", "names", f="empty"), "names starts with an empty store"),
+        (Event(0, 0, "consumer", process=1, group="g", f="clustering", status="on"), "consumer 1 of g comes (clust"),
+        (Event(0, 0, "consumer", process=1, group="g", f="clustering", status="lost"), "dies without a word"),
+        (Event(0, 0, "assign", "other", process=1, group="g", queue="T/0", status="on", value=3), "goes on at 3"),
+        (Event(0, 0, "assign", process=1, group="g", queue="T/0", status="off", value=3), "gives T/0 up at 3"),
+        (Event(0, 0, "route", process=1, status="found", detail='{"1": "slave"}'), "learns its route: slave (1)"),
+        (Event(0, 0, "route", process=1, status="none", detail="{}"), "has no route"),
+        (Event(0, 0, "table", "slave", f="topics", value=4, detail='{"t": 1}'), "topics of slave, version 4: {"),
+        (Event(0, 0, "table", "slave", f="topics", detail="x" * 500), "x…"),
+        (Event(0, 0, "sync", "slave", f="offsets", status="applied"), "takes the master's consumer offsets over"),
+        (Event(0, 0, "sync", "slave", f="topics", status="same"), "the topics of slave are of the master's version"),
+        (Event(0, 0, "persist", "slave", f="topics"), "slave writes its topics to its disk"),
+        (Event(0, 0, "register", "slave", status="ok", detail='{"master": "master"}'), "says that master is master"),
+        (Event(0, 0, "register", "slave", status="failed", detail="{}"), "is not answered when it registers"),
+        (Event(0, 0, "dispatch", "slave", hi=460), "derived its queues from its log up to 460"),
+        (Event(0, 0, "entries", "slave", queue="T/0", lo=0, hi=3), "T/0 of slave holds [0, 3)"),
+        (Event(0, 0, "keys", "slave", message="m1"), "the key index of slave is asked for m1"),
+        (_call("invoke", "pull", value=3), "consumer 1 of g: pull of T/0 from the slave, from 3 on"),
+        (_call("ok", "pull", queue_offset=4, lo=0, hi=9, broker=1), "go on at 4, whose queue holds [0, 9); next from"),
+        (_call("invoke", "commit", queue_offset=4, value=1), "commit of 4 in T/0 to the slave, riding on a pull"),
+        (_call("ok", "commit", queue_offset=4), "commit of 4 in T/0 to the slave answered OK"),
+        (_call("invoke", "query"), "asks the slave how far its group is in T/0"),
+        (_call("ok", "query", queue_offset=2), "how far its group is in T/0 answered OK: 2"),
+        (_call("ok", "query"), "answered OK: unknown"),
+        (_call("fail", "pull", status="SYSTEM_ERROR", detail="no"), "refused with SYSTEM_ERROR (no)"),
+        (
+            Event(0, 0, "invoke", "master", process=2, f="topic", message="t0", detail='{"queues": 2}'),
+            "client 2: asks the master to set topic t0: queues 2",
+        ),
+        (Event(0, 0, "ok", "master", process=2, f="group", message="g", status="PUT_OK"), "setting group g at the"),
+        (
+            Event(0, 0, "invoke", "master", process=2, f="send", message="m", value=1, detail='{"level": 2}'),
+            "(waits for the store, to be held back for level 2)",
+        ),
+        (Event(0, 0, "ok", "master", process=2, f="send", message="m", status="PUT_OK"), "send m answered PUT_OK"),
     ],
 )
 def test_every_kind_of_event_has_words(event: Event, said: str) -> None:

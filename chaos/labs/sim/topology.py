@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from pairproof.chaos.labs.sim.host import Host
 from pairproof.chaos.labs.sim.network import Link
-from pairproof.chaos.targets.reference import NAME_SERVER, ReferenceTarget
+from pairproof.chaos.targets.reference import HA_ADDRESS, NAME_SERVER, ReferenceTarget
 from pairproof.harness import places
 from pairproof.harness.schedule import Args
 
@@ -61,6 +61,8 @@ def build(
     fast = f"{config.brokerIP1}:{config.listenPort - FAST_BELOW}"
     for number, slave in enumerate(pair[1:]):
         join(places.HA_LINKS[number], slave, places.MASTER, "ha", log)
+        # Where a haMasterAddress leads: the master listens there, whatever brokerIP2 it registers.
+        ways[slave][HA_ADDRESS] = links[places.HA_LINKS[number]]
         if servers:
             join(places.META_LINKS[number], slave, places.MASTER, "main", main)
             join(places.FAST_LINKS[number], slave, places.MASTER, "fast", fast)

@@ -1,7 +1,8 @@
 """What a simulated trial has besides the pair where there is a name server: consumers, and a longer end.
 
-At its end everybody who runs must have come to rest, also those who look only every so often: consumers catch up, or a
-bound passes; then a period of the slaves' metadata sync is quiet, and 12 s for its calls.
+At its end everybody who runs must have come to rest, also those who look only every so often: delayed messages are
+delivered and consumers catch up, or a bound passes; then a period of the slaves' metadata sync is quiet, and 12 s for
+its calls.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from pairproof.chaos.labs.sim.host import Host
 from pairproof.chaos.labs.sim.kernel import MS
 from pairproof.chaos.labs.sim.provision import TOPIC
 from pairproof.harness import places
+from pairproof.reference.core.delay import SCHEDULE_TOPIC, queue_of_level
 from pairproof.reference.wire.bodies_client import MessageQueue
 
 if TYPE_CHECKING:
@@ -35,7 +37,7 @@ class Whole:
     def settle(self) -> None:
         """Until consumers have caught up, or the bound passes; then quiet."""
         for _ in range(CATCH_UP_NS // LOOK_NS):
-            if self.consumers.stand_at(self._ends()):
+            if not self._waits() and self.consumers.stand_at(self._ends()):
                 break
             self.session.run_until(_never, LOOK_NS)
         self.session.run_until(_never, self._period_ms() * MS + CALLS_NS)
@@ -51,6 +53,16 @@ class Whole:
                     queue = MessageQueue(TOPIC, broker.config.brokerName, number)
                     found[queue] = broker.store.queues.next_offset(TOPIC, number)
         return found
+
+    def _waits(self) -> bool:
+        """Whether the master still holds delayed messages back."""
+        master = self.session.broker(places.MASTER)
+        if master is None:
+            return False
+        queues = master.store.queues
+        return any(
+            at < queues.next_offset(SCHEDULE_TOPIC, queue_of_level(level)) for level, at in master.delivery.next.items()
+        )
 
     def _period_ms(self) -> int:
         sync = self.session.target.config(places.SLAVES[0], self.session.settings).version.sync

@@ -84,8 +84,8 @@ class Pulling:
         code = CODES.get(found.status)
         if code is None:
             code = remoting.PULL_OFFSET_MOVED if asked else remoting.PULL_NOT_FOUND
-        if code == remoting.PULL_OFFSET_MOVED and not self.reader.corrects:
-            # A slave does not move a reader: it may only be behind.
+        if code == remoting.PULL_OFFSET_MOVED and not self.reader.moves:
+            # A slave does not move a reader: it may only be behind. So may queues for which the disk lacks room.
             return remoting.PULL_RETRY_IMMEDIATELY
         return code
 

@@ -12,7 +12,7 @@ AbstractSendMessageProcessor.msgCheck, TopicValidator, CommitLog.asyncPutMessage
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 from pairproof.reference.core import topics
@@ -52,7 +52,7 @@ class Sending:
     def __init__(self, parts: Parts) -> None:
         self.parts = parts
         config = parts.config
-        self.store_host = (bytes(int(part) for part in config.brokerIP1.split(".")), config.listenPort)
+        self.store_host = (_packed(config.brokerIP1), config.listenPort)
         self._cluster = f"CLUSTER\x01{config.brokerClusterName}"
         self._turn = 0
 
@@ -110,14 +110,12 @@ class Sending:
         else:
             ids = [message_id.encode(self.store_host, each.lo) for each in stored]
             answer = partial(self.answer, request, ids, queue_id, stored[0].queue_offset)
-            self.parts.puts.settle(stored[-1].hi, wait, answer)
+            self.parts.puts.settle(stored[-1].hi, wait, answer, self.parts.peers.when_through)
 
     def _put(self, messages: list[Message]) -> list[Stored]:
         """All of them or, if one cannot be, none."""
-        log = self.parts.store.log
-        for each in messages[1:] and messages:
-            log.check(each)
-        return [self.parts.puts.put(each) for each in messages]
+        puts = self.parts.puts
+        return puts.put_batch(messages) if len(messages) > 1 else [puts.put(messages[0])]
 
     def _topic(self, header: Mapping[str, Any]) -> TopicConfig:
         name = header["topic"]
@@ -174,7 +172,7 @@ class Sending:
             flag=flag,
             sys_flag=header["sysFlag"],
             born_ms=header["bornTimestamp"],
-            born_host=(bytes(int(part) for part in address.split(".")), port),
+            born_host=(_packed(address), port),
             store_host=self.store_host,
             reconsume_times=header.get("reconsumeTimes", 0),
         )
@@ -205,6 +203,11 @@ class Sending:
             raise Refused(remoting.SYSTEM_ERROR, f"{name} cannot be made")
         properties = {key: value for key, value in properties_of(message.properties).items() if key != "DELAY"}
         return message._replace(topic=name, queue_id=0, properties=properties_to(properties))
+
+
+@lru_cache(maxsize=1024)
+def _packed(address: str) -> bytes:
+    return bytes(int(part) for part in address.split("."))
 
 
 def _waits(properties: str) -> bool:

@@ -17,7 +17,7 @@ import java.util.concurrent.Executors;
  * <p>A request is {"id": n, "do": what, ...}. Its answer is {"id": n, "answer": ...} or {"id": n, "error": text}. Requests
  * run side by side, so answers may come in another order. What a consumer gets comes unasked as {"client": name, "message": ...}.
  *
- * <p>"start" makes the client "client" of the kind "kind" (producer, push, lite); "stop" ends it; "admin" runs mqadmin;
+ * <p>"start" makes the client "client" of the kind "kind" (producer, push, lite, load); "stop" ends it; "admin" runs mqadmin;
  * "read" reads whole queues; anything else goes to the client that it names. The end of stdin ends the process.
  */
 public final class Driver {
@@ -86,6 +86,8 @@ public final class Driver {
         switch (request.getString("kind")) {
             case "producer":
                 return new Producer(request);
+            case "load":
+                return new Load(request);
             case "push":
                 return new PushConsumer(request);
             case "lite":

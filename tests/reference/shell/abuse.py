@@ -162,6 +162,7 @@ class Impostor:
 
     def __init__(self, port: int, script: Callable[[socket.socket], None]) -> None:
         self.address = f"127.0.0.1:{port}"
+        self.accepted = 0
         self.served = 0
         """Connections that the other end has closed, or the script has reset."""
         self._script = script
@@ -192,6 +193,7 @@ class Impostor:
                 sock, _ = self._listener.accept()
             except TimeoutError:
                 continue
+            self.accepted += 1
             with sock, contextlib.suppress(TimeoutError):
                 sock.settimeout(DEADLINE_S)
                 with contextlib.suppress(ConnectionError):

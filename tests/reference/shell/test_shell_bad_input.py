@@ -118,11 +118,11 @@ def test_frames_in_pieces_and_ended_early_harm_nobody(broker: Make, names: NameS
 
 # Requests that are wrong.
 
-SEND = {
+SEND: dict[str, Any] = {
     "producerGroup": "P", "topic": TOPIC, "defaultTopic": "TBW102", "defaultTopicQueueNums": 4, "queueId": 1,
     "sysFlag": 0, "bornTimestamp": 0, "flag": 0,
 }  # fmt: skip
-PULL = {
+PULL: dict[str, Any] = {
     "consumerGroup": "C", "topic": TOPIC, "queueId": 0, "queueOffset": 0, "maxMsgNums": 32, "sysFlag": 4,
     "commitOffset": 0, "suspendTimeoutMillis": 0, "subVersion": 0,
 }  # fmt: skip

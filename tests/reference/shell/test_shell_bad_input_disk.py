@@ -107,7 +107,7 @@ async def fill(honest: Honest) -> None:
 
 
 def test_a_master_on_a_full_disk_refuses_keeps_and_serves_and_goes_on_with_room(small_disk: SmallDisk) -> None:
-    progress = {"consumerGroup": "G", "topic": TOPIC, "queueId": 0}
+    progress: dict[str, Any] = {"consumerGroup": "G", "topic": TOPIC, "queueId": 0}
 
     async def full() -> list[bytes]:
         async with caller() as call:
@@ -131,7 +131,7 @@ def test_a_master_on_a_full_disk_refuses_keeps_and_serves_and_goes_on_with_room(
         assert pulled is not None
         last = record.decode(pulled.body)
         assert isinstance(last, record.Record)
-        again = {"offset": last.physical_offset, "group": "G", "delayLevel": 1}
+        again: dict[str, Any] = {"offset": last.physical_offset, "group": "G", "delayLevel": 1}
         answer = await call.ask(master.address, RequestCode.CONSUMER_SEND_MSG_BACK, **again)
         assert answer is not None
         return answer.code
@@ -144,14 +144,13 @@ def test_a_master_on_a_full_disk_refuses_keeps_and_serves_and_goes_on_with_room(
             answer = await call.ask(master.address, RequestCode.QUERY_CONSUMER_OFFSET, **progress)
             assert answer is not None and answer.fields["offset"] == "7"
 
-    with running(small_disk, brokerRole="ASYNC_MASTER") as master:
+    with running(small_disk) as master:
         acknowledged = asyncio.run(full())
         assert master.stop() == 0
-        master.start()
-        asyncio.run(later(acknowledged))
-        master.kill()
-        master.start()
-        asyncio.run(later(acknowledged))
+    for recovery in ("normal", "abnormal"):
+        with running(small_disk) as master:
+            assert f": {recovery} recovery" in master.said.decode()
+            asyncio.run(later(acknowledged))
 
 
 def test_what_had_no_room_in_its_queue_can_be_pulled_once_there_is_room(small_disk: SmallDisk) -> None:
@@ -161,12 +160,13 @@ def test_what_had_no_room_in_its_queue_can_be_pulled_once_there_is_room(small_di
             await honest.turn()
             await fill(honest)
             assert (await call.send(master.address, b"its queue is new", queue=1)).status == "PUT_OK"
+            assert bodies_of(await call.pull(master.address, 0, queue=1)) == []
             small_disk.make_room()
             async with asyncio.timeout(DEADLINE_S):
                 while bodies_of(await call.pull(master.address, 0, queue=1)) != [b"its queue is new"]:
                     await asyncio.sleep(0.1)
 
-    with running(small_disk, brokerRole="ASYNC_MASTER") as master:
+    with running(small_disk) as master:
         asyncio.run(play())
 
 

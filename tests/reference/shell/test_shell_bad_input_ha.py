@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 import shutil
+import signal
 import socket
 import struct
 from collections.abc import Callable
@@ -12,7 +13,7 @@ from contextlib import ExitStack
 
 import pytest
 from abuse import MIB, Honest, Impostor, crowd, is_open, last_words, peak_memory, survives
-from real_brokers import BrokerProcess, caller, connected, free_port
+from real_brokers import DEADLINE_S, BrokerProcess, caller, connected, free_port
 
 from pairproof.reference.core.ha_master import MAX_CONNECTIONS
 from pairproof.reference.wire.ha import encode_header, encode_report
@@ -32,21 +33,29 @@ TO_A_MASTER = {
     "noise": b"\xff" + NOISE,
     "an honest report, then noise": encode_report(0) + b"\x7f" + NOISE,
 }
+LIES = [
+    *(encode_report(first) + encode_report(2**40) for first in (0, 2**40, -1)),
+    encode_report(0) + encode_report(-1),
+    encode_report(2**63 - 1) * 1_000,
+    NOISE,
+]
 
 
 @pytest.fixture
 def replicating(broker: Make) -> tuple[BrokerProcess, BrokerProcess]:
     """A pair whose sends are answered with PUT_OK: the slave holds them."""
 
-    async def play() -> None:
-        async with caller() as call:
-            await call.replicated(master.address)
-
-    master = broker("master", brokerRole="SYNC_MASTER", **SILENCE).start()
+    master = broker("master", brokerRole="SYNC_MASTER", slaveTimeout=1_000, **SILENCE).start()
     copies = {"brokerRole": "SLAVE", "brokerId": 1, "haMasterAddress": f"127.0.0.1:{master.port + 1}"}
     slave = broker("slave", **copies, **SILENCE).start()
-    asyncio.run(play())
+    asyncio.run(replicated(master))
     return master, slave
+
+
+async def replicated(master: BrokerProcess) -> None:
+    """Wait until a slave holds what is sent."""
+    async with caller() as call:
+        await call.replicated(master.address)
 
 
 def test_garbage_to_a_master_s_ha_port_ends_in_a_close_and_replication_goes_on(
@@ -68,6 +77,26 @@ def test_garbage_to_a_master_s_ha_port_ends_in_a_close_and_replication_goes_on(
     assert master.log() == slave.log()
 
 
+def test_no_lie_to_a_master_acknowledges_what_no_slave_holds(
+    replicating: tuple[BrokerProcess, BrokerProcess],
+) -> None:
+    async def status() -> str:
+        async with caller() as call:
+            return (await call.send(master.address, b"only here", queue=1)).status
+
+    master, slave = replicating
+    assert slave.process is not None
+    slave.process.send_signal(signal.SIGSTOP)
+    with crowd(f"127.0.0.1:{master.port + 1}", len(LIES)) as peers:
+        for each, lie in zip(peers, LIES, strict=True):
+            each.sendall(lie)
+        assert asyncio.run(status()) == "FLUSH_SLAVE_TIMEOUT"
+    slave.process.send_signal(signal.SIGCONT)
+    asyncio.run(replicated(master))
+    assert (master.stop(), slave.stop()) == (0, 0)
+    assert master.log() == slave.log()
+
+
 def test_silent_peers_of_a_master_are_a_line_in_the_log_and_are_closed_in_time(
     replicating: tuple[BrokerProcess, BrokerProcess],
 ) -> None:
@@ -77,7 +106,7 @@ def test_silent_peers_of_a_master_are_a_line_in_the_log_and_are_closed_in_time(
             assert last_words(late) == b""
             assert is_open(peers[0])
             for each in peers:
-                each.setblocking(True)
+                each.settimeout(DEADLINE_S)
                 assert last_words(each) == b""
         with connected(address) as sock:
             sock.sendall(encode_report(0))

@@ -13,8 +13,9 @@ from contextlib import ExitStack
 
 import pytest
 from abuse import MIB, Honest, Impostor, command, frame, peak_memory
-from real_brokers import BrokerProcess, Caller, NameServerProcess, caller, free_port, turns
+from real_brokers import DEADLINE_S, BrokerProcess, Caller, NameServerProcess, caller, free_port, turns, until
 
+from pairproof.reference.shell import sockets
 from pairproof.reference.wire import remoting
 from pairproof.reference.wire.headers import RequestCode
 from pairproof.reference.wire.remoting import MAX_FRAME, Command, CommandReader
@@ -44,18 +45,50 @@ def talks(sock: socket.socket, answer: Callable[[Command], bytes]) -> None:
 
 def endless(sock: socket.socket) -> None:
     """A frame of 16 MiB that never ends, in fact: the last byte is missing."""
-    next(requests(sock))
+    next(requests(sock), None)
     sock.sendall(struct.pack(">iI", MAX_FRAME, 2) + bytes(MAX_FRAME - 5))
     silent(sock)
 
 
 def flood(sock: socket.socket) -> None:
     """Answers to what nobody asked, and requests, as many as the broker takes."""
-    next(requests(sock))
+    next(requests(sock), None)
     unasked = remoting.encode(Command(0, 2**31 - 1, remoting.RESPONSE_FLAG, {}, b"x" * 1_000))
     for _ in range(2_000):
         sock.sendall(unasked + command(RequestCode.SEND_MESSAGE, topic="T"))
     silent(sock)
+
+
+def test_a_server_that_resets_at_once_is_one_that_went_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    connect, connected = sockets.connect, threading.Event()
+
+    async def connect_and_wait(address: str) -> tuple[socket.socket, tuple[str, int]]:
+        """The reset comes before whoever asked for the connection hears of it."""
+        sock, peer = await connect(address)
+        connected.set()
+        await until(lambda: not has_peer(sock))
+        return sock, peer
+
+    async def play(address: str) -> None:
+        async with caller() as call:
+            sent = await call.send(address, b"into nothing")
+            assert (sent.phase, sent.status) == ("info", "disconnected")
+
+    def reset(sock: socket.socket) -> None:
+        connected.wait(DEADLINE_S)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+    monkeypatch.setattr(sockets, "connect", connect_and_wait)
+    with Impostor(free_port(), reset) as impostor:
+        asyncio.run(play(impostor.address))
+
+
+def has_peer(sock: socket.socket) -> bool:
+    try:
+        sock.getpeername()
+    except OSError:
+        return False
+    return True
 
 
 BAD_NAME_SERVERS: dict[str, Callable[[socket.socket], None]] = {
@@ -71,17 +104,15 @@ BAD_NAME_SERVERS: dict[str, Callable[[socket.socket], None]] = {
 def test_a_broker_with_bad_name_servers_serves_and_registers_at_the_good_one(
     name_server: NameServerProcess, broker: Make
 ) -> None:
-    async def play(addresses: list[str]) -> None:
+    async def play() -> None:
         async with caller() as call:
-            master = broker(namesrvAddr=";".join([*addresses, name_server.address])).start()
             honest = Honest(call, master.address)
+            while any(each.accepted == 0 for each in impostors):
+                await honest.turn()
             for _ in range(50):
                 await honest.turn()
             await turns(lambda: routed(call), {0: master.address}, 5)
             await honest.finds_everything()
-            master.hear("registration: a name server does not answer")
-            assert peak_memory(master) < BOUND
-            assert master.stop() == 0
 
     async def routed(call: Caller) -> dict[int, str]:
         answer = await call.ask(name_server.address, RequestCode.GET_ROUTEINFO_BY_TOPIC, topic="pairproof")
@@ -92,9 +123,13 @@ def test_a_broker_with_bad_name_servers_serves_and_registers_at_the_good_one(
 
     name_server.start()
     with ExitStack() as stack:
-        asyncio.run(
-            play([stack.enter_context(Impostor(free_port(), script)).address for script in BAD_NAME_SERVERS.values()])
-        )
+        impostors = [stack.enter_context(Impostor(free_port(), script)) for script in BAD_NAME_SERVERS.values()]
+        addresses = [*(each.address for each in impostors), name_server.address]
+        master = broker(namesrvAddr=";".join(addresses)).start()
+        asyncio.run(play())
+        master.hear("registration: a name server does not answer")
+        assert peak_memory(master) < BOUND
+        assert master.stop() == 0
 
 
 # A master whose tables cannot be had.

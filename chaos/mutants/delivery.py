@@ -1,0 +1,251 @@
+"""Mutants of delivery: what brokers hand to consumers, and where they send them on."""
+
+from __future__ import annotations
+
+from pairproof.chaos.mutants.mutant import CONSUMER, Mutant, consumer_with, with_parts
+from pairproof.reference.client.pulling import Pulling as ConsumersPulling
+from pairproof.reference.core.broker import Broker
+from pairproof.reference.core.checkpoint import Checkpoint
+from pairproof.reference.core.consume_queue import Entry
+from pairproof.reference.core.delay import SCHEDULE_TOPIC, queue_of_level
+from pairproof.reference.core.delayed_delivery import DelayedDelivery
+from pairproof.reference.core.dispatch import Dispatcher
+from pairproof.reference.core.processors.members import Members
+from pairproof.reference.core.processors.progress import Progress
+from pairproof.reference.core.processors.pulling import Pulling
+from pairproof.reference.core.puts import Puts
+from pairproof.reference.core.reading import Found, Reader, Takes
+from pairproof.reference.core.requests import Request
+from pairproof.reference.core.store import Stored
+from pairproof.reference.wire import remoting
+from pairproof.reference.wire.record import Message, Record
+
+
+class WakesPast(Pulling):
+    """Answers a pull that waited with the queue's new end, and forgets what came."""
+
+    def arrived(self, topic: str, queue_id: int, next_offset: int, tags_code: int) -> None:
+        """Go on behind it."""
+        low = self.parts.store.queues.min_offset(topic, queue_id)
+        values = {"suggestWhichBrokerId": 0, "minOffset": low, "maxOffset": next_offset, "nextBeginOffset": next_offset}
+        for each in self._taken(topic, queue_id):
+            each.request.answer(remoting.PULL_NOT_FOUND, values)
+
+
+class CountsWhatDidNotFit(Reader):
+    """Counts the message at which an answer was full as given."""
+
+    def read(self, topic: str, queue_id: int, offset: int, limit: int, takes: Takes | None = None) -> Found:
+        """One further than what was read."""
+        found = super().read(topic, queue_id, offset, limit, takes)
+        if found.messages and found.next_offset < found.high:
+            return found._replace(next_offset=found.next_offset + 1)
+        return found
+
+
+class StepsPastTheEnd(Reader):
+    """Sends a reader who stands at the queue's end behind the message that will come next."""
+
+    def read(self, topic: str, queue_id: int, offset: int, limit: int, takes: Takes | None = None) -> Found:
+        """One further."""
+        found = super().read(topic, queue_id, offset, limit, takes)
+        return found._replace(next_offset=offset + 1) if found.status == "OFFSET_OVERFLOW_ONE" else found
+
+
+class ReusesBuffers(Reader):
+    """Reads into a buffer that it has, and only if that is not as full as it will be."""
+
+    def __init__(self, *given: object) -> None:
+        super().__init__(*given)  # type: ignore[arg-type]
+        self.buffers: dict[int, bytes] = {}
+
+    def read(self, topic: str, queue_id: int, offset: int, limit: int, takes: Takes | None = None) -> Found:
+        """What was as long and was read before."""
+        found = super().read(topic, queue_id, offset, limit, takes)
+        return found._replace(messages=tuple(self.buffers.setdefault(len(each), each) for each in found.messages))
+
+
+class RemembersByOffset(Reader):
+    """Keeps what it has read by its queue offset, whichever queue that was of."""
+
+    def __init__(self, *given: object) -> None:
+        super().__init__(*given)  # type: ignore[arg-type]
+        self.known: dict[tuple[int, int], tuple[bytes, ...]] = {}
+
+    def read(self, topic: str, queue_id: int, offset: int, limit: int, takes: Takes | None = None) -> Found:
+        """What another queue had there."""
+        found = super().read(topic, queue_id, offset, limit, takes)
+        if not found.messages:
+            return found
+        return found._replace(messages=self.known.setdefault((offset, found.next_offset), found.messages))
+
+
+class DropsFirstAfterRestart(Dispatcher):
+    """Takes the first record of a new life for the last one of the old life."""
+
+    recovered = 0
+    """Where the log ended then; 0 once that has happened."""
+
+    def recover(self, clean: bool, checkpoint: Checkpoint) -> None:
+        """Remember where the old life ended."""
+        super().recover(clean, checkpoint)
+        self.recovered = self.log.end
+
+    def _dispatch_record(self, window: bytes, inside: int) -> None:
+        if self.recovered and self.at >= self.recovered:
+            self.recovered = 0
+        else:
+            super()._dispatch_record(window, inside)
+
+
+class StoresTwice(Puts):
+    """Stores a message again, as if its first try had failed."""
+
+    def put(self, message: Message) -> Stored:
+        """One answer, two records."""
+        stored = super().put(message)
+        super().put(message)
+        return stored
+
+
+class NewestFirst(Reader):
+    """Gives the messages of an answer in the wrong order."""
+
+    def read(self, topic: str, queue_id: int, offset: int, limit: int, takes: Takes | None = None) -> Found:
+        """The last one first."""
+        found = super().read(topic, queue_id, offset, limit, takes)
+        return found._replace(messages=found.messages[::-1])
+
+
+class StartsOneEarly(Reader):
+    """Begins one entry before the one that was asked for."""
+
+    def read(self, topic: str, queue_id: int, offset: int, limit: int, takes: Takes | None = None) -> Found:
+        """Only where there is something to give."""
+        found = super().read(topic, queue_id, offset, limit, takes)
+        if not found.messages or offset <= found.low:
+            return found
+        return super().read(topic, queue_id, offset - 1, limit, takes)
+
+
+class AsksMemoryFirst(Progress):
+    """Tells a group whose queue is still in memory to begin at 0, without looking what it has committed."""
+
+    def on_query(self, request: Request) -> None:
+        """0, wherever it stood."""
+        if self.has_everything(request.header["topic"], request.header["queueId"]):
+            request.answer(values={"offset": 0})
+        else:
+            super().on_query(request)
+
+
+class ForgetsLonelyGroups(Members):
+    """Cleans up behind a group's last member, its progress too."""
+
+    def on_unregister(self, request: Request) -> None:
+        """Nobody is left: nothing is worth keeping."""
+        super().on_unregister(request)
+        group = request.header.get("consumerGroup")
+        if group and not self.parts.clients.consumer_ids(group):
+            self.parts.offsets.remove_group(group)
+
+
+class MovesReadersBack(Pulling):
+    """A slave that takes its own end for the queue's, as if offsetCheckInSlave were set: it is only behind."""
+
+    def __init__(self, *given: object) -> None:
+        super().__init__(*given)  # type: ignore[arg-type]
+        self.reader.corrects = True
+
+
+class TakesNoCommits(Progress):
+    """A slave that says yes to commits, and leaves its master's table as it is."""
+
+    def on_update(self, request: Request) -> None:
+        """Nothing changes."""
+        if self.parts.config.is_slave:
+            request.answer()
+        else:
+            super().on_update(request)
+
+
+class DropsDuplicates(ConsumersPulling):
+    """Takes a message for one that it had if it had that queue offset, of whichever queue."""
+
+    def __init__(self, *given: object) -> None:
+        super().__init__(*given)  # type: ignore[arg-type]
+        self.seen: set[int] = set()
+
+    def wants(self, message: Record) -> bool:
+        """Not twice."""
+        new = message.queue_offset not in self.seen
+        self.seen.add(message.queue_offset)
+        return new and super().wants(message)
+
+
+class DeliversAtOnce(DelayedDelivery):
+    """Holds nothing back."""
+
+    def wait_ms(self, level: int, entry: Entry) -> int:
+        """Now."""
+        return 0
+
+
+class ForgetsWhatWaits(DelayedDelivery):
+    """Begins every life behind what waits already."""
+
+    def start(self) -> None:
+        """Only what comes from now on."""
+        super().start()
+        for level in self.next:
+            self.next[level] = self.parts.store.queues.next_offset(SCHEDULE_TOPIC, queue_of_level(level))
+
+
+class DeliversTwice(DelayedDelivery):
+    """Begins each turn with the last message of the turn before."""
+
+    def _deliver(self, level: int) -> None:
+        self.next[level] = max(0, self.next[level] - 1)
+        super()._deliver(level)
+
+
+def _reading(reader: type[Reader]) -> type[Broker]:
+    return with_parts(pulling_class=type("MutantPulling", (Pulling,), {"reader_class": reader}))
+
+
+DELIVERY = (
+    Mutant("wakes_past", "master", with_parts(pulling_class=WakesPast), "deliver-no-loss",
+           "wakes a long poll, and sends it on behind the message that woke it"),
+    Mutant("counts_what_did_not_fit", "master", _reading(CountsWhatDidNotFit), "deliver-no-loss",
+           "passes over the message that no longer fitted into an answer"),
+    Mutant("slave_steps_past_end", "slave", _reading(StepsPastTheEnd), "deliver-no-loss",
+           "a pull that found nothing goes on one offset further"),
+    Mutant("slave_reuses_buffers", "slave", _reading(ReusesBuffers), "deliver-no-phantom",
+           "serves again what it has read before, if what is asked for is as long"),
+    Mutant("remembers_by_offset", "master", _reading(RemembersByOffset), "deliver-no-phantom",
+           "serves what another queue has under the same offset"),
+    Mutant("drops_first_after_restart", "master", with_parts(dispatcher_class=DropsFirstAfterRestart),
+           "deliver-no-loss", "after a restart leaves its first message out of the queues"),
+    Mutant("stores_twice", "master", with_parts(puts_class=StoresTwice), "deliver-no-phantom",
+           "stores every message twice, under two offsets"),
+    Mutant("newest_first", "master", _reading(NewestFirst), "deliver-order",
+           "gives an answer's messages in the wrong order"),
+    Mutant("slave_starts_one_early", "slave", _reading(StartsOneEarly), "deliver-order",
+           "begins one message before the offset that was asked for"),
+    Mutant("asks_memory_first", "master", with_parts(progress_class=AsksMemoryFirst), "deliver-at-least-once",
+           "lets a group begin at 0 although it knows its progress"),
+    Mutant("forgets_lonely_groups", "master", with_parts(members_class=ForgetsLonelyGroups), "deliver-at-least-once",
+           "drops a group's progress when its last member says goodbye"),
+    Mutant("slave_moves_readers_back", "slave", with_parts(pulling_class=MovesReadersBack), "deliver-at-least-once",
+           "a slave that is behind sends readers back to its own end"),
+    Mutant("slave_takes_no_commits", "slave", with_parts(progress_class=TakesNoCommits), "deliver-at-least-once",
+           "a slave confirms commits that it does not keep"),
+    Mutant("delivers_at_once", "master", with_parts(delivery_class=DeliversAtOnce), "deliver-delayed",
+           "holds no delayed message back"),
+    Mutant("forgets_what_waits", "master", with_parts(delivery_class=ForgetsWhatWaits), "deliver-delayed",
+           "never delivers the delayed messages that were waiting when it started"),
+    Mutant("delivers_twice", "master", with_parts(delivery_class=DeliversTwice), "deliver-delayed",
+           "delivers a level's last message again with its next one"),
+    Mutant("drops_duplicates", CONSUMER, consumer_with(pulling_class=DropsDuplicates), "deliver-no-loss",
+           "a consumer passes over what it takes for a repeat: it compares offsets, and forgets the queue"),
+)  # fmt: skip

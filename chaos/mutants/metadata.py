@@ -1,0 +1,213 @@
+"""Mutants of a slave's tables: what it takes over from its master, when, and what it keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from typing import Any, TypeVar
+
+from pairproof.chaos.mutants.mutant import Mutant, with_parts
+from pairproof.reference.core.broker import Broker
+from pairproof.reference.core.calls import Outcome
+from pairproof.reference.core.config_file import ConfigFile
+from pairproof.reference.core.metadata_sync import MS, MetadataSync, Step
+from pairproof.reference.core.parts import Parts
+from pairproof.reference.core.subscription_groups import GroupTable
+from pairproof.reference.core.topics import TopicTable
+from pairproof.reference.core.versioned_table import VersionedTable
+from pairproof.reference.wire import headers
+from pairproof.reference.wire.bodies import DataVersion, SubscriptionGroupConfig, TopicConfig
+from pairproof.reference.wire.headers import RequestCode
+
+T = TypeVar("T")
+
+FILL = ("sync", "fill")
+FILL_NS = 1_000 * MS
+
+
+class KeepsItsOffsets(MetadataSync):
+    """Asks for its master's consumer offsets, and does nothing with them."""
+
+    def take_offsets(self, body: bytes) -> bool:
+        """As if that were done."""
+        return True
+
+
+class VersionsOfItsOwn(TopicTable):
+    """Takes its master's topics over as a change of its own."""
+
+    def apply_from_master(self, entries: Mapping[str, TopicConfig], version: DataVersion) -> bool:
+        """Under the next version of its own."""
+        if version == self.version:
+            return False
+        self._change(entries)
+        return True
+
+
+class TakesNewerOnly(GroupTable):
+    """Takes its master's groups over if they have been changed more often than its own."""
+
+    def apply_from_master(self, entries: Mapping[str, SubscriptionGroupConfig], version: DataVersion) -> bool:
+        """Not those of a master that has begun again."""
+        return version.counter > self.version.counter and super().apply_from_master(entries, version)
+
+
+class StopsAtFailure(MetadataSync):
+    """Gives a round up when one of its steps fails."""
+
+    def _ended(self, step: Step, outcome: Outcome) -> None:
+        if outcome.answer is None:
+            self._left = iter(())
+        super()._ended(step, outcome)
+
+
+class SyncsEachMinute(MetadataSync):
+    """Looks at its master's tables once a minute, as 4.4 and 5.x do."""
+
+    def __init__(self, parts: Parts, topics_applied: Callable[[], None]) -> None:
+        super().__init__(parts, topics_applied)
+        self.schedule = self.schedule._replace(every=60_000)
+
+
+class GroupsFirst(MetadataSync):
+    """Fetches its master's tables in the opposite order."""
+
+    def __init__(self, parts: Parts, topics_applied: Callable[[], None]) -> None:
+        super().__init__(parts, topics_applied)
+        self.steps = self.steps[::-1]
+
+
+class TakesAlways(MetadataSync):
+    """Takes tables over without a look at their versions."""
+
+    def _take(self, table: VersionedTable[Any], body: bytes) -> bool:
+        entries, version = table.parse(body)
+        table._become(entries, version)
+        return True
+
+
+class SavesTheSame(TopicTable):
+    """Writes its topics to its file whenever it has compared them."""
+
+    def apply_from_master(self, entries: Mapping[str, TopicConfig], version: DataVersion) -> bool:
+        """Also the same ones."""
+        applied = super().apply_from_master(entries, version)
+        self._changed = not applied
+        self.save()
+        return applied
+
+
+class SavesTheSameEachTime(MetadataSync):
+    """Compares what is the same byte by byte, too."""
+
+    def _take(self, table: VersionedTable[Any], body: bytes) -> bool:
+        self._seen.clear()
+        return super()._take(table, body)
+
+
+class TakesUnsaved(GroupTable):
+    """Has its master's groups in memory only."""
+
+    def apply_from_master(self, entries: Mapping[str, SubscriptionGroupConfig], version: DataVersion) -> bool:
+        """Without a word to its file."""
+        if version == self.version:
+            return False
+        self.entries, self.version = dict(entries), version
+        return True
+
+
+class TellsItsOffsets(MetadataSync):
+    """Commits at its master what it was told itself, each time before it asks."""
+
+    def on_timer(self, key: Hashable) -> None:
+        """Tell, then ask."""
+        code, calls = RequestCode.UPDATE_CONSUMER_OFFSET, self.parts.calls
+        for name, queues in self.parts.offsets.table.items() if self.master else ():
+            topic, _, group = name.partition("@")
+            for queue_id, offset in queues.items():
+                commit = {"consumerGroup": group, "topic": topic, "queueId": queue_id, "commitOffset": offset}
+                calls.tell(self.master, code, headers.encode_request(code, commit))
+        super().on_timer(key)
+
+
+class FillsLater(MetadataSync):
+    """Clears its topics before it fills them, as RocketMQ up to 4.9 does, and takes a second in between."""
+
+    coming: Mapping[str, TopicConfig]
+
+    def take_topics(self, body: bytes) -> bool:
+        """Clear."""
+        topics = self.parts.topics
+        entries, version = topics.parse(body)
+        if not topics.apply_from_master({}, version):
+            return False
+        self.coming = entries
+        self.parts.io.timer(FILL, self.parts.io.now() + FILL_NS)
+        return True
+
+    def on_timer(self, key: Hashable) -> None:
+        """Fill."""
+        if key == FILL:
+            self.parts.topics.entries = self.coming
+        else:
+            super().on_timer(key)
+
+
+class ForgetsGroups(GroupTable):
+    """Starts without the groups that it had saved."""
+
+    def load(self) -> None:
+        """They will come again."""
+
+
+class NoBackup(ConfigFile):
+    """Knows no backup."""
+
+    def load(self, parse: Callable[[bytes], T]) -> T | None:
+        """The file, or nothing."""
+        found = self._parsed(self.name, parse)
+        self._whole = found is not None
+        return found
+
+
+class IgnoresBackup(TopicTable):
+    """Starts without topics where the last save was torn."""
+
+    def load(self) -> None:
+        """From the file alone."""
+        file = self.file
+        self.file = NoBackup(file.disk, "topics.json")
+        self.file.on_saved = file.on_saved
+        super().load()
+
+
+def _syncing(sync: type[MetadataSync], **parts: type) -> type[Broker]:
+    return with_parts(sync_class=sync, **parts)
+
+
+METADATA = (
+    Mutant("keeps_its_offsets", "slave", _syncing(KeepsItsOffsets), "meta-converges",
+           "fetches consumer offsets and does not apply them"),
+    Mutant("versions_of_its_own", "slave", with_parts(topics_class=VersionsOfItsOwn), "meta-converges",
+           "takes topics over under a version of its own (5.3.2 to 5.3.4, H24)"),
+    Mutant("takes_newer_only", "slave", with_parts(groups_class=TakesNewerOnly), "meta-converges",
+           "takes groups over if their version is a newer one, not if it is another one"),
+    Mutant("stops_at_failure", "slave", _syncing(StopsAtFailure), "meta-schedule",
+           "gives a round of its sync up when one table cannot be had"),
+    Mutant("syncs_each_minute", "slave", _syncing(SyncsEachMinute), "meta-schedule",
+           "fetches its master's tables once a minute, not every 10 s"),
+    Mutant("groups_first", "slave", _syncing(GroupsFirst), "meta-schedule", "fetches groups first and topics last"),
+    Mutant("takes_always", "slave", _syncing(TakesAlways), "meta-version-gate",
+           "takes tables over though they are of the version that it has"),
+    Mutant("saves_the_same", "slave", _syncing(SavesTheSameEachTime, topics_class=SavesTheSame), "meta-version-gate",
+           "saves its topics at every sync, changed or not"),
+    Mutant("takes_unsaved", "slave", with_parts(groups_class=TakesUnsaved), "meta-version-gate",
+           "takes groups over without saving them"),
+    Mutant("tells_its_offsets", "slave", _syncing(TellsItsOffsets), "meta-one-way",
+           "commits at its master the consumer offsets that it was told itself"),
+    Mutant("fills_later", "slave", _syncing(FillsLater), "meta-atomic-view",
+           "clears its topics a second before it fills them (4.9: a moment before)"),
+    Mutant("forgets_groups", "slave", with_parts(groups_class=ForgetsGroups), "meta-durable",
+           "starts without the groups that it had saved"),
+    Mutant("ignores_backup", "slave", with_parts(topics_class=IgnoresBackup), "meta-durable",
+           "starts without topics where the last save was torn, though there is a backup"),
+)  # fmt: skip

@@ -1,0 +1,232 @@
+"""Mutants of consumer progress: what brokers keep of it, what they say, and what consumers tell them."""
+
+from __future__ import annotations
+
+from pairproof.chaos.mutants.mutant import CONSUMER, Mutant, consumer_with, with_parts
+from pairproof.reference.client.process_queue import ProcessQueue
+from pairproof.reference.client.progress import Progress as ConsumersProgress
+from pairproof.reference.client.pulling import Pulling as ConsumersPulling
+from pairproof.reference.client.rebalancing import Rebalancing
+from pairproof.reference.client.routes import MASTER_ID, Choice
+from pairproof.reference.core.consumer_offsets import ConsumerOffsets
+from pairproof.reference.core.processors.progress import Progress
+from pairproof.reference.core.processors.pulling import Pulling
+from pairproof.reference.core.reading import Found, Reader, Takes
+from pairproof.reference.core.requests import Request
+from pairproof.reference.wire import beans, bodies
+from pairproof.reference.wire.bodies_client import MessageQueue
+
+FIRST_SLAVE_ID = 1
+
+# What brokers keep.
+
+
+class StoresOneMore(ConsumerOffsets):
+    """Takes what a group commits for its last message, and not for the next one."""
+
+    def commit(self, group: str, topic: str, queue_id: int, offset: int) -> bool:
+        """The one behind it."""
+        return super().commit(group, topic, queue_id, offset + 1)
+
+
+class KeepsTheLarger(ConsumerOffsets):
+    """Takes a smaller commit for one that was overtaken on its way."""
+
+    def commit(self, group: str, topic: str, queue_id: int, offset: int) -> bool:
+        """Never back."""
+        return super().commit(group, topic, queue_id, max(offset, self.query(group, topic, queue_id) or 0))
+
+
+class BeginsAtTheEnd(Progress):
+    """Tells a group that it does not know to begin at the queue's end."""
+
+    def on_query(self, request: Request) -> None:
+        """As if everybody began with CONSUME_FROM_LAST_OFFSET, and at the broker's word."""
+        header = request.header
+        if self.parts.offsets.query(header["consumerGroup"], header["topic"], header["queueId"]) is None:
+            request.answer(values={"offset": self.parts.store.queues.next_offset(header["topic"], header["queueId"])})
+        else:
+            super().on_query(request)
+
+
+class SkipsBacklogAfterRestart(Progress):
+    """Does not believe what it loaded, and has groups go on at the queues' ends."""
+
+    def on_query(self, request: Request) -> None:
+        """The first life knows better."""
+        topic, queue_id = request.header["topic"], request.header["queueId"]
+        if self.parts.store.recovery == "empty":
+            super().on_query(request)
+        else:
+            request.answer(values={"offset": self.parts.store.queues.next_offset(topic, queue_id)})
+
+
+class LoadsBackup(ConsumerOffsets):
+    """Starts with the backup of its table, which is one save older."""
+
+    def load(self) -> None:
+        """From the wrong file."""
+        super().load()
+        older = self.file.disk.read_whole(self.file.backup)
+        if older:
+            self.table = beans.decode(bodies.ConsumerOffsets, older).offset_table
+
+
+class LoadsNothing(ConsumerOffsets):
+    """Begins every life with an empty table."""
+
+    def load(self) -> None:
+        """Nothing."""
+
+
+class NeverSaves(ConsumerOffsets):
+    """Writes its table when it is stopped, and at no other time."""
+
+    def save(self) -> None:
+        """Nothing."""
+
+
+class SavesOnce(ConsumerOffsets):
+    """Writes its table, and takes it for written from then on."""
+
+    saved = False
+
+    def save(self) -> None:
+        """The first time."""
+        if not self.saved:
+            super().save()
+            self.saved = not self.changed
+
+
+class SkipsOnReturn(Reader):
+    """Sends the first reader of each queue after a restart to the queue's end."""
+
+    def __init__(self, *given: object) -> None:
+        super().__init__(*given)  # type: ignore[arg-type]
+        self.seen: set[tuple[str, int]] = set()
+
+    def read(self, topic: str, queue_id: int, offset: int, limit: int, takes: Takes | None = None) -> Found:
+        """As if a restart had left nothing to read."""
+        found = super().read(topic, queue_id, offset, limit, takes)
+        if self.store.recovery == "empty" or (topic, queue_id) in self.seen:
+            return found
+        self.seen.add((topic, queue_id))
+        return found._replace(status="NO_MATCHED_MESSAGE", next_offset=found.high, messages=())
+
+
+class KeepsWhatItLoaded(ConsumerOffsets):
+    """Says yes to every commit, and keeps what it loaded."""
+
+    def load(self) -> None:
+        """Remember whose that is."""
+        super().load()
+        self.loaded = frozenset(self.table)
+
+    def commit(self, group: str, topic: str, queue_id: int, offset: int) -> bool:
+        """Only those that are new."""
+        return f"{topic}@{group}" in self.loaded or super().commit(group, topic, queue_id, offset)
+
+
+class IgnoresCarried(Pulling):
+    """Reads a pull's flags, and never the progress that it carries."""
+
+    def stores_commits(self) -> bool:
+        """Never."""
+        return False
+
+
+class StoresCarried(Pulling):
+    """Stores what a pull carries, on a slave, too."""
+
+    def stores_commits(self) -> bool:
+        """Always."""
+        return True
+
+
+# What consumers tell.
+
+
+class TellsReplicas(ConsumersProgress):
+    """Turns to a slave with queries and commits, where there is one."""
+
+    def target(self, queue: MessageQueue, refreshed: bool) -> Choice | None:
+        """Spare the master."""
+        return self.shared.routes.choose(queue.broker_name, FIRST_SLAVE_ID)
+
+
+class TellsMastersOnly(ConsumersProgress):
+    """Has nobody to tell where the master is gone."""
+
+    def target(self, queue: MessageQueue, refreshed: bool) -> Choice | None:
+        """The master, or nobody."""
+        return self.shared.routes.choose(queue.broker_name, MASTER_ID, only_this=True)
+
+
+class GivesUpOneFurther(Rebalancing):
+    """Counts the message that it waits for as consumed when it lets a queue go."""
+
+    def last_offset(self, held: ProcessQueue) -> int:
+        """One too many."""
+        return super().last_offset(held) + 1
+
+
+class BeginsAnewAfterFailure(ConsumersPulling):
+    """Goes back to where it took a queue when a pull has failed."""
+
+    def __init__(self, *given: object) -> None:
+        super().__init__(*given)  # type: ignore[arg-type]
+        self.taken: dict[ProcessQueue, int] = {}
+
+    def start(self, held: ProcessQueue, refreshed: bool = False) -> None:
+        """Remember where that was."""
+        self.taken.setdefault(held, held.next_offset)
+        super().start(held, refreshed)
+
+    def _later(self, held: ProcessQueue) -> None:
+        held.next_offset = self.taken[held]
+        super()._later(held)
+
+
+class CarriesEverywhere(ConsumersPulling):
+    """Tells a slave the group's progress with every pull, too."""
+
+    def carries(self, held: ProcessQueue, choice: Choice) -> bool:
+        """Whoever is asked."""
+        return held.progress > 0 and not self.shared.settings.broadcasting
+
+
+PROGRESS = (
+    Mutant("stores_one_more", "master", with_parts(offsets_class=StoresOneMore), "progress-never-ahead",
+           "stores the offset behind the one that was committed"),
+    Mutant("keeps_the_larger", "master", with_parts(offsets_class=KeepsTheLarger), "progress-kept",
+           "confirms a smaller commit, and keeps the larger one that it has"),
+    Mutant("begins_at_the_end", "master", with_parts(progress_class=BeginsAtTheEnd), "progress-never-ahead",
+           "says that a group it has never heard of stands at the queue's end"),
+    Mutant("skips_backlog_after_restart", "master", with_parts(progress_class=SkipsBacklogAfterRestart),
+           "progress-recovers", "after a restart has groups go on at the queues' ends"),
+    Mutant("loads_backup", "master", with_parts(offsets_class=LoadsBackup), "progress-recovers",
+           "starts with the backup of its progress table"),
+    Mutant("skips_on_return", "master",
+           with_parts(pulling_class=type("MutantPulling", (Pulling,), {"reader_class": SkipsOnReturn})),
+           "progress-live-consumer", "after a restart sends the first reader of a queue to its end"),
+    Mutant("keeps_what_it_loaded", "master", with_parts(offsets_class=KeepsWhatItLoaded), "progress-live-consumer",
+           "after a restart confirms commits of groups that it knew before, and does not keep them"),
+    Mutant("ignores_carried", "master", with_parts(pulling_class=IgnoresCarried), "progress-on-pull",
+           "does not take in the progress that a pull carries"),
+    Mutant("loads_no_progress", "master", with_parts(offsets_class=LoadsNothing), "progress-persisted",
+           "comes back without any group's progress"),
+    Mutant("never_saves_progress", "master", with_parts(offsets_class=NeverSaves), "progress-persisted",
+           "never writes its progress table"),
+    Mutant("saves_progress_once", "master", with_parts(offsets_class=SavesOnce), "progress-persisted",
+           "writes its progress table once in a life"),
+    Mutant("slave_begins_at_the_end", "slave", with_parts(progress_class=BeginsAtTheEnd), "progress-never-ahead",
+           "a slave says that a group it has never heard of stands at the queue's end"),
+    Mutant("tells_replicas", CONSUMER, consumer_with(progress_class=TellsReplicas), "progress-to-master",
+           "a consumer commits to a slave while the master is there"),
+    Mutant("tells_masters_only", CONSUMER, consumer_with(progress_class=TellsMastersOnly), "progress-to-master",
+           "a consumer commits to nobody while the master is away"),
+    Mutant("gives_up_one_further", CONSUMER, consumer_with(rebalancing_class=GivesUpOneFurther), "progress-never-ahead",
+           "a consumer that gives a queue up commits a message that it has not had"),
+    Mutant("begins_anew_after_failure", CONSUMER, consumer_with(pulling_class=BeginsAnewAfterFailure),
+           "progress-live-consumer", "a consumer goes back to where it took a queue when a pull fails"),
+)  # fmt: skip

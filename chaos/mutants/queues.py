@@ -1,0 +1,115 @@
+"""Mutants of what a broker derives from its log: queue offsets, consume queues, the key index."""
+
+from __future__ import annotations
+
+from pairproof.chaos.mutants.mutant import Mutant, with_parts
+from pairproof.reference.core.checkpoint import Checkpoint
+from pairproof.reference.core.config import BrokerConfig
+from pairproof.reference.core.consume_queue import Entry
+from pairproof.reference.core.consume_queues import ConsumeQueues
+from pairproof.reference.core.dispatch import Arrived, Dispatcher
+from pairproof.reference.core.key_index import KeyIndex
+from pairproof.reference.core.store import MessageStore
+from pairproof.reference.ports import Effects, Watcher
+from pairproof.reference.wire.record import FIXED_SIZE, Message
+
+PAGE = 600
+
+
+class CountsLastAgain(MessageStore):
+    """After a start on a store that held something it gives a queue's last offset once more."""
+
+    def __init__(self, config: BrokerConfig, io: Effects, watcher: Watcher, arrived: Arrived | None = None) -> None:
+        super().__init__(config, io, watcher, arrived)
+        self.counted: set[int] = set()
+
+    def queue_offset_for(self, message: Message) -> int:
+        """To the first message that comes."""
+        found = super().queue_offset_for(message)
+        if self.recovery == "empty" or message.queue_id in self.counted:
+            return found
+        self.counted.add(message.queue_id)
+        return max(0, found - 1)
+
+
+class BeginsAgain(ConsumeQueues):
+    """Drops a queue whose messages have all expired: so does RocketMQ 4.9."""
+
+    def expire(self, log_start: int) -> None:
+        """With its files goes its offset."""
+        super().expire(log_start)
+        for queue in self._queues.values():
+            if queue.first == queue.next_offset:
+                queue.clear()
+
+
+class DispatchesHalves(Dispatcher):
+    """Dispatches a record whose header is there: the rest is on its way."""
+
+    def _scan(self, window: bytes) -> int:
+        end = self.at + len(window)
+        missing = super()._scan(window)
+        left = end - self.at
+        if not FIXED_SIZE <= left < missing:
+            return missing
+        return super()._scan(window[-left:] + bytes(missing - left))
+
+
+class DispatchesPages(MessageStore):
+    """Waits with dispatching until it pays."""
+
+    def dispatch(self) -> None:
+        """A page at least."""
+        if self.log.end - self.dispatcher.at >= PAGE:
+            super().dispatch()
+
+
+class TrustsQueues(Dispatcher):
+    """Takes its queues for complete when it starts, whatever it has cut from them."""
+
+    def recover(self, clean: bool, checkpoint: Checkpoint) -> None:
+        """Nothing is left to dispatch."""
+        super().recover(clean, checkpoint)
+        self.at = self.log.end
+
+
+class SizesForTags(ConsumeQueues):
+    """Writes a record's size where the hash of its tags belongs."""
+
+    def put(self, topic: str, queue_id: int, offset: int, entry: Entry) -> bool:
+        """Into the wrong field."""
+        return super().put(topic, queue_id, offset, entry._replace(tags_code=entry.size))
+
+
+class ForgetsKeys(KeyIndex):
+    """Takes what the log held at a start for indexed, although it has dropped the files that it did not trust."""
+
+    indexed = 0
+
+    def recover(self, clean: bool, flushed_ms: int, log_end: int) -> bool:
+        """Remember how far."""
+        self.indexed = log_end
+        return super().recover(clean, flushed_ms, log_end)
+
+    def put(self, topic: str, keys: list[str], offset: int, store_ms: int) -> None:
+        """Only what is new."""
+        if offset >= self.indexed:
+            super().put(topic, keys, offset, store_ms)
+
+
+QUEUES = (
+    Mutant("counts_last_again", "master", with_parts(store_class=CountsLastAgain), "queue-dense",
+           "gives a queue's last offset to a second message after a restart"),
+    Mutant("begins_again", "master", with_parts(queues_class=BeginsAgain), "queue-dense",
+           "begins a queue at 0 again when all its messages have expired (4.9)"),
+    Mutant("dispatches_halves", "slave", with_parts(dispatcher_class=DispatchesHalves), "queue-whole-records",
+           "dispatches a record of which it has the header only"),
+    Mutant("dispatches_pages", "slave", with_parts(store_class=DispatchesPages), "queue-whole-records",
+           "dispatches when 600 bytes wait for it, and not before"),
+    Mutant("trusts_queues", "slave", with_parts(dispatcher_class=TrustsQueues), "queue-whole-records",
+           "dispatches at a start nothing of what its log holds"),
+    Mutant("sizes_for_tags", "slave", with_parts(queues_class=SizesForTags), "queue-derived-equal",
+           "writes a record's size into its queue where the hash of the tags belongs"),
+    Mutant("forgets_keys", "slave", with_parts(index_class=ForgetsKeys), "queue-derived-equal",
+           "does not index again what was in the index files that a start drops"),
+)  # fmt: skip

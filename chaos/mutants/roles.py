@@ -1,0 +1,162 @@
+"""Mutants of what a slave is: no master, not even while there is none, but somebody to read from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pairproof.chaos.mutants.mutant import CONSUMER, Mutant, consumer_with, name_server_with, with_parts
+from pairproof.reference.client.pulling import Pulling as ConsumersPulling
+from pairproof.reference.client.routes import Choice
+from pairproof.reference.core import ha_slave
+from pairproof.reference.core.broker import Broker
+from pairproof.reference.core.commit_log import CommitLog
+from pairproof.reference.core.config import BrokerConfig
+from pairproof.reference.core.ha_slave import HaSlave
+from pairproof.reference.core.processors.administration import Administration
+from pairproof.reference.core.processors.pulling import Pulling
+from pairproof.reference.core.processors.sending import Sending
+from pairproof.reference.core.reading import Found, Reader, Takes
+from pairproof.reference.core.registration import Registration
+from pairproof.reference.core.requests import Request
+from pairproof.reference.core.routes import MASTER_ID, RouteTable
+from pairproof.reference.ports import Conn, Effects, Watcher
+from pairproof.reference.wire import remoting
+from pairproof.reference.wire.bodies_client import MessageQueue
+from pairproof.reference.wire.bodies_route import TopicRouteData
+from pairproof.reference.wire.remoting import Command
+
+
+class TakesChanges(Administration):
+    """Lets administrators change a slave's topics and groups: RocketMQ before 4.9.4."""
+
+    def check_role(self) -> None:
+        """Any."""
+
+
+class TakesSends(Sending):
+    """Stores what it is sent, whatever its role."""
+
+    def refuses_role(self) -> bool:
+        """Never."""
+        return False
+
+
+class Lonely:
+    """A part that acts in another way while its broker, a slave, has no master."""
+
+    alone = False
+
+
+class KnowsWhetherAlone(Broker):
+    """Tells such parts whether it is."""
+
+    def _on_command(self, conn: Conn, command: Command) -> None:
+        for part in (self.sending, self.pulling, self.pulling.reader):
+            if isinstance(part, Lonely):
+                part.alone = self.config.is_slave and self.replica.phase is not ha_slave.Phase.CONNECTED
+        super()._on_command(conn, command)
+
+
+class TakesOver(Lonely, Sending):
+    """Takes messages while there is no master."""
+
+    def refuses_role(self) -> bool:
+        """Not then."""
+        return super().refuses_role() and not self.alone
+
+
+class RegistersAsMaster(Registration):
+    """Registers under the master's id."""
+
+    def _identity(self) -> dict[str, Any]:
+        return {**super()._identity(), "brokerId": MASTER_ID}
+
+
+class RefusesAlone(Lonely, Pulling):
+    """Serves nobody while it has no master."""
+
+    def on_pull(self, request: Request) -> None:
+        """Not ready then."""
+        if self.alone:
+            request.refuse(remoting.SERVICE_NOT_AVAILABLE, "no master")
+        else:
+            super().on_pull(request)
+
+
+class ConfirmsNothing(Lonely, Reader):
+    """Gives out what its master has confirmed, which is nothing while it has none."""
+
+    def read(self, topic: str, queue_id: int, offset: int, limit: int, takes: Takes | None = None) -> Found:
+        """Then as if nothing were there."""
+        found = super().read(topic, queue_id, offset, limit, takes)
+        if not self.alone or not found.messages:
+            return found
+        return Found("OFFSET_OVERFLOW_ONE", offset, found.low, found.high)
+
+
+class ReadsConfirmed(Lonely, Pulling):
+    """With such a reader."""
+
+    reader_class = ConfirmsNothing
+
+
+class NeverFollows(HaSlave):
+    """Knows its master by its own settings, or not at all."""
+
+    def follow(self, address: str) -> None:
+        """Whatever a name server says."""
+
+
+class GuessesAddress(HaSlave):
+    """Takes its master to be where masters are as a rule until it is told."""
+
+    def __init__(self, config: BrokerConfig, log: CommitLog, io: Effects, watcher: Watcher) -> None:
+        super().__init__(config, log, io, watcher)
+        self.address = self.address or BrokerConfig().ha_address
+
+
+class ForgetsWithMaster(RouteTable):
+    """Knows of no topic where no master is."""
+
+    def route(self, topic: str) -> TopicRouteData | None:
+        """Slaves alone are no route."""
+        found = super().route(topic)
+        if found is None or not any(MASTER_ID in broker.broker_addrs for broker in found.broker_datas):
+            return None
+        return found
+
+
+class MasterOnly(ConsumersPulling):
+    """Reads from the master only."""
+
+    def choice(self, queue: MessageQueue) -> Choice | None:
+        """Or from nobody."""
+        return self.shared.routes.choose(queue.broker_name, MASTER_ID, only_this=True)
+
+
+def _knowing(**parts: type) -> type[Broker]:
+    return type("MutantBroker", (KnowsWhetherAlone,), parts)
+
+
+ROLES = (
+    Mutant("takes_changes", "slave", with_parts(administration_class=TakesChanges), "role-slave-read-only",
+           "lets administrators change a slave's topics and groups (4.9 before 4.9.4)"),
+    Mutant("takes_sends", "slave", with_parts(sending_class=TakesSends), "role-slave-read-only",
+           "stores what a slave is sent"),
+    Mutant("takes_over", "slave", _knowing(sending_class=TakesOver), "role-no-takeover",
+           "a slave takes messages while it has no master"),
+    Mutant("registers_as_master", "slave", with_parts(registration_class=RegistersAsMaster), "role-no-takeover",
+           "a slave registers under the master's id"),
+    Mutant("refuses_alone", "slave", _knowing(pulling_class=RefusesAlone), "role-slave-serves",
+           "a slave refuses pulls while it has no master"),
+    Mutant("reads_confirmed", "slave", _knowing(pulling_class=ReadsConfirmed), "role-slave-serves",
+           "a slave finds nothing while it has no master"),
+    Mutant("never_follows", "slave", with_parts(slave_class=NeverFollows), "ha-address-source",
+           "a slave does not hear where a name server says that its master is"),
+    Mutant("guesses_address", "slave", with_parts(slave_class=GuessesAddress), "ha-address-source",
+           "a slave connects to where masters are as a rule before it is told where its own is"),
+    Mutant("forgets_with_master", "names", name_server_with(routes_class=ForgetsWithMaster), "role-read-failover",
+           "a name server has no route to slaves without their master"),
+    Mutant("master_only", CONSUMER, consumer_with(pulling_class=MasterOnly), "role-read-failover",
+           "a consumer reads from no slave"),
+)  # fmt: skip

@@ -1,0 +1,176 @@
+"""Mutants of who reads where: what brokers suggest, whom clients ask, whom a name server names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+
+from pairproof.chaos.mutants.mutant import CONSUMER, Mutant, consumer_with, name_server_with, with_parts
+from pairproof.reference.client.process_queue import ProcessQueue, Shared
+from pairproof.reference.client.pulling import Pulling as ConsumersPulling
+from pairproof.reference.client.routes import MASTER_ID, Choice, Routes, choose
+from pairproof.reference.client.settings import SECOND
+from pairproof.reference.client.subscription import Subscriptions
+from pairproof.reference.core.calls import Outcome
+from pairproof.reference.core.config import BrokerConfig
+from pairproof.reference.core.processors.pulling import Pulling
+from pairproof.reference.core.reading import Found, Reader
+from pairproof.reference.core.registration import PERIOD, Registration
+from pairproof.reference.core.routes import RouteTable
+from pairproof.reference.core.store import MessageStore
+from pairproof.reference.ports import Conn
+from pairproof.reference.wire.bodies import SubscriptionGroupConfig
+from pairproof.reference.wire.bodies_client import MessageQueue
+
+BLOCKED_NS = 30 * SECOND
+
+# What brokers suggest.
+
+
+class SplitsAlways(Pulling):
+    """Suggests slaves also where they are not for reading."""
+
+    def suggestion(self, group: SubscriptionGroupConfig, found: Found) -> int:
+        """What the group wants."""
+        return group.which_broker_when_consume_slowly if found.slow else group.broker_id
+
+
+class KeepsTheSlow(Pulling):
+    """Does not send those who lag to a slave."""
+
+    def suggestion(self, group: SubscriptionGroupConfig, found: Found) -> int:
+        """As if nobody did."""
+        return super().suggestion(group, found._replace(slow=False))
+
+
+class SendsHome(Pulling):
+    """A slave that sends every reader back to the master."""
+
+    def suggestion(self, group: SubscriptionGroupConfig, found: Found) -> int:
+        """Whatever the group wants."""
+        return MASTER_ID
+
+
+class WholeMemory(Reader):
+    """Takes all of a machine's memory for the log's."""
+
+    def __init__(self, config: BrokerConfig, store: MessageStore) -> None:
+        super().__init__(config, store)
+        self.memory = config.totalMemory
+
+
+class CountsWholeMemory(Pulling):
+    """With such a reader."""
+
+    reader_class = WholeMemory
+
+
+# Whom consumers ask.
+
+
+class AsksMasterFirst(ConsumersPulling):
+    """Asks a slave where there is no master."""
+
+    def choice(self, queue: MessageQueue) -> Choice | None:
+        """Whatever was suggested."""
+        return self.shared.routes.choose(queue.broker_name, MASTER_ID)
+
+
+class NeverNext(ConsumersPulling):
+    """Asks any broker where the one that was suggested is missing: RocketMQ before 4.8."""
+
+    def choice(self, queue: MessageQueue) -> Choice | None:
+        """Not the one with the next id."""
+        brokers = self.shared.routes.brokers.get(queue.broker_name, {})
+        wanted = self.suggested.get(queue, MASTER_ID)
+        return choose(brokers, wanted if wanted in brokers else min(brokers, default=MASTER_ID))
+
+
+class PullsInOneThread(ConsumersPulling):
+    """Stands still for all queues while the broker of one cannot be reached."""
+
+    def __init__(self, shared: Shared, subscriptions: Subscriptions, set_right: Callable[[ProcessQueue], None]) -> None:
+        super().__init__(shared, subscriptions, set_right)
+        self.blocked_until = 0
+
+    def start(self, held: ProcessQueue, refreshed: bool = False) -> None:
+        """Not while it is blocked."""
+        if self.shared.io.now() < self.blocked_until:
+            self._later(held)
+        else:
+            super().start(held, refreshed)
+
+    def _later(self, held: ProcessQueue) -> None:
+        now = self.shared.io.now()
+        if now >= self.blocked_until:
+            self.blocked_until = now + BLOCKED_NS
+        super()._later(held)
+
+
+class KeepsFirstRoute(Routes):
+    """Takes a topic to be for ever where it was first."""
+
+    def _take(self, topic: str, outcome: Outcome) -> bool:
+        """What it knows it does not take in again."""
+        return topic in self.topics or super()._take(topic, outcome)
+
+
+class GivesQueuesUp(ConsumersPulling):
+    """Lets a queue be for which it could not ask once."""
+
+    def _later(self, held: ProcessQueue) -> None:
+        """There is no later."""
+
+
+# Whom name servers name.
+
+
+class KeepsTheDead(RouteTable):
+    """Does not hear that a broker's connection has ended."""
+
+    def gone(self, conn: Conn) -> None:
+        """It may come back."""
+
+
+class NeverExpires(RouteTable):
+    """Waits for the end of a broker's connection, however long it is silent."""
+
+    def expire(self, now: int) -> list[Conn]:
+        """It will end some time."""
+        return []
+
+
+class RegistersOnce(Registration):
+    """Registers at its start and when its topics change, and thinks that name servers remember it."""
+
+    def on_timer(self, key: Hashable) -> None:
+        """Only where there is something new."""
+        if key != PERIOD:
+            super().on_timer(key)
+
+
+ROUTING = (
+    Mutant("splits_always", "master", with_parts(pulling_class=SplitsAlways), "read-split",
+           "suggests a slave to the slow though slaveReadEnable is off"),
+    Mutant("keeps_the_slow", "master", with_parts(pulling_class=KeepsTheSlow), "read-split",
+           "suggests the group's usual broker to readers that lag"),
+    Mutant("whole_memory", "master", with_parts(pulling_class=CountsWholeMemory), "read-split",
+           "compares a reader's lag with all of the memory, not with the log's share"),
+    Mutant("sends_home", "slave", with_parts(pulling_class=SendsHome), "read-split",
+           "a slave suggests the master to those whose group wants the slave"),
+    Mutant("asks_master_first", CONSUMER, consumer_with(pulling_class=AsksMasterFirst), "route-choice",
+           "a consumer asks the master while there is one, whatever was suggested"),
+    Mutant("never_next", CONSUMER, consumer_with(pulling_class=NeverNext), "route-choice",
+           "a consumer asks any broker where a suggested slave is missing, not the next one (before 4.8)"),
+    Mutant("keeps_the_dead", "names", name_server_with(routes_class=KeepsTheDead), "route-expiry",
+           "a name server names brokers whose connection has ended"),
+    Mutant("never_expires", "names", name_server_with(routes_class=NeverExpires), "route-expiry",
+           "a name server names brokers that have been silent for more than 120 s"),
+    Mutant("registers_once", "slave", with_parts(registration_class=RegistersOnce), "route-expiry",
+           "a broker does not register from time to time: a restarted name server never hears of it"),
+    Mutant("pulls_in_one_thread", CONSUMER, consumer_with(pulling_class=PullsInOneThread), "mode-isolation",
+           "a consumer pulls nothing while one broker name cannot be reached"),
+    Mutant("keeps_first_route", CONSUMER, consumer_with(routes_class=KeepsFirstRoute), "mode-isolation",
+           "a consumer never hears of a broker name that was away when it came"),
+    Mutant("gives_queues_up", CONSUMER, consumer_with(pulling_class=GivesQueuesUp), "role-read-failover",
+           "a consumer never again asks for a queue for which it could not ask once"),
+)  # fmt: skip

@@ -1,0 +1,44 @@
+"""``progress-kept``: what a broker says of a group's progress is what was last committed to it.
+
+Judged where a broker shows a group's progress, in answer to a query or in its table: it must be the last commit that it
+confirmed, or one that was under way beside that or since; on a slave also what a sync may have brought since. A smaller
+commit counts as a larger one does: a group that was sent back must not skip what follows.
+
+Left out: brokers that were killed or stopped and have confirmed no commit since, see ``progress-persisted``; what a
+machine's crash left of a table. Source: ConsumerOffsetManager.commitOffset, which overwrites.
+"""
+
+from __future__ import annotations
+
+from pairproof.harness.history import Event
+from pairproof.harness.laws.base import Law
+from pairproof.harness.laws.registers import NONE
+
+
+class ProgressKept(Law):
+    """See the module."""
+
+    id = "progress-kept"
+    promise = "What a broker says of a group's progress is what was last committed to it, be it larger or smaller."
+    source = "ConsumerOffsetManager.commitOffset and queryOffset"
+    needs = frozenset({"invoke", "ok", "crash", "table"})
+
+    def on_ok(self, event: Event) -> None:
+        """A broker says where a group stands."""
+        if event.f == "query" and event.group is not None:
+            self._look(event)
+
+    def on_table(self, event: Event) -> None:
+        """A broker's table says it of all groups."""
+        self._look(event)
+
+    def _look(self, event: Event) -> None:
+        for each in self.ledger.consumption.observations(event):
+            if each.possible is None or each.register.restored:
+                continue
+            self.judged += 1
+            if not each.is_possible():
+                due = " or ".join("nothing" if value == NONE else str(value) for value in sorted(each.possible))
+                self.violate(
+                    event, f"{each.group} committed {due} of {each.queue} to {event.node}, which says {each.shown()}"
+                )  # fmt: skip

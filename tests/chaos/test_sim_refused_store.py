@@ -1,0 +1,33 @@
+"""A broker that refuses its store ends again, as its process would: the trial goes on without it, and says so."""
+
+from __future__ import annotations
+
+import pytest
+
+from pairproof.harness import judge, resolve
+from pairproof.harness.interpreter import Interpreter
+from pairproof.harness.verdict import Verdict
+
+LAB = resolve.lab("sim")
+REFERENCE = resolve.target("reference")
+BEHIND_A_GAP = f"commitlog/{8_192:020d}"
+FILE_SIZE = 2_048
+
+
+@pytest.mark.parametrize("removed", [True, False], ids=["remedied", "left"])
+def test_a_broker_with_a_gap_in_its_log_comes_up_only_when_the_gap_is_gone(removed: bool) -> None:
+    session = LAB.open(REFERENCE, REFERENCE.settings({"mappedFileSizeCommitLog": FILE_SIZE}), "gap")
+    session.warm_up()
+    session.kill("slave")
+    session.hosts["slave"].disk.place(BEHIND_A_GAP, bytes(FILE_SIZE))
+    session.restart("slave")
+    assert session.broker("slave") is None
+    if removed:
+        session.hosts["slave"].disk.delete(BEHIND_A_GAP)
+    Interpreter(session, resolve.faults()).heal()
+    session.settle()
+    assert (session.broker("slave") is not None) is removed
+    starts = [event for event in session.recorder.events if event.kind == "start" and event.node == "slave"]
+    assert len(starts) == 1 + removed
+    judged = judge.judge(session.recorder.events, judge.laws(["live-converges"]), LAB.observes(REFERENCE))
+    assert judged[0].verdict is (Verdict.HOLDS if removed else Verdict.VIOLATED)

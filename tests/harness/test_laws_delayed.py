@@ -1,0 +1,115 @@
+"""``deliver-delayed`` on histories that keep it and that break it in one way; and what the laws of acknowledgement
+make of a message that is put a second time when it is delivered.
+"""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from histories import SIZE, H, assert_broken, assert_holds, assert_vacuous, judged, pair
+
+from pairproof.harness.laws.ack_bounded import AckBounded
+from pairproof.harness.laws.ack_flushed import AckFlushed
+from pairproof.harness.laws.ack_timeout_honest import AckTimeoutHonest
+from pairproof.harness.laws.deliver_delayed import DeliverDelayed, delays_ms
+from pairproof.harness.verdict import Verdict
+
+STORED_MS = 10_000
+WAITS = "SCHEDULE_TOPIC_XXXX/1"
+
+
+def delayed(level: int = 2, **settings: object) -> H:
+    """A message that asks for a level is stored at :data:`STORED_MS`."""
+    history = pair(**settings).after(STORED_MS)
+    call = {"node": "master", "process": 0, "op": 0, "f": "send", "message": "m0", "queue": "T/0", "value": 1}
+    history.add("invoke", **call, detail=json.dumps({"level": level}))
+    return history.add("ok", **call, status="PUT_OK", queue_offset=0, lo=0, hi=SIZE)
+
+
+def audited(history: H, *came_ms: int, healed: bool = True, waits: bool = True) -> H:
+    """The final audit of the master: the message as it waits, and as it was delivered, at these store times."""
+    if healed:
+        history.mark("heal")
+    found = [(WAITS, STORED_MS)] if waits else []
+    for number, (queue, ms) in enumerate([*found, *(("T/0", each) for each in came_ms)]):
+        lo = number * SIZE
+        where = {"lo": lo, "hi": lo + SIZE, "queue": queue, "queue_offset": 0, "value": ms}
+        history.add("record", node="master", op=9, message="m0", **where)
+    return history.add("audit", node="master", op=9, f="final", lo=0, hi=1_000, status="whole")
+
+
+def test_a_message_comes_when_its_time_has_passed() -> None:
+    assert assert_holds(DeliverDelayed, audited(delayed().after(60_000), 15_000)).judged == 1
+    assert_holds(DeliverDelayed, audited(delayed().after(60_000), 40_000))
+    assert_broken(
+        DeliverDelayed, audited(delayed().after(60_000), 14_999),
+        "m0 came into T/0 4999 ms after it was stored; its delay is 5000 ms",
+    )  # fmt: skip
+
+
+def test_levels_are_configured_and_end_with_the_last_one() -> None:
+    assert delays_ms("1s 2m 1h 1d") == (1_000, 120_000, 3_600_000, 86_400_000)
+    two = {"messageDelayLevel": "2s 7s"}
+    assert_holds(DeliverDelayed, audited(delayed(1, **two).after(60_000), 12_000))
+    assert_holds(DeliverDelayed, audited(delayed(18, **two).after(60_000), 17_000))
+    assert_broken(DeliverDelayed, audited(delayed(18, **two).after(60_000), 16_000), "its delay is 7000 ms")
+
+
+def test_what_is_due_for_long_has_come() -> None:
+    assert_broken(DeliverDelayed, audited(delayed().mark("heal").after(10_001), healed=False), "m0 still waits")
+    assert_vacuous(DeliverDelayed, audited(delayed().mark("heal").after(10_000), healed=False))
+
+
+@pytest.mark.parametrize("late", ["heal", "start", "down", "lost"])
+def test_who_was_held_up_is_given_time(late: str) -> None:
+    history = delayed().after(60_000)
+    if late != "heal":
+        history.mark("heal").after(60_000)
+    if late in ("start", "down"):
+        history.crash("master")
+    if late == "start":
+        history.start("master")
+    assert_vacuous(DeliverDelayed, audited(history.after(4_000), healed=late == "heal", waits=late != "lost"))
+
+
+def test_only_a_master_that_went_down_delivers_again() -> None:
+    twice = audited(delayed().after(60_000), 15_000, 20_000)
+    assert_broken(DeliverDelayed, twice, "m0 was delivered 2 times")
+    assert_holds(DeliverDelayed, audited(delayed().after(60_000).crash("master").start("master"), 15_000, 20_000))
+    assert_holds(DeliverDelayed, audited(delayed().after(60_000).stop("master").start("master"), 15_000, 20_000))
+    assert_broken(DeliverDelayed, audited(delayed().after(60_000).crash("slave"), 15_000, 20_000), "2 times")
+
+
+@pytest.mark.parametrize("what", ["clock", "expire", "wipe", "lied"])
+def test_a_master_whose_clock_or_store_was_touched_is_excused(what: str) -> None:
+    def touched(node: str) -> H:
+        history = delayed().after(60_000)
+        if what == "lied":
+            return history.add("crash", node=node, f="machine", status="lied").start(node)
+        return history.add(what, node=node, value=1, lo=0)
+
+    assert_vacuous(DeliverDelayed, audited(touched("master"), 11_000))
+    assert_broken(DeliverDelayed, audited(touched("slave"), 11_000), "came into T/0 1000 ms after")
+
+
+def test_other_messages_are_not_delayed() -> None:
+    assert judged(DeliverDelayed, pair().put("m0").mark("heal").events).verdict is Verdict.VACUOUS
+    nobody_told = delayed(0).after(60_000)
+    assert_vacuous(DeliverDelayed, audited(nobody_told))
+
+
+def put_again(flushed: bool = False, **settings: object) -> H:
+    """A second after a message was put, and before it is answered, it is put into its queue."""
+    history = pair(**settings).put("m0")
+    if flushed:
+        history.flush("master")
+    return history.after(1_000).append("master", SIZE, 2 * SIZE, "put", "m0")
+
+
+def test_a_send_waits_for_what_it_put_not_for_what_is_delivered_later() -> None:
+    assert_holds(AckFlushed, put_again(True, flushDiskType="SYNC_FLUSH").ok("m0"))
+    assert_broken(AckFlushed, put_again(False, flushDiskType="SYNC_FLUSH").ok("m0"), "m0 was acknowledged")
+    assert_holds(AckTimeoutHonest, put_again().after(2_000).ok("m0", "FLUSH_SLAVE_TIMEOUT"))
+    assert_broken(AckTimeoutHonest, put_again().after(1_999).ok("m0", "FLUSH_SLAVE_TIMEOUT"), "after 2999.000 ms")
+    assert_broken(AckBounded, put_again().after(4_500).ok("m0", "FLUSH_SLAVE_TIMEOUT"), "m0")

@@ -1,0 +1,226 @@
+"""Bad input that the reference does not take well yet. The marks are strict: whoever cures one takes its mark off.
+
+What is cured, and what has been right from the start, is tested beside the code and in ``shell/test_shell_bad_input*``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import struct
+import tracemalloc
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import namesrv_play
+import pytest
+from processor_play import Play, consumer
+
+from pairproof.reference.core.consume_queue import Entry
+from pairproof.reference.core.ha_master import MAX_CONNECTIONS
+from pairproof.reference.core.processors.limits import MAX_QUEUES
+from pairproof.reference.core.reading import LEAST_SCAN
+from pairproof.reference.errors import CodecError
+from pairproof.reference.wire import beans, fastjson, headers, remoting
+from pairproof.reference.wire.bodies import DataVersion, TopicConfig, TopicConfigs
+from pairproof.reference.wire.bodies_client import LockBatchRequest, MessageQueue
+from pairproof.reference.wire.ha import encode_header, encode_report
+from pairproof.reference.wire.headers import RequestCode
+from pairproof.reference.wire.record import Message, encode
+from pairproof.reference.wire.remoting import Command
+
+MIB = 1024 * 1024
+
+
+def not_yet(why: str, raises: type[Exception] = AssertionError) -> pytest.MarkDecorator:
+    return pytest.mark.xfail(strict=True, reason=why, raises=raises)
+
+
+SLAVE: dict[str, Any] = {"brokerRole": "SLAVE", "brokerId": 1}
+PULL: dict[str, Any] = {
+    "consumerGroup": "G", "topic": "T", "queueId": 0, "queueOffset": 0, "maxMsgNums": 32, "sysFlag": 4,
+    "commitOffset": 0, "suspendTimeoutMillis": 0, "subVersion": 0,
+}  # fmt: skip
+
+
+def slave_of(address: str) -> Play:
+    """A slave whose connection ``m`` to this master stands."""
+    play = Play(haMasterAddress=address, **SLAVE)
+    play.broker.on_connected(address, "m")
+    return play
+
+
+# What ends the process.
+
+
+@not_yet("the slave's report of 2**63 is no 64-bit number: the process ends", struct.error)
+def test_a_frame_at_the_end_of_all_offsets_ends_only_the_connection() -> None:
+    play = slave_of("m:1")
+    play.broker.on_bytes("m", encode_header(2**63 - 16, 16) + bytes(16))
+    assert play.closed == ["m"]
+
+
+@not_yet("store time and delay make more than 64 bits: the process ends", struct.error)
+def test_a_delayed_record_from_the_end_of_all_times_is_stored() -> None:
+    play = slave_of("m:1")
+    data = encode(Message("SCHEDULE_TOPIC_XXXX", 0, b"late", b"DELAY\x0118"), 0, 0, 2**63 - 1)
+    play.broker.on_bytes("m", encode_header(0, len(data)) + data)
+    assert play.broker.log.end == len(data)
+
+
+# What takes for ever.
+
+
+@not_yet("a slave believes its master's numbers; 202 then goes through 2**31 queues")
+def test_a_slave_takes_no_topic_with_more_queues_than_a_topic_may_have() -> None:
+    play = Play(**SLAVE)
+    body = beans.encode(TopicConfigs({"T": TopicConfig("T", 2**31 - 1, 2**31 - 1)}, DataVersion(1, 1)))
+    with contextlib.suppress(CodecError):
+        play.broker.sync.take_topics(body)
+    topic = play.parts.topics.get("T")
+    assert topic is None or topic.write_queue_nums <= MAX_QUEUES
+
+
+@not_yet("each group of a heartbeat copies and saves both tables: a thousand take a minute")
+def test_a_heartbeat_saves_the_tables_once_however_many_groups_it_names() -> None:
+    play = Play()
+    groups = ",".join(f'{{"groupName":"g{number}"}}' for number in range(50))
+    play.persists.clear()
+    assert play.ask(RequestCode.HEART_BEAT, f'{{"clientID":"c","consumerDataSet":[{groups}]}}'.encode()).code == 0
+    assert len(play.persists) <= 4
+
+
+@not_yet("a pull reads as many queue entries as it asks for messages")
+def test_a_pull_reads_no_more_entries_than_it_may_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    play = Play()
+    play.produce()
+    asked: list[int] = []
+    get = play.broker.store.queues.get
+
+    def get_and_tell(topic: str, queue_id: int, offset: int, limit: int) -> list[Entry]:
+        asked.append(limit)
+        return get(topic, queue_id, offset, limit)
+
+    monkeypatch.setattr(play.broker.store.queues, "get", get_and_tell)
+    assert play.ask(RequestCode.PULL_MESSAGE, **{**PULL, "maxMsgNums": 2**31 - 1}).code == remoting.SUCCESS
+    assert asked and max(asked) <= LEAST_SCAN
+
+
+@not_yet("16 MiB of JSON for a lock or a group are read: 10 s in which nobody is answered")
+@pytest.mark.parametrize("code", [41, 42, 200])
+def test_a_body_that_is_far_too_large_is_refused_unread(monkeypatch: pytest.MonkeyPatch, code: int) -> None:
+    play = Play()
+    read: list[int] = []
+    loads = fastjson.loads
+
+    def load_and_tell(text: str | bytes) -> Any:
+        read.append(len(text))
+        return loads(text)
+
+    monkeypatch.setattr(fastjson, "loads", load_and_tell)
+    answer = play.ask(
+        code, b'{"consumerGroup":"G","groupName":"G","clientId":"c","mqSet":[' + b"[]," * (MIB // 2) + b"[]]}"
+    )
+    assert answer.code == remoting.SYSTEM_ERROR and read == []
+
+
+# What keeps others out.
+
+
+@not_yet("64 silent peers of the HA port keep a slave out until they have been silent 20 s")
+def test_silent_peers_of_the_ha_port_make_room_for_a_slave() -> None:
+    play = Play()
+    for number in range(MAX_CONNECTIONS):
+        play.broker.on_accepted(f"silent{number}", "ha")
+    play.broker.on_accepted("slave", "ha")
+    play.broker.on_bytes("slave", encode_report(0))
+    assert "slave" not in play.closed
+
+
+@not_yet("the connection goes to the calls, and the slave waits for it for ever")
+def test_an_ha_address_that_is_also_the_main_one_is_given_up_for_a_better_one() -> None:
+    play = Play(namesrvAddr="n:1", **SLAVE)
+    play.broker.registration.found("m:1", "m:1")
+    play.parts.calls.call("m:1", RequestCode.GET_ALL_CONSUMER_OFFSET, {}, b"", lambda outcome: None)
+    for number, address in enumerate(play.connects):
+        play.broker.on_connected(address, f"c{number}")
+    play.broker.registration.found("m:1", "m:2")
+    play.wait(60)
+    assert "m:2" in play.connects
+
+
+# What takes memory without a bound.
+
+
+@contextlib.contextmanager
+def growth_below(most: int) -> Iterator[None]:
+    """What is kept of the memory that is taken meanwhile."""
+    tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        yield
+        assert tracemalloc.get_traced_memory()[0] - before < most
+    finally:
+        tracemalloc.stop()
+
+
+def heartbeat(number: int) -> tuple[int, dict[str, str], bytes]:
+    return RequestCode.HEART_BEAT, {}, consumer("c" * 900_000, group=f"g{number}")
+
+
+def lock(number: int) -> tuple[int, dict[str, str], bytes]:
+    queue = MessageQueue("T" * 900_000, "b", number)
+    return RequestCode.LOCK_BATCH_MQ, {}, beans.encode(LockBatchRequest("G", "c", (queue,)))
+
+
+def long_poll(number: int) -> tuple[int, dict[str, str], bytes]:
+    values = {**PULL, "queueOffset": 1, "sysFlag": 6, "suspendTimeoutMillis": 30_000, "subscription": "t" * 200_000}
+    return RequestCode.PULL_MESSAGE, headers.encode_request(RequestCode.PULL_MESSAGE, values), b""
+
+
+@not_yet("counts are bounded, but not the texts: of 100,000 each may have up to 16 MiB")
+@pytest.mark.parametrize("asked", [heartbeat, lock, long_poll])
+def test_what_a_client_says_is_kept_up_to_a_bound(asked: Callable[[int], tuple[int, dict[str, str], bytes]]) -> None:
+    play = Play()
+    play.produce()
+    with growth_below(8 * MIB):
+        for number in range(60):
+            play.feed("c", Command(asked(number)[0], number, 0, *asked(number)[1:]))
+
+
+@not_yet("a send that waits keeps its whole request: 10,000 may wait, of 4 MiB each")
+def test_a_send_that_waits_for_a_slave_keeps_no_body() -> None:
+    play = Play(brokerRole="SYNC_MASTER", mappedFileSizeCommitLog=16 * MIB)
+    play.broker.on_accepted("s", "ha")
+    play.broker.on_bytes("s", encode_report(0))
+    send = headers.encode_request(
+        RequestCode.SEND_MESSAGE,
+        {
+            "producerGroup": "P", "topic": "T", "defaultTopic": "TBW102", "defaultTopicQueueNums": 4, "queueId": 0,
+            "sysFlag": 0, "bornTimestamp": 1, "flag": 0,
+        },
+    )  # fmt: skip
+    play.feed("c", Command(RequestCode.SEND_MESSAGE, 1, 0, send, b"x" * 100_000))
+    play.room = 0
+    with growth_below(2 * MIB):
+        for number in range(100):
+            play.broker.on_bytes(
+                "c", remoting.encode(Command(RequestCode.SEND_MESSAGE, number, 0, send, b"x" * 100_000))
+            )
+
+
+@not_yet("addresses are counted, not the names that one address registers under")
+def test_names_that_one_broker_registers_under_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pairproof.reference.core.routes.MAX_BROKERS", 3)
+    play = namesrv_play.Play()
+    for number in range(10):
+        play.register("m", "127.0.0.1:10911", name=f"name{number}")
+    assert len(play.server.routes.brokers) <= 3
+
+
+@not_yet("a goodbye under another name takes the broker's life, and leaves its route for ever")
+def test_a_goodbye_under_a_wrong_name_leaves_no_route_behind() -> None:
+    play = namesrv_play.Play()
+    play.register("m", "127.0.0.1:10911")
+    play.unregister("x", "127.0.0.1:10911", name="another")
+    play.server.on_closed("m")
+    assert play.addresses() == {}
