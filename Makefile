@@ -7,10 +7,11 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 INSTALL := $(PIP) install --require-hashes --no-build-isolation
 UV := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header
 BROWSER := chromium fonts-dejavu-core
+JDK := default-jdk-headless maven
 say := @printf 'set-up: %s\n'
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check bench lock clean browser
+.PHONY: help run test check bench lock clean browser jdk
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -18,7 +19,7 @@ help: ## list these commands
 run: $(VENV)/.run $(VENV)/.java ## explore the reference pair, judge it, make the report; prints where it is
 	@$(BIN)/pairproof check --profile quick --report
 
-test: $(VENV)/.dev $(VENV)/.java browser ## run all tests: the quick ones, then the slow ones
+test: $(VENV)/.dev jdk $(VENV)/.java browser ## run all tests: the quick ones, then the slow ones
 	@$(BIN)/python -m pytest -rs -m 'not slow'
 	@$(BIN)/python -m pytest -rs -m slow
 
@@ -26,10 +27,11 @@ check: $(VENV)/.dev ## lint, formatting, types, and which room may import which
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check --quiet . || { echo 'not formatted; run $(BIN)/ruff format .' >&2; exit 1; }
 	@$(BIN)/mypy --no-error-summary
+	@MYPYPATH=tests/java:tests/reference/shell $(BIN)/mypy --no-error-summary tests/java
 	@$(BIN)/lint-imports --no-logo >$(VENV)/imports.log || { cat $(VENV)/imports.log; exit 1; }
 	@echo 'check: lint, formatting, types and arrows are clean'
 
-bench: $(VENV)/.dev $(VENV)/.java ## measure: trials, events and simulated time per second
+bench: $(VENV)/.dev jdk $(VENV)/.java ## measure: searches, judges, brokers, also beside Java brokers
 	@for each in tests/bench/bench_*.py; do echo "== $$each"; $(BIN)/python $$each || exit 1; done
 
 lock: $(VENV)/.base ## resolve requirements/*.in to new exact versions
@@ -37,8 +39,8 @@ lock: $(VENV)/.base ## resolve requirements/*.in to new exact versions
 	@cd requirements && for each in build run dev jre; do \
 	  ../$(UV) --upgrade $$( [ $$each = dev ] && echo '--constraint run.txt' ) $$each.in -o $$each.txt || exit 1; done
 
-clean: ## remove .venv and caches; recorded runs stay
-	@rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+clean: ## remove .venv, downloaded tools and caches; recorded runs stay
+	@rm -rf $(VENV) .tools build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Set-up, a step each. A step is repeated when what it was made from changes.
@@ -68,10 +70,20 @@ $(VENV)/.java: requirements/jre.txt $(VENV)/.run
 	  echo 'set-up: no Java runtime; verdicts, JSON and JUnit come all the same, Spark tables and pages do not' >&2
 	@touch $@
 
-browser:
-	@command -v chromium >/dev/null 2>&1 || { \
+# $(1): a program, $(2): the packages that bring it, $(3): what becomes of the tests without it.
+define from_apt
+	@command -v $(1) >/dev/null 2>&1 || { \
 	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then \
-	    echo 'set-up: $(BROWSER)'; \
-	    { apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends $(BROWSER); } \
-	      >/dev/null 2>&1 || echo 'set-up: could not install $(BROWSER); the page test is skipped' >&2; \
-	  else echo 'set-up: no chromium, and not root with apt to install it; the page test is skipped' >&2; fi; }
+	    echo 'set-up: $(2)'; \
+	    { apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends $(2); } \
+	      >/dev/null 2>&1 || echo 'set-up: could not install $(2); $(3)' >&2; \
+	  else echo 'set-up: no $(1), and not root with apt to install it; $(3)' >&2; fi; }
+endef
+
+browser:
+	$(call from_apt,chromium,$(BROWSER),the page test is skipped)
+
+# A JRE alone does not do: the driver of the tests with Java peers is compiled.
+jdk:
+	$(call from_apt,javac,$(JDK),the tests with real RocketMQ peers fail)
+	$(call from_apt,mvn,$(JDK),the tests with real RocketMQ peers fail)

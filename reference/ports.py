@@ -44,7 +44,7 @@ class Disk(Protocol):
         """Remove the file; nothing if it is not there."""
 
     def sync(self, name: str) -> None:
-        """Make the file durable before returning. For recovery and clean stops only: it may block."""
+        """Make the file durable before returning. For recovery, retention and clean stops only: it may block."""
 
 
 class WholeFiles(Protocol):

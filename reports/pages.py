@@ -15,6 +15,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from pairproof.harness.autopsy import autopsy, message_of
 from pairproof.harness.history import Event
+from pairproof.harness.law_groups import grouped
 from pairproof.reports import coverage, fault_places, objectives
 from pairproof.reports.axis import ms
 from pairproof.reports.calls import plain
@@ -45,18 +46,6 @@ MEANINGS = {
 }
 """Sign and meaning of every verdict."""
 
-GROUPS = (
-    ("ha-", "Replication stream"),
-    ("log-", "Log and storage"),
-    ("loss-", "Log and storage"),
-    ("store-", "Log and storage"),
-    ("ack-", "Acknowledgement"),
-    ("contract", "Durability contract"),
-    ("role-", "Roles"),
-    ("live-", "Liveness"),
-    ("", "Other laws"),
-)
-
 Histories = Mapping[tuple[str, int], Sequence[Event]]
 Seen = Mapping[tuple[str, int, str], int]
 
@@ -75,7 +64,8 @@ def write(report: Report, histories: Histories, seen: Seen, out: Path) -> Path:
         html = pages.get_template("finding.html").render(root="../", here="findings", **shown)
         (out / "findings" / page_name(finding)).write_text(html, encoding="utf-8")
     shown_by: dict[str, dict[str, Any]] = {
-        "faults": {"where": fault_places.grid(report.places)}, "runs": {}, "laws": {}, "index": _index(report),
+        "faults": {"where": fault_places.grid(report.places)}, "runs": {}, "index": _index(report),
+        "laws": {"groups": grouped(law["id"] for law in report.laws)},
         "objectives": {"sections": objectives.sections(report.objectives)},
         "coverage": {"grid": coverage.grid(report.coverage)},
     }  # fmt: skip
@@ -148,7 +138,7 @@ def _index(report: Report) -> dict[str, Any]:
     cells = {(row["law"], row["target"], row["lab"]): row for row in report.matrix}
     return {
         "columns": columns,
-        "groups": _grouped(sorted({row["law"] for row in report.matrix})),
+        "groups": grouped(sorted({row["law"] for row in report.matrix})),
         "cells": cells,
         "missed": [row for row in report.faults if row["uses"] and not row["bit"]],
         "forbidden": [row for row in report.by_run if row["forbidden"]],
@@ -174,13 +164,6 @@ def _cards(findings: Sequence[Row]) -> list[tuple[Row, list[Row]]]:
         first = min(alike, key=lambda row: (not row["shrunk"], len(row["program"]), row["number"]))
         cards.append((first, [row for row in alike if row is not first]))
     return cards
-
-
-def _grouped(laws: Sequence[str]) -> list[tuple[str, list[str]]]:
-    found: dict[str, list[str]] = {title: [] for _, title in GROUPS}
-    for law in laws:
-        found[next(title for prefix, title in GROUPS if law.startswith(prefix))].append(law)
-    return [(title, members) for title, members in found.items() if members]
 
 
 def _contract(report: Report) -> list[Row]:

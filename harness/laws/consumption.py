@@ -363,11 +363,18 @@ class Consumption:
             # Nobody can tell what it lost.
             self._replaced = True
         since = 0 if of_machine else self._written_since(node, event.t)
+        if event.kind == "stop" and self._stops_well(node, event.t):
+            since = event.t
         for (where, _, _), register in self.registers.items():
             if where == node and of_machine:
                 register.forget(event.t)
             elif where == node:
                 register.recover(since, event.t)
+
+    def _stops_well(self, node: str, t: int) -> bool:
+        """Whether a broker that is stopped has room to write its table: at most the stop itself is a fault there."""
+        here = [each.t for each in self.ledger.trouble.active.values() if each.node == node]
+        return not here or here == [t]
 
     def _written_since(self, node: str, t: int) -> int:
         """A moment such that a broker that goes down at ``t`` has written its table at it or later, ns."""

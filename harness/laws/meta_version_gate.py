@@ -8,7 +8,7 @@ Judged at the steps of a slave's sync, for topics and for groups:
   fault touched it: a master saves when it has made a new version, and else only what a full disk had kept it from,
   within flushConsumerOffsetInterval;
 - what was applied is saved at once: before anything else of the sync, if no fault touches the slave;
-- nothing is saved in the instant in which a step ends as *same*, if no fault touched the slave since they agreed.
+- nothing is saved in the instant in which a step ends as *same*, but what a full disk had kept the slave from.
 
 Left out: which versions they are, see ``meta-converges``; the first step of a life; changes that a machine crash, or a
 full disk, took. Sources: SlaveSynchronize.syncTopicConfig and syncSubscriptionGroupConfig, DataVersion.
@@ -25,7 +25,7 @@ from pairproof.harness.laws.metadata import DONE, GROUPS, MS, TOPICS, Agreement,
 class Copy(Agreement):
     """A slave's copy of one table, in the slave's present life."""
 
-    __slots__ = ("applied", "ordered", "same")
+    __slots__ = ("applied", "late", "ordered", "same")
 
     def __init__(self) -> None:
         super().__init__()
@@ -33,6 +33,8 @@ class Copy(Agreement):
         """When the master saved a version that the copy lacks, ns."""
         self.applied: Event | None = None
         """A step whose result is still to be saved."""
+        self.late = False
+        """Whether what was applied could not be saved then: it is some time."""
         self.same: Event | None = None
         """The last step that ended as same."""
 
@@ -90,12 +92,9 @@ class MetaVersionGate(MetadataLaw):
                 event, f"{event.node} took its {event.f} for the master's, though those were changed since they agreed"
             )
         if copy.saves and copy.saves[-1].seq == event.seq - 1 and copy.saves[-1].t == event.t:
-            self._judge_save(event, agreed)
+            self._violate_save(event)
 
-    def _judge_save(self, event: Event, agreed: int) -> None:
-        # What a full disk had kept it from.
-        if not self.ledger.trouble.is_quiet(event.node or "", agreed):
-            return
+    def _violate_save(self, event: Event) -> None:
         self.violate(event, f"{event.node} saved its {event.f}, though they were the master's already")
 
     # Changes.
@@ -109,12 +108,15 @@ class MetaVersionGate(MetadataLaw):
         copy = self.copies.get((node, table))
         if copy is None:
             return
+        if copy.late:
+            copy.late = False
+            return
         if copy.asked is None and copy.applied is not None:
             copy.applied = None
             return
         same = copy.same
         if copy.asked is None and same is not None and (same.seq, same.t) == (event.seq - 1, event.t):
-            self._judge_save(event, copy.agreed[0] if copy.agreed is not None else event.t)
+            self._violate_save(event)
         copy.saved(event)
 
     def _order(self, table: str, t: int) -> None:
@@ -131,7 +133,8 @@ class MetaVersionGate(MetadataLaw):
             applied = copy.applied
             if slave == node and applied is not None and event.t > applied.t:
                 copy.applied = None
-                if self.ledger.trouble.is_quiet(node, applied.t):
+                copy.late = not self.ledger.trouble.is_quiet(node, applied.t)
+                if not copy.late:
                     self.violate(applied, f"{node} took over the master's {table}, and did not save them")
 
     # Lives.

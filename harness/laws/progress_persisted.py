@@ -3,7 +3,8 @@
 Judged where the master shows a group's progress, in answer to a query or in its table, after it was killed or stopped
 and before another commit is confirmed. It must be one that its table may have held at its last write or later: that
 write is known from the node's own trace, or from flushConsumerOffsetInterval (first 10 s after the start) if nothing
-was wrong with the node for that long.
+was wrong with the node for that long. A broker that is stopped in an orderly way writes its table, if nothing else is
+wrong with it.
 
 Left out: slaves, whose tables their sync overwrites; machines that lose power, since nobody promises that the table was
 on the disk; replaced stores. Source: BrokerController (consumerOffsetManager.persist), ConfigManager.

@@ -13,6 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from pairproof.harness import history
 from pairproof.harness import schedule as schedules
 from pairproof.harness.errors import CorruptRun, UsageError
 from pairproof.harness.history import Event
@@ -190,9 +191,16 @@ def _check_columns(path: Path, table: str) -> None:
         raise _damaged(path, why) from None
     if not schema.equals(tables.SCHEMAS[table], check_metadata=False):
         wanted = tables.SCHEMAS[table]
-        odd = sorted({str(field) for field in schema} ^ {str(field) for field in wanted}) or ["their order"]
-        shown = ", ".join(" ".join(each.split()[:4]) for each in odd[:4])
-        raise CorruptRun(f"{path} has not the columns of {table} ({shown}); use the version that wrote it")
+        odd = sorted({_named(field) for field in schema} ^ {_named(field) for field in wanted}) or ["their order"]
+        shown = ", ".join(odd[:4])
+        remedy = "use the version that wrote it, or record the run again"
+        if table == "history":
+            raise CorruptRun(f"{path} holds no history of format {history.FORMAT} ({shown}); {remedy}")
+        raise CorruptRun(f"{path} has not the columns of {table} ({shown}); {remedy}")
+
+
+def _named(field: Any) -> str:
+    return f"{field.name}: {field.type}"
 
 
 def _read(path: Path, trials: Collection[int] | None = None) -> Any:

@@ -209,15 +209,18 @@ class Broker:
             self._fast.add(conn)
 
     def on_connected(self, address: str, conn: Conn) -> None:
-        """A connection of one's own stands: to the master's log, or to a name server or the master's main port."""
-        if self.parts.calls.expects(address):
+        """A connection of one's own stands: to the master's log, or to a name server or the master's main port.
+
+        Where both have one address, each gets one of the two connections.
+        """
+        if self.parts.calls.connects_to(address):
             self.parts.calls.on_connected(address, conn)
         else:
             self.replica.on_connected(conn)
 
     def on_connect_failed(self, address: str) -> None:
         """It could not be made."""
-        if self.parts.calls.expects(address):
+        if self.parts.calls.connects_to(address):
             self.parts.calls.on_connect_failed(address)
         else:
             self.replica.on_lost()

@@ -75,6 +75,11 @@ class Calls:
         """Whether a connection to this address is of these calls."""
         return address in self.lines
 
+    def connects_to(self, address: str) -> bool:
+        """Whether a connection to this address is being made."""
+        line = self.lines.get(address)
+        return line is not None and line.conn is None
+
     def call(
         self, address: str, code: int, fields: Mapping[str, str], body: bytes, done: Done,
         timeout_ns: int = CALL_TIMEOUT_NS,

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar, NamedTuple
 
-from pairproof.reference.core.files import MappedFiles
+from pairproof.reference.core.files import MAX_OFFSET, MappedFiles
 from pairproof.reference.core.recovery import LogRecovery, Recovery
 from pairproof.reference.errors import CodecError, StoreError, StoreFull
 from pairproof.reference.ports import Disk
@@ -119,10 +119,10 @@ class CommitLog:
 
         An empty log takes any first offset: its first file then starts at ``at`` minus ``at`` modulo the file size,
         even if ``data`` is empty. Otherwise ``at`` must be the end. False, and nothing is written, for another offset,
-        for bytes that would pass the file's end, or without room for a file.
+        for bytes that would pass the file's end or that of all offsets, or without room for a file.
         """
         try:
-            return at >= 0 and self._append(at, data)
+            return 0 <= at <= MAX_OFFSET - len(data) and self._append(at, data)
         except StoreFull:
             return False
 

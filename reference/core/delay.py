@@ -1,7 +1,7 @@
 """Delay levels, and what the consume queue holds as a message's tags code: its delivery time if it is delayed.
 
 A delayed message lies in SCHEDULE_TOPIC_XXXX, one queue per level, until its time has come. Not here: who delivers it.
-A level that is no number counts as none, where RocketMQ would stop dispatch for good.
+A level that is no number counts as none, where RocketMQ would stop dispatch for good; no time is later than a long.
 Source: ScheduleMessageService.parseDelayLevel and computeDeliverTimestamp, CommitLog.checkMessageAndReturnSize.
 """
 
@@ -18,6 +18,7 @@ SCHEDULE_TOPIC = "SCHEDULE_TOPIC_XXXX"
 DEFAULT_LEVELS = "1s 5s 10s 30s 1m 2m 3m 4m 5m 6m 7m 8m 9m 10m 20m 30m 1h 2h"
 """messageDelayLevel's default."""
 
+_MAX_LONG = (1 << 63) - 1
 _UNIT_MS = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 _LEVEL = re.compile(r"([0-9]{1,9})([smhd])")
 _NUMBER = re.compile(r"[0-9]{1,9}")
@@ -51,5 +52,5 @@ def queue_tags_code(topic: str, properties: Mapping[str, str], store_ms: int, de
     if topic == SCHEDULE_TOPIC:
         level = level_of(properties, delays_ms)
         if level > 0:
-            return store_ms + delays_ms[level - 1]
+            return min(store_ms + delays_ms[level - 1], _MAX_LONG)
     return tags_code(properties)

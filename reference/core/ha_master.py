@@ -173,10 +173,14 @@ class HaMaster:
     # What the shell tells us.
 
     def on_accepted(self, conn: Conn) -> None:
-        """A peer connected to the HA port."""
+        """A peer connected to the HA port: the oldest that is no slave makes room for it, if need be."""
         if len(self.connections) >= MAX_CONNECTIONS:
-            self.io.close(conn)
-            return
+            # Whoever says nothing must not keep a slave out.
+            idle = next((each for each in self.connections.values() if each.phase is not Phase.TRANSFER), None)
+            if idle is None:
+                self.io.close(conn)
+                return
+            self._move(idle, Heard.SILENCE)
         now = self.io.now()
         self.connections[conn] = HaConnection(conn, now)
         self.io.timer(("ha-silence", conn), now + self.housekeeping_ns)

@@ -63,7 +63,8 @@ class RouteTable:
 
     def register(self, who: Identity, conn: Conn, ha_address: str, body: RegisterBrokerBody, now: int) -> Master | None:
         """Take in a registration; the master for a slave. None, and nothing changed, for one broker too many."""
-        if who.address not in self.live and len(self.live) >= MAX_BROKERS:
+        new_address, new_name = who.address not in self.live, who.name not in self.brokers
+        if (new_address and len(self.live) >= MAX_BROKERS) or (new_name and len(self.brokers) >= MAX_BROKERS):
             return None
         topics, version = body.topic_config_serialize_wrapper
         first = self._place(who)
@@ -80,9 +81,9 @@ class RouteTable:
         return Master(master, self.live[master].ha_address)
 
     def unregister(self, who: Identity) -> None:
-        """A broker says goodbye: its id goes, whatever address has it."""
-        self.live.pop(who.address, None)
-        self._filters.pop(who.address, None)
+        """A broker says goodbye: its id goes, whatever address has it, and its address under whatever name."""
+        if who.address in self.live:
+            self._forget(who.address)
         if who.name in self.brokers:
             self.brokers[who.name].broker_addrs.pop(who.broker_id, None)
             self._tidy(who.name)

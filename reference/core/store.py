@@ -144,11 +144,11 @@ class MessageStore:
 
         Whether there were any.
         """
-        before = self.log.start
-        start = self.log.expire(keep_files)
-        if start == before:
+        if len(self.log.files.starts) <= max(1, keep_files):
             return False
-        self.watcher.expired(start)
+        # Once the messages are gone only the queues know which offsets were given.
+        self.queues.sync()
+        self.watcher.expired(self.log.expire(keep_files))
         self.dispatcher.expire()
         return True
 

@@ -8,10 +8,11 @@ slave. Left out: filters, and what RocketMQ 5 added. Source: SubscriptionGroupMa
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 
 from pairproof.reference.core.config_file import ConfigFile
+from pairproof.reference.core.topics import queues_within_limit
 from pairproof.reference.core.versioned_table import VersionedTable
 from pairproof.reference.ports import WholeFiles
 from pairproof.reference.wire import beans
@@ -53,15 +54,26 @@ class GroupTable(VersionedTable[SubscriptionGroupConfig]):
     def find(self, group: str) -> SubscriptionGroupConfig | None:
         """The group, created if need be, on a slave for this once; None if that cannot be."""
         found = self.get(group)
-        if found is not None or not (self.auto_create or group.startswith(SYSTEM_PREFIX)):
-            return found
-        if not _name.fullmatch(group):
-            return None
-        config = SubscriptionGroupConfig(group)
-        return config if not self.keeps or self.put(group, config) else None
+        return found if found is not None else self.find_all([group]).get(group)
+
+    def find_all(self, groups: Iterable[str]) -> Mapping[str, SubscriptionGroupConfig]:
+        """As :meth:`find` for each, and one change for all that are created; without those that cannot be."""
+        known: dict[str, SubscriptionGroupConfig] = {}
+        new: dict[str, SubscriptionGroupConfig] = {}
+        for group in groups:
+            found = self.get(group)
+            if found is not None:
+                known[group] = found
+            elif (self.auto_create or group.startswith(SYSTEM_PREFIX)) and _name.fullmatch(group):
+                new[group] = SubscriptionGroupConfig(group)
+        return {**known, **(self.put_all(new) if self.keeps else new)}
 
 
 @lru_cache(maxsize=64)
 def _parsed(data: bytes) -> tuple[Mapping[str, SubscriptionGroupConfig], DataVersion]:
     # Cached, as the topics are.
-    return beans.decode(SubscriptionGroups, data)
+    groups, version = beans.decode(SubscriptionGroups, data)
+    return {
+        name: each._replace(retry_queue_nums=queues_within_limit(each.retry_queue_nums))
+        for name, each in groups.items()
+    }, version

@@ -23,6 +23,8 @@ NAME = re.compile(r"[%|a-zA-Z0-9_-]{1,127}")
 INHERIT, WRITE, READ = 1, 2, 4
 TEMPLATE = "TBW102"
 SCHEDULE = "SCHEDULE_TOPIC_XXXX"
+MAX_QUEUES = 10_000
+"""Queues of one topic on one broker. A table that says more, its master's or a file's, is taken to say this."""
 NO_SENDS = frozenset(
     [
         SCHEDULE,
@@ -94,8 +96,18 @@ class TopicTable(VersionedTable[TopicConfig]):
         """The topic, created with these values if need be: for retry and dead-letter topics. None: one too many."""
         return self.get(topic) or self._create(TopicConfig(topic, queues, queues, perm))
 
+    def ensure_all(self, queues: Mapping[str, int]) -> None:
+        """These topics with so many queues each, those that are new made in one change; none that is one too many."""
+        new = {topic: TopicConfig(topic, each, each) for topic, each in queues.items() if self.get(topic) is None}
+        self.put_all(new)
+
     def _create(self, config: TopicConfig) -> TopicConfig | None:
         return config if self.put(config.topic_name, config) else None
+
+
+def queues_within_limit(queues: int) -> int:
+    """What a table from outside says, made possible."""
+    return max(0, min(queues, MAX_QUEUES))
 
 
 def readable(topic: TopicConfig) -> bool:
@@ -125,4 +137,11 @@ def _system_topics(cluster: str, broker: str) -> dict[str, TopicConfig]:
 @lru_cache(maxsize=64)
 def _parsed(data: bytes) -> tuple[Mapping[str, TopicConfig], DataVersion]:
     # Cached: brokers are started again and again on tables that nobody has changed.
-    return beans.decode(TopicConfigs, data)
+    topics, version = beans.decode(TopicConfigs, data)
+    return {
+        name: each._replace(
+            read_queue_nums=queues_within_limit(each.read_queue_nums),
+            write_queue_nums=queues_within_limit(each.write_queue_nums),
+        )
+        for name, each in topics.items()
+    }, version

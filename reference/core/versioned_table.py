@@ -72,10 +72,16 @@ class VersionedTable(Generic[Entry]):
 
     def put(self, name: str, entry: Entry) -> bool:
         """Create or replace an entry. False, and nothing changed, for one too many."""
-        if name not in self.entries and len(self.entries) >= MAX_ENTRIES:
-            return False
-        self._change({**self.entries, name: entry})
-        return True
+        return bool(self.put_all({name: entry}))
+
+    def put_all(self, entries: Mapping[str, Entry]) -> Mapping[str, Entry]:
+        """Create or replace all of them in one change, but for those that are too many; what was put."""
+        room = MAX_ENTRIES - len(self.entries)
+        too_many = [name for name in entries if name not in self.entries][max(0, room) :]
+        taken = {name: entry for name, entry in entries.items() if name not in too_many} if too_many else entries
+        if taken:
+            self._change({**self.entries, **taken})
+        return taken
 
     def remove(self, name: str) -> bool:
         """Delete an entry. False if it is not there."""

@@ -4,8 +4,8 @@
 
 Four pairs are up at once: SYNC_MASTER and ASYNC_MASTER of each kind, ASYNC_FLUSH, with the JVM's default compilers (the
 tests' flags hold it at the first). They are warmed up, then take turns, so that noise hits all of them alike; every
-figure is the median of three turns. A turn ends when the slave has everything. Asserts nothing; needs what tests/java
-needs. Columns:
+figure is the median of three turns. A turn ends when the slave has everything. A pair that waits for its turn takes a
+tenth of a core if it is Java's, nothing if it is ours. Asserts nothing; needs what tests/java needs. Columns:
 
 /java     the reference's messages a second over Java's, in the same role
 /async    SYNC_MASTER's over ASYNC_MASTER's, of the same kind; RocketMQ's users speak of about 0.9
@@ -26,14 +26,14 @@ from functools import partial
 from itertools import product
 from pathlib import Path
 from statistics import median
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-TESTS = Path(__file__).parents[1]
-sys.path[:0] = [str(TESTS / "java"), str(TESTS / "reference" / "shell"), str(TESTS / "bench")]
+sys.path.extend(str(Path(__file__).parents[1] / each) for each in ("java", "reference/shell", "bench"))
 
+import jars
 import processes
 from clients import Driver
-from load_client import TOPIC, WAIT_S, LoadClient, Turn, client
+from load_client import TOPIC, WAIT_S, Turn, client
 from processes import BROKER, JAVA, REFERENCE, Broker, Kind, NameServer
 
 SYNC, ASYNC = "SYNC_MASTER", "ASYNC_MASTER"
@@ -45,7 +45,7 @@ SEND_TO = list(range(8))
 PULLED = 20_000
 PULL_FROM = ([8], [9, 10, 11, 12])
 TICKS = os.sysconf("SC_CLK_TCK")
-SETTINGS = {
+SETTINGS: dict[str, Any] = {
     "flushDiskType": "ASYNC_FLUSH",
     "mappedFileSizeCommitLog": 256 * 1024 * 1024,
     "mappedFileSizeConsumeQueue": 6_000_000,
@@ -71,7 +71,7 @@ class Pair:
         self.kind = kind
         self.role = role
         self.namesrv = NameServer(folder / "namesrv", REFERENCE)
-        named = {"namesrvAddr": self.namesrv.address, **SETTINGS}
+        named: dict[str, Any] = {"namesrvAddr": self.namesrv.address, **SETTINGS}
         self.master = Broker(folder / "master", kind, brokerRole=role, brokerId=0, **named)
         copies = {"haMasterAddress": self.master.ha_address, **named}
         self.slave = Broker(folder / "slave", kind, brokerRole="SLAVE", brokerId=1, **copies)
@@ -144,6 +144,16 @@ def java_client(driver: Driver, stack: ExitStack) -> Callable[[Pair, float], Tur
     return run
 
 
+def sending(body: int, in_flight: int, seconds: float, pair: Pair) -> Turn:
+    """A turn of sends."""
+    return pair.client.send(body, SEND_TO, in_flight, seconds)
+
+
+def pulling(queues: list[int], pair: Pair) -> Turn:
+    """A turn of pulls, from the queues' beginnings."""
+    return pair.client.pull(dict.fromkeys(queues, 0), PULLED)
+
+
 def started(folder: Path, stack: ExitStack) -> Iterator[Pair]:
     """All pairs, Java first of each role, joined and warm, with what is pulled later."""
     for role, kind in product((SYNC, ASYNC), (JAVA, REFERENCE)):
@@ -157,7 +167,7 @@ def started(folder: Path, stack: ExitStack) -> Iterator[Pair]:
 
 
 HEADING = (
-    f"{'what':26} {'pair':15} {'msg/s':>7} {'p50 ms':>7} {'p99 ms':>7} {'/java':>6} {'/async':>6} {'us: master':>11} "
+    f"{'what':28} {'pair':15} {'msg/s':>7} {'p50 ms':>7} {'p99 ms':>7} {'/java':>6} {'/async':>6} {'us: master':>11} "
     f"{'slave':>6} {'core':>5} {'client':>6} {'others':>6}"
 )
 
@@ -173,7 +183,7 @@ def show(what: str, pairs: list[Pair], run: Callable[[Pair], Turn]) -> None:
         async_rate = rates.get(f"{kind} async") if role == "sync" else None
         of = partial(middle, measured)
         print(
-            f"{what:26} {name:15} {rates[name]:7,.0f} {of(lambda each: each.turn.p50_s) * 1e3:7.2f} "
+            f"{what:28} {name:15} {rates[name]:7,.0f} {of(lambda each: each.turn.p50_s) * 1e3:7.2f} "
             f"{of(lambda each: each.turn.p99_s) * 1e3:7.2f} {rates[name] / rates[f'java {role}']:6.2f} "
             f"{f'{rates[name] / async_rate:.2f}' if async_rate else '':>6} "
             f"{of(lambda each: each.master_s / each.turn.messages) * 1e6:11.0f} "
@@ -195,6 +205,12 @@ def main() -> None:
     seconds = float(sys.argv[1]) if len(sys.argv) > 1 else SECONDS
     os.environ.pop("NAMESRV_ADDR", None)
     processes.JVM = tuple(each for each in processes.JVM if not each.startswith("-XX:TieredStopAtLevel"))
+    try:
+        jars.program("java")
+        jars.classpath()
+    except jars.NoJava as why:
+        print(f"not measured: {why}")
+        return
     began = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         pairs = list(started(Path(folder), stack))
@@ -205,15 +221,11 @@ def main() -> None:
             load(pair, 2 * seconds)
         print(f"{len(pairs)} pairs joined and warm after {time.perf_counter() - began:.0f} s\n{HEADING}")
         for body, in_flight in product(BODIES, IN_FLIGHT):
-            what = f"send {body:,} B, {in_flight} in flight"
-            show(what, pairs, lambda pair, b=body, n=in_flight: pair.client.send(b, SEND_TO, n, seconds))
-        show(f"Java's producer, {BODIES[-1]:,} B, 64", pairs, lambda pair: load(pair, seconds))
+            show(f"send {body:,} B, {in_flight} in flight", pairs, partial(sending, body, in_flight, seconds))
+        show(f"Java's client, {BODIES[-1]:,} B, 64", pairs, lambda pair: load(pair, seconds))
         synchronous = [pair for pair in pairs if pair.role == SYNC]
         for queues in PULL_FROM:
-
-            def pull(pair: Pair, begins: dict[int, int] = dict.fromkeys(queues, 0)) -> Turn:  # noqa: B006, B008
-                return pair.client.pull(begins, PULLED)
-
+            pull = partial(pulling, queues)
             for pair in synchronous:
                 pull(pair)
             show(f"pull {BODIES[-1]:,} B, {len(queues)} queue{'s' * (len(queues) > 1)}", synchronous, pull)

@@ -30,7 +30,7 @@ async def rate(call: Caller, address: str, in_flight: int) -> tuple[float, float
     async def producer(number: int) -> None:
         nonlocal ended, good
         while perf_counter() - began < SECONDS:
-            outcome = await call.send(address, BODY, number % 8)
+            outcome = await call.send(address, BODY, number % 4)
             ended += 1
             good += outcome.status == "PUT_OK"
 

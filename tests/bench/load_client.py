@@ -82,8 +82,7 @@ class LoadClient:
         while sent_at:
             answers = self._answers()
             now = time.perf_counter()
-            for header in answers:
-                latencies.append(now - sent_at.pop(_checked(header)))
+            latencies += [now - sent_at.pop(_checked(header)) for header in answers]
             more(len(answers))
         elapsed, spent = time.perf_counter() - began, time.process_time() - cpu
         return Turn(sent, elapsed, spent, *percentiles(latencies))

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pairproof.harness import registry, resolve
+from pairproof.harness import law_groups, registry, resolve
 from pairproof.harness.commands import labs
 from pairproof.harness.commands.main import main
 from pairproof.harness.commands.replay import event_line
@@ -31,12 +31,22 @@ def test_every_registered_law_is_listed_with_promise_source_and_needs(capsys: An
     assert code == 0
     assert [law["id"] for law in found] == registry.names("laws")
     assert all(law["promise"] and law["source"] and set(law["needs"]) <= set(KINDS) for law in found)
+    assert {law["group"] for law in found} == {title for _, title in law_groups.GROUPS}
+
+
+def test_laws_stand_in_groups_and_a_third_party_s_behind_them() -> None:
+    assert law_groups.grouped(["zebra", "meta-durable", "log-prefix", "meta-one-way"]) == [
+        ("Log and storage", ["log-prefix"]),
+        ("Metadata", ["meta-durable", "meta-one-way"]),
+        (law_groups.OTHERS, ["zebra"]),
+    ]
 
 
 def test_laws_are_printed_for_people_too(capsys: Any) -> None:
     assert main(["laws"]) == 0
     said = capsys.readouterr().out
     assert all(name in said for name in registry.names("laws"))
+    assert said.index("Replication stream") < said.index("ha-heartbeat") < said.index("Consumer progress")
 
 
 def test_labs_say_what_they_can_and_observe(capsys: Any) -> None:

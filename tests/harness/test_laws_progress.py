@@ -267,6 +267,23 @@ def test_the_fault_that_kills_it_excuses_nothing() -> None:
     assert_broken(ProgressPersisted, history.start("master").query(None), "G had committed 1")
 
 
+@pytest.mark.parametrize("fault", ["", "restart"])
+def test_an_orderly_stop_writes_all_of_it(fault: str) -> None:
+    def stopped() -> C:
+        history = grouped("m0").pull(0, "m0").commit(1).after(10)
+        if fault:
+            history.fault(fault, "master")
+        history.stop("master")
+        return history
+
+    assert_broken(ProgressPersisted, stopped().start("master").query(None), "G had committed 1")
+    assert_holds(ProgressPersisted, stopped().start("master").query(1))
+    # Unless it is killed in the middle of it, or had no room.
+    assert_vacuous(ProgressPersisted, stopped().crash("master").start("master").query(None))
+    full = grouped("m0").pull(0, "m0").commit(1).fault("disk_full", "master").fault("restart", "master")
+    assert_vacuous(ProgressPersisted, full.stop("master").start("master").query(None))
+
+
 def test_the_period_is_configured() -> None:
     def configured(ms: int) -> C:
         history = grouped("m0", flushConsumerOffsetInterval=ms).pull(0, "m0").commit(1).after(4_000)

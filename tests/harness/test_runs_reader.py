@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from pairproof.harness import history
 from pairproof.harness.errors import CorruptRun, UsageError
 from pairproof.harness.history import Event
 from pairproof.harness.runs import atomic, schema
@@ -102,6 +103,17 @@ def test_a_flipped_bit_is_named_or_changes_no_row(run: Path, table: str) -> None
             named += 1
             assert f"{table}/part-00000.parquet" in str(error)
     assert named > 10
+
+
+def test_a_history_of_an_earlier_format_is_refused_in_a_line_with_a_remedy(run: Path) -> None:
+    part = run / "history" / "part-00000.parquet"
+    # Format 2 had no consumers, and so neither of these.
+    pq.write_table(pq.read_table(part).drop_columns(["group", "broker"]), part)
+    with pytest.raises(CorruptRun) as told:
+        list(RunReader(run).histories())
+    said = str(told.value)
+    assert said.startswith(f"{part} holds no history of format {history.FORMAT} (") and "\n" not in said
+    assert "broker: int64, group: string" in said and said.endswith("or record the run again")
 
 
 @pytest.mark.parametrize("columns", [{"trial": [0]}, {"run": ["r"], "surprise": [1.5]}], ids=["fewer", "other"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -33,6 +34,23 @@ def test_a_program_that_ends_before_it_is_ready_is_an_error_with_what_it_said(tm
     program = Program(tmp_path, [sys.executable, "-c", "input() if print('listens', flush=True) else 0"], "listens")
     program.start()
     program.kill()
+
+
+def unnoticed(names: list[str], notice: str) -> list[str]:
+    """Names of jars without their versions that no line of the notice begins with."""
+    artifacts = {re.sub(r"-\d.*", "", name) for name in names}
+    noticed = set(re.findall(r"^  (\S+)  +\S", notice, re.MULTILINE))
+    return sorted(each for each in artifacts - noticed if not each.startswith("rocketmq-"))
+
+
+@pytest.mark.slow
+def test_every_jar_has_its_licence_in_the_notice() -> None:
+    notice = (Path(__file__).parents[2] / "NOTICE").read_text()
+    jars.classpath()
+    names = [each.name for each in jars.CACHE.glob("lib-*/*.jar")]
+    assert len(names) > 30
+    assert unnoticed(names, notice) == []
+    assert unnoticed([*names, "netty-all-4.1.65.Final.jar"], notice.replace("netty-all", "nettle")) == ["netty-all"]
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""A disk that is full for a while, and power that is lost right after a save: what a broker has said stays true."""
+"""A disk that is full for a while, power that is lost right after a save: what a broker has said stays true."""
 
 from __future__ import annotations
 
@@ -141,6 +141,20 @@ def test_topic_and_group_that_could_not_be_saved_are_saved_when_there_is_room() 
     found = crashed(play.disk.image()).parts
     assert found.topics.get("T") is not None and found.groups.get("G") is not None
     assert not any(key == ("persist", None) for key in play.timers)
+
+
+def test_power_loss_right_after_retention_gives_no_offset_twice() -> None:
+    play = Play(SimDisk())
+    for _ in range(3):
+        play.produce()
+    play.produce(queue_id=1, body=b"x" * 3_000)
+    play.produce(queue_id=1, body=b"x" * 3_000)
+    for name in play.broker.log.flush_due():
+        play.disk.sync(name)
+    play.broker.expire(1)
+    again = crashed(play.disk, "none")
+    assert again.produce()["queueOffset"] == 3
+    assert pulled(again, 2)[:2] == (remoting.PULL_OFFSET_MOVED, 3)
 
 
 @pytest.mark.parametrize("flushed", [True, False])

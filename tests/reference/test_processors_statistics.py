@@ -175,7 +175,6 @@ def test_group_that_nobody_knows_has_no_progress() -> None:
     assert consume_stats(Play()) == {}
 
 
-
 def test_a_topics_groups_are_those_that_subscribe_or_have_progress() -> None:
     play = Play()
     play.parts.offsets.commit("old", "T", 0, 3)

@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
 from pairproof.harness.errors import UsageError
@@ -46,7 +47,12 @@ def no_target(folder: Path) -> None:
     (folder / "run.json").write_text(text.replace('"target"', '"aim"'))
 
 
-@pytest.mark.parametrize("damage", [cut, no_facts, other_format, no_target])
+def other_history(folder: Path) -> None:
+    part = folder / "history" / "part-00000.parquet"
+    pq.write_table(pq.read_table(part).drop_columns(["group", "broker"]), part)
+
+
+@pytest.mark.parametrize("damage", [cut, no_facts, other_format, no_target, other_history])
 def test_a_damaged_run_is_named_in_one_line_and_the_others_stay(good: Path, bad: Path, damage: Any) -> None:
     assert len(inputs.open_runs([good, bad])[0]) == 2
     damage(bad)

@@ -13,9 +13,11 @@ from typing import Any
 import pytest
 
 from pairproof.harness import judge, resolve
+from pairproof.harness.coverage_table import CoverageTable
 from pairproof.harness.interpreter import run_trial
 from pairproof.harness.runs.writer import RunWriter
 from pairproof.harness.schedule import Op, Schedule
+from pairproof.harness.search import stories
 from pairproof.harness.trial import Finding
 from pairproof.harness.verdict import Verdict
 from pairproof.reports.make import Made, make_report
@@ -29,6 +31,14 @@ OPS = (
     Op("pull", {"reader": 0, "node": "master", "queue": 0}),
     Op("fault", {"name": "limit_data", "link": "client-slave", "direction": "up"}),
 )
+WHOLE_TARGET = "reference+master_only"
+WHOLE_OPS = (
+    stories.join(0, 0),
+    stories.advance(9_000),
+    stories.fault("kill", node="master"),
+    stories.advance(38_000),
+)
+"""A group whose consumer reads from no slave, beside a name server."""
 FLAGS = [
     "--headless=new",
     "--no-sandbox",
@@ -71,13 +81,31 @@ def record(folder: Path) -> Path:
     return folder
 
 
+def record_whole(folder: Path) -> Path:
+    """A trial with a name server and a consumer, and what it breaks."""
+    lab, target, laws = resolve.lab("sim"), resolve.target(WHOLE_TARGET), judge.all_laws()
+    facts = {"command": ["pairproof", "check"], "lab": "sim", "target": WHOLE_TARGET, "profile": "quick", "seed": "1"}
+    facts |= {"observes": sorted(lab.observes(target)), "laws": [law.id for law in laws], "must_not_be_vacuous": []}
+    schedule = Schedule({"lab.names": 1}, "1/whole", WHOLE_OPS)
+    with RunWriter(folder, facts) as writer:
+        trial = run_trial(lab, target, schedule, number=0, origin="whole", laws=laws)
+        writer.trial(trial, keep=True)
+        table = CoverageTable()
+        table.count(trial.events)
+        writer.coverage(table.rows())
+        told = next(each for each in trial.judgements if each.law == "role-read-failover")
+        writer.finding(Finding(told.law, told.violations[0].text, WHOLE_TARGET, "sim", 0, 0, schedule, 4))
+    return folder
+
+
 @pytest.fixture(scope="module")
 def made(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Made:
     root = tmp_path_factory.mktemp("pages")
     damaged = root / "damaged"
     damaged.mkdir()
     (damaged / "run.json").write_text("{")
-    return make_report([record(root / "recorded"), damaged], root / "report", rejudge=True)
+    folders = [record(root / "recorded"), record_whole(root / "whole"), damaged]
+    return make_report(folders, root / "report", rejudge=True)
 
 
 def browse(page: Path, scratch: Path, *arguments: str) -> str:
@@ -109,6 +137,7 @@ def colours(png: Path) -> int:
     ("page", "size"),
     [
         ("index.html", "1280,2400"),
+        ("faults.html", "1280,1400"),
         ("findings/001.html", "1280,1800"),
         ("findings/001.html", "420,1400"),
         ("objectives.html", "1280,1200"),
@@ -183,7 +212,32 @@ def test_objectives_and_coverage_are_shown(made: Made) -> None:
     assert "Catch-up of slaves" in (made.out / "objectives.html").read_text()
     shown = (made.out / "coverage.html").read_text()
     assert "1 was never seen" in shown and "TRANSFER, report, kill: 7 times" in shown
-    assert shown.count('class="empty"') == 3
+    assert shown.index("HA connections") < shown.index("readers unserved") < shown.index("tables in step")
+    assert 'title="READY, close, kill: never seen"' in shown
+
+
+def test_faults_are_shown_by_place(made: Made) -> None:
+    shown = (made.out / "faults.html").read_text()
+    assert "kill at master: bit 1 of 1 times" in shown and "No fault bit at client-slave." in shown
+    assert "No fault was tried at" in shown and "meta" in shown
+
+
+def test_a_whole_trial_s_page_shows_consumers_syncs_and_the_name_server(made: Made, tmp_path: Path) -> None:
+    finding = next(each for each in made.report.findings if each["law"] == "role-read-failover")
+    page = made.out / "findings" / f"{finding['number']:03}.html"
+    shown = browse(page, tmp_path, "--dump-dom")
+    drawing = shown[shown.index("<svg viewBox") : shown.index("Legend of the timeline")]
+    for text in (
+        "g0 consumer", "queue 0", "knows master, slave", "knows slave", "master: disconnected", "commits to the slave",
+        "Slave syncs", "Registrations", "Name server runs",
+    ):  # fmt: skip
+        assert text in drawing, text
+    assert "names's log end" not in shown, "a name server has no log"
+    led = shown[shown.index("What led up to it") :]
+    assert "4 calls of commit to slave" in led, "what says the same of four queues is one line"
+    png = tmp_path / "whole.png"
+    browse(page, tmp_path, "--window-size=1280,1800", f"--screenshot={png}")
+    assert colours(png) > 100
 
 
 def test_no_page_asks_the_network_for_anything(made: Made) -> None:
@@ -203,5 +257,5 @@ def test_every_link_leads_to_something_that_is_there(made: Made) -> None:
 
 def test_histories_of_a_real_run_judged_again_in_spark_agree(made: Made) -> None:
     assert made.report.rejudged is not None
-    assert made.report.rejudged["trials"] == 3
+    assert made.report.rejudged["trials"] == 4
     assert made.report.rejudged["differences"] == []

@@ -22,6 +22,16 @@ OFFSETS = st.sampled_from([0, 1, 100, 230, 460, 1024, 4096, -1])
 NAMES = st.sampled_from(["master", "slave"])
 LINKS = st.sampled_from(["ha:1", "ha:2"])
 MESSAGES = st.sampled_from(["m0", "m1", "m2"])
+GROUPS = st.sampled_from([None, "g0", "g1"])
+BROKERS = st.sampled_from([None, 0, 1])
+CALLS = st.sampled_from(["send", "pull", "commit", "query"])
+TABLES = st.sampled_from(["topics", "groups", "offsets", "delays"])
+STATUSES = {
+    "ok": ["PUT_OK"], "audit": ["whole"], "info": ["timeout"], "fault": ["on"], "consumer": ["on", "off", "lost"],
+    "assign": ["on", "off"], "route": ["found", "none"], "sync": ["asked", "same", "applied", "failed"],
+    "register": ["ok", "failed"],
+}  # fmt: skip
+DETAILS = {"route": '{"0": "master", "1": "slave"}', "table": "{}", "register": '{"master": "master"}'}
 CONFIG = {
     "brokerRole": "SYNC_MASTER",
     "flushDiskType": "SYNC_FLUSH",
@@ -51,10 +61,11 @@ def histories(draw: st.DrawFn) -> list[Event]:
         node, link, message = draw(NAMES), draw(LINKS), draw(MESSAGES)
         side = "m" if node == "master" else "s"
         f = {"append": "put" if node == "master" else "replicate", "mark": "heal", "crash": "machine", "audit": "final"}
-        status = {"ok": "PUT_OK", "audit": "whole", "info": "timeout", "fault": "on"}.get(kind)
+        told = draw(TABLES) if kind in ("table", "sync", "persist") else draw(CALLS)
         recorder.add(
-            t, kind, node, 1, link, side, 0, draw(st.integers(0, 3)), f.get(kind, "send"), status, message,
-            "pairproof/0", 0, lo, hi, draw(st.sampled_from([1, 2])), 1, None,
+            t, kind, node, 1, link, side, 0, draw(st.integers(0, 3)), f.get(kind, told),
+            draw(st.sampled_from(STATUSES.get(kind, [None]))), message, "pairproof/0", 0, lo, hi,
+            draw(st.sampled_from([1, 2])), 1, DETAILS.get(kind), draw(GROUPS), draw(BROKERS),
         )  # fmt: skip
     recorder.add(t, "mark", f="end")
     return recorder.events

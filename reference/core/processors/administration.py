@@ -18,11 +18,11 @@ from dataclasses import fields, replace
 
 from pairproof.reference.core.config import BrokerConfig
 from pairproof.reference.core.parts import Parts
-from pairproof.reference.core.processors.limits import MAX_QUEUES, check_group, check_range, check_topic
+from pairproof.reference.core.processors.limits import check_group, check_range, check_topic
 from pairproof.reference.core.processors.statistics import Statistics
 from pairproof.reference.core.requests import Handler, Request
 from pairproof.reference.core.subscription_groups import GroupTable
-from pairproof.reference.core.topics import INHERIT, NO_SENDS, READ, TEMPLATE, WRITE, TopicTable
+from pairproof.reference.core.topics import INHERIT, MAX_QUEUES, NO_SENDS, READ, TEMPLATE, WRITE, TopicTable
 from pairproof.reference.core.versioned_table import MAX_ENTRIES
 from pairproof.reference.errors import CodecError, ConfigError
 from pairproof.reference.wire import beans, config_text

@@ -11,8 +11,6 @@ import re
 from pairproof.reference.core import topics
 from pairproof.reference.errors import CodecError
 
-MAX_QUEUES = 10_000
-"""Queues of one topic on one broker."""
 GROUP = re.compile(r"[%|a-zA-Z0-9_-]{1,255}")
 
 

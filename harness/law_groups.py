@@ -1,0 +1,39 @@
+"""Which part of what is promised a law is about, by the first word of its id: how catalogues and reports group laws."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+GROUPS = (
+    ("contract", "Durability contract"),
+    ("ha-", "Replication stream"),
+    ("log-", "Log and storage"),
+    ("loss-", "Log and storage"),
+    ("store-", "Log and storage"),
+    ("queue-", "Log and storage"),
+    ("ack-", "Acknowledgement"),
+    ("role-", "Roles"),
+    ("mode-", "Roles"),
+    ("deliver-", "Delivery"),
+    ("read-", "Reading and routing"),
+    ("route-", "Reading and routing"),
+    ("progress-", "Consumer progress"),
+    ("meta-", "Metadata"),
+    ("live-", "Liveness"),
+)
+"""How ids begin, and what such laws are about."""
+
+OTHERS = "Other laws"
+
+
+def group_of(law: str) -> str:
+    """What the law with this id is about; :data:`OTHERS` for a third party's."""
+    return next((title for prefix, title in GROUPS if law.startswith(prefix)), OTHERS)
+
+
+def grouped(laws: Iterable[str]) -> list[tuple[str, list[str]]]:
+    """The ids by what they are about, groups in the order of :data:`GROUPS`, ids in the order given."""
+    found: dict[str, list[str]] = {title: [] for _, title in GROUPS}
+    for law in laws:
+        found.setdefault(group_of(law), []).append(law)
+    return [(title, members) for title, members in found.items() if members]
