@@ -89,6 +89,11 @@ def is_on(settings: Settings, key: str) -> bool:
     return str(settings.get(key, 0)).lower() in ("1", "true")
 
 
+def creates_groups(settings: Settings) -> bool:
+    """Whether a node creates a consumer group that it does not know: autoCreateSubscriptionGroup, on by default."""
+    return str(settings.get("autoCreateSubscriptionGroup", 1)).lower() in ("1", "true")
+
+
 @lru_cache(maxsize=64)
 def _line(version: str) -> Line:
     numbers = _numbers(version)

@@ -40,7 +40,7 @@ def _manner(event: Event) -> str:
 def answered(event: Event) -> str:
     """A call ended."""
     remark = f" ({event.detail})" if event.detail else ""
-    said = f"{client(event)}: {_subject(event)} {OUTCOMES[event.kind]} {status(event)}"
+    said = f"{client(event)}: {_subject(event)} {outcome(event)}"
     if event.kind != "ok":
         return f"{said}{remark}"
     if event.f == "pull":
@@ -55,6 +55,13 @@ def answered(event: Event) -> str:
 def status(event: Event) -> str:
     """The status of a call that ended: code 0 has its name from sends, and means success to all others."""
     return "OK" if event.status == "PUT_OK" and event.f != "send" else str(event.status)
+
+
+def outcome(event: Event) -> str:
+    """How a call ended, behind its subject."""
+    if event.kind == "invoke":
+        return "never answered"
+    return "found nobody there" if event.status == "refused" else f"{OUTCOMES[event.kind]} {status(event)}"
 
 
 def _subject(event: Event) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from pairproof.harness.history import Event
-from pairproof.reports.calls import OUTCOMES, TABLES, client, status
+from pairproof.reports.calls import TABLES, client, outcome
 from pairproof.reports.events import words
 
 LEAST = 3
@@ -44,6 +44,7 @@ def _told(run: Sequence[Event]) -> list[Line]:
 
 _SAME = ("t", "kind", "node", "f", "status", "process", "group")
 _FOLDED = frozenset({"record", "chunk", "keys", "entries", "table", "dispatch", "flush", "sync", "persist"})
+_MANY = {"pull": "pulls from", "commit": "commits to", "query": "questions to"}
 _CALLS = frozenset({"invoke", "ok", "fail", "info", "assign", "deliver"})
 
 
@@ -87,8 +88,8 @@ def _calls(run: Sequence[Event]) -> str:
     if first.kind == "assign":
         done = "takes" if first.status == "on" else "gives up"
         return f"{client(first)} {done} {len(run)} queues: {queues}"
-    said = f"{client(first)}: {len(run)} calls of {first.f} to {first.node}"
-    return f"{said}: {queues}" if first.kind == "invoke" else f"{said} {OUTCOMES[first.kind]} {status(first)}: {queues}"
+    said = f"{client(first)}: {len(run)} {_MANY.get(first.f or '', f'calls of {first.f} to')} {first.node}"
+    return f"{said}: {queues}" if first.kind == "invoke" else f"{said} {outcome(first)}: {queues}"
 
 
 def _numbered(event: Event) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from pairproof.harness import places
 from pairproof.harness.history import Event
 from pairproof.harness.naming import the
-from pairproof.reports.calls import OUTCOMES, TABLES, client, status
+from pairproof.reports.calls import TABLES, client, outcome
 from pairproof.reports.lanes import Bar, Row, Tick
 
 ROUND_NS = 20_000_000_000
@@ -193,12 +193,12 @@ def _named(event: Event) -> str:
 
 
 def _deliveries(found: Iterable[tuple[Event, bool]]) -> list[Tick]:
-    """A sign for each answer that brought something; a repeat gets a sign of its own."""
+    """A sign for each answer that brought something; its repeats get a sign of their own, before."""
     together: dict[tuple[int, bool], list[Event]] = {}
     for event, again in found:
         together.setdefault((event.t, again), []).append(event)
     ticks = []
-    for (t, again), same in together.items():
+    for (t, again), same in sorted(together.items(), key=lambda each: (each[0][0], not each[0][1])):
         named = ", ".join(f"{event.message} at {event.queue_offset}" for event in same)
         what = "received again" if again else "received"
         label = str(same[0].message) + (f" +{len(same) - 1}" if len(same) > 1 else "")
@@ -215,13 +215,9 @@ def _commits(found: Iterable[tuple[int, Event]]) -> list[Tick]:
     for (t, node), same in together.items():
         bad = any(event.kind != "ok" for event in same)
         kind = "failed" if bad else "usual" if node in (places.MASTER, places.OTHER) else "aside"
-        told = ", ".join(f"{event.queue_offset} of {event.queue} {_outcome(event)}" for event in same)
+        told = ", ".join(f"{event.queue_offset} of {event.queue} {outcome(event)}" for event in same)
         ticks.append(Tick(t, kind, "", f"commits to {the(node)}: {told}"))
     return ticks
-
-
-def _outcome(event: Event) -> str:
-    return "never answered" if event.kind == "invoke" else f"{OUTCOMES[event.kind]} {status(event)}"
 
 
 def syncs(events: Iterable[Event]) -> list[Row]:

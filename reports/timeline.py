@@ -134,14 +134,15 @@ class _Drawing:
         x, end = self.axis.x(bar.began), self._end(bar)
         self.svg.rect(x, self.y, end - x, BAR, bar.kind, bar.title, 3)
         if fits(bar.label, end - x - 8):
-            self.svg.text(x + 5, self.y + BAR - 3, bar.label, "on", bar.title)
+            kind = "on over" if bar.kind.startswith("down") else "on"
+            self.svg.text(x + 5, self.y + BAR - 3, bar.label, kind, bar.title)
         elif fits(bar.label, room - 6):
             self.svg.text(max(end, x + 1.5) + 4, self.y + BAR - 3, bar.label, "beside", bar.title)
 
     def _lanes(self, rows: Sequence[Row]) -> None:
         for row in rows[:MAX_GROUP_ROWS]:
             self.svg.text(LEFT - 10, self.y + BAR - 3, row.name, "name" if row.leads else "part")
-            ticks = [(self.axis.x(tick.t), tick) for tick in row.ticks]
+            ticks = self._beside(row.ticks)
             if not row.bars:
                 self.svg.line(LEFT, self.y + BAR / 2, RIGHT, self.y + BAR / 2, "grid")
             for bar in row.bars:
@@ -152,6 +153,14 @@ class _Drawing:
             self.svg.text(LEFT + 4, self.y + 8, f"{len(rows) - MAX_GROUP_ROWS} more rows not drawn", "gap begin")
             self.y += ROW
         self.y += GAP / 2
+
+    def _beside(self, ticks: Sequence[Tick]) -> list[tuple[float, Tick]]:
+        """Where each sign stands: those of one moment beside each other."""
+        found: list[tuple[float, Tick]] = []
+        for tick in ticks:
+            same = bool(found) and found[-1][1].t == tick.t
+            found.append((found[-1][0] + 2 * SIGN + 2 if same else self.axis.x(tick.t), tick))
+        return found
 
     def _held(self, bar: Bar, ticks: Sequence[tuple[float, Tick]]) -> None:
         """A bar whose label stands in the first gap between its signs that has room."""

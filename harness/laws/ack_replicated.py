@@ -7,7 +7,7 @@ its appends are traced). The slave's log began at or below the message: one that
 master's last file, and its reports prove nothing of what lies before. A report of a slave in class rollback is taken at
 its word, since the master cannot know better.
 
-Left out: whether those slaves still have it now, see ``contract``. Source: property 5, HAService.GroupTransferService
+Left out: whether those slaves still have it now, see ``contract``. Source: HAService.GroupTransferService
 (5.x counts a slave's connections, not slaves).
 """
 

@@ -6,7 +6,7 @@ where each may use up one of five wake-ups, as may one that came just before. St
 reader finds its record, unless the master's machine crashed since.
 
 Left out: answers that come too late, which only ``ack-bounded`` could judge; that a send of 4.6.0 to 4.9.2 waits from
-its turn on, which may be later than its append. Source: properties 6 and 7.
+its turn on, which may be later than its append. Source: HAService.GroupTransferService.
 """
 
 from __future__ import annotations

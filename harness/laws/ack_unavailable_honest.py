@@ -5,8 +5,8 @@ less than haSlaveFallbehindMax ahead of the most advanced report. Judged only wh
 answer, is one or the other: a send that a change overlaps may go either way. 5.x never says so: there a send without a
 slave waits until its timeout.
 
-Left out: half-open connections, which count for as long as the master cannot know. Source: property 7,
-HAService.isSlaveOK; a bare connection counts as a slave there (hazard 3), here it does not.
+Left out: half-open connections, which count for as long as the master cannot know. Source:
+HAService.isSlaveOK; a bare connection counts as a slave there, here it does not.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ class DeliverAtLeastOnce(Law):
     """See the module."""
 
     id = "deliver-at-least-once"
-    promise = "Repeats lie only above the last commit that the broker which answers had persisted."
+    promise = "What a group receives again lies above the last commit of the broker that told it where to go on."
     source = "ConsumerOffsetManager; RebalancePushImpl.computePullFromWhere"
     needs = frozenset({"invoke", "ok", "deliver", "assign"})
     key = "message"

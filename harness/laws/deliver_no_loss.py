@@ -14,7 +14,7 @@ second time after the master lost a part of its log, where the group had gone on
 message there; groups that go on asking a slave that lacks the log's beginning, as RocketMQ's do; messages with a
 delay, which lie in another queue by the master's final audit. What was stored while a crash was under way is judged as
 if the crash came later. Not applicable with offsetCheckInSlave, where a slave may send a consumer past what it lacks.
-Source: the design: at least once; hazards 1 and 7.
+Source: the design: at least once.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from pairproof.harness.history import Event
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.consumption import MS, SLACK_NS, Assignment, Consumed, Consumer
 from pairproof.harness.laws.ledger import MASTER, Ledger
-from pairproof.harness.settings import promised_slaves
+from pairproof.harness.settings import creates_groups, promised_slaves
 
 STUCK_NS = 150_000 * MS
 """A lost member is missed after 120 s, a group is shared out every 20 s, and something to spare."""
@@ -89,10 +89,9 @@ class DeliverNoLoss(Law):
 
     def on_fail(self, event: Event) -> None:
         """A group may be refused for good, as its operator wants it."""
-        if event.node == MASTER and event.status == "SUBSCRIPTION_GROUP_NOT_EXIST":
-            creates = self.ledger.config.get(MASTER, {}).get("autoCreateSubscriptionGroup", True)
-            if str(creates).lower() in ("0", "false"):
-                self.refused[event.group] = event.t
+        refused = event.node == MASTER and event.status == "SUBSCRIPTION_GROUP_NOT_EXIST"
+        if refused and not creates_groups(self.ledger.config.get(MASTER, {})):
+            self.refused[event.group] = event.t
 
     def on_crash(self, event: Event) -> None:
         """A store was hurt, or at least its process."""

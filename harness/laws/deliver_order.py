@@ -7,7 +7,7 @@ the master was cut below the end of one of the two.
 
 Left out: pulls that a reader without a group has under way side by side; whether it was right to rewind or to leave
 something out, see ``deliver-at-least-once``, ``deliver-no-loss`` and ``progress-live-consumer``; whether the cut was
-one that may be, see ``contract``. Source: property 15.
+one that may be, see ``contract``. Source: ProcessQueue, ConsumeQueue.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class DeliverOrder(Law):
 
     id = "deliver-order"
     promise = (
-        "Between rewinds a consumer sees a queue in offset order; an offset is the same message from master and slave."
+        "Unless it rewinds a consumer sees a queue in offset order; an offset is one message, from master and slave."
     )
     source = "ProcessQueue; ConsumeQueue: every broker derives it from the same log"
     needs = frozenset({"invoke", "deliver"})

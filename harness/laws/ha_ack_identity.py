@@ -4,7 +4,7 @@ Judged at every answered send that such a report would cover: PUT_OK is a violat
 the message's end as well.
 
 Left out: that the connection is refused or closed, see ``ha-divergence-refused``. Source: the check that RocketMQ 4.9.3
-added to HAConnection for later reports, extended to first ones (hazards 1 and 2: any TCP peer could acknowledge).
+added to HAConnection for later reports, extended to first ones (any TCP peer could acknowledge).
 """
 
 from __future__ import annotations

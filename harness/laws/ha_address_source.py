@@ -34,8 +34,8 @@ class HaAddressSource(Law):
 
     id = "ha-address-source"
     promise = (
-        "A slave's HA address is haMasterAddress if set, else the name server's answer; with neither it serves, and "
-        "opens no HA connection."
+        "A slave's HA address is haMasterAddress if set, else the name server's answer; without either it opens no HA "
+        "connection, and still serves pulls."
     )
     source = "BrokerController.registerBrokerAll: updateHaMasterAddress; HAService.HAClient.connectMaster"
     needs = frozenset({"config", "start", "connect"})

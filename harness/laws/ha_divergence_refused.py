@@ -6,7 +6,7 @@ connection that begins so, whatever the log's end becomes meanwhile. Nobody is n
 master's log.
 
 Left out: that it counts as no slave, see ``ack-unavailable-honest``; and a slave that the master has written past,
-which nobody can see (class rollback of the contract). Source: hazards 1 and 17 of RocketMQ's HAConnection.
+which nobody can see (class rollback of the contract). Source: HAConnection.ReadSocketService.
 """
 
 from __future__ import annotations

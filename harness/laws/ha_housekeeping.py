@@ -7,7 +7,7 @@ is taken for one for silence.
 
 Left out: closes right after bytes came, which answer those. A broker on its way out closes its connections up to
 :data:`LEAVING_NS` before anybody sees that it ended. Source: HAConnection.ReadSocketService and HAService.HAClient
-(which in 4.9 looks at its own writes and so never notices a silent master, hazard 10).
+(which in 4.9 looks at its own writes and so never notices a silent master).
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Connections that stood are counted at the slave's end, from each start of its pr
 leave no event of their own: of them the fault that refused them says at its end how many there were, and more than
 three for each second that it lasted, begun ones counted whole, is too many.
 
-Left out: lines in logs; refusals that no fault counts, as of a master that is down. Source: hazard 9: the client of 4.9
+Left out: lines in logs; refusals that no fault counts, as of a master that is down. Source: the client of 4.9
 does not wait after a failed dispatch.
 """
 

@@ -6,7 +6,7 @@ every message that the master delivered; a machine crash takes those off the lis
 a replaced store takes all. Checked at the store reader's records of the master, after each of its restarts and at the
 end.
 
-Left out: messages in files that have expired, the transient store pool. Source: property 17, GroupCommitService.
+Left out: messages in files that have expired, the transient store pool. Source: GroupCommitService.
 """
 
 from __future__ import annotations

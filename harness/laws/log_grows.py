@@ -15,7 +15,7 @@ files expire.
 Left out: disks that lied about a flush. A log that is longer after a restart: a process may die between writing and
 telling. A filler behind the last record, which RocketMQ keeps or drops. A slave's log that begins inside a file:
 nothing can find its first record again.
-Source: property 3, CommitLog.recoverNormally and recoverAbnormally.
+Source: CommitLog.recoverNormally and recoverAbnormally.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Judged wherever a store reader digests both logs for the same audit, on the same
 is down may have a torn tail which nobody serves.
 
 Left out: what a slave in class rollback (see the ledger) holds above the point up to which the two histories are one.
-Source: property 1 of RocketMQ's HA design: a slave's commit log is
+Source: RocketMQ's HA design: a slave's commit log is
 a byte copy.
 """
 

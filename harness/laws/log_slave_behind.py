@@ -3,7 +3,8 @@
 Judged at each append that a slave traces, else at each report of a slave that reaches the master, and wherever both
 logs are audited together while both nodes run.
 
-Left out: slaves in class rollback, and bytes still under way from an earlier life of the master. Source: property 2.
+Left out: slaves in class rollback, and bytes still under way from an earlier life of the master.
+Source: HAService.HAClient.
 """
 
 from __future__ import annotations

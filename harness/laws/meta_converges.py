@@ -14,7 +14,7 @@ master saves, or a slave outside of a sync, an administrator's call, a consumer 
 topic by a group; for offsets a commit of another value; for delays what the master stores.
 
 Left out: slaves that are down at the end; heartbeats of consumers in labs that do not see what the master saves: there
-a change counts as 30 s later. Source: property 13, SlaveSynchronize.
+a change counts as 30 s later. Source: SlaveSynchronize.
 """
 
 from __future__ import annotations
@@ -64,7 +64,8 @@ class MetaConverges(MetadataLaw):
 
     id = "meta-converges"
     promise = (
-        "Within a sync period after the last change a slave's topics, groups, offsets and delays are its master's."
+        "Within a sync period after the last change a slave's topics, groups, consumer offsets and delay offsets are "
+        "its master's."
     )
     source = "SlaveSynchronize.syncAll, every 10 s"
     needs = frozenset({"config", "table", "mark"})

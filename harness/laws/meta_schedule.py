@@ -52,8 +52,8 @@ class MetaSchedule(MetadataLaw):
 
     id = "meta-schedule"
     promise = (
-        "A slave fetches topics, offsets, delays and groups, in this order, at its version's delay and period; one "
-        "that fails keeps no other from running."
+        "A slave fetches topics, consumer offsets, delay offsets and groups, in this order, at its version's delay and "
+        "period; one that fails does not stop the others."
     )
     source = "BrokerController.handleSlaveSynchronize: scheduleAtFixedRate; SlaveSynchronize.syncAll"
     needs = frozenset({"config", "start", "sync", "register"})

@@ -1,4 +1,4 @@
-"""``meta-version-gate``: a slave takes over and saves its master's topics and groups iff the data versions differ.
+"""``meta-version-gate``: a slave takes over and saves topics or groups if and only if the data versions differ.
 
 Judged at the steps of a slave's sync, for topics and for groups:
 
@@ -43,7 +43,7 @@ class MetaVersionGate(MetadataLaw):
     """See the module."""
 
     id = "meta-version-gate"
-    promise = "A slave takes over and saves its master's topics and groups iff their data versions differ."
+    promise = "A slave takes over and saves its master's topics or groups if and only if their data versions differ."
     source = "SlaveSynchronize.syncTopicConfig, syncSubscriptionGroupConfig: dataVersion.equals"
     needs = frozenset({"config", "start", "sync", "persist"})
     key = "node"

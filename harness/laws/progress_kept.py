@@ -19,7 +19,7 @@ class ProgressKept(Law):
     """See the module."""
 
     id = "progress-kept"
-    promise = "What a broker says of a group's progress is what was last committed to it, be it larger or smaller."
+    promise = "What a broker says of a group's progress is the last commit to it, larger or smaller than before."
     source = "ConsumerOffsetManager.commitOffset and queryOffset"
     needs = frozenset({"invoke", "ok", "crash", "table"})
 

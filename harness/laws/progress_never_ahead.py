@@ -19,7 +19,7 @@ class ProgressNeverAhead(Law):
     """See the module."""
 
     id = "progress-never-ahead"
-    promise = "A committed offset is never above the highest next-begin offset that the group was given."
+    promise = "No commit is above what its group was told to go on from, and no broker's word above every commit."
     source = "ProcessQueue.removeMessage; ConsumerOffsetManager"
     needs = frozenset({"invoke", "ok", "assign"})
 

@@ -24,7 +24,7 @@ class ProgressOnPull(Law):
     """See the module."""
 
     id = "progress-on-pull"
-    promise = "A pull that carries a commit offset stores it on a master, never on a slave."
+    promise = "A commit that rides on a pull is stored by a master, never by a slave."
     source = "PullMessageProcessor.processRequest"
     needs = frozenset({"invoke", "ok", "table"})
 

@@ -1,4 +1,4 @@
-"""``progress-persisted``: a commit older than the persist period survives kill -9 of its broker.
+"""``progress-persisted``: a commit older than the persist period survives kill -9 of the master.
 
 Judged where the master shows a group's progress, in answer to a query or in its table, after it was killed or stopped
 and before another commit is confirmed. It must be one that its table may have held at its last write or later: that
@@ -22,7 +22,7 @@ class ProgressPersisted(Law):
     """See the module."""
 
     id = "progress-persisted"
-    promise = "A commit older than the persist period survives kill -9 of its broker."
+    promise = "A commit older than the persist period survives kill -9 of the master."
     source = "BrokerController.initialize: consumerOffsetManager.persist every flushConsumerOffsetInterval"
     needs = frozenset({"invoke", "ok", "crash", "table"})
 

@@ -7,7 +7,7 @@ told lies between the two, and may be repeated.
 
 Left out: where a slave answers, see ``deliver-at-least-once``; where the consumer itself chooses, since no broker knows
 the group; a master that lost a part of its log, or of which a power loss took the knowledge; logs whose oldest files
-are gone. Not applicable with offsetCheckInSlave. Source: hazard 12, ConsumerOffsetManager, SlaveSynchronize.
+are gone. Not applicable with offsetCheckInSlave. Source: ConsumerOffsetManager, SlaveSynchronize.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class ProgressRecovers(Law):
     """See the module."""
 
     id = "progress-recovers"
-    promise = "When the master returns no group skips a message; repeats are bounded by what only the slave had seen."
+    promise = "When the master returns no group skips a message, and it repeats at most what only a slave knew of."
     source = "ConsumerOffsetManager of the master; SlaveSynchronize never brings a slave's offsets to it"
     needs = frozenset({"invoke", "ok", "deliver", "assign", "start", "crash"})
 

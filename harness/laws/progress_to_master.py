@@ -33,7 +33,7 @@ class ProgressToMaster(Law):
     """See the module."""
 
     id = "progress-to-master"
-    promise = "Commits go to the master while it is known, to a slave when it is not."
+    promise = "A consumer commits to the master while its route names one, and to a slave while it does not."
     source = "RemoteBrokerOffsetStore: id 0, or any broker of the name after a route refresh"
     needs = frozenset({"invoke", "deliver", "consumer", "route"})
 

@@ -13,7 +13,7 @@ Whether a message might be lost says ``contract``. Left out: what an earlier lif
 that carries a remark (a delayed message goes to another queue first). Slaves in class rollback (see the ledger), whose
 log is no copy of any one log. Half messages, where they are stored with offset 0 (the rolled-back ones, and all of them
 before 4.3): a record's event does not tell them, and simulated clients send none.
-Source: property 11; CommitLog.topicQueueTable, DefaultMessageStore.recoverTopicQueueTable.
+Source: CommitLog.topicQueueTable, DefaultMessageStore.recoverTopicQueueTable.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ hold: they said so, or nothing had arrived for a second without a fault; and onl
 
 Left out: slaves in class rollback (see the ledger); that queues are complete, see ``queue-whole-records``; and that
 they are right: pulls are served from them, which the laws of delivery judge.
-Source: property 10, ConsumeQueue, IndexService.
+Source: ConsumeQueue, IndexService.
 """
 
 from __future__ import annotations

@@ -133,10 +133,10 @@ class ReadSplit(Law):
 
     id = "read-split"
     promise = (
-        "With slaveReadEnable off a broker suggests the master; with it on what the group chose: one id for readers "
-        "that lag by more than the broker's memory, one for the others."
+        "With slaveReadEnable off a broker suggests the master; with it on the id that the group has for readers "
+        "that lag by more than memory holds, or its id for all others."
     )
-    source = "DefaultMessageStore.getMessage, PullMessageProcessor; facts 5.1"
+    source = "DefaultMessageStore.getMessage, PullMessageProcessor"
     needs = frozenset({"config", "invoke", "ok"})
     key = "node"
 

@@ -24,7 +24,7 @@ from pairproof.harness.history import Event
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.ledger import MASTER, Ledger
 from pairproof.harness.places import SLAVES
-from pairproof.harness.settings import is_on, parse, version
+from pairproof.harness.settings import creates_groups, is_on, parse, version
 
 MS = 1_000_000
 NAMES = "names"
@@ -62,10 +62,10 @@ class RoleReadFailover(Law):
 
     id = "role-read-failover"
     promise = (
-        "A running consumer that nobody touches receives from a slave within route expiry and route period after the "
-        "master's death, and from the master again after its return."
+        "A running consumer that nobody touches receives from a slave within the route's expiry and the client's route "
+        "period after the master's death, and from the master again after its return."
     )
-    source = "MQClientInstance.updateTopicRouteInfoFromNameServer, PullAPIWrapper.pullKernelImpl; facts 3.4, 5.2"
+    source = "MQClientInstance.updateTopicRouteInfoFromNameServer, PullAPIWrapper.pullKernelImpl"
     needs = frozenset({"config", "crash", "consumer", "assign", "ok", "register", "sync"})
     key = "node"
 
@@ -146,6 +146,13 @@ class RoleReadFailover(Law):
         told = (event.process, event.queue)
         if event.broker is not None and event.broker != self.told.get(told, (0, 0))[0]:
             self.told[told] = event.broker, event.t
+
+    def on_fail(self, event: Event) -> None:
+        """Who is not to create groups may refuse one, and owes it no more then."""
+        if event.f == "pull" and event.status == "SUBSCRIPTION_GROUP_NOT_EXIST":
+            claim = self.claims.get((event.group, event.queue))
+            if claim is not None and not creates_groups(self.ledger.config.get(event.node or "", {})):
+                claim.met = True
 
     # The master goes and comes.
 

@@ -36,8 +36,8 @@ class RouteChoice(Law):
 
     id = "route-choice"
     promise = (
-        "A consumer pulls from the broker that was last suggested for the queue; if its route lacks that from the next "
-        "id, or from any. Who sends chooses the master."
+        "A consumer pulls from the broker that was last suggested for the queue or, if its route lacks that one, from "
+        "the next id, or else from any; senders choose the master."
     )
     source = "PullAPIWrapper, MQClientInstance.findBrokerAddressInSubscribe"
     needs = frozenset({"consumer", "route", "invoke", "ok"})

@@ -50,8 +50,8 @@ class RouteExpiry(Law):
 
     id = "route-expiry"
     promise = (
-        "A dead broker leaves the routes when its channel closes, or within the expiry; a returned one is back within "
-        "its registration period."
+        "A dead broker leaves the routes when its channel closes, at the latest after the expiry; one that returned is "
+        "back within its registration period."
     )
     source = "RouteInfoManager.onChannelDestroy, scanNotActiveBroker; BrokerController.registerBrokerAll"
     needs = frozenset({"config", "start", "crash", "fault", "register", "table", "route"})

@@ -43,6 +43,65 @@ the stores afterwards. The first row that fits decides. A report then says *viol
 than promised* (it might have vanished and did not), never just "lost".
 """
 
+CONSUMERS = """\
+## What consumers are promised
+
+Delivery is *at least once*, to each group; in a broadcasting group to each consumer. The laws `deliver-*` and
+`progress-*` judge it in trials with a name server; the table above says which messages there are to deliver.
+
+**Nothing that must survive on the master is lost to a group** that has taken the queue (`deliver-no-loss`), whichever
+brokers and consumers came and went meanwhile. All the same:
+"""
+
+LACKS = (
+    ("what the table above lets vanish", "nobody has it"),
+    (
+        "what was stored after the master lost the end of its log, at queue offsets that the group had passed",
+        "the offsets of what was lost are given a second time, and a group's progress is an offset",
+    ),
+    (
+        "what lies before the offset at which the group's first consumer began",
+        "no broker knew the group: the consumer chose",
+    ),
+    (
+        "anything, where slaves have offsetCheckInSlave",
+        "such a slave sends consumers past what it lacks, or back; nothing is promised with it",
+    ),
+)
+
+REPEATS_HEAD = """\
+**What a group receives a second time** lies above the progress that the broker knew which told a consumer where to go
+on (`deliver-at-least-once`):
+"""
+
+REPEATS = (
+    ("a consumer says goodbye", "its last commit, which goes with the goodbye", "what was under way"),
+    ("a consumer dies", "its last commit, one every 5 s", "what it had received since"),
+    (
+        "the master is killed, and is back",
+        "what it had written last: every flushConsumerOffsetInterval, first 10 s after its start "
+        "(`progress-persisted`)",
+        "what was committed since, or at a slave only, since no slave tells its master (`progress-recovers`)",
+    ),
+    (
+        "the master is away, and a slave tells",
+        "what its last sync brought, one every 10 s, and what was committed there since",
+        "what was committed at the master after that sync",
+    ),
+    ("the master's machine loses power, or its store is replaced", "what is left of its table", "all"),
+    (
+        "a consumer lives through all of that with its queue",
+        "not asked",
+        "nothing, unless the master lost messages (`progress-live-consumer`)",
+    ),
+)
+
+CONSUMERS_END = """\
+A slave's answer to a pull never sends a consumer back: what the slave lacks it may still get. A commit that rides on a
+pull counts at a master, not at a slave (`progress-on-pull`). A delayed message comes not before its time; a master that
+went down may deliver it again (`deliver-delayed`).
+"""
+
 RUN_FOLDER = f"""\
 # The run folder, format {schema.FORMAT}
 
@@ -55,7 +114,7 @@ One command that explores or records makes one folder, `runs/<run>/` unless told
 | `trials/part-NNNNN.parquet` | one row per trial |
 | `faults/part-NNNNN.parquet` | one row per fault of a trial |
 | `objectives/part-NNNNN.parquet` | a loss of the master or a return of a slave a row: [objectives.md](objectives.md) |
-| `coverage/part-NNNNN.parquet` | how often each protocol state met each event under each fault |
+| `coverage/part-NNNNN.parquet` | how often each state met each event under each fault |
 | `history/part-NNNNN.parquet` | events of violating and unknown trials, and of a seeded sample of the others |
 | `findings/NNNN.json` | a violation, its minimal schedule and the line that replays it |
 
@@ -86,7 +145,17 @@ def history_page() -> str:
 
 def contract_page() -> str:
     """``docs/contract.md``."""
-    return "\n".join((MADE, CONTRACT, contract.to_markdown()))
+    parts = (
+        MADE,
+        CONTRACT,
+        contract.to_markdown(),
+        CONSUMERS,
+        _table(("a group may lack", "since"), LACKS),
+        REPEATS_HEAD,
+        _table(("what happens", "that broker knows at least", "so this may come again"), REPEATS),
+        CONSUMERS_END,
+    )
+    return "\n".join(parts)
 
 
 def run_folder_page() -> str:
@@ -106,7 +175,8 @@ def _remarks() -> str:
     fields = finding_json(Finding("", "", "", "", 0, 0, schedule, 0), Path("x"))
     return (
         "`seq` and `text` of a verdict: where and how the first violation was seen, or the doubt. `notes`, `args`,\n"
-        "`effect`, `schedule` and `skipped` are JSON texts.\n\n"
+        "`effect`, `schedule` and `skipped` are JSON texts. `state` and `event` of `coverage` are those of\n"
+        "`harness/coverage_table.py`; its `fault` is a fault's name, `none`, or `at` a place of whole trials.\n\n"
         "## Findings\n\n"
         f"A JSON object with {', '.join(f'`{name}`' for name in fields)}: `trial` found the violation, `shrunk_trial`\n"
         "executed the minimal schedule, `original_ops` is how many operations the schedule had before it was shrunk.\n"

@@ -25,6 +25,7 @@ from pairproof.reference.core.ha_slave import HaSlave
 from pairproof.reference.core.metadata_sync import MetadataSync
 from pairproof.reference.core.parts import Parts
 from pairproof.reference.core.processors.administration import Administration
+from pairproof.reference.core.processors.limits import check_body
 from pairproof.reference.core.processors.members import Members
 from pairproof.reference.core.processors.progress import Progress
 from pairproof.reference.core.processors.pulling import Pulling
@@ -294,6 +295,7 @@ class Broker:
             return
         version = self.parts.topics.version
         try:
+            check_body(command)
             handler(Request(self.peers, conn, command, headers.decode_request(command)))
         except CodecError as why:
             self.peers.answer(conn, command, remoting.SYSTEM_ERROR, remark=str(why))

@@ -19,6 +19,8 @@ from pairproof.reference.wire.bodies_client import ConsumerData, HeartbeatData, 
 EXPIRES_NS = 120 * 1_000_000_000
 SCAN_NS = 10 * 1_000_000_000
 MAX_GROUPS = 100_000
+MAX_SUBSCRIBED = 64 * 1024 * 1024
+"""Bytes, roughly, of all groups' subscriptions."""
 
 
 class Client(NamedTuple):
@@ -35,19 +37,26 @@ class Client(NamedTuple):
 class Consumers:
     """A consumer group: its members, and what it subscribes to, as its newest heartbeat says."""
 
-    __slots__ = ("clients", "consume_from_where", "consume_type", "message_model", "subscriptions")
+    __slots__ = ("clients", "consume_from_where", "consume_type", "message_model", "size", "subscriptions")
 
     def __init__(self) -> None:
         self.clients: dict[Conn, Client] = {}
         self.subscriptions: dict[str, SubscriptionData] = {}
+        self.size = 0
         self.consume_type = self.message_model = self.consume_from_where = ""
 
-    def heartbeat(self, conn: Conn, client: Client, data: ConsumerData) -> bool:
-        """Take it in; whether there is a new member, a new topic or a topic less."""
+    def heartbeat(self, conn: Conn, client: Client, data: ConsumerData, room: int) -> bool:
+        """Take it in; whether there is a new member, a new topic or a topic less.
+
+        Subscriptions stay what they are if they would take more than ``room`` bytes more.
+        """
         self.consume_type, self.message_model = data.consume_type, data.message_model
         self.consume_from_where = data.consume_from_where
         before = self.subscriptions
-        self.subscriptions = {each.topic: _newer(before.get(each.topic), each) for each in data.subscription_data_set}
+        after = {each.topic: _newer(before.get(each.topic), each) for each in data.subscription_data_set}
+        size = sum(map(_size, after.values()))
+        if size - self.size <= max(0, room):
+            self.subscriptions, self.size = after, size
         joined = conn not in self.clients
         self.clients[conn] = client
         return joined or before.keys() != self.subscriptions.keys()
@@ -59,6 +68,8 @@ class ClientTable:
     def __init__(self) -> None:
         self.producers: dict[str, dict[Conn, Client]] = {}
         self.consumers: dict[str, Consumers] = {}
+        self.subscribed = 0
+        """Bytes, roughly, of all groups' subscriptions."""
 
     def heartbeat(
         self, conn: Conn, data: HeartbeatData, now: int, language: str = "OTHER", version: int = 0
@@ -73,8 +84,11 @@ class ClientTable:
             name = consumer.group_name
             if name not in self.consumers and len(self.consumers) >= MAX_GROUPS:
                 continue
-            if self.consumers.setdefault(name, Consumers()).heartbeat(conn, client, consumer):
+            group = self.consumers.setdefault(name, Consumers())
+            before = group.size
+            if group.heartbeat(conn, client, consumer, MAX_SUBSCRIBED - self.subscribed):
                 changed.append(name)
+            self.subscribed += group.size - before
         return changed
 
     def unregister(self, conn: Conn, producer_group: str | None, consumer_group: str | None) -> list[str]:
@@ -121,8 +135,14 @@ class ClientTable:
         if found is None or found.clients.pop(conn, None) is None:
             return False
         if not found.clients:
+            self.subscribed -= found.size
             del self.consumers[group]
         return True
+
+
+def _size(data: SubscriptionData) -> int:
+    tags = sum(len(tag) + 64 for tag in data.tags_set)
+    return 512 + len(data.topic) + len(data.sub_string) + tags + 32 * len(data.code_set)
 
 
 def _newer(old: SubscriptionData | None, new: SubscriptionData) -> SubscriptionData:

@@ -7,7 +7,8 @@ are never two at once. Topics come from the master's fast port, two below its ma
 
 Topics and groups are taken over if their data version differs. Consumer offsets have none, and replace the slave's for
 each topic@group that the master names; delay offsets go to their file as they came. Neither file is rewritten if it
-says so already. Source: SlaveSynchronize, BrokerController.handleSlaveSynchronize, BrokerOuterAPI.
+says so already. A table may fill a frame (16 MiB).
+Source: SlaveSynchronize, BrokerController.handleSlaveSynchronize, BrokerOuterAPI.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 Answers 103, 104, 105, 106, 206 and 322 on its one port. An unknown code gets no answer at all, as from RocketMQ 4.9; a
 request that cannot be read gets code 1 and says why. A broker is lost the moment its connection ends, or when it has
-not been heard of for 120 s, which is looked at every 10 s. Left out: the key-value and order configuration, the other
+not been heard of for 120 s, which is looked at every 10 s. A registration may fill a frame (16 MiB), and be read for
+ten seconds: a name server is for brokers that one trusts. Left out: the key-value and order configuration, the other
 admin codes, registrations of brokers before 3.0.11; closing idle connections is the shell's business.
 Source: DefaultRequestProcessor, BrokerHousekeepingService, NamesrvController.
 """
@@ -14,6 +15,7 @@ from functools import lru_cache
 from typing import Any, ClassVar
 
 from pairproof.reference.core.command_peers import CommandPeers
+from pairproof.reference.core.processors.limits import check_body
 from pairproof.reference.core.routes import Identity, RouteTable
 from pairproof.reference.errors import CodecError
 from pairproof.reference.ports import Conn, Effects
@@ -96,6 +98,7 @@ class NameServer:
         if handler is None:
             return
         try:
+            check_body(command)
             handler(conn, command, headers.decode_request(command))
         except CodecError as why:
             self.peers.answer(conn, command, remoting.SYSTEM_ERROR, remark=str(why))

@@ -82,7 +82,8 @@ class Reader:
         self, topic: str, queue_id: int, offset: int, limit: int, takes: Takes | None, bounds: tuple[int, int]
     ) -> Found:
         store = self.store
-        entries = store.queues.get(topic, queue_id, offset, MOST_SCANNED)
+        # Without a filter every entry is a message, and no answer has more than a batch of those.
+        entries = store.queues.get(topic, queue_id, offset, IN_MEMORY[0] if takes is None else MOST_SCANNED)
         found: list[bytes] = []
         size = scanned = 0
         last = -1

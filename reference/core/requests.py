@@ -34,6 +34,12 @@ class Request(NamedTuple):
         """Answer with a code that is not SUCCESS and says why."""
         self.peers.answer(self.conn, self.command, code, None, b"", remark)
 
+    def kept(self, *names: str) -> Request:
+        """The request while its answer waits: of its header only ``names``, and without its body."""
+        peers, conn, command, header = self
+        kept = Command(command.code, command.opaque, command.flag, {}, binary=command.binary)
+        return Request(peers, conn, kept, {name: header[name] for name in names})
+
 
 Handler = Callable[[Request], None]
 """Answers one request, now or later. CodecError: the request is answered with code 1 and that text."""

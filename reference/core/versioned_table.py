@@ -77,7 +77,7 @@ class VersionedTable(Generic[Entry]):
     def put_all(self, entries: Mapping[str, Entry]) -> Mapping[str, Entry]:
         """Create or replace all of them in one change, but for those that are too many; what was put."""
         room = MAX_ENTRIES - len(self.entries)
-        too_many = [name for name in entries if name not in self.entries][max(0, room) :]
+        too_many = set([name for name in entries if name not in self.entries][max(0, room) :])
         taken = {name: entry for name, entry in entries.items() if name not in too_many} if too_many else entries
         if taken:
             self._change({**self.entries, **taken})

@@ -22,6 +22,8 @@ LAB = resolve.lab("sim")
 TRIALS = 6_000
 
 
+# Slow only all together: minutes.
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MUTANTS)
 def test_mutant_is_killed_by_its_declared_law_with_a_small_program(name: str) -> None:
     kill = hunt(LAB, MUTANTS[name], "mutants", TRIALS)

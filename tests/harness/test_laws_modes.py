@@ -143,6 +143,17 @@ def test_a_slave_that_cannot_be_found_or_does_not_know_the_topic_owes_nothing() 
     assert_broken(RoleReadFailover, later(able, 35_001).mark("end"), "from a slave for 35001 ms")
 
 
+@pytest.mark.parametrize("creates", [True, False])
+def test_a_group_that_is_unknown_may_be_refused_by_who_is_not_to_create_it(creates: bool) -> None:
+    refused = later(dead(history=consumed(autoCreateSubscriptionGroup=creates)), 5_000).add(
+        "fail", node="slave", process=1, group="g", queue="t/0", f="pull", op=99, status="SUBSCRIPTION_GROUP_NOT_EXIST"
+    )  # fmt: skip
+    if creates:
+        assert_broken(RoleReadFailover, later(refused, 99_000).mark("end"), "from a slave")
+    else:
+        assert_vacuous(RoleReadFailover, later(refused, 99_000).mark("end"))
+
+
 def test_a_name_server_that_was_started_anew_has_topics_from_masters_only() -> None:
     def anew(started: float, route: str = "none") -> Group:
         """The name server is started again so long before the master dies; then the slave finds it."""

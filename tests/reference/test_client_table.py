@@ -126,6 +126,22 @@ def test_groups_are_bounded(table: ClientTable, monkeypatch: pytest.MonkeyPatch)
     assert list(table.consumers) == ["G"]
 
 
+def test_subscriptions_are_bounded_and_make_room_when_they_go(
+    table: ClientTable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pairproof.reference.core.client_table.MAX_SUBSCRIBED", 2_000)
+    large = " ".join(["t" * 100, "u" * 100])
+    table.heartbeat("c1", consumer("one", large), 0)
+    table.heartbeat("c2", consumer("two", large, "H"), 0)
+    assert [len(group.subscriptions) for group in table.consumers.values()] == [2, 0]
+    assert table.heartbeat("c1", consumer("one"), 0) == ["G"]
+    table.heartbeat("c2", consumer("two", large, "H"), 0)
+    assert [len(group.subscriptions) for group in table.consumers.values()] == [1, 2]
+    table.closed("c1")
+    table.closed("c2")
+    assert table.subscribed == 0
+
+
 # Subscriptions.
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from processor_play import SLAVE, Play, consumer, producer
 
-from pairproof.reference.core.processors import members
+from pairproof.reference.core.processors import limits, members
 from pairproof.reference.wire import beans, remoting
 from pairproof.reference.wire.bodies import SubscriptionGroupConfig
 from pairproof.reference.wire.bodies_client import (
@@ -158,7 +158,7 @@ def test_group_with_a_name_too_long_for_a_retry_topic_has_none() -> None:
     "body",
     [
         b"", b"[]", b"{}", b'{"clientID":1}', b"\xff", consumer("c", group="white space"), producer("p", "g" * 256),
-        b'{"clientID":"c","producerDataSet":[{}]}', b" " * (members.MAX_HEARTBEAT + 1),
+        b'{"clientID":"c","producerDataSet":[{}]}', b" " * (limits.MAX_BODY + 1),
     ],
 )  # fmt: skip
 def test_heartbeat_that_is_none_is_refused_and_nobody_is_known_by_it(body: bytes) -> None:

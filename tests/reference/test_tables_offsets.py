@@ -87,6 +87,7 @@ def test_torn_file_is_read_from_its_backup() -> None:
     for offset in (5, 9):
         table.commit("G", "T", 0, offset)
         table.save()
+        table.file.flushed(table.file.saves)
     disk.write_whole("config/consumerOffset.json", b'{"offsetTable":{"T@G":{0:')
     assert offsets(disk).query("G", "T", 0) == 5
 

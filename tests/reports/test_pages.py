@@ -234,7 +234,7 @@ def test_a_whole_trial_s_page_shows_consumers_syncs_and_the_name_server(made: Ma
         assert text in drawing, text
     assert "names's log end" not in shown, "a name server has no log"
     led = shown[shown.index("What led up to it") :]
-    assert "4 calls of commit to slave" in led, "what says the same of four queues is one line"
+    assert "4 commits to slave" in led, "what says the same of four queues is one line"
     png = tmp_path / "whole.png"
     browse(page, tmp_path, "--window-size=1280,1800", f"--screenshot={png}")
     assert colours(png) > 100

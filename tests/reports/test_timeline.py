@@ -196,6 +196,7 @@ def _call(kind: str, f: str, **columns: object) -> Event:
         (_call("invoke", "query"), "asks the slave how far its group is in T/0"),
         (_call("ok", "query", queue_offset=2), "how far its group is in T/0 answered OK: 2"),
         (_call("ok", "query"), "answered OK: unknown"),
+        (_call("fail", "pull", status="refused"), "pull of T/0 from the slave found nobody there"),
         (_call("fail", "pull", status="SYSTEM_ERROR", detail="no"), "refused with SYSTEM_ERROR (no)"),
         (
             Event(0, 0, "invoke", "master", process=2, f="topic", message="t0", detail='{"queues": 2}'),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from xml.etree import ElementTree
 
 import pytest
@@ -13,7 +14,7 @@ from pairproof.reports.events import words
 from pairproof.reports.folding import fold
 from pairproof.reports.lanes import Row
 from pairproof.reports.scene import scene
-from pairproof.reports.timeline import MAX_GROUP_ROWS, draw, sign
+from pairproof.reports.timeline import MAX_GROUP_ROWS, SIGN, draw, sign
 
 MS = 1_000_000
 Q = "T/0"
@@ -118,6 +119,16 @@ def test_deliveries_of_one_moment_are_one_sign_and_repeats_another() -> None:
     assert (again.kind, again.title) == ("again", "received again from the slave: m0 at 0")
 
 
+def test_a_repeat_that_comes_with_something_new_is_not_hidden_by_it() -> None:
+    play = Play().come().take().receive("m0").receive("m0")
+    play.t -= MS
+    play.receive("m1", at=1)
+    drawn = str(draw(play.events, None, "a repeat"))
+    again = re.search(r'd="M([\d.]+) [^"]*" class="sign again"', drawn)
+    news = [float(each) for each in re.findall(r'cx="([\d.]+)"[^>]*class="sign first"', drawn)]
+    assert again is not None and news[-1] - float(again[1]) >= 2 * SIGN
+
+
 def test_what_another_broadcasting_consumer_received_is_no_repeat() -> None:
     play = Play().come(1, "broadcasting").come(2, "broadcasting").receive("m0", process=1).receive("m0", process=2)
     assert [tick.kind for row in groups.rows(play.events)["g"] for tick in row.ticks] == ["first", "first"]
@@ -217,7 +228,7 @@ def test_what_floods_is_folded_and_what_a_program_is_about_is_not() -> None:
         (0, 4), (5, 5), (6, 6), (7, 10), (11, 11), (12, 12), (13, 13),
     ]  # fmt: skip
     assert lines[0].words == "store reader: the key index of master is asked for 5 keys, m0 to m4"
-    assert lines[3].words == "consumer 1 of g: 4 calls of commit to master: T/0 at 0, T/1 at 1, T/2 at 2, T/3 at 3"
+    assert lines[3].words == "consumer 1 of g: 4 commits to master: T/0 at 0, T/1 at 1, T/2 at 2, T/3 at 3"
     assert lines[1].words == words(flood()[5])
 
 
@@ -240,7 +251,7 @@ OF_G = {"group": "g", "process": 2}
         ("table", {"f": "topics"}, "table reader: 3 tables of slave: topics"),
         ("sync", {"f": "topics", "status": "asked"}, "slave: 3 steps of the metadata sync: topics"),
         ("persist", {"f": "offsets"}, "slave: 3 tables written to the disk: consumer offsets"),
-        ("ok", {**OF_G, "f": "query", "status": "PUT_OK", "queue": Q}, "3 calls of query to slave answered OK"),
+        ("ok", {**OF_G, "f": "query", "status": "PUT_OK", "queue": Q}, "3 questions to slave answered OK"),
         ("assign", {**OF_G, "status": "on", "queue": Q, "value": 1}, "consumer 2 of g takes 3 queues: T/0 at 1"),
         ("deliver", {**OF_G, "message": "m1"}, "received 3 messages from slave: m1, m1, m1"),
     ],

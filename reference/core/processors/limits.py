@@ -10,8 +10,35 @@ import re
 
 from pairproof.reference.core import topics
 from pairproof.reference.errors import CodecError
+from pairproof.reference.wire.headers import RequestCode
+from pairproof.reference.wire.remoting import Command
 
+MAX_BODY = 1024 * 1024
+"""Bytes of a request's body, unless it brings messages or a broker's topics: those may fill a frame."""
+LARGE_BODIES = frozenset(
+    [
+        RequestCode.SEND_MESSAGE,
+        RequestCode.SEND_MESSAGE_V2,
+        RequestCode.SEND_BATCH_MESSAGE,
+        RequestCode.REGISTER_BROKER,
+    ]
+)
+MAX_TEXT = 512
+"""Characters of what only has to be told apart: client ids, say."""
 GROUP = re.compile(r"[%|a-zA-Z0-9_-]{1,255}")
+
+
+def check_body(command: Command) -> None:
+    """CodecError for a body that is too large to be read."""
+    if len(command.body) > MAX_BODY and command.code not in LARGE_BODIES:
+        raise CodecError(f"body of {len(command.body)} bytes: at most {MAX_BODY} are allowed for code {command.code}")
+
+
+def check_texts(*texts: str) -> None:
+    """CodecError for a name that is too long to be kept."""
+    for text in texts:
+        if len(text) > MAX_TEXT:
+            raise CodecError(f"{text:.40}... has {len(text)} characters: at most {MAX_TEXT} are allowed")
 
 
 def check_topic(name: str) -> None:

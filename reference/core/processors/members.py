@@ -18,7 +18,7 @@ from functools import lru_cache
 
 from pairproof.reference.core.client_table import Client
 from pairproof.reference.core.parts import Parts
-from pairproof.reference.core.processors.limits import check_group
+from pairproof.reference.core.processors.limits import check_group, check_texts
 from pairproof.reference.core.queue_locks import LOCK_LIVES_NS
 from pairproof.reference.core.requests import Handler, Request
 from pairproof.reference.core.topics import NAME, retry_topic
@@ -38,7 +38,8 @@ from pairproof.reference.wire.headers import RequestCode
 from pairproof.reference.wire.remoting import Command
 
 CONSUMER_NOT_ONLINE = 206
-MAX_HEARTBEAT = 1024 * 1024
+MAX_GROUPS_OF_CLIENT = 1_000
+"""Groups that one heartbeat may name."""
 REMEMBERED = 16 * 1024
 """Bytes of a heartbeat up to which it is known again: clients send the same one over and over."""
 
@@ -101,12 +102,10 @@ class Members:
         """34: who this client is, and what its groups take."""
         command, parts = request.command, self.parts
         body = command.body
-        if len(body) > MAX_HEARTBEAT:
-            raise CodecError(f"heartbeat of {len(body)} bytes: the limit is {MAX_HEARTBEAT}")
+        check_texts(command.language)
         data = (_heartbeat if len(body) <= REMEMBERED else _heartbeat.__wrapped__)(body)
         if self.makes_groups():
-            for consumer in data.consumer_data_set:
-                self._make(consumer.group_name)
+            self._make(consumer.group_name for consumer in data.consumer_data_set)
         now = parts.io.now()
         self._tell(parts.clients.heartbeat(request.conn, data, now, command.language, command.version))
         request.answer()
@@ -156,6 +155,9 @@ class Members:
         """41: take or renew queues; the answer says which the client holds now."""
         now = self.parts.io.now()
         group, client, queues = beans.decode(LockBatchRequest, request.command.body)
+        check_texts(group, client)
+        for queue in queues:
+            check_texts(queue.topic, queue.broker_name)
         held = self.parts.locks.lock(group, client, queues, now)
         if held:
             self._locked_until = now + LOCK_LIVES_NS
@@ -166,11 +168,11 @@ class Members:
         self.parts.locks.unlock(*beans.decode(LockBatchRequest, request.command.body))
         request.answer()
 
-    def _make(self, group: str) -> None:
-        found, topic = self.parts.groups.find(group), retry_topic(group)
+    def _make(self, groups: Iterable[str]) -> None:
+        found = self.parts.groups.find_all(groups)
+        retries = {retry_topic(name): group.retry_queue_nums for name, group in found.items()}
         # A group's name may be longer than what is left of a topic's.
-        if found is not None and NAME.fullmatch(topic):
-            self.parts.topics.ensure(topic, found.retry_queue_nums)
+        self.parts.topics.ensure_all({topic: queues for topic, queues in retries.items() if NAME.fullmatch(topic)})
 
     def _tell(self, groups: Iterable[str]) -> None:
         """Tell all consumers of these groups that they have changed."""
@@ -196,7 +198,13 @@ class Members:
 @lru_cache(maxsize=256)
 def _heartbeat(body: bytes) -> HeartbeatData:
     data = beans.decode(HeartbeatData, body)
-    producers = [each.group_name for each in data.producer_data_set]
-    for group in [*producers, *(each.group_name for each in data.consumer_data_set)]:
+    groups = [each.group_name for each in data.producer_data_set]
+    groups += [each.group_name for each in data.consumer_data_set]
+    if len(groups) > MAX_GROUPS_OF_CLIENT:
+        raise CodecError(f"heartbeat with {len(groups)} groups: at most {MAX_GROUPS_OF_CLIENT} are allowed")
+    for group in groups:
         check_group(group)
+    check_texts(data.client_id)
+    for consumer in data.consumer_data_set:
+        check_texts(consumer.consume_type, consumer.message_model, consumer.consume_from_where)
     return data

@@ -18,6 +18,7 @@ from pairproof.reference.core.consume_queue import Entry
 from pairproof.reference.core.parts import Parts
 from pairproof.reference.core.reading import Found, Reader, Takes
 from pairproof.reference.core.requests import Handler, Request
+from pairproof.reference.errors import CodecError
 from pairproof.reference.ports import Conn
 from pairproof.reference.wire import remoting
 from pairproof.reference.wire.bodies import SubscriptionGroupConfig
@@ -30,6 +31,8 @@ MS = 1_000_000
 LOOK_NS = 5_000 * MS
 SHORT_POLL_MS = 1_000
 MAX_HELD = 100_000
+MAX_TAGS = 1_000
+"""Tags of one subscription."""
 HOLD = ("hold", None)
 CODES = {
     "FOUND": remoting.SUCCESS,
@@ -109,6 +112,8 @@ class Pulling:
         flags = header["sysFlag"]
         waits = bool(flags & SUSPENDS)
         wait_ms = header["suspendTimeoutMillis"] if self.parts.config.longPollingEnable else SHORT_POLL_MS
+        if waits:
+            request = request.kept("topic", "queueId", "queueOffset", "maxMsgNums")
         held = Held(request, group, takes, self.parts.io.now() + max(0, wait_ms) * MS)
         self._answer(held, may_hold=waits)
         if flags & COMMITS and self.stores_commits():
@@ -212,9 +217,12 @@ class Pulling:
 
 
 def _by_tags(subscription: str) -> Takes | None:
-    """Takes entries with one of the tags' hashes; None if all are taken."""
+    """Takes entries with one of the tags' hashes; None if all are taken. CodecError for too many tags."""
     text = subscription.strip()
     if text in ("", "*"):
         return None
-    codes = {java_hash(tag.strip()) for tag in text.split("||") if tag.strip()}
+    tags = text.split("||")
+    if len(tags) > MAX_TAGS:
+        raise CodecError(f"a subscription to {len(tags)} tags: at most {MAX_TAGS} are allowed")
+    codes = {java_hash(tag.strip()) for tag in tags if tag.strip()}
     return lambda entry: entry.tags_code in codes

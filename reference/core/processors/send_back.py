@@ -65,7 +65,7 @@ class SendBack:
         except CodecError as why:
             request.refuse(remoting.SYSTEM_ERROR, str(why))
         else:
-            self.parts.puts.settle(stored.hi, True, partial(self._answer, request))
+            self.parts.puts.settle(stored.hi, True, partial(self._answer, request.kept()))
 
     def _answer(self, request: Request, status: str) -> None:
         if status == "PUT_OK" or status == "SLAVE_NOT_AVAILABLE":

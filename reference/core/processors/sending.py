@@ -109,7 +109,7 @@ class Sending:
             request.refuse(remoting.MESSAGE_ILLEGAL, str(why))
         else:
             ids = [message_id.encode(self.store_host, each.lo) for each in stored]
-            answer = partial(self.answer, request, ids, queue_id, stored[0].queue_offset)
+            answer = partial(self.answer, request.kept(), ids, queue_id, stored[0].queue_offset)
             self.parts.puts.settle(stored[-1].hi, wait, answer, self.parts.peers.when_through)
 
     def _put(self, messages: list[Message]) -> list[Stored]:

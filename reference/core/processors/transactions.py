@@ -128,7 +128,7 @@ class Transactions:
             except StoreFull:
                 # The message is committed; that nobody need look after its half is only good to know.
                 pass
-        puts.settle(end, True, partial(self._answer, request))
+        puts.settle(end, True, partial(self._answer, request.kept()))
 
     def _op_message(self, half: Record) -> Message:
         return Message(
