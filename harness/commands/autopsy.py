@@ -31,7 +31,7 @@ MAX_NAMED = 10
 @click.option("--message", metavar="KEY", help="The message; default: the one that the trial's violation is about.")
 @json_option
 def command(run: str, trial: int, message: str | None, json_to: str | None) -> int:
-    """Tell the life of a message: who sent it, which logs held it, what took it, where it is at the end.
+    """Tell the life of a message: who sent it, which logs held it, what took it, where it is now, and who received it.
 
     RUN is a run's folder, its id under runs/, or latest. Where no message is given and no violation names one, every
     message of the trial gets a line. Exits with 0; 2 if there is no such run, trial or message; 3 if the folder is no
