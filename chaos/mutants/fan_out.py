@@ -76,5 +76,5 @@ FAN_OUT = (
            "answers no pull while a send waits for a slave"),
     Mutant("mute_alone", "slave", MuteAlone, "live-progress", "a slave answers no pull while it has no master"),
     Mutant("reconnects_at_once", "slave", with_parts(slave_class=ReconnectsAtOnce), "live-no-spin",
-           "tries again at once whenever its connection fails (4.9 after a failed dispatch, H9)"),
+           "tries again at once whenever its connection fails (4.9 after a failed dispatch)"),
 )  # fmt: skip

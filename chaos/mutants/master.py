@@ -50,7 +50,7 @@ class CrossesFiles(HaMaster):
 
 
 class BelievesFirstReport(HaMaster):
-    """Serves any first report and counts it as an acknowledgement: RocketMQ 4.x and 5.x (H1, H2)."""
+    """Serves any first report and counts it as an acknowledgement: RocketMQ 4.x and 5.x."""
 
     def start_offset(self, reported: int) -> int | None:
         """Whatever was asked for."""
@@ -92,7 +92,7 @@ class NamesEverybody(HaMaster):
 
 
 class BareConnectionCounts(HaMaster):
-    """Any open connection makes a slave available: RocketMQ 4.x (H3)."""
+    """Any open connection makes a slave available: RocketMQ 4.x."""
 
     def counts_as_slave(self, peer: HaConnection) -> bool:
         """Reported or not."""
@@ -162,10 +162,10 @@ MASTER = (
     _mutant("goes_back", GoesBack, "ha-contiguous", "sends unacknowledged bytes again on the same connection"),
     _mutant("crosses_files", CrossesFiles, "ha-batch-bound", "lets a frame's body cross a file border"),
     _mutant("believes_every_report", BelievesEveryReport, "ha-ack-identity", "believes reports above its log (5.x)"),
-    _mutant("believes_first_report", BelievesFirstReport, "ha-divergence-refused", "serves slaves that are ahead (H1)"),
+    _mutant("believes_first_report", BelievesFirstReport, "ha-divergence-refused", "serves slaves that are ahead"),
     _mutant("serves_diverged", ServesDiverged, "ha-divergence-refused", "sends its own bytes to a slave that is ahead"),
     _mutant("names_everybody", NamesEverybody, "ha-divergence-refused", "calls slaves diverged that it serves"),
-    _mutant("bare_connection_counts", BareConnectionCounts, "ack-unavailable-honest", "any peer is a slave to it (H3)"),
+    _mutant("bare_connection_counts", BareConnectionCounts, "ack-unavailable-honest", "any peer is a slave to it"),
     _mutant("acks_at_once", AcksAtOnce, "ack-replicated", "answers PUT_OK before a slave has reported the message"),
     _mutant("covers_older_files", CoversOlderFiles, "ack-replicated", "lets a new slave vouch for files it never got"),
     _mutant("five_wake_ups", FiveWakeUps, "ack-timeout-honest", "gives up after five reports, not after slaveTimeout"),

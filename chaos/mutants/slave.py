@@ -46,7 +46,7 @@ class IgnoresHeartbeatOffset(HaSlave):
 
 
 class IgnoresFullDisk(HaSlave):
-    """Goes on as if a frame that did not fit on its disk were stored: RocketMQ 4.x and 5.x (H11)."""
+    """Goes on as if a frame that did not fit on its disk were stored: RocketMQ 4.x and 5.x."""
 
     def append(self, offset: int, body: bytes) -> bool:
         """Whatever came of it."""
@@ -92,7 +92,7 @@ SLAVE = (
     _mutant("reports_announced", ReportsAnnounced, "ha-report-monotone", "reports a frame whose body has not arrived"),
     _mutant("checks_no_offset", ChecksNoOffset, "ha-mismatch-closes", "appends frames that do not continue its log"),
     _mutant("ignores_heartbeat_offset", IgnoresHeartbeatOffset, "ha-mismatch-closes", "checks no heartbeat's offset"),
-    _mutant("ignores_full_disk", IgnoresFullDisk, "ha-appends-frames", "goes on after a failed append (H11)"),
+    _mutant("ignores_full_disk", IgnoresFullDisk, "ha-appends-frames", "goes on after a failed append"),
     _mutant("repeats_frame", RepeatsFrame, "log-slave-behind", "appends a frame twice after a reconnect"),
     _mutant("never_reconnects", NeverReconnects, "live-converges", "stays away after its first connection is lost"),
 )

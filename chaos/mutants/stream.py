@@ -27,7 +27,7 @@ class ReportsByTheClock(HaSlave):
 
 
 class DeafToSilence(HaSlave):
-    """Looks at its own writes where it should look at the master's: RocketMQ 4.9 (H10)."""
+    """Looks at its own writes where it should look at the master's: RocketMQ 4.9."""
 
     def on_timer(self, key: tuple[str, None]) -> None:
         """It writes often enough itself."""
@@ -155,7 +155,7 @@ def _mutant(name: str, part: type[HaMaster] | type[HaSlave], law: str, breaks: s
 STREAM = (
     _mutant("forgets_cell_rest", ForgetsCellRest, "ha-report-framing", "begins a new report behind a piece of one"),
     _mutant("reports_by_the_clock", ReportsByTheClock, "ha-report-prompt", "does not report what it has appended"),
-    _mutant("deaf_to_silence", DeafToSilence, "ha-housekeeping", "never notices a silent master: RocketMQ 4.9 (H10)"),
+    _mutant("deaf_to_silence", DeafToSilence, "ha-housekeeping", "never notices a silent master: RocketMQ 4.9"),
     _mutant("appends_pieces", AppendsPieces, "ha-appends-frames", "appends what has come of a frame"),
     _mutant("forgets_frame_rest", ForgetsFrameRest, "ha-frame-finished", "begins a new frame behind a piece of one"),
     _mutant("never_writes_again", NeverWritesAgain, "ha-frame-finished", "leaves a frame unfinished for good"),
