@@ -31,9 +31,3 @@ class CorruptRun(PairproofError):
     """A run folder, or a part of it, cannot be read."""
 
     exit_code = EXIT_UNKNOWN
-
-
-class NotCapable(PairproofError):
-    """The lab lacks what a fault needs: the schedule is skipped with this reason, never passed."""
-
-    exit_code = EXIT_USAGE
