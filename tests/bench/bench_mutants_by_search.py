@@ -20,7 +20,7 @@ from pairproof.harness import resolve
 from pairproof.harness.explore import rare_collection
 from pairproof.harness.interpreter import run_trial
 from pairproof.harness.schedule import Schedule
-from pairproof.harness.search import cuts, machine, swarm, sweep
+from pairproof.harness.search import cuts, machine, swarm, sweep, whole
 from pairproof.harness.trial import Trial
 from pairproof.harness.verdict import Verdict
 
@@ -79,6 +79,7 @@ SEARCHES: dict[str, Callable[[Mutant, float], Found]] = {
     "sweep": enumerated(lambda: iter(SWEEP)),
     "cuts": enumerated(lambda: iter(CUTS)),
     "swarm": enumerated(lambda: (swarm.schedule(SEED, number) for number in count())),
+    "whole": enumerated(lambda: (whole.schedule(SEED, number) for number in count())),
     "machine": by_machine,
 }
 

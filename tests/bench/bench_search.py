@@ -19,7 +19,7 @@ from pairproof.harness.coverage_table import CoverageTable
 from pairproof.harness.explore import rare_collection
 from pairproof.harness.interpreter import Laws, run_trial
 from pairproof.harness.schedule import Args, Op, Schedule
-from pairproof.harness.search import cuts, machine, swarm, sweep
+from pairproof.harness.search import cuts, machine, swarm, sweep, whole
 from pairproof.harness.trial import Trial
 
 LAB = resolve.lab("sim")
@@ -41,6 +41,10 @@ def cutting() -> Iterator[Schedule]:
 
 def swarming() -> Iterator[Schedule]:
     return (swarm.schedule("bench", number) for number in count())
+
+
+def wholly() -> Iterator[Schedule]:
+    return (whole.schedule("bench", number) for number in count())
 
 
 def minute() -> Iterator[Schedule]:
@@ -133,6 +137,7 @@ def main() -> None:
         measure("sweep", sweeping, laws, seconds)
         measure("cut points", cutting, laws, seconds)
         measure("seeded swarm", swarming, laws, seconds)
+        measure("whole trials", wholly, laws, seconds)
         measure("10 ops, 5 faults, 60 s", minute, laws, seconds)
         measure_machine(laws, seconds)
     measure_judge(every)
