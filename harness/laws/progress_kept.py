@@ -11,11 +11,11 @@ machine's crash left of a table. Source: ConsumerOffsetManager.commitOffset, whi
 from __future__ import annotations
 
 from pairproof.harness.history import Event
-from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.registers import NONE
+from pairproof.harness.laws.shown_progress import ShownProgress
 
 
-class ProgressKept(Law):
+class ProgressKept(ShownProgress):
     """See the module."""
 
     id = "progress-kept"
@@ -23,16 +23,8 @@ class ProgressKept(Law):
     source = "ConsumerOffsetManager.commitOffset and queryOffset"
     needs = frozenset({"invoke", "ok", "crash", "table"})
 
-    def on_ok(self, event: Event) -> None:
-        """A broker says where a group stands."""
-        if event.f == "query" and event.group is not None:
-            self._look(event)
-
-    def on_table(self, event: Event) -> None:
-        """A broker's table says it of all groups."""
-        self._look(event)
-
-    def _look(self, event: Event) -> None:
+    def look(self, event: Event) -> None:
+        """Is it the last that was committed here?"""
         for each in self.ledger.consumption.observations(event):
             if each.possible is None or each.register.restored:
                 continue

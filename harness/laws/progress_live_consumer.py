@@ -15,9 +15,9 @@ consumers back. Source: RemoteBrokerOffsetStore, MQClientInstance.persistAllCons
 from __future__ import annotations
 
 from pairproof.harness.history import Event
-from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.consumption import COMMIT_NS, MS, Assignment
 from pairproof.harness.laws.ledger import MASTER, Ledger
+from pairproof.harness.laws.shown_progress import ShownProgress
 
 FIND_OUT_NS = 5_000 * MS
 """How long a call may take that nobody answers."""
@@ -25,7 +25,7 @@ HEARD_NS = 2 * COMMIT_NS + FIND_OUT_NS
 PLACES = (MASTER, f"client-{MASTER}")
 
 
-class ProgressLiveConsumer(Law):
+class ProgressLiveConsumer(ShownProgress):
     """See the module."""
 
     id = "progress-live-consumer"
@@ -70,16 +70,8 @@ class ProgressLiveConsumer(Law):
         held = self.tested.get((process, queue)) if self.tested else None
         return held if held is self.ledger.consumption.assignments.get((process, queue)) else None
 
-    def on_ok(self, event: Event) -> None:
-        """The master says where a group stands."""
-        if event.f == "query" and event.group is not None:
-            self._look(event)
-
-    def on_table(self, event: Event) -> None:
-        """Its table says it of all groups."""
-        self._look(event)
-
-    def _look(self, event: Event) -> None:
+    def look(self, event: Event) -> None:
+        """Has the master come to where the consumer is?"""
         known, trouble = self.ledger.consumption, self.ledger.trouble
         since = event.t - HEARD_NS
         if event.node != MASTER or not self.tested or known.lost_from is not None or known.born.get(MASTER, 0) > since:

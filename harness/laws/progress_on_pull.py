@@ -12,15 +12,15 @@ or not. Source: PullMessageProcessor (hasCommitOffsetFlag, brokerRole).
 from __future__ import annotations
 
 from pairproof.harness.history import Event
-from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.consumption import PAIR
 from pairproof.harness.laws.ledger import MASTER, Ledger
+from pairproof.harness.laws.shown_progress import ShownProgress
 
 Queue = tuple[str, str]
 """A group and a queue."""
 
 
-class ProgressOnPull(Law):
+class ProgressOnPull(ShownProgress):
     """See the module."""
 
     id = "progress-on-pull"
@@ -45,16 +45,8 @@ class ProgressOnPull(Law):
         else:
             self.committed.setdefault(queue, set()).add(offset)
 
-    def on_ok(self, event: Event) -> None:
-        """A broker says where a group stands."""
-        if event.f == "query" and event.group is not None:
-            self._look(event)
-
-    def on_table(self, event: Event) -> None:
-        """A broker's table says it of all groups."""
-        self._look(event)
-
-    def _look(self, event: Event) -> None:
+    def look(self, event: Event) -> None:
+        """Is it what a pull brought, or may not have brought?"""
         node = event.node or ""
         if node != MASTER:
             self._look_at_slave(event, node)

@@ -13,12 +13,12 @@ on the disk; replaced stores. Source: BrokerController (consumerOffsetManager.pe
 from __future__ import annotations
 
 from pairproof.harness.history import Event
-from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.ledger import MASTER
 from pairproof.harness.laws.registers import NONE
+from pairproof.harness.laws.shown_progress import ShownProgress
 
 
-class ProgressPersisted(Law):
+class ProgressPersisted(ShownProgress):
     """See the module."""
 
     id = "progress-persisted"
@@ -26,16 +26,8 @@ class ProgressPersisted(Law):
     source = "BrokerController.initialize: consumerOffsetManager.persist every flushConsumerOffsetInterval"
     needs = frozenset({"invoke", "ok", "crash", "table"})
 
-    def on_ok(self, event: Event) -> None:
-        """The master says where a group stands."""
-        if event.f == "query" and event.group is not None:
-            self._look(event)
-
-    def on_table(self, event: Event) -> None:
-        """The master's table says it of all groups."""
-        self._look(event)
-
-    def _look(self, event: Event) -> None:
+    def look(self, event: Event) -> None:
+        """Is it what the master's file held, or newer?"""
         if event.node != MASTER:
             return
         for each in self.ledger.consumption.observations(event):

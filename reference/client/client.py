@@ -9,14 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
+from pairproof.reference.client.node import CallingNode
 from pairproof.reference.core.calls import Calls, Done, Outcome
-from pairproof.reference.ports import Conn, Effects
+from pairproof.reference.ports import Effects
 from pairproof.reference.wire import remoting
 
 __all__ = ["Client", "Outcome"]
 
 
-class Client:
+class Client(CallingNode):
     """All clients of one host. ``address`` is whatever the shell's ``connect`` understands, made unique per process."""
 
     def __init__(self, io: Effects) -> None:
@@ -59,32 +60,6 @@ class Client:
         """Close every connection."""
         self.calls.close_all()
 
-    def on_accepted(self, conn: Conn, port: str) -> None:
-        """A client listens to nobody."""
-
-    def on_connected(self, address: str, conn: Conn) -> None:
-        """A connection stands."""
-        self.calls.on_connected(address, conn)
-
-    def on_connect_failed(self, address: str) -> None:
-        """Nobody is there."""
-        self.calls.on_connect_failed(address)
-
-    def on_bytes(self, conn: Conn, data: bytes) -> None:
-        """Answers, in any order."""
-        self.calls.on_bytes(conn, data)
-
-    def on_writable(self, conn: Conn) -> None:
-        """The socket takes bytes again."""
-        self.calls.on_writable(conn)
-
-    def on_closed(self, conn: Conn) -> None:
-        """The broker is gone."""
-        self.calls.on_closed(conn)
-
     def on_timer(self, key: Hashable) -> None:
         """A call waited long enough."""
         self.calls.on_timer(key)
-
-    def on_flushed(self, token: Hashable) -> None:
-        """A client has no disk."""

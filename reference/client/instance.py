@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 from pairproof.reference.client.alarms import Alarms
 from pairproof.reference.client.asking import ask
+from pairproof.reference.client.node import CallingNode
 from pairproof.reference.client.routes import Routes
 from pairproof.reference.client.settings import SECOND
 from pairproof.reference.core.calls import Calls, Outcome
@@ -27,7 +28,7 @@ NO_ROUTE_RETRY_NS = 3 * SECOND
 HEARTBEAT_NS = 30 * SECOND
 
 
-class ClientInstance:
+class ClientInstance(CallingNode):
     """A node; see :class:`pairproof.reference.ports.Node`. Producers and consumers derive from it."""
 
     kind: ClassVar[str]
@@ -115,29 +116,6 @@ class ClientInstance:
         """End at once."""
         self.close()
 
-    def on_accepted(self, conn: Conn, port: str) -> None:
-        """A client listens to nobody."""
-
-    def on_connected(self, address: str, conn: Conn) -> None:
-        """A connection stands."""
-        self.calls.on_connected(address, conn)
-
-    def on_connect_failed(self, address: str) -> None:
-        """Nobody is there."""
-        self.calls.on_connect_failed(address)
-
-    def on_bytes(self, conn: Conn, data: bytes) -> None:
-        """Answers, and requests of brokers."""
-        self.calls.on_bytes(conn, data)
-
-    def on_writable(self, conn: Conn) -> None:
-        """The socket takes bytes again."""
-        self.calls.on_writable(conn)
-
-    def on_closed(self, conn: Conn) -> None:
-        """A broker or name server is gone."""
-        self.calls.on_closed(conn)
-
     def on_timer(self, key: Hashable) -> None:
         """Something is due."""
         assert isinstance(key, tuple)
@@ -148,6 +126,3 @@ class ClientInstance:
         name: Any = rest[0]
         self.alarms.rang(*rest)
         self.rings[name](*rest[1:])
-
-    def on_flushed(self, token: Hashable) -> None:
-        """A client has no disk."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
+from functools import lru_cache
 from ipaddress import IPv4Address
 from typing import Any
 
@@ -103,6 +104,11 @@ class BrokerConfig:
         return f"{self.brokerIP1}:{self.listenPort}"
 
     @property
+    def store_host(self) -> tuple[bytes, int]:
+        """Where its messages say that they are stored."""
+        return packed_ipv4(self.brokerIP1), self.listenPort
+
+    @property
     def ha_address(self) -> str:
         """Where slaves get its log, as it registers."""
         return f"{self.brokerIP2 or self.brokerIP1}:{self.listenPort + 1}"
@@ -175,3 +181,9 @@ def _check_ipv4(key: str, text: str) -> None:
         IPv4Address(text)
     except ValueError:
         raise ConfigError(f"{key} must be an IPv4 address, not {text!r}") from None
+
+
+@lru_cache(maxsize=1_024)
+def packed_ipv4(text: str) -> bytes:
+    """The four bytes of an address."""
+    return IPv4Address(text).packed

@@ -28,7 +28,8 @@ SYSTEM_GROUPS = (
     "CID_ONSAPI_PERMISSION",
     "CID_ONSAPI_OWNER",
 )
-_name = re.compile(r"[%|a-zA-Z0-9_-]{1,255}")
+NAME = re.compile(r"[%|a-zA-Z0-9_-]{1,255}")
+"""What a group may be called."""
 
 
 class GroupTable(VersionedTable[SubscriptionGroupConfig]):
@@ -64,7 +65,7 @@ class GroupTable(VersionedTable[SubscriptionGroupConfig]):
             found = self.get(group)
             if found is not None:
                 known[group] = found
-            elif (self.auto_create or group.startswith(SYSTEM_PREFIX)) and _name.fullmatch(group):
+            elif (self.auto_create or group.startswith(SYSTEM_PREFIX)) and NAME.fullmatch(group):
                 new[group] = SubscriptionGroupConfig(group)
         return {**known, **(self.put_all(new) if self.keeps else new)}
 

@@ -6,9 +6,7 @@ Source: TopicValidator, Validators.
 
 from __future__ import annotations
 
-import re
-
-from pairproof.reference.core import topics
+from pairproof.reference.core import subscription_groups, topics
 from pairproof.reference.errors import CodecError
 from pairproof.reference.wire.headers import RequestCode
 from pairproof.reference.wire.remoting import Command
@@ -25,7 +23,6 @@ LARGE_BODIES = frozenset(
 )
 MAX_TEXT = 512
 """Characters of what only has to be told apart: client ids, say."""
-GROUP = re.compile(r"[%|a-zA-Z0-9_-]{1,255}")
 
 
 def check_body(command: Command) -> None:
@@ -49,7 +46,7 @@ def check_topic(name: str) -> None:
 
 def check_group(name: str) -> None:
     """CodecError for a group that cannot be."""
-    if not GROUP.fullmatch(name):
+    if not subscription_groups.NAME.fullmatch(name):
         raise CodecError(f"group {name!r:.40}: 1 to 255 of the characters %|a-zA-Z0-9_- are allowed")
 
 

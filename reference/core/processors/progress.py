@@ -78,7 +78,7 @@ class Progress:
             check_topic(topic)
             check_group(group)
             check_range("queueId", queue_id, 0, MAX_QUEUES - 1)
-        if before == offset or offsets.commit(group, topic, queue_id, offset):
+        if offsets.commit(group, topic, queue_id, offset):
             request.answer()
         else:
             request.refuse(remoting.SYSTEM_ERROR, f"no more than {MAX_KEYS} pairs of topic and group: delete groups")

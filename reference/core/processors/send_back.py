@@ -31,8 +31,7 @@ class SendBack:
 
     def __init__(self, parts: Parts) -> None:
         self.parts = parts
-        config = parts.config
-        self.store_host = (bytes(int(part) for part in config.brokerIP1.split(".")), config.listenPort)
+        self.store_host = parts.config.store_host
 
     @property
     def handlers(self) -> Mapping[int, Handler]:

@@ -12,10 +12,11 @@ AbstractSendMessageProcessor.msgCheck, TopicValidator, CommitLog.asyncPutMessage
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any
 
 from pairproof.reference.core import topics
+from pairproof.reference.core.config import packed_ipv4
 from pairproof.reference.core.delay import SCHEDULE_TOPIC, level_of, queue_of_level
 from pairproof.reference.core.parts import Parts
 from pairproof.reference.core.processors.transactions import half_message, is_half
@@ -52,7 +53,7 @@ class Sending:
     def __init__(self, parts: Parts) -> None:
         self.parts = parts
         config = parts.config
-        self.store_host = (_packed(config.brokerIP1), config.listenPort)
+        self.store_host = config.store_host
         self._cluster = f"CLUSTER\x01{config.brokerClusterName}"
         self._turn = 0
 
@@ -172,7 +173,7 @@ class Sending:
             flag=flag,
             sys_flag=header["sysFlag"],
             born_ms=header["bornTimestamp"],
-            born_host=(_packed(address), port),
+            born_host=(packed_ipv4(address), port),
             store_host=self.store_host,
             reconsume_times=header.get("reconsumeTimes", 0),
         )
@@ -203,11 +204,6 @@ class Sending:
             raise Refused(remoting.SYSTEM_ERROR, f"{name} cannot be made")
         properties = {key: value for key, value in properties_of(message.properties).items() if key != "DELAY"}
         return message._replace(topic=name, queue_id=0, properties=properties_to(properties))
-
-
-@lru_cache(maxsize=1024)
-def _packed(address: str) -> bytes:
-    return bytes(int(part) for part in address.split("."))
 
 
 def _waits(properties: str) -> bool:

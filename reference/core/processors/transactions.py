@@ -79,8 +79,7 @@ class Transactions:
 
     def __init__(self, parts: Parts) -> None:
         self.parts = parts
-        config = parts.config
-        self.host = (bytes(int(part) for part in config.brokerIP1.split(".")), config.listenPort)
+        self.host = parts.config.store_host
 
     @property
     def handlers(self) -> Mapping[int, Handler]:

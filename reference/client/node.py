@@ -1,0 +1,42 @@
+"""The part of a client that is the same for all: a node that only calls others; see
+:class:`pairproof.reference.ports.Node`. Whoever derives from it says what its start, end and timers mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+from pairproof.reference.core.calls import Calls
+from pairproof.reference.ports import Conn
+
+
+class CallingNode:
+    """``calls`` are all its connections."""
+
+    calls: Calls
+
+    def on_accepted(self, conn: Conn, port: str) -> None:
+        """A client listens to nobody."""
+
+    def on_connected(self, address: str, conn: Conn) -> None:
+        """A connection stands."""
+        self.calls.on_connected(address, conn)
+
+    def on_connect_failed(self, address: str) -> None:
+        """Nobody is there."""
+        self.calls.on_connect_failed(address)
+
+    def on_bytes(self, conn: Conn, data: bytes) -> None:
+        """Answers in any order, and requests of brokers."""
+        self.calls.on_bytes(conn, data)
+
+    def on_writable(self, conn: Conn) -> None:
+        """The socket takes bytes again."""
+        self.calls.on_writable(conn)
+
+    def on_closed(self, conn: Conn) -> None:
+        """A broker or name server is gone."""
+        self.calls.on_closed(conn)
+
+    def on_flushed(self, token: Hashable) -> None:
+        """A client has no disk."""
