@@ -124,6 +124,10 @@ class Evidence(Observer):
         self.addresses: Mapping[str, str] = {}
         """Which node an address that brokers register belongs to."""
 
+    def now(self) -> int:
+        """Virtual time, ns."""
+        return self.kernel.now
+
     def node_at(self, address: str) -> str:
         """The node behind an address; the address itself if it is nobody's."""
         return self.addresses.get(address, address)

@@ -75,6 +75,11 @@ class Host:
         self.waiting: deque[Waiting] = deque()
 
     @property
+    def io(self) -> Host:
+        """A simulated machine is itself what its node acts through."""
+        return self
+
+    @property
     def skew_ms(self) -> int:
         """How far its wall clock is ahead of the true time."""
         return sum(skew.amount for skew in self.clock_skews)

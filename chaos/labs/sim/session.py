@@ -12,8 +12,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from pairproof.chaos.labs import provision
+from pairproof.chaos.labs.clients import Clients
 from pairproof.chaos.labs.sim import tables, topology
-from pairproof.chaos.labs.sim.clients import Clients
 from pairproof.chaos.labs.sim.disk import SimDisk
 from pairproof.chaos.labs.sim.evidence import Evidence
 from pairproof.chaos.labs.sim.host import Crashed, Host
@@ -21,7 +22,6 @@ from pairproof.chaos.labs.sim.kernel import MS, Kernel
 from pairproof.chaos.labs.sim.link_trouble import LinkTrouble
 from pairproof.chaos.labs.sim.network import Link, Network
 from pairproof.chaos.labs.sim.node_trouble import NodeTrouble
-from pairproof.chaos.labs.sim.provision import provision
 from pairproof.chaos.labs.sim.strangers import Strangers
 from pairproof.chaos.labs.sim.whole import Whole
 from pairproof.chaos.targets.reference import ReferenceTarget
@@ -61,7 +61,8 @@ class SimSession(LinkTrouble, NodeTrouble, Strangers):
         self.nodes, self.hosts = found.pair, found.hosts
         self.processes = (*found.servers, *found.brokers)
         self.evidence.addresses = found.addresses
-        self.clients = Clients(self.hosts["client"], self.evidence, found.brokers)
+        self.clients = Clients(self.hosts["client"], self.evidence, found.brokers, topology.client_link)
+        self.hosts["client"].start(lambda: self.clients.client)
         self.whole: Whole | None = None
         if places.has_names(settings):
             self.whole = Whole(self, lambda name: self._machine(name, found.clients))
@@ -99,7 +100,8 @@ class SimSession(LinkTrouble, NodeTrouble, Strangers):
     def provide(self, name: str, disk: SimDisk) -> None:
         """A fresh store's topic and group; a slave that will fetch them from its master gets none."""
         if self.whole is None or name not in places.SLAVES:
-            provision(disk)
+            for file, data in provision.FILES.items():
+                disk.place(file, data)
 
     def broker(self, name: str) -> Broker | None:
         """The running broker, or None."""

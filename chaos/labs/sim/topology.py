@@ -71,9 +71,14 @@ def build(
     for broker in brokers:
         at = target.config(broker, settings).address
         addresses[at] = broker
-        join(f"client-{broker}", CLIENT, broker, "main", at)
+        join(client_link(broker), CLIENT, broker, "main", at)
         for server in servers:
             join(f"names-{broker}", broker, server, "main", NAME_SERVER)
     for server in servers:
         join(places.NAMES_CLIENT, CLIENT, server, "main", NAME_SERVER)
     return Topology(pair, brokers, servers, hosts, ways[CLIENT], addresses)
+
+
+def client_link(broker: str) -> str:
+    """The link from clients to a broker, which they connect to by this name."""
+    return f"client-{broker}"

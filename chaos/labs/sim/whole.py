@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from pairproof.chaos.labs.sim.consumers import Consumers
+from pairproof.chaos.labs.consumers import Consumers
+from pairproof.chaos.labs.provision import TOPIC
 from pairproof.chaos.labs.sim.host import Host
 from pairproof.chaos.labs.sim.kernel import MS
-from pairproof.chaos.labs.sim.provision import TOPIC
+from pairproof.chaos.targets.reference import NAME_SERVER
 from pairproof.harness import places
 from pairproof.reference.core.delay import SCHEDULE_TOPIC, queue_of_level
 from pairproof.reference.wire.bodies_client import MessageQueue
@@ -32,7 +33,7 @@ class Whole:
 
     def __init__(self, session: SimSession, machine: Callable[[str], Host]) -> None:
         self.session = session
-        self.consumers = Consumers(session.clients, machine, session.target.consumer_class())
+        self.consumers = Consumers(session.clients, machine, session.target.consumer_class(), NAME_SERVER)
 
     def settle(self) -> None:
         """Until consumers have caught up, or the bound passes; then quiet."""

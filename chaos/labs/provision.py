@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import json
 
-from pairproof.chaos.labs.sim.disk import SimDisk
-
 TOPIC = "pairproof"
 QUEUES = 4
 GROUP = "pairproof"
@@ -38,9 +36,3 @@ FILES = {
         },
     }).encode(),
 }  # fmt: skip
-
-
-def provision(disk: SimDisk) -> None:
-    """Place the files; the store is a fresh one."""
-    for name, data in FILES.items():
-        disk.place(name, data)

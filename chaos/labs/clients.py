@@ -1,4 +1,4 @@
-"""The simulated producers, readers and administrators: start calls, record how they end, keep each reader's place.
+"""The producers, readers and administrators of a trial: start calls, record how they end, keep each reader's place.
 
 A client whose call ended in ``info`` goes on as a new process, as in Jepsen: its late answer could be taken for
 another's.
@@ -7,16 +7,17 @@ another's.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
-from pairproof.chaos.labs.sim.evidence import Evidence
-from pairproof.chaos.labs.sim.host import Host
-from pairproof.chaos.labs.sim.provision import TOPIC
+from pairproof.chaos.labs.provision import TOPIC
+from pairproof.chaos.labs.stage import Stage
 from pairproof.harness import places
 from pairproof.harness.errors import LabError, UsageError
 from pairproof.reference.client import admin
 from pairproof.reference.client.client import Client, Outcome
+from pairproof.reference.ports import Effects
 from pairproof.reference.wire import record
 from pairproof.reference.wire.bodies import SubscriptionGroupConfig, TopicConfig
 from pairproof.reference.wire.record import Record
@@ -42,15 +43,14 @@ class Call(NamedTuple):
 
 
 class Clients:
-    """All clients of a trial."""
+    """All clients of a trial. ``address`` gives a broker's, as clients reach it; ``client`` is for the lab to start."""
 
-    def __init__(self, host: Host, evidence: Evidence, brokers: tuple[str, ...]) -> None:
-        self.host = host
+    def __init__(self, io: Effects, stage: Stage, brokers: tuple[str, ...], address: Callable[[str], str]) -> None:
         self.nodes = brokers
-        self.evidence = evidence
-        self.add = evidence.recorder.add
-        self.client = Client(host)
-        host.start(lambda: self.client)
+        self.stage = stage
+        self.add = stage.add
+        self.client = Client(io)
+        self._address_of = address
         self.in_flight = 0
         self.phase_of: dict[int, str] = {}
         self._processes: dict[str, int] = {}
@@ -83,7 +83,7 @@ class Clients:
             properties, detail = f"{properties}\x02DELAY\x01{level}", json.dumps({"level": level})
         body = (key.encode() * (size // len(key) + 1))[:size]
         call = self._invoke(client, "send", node, key, _queue(queue), int(wait), detail)
-        self.client.send(_address(call), TOPIC, queue, body, properties, partial(self._sent, call))
+        self.client.send(self._address(call), TOPIC, queue, body, properties, partial(self._sent, call))
         return call.op
 
     def pull(self, reader: int, node: str, queue: int) -> None:
@@ -92,21 +92,21 @@ class Clients:
         place = (reader, node, queue)
         offset = self._places.get(place, 0)
         call = self._invoke(f"reader-{reader}-{node}", "pull", node, None, _queue(queue), offset)
-        self.client.pull(_address(call), TOPIC, queue, offset, MAX_PULL, partial(self._pulled, place, call))
+        self.client.pull(self._address(call), TOPIC, queue, offset, MAX_PULL, partial(self._pulled, place, call))
 
     def change_topic(self, number: int, queues: int, node: str) -> None:
         """An administrator creates or changes a topic."""
         name = f"t{number}"
         call = self._administer("topic", node, name, {"queues": queues})
         config = TopicConfig(name, queues, queues)
-        admin.update_topic(self.client.calls, _address(call), config, partial(self._ended, call))
+        admin.update_topic(self.client.calls, self._address(call), config, partial(self._ended, call))
 
     def change_group(self, group: int, slowly: int, broker: int, node: str) -> None:
         """An administrator creates or changes a consumer group."""
         config = SubscriptionGroupConfig(f"g{group}", broker_id=broker, which_broker_when_consume_slowly=slowly)
         detail = {"brokerId": broker, "whichBrokerWhenConsumeSlowly": slowly}
         call = self._administer("group", node, config.group_name, detail)
-        admin.update_group(self.client.calls, _address(call), config, partial(self._ended, call))
+        admin.update_group(self.client.calls, self._address(call), config, partial(self._ended, call))
 
     def _administer(self, f: str, node: str, name: str, detail: dict[str, int]) -> Call:
         self._check(node, "an administrator asks")
@@ -136,7 +136,7 @@ class Clients:
         call = Call(client, process, self.new_op(), f, node, message, queue, value)
         self.in_flight += 1
         self.add(
-            self.host.kernel.now, "invoke", node, None, None, None, process, call.op, f, None, message, queue, None,
+            self.stage.now(), "invoke", node, None, None, None, process, call.op, f, None, message, queue, None,
             None, None, None, value, detail,
         )  # fmt: skip
         return call
@@ -147,7 +147,7 @@ class Clients:
             fields = outcome.answer.fields
             queue_offset = int(fields["queueOffset"])
             lo = int(fields["msgId"][16:], 16)
-            hi = self.evidence.end_of_record(call.node, lo)
+            hi = self.stage.end_of_record(call.node, lo)
         self._ended(call, outcome, queue_offset, lo, hi)
 
     def _pulled(self, place: tuple[int, str, int], call: Call, outcome: Outcome) -> None:
@@ -161,7 +161,7 @@ class Clients:
             while at < len(body):
                 found = record.decode(body, at)
                 if isinstance(found, Record):
-                    self.evidence.delivered(call.process, call.op, call.node, found, body[at : at + found.size])
+                    self.stage.delivered(call.process, call.op, call.node, found, body[at : at + found.size])
                 at += found.size
         self._ended(call, outcome, following, low, high, suggested)
 
@@ -175,15 +175,15 @@ class Clients:
             del self._processes[call.client]
         remark = outcome.answer.remark if outcome.answer is not None else None
         self.add(
-            self.host.kernel.now, outcome.phase, call.node, None, None, None, call.process, call.op, call.f,
+            self.stage.now(), outcome.phase, call.node, None, None, None, call.process, call.op, call.f,
             outcome.status, call.message, call.queue, queue_offset, lo, hi, None, call.value, remark,
             None, broker,
         )  # fmt: skip
 
+    def _address(self, call: Call) -> str:
+        # Each process has connections of its own.
+        return f"{self._address_of(call.node)}#{call.process}"
+
 
 def _queue(number: int) -> str:
     return f"{TOPIC}/{number}"
-
-
-def _address(call: Call) -> str:
-    return f"client-{call.node}#{call.process}"

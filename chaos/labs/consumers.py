@@ -1,4 +1,4 @@
-"""The simulated consumers: each a process on a machine of its own, and what they let others see, as events.
+"""The consumers of a trial: each a process on a machine of its own, and what they let others see, as events.
 
 A consumer's calls are recorded as a plain client's are, with its group and the broker id that it chose. What concerns
 queues of another broker name says so by its node, since those queues have the same names.
@@ -10,10 +10,10 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from pairproof.chaos.labs.sim.clients import PULL_ANSWER, Clients
-from pairproof.chaos.labs.sim.host import Host
-from pairproof.chaos.labs.sim.provision import TOPIC
-from pairproof.chaos.targets.reference import NAME_SERVER, OTHER_NAME
+from pairproof.chaos.labs.clients import PULL_ANSWER, Clients
+from pairproof.chaos.labs.provision import TOPIC
+from pairproof.chaos.labs.stage import Machine
+from pairproof.chaos.targets.reference import OTHER_NAME
 from pairproof.harness import places
 from pairproof.harness.schedule import BROADCASTING
 from pairproof.reference.client.consumer import Consumer, ConsumerSettings
@@ -38,11 +38,10 @@ class Call(NamedTuple):
 class Ears:
     """The listener of one consumer, see :class:`pairproof.reference.client.listener.Listener`."""
 
-    def __init__(self, clients: Clients, host: Host, group: str, broadcasting: bool) -> None:
+    def __init__(self, clients: Clients, group: str, broadcasting: bool) -> None:
         self.clients = clients
-        self.evidence = clients.evidence
+        self.stage = clients.stage
         self.add = clients.add
-        self.kernel = host.kernel
         self.group = group
         self.f = "broadcasting" if broadcasting else "clustering"
         self.process = clients.new_process()
@@ -63,7 +62,7 @@ class Ears:
             return
         brokers = route.broker_datas if route is not None else ()
         nodes = {
-            str(broker_id): self.evidence.node_at(address)
+            str(broker_id): self.stage.node_at(address)
             for broker in brokers
             if broker.broker_name != OTHER_NAME
             for broker_id, address in broker.broker_addrs.items()
@@ -94,7 +93,7 @@ class Ears:
     def delivered(self, op: int, queue: MessageQueue, record: Record, raw: bytes) -> None:
         """A message was handed to the application."""
         call = self.calls[op]
-        self.evidence.delivered(self.process, call.op, call.node, record, raw, self.group)
+        self.stage.delivered(self.process, call.op, call.node, record, raw, self.group)
 
     def pull_ended(self, op: int, outcome: Outcome, header: Mapping[str, Any] | None) -> None:
         """A pull was answered."""
@@ -116,16 +115,16 @@ class Ears:
         self._ended(op, outcome, call.queue_offset)
 
     def _note(self, kind: str, node: str | None = None, **columns: object) -> None:
-        self.add(self.kernel.now, kind, node, process=self.process, group=self.group, **columns)
+        self.add(self.stage.now(), kind, node, process=self.process, group=self.group, **columns)
 
     def _began(
         self, number: int, f: str, queue: MessageQueue, broker: int, address: str, queue_offset: int | None,
         value: int | None,
     ) -> None:  # fmt: skip
-        call = Call(self.clients.new_op(), f, self.evidence.node_at(address), _name(queue), broker, queue_offset, value)
+        call = Call(self.clients.new_op(), f, self.stage.node_at(address), _name(queue), broker, queue_offset, value)
         self.calls[number] = call
         self.add(
-            self.kernel.now, "invoke", call.node, None, None, None, self.process, call.op, f, None, None, call.queue,
+            self.stage.now(), "invoke", call.node, None, None, None, self.process, call.op, f, None, None, call.queue,
             queue_offset, None, None, None, value, None, self.group, broker,
         )  # fmt: skip
 
@@ -136,7 +135,7 @@ class Ears:
         call = self.calls.pop(number)
         answer = outcome.answer
         self.add(
-            self.kernel.now, outcome.phase, call.node, None, None, None, self.process, call.op, call.f, outcome.status,
+            self.stage.now(), outcome.phase, call.node, None, None, None, self.process, call.op, call.f, outcome.status,
             None, call.queue, queue_offset, lo, hi, None, call.value, answer.remark if answer is not None else None,
             self.group, call.broker if broker is None else broker,
         )  # fmt: skip
@@ -145,11 +144,14 @@ class Ears:
 class Consumers:
     """All consumers of a trial. ``machine`` makes their machines, by name."""
 
-    def __init__(self, clients: Clients, machine: Callable[[str], Host], build: type[Consumer]) -> None:
+    def __init__(
+        self, clients: Clients, machine: Callable[[str], Machine], build: type[Consumer], name_server: str
+    ) -> None:
         self.clients = clients
         self.machine = machine
         self.build = build
-        self.hosts: dict[tuple[int, int], Host] = {}
+        self.name_server = name_server
+        self.hosts: dict[tuple[int, int], Machine] = {}
 
     def join(self, group: int, consumer: int) -> None:
         """Start one; nothing if it runs."""
@@ -160,11 +162,11 @@ class Consumers:
             return
         broadcasting = group >= BROADCASTING
         settings = ConsumerSettings(
-            f"c{consumer}", group_name(group), {TOPIC: "*"}, (NAME_SERVER,), broadcasting=broadcasting,
+            f"c{consumer}", group_name(group), {TOPIC: "*"}, (self.name_server,), broadcasting=broadcasting,
             consume_from_where="CONSUME_FROM_FIRST_OFFSET",
         )  # fmt: skip
-        ears = Ears(self.clients, host, settings.group, broadcasting)
-        host.start(lambda: self.build(host, settings, ears))
+        ears = Ears(self.clients, settings.group, broadcasting)
+        host.start(lambda: self.build(host.io, settings, ears))
 
     def leave(self, group: int, consumer: int, lost: bool) -> None:
         """One goes; nothing if it does not run."""

@@ -1,0 +1,47 @@
+"""What clients and consumers need of the lab that they play in; each lab has its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from pairproof.reference.ports import Effects, Node
+from pairproof.reference.wire.record import Record
+
+
+class Stage(Protocol):
+    """Where a trial's clients are seen: its clock, its history, and who is behind which address."""
+
+    add: Callable[..., None]
+    """Records an event, see :meth:`pairproof.harness.history.Recorder.add`."""
+
+    def now(self) -> int:
+        """The trial's time, ns."""
+
+    def node_at(self, address: str) -> str:
+        """The node behind an address; the address itself if it is nobody's."""
+
+    def end_of_record(self, node: str, lo: int) -> int | None:
+        """Where the record that a master put at ``lo`` ends; None if that is not known, or only later."""
+
+    def delivered(self, process: int, op: int, node: str, found: Record, data: bytes, group: str | None = None) -> None:
+        """One message of a pull's answer; ``group``: of the consumer that it was handed to."""
+
+
+class Machine(Protocol):
+    """Where one node of ours runs, a consumer say."""
+
+    node: Node | None
+
+    @property
+    def io(self) -> Effects:
+        """What the node may do; a new one for each start."""
+
+    def start(self, build: Callable[[], Node]) -> None:
+        """Start the node that ``build`` makes; it may use :attr:`io`."""
+
+    def call(self, function: Callable[..., Any], *arguments: Any) -> None:
+        """Let the node act."""
+
+    def kill(self) -> None:
+        """Its process ends without a word."""
