@@ -15,7 +15,7 @@ from pairproof.chaos.labs.sim.disk import SimFile
 from pairproof.chaos.labs.sim.host import Host, Observer
 from pairproof.chaos.labs.sim.kernel import MS, Kernel
 from pairproof.chaos.labs.sim.network import End
-from pairproof.chaos.observers import queue_reader, store_reader
+from pairproof.chaos.observers import auditing
 from pairproof.chaos.observers.ha_tap import FrameTap, ReportTap
 from pairproof.harness.history import Recorder, digest
 from pairproof.harness.schedule import Args
@@ -188,7 +188,7 @@ class Evidence(Observer):
 
         Its next start may cut that, a torn last record say, and is no ``cut`` of what the node had.
         """
-        end = self._read(host).where
+        end = _snapshot(host).read().where
         self.log_ends.pop(host.name, None)
         self.add(self.kernel.now, "wipe", host.name, f=f, hi=end)
         return end
@@ -298,40 +298,8 @@ class Evidence(Observer):
     def audit(self, master: Host, slave: Host, f: str, nodes: Collection[str]) -> None:
         """Read the stores from outside: records of ``nodes``; of both what their logs, queues and indexes share."""
         self.audits += 1
-        readings = {master.name: self._read(master)}
-        # Equal bytes read equal: the usual case, and half the price of an audit.
-        same = self._files(master) == self._files(slave) and _log_end(master) == _log_end(slave)
-        readings[slave.name] = readings[master.name] if same else self._read(slave)
-        lo = max(each.start for each in readings.values())
-        hi = min(each.end for each in readings.values())
-        for host in (master, slave):
-            store_reader.audit(
-                self.recorder,
-                self.kernel.now,
-                self.audits,
-                # The other node is read for comparison only: it may be in the middle of a record.
-                f if host.name in nodes else "compare",
-                host.name,
-                host.incarnation,
-                readings[host.name],
-                lo,
-                hi,
-                records=host.name in nodes,
-            )
-        one, other = readings[master.name], readings[slave.name]
-        keys = queue_reader.keys_of(one.records if len(one.records) >= len(other.records) else other.records)
-        stores = _store(master, one), _store(slave, other)
-        queue_reader.record(self.recorder, self.kernel.now, self.audits, *stores, keys)
-
-    def _read(self, host: Host) -> store_reader.LogReading:
-        return store_reader.read_log(self._files(host), _log_end(host))
-
-    @staticmethod
-    def _files(host: Host) -> list[tuple[int, bytearray]]:
-        prefix = FOLDER + "/"
-        return sorted(
-            (int(n[len(prefix) :]), file.cache) for n, file in host.disk.files.items() if n.startswith(prefix)
-        )
+        one, other = _snapshot(master), _snapshot(slave)
+        auditing.audit(self.recorder, self.kernel.now, self.audits, f, one, other, nodes)
 
     @staticmethod
     def _stored(host: Host, lo: int, hi: int) -> bytes | None:
@@ -354,9 +322,9 @@ def _file_of(host: Host, offset: int) -> tuple[int, SimFile | None]:
     return start, files.get(f"{FOLDER}/{start:020d}")
 
 
-def _store(host: Host, log: store_reader.LogReading) -> queue_reader.Store:
+def _snapshot(host: Host) -> auditing.Snapshot:
     files = {name: file.cache for name, file in host.disk.files.items()}
-    return queue_reader.Store(host.name, files, log.start, log.where, host.index_slots)
+    return auditing.Snapshot(host.name, host.incarnation, files, _log_end(host), host.index_slots)
 
 
 def _log_end(host: Host) -> int | None:

@@ -1,0 +1,66 @@
+"""Audits two stores beside each other, as events: each one's records, then what their logs, queues and indexes share.
+
+A snapshot is one node's files at one moment. Equal digests over the range that both logs hold mean equal bytes there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import NamedTuple
+
+from pairproof.chaos.observers import queue_reader, store_reader
+from pairproof.chaos.observers.stored_record import Data
+from pairproof.harness.history import Recorder
+
+LOG = "commitlog/"
+
+
+class Snapshot(NamedTuple):
+    """One node's store. ``log_end``: where somebody knows it. ``slots``: its maxHashSlotNum."""
+
+    node: str
+    incarnation: int
+    files: Mapping[str, Data]
+    log_end: int | None
+    slots: int
+
+    def log_files(self) -> list[store_reader.LogFile]:
+        """The commit log's files, in order."""
+        return sorted((int(name[len(LOG) :]), data) for name, data in self.files.items() if name.startswith(LOG))
+
+    def read(self) -> store_reader.LogReading:
+        """Its log."""
+        return store_reader.read_log(self.log_files(), self.log_end)
+
+
+def audit(
+    recorder: Recorder, t: int, number: int, f: str, one: Snapshot, other: Snapshot, nodes: Collection[str]
+) -> None:
+    """Record audit ``number`` of two stores; records only of ``nodes``."""
+    readings = {one.node: one.read()}
+    # Equal bytes read equal: the usual case, and half the price of an audit.
+    same = one.log_end == other.log_end and one.log_files() == other.log_files()
+    readings[other.node] = readings[one.node] if same else other.read()
+    lo = max(each.start for each in readings.values())
+    hi = min(each.end for each in readings.values())
+    for snapshot in (one, other):
+        store_reader.audit(
+            recorder,
+            t,
+            number,
+            # The other node is read for comparison only: it may be in the middle of a record.
+            f if snapshot.node in nodes else "compare",
+            snapshot.node,
+            snapshot.incarnation,
+            readings[snapshot.node],
+            lo,
+            hi,
+            records=snapshot.node in nodes,
+        )
+    first, second = readings[one.node], readings[other.node]
+    keys = queue_reader.keys_of(first.records if len(first.records) >= len(second.records) else second.records)
+    queue_reader.record(recorder, t, number, _store(one, first), _store(other, second), keys)
+
+
+def _store(snapshot: Snapshot, log: store_reader.LogReading) -> queue_reader.Store:
+    return queue_reader.Store(snapshot.node, snapshot.files, log.start, log.where, snapshot.slots)
