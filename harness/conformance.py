@@ -14,10 +14,9 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from pairproof.harness import judge as judging
-from pairproof.harness import resolve
+from pairproof.harness import profiles, resolve
 from pairproof.harness.explore import Explorer, Summary
 from pairproof.harness.ports import Lab, Target
-from pairproof.harness.profiles import profile as named_profile
 from pairproof.harness.search.machine import machine as state_machine
 
 if TYPE_CHECKING:
@@ -28,19 +27,20 @@ def run(
     target: str | Target,
     lab: str | Lab = "sim",
     *,
-    profile: str = "quick",
+    profile: str | None = None,
     seconds: float | None = None,
     seed: str = "conformance",
     laws: Iterable[str] | None = None,
 ) -> Summary:
-    """Explore ``target`` in ``lab`` and judge it; ``laws`` are ids, all by default.
+    """Explore ``target`` in ``lab`` and judge it; ``laws`` are ids, all by default; ``profile`` as ``pairproof check``.
 
     UsageError for names that do not exist, LabError if the lab failed.
     """
+    place = resolve.lab(lab) if isinstance(lab, str) else lab
     explorer = Explorer(
-        resolve.lab(lab) if isinstance(lab, str) else lab,
+        place,
         resolve.target(target) if isinstance(target, str) else target,
-        named_profile(profile),
+        profiles.profile(profile or profiles.default(place.deterministic)),
         seed,
         judging.all_laws() if laws is None else judging.laws(laws),
         seconds=seconds,

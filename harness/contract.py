@@ -21,6 +21,8 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
+from pairproof.harness.places import MASTER
+
 MUST_SURVIVE = "must-survive"
 """On the master."""
 SOMEWHERE = "must-survive-somewhere"
@@ -53,6 +55,8 @@ FAULTS = {
     "master-machine-crash",
     "master-store-lost": "the master's store was wiped, or replaced by an older state of it; slaves as with "
     "master-machine-crash",
+    "promotion": "the master was lost, and a slave that holds the message by its answer became the master; to that "
+    "slave's store nothing worse than the end of a process happened, before or since",
     "all-copies-lost": "the master's store was lost, or its disk had lied, and so many slaves were hurt, or held other "
     "bytes, that no copy need be left",
     "expired": "the master's retention deleted the file that held it",
@@ -86,11 +90,15 @@ ROWS: tuple[Row, ...] = (
     ),
     Row(ANY, ANY, "SYNC_FLUSH", "waits", "PUT_OK", _CRASHES, MUST_SURVIVE, "it was on the master's disk"),
     Row(
+        "SYNC_MASTER", COPIED, ANY, "waits", "PUT_OK", "promotion", MUST_SURVIVE,
+        "the slave that became the master had it",
+    ),
+    Row(
         "SYNC_MASTER", COPIED, ANY, "waits", "PUT_OK", _WITH_A_COPY_LEFT, SOMEWHERE,
         "slaves had it, and at least one of them kept its own store",
     ),
     Row(
-        ANY, ANY, ANY, ANY, _STORED, f"{_CRASHES}|lying-disk|master-store-lost|all-copies-lost", MAY_VANISH,
+        ANY, ANY, ANY, ANY, _STORED, f"{_CRASHES}|lying-disk|master-store-lost|promotion|all-copies-lost", MAY_VANISH,
         "nobody promised that it was on a disk, or no disk is left that it was on",
     ),
     Row(ANY, ANY, ANY, ANY, _STORED, "expired", MAY_VANISH, "it was kept as long as the settings say"),
@@ -117,19 +125,29 @@ def _row(role: str, replicas: int, flush: str, waits: bool, status: str, fault: 
     raise KeyError(f"the contract has no row for {asked}")
 
 
-def fault_class(happened: Iterable[tuple[str, str]], misled: bool = False, copies: int = 1) -> str:
-    """The class of what happened to the stores since: (node, how) each, in any order.
+PROMOTED = "promoted "
+"""Before the name of the slave whose store became the master's, in what happened to the master."""
 
-    ``how``: process, machine, lied (a machine's crash that took what its disk had called durable), wipe or expire (of
-    the message itself). ``misled``: a slave was in class rollback when the message was acknowledged. ``copies``: how
-    many slaves hold the message by its answer.
+
+def fault_class(
+    happened: Iterable[tuple[str, str]], misled: bool = False, copies: int = 1, everyone: bool = False
+) -> str:
+    """The class of what happened to the stores since: (node, how) each; around promotions in their order.
+
+    ``how``: process, machine, lied (a machine's crash that took what its disk had called durable), wipe, expire (of
+    the message itself) or :data:`PROMOTED` and a name. ``misled``: a slave was in class rollback when the message was
+    acknowledged. ``copies``: how many slaves hold the message by its answer; ``everyone``: that these are all of them.
     """
-    seen = set(happened)
-    master = {how for node, how in seen if node == "master"}
-    hurt = {node for node, how in seen if node != "master" and how != "process"}
+    seen, owner = _by_store(happened)
+    master = {how for store, how in seen if store == MASTER}
+    hurt = {store for store, how in seen if store != MASTER and how != "process"}
     copy_left = not misled and (not hurt or len(hurt) < copies)
-    if "expire" in master:
+    if "expire" in master or (owner, "expire") in seen:
         return "expired"
+    if owner != MASTER:
+        if everyone and not misled and owner not in hurt:
+            return "promotion"
+        return "master-store-lost" if copy_left else "all-copies-lost"
     if "wipe" in master or "lied" in master:
         if not copy_left:
             return "all-copies-lost"
@@ -141,6 +159,23 @@ def fault_class(happened: Iterable[tuple[str, str]], misled: bool = False, copie
     if hurt:
         return "slave-machine-crash"
     return "process-crash" if seen else "none"
+
+
+def _by_store(happened: Iterable[tuple[str, str]]) -> tuple[set[tuple[str, str]], str]:
+    """The same by whose store each was at first, and whose the master has at last: a promotion lets two change places.
+
+    The old master's store may be emptied then, and may come back as it was: nobody relies on what is there.
+    """
+    at: dict[str, str] = {}
+    seen: set[tuple[str, str]] = set()
+    for node, how in happened:
+        if how.startswith(PROMOTED):
+            slave = how.removeprefix(PROMOTED)
+            at[MASTER], at[slave] = at.get(slave, slave), at.get(MASTER, MASTER)
+            seen.add((at[slave], "wipe"))
+        else:
+            seen.add((at.get(node, node), how))
+    return seen, at.get(MASTER, MASTER)
 
 
 def to_markdown() -> str:

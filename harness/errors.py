@@ -27,6 +27,13 @@ class LabError(PairproofError):
     exit_code = EXIT_LAB
 
 
+class Unable(LabError):
+    """A lab has this ability, but not here and now: no loop devices for lack of a right, say.
+
+    Raised before anything was done; the interpreter skips that operation for this reason and goes on.
+    """
+
+
 class CorruptRun(PairproofError):
     """A run folder, or a part of it, cannot be read."""
 

@@ -2,6 +2,9 @@
 
 The caller decides what to do with trials and findings; nothing here prints or writes. The searches share one schedule
 type, so a violation is shrunk and replayed the same way wherever it came from.
+
+In a lab that is not deterministic time is real: schedules are paced, searches that enumerate moments do not run, and
+shrinking, which takes many trials there, has a time of its own: as long as the exploration at most.
 """
 
 from __future__ import annotations
@@ -20,7 +23,8 @@ from pairproof.harness.interpreter import Laws, run_trial
 from pairproof.harness.ports import Lab, Target
 from pairproof.harness.profiles import Profile
 from pairproof.harness.schedule import Schedule
-from pairproof.harness.search import cuts, machine, shrink, swarm, sweep, whole
+from pairproof.harness.search import cuts, machine, repeated, shrink, swarm, sweep, whole
+from pairproof.harness.search.paced import paced
 from pairproof.harness.trial import Finding, Trial
 from pairproof.harness.verdict import Verdict, over_trials
 
@@ -61,7 +65,15 @@ class Summary(NamedTuple):
     totals: dict[str, int]
     """How many schedules each enumerated search has, executed or not, by origin; empty where it did not begin."""
     seconds: float
+    """Without those of ``shrinking_s``."""
     coverage: CoverageTable
+    shrinking_s: float = 0.0
+    """What shrinking took where it is not counted: where the lab is not deterministic."""
+
+    def rate(self) -> str:
+        """Trials a minute, in words, and what was not counted."""
+        a_minute = f"{60 * self.trials / self.seconds:,.0f} trials a minute" if self.seconds else "no time"
+        return a_minute + (f"; shrinking took {self.shrinking_s:.0f} s, not counted" if self.shrinking_s else "")
 
     def complete(self, origin: str) -> bool:
         """Whether every schedule of an enumerated search was executed."""
@@ -109,6 +121,7 @@ class Explorer:
         self.coverage = CoverageTable()
         self._numbers = count()
         self._pending: list[Trial] = []
+        self._shrinking_s = 0.0
         self._began = monotonic()
 
     def run(self) -> Summary:
@@ -116,6 +129,8 @@ class Explorer:
         self._began = monotonic()
         with rare_collection():
             shares = self.profile.shares
+            if not self.lab.deterministic:
+                shares = {origin: share for origin, share in shares.items() if origin not in ENUMERATED}
             for number, origin in enumerate(shares):
                 search = self._machine
                 if origin != "machine":
@@ -126,15 +141,15 @@ class Explorer:
         return self.summary()
 
     def seconds_so_far(self) -> float:
-        """Since :meth:`run` began, wall clock."""
-        return monotonic() - self._began
+        """Since :meth:`run` began, wall clock, without what shrinking took where that is not counted."""
+        return monotonic() - self._began - self._shrinking_s
 
     def summary(self) -> Summary:
         """What is known so far."""
         verdicts = {law: over_trials(seen) for law, seen in self.seen.items()}
         return Summary(
             verdicts, sum(self.by_origin.values()), self.events, dict(self.by_origin), self.findings, self.totals,
-            self.seconds_so_far(), self.coverage,
+            self.seconds_so_far(), self.coverage, self._shrinking_s,
         )  # fmt: skip
 
     # Searches, each for so many seconds.
@@ -151,12 +166,13 @@ class Explorer:
             self.progress(done + 1, len(listed), doing)
 
     def _seeded(self, origin: str, seconds: float) -> None:
-        until = monotonic() + seconds
+        until = self.seconds_so_far() + seconds
         schedule, doing = SEEDED[origin]
         for number in count():
-            if number and monotonic() >= until:
+            if number and self.seconds_so_far() >= until:
                 break
-            self._take(self._execute(schedule(self.seed, number), origin))
+            drawn = schedule(self.seed, number)
+            self._take(self._execute(drawn if self.lab.deterministic else paced(drawn), origin))
             self.progress(number + 1, None, doing)
 
     def _machine(self, origin: str, seconds: float) -> None:
@@ -209,16 +225,16 @@ class Explorer:
                 self._shrink(trial, each.law)
 
     def _shrink(self, trial: Trial, law: str) -> None:
-        laws = judging.laws([law])
-        small = shrink.shrink(trial.schedule, lambda s: _violation(self.lab, self.target, s, laws) is not None)
-        minimal = self._execute(small, "shrink")
+        small, shrunk_in, minimal = self._smaller(trial, law)
         texts = [j.violations[0].text for j in minimal.judgements if j.law == law and j.violations]
         if not texts:
-            # Not reproduced from its schedule: the lab is not deterministic here, and the original is all there is.
-            minimal, texts = trial, [j.violations[0].text for j in trial.judgements if j.law == law]
+            # Not reproduced from its schedule, though the lab should be deterministic: the original is all there is.
+            small, minimal, texts = trial.schedule, trial, [
+                j.violations[0].text for j in trial.judgements if j.law == law
+            ]  # fmt: skip
         finding = Finding(
-            law, texts[0], self.target.name, self.lab.name, trial.number, minimal.number, minimal.schedule,
-            len(trial.schedule.ops),
+            law, texts[0], self.target.name, self.lab.name, trial.number, minimal.number, small,
+            len(trial.schedule.ops), shrunk_in if shrunk_in != self.lab.name else "",
         )  # fmt: skip
         if minimal is not trial:
             self._note(minimal)
@@ -228,6 +244,26 @@ class Explorer:
             return
         self.findings.append(finding)
         self.on_finding(finding)
+
+    def _smaller(self, trial: Trial, law: str) -> tuple[Schedule, str, Trial]:
+        """A smaller schedule, the lab where that was found, and a trial of it in this lab, or else the trial given."""
+        lab, target, schedule = self.lab, self.target, trial.schedule
+        if lab.deterministic:
+            laws = judging.laws([law])
+            small = shrink.shrink(schedule, lambda each: _violation(lab, target, each, laws) is not None)
+            return small, lab.name, self._execute(small, "shrink")
+        left = min(repeated.SHRINK_S, self.seconds - self._shrinking_s)
+        if left <= 0:
+            return schedule, lab.name, trial
+        began = monotonic()
+        self.progress(0, None, f"shrinking: {law}")
+        try:
+            found = repeated.small(lab, target, schedule, law, left)
+        finally:
+            self._shrinking_s += monotonic() - began
+        if found.shown is None:
+            return found.schedule, found.shrunk_in, trial
+        return found.schedule, found.shrunk_in, found.shown._replace(number=next(self._numbers))
 
 
 def _violation(lab: Lab, target: Target, schedule: Schedule, laws: Laws) -> str | None:

@@ -77,7 +77,8 @@ FIELDS = _fields()
 
 KINDS: dict[str, str] = {
     "lab": "where the trial runs, once, first of all: f (the lab's name), value (ns that a healthy client's call may "
-    "spend on the way, and what else the lab adds), detail (JSON: the lab's own settings)",
+    "spend on the way, and what else the lab adds), detail (JSON: the lab's own settings; instantNs: what lies between "
+    "two things that a node does at once, absent in virtual time)",
     "config": "settings of a node, once, before its first start: node, detail (JSON: RocketMQ's keys and values)",
     "start": "a node came up: node, incarnation, lo/hi (log start and end after recovery), f (normal, abnormal, empty)",
     "crash": "a node went down without its will: node, incarnation, f (process, machine), value (log bytes lost), "
@@ -85,7 +86,7 @@ KINDS: dict[str, str] = {
     "stop": "a node ended cleanly: node, incarnation",
     "cut": "recovery ended the log earlier than it had been: node, incarnation, lo (new end), hi (old end)",
     "wipe": "the node's store was replaced while it was down: node, f (empty; image: an older state of it), hi (where "
-    "the new store's log ends)",
+    "the new store's log ends), detail (the node whose store it was until now, if another's)",
     "expire": "the oldest files of a node's log were deleted: node, incarnation, lo (the log's new start)",
     "pause": "a node was stopped in its tracks, as by SIGSTOP: node, incarnation",
     "resume": "it goes on: node, incarnation",

@@ -1,6 +1,8 @@
 """The one interpreter of schedules: executes a schedule in any lab, ends every fault, lets the pair converge, judges.
 
-A fault whose ability the lab lacks is skipped and the reason kept; it is never counted as passed.
+What a lab has no ability for, or cannot do on this machine (:class:`pairproof.harness.errors.Unable`), is skipped and
+the reason kept; a fault that was skipped is never counted as passed. Laws see one that the lab could not begin end at
+once, so that whatever was done in vain excuses what it disturbed.
 """
 
 from __future__ import annotations
@@ -13,11 +15,12 @@ from typing import Any, NamedTuple
 
 from pairproof.harness import judge as judging
 from pairproof.harness import resolve
-from pairproof.harness.errors import UsageError
+from pairproof.harness.errors import Unable, UsageError
 from pairproof.harness.laws.base import Law
 from pairproof.harness.ports import (
     CanAdminister,
     CanArm,
+    CanAwait,
     CanConsume,
     CanDelay,
     CanMisdirect,
@@ -71,6 +74,7 @@ class Interpreter:
             "group": partial(self._if_able, CanAdminister, "change_group"),
             "misdirect": partial(self._if_able, CanMisdirect, "misdirect"),
             "delayed": partial(self._if_able, CanDelay, "send_delayed"),
+            "await": partial(self._if_able, CanAwait, "wait_for"),
         }
 
     def do(self, op: Op) -> None:
@@ -95,7 +99,12 @@ class Interpreter:
             began, "fault", completed.get("node"), None, completed.get("link"), None, None, op, fault.name, "on",
             detail=json.dumps(completed),
         )  # fmt: skip
-        handle = fault.start(session, completed)
+        try:
+            handle = fault.start(session, completed)
+        except Unable as why:
+            self._skip(f"{fault.name}: {why}")
+            self._record_end(op, fault, completed, 0, {"unable": str(why)})
+            return
         self.active.append(Active(op, fault, completed, began, handle))
 
     def end_oldest(self, name: str) -> None:
@@ -117,17 +126,25 @@ class Interpreter:
 
     def _end(self, each: Active) -> None:
         effect: Effect = each.fault.stop(self.session, each.handle)
-        ended = self.session.now()
         bit = sum(1 for amount in effect.values() if amount)
-        self.session.recorder.add(
-            ended, "fault", each.args.get("node"), None, each.args.get("link"), None, None, each.op, each.fault.name,
-            "off", value=bit, detail=json.dumps(dict(sorted(effect.items()))),
-        )  # fmt: skip
+        ended = self._record_end(each.op, each.fault, each.args, bit, effect)
         self.outcomes.append(FaultOutcome(each.op, each.fault.name, each.args, each.began_ns, ended, bit, dict(effect)))
+
+    def _record_end(self, op: int, fault: Fault, args: Args, bit: int, did: Mapping[str, object]) -> int:
+        """Record that a fault is over, or that it never began; when."""
+        ended = self.session.now()
+        self.session.recorder.add(
+            ended, "fault", args.get("node"), None, args.get("link"), None, None, op, fault.name, "off", value=bit,
+            detail=json.dumps(dict(sorted(did.items()))),
+        )  # fmt: skip
+        return ended
 
     def _if_able(self, ability: type, method: str, args: Args) -> None:
         if self._can(ability, method):
-            getattr(self.session, method)(**args)
+            try:
+                getattr(self.session, method)(**args)
+            except Unable as why:
+                self._skip(f"{method}: {why}")
 
     def _step(self, args: Args) -> None:
         if self._can(CanStep, "step"):
@@ -156,10 +173,12 @@ class Interpreter:
     def _can(self, ability: type, what: str) -> bool:
         if _has(type(self.session), ability):
             return True
-        reason = f"{what}: this lab has no {ability.__name__}"
+        self._skip(f"{what}: this lab has no {ability.__name__}")
+        return False
+
+    def _skip(self, reason: str) -> None:
         if reason not in self.skipped:
             self.skipped.append(reason)
-        return False
 
 
 def check_arguments(fault: Fault, args: Args) -> None:

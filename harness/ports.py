@@ -1,7 +1,8 @@
 """What the harness asks of labs, targets, faults and laws: small protocols, abilities apart.
 
 A lab opens a :class:`Session` for one trial. Faults are written once against the ``Can…`` abilities; a session has the
-abilities that its lab offers, and a fault whose ability is missing is skipped with that reason, never passed.
+abilities that its lab offers, and a fault whose ability is missing is skipped with that reason, never passed. So is one
+whose ability raises :class:`pairproof.harness.errors.Unable`, since this machine does not let the lab do it.
 """
 
 from __future__ import annotations
@@ -62,12 +63,14 @@ class Lab(Protocol):
     """Where it runs."""
 
     name: str
+    deterministic: bool
+    """Whether the same arguments give the same history. Where not, time is real, and searches pace what they try."""
 
     def observes(self, target: Target) -> frozenset[str]:
         """Kinds of event that this lab can record for this target; a law that needs others is not observable."""
 
     def open(self, target: Target, settings: Args, seed: str) -> Session:
-        """A new trial. The same arguments give the same history in a deterministic lab."""
+        """A new trial."""
 
 
 @runtime_checkable
@@ -76,6 +79,17 @@ class CanStep(Protocol):
 
     def step(self, events: int, within_ms: int = 1_000) -> int:
         """Let up to ``events`` events happen, none later than ``within_ms`` from now; how many did."""
+
+
+@runtime_checkable
+class CanAwait(Protocol):
+    """Time can pass until something has happened often enough."""
+
+    def wait_for(self, what: str, count: int, ms: int) -> int:
+        """Let time pass until ``count`` more of ``what`` happen, or ``ms`` are over; how many did.
+
+        See :mod:`pairproof.harness.awaiting`.
+        """
 
 
 @runtime_checkable
@@ -197,6 +211,36 @@ class CanFillDisk(Protocol):
 
     def free_disk(self, handle: Any) -> Effect:
         """There is room again; how often there was none."""
+
+
+@runtime_checkable
+class CanTurnReadOnly(Protocol):
+    """A node's disk can stop taking writes, as a file system does after an error; its process may find out only later.
+
+    Nothing more becomes durable, no file can be created, and no process can start on it.
+    """
+
+    def turn_read_only(self, node: str) -> Any:
+        """Writes fail from here on; a handle."""
+
+    def turn_writable(self, handle: Any) -> Effect:
+        """Reboot the machine, which loses what had not become durable, and start the broker; what the disk refused."""
+
+
+@runtime_checkable
+class CanPromote(Protocol):
+    """An operator can make a slave the master. Names are roles: the two stores change places, each node keeps its own
+    address and settings.
+    """
+
+    def promote(self, node: str, rejoin: str) -> Any:
+        """Kill the master, stop this slave, and start the master on what was the slave's store; a handle.
+
+        The slave stays down, with the old master's store: emptied (``wiped``) or as it is (``stale``).
+        """
+
+    def take_back(self, handle: Any) -> Effect:
+        """Start the slave on it; what the promotion did."""
 
 
 @runtime_checkable

@@ -7,6 +7,10 @@ from typing import NamedTuple
 
 from pairproof.harness.errors import UsageError
 
+QUICK = "quick"
+REAL = "real"
+"""The profile for labs that are not deterministic."""
+
 
 class Profile(NamedTuple):
     """``seconds`` bounds the exploration (not the report)."""
@@ -26,7 +30,7 @@ PROFILES: dict[str, Profile] = {
     each.name: each
     for each in (
         Profile(
-            "quick",
+            QUICK,
             30,
             {"sweep": 0.3, "cuts": 0.17, "whole": 0.15, "swarm": 0.25, "machine": 0.13},
             400,
@@ -49,8 +53,21 @@ PROFILES: dict[str, Profile] = {
             True,
             "all of the enumerated searches, then the three others for what is left of twenty minutes",
         ),
+        Profile(
+            REAL,
+            300,
+            {"swarm": 0.5, "whole": 0.3, "machine": 0.2},
+            10,
+            False,
+            "for labs where time is real: some dozens of trials, so a law may have had nothing to judge",
+        ),
     )
 }
+
+
+def default(deterministic: bool) -> str:
+    """The name of the profile for a lab that is deterministic, or is not."""
+    return QUICK if deterministic else REAL
 
 
 def profile(name: str) -> Profile:

@@ -1,4 +1,4 @@
-"""Finds labs, targets, faults, laws and commands by name, through entry points: the rooms' only meeting place.
+"""Finds labs, tools, targets, faults, laws and commands by name, through entry points: the rooms' only meeting place.
 
 A third party plugs in by registering in the same groups; nothing here imports what it finds until it is asked for.
 """
@@ -10,7 +10,7 @@ from importlib.metadata import EntryPoint, entry_points
 
 from pairproof.harness.errors import UsageError
 
-GROUPS = ("labs", "targets", "faults", "laws", "commands", "profiles")
+GROUPS = ("labs", "tools", "targets", "faults", "laws", "commands", "profiles")
 
 
 @cache

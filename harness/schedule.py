@@ -1,7 +1,7 @@
 """A schedule is data: what one trial does, as a frozen, JSON-able value that any lab can execute.
 
-Operations never block; time passes only in ``advance`` and ``step``. So faults overlap operations in flight, and
-delta-debugging may drop any operation and still have a valid schedule.
+Operations never block; time passes only in ``advance``, ``step`` and ``await``. So faults overlap operations in
+flight, and delta-debugging may drop any operation and still have a valid schedule.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from reprlib import repr as short
 from typing import NamedTuple
 
+from pairproof.harness.awaiting import check_what
 from pairproof.harness.errors import UsageError
 
 FORMAT = 1
@@ -36,6 +37,7 @@ OPS: dict[str, dict[str, type]] = {
     "group": {"group": int, "slowly": int, "broker": int, "node": str},
     "misdirect": {"node": str, "queue": int},
     "delayed": {"producer": int, "queue": int, "level": int},
+    "await": {"what": str, "count": int, "ms": int},
 }
 """Operations and the arguments that each must have. ``fault`` and ``arm`` carry the fault's own arguments besides.
 
@@ -55,6 +57,8 @@ group    an administrator creates a consumer group at ``node``, or changes the b
          rule, and when it consumes ``slowly``
 misdirect  a producer sends to a queue at ``node``, whether that takes messages or not
 delayed  a producer sends what is to come into a queue only when the time of its delay ``level`` has passed
+await    time passes until ``count`` more of ``what`` (:mod:`pairproof.harness.awaiting`) have happened since this
+         operation began, or ``ms`` are over (labs that can)
 """
 
 BROADCASTING = 8
@@ -75,6 +79,7 @@ LIMITS: dict[str, int] = {
     "slowly": 3,
     "broker": 3,
     "level": 18,
+    "count": 10_000,
 }
 """The largest value of an operation's own numbers: an hour, RocketMQ's maxMessageSize, its 32-bit queue
 ids; ten consumers in each of ten groups, and the broker ids of three slaves; the levels of messageDelayLevel."""
@@ -186,6 +191,8 @@ def _check_own(where: str, name: str, kind: type, value: object) -> None:
             raise UsageError(f"{where}: {name} must not be negative, not {short(value)}")
         if value > LIMITS[name]:
             raise UsageError(f"{where}: {name} must be {LIMITS[name]} at most, not {short(value)}")
+    elif name == "what":
+        check_what(value)
 
 
 def _check_other(where: str, do: str, name: object, value: object) -> None:

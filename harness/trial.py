@@ -48,3 +48,5 @@ class Finding(NamedTuple):
     schedule: Schedule
     """The minimal schedule."""
     original_ops: int
+    shrunk_in: str = ""
+    """The lab in which the schedule was made small, if that is another than ``lab``; it shows the violation there."""

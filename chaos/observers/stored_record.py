@@ -99,6 +99,15 @@ class LogRecord(NamedTuple):
         return digest(self.raw)
 
 
+def stored_key(data: bytes) -> str | None:
+    """The KEYS property of a stored record, found without decoding it: a record's properties come last."""
+    at = data.rfind(b"KEYS\x01")
+    if at < 0:
+        return None
+    end = data.find(b"\x02", at)
+    return data[at + 5 : end if end >= 0 else len(data)].decode("utf-8", "backslashreplace")
+
+
 class Filler(NamedTuple):
     """The rest of a file that the next record did not fit in: [lo, hi)."""
 

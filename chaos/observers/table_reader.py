@@ -38,5 +38,17 @@ def read(table: str, body: bytes) -> Table:
     return Table(version.get("counter"), version.get("timestamp"), detail)
 
 
+def brokers(body: bytes) -> dict[str, dict[str, str]]:
+    """What a name server answers to GET_BROKER_CLUSTER_INFO: by broker name, addresses by broker id.
+
+    ValueError for bytes that are no such answer.
+    """
+    said = json.loads(_BARE_KEY.sub(_quoted, body.decode()))
+    table = said.get("brokerAddrTable") if isinstance(said, dict) else None
+    if not isinstance(table, dict):
+        raise ValueError(f"no brokers: {body[:40]!r}")
+    return {name: dict(broker["brokerAddrs"]) for name, broker in sorted(table.items())}
+
+
 def _quoted(found: re.Match[str]) -> str:
     return found[0] if found[2] is None else f'{found[1]}"{found[2]}"{found[3]}'

@@ -15,7 +15,7 @@ from pairproof.harness import registry, resolve
 from pairproof.harness import verdict as verdicts
 from pairproof.harness.commands import output
 from pairproof.harness.errors import EXIT_VIOLATED, UsageError
-from pairproof.harness.profiles import PROFILES, Profile, profile
+from pairproof.harness.profiles import PROFILES, Profile, default, profile
 from pairproof.harness.schedule import check_text
 from pairproof.harness.verdict import Verdict
 
@@ -37,7 +37,12 @@ FIRST_WORD_S = 2.0
     help="What to test; base+mutant for a seeded bug.",
 )
 @click.option("--lab", "lab_name", default="sim", show_default=True, help="Where it runs.")
-@click.option("--profile", "profile_name", default="quick", show_default=True, help=f"One of {', '.join(PROFILES)}.")
+@click.option(
+    "--profile",
+    "profile_name",
+    default=None,
+    help=f"One of {', '.join(PROFILES)}. [default: {default(True)}; {default(False)} where time is real]",
+)
 @click.option(
     "--time", "time_text", default=None, help="Bound of the exploration, such as 90s or 10m; default: the profile's."
 )
@@ -59,7 +64,7 @@ FIRST_WORD_S = 2.0
 def command(
     target_name: str,
     lab_name: str,
-    profile_name: str,
+    profile_name: str | None,
     time_text: str | None,
     seed: str | None,
     law_ids: tuple[str, ...],
@@ -79,10 +84,11 @@ def command(
         check_text(seed, "--seed", MAX_SEED_CHARS)
     # Parquet's writer takes no other names.
     check_text(str(runs_folder), "--runs", MAX_PATH_CHARS)
-    chosen = profile(profile_name)
+    lab = resolve.lab(lab_name)
+    chosen = profile(profile_name or default(lab.deterministic))
     request = _Request(
         resolve.target(target_name),
-        resolve.lab(lab_name),
+        lab,
         chosen,
         _seconds(time_text) if time_text is not None else chosen.seconds,
         seed if seed is not None else datetime.now(UTC).strftime("%Y%m%d%H%M%S"),
@@ -214,12 +220,14 @@ class _Request:
             "trials": found.trials,
             "events": found.events,
             "seconds": round(found.seconds, 3),
+            "shrinking_seconds": round(found.shrinking_s, 3),
             **{name: {"done": found.by_origin.get(name, 0), "of": total} for name, total in found.totals.items()},
             "coverage": {"counts": len(found.coverage.rows()), "gaps": _gaps(found.coverage)},
             "laws": {law: str(verdict) for law, verdict in sorted(found.verdicts.items())},
             "violated": sorted(law for law, verdict in found.verdicts.items() if verdict is Verdict.VIOLATED),
             "findings": [
-                {"law": each.law, "text": each.text, "program": each.schedule.program()} for each in found.findings
+                {"law": each.law, "text": each.text, "program": each.schedule.program(), "shrunk_in": each.shrunk_in}
+                for each in found.findings
             ],
         }
 

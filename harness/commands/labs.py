@@ -1,18 +1,44 @@
 """``pairproof labs``: where pairs can run, what each lab can do and observe, and which targets and faults exist.
 
 A lab's abilities are those of the session class that its ``open`` is annotated to return: asking starts nothing.
+``install`` makes ready what labs need from elsewhere (entry points ``pairproof.tools``, each a :class:`Tool`), and
+``clean`` removes what labs whose harness was killed may have left behind.
 """
 
 from __future__ import annotations
 
 import typing
+from pathlib import Path
 
 import click
 
-from pairproof.harness import ports
-from pairproof.harness.commands.output import json_option, table, write_json
+from pairproof.harness import ports, registry
+from pairproof.harness.commands.output import json_option, say, table, write_json
+from pairproof.harness.errors import LabError, UsageError
 
 ABILITIES: dict[str, type] = {name: ability for name, ability in vars(ports).items() if name.startswith("Can")}
+
+
+class Tool(typing.Protocol):
+    """A program that labs need and that does not come with pairproof."""
+
+    name: str
+    about: str
+    """What it is, in one line."""
+
+    def find(self) -> Path:
+        """Where it is; LabError, with the remedy, if it is nowhere."""
+
+    def install(self) -> Path:
+        """Make it ready, unless it is; where it is. LabError, with the remedy, if that fails."""
+
+
+@typing.runtime_checkable
+class CanClean(typing.Protocol):
+    """A lab that may leave something behind when its harness is killed."""
+
+    def clean(self) -> list[str]:
+        """Remove what no running harness uses any more; a line for each thing removed."""
 
 
 def abilities(lab: ports.Lab) -> list[str] | None:
@@ -28,10 +54,15 @@ def _has(session: object, ability: type) -> bool:
     return all(hasattr(session, name) for name in vars(ability) if not name.startswith("_"))
 
 
-@click.command("labs")
+@click.group("labs", invoke_without_command=True)
 @json_option
-def command(json_to: str | None) -> None:
+@click.pass_context
+def command(ctx: click.Context, json_to: str | None) -> None:
     """List labs with their abilities, targets, and faults with their arguments."""
+    if ctx.invoked_subcommand is not None:
+        if json_to is not None:
+            raise UsageError(f"--json goes with the list only, not with {ctx.invoked_subcommand}; leave it out")
+        return
     found = describe()
     if json_to is not None:
         write_json(found, json_to)
@@ -48,11 +79,42 @@ def command(json_to: str | None) -> None:
         ("fault", "needs", "arguments (the first value is the default)"),
         [_fault_row(x) for x in found["faults"]],
     )
+    tools = [(x["id"], x["about"], x["path"] or x["missing"]) for x in found["tools"]]
+    table("Tools", ("tool", "what it is", "where"), tools)
+
+
+@command.command("install")
+@click.argument("name")
+def install(name: str) -> None:
+    """Make ready a program that labs need; pairproof labs lists them."""
+    say(f"{name}: {tool(name).install()}")
+
+
+@command.command("clean")
+def clean() -> None:
+    """Remove what labs have left behind whose harness was killed."""
+    from pairproof.harness import resolve
+
+    nothing = True
+    for name in registry.names("labs"):
+        lab = resolve.lab(name)
+        for line in lab.clean() if isinstance(lab, CanClean) else ():
+            say(f"{name}: {line}")
+            nothing = False
+    if nothing:
+        say("nothing was left behind")
+
+
+def tool(name: str) -> Tool:
+    """A tool by name."""
+    return typing.cast(Tool, registry.find("tools", name))
 
 
 def describe() -> dict[str, list[dict[str, typing.Any]]]:
-    """``labs`` (id, can, cannot_inject, observes by target), ``targets`` (id), ``faults`` (id, needs, arguments)."""
-    from pairproof.harness import registry, resolve
+    """``labs`` (id, can, cannot_inject, observes by target), ``targets`` (id), ``faults`` (id, needs, arguments),
+    ``tools`` (id, about, path or None, missing: why it has none).
+    """
+    from pairproof.harness import resolve
 
     targets = registry.names("targets")
     faults = resolve.faults()
@@ -73,7 +135,17 @@ def describe() -> dict[str, list[dict[str, typing.Any]]]:
             {"id": name, "needs": each.needs.__name__, "arguments": {k: list(v) for k, v in each.arguments.items()}}
             for name, each in faults.items()
         ],
+        "tools": [_where(name) for name in registry.names("tools")],
     }
+
+
+def _where(name: str) -> dict[str, str | None]:
+    found = tool(name)
+    try:
+        path, missing = str(found.find()), None
+    except LabError as why:
+        path, missing = None, str(why)
+    return {"id": name, "about": found.about, "path": path, "missing": missing}
 
 
 def _missing(faults: ports.Faults, can: list[str] | None) -> list[str] | None:

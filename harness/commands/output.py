@@ -162,7 +162,8 @@ def say_finding(finding: Finding, path: Path) -> None:
     if not finding.schedule.ops:
         say("       (nothing: bringing the pair up shows it)")
     settings = ", ".join(f"{key}={value}" for key, value in finding.schedule.settings.items())
-    say(f"  with {settings or 'the default settings'} ({finding.original_ops} operations before shrinking)")
+    where = f" in {finding.shrunk_in}" if finding.shrunk_in else ""
+    say(f"  with {settings or 'the default settings'} ({finding.original_ops} operations before shrinking{where})")
     say(f"  replay: {replay_line(path)}")
 
 
@@ -187,7 +188,7 @@ def say_verdict(
     say(f"{found.trials:,} trials ({searches or 'none'})")
     say("; ".join(found.enumerated()) or "no search was enumerated")
     say(f"coverage: {found.coverage.summary(resolve.faults())}")
-    say(f"{found.events:,} events in {found.seconds:.1f} s")
+    say(f"{found.events:,} events in {found.seconds:.1f} s, {found.rate()}")
     say(f"profile {profile}, seed {seed}, recorded in {folder}")
 
 

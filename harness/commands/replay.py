@@ -1,7 +1,8 @@
 """``pairproof replay``: executes the minimal program of a finding again and says whether the violation is still there.
 
-In a deterministic lab the same finding gives the same history. ``--target`` asks whether another target (the mutant's
-correct original, say) breaks under the same program.
+In a deterministic lab the same finding gives the same history; in another one it is executed several times, and what is
+said is how many of these showed it. A finding that was shrunk in another lab than the run's is replayed there, unless
+told otherwise. ``--target`` asks whether another target (the mutant's correct original, say) breaks under the program.
 """
 
 from __future__ import annotations
@@ -19,30 +20,48 @@ if TYPE_CHECKING:
     from pairproof.harness.verdict import Judgement
 
 MAX_EVENT_LINES = 5_000
+MAX_REPEATS = 100
 
 
 @click.command("replay")
 @click.argument("finding", type=click.Path(path_type=Path))
 @click.option("--target", help="Run it against this target instead of the finding's.")
 @click.option("--lab", help="Run it in this lab instead of the finding's.")
+@click.option(
+    "--repeat",
+    type=click.IntRange(1, MAX_REPEATS),
+    help="Execute it so often. [default: 1; 3 where the lab is not deterministic]",
+)
 @click.option("--events", is_flag=True, help="Print the history, an event a line.")
 @json_option
-def command(finding: Path, target: str | None, lab: str | None, events: bool, json_to: str | None) -> int:
+def command(
+    finding: Path, target: str | None, lab: str | None, repeat: int | None, events: bool, json_to: str | None
+) -> int:
     """Execute the program of FINDING.json again. Exits with 1 if a law is violated, 0 if all hold, 3 if unknown."""
     from pairproof.harness import judge, resolve, verdict
     from pairproof.harness.interpreter import run_trial
     from pairproof.harness.runs.reader import read_finding, to_finding
+    from pairproof.harness.search.repeated import REPEATS
 
     known = to_finding(read_finding(finding))
-    known = known._replace(target=target or known.target, lab=lab or known.lab)
+    known = known._replace(target=target or known.target, lab=lab or known.shrunk_in or known.lab)
     # A law that is not registered would otherwise read as one that was not violated.
     judge.laws([known.law])
-    trial = run_trial(resolve.lab(known.lab), resolve.target(known.target), known.schedule, origin="replay")
+    place, tested = resolve.lab(known.lab), resolve.target(known.target)
+    times = repeat or (1 if place.deterministic else REPEATS)
+    trials = [run_trial(place, tested, known.schedule, number=each, origin="replay") for each in range(times)]
     if json_to is not None:
-        write_json(answer(known, trial, events), json_to)
+        write_json(answer(known, trials, events), json_to)
     if json_to != "-":
-        _print(known, trial, events)
-    return verdict.exit_code({each.law: each.verdict for each in trial.judgements})
+        _print(known, trials, events)
+    seen = {(each.law, each.verdict) for trial in trials for each in trial.judgements}
+    return verdict.exit_code({law: verdict.over_trials(v for each, v in seen if each == law) for law, _ in seen})
+
+
+def telling(finding: Finding, trials: list[Trial]) -> Trial:
+    """The execution to show: the first that violates the finding's law, or else any law, or else the first."""
+    others = next((each for each in trials if violated(each)), trials[0])
+    return next((each for each in trials if reproduced(finding, each)), others)
 
 
 def reproduced(finding: Finding, trial: Trial) -> bool:
@@ -55,14 +74,17 @@ def violated(trial: Trial) -> list[Judgement]:
     return [each for each in trial.judgements if each.verdict == "violated"]
 
 
-def answer(finding: Finding, trial: Trial, events: bool) -> dict[str, object]:
-    """What ``--json`` writes."""
+def answer(finding: Finding, trials: list[Trial], events: bool) -> dict[str, object]:
+    """What ``--json`` writes; of several executions what :func:`telling` shows."""
+    trial = telling(finding, trials)
     found: dict[str, object] = {
         "law": finding.law,
         "target": finding.target,
         "lab": finding.lab,
         "program": finding.schedule.program(),
         "reproduced": reproduced(finding, trial),
+        "executed": len(trials),
+        "showed": sum(reproduced(finding, each) for each in trials),
         "verdicts": {each.law: str(each.verdict) for each in trial.judgements},
         "violations": [
             {"law": each.law, **one._asdict()} for each in violated(trial) for one in each.violations
@@ -75,8 +97,8 @@ def answer(finding: Finding, trial: Trial, events: bool) -> dict[str, object]:
     return found
 
 
-def _print(finding: Finding, trial: Trial, events: bool) -> None:
-    out = console()
+def _print(finding: Finding, trials: list[Trial], events: bool) -> None:
+    out, trial = console(), telling(finding, trials)
     out.print(f"{finding.law} on {finding.target} in {finding.lab}, seed {finding.schedule.seed!r}")
     settings = ", ".join(f"{key}={value}" for key, value in finding.schedule.settings.items())
     out.print(f"  settings: {settings or 'the defaults'}")
@@ -91,6 +113,8 @@ def _print(finding: Finding, trial: Trial, events: bool) -> None:
             out.print(f"... and {len(trial.events) - MAX_EVENT_LINES} more; --json FILE --events has them all")
     for each in violated(trial):
         _print_violations(each)
+    if len(trials) > 1:
+        out.print(f"{finding.law} was violated in {sum(reproduced(finding, each) for each in trials)} of {len(trials)}")
     out.print(*_outcome(finding, trial), soft_wrap=True)
 
 

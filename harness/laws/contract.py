@@ -16,6 +16,7 @@ from pairproof.harness.history import Event
 from pairproof.harness.laws.ack_refused_is_absent import leaves_open
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.ledger import MASTER, Ledger
+from pairproof.harness.places import SLAVES
 from pairproof.harness.settings import promised_slaves
 
 
@@ -30,7 +31,8 @@ class Sent:
         self.status = contract.UNKNOWN
         self.misled = False
         self.hi: int | None = None
-        self.expired_on: list[tuple[str, str]] = []
+        self.expired_on: list[tuple[int, str]] = []
+        """Nodes whose retention deleted it, and what had happened before, as :attr:`crashes_before`."""
 
 
 class Contract(Law):
@@ -51,6 +53,12 @@ class Contract(Law):
         self.records: dict[str | None, dict[str | None, Event]] = {}
         """Per node: the records of its last audit that listed any."""
         self.final: dict[str | None, Event] = {}
+        self.slaves = 0
+        """How many there are."""
+
+    def on_config(self, event: Event) -> None:
+        """Who is there."""
+        self.slaves += event.node in SLAVES
 
     def on_invoke(self, event: Event) -> None:
         """A send began."""
@@ -85,14 +93,15 @@ class Contract(Law):
         self.crashes.append((event.node or "", how))
 
     def on_wipe(self, event: Event) -> None:
-        """A store is gone, or is an older one."""
-        self.crashes.append((event.node or "", "wipe"))
+        """A store is gone, or is an older one, or, on the master, that of a slave which takes its place."""
+        promoted = event.node == MASTER and event.detail is not None
+        self.crashes.append((event.node or "", f"{contract.PROMOTED}{event.detail}" if promoted else "wipe"))
 
     def on_expire(self, event: Event) -> None:
         """A node's oldest files are gone."""
         for sent in self.sent.values():
             if sent.hi is not None and sent.hi <= (event.lo or 0):
-                sent.expired_on.append((event.node or "", "expire"))
+                sent.expired_on.append((len(self.crashes), event.node or ""))
 
     def on_record(self, event: Event) -> None:
         """A store reader found a record."""
@@ -140,8 +149,10 @@ class Contract(Law):
         flush: str,
     ) -> None:
         self.judged += 1
-        happened = [*self.crashes[sent.crashes_before :], *sent.expired_on]
-        fault = contract.fault_class(happened, sent.misled, copies)
+        happened = self.crashes[sent.crashes_before :]
+        for at, node in reversed(sent.expired_on):
+            happened.insert(max(0, at - sent.crashes_before), (node, "expire"))
+        fault = contract.fault_class(happened, sent.misled, copies, copies == self.slaves)
         must = contract.must(role, copies + 1, flush, sent.waits, sent.status, fault)
         on_master = message in held[MASTER]
         anywhere = on_master or any(message in records for records in held.values())

@@ -142,7 +142,7 @@ class HaHousekeeping(Law):
 
     def _is_early(self, close: Event, listener: Listener) -> bool:
         ledger, silent = self.ledger, close.t - listener.heard
-        if not ledger.healthy_ns < silent < listener.interval or listener.blocked:
+        if not ledger.healthy_ns < silent < listener.interval - ledger.instant_ns or listener.blocked:
             return False
         if close.side == "m":
             link = ledger.links.get(close.link or "")

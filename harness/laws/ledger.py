@@ -60,6 +60,8 @@ class Ledger:
         self.config: dict[str, Settings] = {}
         self.healthy_ns = 0
         """What a healthy client's call may spend on the way, and what else the lab adds."""
+        self.instant_ns = 0
+        """What lies between two things that a node does at once: nothing in virtual time."""
         self.trouble = Trouble()
         self.consumption = Consumption(self)
         self.sync_master = False
@@ -103,6 +105,10 @@ class Ledger:
         self._coverage = Coverage()
         self._images: set[str] = set()
         """Nodes whose store was replaced by an older state of itself, until they start on it."""
+        self._foreign = False
+        """Whether the image is another node's store: a slave is promoted."""
+        self._promoted_at = 0
+        """The highest log start with which a slave became the master."""
         self._copied: dict[str, int] = {}
         """Slaves whose oldest files expired, and where their log began before."""
         self._begins: dict[str, int] = {}
@@ -144,6 +150,13 @@ class Ledger:
         """How many slaves had."""
         return self._coverage.holders(ok.lo, ok.hi, ok.message)
 
+    def is_longer(self, node: str) -> bool:
+        """Whether a node's log begins before one with which a slave became the master.
+
+        That master knows nothing of the queue offsets that were given before, and gives them again.
+        """
+        return self.starts.get(node, self._promoted_at) < self._promoted_at
+
     def own_end(self, node: str) -> int | None:
         """A slave's log end by its own trace; None where that is not known.
 
@@ -176,6 +189,7 @@ class Ledger:
     def on_lab(self, event: Event) -> None:
         """Where the trial runs."""
         self.healthy_ns = event.value or 0
+        self.instant_ns = int(parse(event.detail or "{}").get("instantNs", 0))
 
     def on_fault(self, event: Event) -> None:
         """A fault began or ended."""
@@ -225,6 +239,8 @@ class Ledger:
             self.ends[node] = end
             if end or node == MASTER:
                 self.starts[node] = event.lo or 0
+                if node == MASTER and self._foreign:
+                    self._foreign, self._promoted_at = False, max(self._promoted_at, event.lo or 0)
             else:
                 self.starts.pop(node, None)
 
@@ -280,6 +296,7 @@ class Ledger:
             self._images.discard(node)
         if node == MASTER:
             self._lost_power = False
+            self._foreign = event.detail is not None
         else:
             for each in (self.ends, self.starts, self.claimed, self.rolled, self._copied):
                 each.pop(node, None)

@@ -102,7 +102,11 @@ class MetaDurable(MetadataLaw):
             return
         if event.status in DONE and place in self.unproven:
             self.unproven.discard(place)
-            if agreement.is_unchanged(event) and self._is_sound(place[0]) and self._is_master_sound(agreement):
+            if (
+                agreement.is_unchanged(event, self.ledger.instant_ns)
+                and self._is_sound(place[0])
+                and self._is_master_sound(agreement)
+            ):
                 self.judged += 1
                 if event.status == "applied":
                     self.violate(

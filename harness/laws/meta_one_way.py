@@ -7,7 +7,8 @@ Judged at each reading of the master's tables, while there is something that onl
 - topics and groups: names that an administrator tried to create at a slave and never at the master, and that no client
   used either.
 
-Left out: a value that both were told, at whatever time; data versions. Source: SlaveSynchronize: a slave only asks.
+A slave that becomes the master brings its own. Left out: a value that both were told, at whatever time; data versions.
+Source: SlaveSynchronize: a slave only asks.
 """
 
 from __future__ import annotations
@@ -38,6 +39,8 @@ class MetaOneWay(MetadataLaw):
         """Topics and groups that somebody tried to create at a slave, and at which."""
         self.told: Counter[tuple[Name, int]] = Counter()
         """How often the master may have been told some progress that it still knows."""
+        self.ever: set[tuple[Name, int]] = set()
+        """What it was told in any life: a slave may have fetched that in time."""
         self.recent: list[tuple[Name, int]] = []
         """What of it a kill takes: it has not been saved since."""
         self.open: dict[int | None, tuple[Name, int]] = {}
@@ -71,6 +74,7 @@ class MetaOneWay(MetadataLaw):
         elif event.node == MASTER:
             told = self.open[event.op] = _progress(event)
             self.told[told] += 1
+            self.ever.add(told)
             self.recent.append(told)
 
     def on_ok(self, event: Event) -> None:
@@ -98,6 +102,14 @@ class MetaOneWay(MetadataLaw):
             self.told.subtract(self.recent)
             self.recent.clear()
             self.open.clear()
+
+    def on_wipe(self, event: Event) -> None:
+        """What a slave was told, or had fetched, its store takes along when that becomes the master's."""
+        if event.node == MASTER and event.detail is not None:
+            self.told.update({*self.slave_told, *self.ever})
+            self.used.update(self.named)
+            self.slave_told.clear()
+            self.named.clear()
 
     def on_table(self, event: Event) -> None:
         """The master's table was read."""

@@ -74,9 +74,9 @@ class MetaVersionGate(MetadataLaw):
 
     def _judge_applied(self, copy: Copy, event: Event) -> None:
         self.judged += 1
-        if not any(each.t == event.t for each in copy.saves):
+        if not any(event.t - each.t <= self.ledger.instant_ns for each in copy.saves):
             copy.applied = event
-        if copy.agreed is None or not copy.is_unchanged(event):
+        if copy.agreed is None or not copy.is_unchanged(event, self.ledger.instant_ns):
             return
         if all(self.ledger.trouble.is_quiet(each, copy.agreed[0]) for each in (MASTER, event.node or "")):
             self.violate(

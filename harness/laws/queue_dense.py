@@ -11,7 +11,8 @@ Three things are asked of the records that an audit lists, and of the answers th
 
 Whether a message might be lost says ``contract``. Left out: what an earlier life of the master told, or told of a send
 that carries a remark (a delayed message goes to another queue first). Slaves in class rollback (see the ledger), whose
-log is no copy of any one log. Half messages, where they are stored with offset 0 (the rolled-back ones, and all of them
+log is no copy of any one log; and logs that begin before that of a slave which was promoted, since it gives the offsets
+before that a second time. Half messages, where they are stored with offset 0 (the rolled-back ones, and all of them
 before 4.3): a record's event does not tell them, and simulated clients send none.
 Source: CommitLog.topicQueueTable, DefaultMessageStore.recoverTopicQueueTable.
 """
@@ -77,7 +78,7 @@ class QueueDense(Law):
         """It has found them all."""
         node = event.node
         records = self.listed.pop(node, None)
-        if not records or node in self.ledger.rolled:
+        if not records or node in self.ledger.rolled or self.ledger.is_longer(node or ""):
             return
         self.judged += 1
         following: dict[str | None, int] = {}

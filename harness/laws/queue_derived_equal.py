@@ -7,8 +7,9 @@ Judged while both nodes run.
 Nobody can see how far an index goes, so its answers are judged only where both nodes must have dispatched all that they
 hold: they said so, or nothing had arrived for a second without a fault; and only if both keep one (messageIndexEnable).
 
-Left out: slaves in class rollback (see the ledger); that queues are complete, see ``queue-whole-records``; and that
-they are right: pulls are served from them, which the laws of delivery judge.
+Left out: slaves in class rollback, and logs that begin before that of a slave which was promoted (see the ledger); that
+queues are complete, see ``queue-whole-records``; and that they are right: pulls are served from them, which the laws of
+delivery judge.
 Source: ConsumeQueue, IndexService.
 """
 
@@ -87,7 +88,7 @@ class QueueDerivedEqual(Law):
         other = self.seen.setdefault((event.kind, name), event)
         ledger = self.ledger
         for node in (other.node, event.node):
-            if node not in ledger.up or node in ledger.rolled:
+            if node not in ledger.up or node in ledger.rolled or ledger.is_longer(node):
                 return None
         return other if other.node != event.node else None
 

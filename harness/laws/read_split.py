@@ -170,8 +170,9 @@ class ReadSplit(Law):
             self.groups.lose(event.node)
 
     def on_wipe(self, event: Event) -> None:
-        """Another store, other tables."""
+        """Another store, other tables, and another end of the log than answers under way were about."""
         self.groups.lose(event.node)
+        self.began = {op: (since, None) for op, (since, _) in self.began.items()}
 
     # Pulls.
 

@@ -34,6 +34,8 @@ class RoleNoTakeover(Law):
         self.down = False
         self.back: int | None = None
         """When the master returned, ns, if nothing has touched it since."""
+        self.promoted = False
+        """Whether a slave has taken its place since it was there last."""
         self.orphans: set[int | None] = set()
         """Sends that began while it was down."""
         self.resumed: set[int | None] = set()
@@ -53,6 +55,11 @@ class RoleNoTakeover(Law):
 
     on_stop = on_crash
 
+    def on_wipe(self, event: Event) -> None:
+        """It will come back on another's store: the fault that does this has another node's name."""
+        if event.node == MASTER and event.detail is not None:
+            self.promoted = True
+
     def on_start(self, event: Event) -> None:
         """The master comes."""
         if event.node != MASTER:
@@ -60,8 +67,8 @@ class RoleNoTakeover(Law):
         if self.down:
             # What took it down may end a moment later; a second fault is something else.
             active = [each for each in self.ledger.trouble.active.values() if each.node == MASTER]
-            self.back = event.t if len(active) <= 1 else None
-        self.down = False
+            self.back = event.t if len(active) <= (not self.promoted) else None
+        self.down = self.promoted = False
         self._forget()
 
     def _forget(self) -> None:

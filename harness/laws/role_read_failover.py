@@ -10,8 +10,9 @@ Asked of each queue that a consumer group holds. A broker *serves* it when it an
 
 The time counts from when all was well: from the last fault's end at a slave, at the name server, or at any link between
 these, the consumer and (for the way back) the master. Slaves must have registered since, and have fetched topics and
-groups since the group was first served. A name server has topics from masters only, and forgets them when it is started
-anew or has lost sight of every broker of the name: where it then says so, slaves alone bring no route back.
+groups since the group was first served; so must one that was promoted have. A name server has topics from masters only,
+and forgets them when it is started anew or has lost sight of every broker of the name: where it then says so, slaves
+alone bring no route back.
 
 Left out: what a slave may refuse (5.x with slaveReadEnable off: then only the way back is judged), and what is in its
 answers: the laws of delivery judge that. Not applicable without slaves or without a name server.
@@ -89,6 +90,8 @@ class RoleReadFailover(Law):
         """When a name server last said that it knows no route, ns."""
         self.synced: dict[tuple[str, str], int] = {}
         """By slave and table: when it asked for what it has, ns."""
+        self.inherited: list[int] = []
+        """Where the master's tables were a slave's: when that had asked for them, ns."""
         self._asked: dict[tuple[str, str], int] = {}
 
     def on_config(self, event: Event) -> None:
@@ -203,7 +206,10 @@ class RoleReadFailover(Law):
             self.synced[step] = self._asked.pop(step, event.t)
 
     def on_wipe(self, event: Event) -> None:
-        """Another store, other tables."""
+        """Another store, other tables; a slave that becomes the master has those that it last fetched."""
+        if event.node == MASTER:
+            whose = event.detail
+            self.inherited = [] if whose is None else [self.synced.get((whose, table), -1) for table in TABLES]
         for table in TABLES:
             self.synced.pop((event.node or "", table), None)
 
@@ -272,9 +278,8 @@ class RoleReadFailover(Law):
         known = self.known.get(node, -1)
         if node not in self.ledger.up or known < self._forgotten(node):
             return None
-        if not back and any(self.synced.get((node, table), -1) < first for table in TABLES):
-            return None
-        return known
+        tables = self.inherited if back else [self.synced.get((node, table), -1) for table in TABLES]
+        return known if all(asked >= first for asked in tables) else None
 
     def _has_no_topics(self, died: int) -> bool:
         """Whether a name server that says so may have forgotten the topics which the master told it before it died."""

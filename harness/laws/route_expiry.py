@@ -13,7 +13,7 @@ Asked of every read of the name server's table, and of every route that a client
 Times for which the name server stood still do not count for it. What a client learned is judged only if its own link to
 the name server was well for the last ten seconds, and of a slave if the master has registered since the slave may have
 been lost: a name server has topics from masters only, and forgets them with the last broker. Left out: several name
-servers, and whether topics are still routed.
+servers; whether topics are still routed, by a slave that was promoted above all, which may not have had them yet.
 Source: RouteInfoManager.scanNotActiveBroker and onChannelDestroy, BrokerController (registration).
 """
 
@@ -71,6 +71,8 @@ class RouteExpiry(Law):
         """When a broker was last answered by the name server, ns."""
         self.woke: dict[str, int] = {}
         """When a node that stood still went on last, ns."""
+        self.inherited = False
+        """Whether the master's tables were a slave's."""
 
     def on_config(self, event: Event) -> None:
         """Who registers."""
@@ -102,6 +104,11 @@ class RouteExpiry(Law):
         if event.status == "ok":
             self.registered[event.node or ""] = event.t
 
+    def on_wipe(self, event: Event) -> None:
+        """A slave that becomes the master may not have the topic yet, and then nobody will tell of it."""
+        if event.node == MASTER and event.detail is not None:
+            self.inherited = True
+
     def on_resume(self, event: Event) -> None:
         """A node goes on."""
         self.woke[event.node or ""] = event.t
@@ -129,6 +136,8 @@ class RouteExpiry(Law):
 
     def _is_routed(self, node: str) -> bool:
         """Whether the topics, which only the master tells, are sure to be routed to this broker, too."""
+        if self.inherited:
+            return False
         told = self.registered.get(MASTER, -1)
         return node == MASTER or told >= max(self.born.get(node, 0), self._touched(node))
 

@@ -1,7 +1,8 @@
 """``store-time-ordered``: along a log store timestamps do not go back, unless somebody set the master's clock back.
 
 Judged between neighbours among the records that the master stored between two settings of its clock (``clock``);
-where its appends are not seen, only as long as nobody has set it.
+where its appends are not seen, only as long as nobody has set it. A promotion counts as a setting: the new master has
+another clock's times in its log, and a slave's log may be a mixture of two (class rollback, see the ledger).
 
 Left out: whether the time is right. Source: the design: lookups by time and the checkpoint search a log as ordered.
 """
@@ -36,6 +37,11 @@ class StoreTimeOrdered(Law):
         if event.node == MASTER:
             self.settings += 1
             self.just_set = True
+
+    def on_wipe(self, event: Event) -> None:
+        """A slave takes the master's place."""
+        if event.node == MASTER and event.detail is not None:
+            self.settings += 1
 
     def on_append(self, event: Event) -> None:
         """A record was stored."""

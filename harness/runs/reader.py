@@ -149,7 +149,9 @@ def read_finding(path: Path) -> Row:
 def to_finding(data: Row) -> Finding:
     """The finding that :func:`read_finding` read; UsageError if its schedule is not one."""
     known = {name: data[name] for name in FINDING_FIELDS}
-    return Finding(schedule=schedules.from_json(data["schedule"]), **known)
+    # Where it is missing, it was shrunk where it was found, like all that were written before there was a choice.
+    shrunk_in = str(data.get("shrunk_in", ""))
+    return Finding(schedule=schedules.from_json(data["schedule"]), shrunk_in=shrunk_in, **known)
 
 
 def _facts(folder: Path) -> Row:

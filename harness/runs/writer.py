@@ -220,6 +220,7 @@ def finding_json(finding: Finding, path: Path) -> dict[str, object]:
         "trial": finding.trial,
         "shrunk_trial": finding.shrunk_trial,
         "original_ops": finding.original_ops,
+        "shrunk_in": finding.shrunk_in,
         "program": finding.schedule.program(),
         "schedule": finding.schedule.to_json(),
         "replay": replay_line(path),

@@ -4,11 +4,15 @@ and go, time that passes by milliseconds, by events, or until something happens.
 Two uses. :func:`explore` generates only: a violation is data, and delta-debugging makes it small (tens of runs instead
 of Hypothesis's thousands). :func:`machine` is an ordinary state machine class for a test suite: it raises, and
 Hypothesis shrinks and remembers.
+
+Where a lab is not deterministic programs are shorter and paced (:mod:`pairproof.harness.search.paced`). What is drawn
+there depends on what was drawn before and on nothing that happened, since Hypothesis compares that between programs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import inf
 from time import monotonic
 from typing import Any, ClassVar
 
@@ -20,11 +24,12 @@ from pairproof.harness import places, resolve
 from pairproof.harness.interpreter import Interpreter, Laws, conclude
 from pairproof.harness.ports import Lab, Target
 from pairproof.harness.schedule import Args, Op, Scalar, Schedule
-from pairproof.harness.search import swarm, whole
+from pairproof.harness.search import paced, swarm, whole
 from pairproof.harness.trial import Trial
 from pairproof.harness.verdict import Verdict
 
-STEPS = 14
+STEPS, STEPS_PACED = 14, 9
+"""Rules of a program."""
 BATCH = 40
 """Examples of one Hypothesis run; between runs the clock is looked at."""
 
@@ -66,10 +71,15 @@ class PairMachine(RuleBasedStateMachine):
     laws: ClassVar[Laws | None]
     seed: ClassVar[str]
     on_trial: ClassVar[Callable[[Trial], None]]
+    until: ClassVar[float] = inf
+    """When no more trials are to begin, by the monotonic clock, s."""
 
     def __init__(self) -> None:
         super().__init__()
         self.ops: list[Op] = []
+        self.begun: list[str] = []
+        """Faults that rules began and did not heal."""
+        self.pace: paced.Pace | None = None
         self.sent = 0
         self.joined = False
         self.interpreter: Interpreter | None = None
@@ -77,14 +87,22 @@ class PairMachine(RuleBasedStateMachine):
 
     def act(self, do: str, args: Args) -> None:
         """Execute an operation and remember it: the program is a schedule like any other."""
-        assert self.interpreter is not None
         op = Op(do, places.within(args, self.settings))
-        self.ops.append(op)
-        self.interpreter.do(op)
+        for each in (op,) if self.pace is None else self.pace.fit(op):
+            self.ops.append(each)
+            if self.interpreter is not None:
+                self.interpreter.do(each)
 
     def active(self) -> list[str]:
-        """Names of the faults that are going on."""
+        """Names of the faults that are going on; where time is real, of those that should be."""
+        if self.pace is not None:
+            return self.begun
         return [each.fault.name for each in self.interpreter.active] if self.interpreter is not None else []
+
+    def begin(self, args: Args) -> None:
+        """A fault begins."""
+        self.begun.append(str(args["name"]))
+        self.act("fault", args)
 
     def is_whole(self) -> bool:
         """Whether there is a name server."""
@@ -93,7 +111,13 @@ class PairMachine(RuleBasedStateMachine):
     @initialize(settings=_settings())
     def start(self, settings: Args) -> None:
         """A warm pair under drawn settings."""
+        if not self.lab.deterministic:
+            settings = paced.settings(settings)
+            self.pace = paced.Pace(settings)
         self.settings = settings
+        if monotonic() >= self.until:
+            # The rest of a batch costs nothing.
+            return
         session = self.lab.open(self.target, self.target.settings(settings), self.seed)
         self.interpreter = Interpreter(session, resolve.faults())
         session.warm_up()
@@ -124,13 +148,13 @@ class PairMachine(RuleBasedStateMachine):
     @rule(args=FAULT)
     def fault(self, args: Args) -> None:
         """A fault begins."""
-        self.act("fault", args)
+        self.begin(args)
 
     @precondition(lambda self: self.is_whole() and len(self.active()) < swarm.FAULT_BUDGET)
     @rule(args=WHOLE_FAULT)
     def fault_between_all(self, args: Args) -> None:
         """A fault begins, perhaps at the name server or between brokers."""
-        self.act("fault", args)
+        self.begin(args)
 
     @precondition(lambda self: self.is_whole())
     @rule(group=GROUP, consumer=CONSUMER)
@@ -174,7 +198,10 @@ class PairMachine(RuleBasedStateMachine):
     @rule(data=st.data())
     def heal(self, data: st.DataObject) -> None:
         """One of the faults that are going on ends."""
-        self.act("heal", {"name": data.draw(st.sampled_from(self.active()), label="fault")})
+        name = data.draw(st.sampled_from(self.active()), label="fault")
+        if name in self.begun:
+            self.begun.remove(name)
+        self.act("heal", {"name": name})
 
     @precondition(lambda self: self.sent > 0)
     @rule(args=FAULT, node=NODE, point=st.sampled_from(swarm.POINTS), nth=st.integers(1, 4))
@@ -234,11 +261,13 @@ def explore(
     done = 0
     batch = 0
     found: Any = machine(lab, target, laws, seed=seed, on_trial=on_trial)
+    if not lab.deterministic:
+        found.until = until
     while done < max_examples and (done == 0 or monotonic() < until):
         count = min(BATCH, max_examples - done)
         settings = hypothesis.settings(
             max_examples=count,
-            stateful_step_count=STEPS,
+            stateful_step_count=STEPS if lab.deterministic else STEPS_PACED,
             deadline=None,
             database=None,
             derandomize=False,

@@ -41,6 +41,8 @@ LADDERS: dict[tuple[str, str], tuple[Scalar, ...]] = {
     ("delayed", "producer"): (0,),
     ("delayed", "queue"): (0,),
     ("delayed", "level"): (1,),
+    ("await", "count"): (1, 2),
+    ("await", "ms"): (100, 600, 3_100),
 }
 """Simpler values to try for an argument, simplest first."""
 

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from pairproof.reference.core.broker import Broker
 from pairproof.reference.core.namesrv import NameServer
 from pairproof.reference.errors import BrokerError, StoreError
-from pairproof.reference.ports import Node
+from pairproof.reference.ports import Node, Watcher
 from pairproof.reference.shell import sockets
 from pairproof.reference.shell.disk import RealDisk, locked
 from pairproof.reference.shell.log import Log, LogWatcher
@@ -45,21 +45,34 @@ class Process(NamedTuple):
     """What to say once it runs, and once it has stopped."""
     stopped: Callable[[], str]
     ignored: tuple[str, ...]
+    shell: Callable[[RealDisk, Log, Limits], Shell] = Shell
 
 
-def serve(settings: Settings, log: Log) -> None:
+class Classes(NamedTuple):
+    """What a broker's process is made of: others than these for whoever tests with it."""
+
+    broker: type[Broker] = Broker
+    watcher: Callable[[Log, int], Watcher] = LogWatcher
+    disk: Callable[[Path, Path], RealDisk] = RealDisk
+    shell: Callable[[RealDisk, Log, Limits], Shell] = Shell
+
+
+PLAIN = Classes()
+
+
+def serve(settings: Settings, log: Log, classes: Classes = PLAIN) -> None:
     """Run the broker until a signal stops it; BrokerError if it cannot start, BrokerFailed if it cannot go on."""
     broker: Broker
 
     def build(shell: Shell) -> Node:
         nonlocal broker
-        broker = Broker(settings.config, shell, LogWatcher(log, len(settings.config.name_servers)))
+        broker = classes.broker(settings.config, shell, classes.watcher(log, len(settings.config.name_servers)))
         return broker
 
     with locked(settings.root):
         run(
             Process(
-                disk=RealDisk(settings.root, settings.commit_log),
+                disk=classes.disk(settings.root, settings.commit_log),
                 bind=settings.bind,
                 ports=settings.ports,
                 limits=Limits(idle_s=settings.idle_s),
@@ -67,6 +80,7 @@ def serve(settings: Settings, log: Log) -> None:
                 started=lambda: _started(settings, broker),
                 stopped=lambda: f"stopped; the log ends at {broker.log.end}",
                 ignored=settings.ignored,
+                shell=classes.shell,
             ),
             log,
         )
@@ -99,7 +113,7 @@ def run(process: Process, log: Log) -> None:
 async def _run(process: Process, log: Log) -> None:
     with ExitStack() as stack:
         listeners = sockets.listen(process.bind, [number for number, _ in process.ports], stack)
-        shell = Shell(process.disk, log, process.limits)
+        shell = process.shell(process.disk, log, process.limits)
         stack.callback(shell.abandon)
         for each in (signal.SIGTERM, signal.SIGINT):
             shell.loop.add_signal_handler(each, shell.end)

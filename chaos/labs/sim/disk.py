@@ -7,9 +7,12 @@ save under ``all``. A file that was never flushed does not survive unless someth
 
 The disk may *lie*: a flush ends as if it had worked, and only the file's name is durable. Its bytes stay dirty, so
 that a later honest flush of the same file makes up for it. It may be *full*: no file that needs room can be created,
-while those that are there, which have their whole size from the start, take every write.
+while those that are there, which have their whole size from the start, take every write. It may be *read-only*, as ext4
+becomes after an error: nothing can be created, renamed or removed, every flush fails, and what is written to files that
+are there stays in the page cache.
 
-Left out: a drive's own cache, which one honest flush would empty for all files; write errors; bit rot.
+Left out: a drive's own cache, which one honest flush would empty for all files; errors of a single write; bit rot; the
+signal that ends a process which writes to a clean page of a read-only file.
 """
 
 from __future__ import annotations
@@ -24,6 +27,10 @@ LOG = "commitlog/"
 KEEPS = ("none", "half", "hole", "all")
 
 Range = tuple[int, int]
+
+
+class ReadOnly(StoreError):
+    """The disk takes no writes: whoever tried can not go on."""
 
 
 class Loss(NamedTuple):
@@ -82,6 +89,7 @@ class SimDisk:
         self.files: dict[str, SimFile] = {}
         self.lies: list[Trouble] = []
         self.full: list[Trouble] = []
+        self.read_only: list[Trouble] = []
 
     # What a node may do.
 
@@ -102,6 +110,7 @@ class SimDisk:
         """Open or create; StoreError for another size, StoreFull without room."""
         file = self.files.get(name)
         if file is None:
+            self.check_writable(name)
             if self.full and size:
                 count(self.full, "files_refused")
                 raise StoreFull(f"no room for the {size} bytes of {name}")
@@ -112,10 +121,13 @@ class SimDisk:
 
     def delete(self, name: str) -> None:
         """Remove, durably."""
-        self.files.pop(name, None)
+        if name in self.files:
+            self.check_writable(name)
+            del self.files[name]
 
     def write_whole(self, name: str, data: bytes) -> None:
         """Create or replace the file, in the page cache; StoreFull without room."""
+        self.check_writable(name)
         if self.full and data:
             count(self.full, "files_refused")
             raise StoreFull(f"no room for the {len(data)} bytes of {name}")
@@ -130,11 +142,19 @@ class SimDisk:
     def rename(self, old: str, new: str) -> None:
         """Another name for the file, durably; what of its bytes is dirty stays dirty."""
         if old in self.files:
+            self.check_writable(old)
             self.files[new] = self.files.pop(old)
 
     def sync(self, name: str) -> None:
         """Make one file durable at once."""
+        self.check_writable(name)
         self.finish_flush(self.begin_flush([name]))
+
+    def check_writable(self, what: str) -> None:
+        """ReadOnly if nothing can be written."""
+        if self.read_only:
+            count(self.read_only, "writes_refused")
+            raise ReadOnly(f"{what}: read-only file system")
 
     # What its operator does.
 

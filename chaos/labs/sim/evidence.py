@@ -17,6 +17,7 @@ from pairproof.chaos.labs.sim.kernel import MS, Kernel
 from pairproof.chaos.labs.sim.network import End
 from pairproof.chaos.observers import auditing
 from pairproof.chaos.observers.ha_tap import FrameTap, ReportTap
+from pairproof.chaos.observers.stored_record import stored_key
 from pairproof.harness.history import Recorder, digest
 from pairproof.harness.schedule import Args
 from pairproof.reference.core.broker import Broker
@@ -45,7 +46,7 @@ class Watcher:
         evidence, host = self.evidence, self.host
         message = None
         if f == "put":
-            message = _key(data)
+            message = stored_key(data)
             self.record_ends[lo] = hi
         evidence.log_ends[host.name] = hi
         evidence.add(
@@ -171,6 +172,10 @@ class Evidence(Observer):
         for end in host.ends:
             self.closed(end, "local")
 
+    def failed(self, host: Host) -> None:
+        """A node ends for want of its disk."""
+        self.crashed(host, "process", 0)
+
     def stopped(self, host: Host) -> None:
         """A node ended in an orderly way."""
         self.add(self.kernel.now, "stop", host.name, host.incarnation)
@@ -183,14 +188,16 @@ class Evidence(Observer):
         """A node's wall clock was set."""
         self.add(self.kernel.now, "clock", host.name, value=host.skew_ms)
 
-    def wiped(self, host: Host, f: str) -> int:
+    def wiped(self, host: Host, f: str, whose: str | None = None) -> int:
         """A node that is down has another store, ``empty`` or an older ``image``; where its log ends by its files.
+
+        ``whose``: the node whose store it was until now, if another's.
 
         Its next start may cut that, a torn last record say, and is no ``cut`` of what the node had.
         """
         end = _snapshot(host).read().where
         self.log_ends.pop(host.name, None)
-        self.add(self.kernel.now, "wipe", host.name, f=f, hi=end)
+        self.add(self.kernel.now, "wipe", host.name, f=f, hi=end, detail=whose)
         return end
 
     # The HA link.
@@ -288,7 +295,7 @@ class Evidence(Observer):
         """One message of a pull's answer; ``group``: of the consumer that it was handed to."""
         lo = found.physical_offset
         self.add(
-            self.kernel.now, "deliver", node, None, None, None, process, op, "pull", None, _key(data),
+            self.kernel.now, "deliver", node, None, None, None, process, op, "pull", None, stored_key(data),
             f"{found.message.topic}/{found.message.queue_id}", found.queue_offset, lo, lo + found.size, digest(data),
             None, None, group,
         )  # fmt: skip
@@ -334,12 +341,3 @@ def _log_end(host: Host) -> int | None:
 @lru_cache(maxsize=1_024)
 def _shown(config: BrokerConfig) -> str:
     return json.dumps(asdict(config), sort_keys=True)
-
-
-def _key(data: bytes) -> str | None:
-    """The KEYS property of a stored record, found without decoding it."""
-    at = data.rfind(b"KEYS\x01")
-    if at < 0:
-        return None
-    end = data.find(b"\x02", at)
-    return data[at + 5 : end if end >= 0 else len(data)].decode()

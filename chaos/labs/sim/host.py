@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any
 
-from pairproof.chaos.labs.sim.disk import Flush, Loss, SimDisk
+from pairproof.chaos.labs.sim.disk import Flush, Loss, ReadOnly, SimDisk
 from pairproof.chaos.labs.sim.kernel import MS, Entry, Kernel
 from pairproof.chaos.labs.sim.network import End, Link, Network
 from pairproof.chaos.labs.sim.trouble import Trouble, count
@@ -39,6 +39,9 @@ class Observer:
 
     def point(self, host: str, name: str) -> None:
         """The host passed append, flush, send or recv."""
+
+    def failed(self, host: Host) -> None:
+        """Its process cannot go on, and is about to end."""
 
 
 class Host:
@@ -156,9 +159,10 @@ class Host:
     # What happens to the node.
 
     def start(self, build: Callable[[], Node]) -> None:
-        """Start the process on whatever the disk holds."""
-        self.incarnation += 1
+        """Start the process on whatever the disk holds; ReadOnly if it cannot even lock its store."""
         self.powered = True
+        self.disk.check_writable("lock")
+        self.incarnation += 1
         self.node = build()
         self.call(self.node.on_start)
 
@@ -168,6 +172,13 @@ class Host:
             function(*arguments)
         except Crashed:  # suppress() costs more than most of these calls
             pass
+        except ReadOnly:
+            self.fail()
+
+    def fail(self) -> None:
+        """The process ends by itself, and not in an orderly way: what it needs cannot be done."""
+        self.observer.failed(self)
+        self.kill()
 
     def hold(self, function: Callable[..., Any], *arguments: Any) -> None:
         """Let this wait until the paused process goes on."""
@@ -191,6 +202,8 @@ class Host:
                 node.on_bytes(end, data)
             except Crashed:  # suppress() costs more than most of these calls
                 pass
+            except ReadOnly:
+                self.fail()
 
     def hear_closed(self, end: End, how: str) -> None:
         """The other side closed (``peer``), or a ``reset`` came."""
@@ -269,6 +282,9 @@ class Host:
         if self.disk_stalls:
             self.held_flushes.append((flush, token))
             count(self.disk_stalls, "flushes_held")
+            return
+        if self.disk.read_only:
+            self.tell(self.disk.check_writable, "flush")
             return
         # The disk works on while the process is paused; nobody is told.
         self.disk.finish_flush(flush)

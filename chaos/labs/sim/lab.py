@@ -12,6 +12,7 @@ class SimLab:
     """Runs targets that live in this process, in virtual time."""
 
     name = "sim"
+    deterministic = True
 
     def observes(self, target: Target) -> frozenset[str]:
         """Everything: taps, clients, stores, and what the nodes trace themselves."""

@@ -17,6 +17,7 @@ from pairproof.chaos.labs.sim.host import Host
 from pairproof.chaos.labs.sim.kernel import Entry
 from pairproof.chaos.labs.sim.trouble import Trouble
 from pairproof.chaos.labs.sim.world import World
+from pairproof.harness.places import MASTER
 from pairproof.harness.ports import Effect
 
 
@@ -32,7 +33,8 @@ class Ongoing(NamedTuple):
 
 class NodeTrouble(World):
     """Abilities CanKill, CanStop, CanCrashMachine, CanPause, CanSkewClock, CanReplaceStore, CanExpire, and those on a
-    disk (CanStallDisk, CanSlowDisk, CanLieAboutFlushes, CanFillDisk) of :mod:`pairproof.harness.ports`.
+    disk (CanStallDisk, CanSlowDisk, CanLieAboutFlushes, CanFillDisk, CanTurnReadOnly); and CanPromote: see
+    :mod:`pairproof.harness.ports`.
     """
 
     def kill(self, node: str) -> Effect:
@@ -50,13 +52,17 @@ class NodeTrouble(World):
         host = self.node_host(node)
         if host.node is None:
             self.boot(node)
-            self.audit("recovery", node)
+            if not host.disk.read_only:
+                self.audit("recovery", node)
 
     def stop(self, node: str) -> Effect:
         """See :class:`pairproof.harness.ports.CanStop`."""
         host = self.node_host(node)
         if host.node is None or host.pauses:
             return {}
+        if host.disk.read_only:
+            # It cannot save what an orderly end saves, and so does not come to one.
+            return self.kill(node)
         connections = len(host.ends)
         # As with a crash: what it still closes on its way out is no longer its conduct as a broker.
         self.evidence.stopped(host)
@@ -178,7 +184,41 @@ class NodeTrouble(World):
         """There is room again."""
         return self._end(handle)
 
+    def turn_read_only(self, node: str) -> Ongoing:
+        """See :class:`pairproof.harness.ports.CanTurnReadOnly`."""
+        host = self.node_host(node)
+        return self._begin(host, host.disk.read_only)
+
+    def turn_writable(self, handle: Ongoing) -> Effect:
+        """Reboot, unless the disk has another reason to refuse writes."""
+        effect, host = dict(self._end(handle)), handle.host
+        if not host.disk.read_only:
+            effect |= self.crash_machine(host.name, "none")
+            self.restart(host.name)
+        return effect
+
     # Stores.
+
+    def promote(self, node: str, rejoin: str) -> tuple[str, dict[str, int]]:
+        """See :class:`pairproof.harness.ports.CanPromote`. A slave that cannot stop in an orderly way is killed."""
+        slave, master = self.node_host(node), self.node_host(MASTER)
+        effect = dict(self.kill(MASTER))
+        if self.acting != node:
+            self.stop(node)
+        old, own = master.disk.image(), slave.disk.image()
+        effect |= self._replace(master, own, "image", node)
+        if rejoin == "wiped":
+            self.wipe_store(node)
+        else:
+            self._replace(slave, old, "image", MASTER)
+        self.restart(MASTER)
+        return node, {**effect, "slaves_promoted": 1}
+
+    def take_back(self, handle: tuple[str, dict[str, int]]) -> Effect:
+        """Start the slave on what is the old master's disk."""
+        node, effect = handle
+        self.restart(node)
+        return effect
 
     def wipe_store(self, node: str) -> Effect:
         """See :class:`pairproof.harness.ports.CanReplaceStore`."""
@@ -198,11 +238,11 @@ class NodeTrouble(World):
         self.restart(host.name)
         return effect
 
-    def _replace(self, host: Host, store: SimDisk, f: str) -> Effect:
+    def _replace(self, host: Host, store: SimDisk, f: str, whose: str | None = None) -> Effect:
         effect = dict(self.kill(host.name))
         before = self.evidence.log_ends.get(host.name, 0)
         host.disk.replace(store)
-        effect["log_bytes_gone"] = max(0, before - self.evidence.wiped(host, f))
+        effect["log_bytes_gone"] = max(0, before - self.evidence.wiped(host, f, whose))
         return effect
 
     @staticmethod

@@ -26,6 +26,7 @@ from pairproof.chaos.labs.sim.strangers import Strangers
 from pairproof.chaos.labs.sim.whole import Whole
 from pairproof.chaos.targets.reference import ReferenceTarget
 from pairproof.harness import places
+from pairproof.harness.awaiting import Awaiting
 from pairproof.harness.errors import LabError, UsageError
 from pairproof.harness.history import Recorder
 from pairproof.harness.schedule import Args
@@ -143,6 +144,12 @@ class SimSession(LinkTrouble, NodeTrouble, Strangers):
         while done < events and self.kernel.next_at() <= until and self.kernel.step(until):
             done += 1
         return done
+
+    def wait_for(self, what: str, count: int, ms: int) -> int:
+        """See :class:`pairproof.harness.ports.CanAwait`."""
+        awaiting = Awaiting(self.recorder.events, what, count)
+        self.run_until(awaiting.reached, ms * MS)
+        return awaiting.seen
 
     def close(self) -> None:
         """Nothing outlives a simulated trial."""

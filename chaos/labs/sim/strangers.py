@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from pairproof.chaos.labs.sim.hostile import Hostile, Impostor
+from pairproof.chaos.labs.hostile import Hostile, Impostor
 from pairproof.chaos.labs.sim.world import World
 from pairproof.harness.ports import Effect
 
@@ -15,7 +15,9 @@ class Strangers(World):
     def impersonate(self, character: str) -> Hostile:
         """See :class:`pairproof.harness.ports.CanImpersonate`."""
         host = self.hosts["hostile"]
-        stranger = Hostile(character, host, Random(f"{self.seed}/hostile/{host.incarnation}"), self._master_end)
+        stranger = Hostile(
+            character, "hostile", host, Random(f"{self.seed}/hostile/{host.incarnation}"), self._master_end
+        )
         host.start(lambda: stranger)
         return stranger
 

@@ -9,6 +9,7 @@ import socket
 import struct
 from collections.abc import Callable, Hashable
 from contextlib import ExitStack
+from functools import partial
 from typing import Any
 
 import pytest
@@ -117,7 +118,7 @@ def test_a_broker_that_cannot_go_on_ends_with_4_and_keeps_its_abort_file(
             raise StoreError("the disk is broken")
 
     master = broker()
-    monkeypatch.setattr(serve, "Broker", Failing)
+    monkeypatch.setattr(serve, "serve", partial(serve.serve, classes=serve.Classes(broker=Failing)))
     done = CliRunner().invoke(command, ["-c", str(master.config)])
     assert (done.exit_code, done.stderr) == (4, "pairproof broker: the disk is broken\n")
     assert (master.store / "abort").exists()

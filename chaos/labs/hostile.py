@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from random import Random
 
-from pairproof.chaos.labs.sim.kernel import MS
-from pairproof.chaos.labs.sim.network import End
 from pairproof.harness.errors import LabError
-from pairproof.reference.ports import Effects
+from pairproof.reference.ports import Conn, Effects
 
 CHARACTERS = ("silent", "over-claiming", "two-faced", "junk")
 MAX_CONNECTS = 3
 MAX_UTTERANCES = 20
-PAUSE_NS = 300 * MS
+PAUSE_NS = 300 * 1_000_000
 FAR_AHEAD = 5_000_000
 
 
@@ -24,14 +22,15 @@ class Hostile:
     report that any new slave could make; ``junk`` sends random bytes.
     """
 
-    def __init__(self, character: str, io: Effects, dice: Random, master_end: Callable[[], int]) -> None:
+    def __init__(self, character: str, address: str, io: Effects, dice: Random, master_end: Callable[[], int]) -> None:
         if character not in CHARACTERS:
             raise LabError(f"unknown hostile character {character!r}; valid: {', '.join(CHARACTERS)}")
         self.character = character
+        self.address = address
         self.io = io
         self.dice = dice
         self.master_end = master_end
-        self.conn: End | None = None
+        self.conn: Conn | None = None
         self.connects = 0
         self.utterances = 0
         self.effect: dict[str, int] = {}
@@ -42,7 +41,7 @@ class Hostile:
     def on_start(self) -> None:
         """Connect."""
         self.connects += 1
-        self.io.connect("hostile")
+        self.io.connect(self.address)
 
     def on_stop(self) -> None:
         """Hang up."""
@@ -50,10 +49,10 @@ class Hostile:
             self.io.close(self.conn)
             self.conn = None
 
-    def on_accepted(self, conn: End, port: str) -> None:
+    def on_accepted(self, conn: Conn, port: str) -> None:
         """Nobody connects to a stranger."""
 
-    def on_connected(self, address: str, conn: End) -> None:
+    def on_connected(self, address: str, conn: Conn) -> None:
         """Say the first thing."""
         self.conn = conn
         self._count("connections")
@@ -63,14 +62,14 @@ class Hostile:
         """Try again, a few times."""
         self._again()
 
-    def on_bytes(self, conn: End, data: bytes) -> None:
+    def on_bytes(self, conn: Conn, data: bytes) -> None:
         """What the master tells a stranger."""
         self._count("bytes_received", len(data))
 
-    def on_writable(self, conn: End) -> None:
+    def on_writable(self, conn: Conn) -> None:
         """It never waits for room."""
 
-    def on_closed(self, conn: End) -> None:
+    def on_closed(self, conn: Conn) -> None:
         """Thrown out; try again, a few times."""
         self.conn = None
         self._count("thrown_out")
@@ -118,7 +117,7 @@ class Impostor:
         self.character = character
         self.io = io
         self.dice = dice
-        self.answered: dict[End, None] = {}
+        self.answered: dict[Conn, None] = {}
         self.effect: dict[str, int] = {}
 
     def _count(self, what: str, amount: int = 1) -> None:
@@ -130,17 +129,17 @@ class Impostor:
     def on_stop(self) -> None:
         """Hang up."""
 
-    def on_accepted(self, conn: End, port: str) -> None:
+    def on_accepted(self, conn: Conn, port: str) -> None:
         """A slave was taken in."""
         self._count("connections")
 
-    def on_connected(self, address: str, conn: End) -> None:
+    def on_connected(self, address: str, conn: Conn) -> None:
         """It connects to nobody."""
 
     def on_connect_failed(self, address: str) -> None:
         """It connects to nobody."""
 
-    def on_bytes(self, conn: End, data: bytes) -> None:
+    def on_bytes(self, conn: Conn, data: bytes) -> None:
         """The slave's first report tells where its log ends."""
         end = int.from_bytes(data[:8], "big", signed=True)
         if conn in self.answered or len(data) < 8 or end <= 0:
@@ -155,10 +154,10 @@ class Impostor:
         self._count("bytes_sent", len(answer))
         self.io.send(conn, answer)
 
-    def on_writable(self, conn: End) -> None:
+    def on_writable(self, conn: Conn) -> None:
         """It never waits for room."""
 
-    def on_closed(self, conn: End) -> None:
+    def on_closed(self, conn: Conn) -> None:
         """The slave saw through it."""
         self._count("seen_through")
 

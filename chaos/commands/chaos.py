@@ -1,0 +1,313 @@
+"""``pairproof chaos``: play scenarios: faults in time, a workload and expectations, in the simulation or for real.
+
+``list`` and ``show`` tell what there is, ``run`` plays and judges, ``parity`` compares labs.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pairproof.harness.commands import output
+from pairproof.harness.errors import EXIT_HOLDS, EXIT_VIOLATED, UsageError
+from pairproof.harness.runs import atomic
+from pairproof.harness.schedule import check_text
+
+RUNS = Path("runs")
+MAX_SEED_CHARS = 200
+INTERRUPTED = 130
+LABS = "sim,process"
+MAX_PROGRAM = 200
+"""Lines of a program that ``show`` prints."""
+MAX_SAID = 10
+"""Reasons that are printed of one scenario."""
+
+_target = click.option("--target", default="reference", show_default=True, help="What to test; base+mutant for a bug.")
+_seed = click.option("--seed", default=None, help="Decides everything random; default: one made from the clock.")
+_repeat = click.option(
+    "--repeat", type=click.IntRange(1, 1_000), default=None, help="Play each case so often; default: as its file says."
+)
+_cases = click.option(
+    "--cases", type=click.IntRange(1), default=None, help="Of a scenario with more cases play so many, evenly spread."
+)
+_jobs = click.option(
+    "--jobs", type=click.IntRange(1, 16), default=1, show_default=True, help="Scenarios side by side, each in its lab."
+)
+_runs = click.option(
+    "--runs", type=click.Path(path_type=Path), default=RUNS, show_default=True, help="Where run folders go."
+)
+_all = click.option("--all", "everything", is_flag=True, help="All that come with pairproof.")
+
+
+@click.group("chaos")
+def command() -> None:
+    """Play scenarios: faults in time, a workload and expectations, in the simulation or with real processes.
+
+    A scenario is named as `pairproof chaos list` shows it, or by the path of a file of your own.
+
+    Exit codes: 0 all hold; 1 a law is violated or an expectation was not met; 2 usage; 3 something is unknown, was not
+    judged, did not bite or was skipped; 4 the lab failed; 130 interrupted.
+    """
+
+
+@command.command("list")
+@output.json_option
+def list_(json_to: str | None) -> None:
+    """List the scenarios that come with pairproof."""
+    from pairproof.chaos.scenarios import library, page
+
+    found = [library.shipped(name) for name in library.names()]
+    if json_to is not None:
+        output.write_json(
+            [
+                {
+                    "name": each.name, "about": each.about, "deployment": page.deployment(each),
+                    "cases": len(each.cases), "seconds": page.seconds(each), "catches": list(each.catches),
+                }
+                for each in found
+            ],
+            json_to,
+        )  # fmt: skip
+        return
+    rows = [
+        (each.name, each.about.partition(". ")[0], page.deployment(each), len(each.cases), f"{page.seconds(each):g}")
+        for each in found
+    ]
+    output.table("", ("scenario", "about", "deployment", "cases", "s"), rows)
+
+
+@command.command("show")
+@click.argument("name")
+@click.option("--case", "number", type=click.IntRange(1), default=1, show_default=True, help="Which case's program.")
+def show(name: str, number: int) -> None:
+    """Show a scenario: what it is about, its timeline, what it expects, and the program that it becomes."""
+    from pairproof.chaos.scenarios import library, page, picture, timeline
+
+    scenario = library.find(name)
+    if number > len(scenario.cases):
+        raise UsageError(
+            f"{scenario.name} has {len(scenario.cases)} cases; --case 1 to {len(scenario.cases)} are valid"
+        )
+    case = scenario.cases[number - 1]
+    out = output.console()
+    out.print(scenario.name, style="bold")
+    out.print(scenario.about)
+    for each in scenario.promises:
+        out.print(f"  - {each}")
+    which = f"; case {number} of {len(scenario.cases)}: {case.label}" if case.label else ""
+    out.print(f"\non {page.deployment(scenario)}{which}", soft_wrap=True)
+    out.print(
+        "settings: " + (", ".join(f"{k}={v}" for k, v in case.settings.items()) or "the defaults"), soft_wrap=True
+    )
+    out.print()
+    for line in picture.drawn(case):
+        out.print(line, soft_wrap=True)
+    out.print()
+    for line in _expected(case):
+        out.print(line, soft_wrap=True)
+    out.print(f"laws: {', '.join(scenario.laws) or 'all'}; catches: {', '.join(scenario.catches) or 'no mutant'}")
+    program = picture.folded(timeline.compiled(case, "").program())
+    out.print("\nprogram:")
+    for line in program[:MAX_PROGRAM]:
+        out.print(f"  {line}", soft_wrap=True)
+    if len(program) > MAX_PROGRAM:
+        out.print(f"  ... and {len(program) - MAX_PROGRAM} lines more")
+
+
+def _expected(case: Any) -> list[str]:
+    expect = case.expect
+    lines = [f"judged: {', '.join(expect.judged)}"] if expect.judged else []
+    for where, counts in [("", expect.whole), *((f"{each.when} {each.id}: ", each.counts) for each in expect.phases)]:
+        told = [f"{bound} {name}" for kind in counts for name, bound in kind.items()]
+        lines += [f"expected: {where}{', '.join(told)}"] if told else []
+    lines += [f"violated: {', '.join(expect.violated)}"] if expect.violated else []
+    return lines if expect.bites else [*lines, "faults need not bite"]
+
+
+@command.command("run")
+@click.argument("names", nargs=-1)
+@_all
+@click.option("--lab", default="sim", show_default=True, help="Where it runs.")
+@_target
+@_repeat
+@_cases
+@_jobs
+@_seed
+@_runs
+@click.option("--report", is_flag=True, help="Make the report, too.")
+@output.json_option
+def run(
+    names: tuple[str, ...], everything: bool, lab: str, target: str, repeat: int | None, cases: int | None, jobs: int,
+    seed: str | None, runs: Path, report: bool, json_to: str | None,
+) -> None:  # fmt: skip
+    """Play scenarios and judge them by the laws and by what they expect. The run is kept as `pairproof check` keeps it.
+
+    Exit codes: 0 all hold; 1 a law is violated or an expectation was not met; 2 usage; 3 something is unknown, was not
+    judged, did not bite or was skipped; 4 the lab failed; 130 interrupted.
+    """
+    from pairproof.chaos.scenarios.play import Plan
+
+    plan = Plan(lab, target, _seed_of(seed), repeat, cases)
+    recording, code = _play(_chosen(names, everything), plan, jobs, runs)
+    if json_to is not None:
+        output.write_json(_answer(recording, plan), json_to)
+    _say(recording, plan)
+    if report:
+        from pairproof.harness.commands.check import _report
+
+        code = code or _report(recording.folder, json_to)
+    sys.exit(code)
+
+
+@command.command("parity")
+@click.argument("names", nargs=-1)
+@_all
+@click.option("--labs", default=LABS, show_default=True, help="The labs to compare, with commas between.")
+@_target
+@_repeat
+@_cases
+@_jobs
+@_seed
+@_runs
+@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Write the table as a Markdown page.")
+@output.json_option
+def parity(
+    names: tuple[str, ...], everything: bool, labs: str, target: str, repeat: int | None, cases: int | None, jobs: int,
+    seed: str | None, runs: Path, out: Path | None, json_to: str | None,
+) -> None:  # fmt: skip
+    """Play scenarios in several labs and compare verdicts, laws and times.
+
+    Exit codes: 0 every difference is explained by the scenario's file, 1 one is not, and otherwise as for run.
+    """
+    from pairproof.chaos.scenarios import parity as comparing
+    from pairproof.chaos.scenarios.play import Plan
+
+    chosen, listed, known = _chosen(names, everything), _labs(labs), _seed_of(seed)
+    by_lab = {}
+    for lab in listed:
+        recording, code = _play(chosen, Plan(lab, target, known, repeat, cases), jobs, runs)
+        if code == INTERRUPTED:
+            sys.exit(code)
+        by_lab[lab] = recording.results()
+    rows = comparing.rows(chosen, by_lab)
+    if out is not None:
+        atomic.write_text(out, comparing.page(rows, listed, target), "--out")
+    if json_to is not None:
+        output.write_json(_compared(rows, listed), json_to)
+    cells = [
+        (each.scenario.name, *each.verdicts, *(f"{s:.1f}" for s in each.seconds), _differences(each)) for each in rows
+    ]
+    columns = ("scenario", *listed, *(f"s, {lab}" for lab in listed), "differences")
+    output.table("", columns, cells)
+    unexplained = [each.scenario.name for each in rows if each.unexplained]
+    output.say(f"{len(rows)} scenarios; not explained: {', '.join(unexplained) or 'nothing'}")
+    sys.exit(EXIT_VIOLATED if unexplained else EXIT_HOLDS)
+
+
+def _differences(row: Any) -> str:
+    return "; ".join(f"{each.what}{'' if each.reason else ' (not explained)'}" for each in row.differences) or "none"
+
+
+def _compared(rows: Sequence[Any], labs: Sequence[str]) -> list[dict[str, object]]:
+    return [
+        {
+            "name": each.scenario.name,
+            "verdicts": dict(zip(labs, each.verdicts, strict=True)),
+            "seconds": dict(zip(labs, (round(s, 3) for s in each.seconds), strict=True)),
+            "differences": [
+                {"what": one.what, "seen": dict(zip(labs, one.seen, strict=True)), "reason": one.reason}
+                for one in each.differences
+            ],
+        }
+        for each in rows
+    ]
+
+
+def _chosen(names: tuple[str, ...], everything: bool) -> list[Any]:
+    from pairproof.chaos.scenarios import library
+
+    if bool(names) == everything:
+        raise UsageError("name scenarios (pairproof chaos list shows them) or files, or give --all")
+    return library.find_all(library.names() if everything else names)
+
+
+def _labs(text: str) -> list[str]:
+    from pairproof.harness import resolve
+
+    found = list(dict.fromkeys(each.strip() for each in text.split(",") if each.strip()))
+    if len(found) < 2:
+        raise UsageError(f"--labs wants two labs or more with commas between, such as {LABS}, not {text!r}")
+    for each in found:
+        resolve.lab(each)
+    return found
+
+
+def _seed_of(seed: str | None) -> str:
+    if seed is not None:
+        check_text(seed, "--seed", MAX_SEED_CHARS)
+        return seed
+    return datetime.now(UTC).strftime("%Y%m%d%H%M%S")
+
+
+def _play(scenarios: list[Any], plan: Any, jobs: int, runs: Path) -> tuple[Any, int]:
+    """The recording, closed, and the exit code."""
+    from pairproof.chaos.scenarios import jobs as playing
+    from pairproof.chaos.scenarios.play import check, exit_code
+    from pairproof.chaos.scenarios.recording import Recording
+    from pairproof.chaos.scenarios.watch import watching
+    from pairproof.harness import resolve
+
+    target = resolve.target(plan.target)
+    for each in scenarios:
+        check(each, target)
+    recording = Recording(runs, plan, scenarios)
+    try:
+        with recording, watching() as watch:
+            playing.run(scenarios, plan, jobs, watch, recording.take)
+    except KeyboardInterrupt:
+        code = exit_code(recording.results())
+        return recording, code if code == EXIT_VIOLATED else INTERRUPTED
+    return recording, exit_code(recording.results())
+
+
+def _answer(recording: Any, plan: Any) -> dict[str, object]:
+    from pairproof.chaos.scenarios.recording import summary
+
+    return {
+        "run": recording.folder.name,
+        "folder": str(recording.folder),
+        "state": recording.writer.facts["state"],
+        "lab": plan.lab,
+        "target": plan.target,
+        "seed": plan.seed,
+        "scenarios": [summary(each) for each in recording.results()],
+        "violated": sorted({finding.law for finding, _ in recording.findings}),
+    }
+
+
+def _say(recording: Any, plan: Any) -> None:
+    from pairproof.chaos.scenarios.play import HOLDS
+    from pairproof.harness.runs.writer import replay_line
+
+    results = recording.results()
+    rows = [(each.scenario.name, each.verdict, len(each.played), f"{each.seconds:.1f}") for each in results]
+    output.table("", ("scenario", "verdict", "trials", "s"), rows)
+    for each in results:
+        if each.verdict != HOLDS:
+            output.say(f"{each.scenario.name}: {each.verdict}", output.COLOURS.get(each.verdict, "yellow"))
+            for line in each.reasons[:MAX_SAID]:
+                output.say(f"  {line}")
+            if len(each.reasons) > MAX_SAID:
+                output.say(f"  ... and {len(each.reasons) - MAX_SAID} more; --json has them")
+    for finding, path in recording.findings:
+        output.say(f"replay {finding.law}: {replay_line(path)}")
+    green = sum(each.verdict == HOLDS for each in results)
+    missing = len(recording.scenarios) - len(results)
+    rest = f", {missing} not played" if missing else ""
+    output.say(f"{plan.target} in {plan.lab}: {green} of {len(recording.scenarios)} scenarios hold{rest}")
+    output.say(f"seed {plan.seed}, recorded in {recording.folder}")

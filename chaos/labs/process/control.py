@@ -1,0 +1,85 @@
+"""A node's disk and clock, disturbed on request: a few numbers that the harness and the node's process share.
+
+The node reads them at every flush and every look at its wall clock, so a change acts at once and costs nothing. This
+is a seam of the reference's own shell: no library is preloaded, and a target that is not the reference has none.
+The node counts what was done to it, which proves that a fault has bitten.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import time
+from pathlib import Path
+from struct import Struct
+
+from pairproof.reference.shell.disk import RealDisk
+
+_INT = Struct("=q")
+FIELDS = ("stalled", "slow_ms", "lies", "skew_ms", "keep_files", "held", "slowed", "lied", "skewed")
+SIZE = _INT.size * len(FIELDS)
+POLL_S = 0.001
+
+
+class Control:
+    """The numbers, each of 8 bytes, in a file that both sides map. Each has one writer, so nothing is locked.
+
+    The harness sets ``stalled`` (1: flushes do not end), ``slow_ms`` (what each takes longer), ``lies`` (1: flushes
+    do nothing), ``skew_ms`` (how far the wall clock is ahead) and ``keep_files`` (how many of its log's files a broker
+    keeps when it gets SIGUSR1). The node counts what these have done, in files
+    flushed and in looks at the clock, over all its incarnations: ``held``, ``slowed``, ``lied``, ``skewed``.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Map the file; it is created if it is not there."""
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            os.ftruncate(fd, SIZE)
+            self._shared = mmap.mmap(fd, SIZE)
+        finally:
+            os.close(fd)
+
+    def get(self, field: str) -> int:
+        """One of the numbers."""
+        return int(_INT.unpack_from(self._shared, FIELDS.index(field) * _INT.size)[0])
+
+    def set(self, field: str, value: int) -> None:
+        """Set one."""
+        _INT.pack_into(self._shared, FIELDS.index(field) * _INT.size, value)
+
+    def count(self, field: str) -> None:
+        """One more."""
+        self.set(field, self.get(field) + 1)
+
+    def clear(self) -> None:
+        """A healthy disk, a true clock, nothing counted."""
+        self._shared[:] = bytes(SIZE)
+
+    def close(self) -> None:
+        """Unmap; the file stays."""
+        self._shared.close()
+
+
+class ControlledDisk(RealDisk):
+    """A store directory whose flushes obey a :class:`Control`."""
+
+    def __init__(self, control: Control, root: Path, commit_log: Path | None = None) -> None:
+        super().__init__(root, commit_log)
+        self.control = control
+
+    def sync(self, name: str) -> None:
+        """Make one file durable, unless the disk does not do it now."""
+        control = self.control
+        if control.get("stalled"):
+            control.count("held")
+            # As long as the harness wants: whoever ends it ends this process, too.
+            while control.get("stalled"):
+                time.sleep(POLL_S)
+        slow_ms = control.get("slow_ms")
+        if slow_ms:
+            control.count("slowed")
+            time.sleep(slow_ms / 1_000)
+        if control.get("lies"):
+            control.count("lied")
+            return
+        super().sync(name)

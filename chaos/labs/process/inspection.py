@@ -1,0 +1,162 @@
+"""What an observer beside a process trial reads of its nodes: their stores, their tables, how far their queues go.
+
+Stores are read while their brokers stand still for a few milliseconds (SIGSTOP), so that a snapshot is of one moment.
+Tables are asked for on the brokers' own ports, past all proxies; a slave's delay offsets are what its file holds, since
+it loads them only when it becomes a master.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from pairproof.chaos.labs.process.bench import HOST
+from pairproof.chaos.labs.process.nodes import NodeProcess, is_slave
+from pairproof.chaos.observers import table_reader
+from pairproof.chaos.observers.auditing import Snapshot
+from pairproof.harness import places
+from pairproof.reference.client import admin
+from pairproof.reference.client.client import Client
+from pairproof.reference.core.calls import Outcome
+from pairproof.reference.core.delay import SCHEDULE_TOPIC
+from pairproof.reference.wire.bodies_client import MessageQueue
+from pairproof.reference.wire.headers import RequestCode
+
+if TYPE_CHECKING:
+    from pairproof.chaos.labs.process.session import ProcessSession
+
+STORE_PARTS = ("commitlog/", "consumequeue/", "index/")
+ASK_S = 4.0
+TABLES = {
+    "topics": RequestCode.GET_ALL_TOPIC_CONFIG,
+    "groups": RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG,
+    "offsets": RequestCode.GET_ALL_CONSUMER_OFFSET,
+    "delays": RequestCode.GET_ALL_DELAY_OFFSET,
+}
+DELAYS = "config/delayOffset.json"
+NO_DELAYS = b'{"offsetTable":{}}'
+
+
+class Inspection:
+    """Reads the nodes of one session."""
+
+    def __init__(self, session: ProcessSession) -> None:
+        self.session = session
+        machine = session.machine("inspector")
+        self._client = Client(machine.io)
+        machine.start(lambda: self._client)
+
+    # Stores.
+
+    def snapshots(self, *names: str) -> list[Snapshot]:
+        """Brokers' stores at one moment."""
+        nodes = [self.session.node(name) for name in names]
+        with self.session.standing_still(*nodes):
+            return [self._snapshot(node) for node in nodes]
+
+    def _snapshot(self, node: NodeProcess) -> Snapshot:
+        assert node.store is not None and node.config is not None
+        end = self.session.evidence.log_ends.get(node.name) if node.is_up else None
+        files = node.store.copy_files(STORE_PARTS)
+        return Snapshot(node.name, node.incarnation, files, end, node.config.maxHashSlotNum)
+
+    # Tables.
+
+    def tables(self, name: str) -> None:
+        """Record every table of a node that runs and answers."""
+        node = self.session.node(name)
+        if node.is_up and not node.pauses:
+            self.session.run(self._tables(node))
+
+    async def _tables(self, node: NodeProcess) -> None:
+        if node.config is None:
+            body = await self._body(self._names(), RequestCode.GET_BROKER_CLUSTER_INFO)
+            if body is not None:
+                known = table_reader.brokers(body)
+                found = {
+                    name: {number: self.session.evidence.node_at(address) for number, address in brokers.items()}
+                    for name, brokers in known.items()
+                }
+                self._record(node.name, "brokers", table_reader.Table(None, None, json.dumps(found, sort_keys=True)))
+            return
+        for table, code in TABLES.items():
+            if table == "delays" and is_slave(node.name):
+                assert node.store is not None
+                body = node.store.copy_files((DELAYS,)).get(DELAYS) or NO_DELAYS
+            else:
+                body = await self._body(node.config.address, code)
+            if body is not None:
+                self._record(node.name, table, table_reader.read(table, bytes(body)))
+
+    async def _body(self, address: str, code: RequestCode) -> bytes | None:
+        outcome = await self._outcome(lambda done: self._client.calls.call(address, code, {}, b"", done))
+        return outcome.answer.body if outcome.phase == "ok" and outcome.answer is not None else None
+
+    def _record(self, node: str, f: str, table: table_reader.Table) -> None:
+        evidence = self.session.evidence
+        evidence.add(
+            evidence.now(), "table", node, op=evidence.audits, f=f, lo=table.timestamp, value=table.counter,
+            detail=table.detail,
+        )  # fmt: skip
+
+    # How far queues go.
+
+    async def queue_ends(self, topic: str) -> dict[MessageQueue, int]:
+        """The next offset of each of a topic's queues, at every master that answers."""
+        found = {}
+        for name in (places.MASTER, places.OTHER):
+            node = self.session.nodes.get(name)
+            if node is None or node.config is None or not node.is_up:
+                continue
+            address = node.config.address
+            topics = await self._read(partial(admin.topics, self._client.calls, address))
+            config = topics.topic_config_table.get(topic) if topics is not None else None
+            for number in range(config.read_queue_nums if config is not None else 0):
+                queue = MessageQueue(topic, node.config.brokerName, number)
+                end = await self._end(address, queue)
+                if end is not None:
+                    found[queue] = end
+        return found
+
+    async def delayed(self) -> bool:
+        """Whether the master still holds delayed messages back."""
+        node = self.session.nodes[places.MASTER]
+        if node.config is None or not node.is_up:
+            return False
+        address = node.config.address
+        delays = await self._read(partial(admin.delay_offsets, self._client.calls, address))
+        offsets = delays.offset_table if delays is not None else {}
+        for level in range(1, len(node.config.messageDelayLevel.split()) + 1):
+            end = await self._end(address, MessageQueue(SCHEDULE_TOPIC, node.config.brokerName, level - 1))
+            if end and offsets.get(level, 0) < end:
+                return True
+        return False
+
+    async def _end(self, address: str, queue: MessageQueue) -> int | None:
+        found: int | None = await self._read(partial(admin.max_offset, self._client.calls, address, queue))
+        return found
+
+    async def _read(self, ask: Callable[[Callable[[Outcome, Any], None]], None]) -> Any:
+        """What was read of an answer; None if there was none in time."""
+        ended: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+
+        def done(outcome: Outcome, value: Any) -> None:
+            if not ended.done():
+                ended.set_result(value)
+
+        ask(done)
+        try:
+            async with asyncio.timeout(ASK_S):
+                return await ended
+        except TimeoutError:
+            return None
+
+    async def _outcome(self, ask: Callable[[Callable[[Outcome], None]], None]) -> Outcome:
+        found: Outcome | None = await self._read(lambda done: ask(lambda outcome: done(outcome, outcome)))
+        return found if found is not None else Outcome("info", "timeout", None)
+
+    def _names(self) -> str:
+        return f"{HOST}:{self.session.bench.asker(places.NAMES)}"

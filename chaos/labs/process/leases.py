@@ -1,0 +1,100 @@
+"""Ports for labs that run side by side: each lab has blocks of them to itself, as long as it lives.
+
+A block is locked as one byte of a file in the labs' common folder, so that a lab that is killed gives it back at once
+and leaves nothing behind. Blocks lie below the ports that the kernel gives to outgoing connections. A port is given
+only if nothing on the machine has it, not even a connection that has only just ended (a bind without SO_REUSEADDR).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import os
+import socket
+from collections.abc import Sequence
+from pathlib import Path
+from struct import Struct
+
+from pairproof.chaos.labs.process import folders
+from pairproof.harness.errors import LabError
+
+BLOCK = 64
+"""Ports of one block."""
+FIRST = 10_240
+LAST = 32_768
+"""Ports lie in [FIRST, LAST), or end where outgoing connections begin, if that is lower."""
+MAX_BLOCKS = 8
+"""Blocks of one lab."""
+_EPHEMERAL = Path("/proc/sys/net/ipv4/ip_local_port_range")
+# struct flock: type, whence, start, length, pid.
+_FLOCK = Struct("@hhqqi4x")
+
+
+class Leases:
+    """The ports of one lab. Hold it as long as they are used."""
+
+    def __init__(self) -> None:
+        self._fd = os.open(folders.base() / "ports", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        self._blocks: list[int] = []
+        self._left: list[int] = []
+
+    def take(self, count: int = 1, neighbours: Sequence[int] = ()) -> list[int]:
+        """``count`` free ports. ``neighbours``: distances, such as (-2, 1), at which each needs one more free port.
+
+        LabError if there are none left.
+        """
+        return [self._take_one((0, *neighbours)) for _ in range(count)]
+
+    def close(self) -> None:
+        """Give all of them back."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+    def _take_one(self, distances: Sequence[int]) -> int:
+        while True:
+            for port in self._left:
+                wanted = [port + each for each in distances]
+                if all(each in self._left and _is_free(each) for each in wanted):
+                    self._left = [each for each in self._left if each not in wanted]
+                    return port
+            self._take_block()
+
+    def _take_block(self) -> None:
+        ends = _end()
+        for number in range((ends - FIRST) // BLOCK):
+            if len(self._blocks) < MAX_BLOCKS and number not in self._blocks and self._lock(number):
+                self._blocks.append(number)
+                self._left += range(FIRST + BLOCK * number, FIRST + BLOCK * (number + 1))
+                return
+        raise LabError(f"no free ports are left from {FIRST} to {ends}: end other labs, or what else listens there")
+
+    def _lock(self, number: int) -> bool:
+        """Whether this lab has the block now. The lock is of the open file: two labs of one process are two."""
+        try:
+            fcntl.fcntl(self._fd, fcntl.F_OFD_SETLK, _FLOCK.pack(fcntl.F_WRLCK, os.SEEK_SET, number, 1, 0))
+        except OSError as why:
+            if why.errno in (errno.EAGAIN, errno.EACCES):
+                return False
+            raise
+        return True
+
+
+def _end() -> int:
+    """Where ports for outgoing connections begin."""
+    try:
+        return min(LAST, int(_EPHEMERAL.read_text().split()[0]))
+    except OSError:
+        return LAST
+
+
+def _is_free(port: int) -> bool:
+    with contextlib.closing(socket.socket()) as sock:
+        try:
+            sock.bind(("0.0.0.0", port))
+        except OSError as why:
+            if why.errno == errno.EADDRINUSE:
+                return False
+            raise LabError(f"cannot look whether port {port} is free: {why.strerror}") from why
+    return True

@@ -1,0 +1,95 @@
+"""What can be done to the links of a process trial: toxics and cuts by a real toxiproxy, resets by the taps.
+
+The taps at both ends of a link's proxy count what passes, so each trouble can say what it did.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from pairproof.chaos.labs.process.links import Link
+from pairproof.chaos.labs.process.world import World
+from pairproof.harness.errors import LabError
+from pairproof.harness.ports import Effect
+
+WHAT = {
+    "latency": "bytes_delayed", "bandwidth": "bytes_delayed", "slicer": "bytes_sliced", "slow_close": "closes_delayed",
+    "limit_data": "bytes_lost", "timeout": "bytes_lost", "reset_peer": "bytes_lost",
+}  # fmt: skip
+"""What a toxic does, in one word. ``bandwidth`` at rate 0 holds, see :func:`_effect`."""
+
+
+class OnLink(NamedTuple):
+    """A toxic that is on, and what its link's taps had counted before it was."""
+
+    link: Link
+    direction: str
+    toxic: str
+    name: str
+    rate: int | None
+    taken: int
+    given: int
+    standing: int
+    connections: int
+
+
+class Cut(NamedTuple):
+    """A link that is cut, and how many connections that ended."""
+
+    link: Link
+    token: object
+    closed: int
+
+
+class LinkTrouble(World):
+    """Abilities CanShapeLink and CanCutLink of :mod:`pairproof.harness.ports`."""
+
+    def add_toxic(self, link: str, direction: str, toxic: str, attributes: Mapping[str, int]) -> OnLink:
+        """See :class:`pairproof.harness.ports.CanShapeLink`."""
+        where = self.link(link)
+        if toxic not in WHAT:
+            raise LabError(f"unknown toxic {toxic!r}; valid: {', '.join(WHAT)}")
+        taken, given = where.tap.moved(direction)
+        standing, connections = where.tap.standing(), where.tap.connections
+        name = self.bench.proxies.add_toxic(link, direction, toxic, attributes)
+        return OnLink(
+            where, direction, toxic, name, attributes.get("rate"), taken, given, standing, connections
+        )  # fmt: skip
+
+    def remove_toxic(self, handle: OnLink) -> Effect:
+        """Take it off."""
+        effect = _effect(handle)
+        self.bench.proxies.remove_toxic(handle.link.name, handle.name)
+        return effect
+
+    def cut_link(self, link: str) -> Cut:
+        """See :class:`pairproof.harness.ports.CanCutLink`."""
+        cut = Cut(self.link(link), object(), self.link(link).tap.standing())
+        cut.link.cuts.append(cut.token)
+        self.refresh()
+        return cut
+
+    def mend_link(self, handle: Cut) -> Effect:
+        """Mend it."""
+        handle.link.cuts.remove(handle.token)
+        self.refresh()
+        return {"connections_closed": handle.closed, "links_shut": 1}
+
+    def reset_link(self, link: str) -> Effect:
+        """Reset what is open."""
+        return self.link(link).tap.reset()
+
+
+def _effect(on: OnLink) -> Effect:
+    taken, given = on.link.tap.moved(on.direction)
+    came, went = taken - on.taken, given - on.given
+    closed = on.standing + (on.link.tap.connections - on.connections) - on.link.tap.standing()
+    if on.toxic == "slow_close":
+        return {WHAT[on.toxic]: closed}
+    held = max(0, came - went)
+    if on.toxic in ("limit_data", "timeout", "reset_peer"):
+        return {WHAT[on.toxic]: held, "connections_closed": closed}
+    if on.rate == 0:
+        return {"bytes_held": held}
+    return {WHAT[on.toxic]: came}

@@ -1,0 +1,78 @@
+"""Nodes of ours that run in the harness's own process: clients, consumers, strangers, each on real sockets."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from pairproof.harness.errors import LabError
+from pairproof.reference.ports import Node
+from pairproof.reference.shell.disk import RealDisk
+from pairproof.reference.shell.log import Log
+from pairproof.reference.shell.shell import Shell
+
+HOST = "127.0.0.1"
+NOWHERE = Path("/nonexistent")
+NOBODY = -1
+"""A log that nobody reads."""
+
+
+class Machine:
+    """See :class:`pairproof.chaos.labs.stage.Machine`. Its node's process is played by a shell of its own."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, name: str) -> None:
+        self.loop = loop
+        self.name = name
+        self.node: Node | None = None
+        self._shell: Shell | None = None
+        self._listener: socket.socket | None = None
+
+    @property
+    def io(self) -> Shell:
+        """What the node may do."""
+        if self._shell is None:
+            self._shell = self.loop.run_until_complete(_shell())
+        return self._shell
+
+    def start(self, build: Callable[[], Node]) -> None:
+        """Start a node."""
+        io = self.io
+        self.node = build()
+        io.start(self.node)
+
+    def call(self, function: Callable[..., Any], *arguments: Any) -> None:
+        """Let the node act."""
+        function(*arguments)
+
+    def listen(self, port: int, name: str) -> None:
+        """Let others connect to a port, by the node's ``name`` for it. LabError if it is taken."""
+        try:
+            self._listener = socket.create_server((HOST, port))
+        except OSError as why:
+            raise LabError(f"{self.name} cannot listen on port {port}: {why.strerror}") from None
+        self._listener.setblocking(False)
+        self.io.serve(self._listener, name)
+
+    def kill(self) -> None:
+        """Its sockets close, and nothing is left of it."""
+        self.check()
+        if self._shell is not None:
+            self._shell.abandon()
+        if self._listener is not None:
+            self._listener.close()
+        self._shell = self._listener = None
+        self.node = None
+
+    def check(self) -> None:
+        """LabError if the node has failed: a bug of ours."""
+        if self._shell is not None and self._shell.ended.done():
+            why = self._shell.ended.exception()
+            if why is not None:
+                raise LabError(f"{self.name} has failed: {type(why).__name__}: {why}") from why
+
+
+async def _shell() -> Shell:
+    return Shell(RealDisk(NOWHERE), Log(fd=NOBODY))

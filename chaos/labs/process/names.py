@@ -1,0 +1,48 @@
+"""The lab's name server: the reference's, which tells each asker the addresses of that asker's own proxies.
+
+It listens on one port per asker, since behind proxies nothing else tells who asks. Brokers register what they really
+listen on; a view says what an asker is told instead of each of these addresses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pairproof.reference.core.namesrv import NameServer
+from pairproof.reference.ports import Conn, Effects
+from pairproof.reference.wire.remoting import Command
+
+Views = Mapping[str, Mapping[str, str]]
+"""By asker, which is the name of a port: real addresses, and what this asker is told."""
+
+
+def name_server(base: type[NameServer], views: Views) -> type[NameServer]:
+    """The class ``base``, answering by ``views``; an asker, or an address, that they do not name is told the truth."""
+
+    class HandsOutProxies(base):  # type: ignore[misc, valid-type]
+        """One decision is another one: which addresses leave."""
+
+        def __init__(self, io: Effects) -> None:
+            super().__init__(io)
+            self._askers: dict[Conn, str] = {}
+
+        def on_accepted(self, conn: Conn, port: str) -> None:
+            self._askers[conn] = port
+            super().on_accepted(conn, port)
+
+        def on_closed(self, conn: Conn) -> None:
+            self._askers.pop(conn, None)
+            super().on_closed(conn)
+
+        def _answer(
+            self, conn: Conn, command: Command, values: Mapping[str, Any] | None = None, body: bytes = b""
+        ) -> None:
+            view = views.get(self._askers.get(conn, ""), {})
+            told = {key: view.get(str(value), value) for key, value in (values or {}).items()}
+            # In JSON an address is a whole string.
+            for real, proxied in view.items():
+                body = body.replace(f'"{real}"'.encode(), f'"{proxied}"'.encode())
+            super()._answer(conn, command, told, body)
+
+    return HandsOutProxies

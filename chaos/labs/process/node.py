@@ -1,0 +1,163 @@
+"""One node of the process lab: what runs in a process that the keeper has forked.
+
+A broker or a name server of the reference, as ``pairproof broker`` and ``pairproof namesrv`` run it, from the same
+properties file, or a mutant in its place. Two things are added: its trace, and, where the spec names a control file,
+a disk and a wall clock that obey that (see :mod:`pairproof.chaos.labs.process.control`). Exit codes are those of the
+commands: 0 stopped by SIGTERM, 2 it cannot start, 4 it cannot go on; 1 is a bug of ours, or a trace that cannot be
+written. Sources: BrokerStartup, NamesrvStartup.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import sys
+import traceback
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import NotRequired, TypedDict
+
+from pairproof.chaos.labs.process.control import Control, ControlledDisk
+from pairproof.chaos.labs.process.names import name_server
+from pairproof.chaos.labs.process.trace import Trace, TraceWatcher
+from pairproof.chaos.targets.reference import TARGET, ReferenceTarget
+from pairproof.harness.errors import LabError
+from pairproof.reference.commands.process import EXIT_FAILED, EXIT_USAGE
+from pairproof.reference.core.broker import Broker
+from pairproof.reference.errors import BrokerError
+from pairproof.reference.ports import Node
+from pairproof.reference.shell import properties
+from pairproof.reference.shell.disk import RealDisk
+from pairproof.reference.shell.log import Log
+from pairproof.reference.shell.serve import BrokerFailed, Classes, Process, serve
+from pairproof.reference.shell.serve import run as run_process
+from pairproof.reference.shell.settings import name_settings, settings
+from pairproof.reference.shell.shell import Limits, Shell
+
+EXIT_BUG = 1
+
+
+class NodeSpec(TypedDict):
+    """What to run; JSON as it stands. Paths are text."""
+
+    program: str
+    """``broker`` or ``names``."""
+    target: str
+    """The target's name: ``reference`` or ``reference+mutant``."""
+    node: str
+    """Which of the trial's nodes it is, such as ``slave``."""
+    conf: str
+    """The properties file."""
+    trace: str
+    """Where its trace goes; a file of each incarnation's own."""
+    output: str
+    """Where its stdout and stderr go: lines are added."""
+    control: NotRequired[str]
+    """The file of its :class:`Control`; without it disk and clock are left alone."""
+    asks: NotRequired[dict[str, int]]
+    """Of a name server: the ports to listen on instead of the file's, by who asks there."""
+    views: NotRequired[dict[str, dict[str, str]]]
+    """Of a name server: by asker, real addresses and what this asker is told instead."""
+
+
+class NodeShell(Shell):
+    """The shell, traced; its wall clock is as far ahead as ``control`` says."""
+
+    def __init__(self, trace: Trace, control: Control | None, disk: RealDisk, log: Log, limits: Limits) -> None:
+        super().__init__(disk, log, limits)
+        self.trace = trace
+        self.control = control
+
+    def start(self, node: Node) -> None:
+        """Start the node: a broker has recovered its log then."""
+        super().start(node)
+        if isinstance(node, Broker):
+            self.trace.note("start", node.recovery, node.log.start, node.log.end)
+            control = self.control
+            if control is not None:
+                self.loop.add_signal_handler(signal.SIGUSR1, lambda: node.expire(control.get("keep_files")))
+        else:
+            self.trace.note("start", "empty", None, None)
+        # The ports are served before the loop turns.
+        self.loop.call_soon(self.trace.note, "ready")
+
+    def stop(self) -> None:
+        """An orderly end."""
+        self.trace.note("stopping")
+        super().stop()
+        self.trace.note("stopped")
+
+    def wall_ms(self) -> int:
+        """The wall clock, ms."""
+        skew_ms = self.control.get("skew_ms") if self.control is not None else 0
+        if skew_ms and self.control is not None:
+            self.control.count("skewed")
+        return super().wall_ms() + skew_ms
+
+
+def run(spec: NodeSpec) -> int:
+    """Run the node until a signal stops it; the exit code."""
+    trace = Trace(Path(spec["trace"]))
+    try:
+        _PROGRAMS[spec["program"]](spec, trace, Log())
+    except BrokerError as why:
+        line = " ".join(str(why).split())
+        print(f"pairproof {spec['program']}: {line}", file=sys.stderr, flush=True)
+        _last_word(trace, line)
+        return EXIT_FAILED if isinstance(why, BrokerFailed) else EXIT_USAGE
+    except BaseException as why:
+        traceback.print_exc()
+        _last_word(trace, f"{type(why).__name__}: {' '.join(str(why).split())}")
+        return EXIT_BUG
+    return 0
+
+
+def _last_word(trace: Trace, line: str) -> None:
+    # That the trace cannot be written may be the very reason.
+    with contextlib.suppress(LabError):
+        trace.note("failed", line)
+
+
+def target_of(name: str) -> ReferenceTarget:
+    """The target of this name; UsageError for a mutant that there is not."""
+    _, _, mutant = name.partition("+")
+    return TARGET.mutant(mutant) if mutant else TARGET
+
+
+def _broker(spec: NodeSpec, trace: Trace, log: Log) -> None:
+    control = _control(spec)
+    classes = Classes(
+        broker=target_of(spec["target"]).broker_class(spec["node"]),
+        watcher=partial(TraceWatcher, trace),
+        disk=RealDisk if control is None else partial(ControlledDisk, control),
+        shell=partial(NodeShell, trace, control),
+    )
+    serve(settings(properties.read(Path(spec["conf"])), {}), log, classes)
+
+
+def _names(spec: NodeSpec, trace: Trace, log: Log) -> None:
+    found = name_settings(properties.read(Path(spec["conf"])))
+    ports = spec.get("asks") or {"main": found.port}
+    nowhere = Path("/nonexistent")
+    run_process(
+        Process(
+            disk=RealDisk(nowhere, nowhere),
+            bind=found.bind,
+            ports=[(port, name) for name, port in ports.items()],
+            limits=Limits(idle_s=found.idle_s),
+            build=name_server(target_of(spec["target"]).name_server_class(), spec.get("views", {})),
+            started=lambda: f"name server listens on {found.bind}, ports {', '.join(map(str, ports.values()))}",
+            stopped=lambda: "stopped",
+            ignored=found.ignored,
+            shell=partial(NodeShell, trace, _control(spec)),
+        ),
+        log,
+    )
+
+
+def _control(spec: NodeSpec) -> Control | None:
+    return Control(Path(spec["control"])) if "control" in spec else None
+
+
+_PROGRAMS: dict[str, Callable[[NodeSpec, Trace, Log], None]] = {"broker": _broker, "names": _names}

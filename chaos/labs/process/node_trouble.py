@@ -1,0 +1,160 @@
+"""What can happen to the processes of a trial: kill -9, SIGTERM, SIGSTOP, a wrong clock, retention.
+
+A node that is killed is stopped first (SIGSTOP) and what it has sent is let out of the machine's buffers: so the
+history says exactly what it had done when it died, and the kill itself is as real as any.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
+
+from pairproof.chaos.labs.process.nodes import NodeProcess
+from pairproof.chaos.labs.process.world import World
+from pairproof.harness.errors import LabError
+from pairproof.harness.ports import Effect
+
+STOP_S = 15.0
+KILL_S = 10.0
+DRAIN_S = 0.004
+"""Bytes on loopback arrive within microseconds; the loop then has to turn."""
+
+
+class Pause(NamedTuple):
+    """A node that stands still."""
+
+    node: NodeProcess
+    token: object
+    incarnation: int
+
+
+class Skew(NamedTuple):
+    """A clock that is wrong."""
+
+    node: NodeProcess
+    ms: int
+    looks: int
+
+
+class NodeTrouble(World):
+    """Abilities CanKill, CanStop, CanPause, CanSkewClock and CanExpire of :mod:`pairproof.harness.ports`."""
+
+    def kill(self, node: str) -> Effect:
+        """See :class:`pairproof.harness.ports.CanKill`."""
+        found = self.node(node)
+        if not found.is_up:
+            return {}
+        connections = self.freeze(found)
+        self.evidence.add(self.evidence.now(), "crash", node, found.incarnation, f="process", value=0)
+        self.end(found)
+        return {"processes_killed": 1, "connections_closed": connections}
+
+    def freeze(self, node: NodeProcess) -> int:
+        """Stop a process in its tracks and hear the last of it; how many connections of links it has."""
+        assert node.pid is not None
+        self.bench.keeper.stop_and_wait(node.pid)
+        self.run(asyncio.sleep(DRAIN_S))
+        self.evidence.poll()
+        links = self.links.by_name.values()
+        return sum(each.tap.standing() for each in links if node.name in (each.client, each.server))
+
+    @contextmanager
+    def standing_still(self, *nodes: NodeProcess) -> Iterator[None]:
+        """Processes that run do nothing meanwhile: what is read of them is of one moment."""
+        stopped = [node for node in nodes if node.pid is not None and not node.pauses]
+        for node in stopped:
+            assert node.pid is not None
+            self.bench.keeper.stop_and_wait(node.pid)
+        try:
+            self.evidence.poll()
+            yield
+        finally:
+            for node in stopped:
+                node.signal(signal.SIGCONT)
+
+    def end(self, node: NodeProcess) -> None:
+        """kill -9, and links to it are shut."""
+        pid = node.pid
+        assert pid is not None
+        self.forget(node)
+        self.bench.keeper.signal(pid, signal.SIGKILL)
+        if not self.bench.keeper.wait(pid, KILL_S).over:
+            raise LabError(f"{node.name} outlived kill -9 for {KILL_S:g} s: its disk does not answer")
+        self.run(asyncio.sleep(DRAIN_S))
+        self.refresh()
+
+    def forget(self, node: NodeProcess) -> None:
+        """From here on its end is no surprise."""
+        raise NotImplementedError
+
+    def restart(self, node: str) -> None:
+        """Start it again; nothing if it runs."""
+        found = self.node(node)
+        if not found.is_up:
+            self.boot(node)
+            self.audit("recovery", node)
+
+    def stop(self, node: str) -> Effect:
+        """See :class:`pairproof.harness.ports.CanStop`."""
+        found = self.node(node)
+        if found.pid is None or found.pauses:
+            return {}
+        pid = found.pid
+        links = self.links.by_name.values()
+        connections = sum(each.tap.standing() for each in links if node in (each.client, each.server))
+        # As with a crash: what it still closes on its way out is no longer its conduct as a broker.
+        self.evidence.add(self.evidence.now(), "stop", node, found.incarnation)
+        self.forget(found)
+        self.bench.keeper.signal(pid, signal.SIGTERM)
+        if not self.run_until(lambda: self.bench.keeper.status(pid).over, int(STOP_S * 1e9)):
+            self.bench.keeper.signal(pid, signal.SIGKILL)
+            raise LabError(f"{node} did not stop within {STOP_S:g} s of SIGTERM: {found.log_tail()}")
+        self.refresh()
+        return {"processes_stopped": 1, "connections_closed": connections}
+
+    # Pauses.
+
+    def pause(self, node: str) -> Pause:
+        """See :class:`pairproof.harness.ports.CanPause`."""
+        found = self.node(node)
+        token = object()
+        if found.pid is not None:
+            if not found.pauses:
+                self.bench.keeper.stop_and_wait(found.pid)
+                self.evidence.poll()
+                self.evidence.add(self.evidence.now(), "pause", node, found.incarnation)
+            found.pauses.append(token)
+        return Pause(found, token, found.incarnation)
+
+    def resume(self, handle: Pause) -> Effect:
+        """It goes on, unless its process has ended meanwhile or another fault still holds it."""
+        node, token, _ = handle
+        if token not in node.pauses:
+            return {}
+        node.pauses.remove(token)
+        if not node.pauses:
+            self.evidence.add(self.evidence.now(), "resume", node.name, node.incarnation)
+            node.signal(signal.SIGCONT)
+        return {"processes_paused": 1}
+
+    # Clocks.
+
+    def skew_clock(self, node: str, ms: int) -> Skew:
+        """See :class:`pairproof.harness.ports.CanSkewClock`."""
+        found = self.node(node)
+        control = self.bench.control(node)
+        self._set_clock(found, control.get("skew_ms") + ms)
+        return Skew(found, ms, control.get("skewed"))
+
+    def correct_clock(self, handle: Skew) -> Effect:
+        """It tells the true time again, as far as no other trouble has it wrong."""
+        control = self.bench.control(handle.node.name)
+        self._set_clock(handle.node, control.get("skew_ms") - handle.ms)
+        return {"readings_skewed": control.get("skewed") - handle.looks}
+
+    def _set_clock(self, node: NodeProcess, ms: int) -> None:
+        self.bench.control(node.name).set("skew_ms", ms)
+        self.evidence.add(self.evidence.now(), "clock", node.name, value=ms)

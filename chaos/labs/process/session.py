@@ -1,0 +1,354 @@
+"""One trial in real processes: brokers and a name server behind a real toxiproxy, everything recorded.
+
+Implements :class:`pairproof.harness.ports.Session` as the simulated lab does; time is the machine's own. Clients and
+consumers live in this process, on the same loop as the taps; the loop turns only while a call of the session lasts, and
+every one is short but those that are meant to let time pass.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import time
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from pairproof.chaos.labs.clients import Clients
+from pairproof.chaos.labs.process.bench import HOST, Bench
+from pairproof.chaos.labs.process.evidence import MS, Evidence
+from pairproof.chaos.labs.process.inspection import Inspection
+from pairproof.chaos.labs.process.link_trouble import LinkTrouble
+from pairproof.chaos.labs.process.links import CLIENT, Links
+from pairproof.chaos.labs.process.machines import Machine
+from pairproof.chaos.labs.process.nodes import NodeProcess, is_slave
+from pairproof.chaos.labs.process.store_trouble import StoreTrouble
+from pairproof.chaos.labs.process.strangers import Strangers
+from pairproof.chaos.labs.process.whole import Whole
+from pairproof.chaos.observers import auditing
+from pairproof.chaos.targets.reference import ReferenceTarget
+from pairproof.harness import places
+from pairproof.harness.awaiting import Awaiting
+from pairproof.harness.errors import LabError, UsageError
+from pairproof.harness.history import Recorder
+from pairproof.harness.schedule import Args
+
+T = TypeVar("T")
+
+TICK_S = 0.005
+"""How often the nodes' traces are read where something is waited for."""
+READY_NS = 20_000 * MS
+REGISTERED_NS = 5_000 * MS
+WARM_NS = 30_000 * MS
+SETTLE_NS = 60_000 * MS
+WHOLE_SETTLE_NS = 150_000 * MS
+DISPATCHED_NS = 2_000 * MS
+PROBES = 3
+REFUSALS = 2
+"""After so many, once all faults are over, a slave has diverged and will not converge."""
+PROBE_NS = 20_000 * MS
+HEALTHY_NS = 1_500 * MS
+"""What machines that are shared may add to anything: such a machine stood still for a second when this was measured."""
+
+
+INSTANT_NS = 300 * MS
+"""The same of two things that a process does one right after the other."""
+
+
+class ProcessSession(LinkTrouble, StoreTrouble, Strangers):
+    """See the module. ``settings`` are complete: the target has filled in its defaults."""
+
+    def __init__(self, bench: Bench, target: ReferenceTarget, settings: Args, seed: str) -> None:
+        self.bench = bench
+        self.target = target
+        self.settings = settings
+        self.seed = seed
+        self.loop = bench.loop
+        self.recorder = Recorder()
+        self.evidence = Evidence(self.recorder)
+        self.folder = bench.folder / f"trial-{bench.trials}"
+        self.folder.mkdir(exist_ok=True)
+        bench.trials += 1
+        self.pair = places.nodes(places.slaves(settings))
+        names, other = places.has_names(settings), places.has_other(settings)
+        self.links = Links(bench, self.evidence, self.pair, other, names)
+        brokers = (*self.pair, places.OTHER) if other else self.pair
+        self.nodes: dict[str, NodeProcess] = {}
+        self.machines: list[Machine] = []
+        self._closed = False
+        try:
+            self._set_up(brokers, names)
+        except BaseException:
+            self.close()
+            raise
+
+    def _set_up(self, brokers: tuple[str, ...], names: bool) -> None:
+        if names:
+            self._add_name_server(brokers)
+        for name in brokers:
+            node = NodeProcess(self.bench, self.folder, name, self.target.name, self._config(name))
+            self.nodes[name] = node
+            assert node.store is not None and node.config is not None
+            self.evidence.stores[name] = node.store.path, node.config.mappedFileSizeCommitLog
+        self.evidence.lab(HEALTHY_NS, INSTANT_NS, self.settings)
+        for name in brokers:
+            config = self.nodes[name].config
+            assert config is not None
+            self.evidence.config(name, config)
+            if not names or not is_slave(name):
+                self.nodes[name].provide()
+        client = self.machine(CLIENT)
+        by_name = self.links.by_name
+        self.clients = Clients(client.io, self.evidence, brokers, lambda node: by_name[f"client-{node}"].address)
+        client.start(lambda: self.clients.client)
+        self.inspection = Inspection(self)
+        self.whole = Whole(self) if names else None
+        self.run(self.links.start())
+        if names:
+            self.boot(places.NAMES)
+        self.boot(*(name for name in brokers if not is_slave(name)))
+        if names:
+            # A slave that asks before would hear of its master only with its next registration.
+            master = self.nodes[places.MASTER]
+            self.run_until(lambda: (master.name, master.incarnation) in self.evidence.registered, REGISTERED_NS)
+        self.boot(*(name for name in brokers if is_slave(name)))
+
+    def _config(self, name: str) -> Any:
+        by_name = self.links.by_name
+        config = replace(self.target.config(name, self.settings), listenPort=self.bench.broker(name))
+        if config.haMasterAddress:
+            config = replace(config, haMasterAddress=by_name[places.HA_LINKS[places.SLAVES.index(name)]].address)
+        if config.namesrvAddr:
+            config = replace(config, namesrvAddr=by_name[f"names-{name}"].address)
+        self.evidence.addresses |= {config.address: name, config.ha_address: name}
+        return config
+
+    def _add_name_server(self, brokers: tuple[str, ...]) -> None:
+        node = NodeProcess(self.bench, self.folder, places.NAMES, self.target.name, None)
+        node.asks = {asker: self.bench.asker(asker) for asker in (CLIENT, *brokers, places.NAMES)}
+        by_name = self.links.by_name
+        real = {name: f"{HOST}:{self.bench.broker(name)}" for name in brokers}
+        node.views = {CLIENT: {real[name]: by_name[f"client-{name}"].address for name in brokers}}
+        for number, slave in enumerate(self.pair[1:]):
+            node.views[slave] = {
+                real[places.MASTER]: by_name[places.META_LINKS[number]].address,
+                f"{HOST}:{self.bench.broker(places.MASTER) + 1}": by_name[places.HA_LINKS[number]].address,
+            }
+        self.nodes[places.NAMES] = node
+
+    def machine(self, name: str) -> Machine:
+        """A machine for one of our own nodes."""
+        machine = Machine(self.loop, name)
+        self.machines.append(machine)
+        return machine
+
+    # Processes.
+
+    def boot(self, *names: str) -> None:
+        """Start nodes; one that does not come up, since its store is refused say, stays down."""
+        started = [self.nodes[name] for name in names if not self.nodes[name].is_up]
+        for node in started:
+            self.evidence.born(node.name, node.incarnation + 1, node.fork())
+            assert node.pidfd is not None
+            self.loop.add_reader(node.pidfd, self._ended, node)
+        whole = [(node, (node.name, node.incarnation)) for node in started]
+        if not self.run_until(lambda: all(not n.is_up or who in self.evidence.ready for n, who in whole), READY_NS):
+            late = next(node for node, who in whole if node.is_up and who not in self.evidence.ready)
+            raise LabError(f"{late.name} does not serve after {READY_NS // MS // 1000} s: {late.log_tail()}")
+        self.refresh()
+
+    def _ended(self, node: NodeProcess) -> None:
+        """A node has ended and nobody had asked it to."""
+        self.evidence.poll()
+        if (node.name, node.incarnation) in self.evidence.ready:
+            self.evidence.add(self.evidence.now(), "crash", node.name, node.incarnation, f="process", value=0)
+        self.forget(node)
+        self.loop.create_task(self._refreshed())
+
+    def forget(self, node: NodeProcess) -> None:
+        """A node's process is gone, or about to be: its end is no surprise."""
+        if node.pidfd is not None:
+            self.loop.remove_reader(node.pidfd)
+        node.ended()
+
+    def refresh(self) -> None:
+        """Open the links to servers that are up, shut those to others."""
+        self.run(self._refreshed())
+
+    async def _refreshed(self) -> None:
+        if not self._closed:
+            await self.links.refresh(frozenset(name for name, node in self.nodes.items() if node.is_up))
+
+    # Time.
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Do something on the loop; LabError if anything of the lab has failed meanwhile."""
+        result = self.loop.run_until_complete(work)
+        for machine in self.machines:
+            machine.check()
+        return result
+
+    def run_until(self, reached: Callable[[], bool], limit_ns: int) -> bool:
+        """Let time pass until ``reached`` or for ``limit_ns``; whether it was reached."""
+        return self.run(self._until(reached, limit_ns))
+
+    async def _until(self, reached: Callable[[], bool], limit_ns: int) -> bool:
+        ends = time.monotonic_ns() + limit_ns
+        while True:
+            self.evidence.poll()
+            if reached():
+                return True
+            left_s = (ends - time.monotonic_ns()) / 1e9
+            if left_s <= 0:
+                self.bench.check()
+                return False
+            await asyncio.sleep(min(TICK_S, left_s))
+
+    def now(self) -> int:
+        """Since the trial began, ns."""
+        return self.evidence.now()
+
+    def advance(self, ms: int) -> None:
+        """Let ``ms`` of real time pass; then read what a name server knows."""
+        self.run(asyncio.sleep(ms / 1_000))
+        self.evidence.poll()
+        self.bench.check()
+        if self.whole is not None:
+            self.inspection.tables(places.NAMES)
+
+    def wait_for(self, what: str, count: int, ms: int) -> int:
+        """See :class:`pairproof.harness.ports.CanAwait`."""
+        self.evidence.poll()
+        seen = [Awaiting(events, what, count) for events in (self.recorder.events, self.evidence.traced)]
+
+        def reached() -> bool:
+            return any(each.reached() for each in seen)
+
+        self.run_until(reached, ms * MS)
+        return sum(each.seen for each in seen)
+
+    # Clients.
+
+    def send(self, producer: int, size: int, wait: bool, queue: int) -> None:
+        """Start a send to the master."""
+        self.clients.send(producer, size, wait, queue)
+
+    def pull(self, reader: int, node: str, queue: int) -> None:
+        """Start a pull from where the reader stands at this broker."""
+        self.clients.pull(reader, node, queue)
+
+    def send_delayed(self, producer: int, queue: int, level: int) -> None:
+        """See :class:`pairproof.harness.ports.CanDelay`."""
+        self.clients.send_delayed(producer, queue, level)
+
+    def misdirect(self, node: str, queue: int) -> None:
+        """See :class:`pairproof.harness.ports.CanMisdirect`."""
+        self.clients.misdirect(node, queue)
+
+    def change_topic(self, number: int, queues: int, node: str) -> None:
+        """See :class:`pairproof.harness.ports.CanAdminister`."""
+        self.clients.change_topic(number, queues, node)
+
+    def change_group(self, group: int, slowly: int, broker: int, node: str) -> None:
+        """See :class:`pairproof.harness.ports.CanAdminister`."""
+        self.clients.change_group(group, slowly, broker, node)
+
+    def join(self, group: int, consumer: int) -> None:
+        """See :class:`pairproof.harness.ports.CanConsume`."""
+        self._whole("join").consumers.join(group, consumer)
+
+    def leave(self, group: int, consumer: int, lost: bool) -> None:
+        """See :class:`pairproof.harness.ports.CanConsume`."""
+        self._whole("leave").consumers.leave(group, consumer, lost)
+
+    def _whole(self, op: str) -> Whole:
+        if self.whole is None:
+            raise UsageError(f"{op} needs a name server, from which consumers learn where brokers are: set lab.names=1")
+        return self.whole
+
+    # The trial's phases.
+
+    def warm_up(self) -> None:
+        """Until every slave has reported, then until one waiting send is answered and replicated."""
+        self.run_until(lambda: len(self.evidence.heard_from) >= len(self.pair) - 1, WARM_NS)
+        self.send(0, 100, True, 0)
+        self.run_until(self._agreed, WARM_NS)
+        self.recorder.add(self.now(), "mark", f="warm")
+
+    def settle(self) -> None:
+        """A last send proves that the pair is alive; then until all logs end alike, or the bound passes."""
+        for name in self.nodes:
+            self.restart(name)
+        for _ in range(PROBES):
+            probe = self.clients.send(0, 100, True, 0)
+            self.recorder.add(self.now(), "mark", op=probe, f="probe")
+            self.run_until(lambda: not self.clients.in_flight, PROBE_NS)
+            # A first probe may only find out that its connection died with the master.
+            if self.clients.phase_of.get(probe) == "ok":
+                break
+        self.evidence.refusals.clear()
+        self.run_until(self._came_to_rest, SETTLE_NS if self.whole is None else WHOLE_SETTLE_NS)
+        self.recorder.add(self.now(), "mark", f="converged" if self._agreed() else "unsettled")
+        if self.whole is not None:
+            self.whole.settle()
+        self.run_until(self._derived, DISPATCHED_NS)
+        self.audit("final", *self.nodes)
+        self.recorder.add(self.now(), "mark", f="end")
+        self.evidence.weave()
+
+    def _agreed(self) -> bool:
+        if self.clients.in_flight:
+            return False
+        ends = {self.evidence.log_ends.get(name) if self.nodes[name].is_up else None for name in self.pair}
+        return len(ends) == 1 and None not in ends
+
+    def _came_to_rest(self) -> bool:
+        """Whether all agree, or whoever does not is refused for good."""
+        ends = self.evidence.log_ends
+        others = [name for name in self.pair[1:] if ends.get(name) != ends.get(places.MASTER)]
+        refused = all(self.evidence.refusals[name] >= REFUSALS for name in others)
+        return self._agreed() or (bool(others) and refused and not self.clients.in_flight)
+
+    def _derived(self) -> bool:
+        return all(
+            self.evidence.dispatched.get(name) == self.evidence.log_ends.get(name)
+            for name in self.pair
+            if self.nodes[name].is_up
+        )
+
+    def audit(self, f: str, *nodes: str) -> None:
+        """Read stores from outside: records of ``nodes``, and each such slave's bytes beside the master's."""
+        listed = set(nodes)
+        for name in self.pair[1:]:
+            if name in nodes or places.MASTER in nodes:
+                self.evidence.audits += 1
+                one, other = self.inspection.snapshots(places.MASTER, name)
+                wanted = listed & {name, places.MASTER}
+                auditing.audit(self.recorder, self.now(), self.evidence.audits, f, one, other, wanted)
+                # Its records are in the history now: beside the other slaves its bytes are enough.
+                listed.discard(places.MASTER)
+        if self.whole is not None:
+            for name in nodes:
+                self.inspection.tables(name)
+
+    def close(self) -> None:
+        """End the trial's processes and empty its stores; the bench stays for the next one."""
+        if self._closed:
+            return
+        self._closed = True
+        for node in self.nodes.values():
+            if node.pid is not None:
+                with suppress(LabError):
+                    node.signal(signal.SIGKILL)
+                    self.bench.keeper.wait(node.pid, READY_NS / 1e9)
+                self.forget(node)
+        for machine in self.machines:
+            with suppress(LabError):
+                machine.kill()
+        self.links.stop()
+        self.loop.run_until_complete(asyncio.sleep(0))
+        try:
+            self.bench.clean()
+        except LabError:
+            self.bench.is_broken = True

@@ -1,0 +1,245 @@
+"""What can happen to the disks and stores of a process trial.
+
+Where a store lies on a device of its own (ext4 on a loop device) a machine crash is a real one: the file system is shut
+down with nothing more written, and mounted anew; a full disk is really full, and a read-only one takes nothing more.
+Elsewhere a crash takes from the log what its broker had not flushed, and the effect says so. Stalled, slow and lying
+flushes are the reference's own seam, see :mod:`pairproof.chaos.labs.process.control`.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from pairproof.chaos.labs.process.node_trouble import NodeTrouble
+from pairproof.chaos.labs.process.nodes import NodeProcess
+from pairproof.chaos.labs.process.stores import Store
+from pairproof.chaos.observers.auditing import Snapshot
+from pairproof.harness import places
+from pairproof.harness.errors import Unable
+from pairproof.harness.ports import Effect
+
+
+class Disturbed(NamedTuple):
+    """A disk in trouble: the control's field, what it is raised by, and how often it had bitten before."""
+
+    node: NodeProcess
+    field: str
+    amount: int
+    bitten: int
+
+
+class Taken(NamedTuple):
+    """What was changed at a node's disk, and how to undo it."""
+
+    node: NodeProcess
+    amount: int
+    undo: Callable[[], object]
+
+
+class Image(NamedTuple):
+    """A copy of a node's store."""
+
+    node: NodeProcess
+    copy: Any
+
+
+LOG = ("commitlog/",)
+EXPIRED_NS = 500_000_000
+COUNTERS = {
+    "stalled": ("held", "flushes_held"), "slow_ms": ("slowed", "flushes_slowed"), "lies": ("lied", "files_feigned"),
+}  # fmt: skip
+"""By what is set: what the node counts, and what an effect calls it."""
+
+
+class StoreTrouble(NodeTrouble):
+    """Abilities CanCrashMachine, CanReplaceStore, CanPromote, CanExpire and those on a disk: see the harness's ports."""
+
+    # Machines.
+
+    def crash_machine(self, node: str, keep: str) -> Effect:
+        """See :class:`pairproof.harness.ports.CanCrashMachine`."""
+        found, store = self._stored(node)
+        if not found.powered:
+            return {}
+        running = found.is_up
+        if running:
+            self.freeze(found)
+        flushed = self.evidence.flushed.get(node, 0)
+        before = self.evidence.log_ends.get(node, 0)
+        did = store.lose_power(keep, flushed, self._pid_ender(found))
+        found.powered = False
+        end = self._log_end(found)
+        lost = max(0, before - end)
+        lied = end < flushed and self.bench.control(node).get("lied") > 0
+        self.evidence.add(
+            self.evidence.now(), "crash", node, found.incarnation, f="machine", status="lied" if lied else None,
+            value=lost,
+        )  # fmt: skip
+        return {"machines_crashed": int(running), "bytes_lost": lost, **did}
+
+    def _pid_ender(self, node: NodeProcess) -> Callable[[], None]:
+        def end() -> None:
+            if node.is_up:
+                self.end(node)
+
+        return end
+
+    def _log_end(self, node: NodeProcess) -> int:
+        """Where a dead node's log ends by its files."""
+        assert node.store is not None and node.config is not None
+        files = node.store.copy_files(LOG)
+        return Snapshot(node.name, node.incarnation, files, None, node.config.maxHashSlotNum).read().where
+
+    # Disks.
+
+    def stall_disk(self, node: str) -> Disturbed:
+        """See :class:`pairproof.harness.ports.CanStallDisk`."""
+        return self._disturb(node, "stalled", 1)
+
+    def resume_disk(self, handle: Disturbed) -> Effect:
+        """Let the held flushes end."""
+        return self._calm(handle)
+
+    def slow_disk(self, node: str, ms: int) -> Disturbed:
+        """See :class:`pairproof.harness.ports.CanSlowDisk`."""
+        return self._disturb(node, "slow_ms", ms)
+
+    def restore_disk(self, handle: Disturbed) -> Effect:
+        """Flushes that begin from now on are as fast as before."""
+        return self._calm(handle)
+
+    def lie_about_flushes(self, node: str) -> Disturbed:
+        """See :class:`pairproof.harness.ports.CanLieAboutFlushes`."""
+        return self._disturb(node, "lies", 1)
+
+    def flush_honestly(self, handle: Disturbed) -> Effect:
+        """Flushes that begin from now on are true again."""
+        return self._calm(handle)
+
+    def _disturb(self, node: str, field: str, amount: int) -> Disturbed:
+        found, _ = self._stored(node)
+        control = self.bench.control(node)
+        bitten = control.get(COUNTERS[field][0])
+        control.set(field, control.get(field) + amount)
+        return Disturbed(found, field, amount, bitten)
+
+    def _calm(self, handle: Disturbed) -> Effect:
+        node, field, amount, bitten = handle
+        control = self.bench.control(node.name)
+        control.set(field, control.get(field) - amount)
+        counter, effect = COUNTERS[field]
+        return {effect: control.get(counter) - bitten}
+
+    def fill_disk(self, node: str) -> Taken:
+        """See :class:`pairproof.harness.ports.CanFillDisk`."""
+        found, store = self._stored(node)
+        self._needs_device(store, "a full disk")
+        return Taken(found, store.fill(), store.free)
+
+    def free_disk(self, handle: Taken) -> Effect:
+        """There is room again."""
+        handle.undo()
+        return {"bytes_filled": handle.amount}
+
+    def turn_read_only(self, node: str) -> Taken:
+        """See :class:`pairproof.harness.ports.CanTurnReadOnly`."""
+        found, store = self._stored(node)
+        self._needs_device(store, "a disk that turns read-only")
+        store.read_only()
+        return Taken(found, found.incarnation if found.is_up else 0, store.writable)
+
+    def turn_writable(self, handle: Taken) -> Effect:
+        """Reboot; what came of it."""
+        node, before, undo = handle
+        ended = int(before > 0 and not (node.is_up and node.incarnation == before))
+        effect = self.crash_machine(node.name, "none")
+        undo()
+        self.restart(node.name)
+        return {**effect, "processes_ended": ended}
+
+    # Stores.
+
+    def expire(self, node: str, keep_files: int) -> Effect:
+        """See :class:`pairproof.harness.ports.CanExpire`. Nothing of a broker that stands still or is down."""
+        found, store = self._stored(node)
+        if not found.is_up or found.pauses:
+            return {}
+        before = store.copy_files(LOG)
+        self.bench.control(node).set("keep_files", keep_files)
+        seen = len(self.evidence.traced)
+        found.signal(signal.SIGUSR1)
+        # A log that has no files to spare says nothing.
+        self.run_until(lambda: any(each.kind == "expire" for each in self.evidence.traced[seen:]), EXPIRED_NS)
+        after = store.copy_files(LOG)
+        gone = [len(data) for name, data in before.items() if name not in after]
+        return {"files_deleted": len(gone), "bytes_deleted": sum(gone)}
+
+    def wipe_store(self, node: str) -> Effect:
+        """See :class:`pairproof.harness.ports.CanReplaceStore`."""
+        found, store = self._stored(node)
+        effect = dict(self.kill(node))
+        store.empty()
+        if self._is_provided(node):
+            found.provide()
+        return self._replaced(found, "empty", effect)
+
+    def take_image(self, node: str) -> Image:
+        """Copy the store as any process sees it now: page cache included, and the trace of a running broker."""
+        found, store = self._stored(node)
+        with self.standing_still(found):
+            return Image(found, store.image())
+
+    def restore_image(self, handle: Image) -> Effect:
+        """End the process, put the copy in place, durable throughout, and start it again."""
+        node, copy = handle
+        effect = dict(self.kill(node.name))
+        assert node.store is not None
+        node.store.restore(copy)
+        effect = dict(self._replaced(node, "image", effect))
+        self.restart(node.name)
+        return effect
+
+    def promote(self, node: str, rejoin: str) -> tuple[str, Effect]:
+        """See :class:`pairproof.harness.ports.CanPromote`. A slave that cannot stop in an orderly way is killed."""
+        (slave, own), (master, old) = self._stored(node), self._stored(places.MASTER)
+        effect = dict(self.kill(places.MASTER))
+        if slave.pauses:
+            self.kill(node)
+        self.stop(node)
+        own.swap(old)
+        effect = dict(self._replaced(master, "image", effect, node))
+        if rejoin == "wiped":
+            self.wipe_store(node)
+        else:
+            self._replaced(slave, "image", {}, places.MASTER)
+        self.restart(places.MASTER)
+        return node, {**effect, "slaves_promoted": 1}
+
+    def take_back(self, handle: tuple[str, Effect]) -> Effect:
+        """Start the slave on what is the old master's disk."""
+        node, effect = handle
+        self.restart(node)
+        return effect
+
+    def _replaced(self, node: NodeProcess, f: str, effect: dict[str, int], whose: str | None = None) -> Effect:
+        before = self.evidence.log_ends.pop(node.name, 0)
+        end = self._log_end(node)
+        self.evidence.flushed.pop(node.name, None)
+        self.evidence.add(self.evidence.now(), "wipe", node.name, f=f, hi=end, detail=whose)
+        return {**effect, "log_bytes_gone": max(0, before - end)}
+
+    def _is_provided(self, node: str) -> bool:
+        return not (places.has_names(self.settings) and node in places.SLAVES)
+
+    def _stored(self, node: str) -> tuple[NodeProcess, Store]:
+        found = self.node(node)
+        if found.store is None:
+            raise Unable(f"{node} has no disk of its own")
+        return found, found.store
+
+    @staticmethod
+    def _needs_device(store: Store, what: str) -> None:
+        if store.kind != "device":
+            raise Unable(f"{what} needs a disk of its own for each store: {store.why_folder}")

@@ -1,0 +1,96 @@
+"""Strangers in a process trial: peers on the master's HA port that are no brokers, and an impostor in its place."""
+
+from __future__ import annotations
+
+import asyncio
+from random import Random
+from typing import NamedTuple
+
+from pairproof.chaos.labs.hostile import Hostile, Impostor
+from pairproof.chaos.labs.process.bench import HA_ABOVE, HOST
+from pairproof.chaos.labs.process.ha_passage import HaPassage
+from pairproof.chaos.labs.process.links import Link
+from pairproof.chaos.labs.process.machines import Machine
+from pairproof.chaos.labs.process.taps import StrangersDoor
+from pairproof.chaos.labs.process.world import World
+from pairproof.harness import places
+from pairproof.harness.ports import Effect
+
+STRANGER, IMPOSTOR = "hostile", "impostor"
+GOODBYE_S = 0.01
+
+
+class Guest(NamedTuple):
+    """A stranger, and the door that it came in by."""
+
+    stranger: Hostile
+    machine: Machine
+    door: StrangersDoor
+
+
+class Usurper(NamedTuple):
+    """An impostor, and the link whose far end it has taken."""
+
+    stranger: Impostor
+    machine: Machine
+    link: Link
+
+
+class Strangers(World):
+    """Abilities CanImpersonate and CanImpersonateMaster of :mod:`pairproof.harness.ports`."""
+
+    strangers = 0
+    """How many there have been."""
+
+    def impersonate(self, character: str) -> Guest:
+        """See :class:`pairproof.harness.ports.CanImpersonate`."""
+        dice = self._dice(STRANGER)
+        # Each has a door of its own.
+        port = self.bench.asker(f"{STRANGER}-{self.strangers}")
+        leads_to = self.bench.broker(places.MASTER) + HA_ABOVE
+        door = StrangersDoor(port, lambda: leads_to, lambda: HaPassage(STRANGER, self.evidence))
+        self.run(door.open())
+        machine = self.machine(STRANGER)
+        stranger = Hostile(character, f"{HOST}:{port}", machine.io, dice, self._master_end)
+        machine.start(lambda: stranger)
+        return Guest(stranger, machine, door)
+
+    def dismiss(self, handle: Guest) -> Effect:
+        """Let it go."""
+        handle.stranger.on_stop()
+        self.run(asyncio.sleep(GOODBYE_S))
+        handle.machine.kill()
+        handle.door.stop()
+        return handle.stranger.effect
+
+    def take_place(self, character: str) -> Usurper:
+        """See :class:`pairproof.harness.ports.CanImpersonateMaster`."""
+        link, machine = self.link(places.HA_LINKS[0]), self.machine(IMPOSTOR)
+        stranger = Impostor(character, machine.io, self._dice(IMPOSTOR))
+        port = self.bench.asker(IMPOSTOR)
+        machine.listen(port, "ha")
+        machine.start(lambda: stranger)
+        self._lead(link, port)
+        return Usurper(stranger, machine, link)
+
+    def give_back(self, handle: Usurper) -> Effect:
+        """The link leads to the master again."""
+        self._lead(handle.link, None)
+        handle.machine.kill()
+        return handle.stranger.effect
+
+    def _lead(self, link: Link, port: int | None) -> None:
+        """Connections end in an orderly way, and new ones lead elsewhere."""
+        token = object()
+        link.cuts.append(token)
+        self.refresh()
+        link.impostor = port
+        link.cuts.remove(token)
+        self.refresh()
+
+    def _dice(self, who: str) -> Random:
+        self.strangers += 1
+        return Random(f"{self.seed}/{who}/{self.strangers}")
+
+    def _master_end(self) -> int:
+        return self.evidence.log_ends.get(places.MASTER, 0)

@@ -1,0 +1,237 @@
+"""Taps on links: between a client, or a slave, and the proxy of its link, and between that proxy and the server.
+
+Bytes pass unchanged, see :mod:`pairproof.chaos.labs.process.wires`. The proxy in between gives no hint which of its two
+connections belong together, so connections are let in one at a time. What one tap took and the other has not given is
+what the proxy holds, or has lost.
+
+A stranger at the master's HA port comes in by a :class:`StrangersDoor`, which sees both ends at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from pairproof.chaos.labs.process.ha_passage import HaPassage
+from pairproof.chaos.labs.process.wires import CLIENTS, SERVERS, Passage, Wire, nothing
+
+HOST = "127.0.0.1"
+PAIRED_S = 3.0
+"""How long the proxy has to lead a new connection to the other tap."""
+MAX_WAITING = 256
+"""Connections of one link that are not let in yet, or of all strangers."""
+
+
+class Door:
+    """A listening port, and connections that lead on from it."""
+
+    def __init__(self, port: int) -> None:
+        self.port = port
+        self.passages: list[Passage] = []
+        self.connections = 0
+        """Those that were let in so far."""
+        self.gone = {"up": [0, 0], "down": [0, 0]}
+        """Bytes of connections that are over."""
+        self._listener: asyncio.Server | None = None
+        self._tasks: set[asyncio.Task[Any]] = set()
+
+    async def open(self) -> None:
+        """Take connections."""
+        if self._listener is None:
+            self._listener = await asyncio.get_running_loop().create_server(self.came, HOST, self.port)
+
+    def shut(self) -> None:
+        """Refuse new connections; those that stand are not concerned."""
+        if self._listener is not None:
+            self._listener.close()
+            self._listener = None
+
+    def stop(self) -> None:
+        """End everything."""
+        self.shut()
+        self.reset()
+        for task in self._tasks:
+            task.cancel()
+
+    def reset(self) -> dict[str, int]:
+        """End all connections by a RST, both ends at once; how many, and the bytes that were on their way."""
+        closed = lost = 0
+        for passage in list(self.passages):
+            lost += passage.up[0] - passage.up[1] + passage.down[0] - passage.down[1]
+            closed += passage.reset()
+        return {"connections_closed": closed, "bytes_lost": max(0, lost)}
+
+    def standing(self) -> int:
+        """Connections that stand."""
+        return sum(1 for each in self.passages if any(each.open.values()))
+
+    def moved(self, direction: str) -> tuple[int, int]:
+        """Bytes of a direction (``up``, ``down``) that were taken, and given, so far."""
+        taken, given = self.gone[direction]
+        for each in self.passages:
+            amounts = each.up if direction == "up" else each.down
+            taken, given = taken + amounts[0], given + amounts[1]
+        return taken, given
+
+    def came(self) -> Wire:
+        """Somebody connects."""
+        raise NotImplementedError
+
+    def over(self, passage: Passage, side: str, how: str) -> None:
+        """One side of a connection ended."""
+        passage.closed(side, how)
+        if side == CLIENTS and passage in self.passages:
+            self.passages.remove(passage)
+            for name, amounts in (("up", passage.up), ("down", passage.down)):
+                self.gone[name][0] += amounts[0]
+                self.gone[name][1] += amounts[1]
+
+    def spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        """Do this besides."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+
+class Tap(Door):
+    """Both taps of one link; :attr:`port` is where its client connects.
+
+    ``proxy``, ``far``: where the proxy listens, and where it leads. ``leads_to``: the server's port.
+    """
+
+    def __init__(
+        self, port: int, proxy: int, far: int, leads_to: Callable[[Passage], int], passage: Callable[[], Passage]
+    ) -> None:
+        super().__init__(port)
+        self.proxy = proxy
+        self.far = far
+        self.leads_to = leads_to
+        self.passage = passage
+        self._far_listener: asyncio.Server | None = None
+        self._waiting: deque[Passage] = deque()
+        self._lets_in = False
+        self._let_in: Passage | None = None
+        self._paired = asyncio.Event()
+
+    async def start(self) -> None:
+        """Listen for the proxy; for clients, from :meth:`open` on."""
+        self._far_listener = await asyncio.get_running_loop().create_server(self._from_proxy, HOST, self.far)
+
+    def stop(self) -> None:
+        """End everything."""
+        super().stop()
+        if self._far_listener is not None:
+            self._far_listener.close()
+
+    def came(self) -> Wire:
+        """A client connects."""
+        passage = self.passage()
+        near = Wire(passage.client_said, lambda wire: self._queue(passage))
+        near.gives = passage.client_hears
+        near.stalls = lambda: passage.stalled(CLIENTS)
+        near.ended = lambda how: self.over(passage, CLIENTS, how)
+        passage.wires.append(near)
+        return near
+
+    def _queue(self, passage: Passage) -> None:
+        self.passages.append(passage)
+        if len(self._waiting) >= MAX_WAITING:
+            passage.reset()
+            return
+        self._waiting.append(passage)
+        if not self._lets_in:
+            self._lets_in = True
+            self.spawn(self._let_all_in())
+
+    async def _let_all_in(self) -> None:
+        while self._waiting:
+            self._let_in = passage = self._waiting.popleft()
+            self._paired.clear()
+            near, far = passage.wires[0], Wire(nothing)
+            far.other, near.other = near, far
+            passage.wires.append(far)
+            try:
+                await asyncio.get_running_loop().create_connection(lambda far=far: far, HOST, self.proxy)  # type: ignore[misc]
+                async with asyncio.timeout(PAIRED_S):
+                    await self._paired.wait()
+                if not passage.has_stood:
+                    # The proxy accepted for a server that is not there, as it does, and hung up.
+                    near.end("peer")
+            except OSError:
+                # TimeoutError, too.
+                passage.reset()
+            finally:
+                self._let_in = None
+        self._lets_in = False
+
+    def _from_proxy(self) -> Wire:
+        passage = self._let_in
+        wire = Wire(passage.server_hears if passage is not None else nothing)
+        # Told of what goes on to the server, before it does.
+        wire.opened = lambda wire: self.spawn(self._reach_server(passage, wire))
+        return wire
+
+    async def _reach_server(self, passage: Passage | None, wire: Wire) -> None:
+        if passage is None or passage is not self._let_in or len(passage.wires) != len((CLIENTS, SERVERS)):
+            wire.end("reset")
+            return
+        far = Wire(passage.server_said)
+        far.other, wire.other = wire, far
+        far.stalls = lambda: passage.stalled(SERVERS)
+        far.ended = lambda how: self.over(passage, SERVERS, how)
+        passage.wires += [wire, far]
+        try:
+            await asyncio.get_running_loop().create_connection(lambda: far, HOST, self.leads_to(passage))
+        except OSError:
+            wire.end("peer")
+        else:
+            self.connections += 1
+            passage.stand()
+        finally:
+            self._paired.set()
+
+
+class StrangersDoor(Door):
+    """A port by which strangers reach the master's HA port."""
+
+    def __init__(self, port: int, leads_to: Callable[[], int], passage: Callable[[], HaPassage]) -> None:
+        super().__init__(port)
+        self.leads_to = leads_to
+        self.passage = passage
+
+    def came(self) -> Wire:
+        """A stranger connects."""
+        passage = self.passage()
+
+        def said(data: bytes) -> None:
+            passage.client_said(data)
+            passage.server_hears(data)
+
+        near = Wire(said, lambda wire: self.spawn(self._reach_master(passage)))
+        near.ended = lambda how: self.over(passage, CLIENTS, how)
+        passage.wires.append(near)
+        return near
+
+    async def _reach_master(self, passage: HaPassage) -> None:
+        if len(self.passages) >= MAX_WAITING:
+            passage.reset()
+            return
+        self.passages.append(passage)
+
+        def said(data: bytes) -> None:
+            passage.server_said(data)
+            passage.client_hears(data)
+
+        near, far = passage.wires[0], Wire(said)
+        far.other, near.other = near, far
+        far.ended = lambda how: self.over(passage, SERVERS, how)
+        passage.wires.append(far)
+        try:
+            await asyncio.get_running_loop().create_connection(lambda: far, HOST, self.leads_to())
+        except OSError:
+            near.end("reset")
+        else:
+            self.connections += 1
+            passage.stand()

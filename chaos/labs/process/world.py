@@ -1,0 +1,68 @@
+"""What the troubles of a process trial share with it: the parts that every ability acts on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
+
+from pairproof.chaos.labs.process.bench import Bench
+from pairproof.chaos.labs.process.evidence import Evidence
+from pairproof.chaos.labs.process.links import Link, Links
+from pairproof.chaos.labs.process.machines import Machine
+from pairproof.chaos.labs.process.nodes import NodeProcess
+from pairproof.harness.errors import UsageError
+from pairproof.harness.schedule import Args
+
+T = TypeVar("T")
+
+
+class World:
+    """Base of the troubles; the session fills it in."""
+
+    bench: Bench
+    evidence: Evidence
+    nodes: dict[str, NodeProcess]
+    pair: tuple[str, ...]
+    """The pair's brokers, the master first."""
+    links: Links
+    settings: Args
+    seed: str
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Do something while time passes and clients, taps and consumers go on."""
+        raise NotImplementedError
+
+    def run_until(self, reached: Callable[[], bool], limit_ns: int) -> bool:
+        """Let time pass until ``reached`` or for ``limit_ns``; whether it was reached."""
+        raise NotImplementedError
+
+    def boot(self, *names: str) -> None:
+        """Start nodes' processes on whatever their stores hold, and wait until they serve."""
+        raise NotImplementedError
+
+    def refresh(self) -> None:
+        """Open the links to servers that are up, shut those to others."""
+        raise NotImplementedError
+
+    def machine(self, name: str) -> Machine:
+        """A machine for one of our own nodes."""
+        raise NotImplementedError
+
+    def audit(self, f: str, *nodes: str) -> None:
+        """Read stores from outside."""
+        raise NotImplementedError
+
+    def node(self, name: str) -> NodeProcess:
+        """A node; UsageError for one that this trial does not have."""
+        if name not in self.nodes:
+            valid = ", ".join(self.nodes)
+            raise UsageError(f"there is no node {name!r} in this trial; valid: {valid} (lab.slaves, lab.names)")
+        return self.nodes[name]
+
+    def link(self, name: str) -> Link:
+        """A link; UsageError for one that this trial does not have."""
+        found = self.links.by_name.get(name)
+        if found is None:
+            valid = ", ".join(self.links.by_name)
+            raise UsageError(f"there is no link {name!r} in this trial; valid: {valid} (lab.slaves, lab.names)")
+        return found

@@ -1,0 +1,65 @@
+"""Reads what a scenario expects besides the laws: laws that must be judged, and how often what must happen.
+
+``statuses`` counts sends by their answer, ``events`` the history by kind, both at one node with ``@node`` behind; so
+does each phase: ``before``, ``during`` or ``after`` the fault of the step with that id.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from pairproof.chaos.scenarios import amounts, fields
+from pairproof.chaos.scenarios.amounts import Bound
+from pairproof.chaos.scenarios.scenario import PHASES, Counts, Expect, Phase, Step
+from pairproof.chaos.scenarios.yaml_tree import Spot, close_to
+from pairproof.harness import places, registry
+from pairproof.harness.history import KINDS
+from pairproof.reference.core.calls import ANSWERS
+from pairproof.reference.wire.remoting import RESPONSE_NAMES
+
+STATUSES = frozenset((*ANSWERS.values(), *RESPONSE_NAMES.values(), "timeout", "disconnected", "refused"))
+"""How a call may end."""
+COUNTS = ("statuses", "events")
+
+
+def read_expect(spot: Spot, steps: Collection[Step]) -> Expect:
+    """The expectations."""
+    found = fields.mapping(spot, ("judged", *COUNTS, *PHASES, "bites", "violated"), "expect")
+    laws = registry.names("laws")
+    return Expect(
+        fields.names(found["judged"], "law", laws) if "judged" in found else (),
+        _counts({key: each for key, each in found.items() if key in COUNTS}),
+        tuple(each for when in PHASES if when in found for each in _phases(when, found[when], steps)),
+        fields.truth(found["bites"], "bites") if "bites" in found else True,
+        fields.names(found["violated"], "law", laws) if "violated" in found else (),
+    )
+
+
+def _phases(when: str, spot: Spot, steps: Collection[Step]) -> list[Phase]:
+    ids = [each.id for each in steps if each.id is not None]
+    if not isinstance(spot.value, dict):
+        spot.fail(f"{when} is a mapping of a step's id to what is expected {when} its fault, not {spot.shown()}")
+    for key, each in spot.value.items():
+        if key not in ids:
+            each.fail(f"no step of the timeline has the id {key!r}{close_to(key, ids)}")
+    return [Phase(when, key, _counts(fields.mapping(each, COUNTS, when))) for key, each in spot.value.items()]
+
+
+def _counts(found: dict[str, Spot]) -> Counts:
+    known = {"statuses": STATUSES, "events": tuple(KINDS)}
+    return Counts(**{key: _bounds(key, found[key], known[key]) for key in COUNTS if key in found})
+
+
+def _bounds(what: str, spot: Spot, valid: Collection[str]) -> dict[str, Bound]:
+    if not isinstance(spot.value, dict):
+        spot.fail(f"{what} is a mapping of names to counts such as '>=1', not {spot.shown()}")
+    found = {}
+    for key, each in spot.value.items():
+        name, at, node = key.partition("@")
+        if name not in valid:
+            kind = {"statuses": "status", "events": "kind of event"}[what]
+            each.fail(f"unknown {kind} {name!r}{close_to(name, valid)}")
+        if at and node not in places.PROCESSES:
+            each.fail(f"unknown node {node!r}{close_to(node, places.PROCESSES)}")
+        found[key] = fields.amount(each, key, amounts.bound)
+    return found

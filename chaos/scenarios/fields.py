@@ -1,0 +1,121 @@
+"""Reads single values of a scenario's tree: each complaint names the file, the line, what was found and what is valid.
+
+``${name}`` stands for a variable's value: alone in a value it keeps its type, within a text it becomes text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Mapping
+from typing import TypeVar
+
+from pairproof.chaos.scenarios import amounts
+from pairproof.chaos.scenarios.yaml_tree import Spot, close_to
+from pairproof.harness.schedule import Args, Scalar
+
+MAX_TEXT = 4_000
+_VARIABLE = re.compile(r"\$\{([^}]*)\}")
+Read = TypeVar("Read")
+
+
+def mapping(spot: Spot, known: Collection[str], what: str, required: Collection[str] = ()) -> dict[str, Spot]:
+    """A mapping that has no other keys than these, and all that are required."""
+    if not isinstance(spot.value, dict):
+        spot.fail(f"{what} is a mapping of {', '.join(known)}, not {spot.shown()}")
+    for key, value in spot.value.items():
+        if key not in known:
+            value.fail(f"{what} has no key {key!r}{close_to(key, known)}")
+    for key in required:
+        if key not in spot.value:
+            spot.fail(f"{what} needs {key!r}")
+    return spot.value
+
+
+def members(spot: Spot, what: str, most: int) -> list[Spot]:
+    """A list of no more than ``most``."""
+    if not isinstance(spot.value, list):
+        spot.fail(f"{what} is a list, not {spot.shown()}")
+    if len(spot.value) > most:
+        spot.fail(f"{what} may have {most} entries at most, not {len(spot.value)}")
+    return spot.value
+
+
+def text(spot: Spot, what: str) -> str:
+    """A text that is not empty."""
+    if not isinstance(spot.value, str) or not spot.value.strip():
+        spot.fail(f"{what} is a text, not {spot.shown()}")
+    if len(spot.value) > MAX_TEXT:
+        spot.fail(f"{what} may have {MAX_TEXT} characters at most")
+    return " ".join(spot.value.split())
+
+
+def whole(spot: Spot, what: str, least: int, most: int) -> int:
+    """A whole number in a range."""
+    if type(spot.value) is not int or not least <= spot.value <= most:
+        spot.fail(f"{what} is a whole number from {least} to {most}, not {spot.shown()}")
+    return spot.value
+
+
+def truth(spot: Spot, what: str) -> bool:
+    """true or false."""
+    if not isinstance(spot.value, bool):
+        spot.fail(f"{what} is true or false, not {spot.shown()}")
+    return spot.value
+
+
+def scalar(spot: Spot, what: str) -> Scalar:
+    """A whole number, a text, true or false."""
+    if not isinstance(spot.value, str | int):
+        spot.fail(f"{what} is a whole number, a text, true or false, not {spot.shown()}")
+    return spot.value
+
+
+def one_of(spot: Spot, what: str, valid: Collection[str]) -> str:
+    """A name that is known."""
+    if not isinstance(spot.value, str) or spot.value not in valid:
+        spot.fail(f"unknown {what} {spot.shown()}{close_to(str(spot.value), valid)}")
+    return spot.value
+
+
+def names(spot: Spot, what: str, valid: Collection[str]) -> tuple[str, ...]:
+    """A list of known names."""
+    return tuple(one_of(each, what, valid) for each in members(spot, f"a list of each {what}", len(valid)))
+
+
+def amount(spot: Spot, what: str, reader: Callable[[object], Read]) -> Read:
+    """A value as one of :mod:`amounts` reads it."""
+    try:
+        return reader(spot.value if isinstance(spot.value, str | int) else spot.shown())
+    except ValueError as why:
+        spot.fail(f"{what} {why}")
+
+
+def time_ms(found: Mapping[str, Spot], key: str, default: int | None = None) -> int:
+    """A time, ms; without a default it must be there, which the caller has seen to."""
+    return default if key not in found and default is not None else amount(found[key], key, amounts.time_ms)
+
+
+def filled_in(spot: Spot, values: Args) -> Spot:
+    """The same tree with the variables' values in place of their names."""
+    match spot.value:
+        case dict():
+            filled = {str(_filled(spot, key, values)): filled_in(each, values) for key, each in spot.value.items()}
+            if len(filled) < len(spot.value):
+                spot.fail(f"two of its keys are the same where {', '.join(f'{k}={v}' for k, v in values.items())}")
+            return spot._replace(value=filled)
+        case list():
+            return spot._replace(value=[filled_in(each, values) for each in spot.value])
+        case str():
+            return spot._replace(value=_filled(spot, spot.value, values))
+    return spot
+
+
+def _filled(spot: Spot, written: str, values: Args) -> Scalar:
+    if "${" not in written:
+        return written
+    for name in _VARIABLE.findall(written):
+        if name not in values:
+            spot.fail(f"unknown variable {name!r}{close_to(name, values)}; each says which there are")
+    if whole_value := _VARIABLE.fullmatch(written):
+        return values[whole_value[1]]
+    return _VARIABLE.sub(lambda found: str(values[found[1]]), written)

@@ -1,0 +1,125 @@
+"""Whether a trial met what its scenario expects besides the laws: counts of answers and events, whole or by phase.
+
+A send belongs to the phase in which it was invoked; sends of the warm-up and the probes at the end belong to none. The
+phases of a step are those of its fault, found by name and arguments: also a fault that a lab could not begin is found,
+and has no length.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from pairproof.chaos.scenarios.amounts import Bound
+from pairproof.chaos.scenarios.scenario import BEFORE, DURING, Case, Counts, Phase, Step
+from pairproof.harness.history import Event
+from pairproof.harness.trial import Trial
+
+ENDS = ("ok", "fail", "info")
+
+
+class Interval(NamedTuple):
+    """Events of a phase: ``lo`` <= seq < ``hi``."""
+
+    lo: int
+    hi: int
+
+    def holds(self, event: Event) -> bool:
+        """Whether the event is within."""
+        return self.lo <= event.seq < self.hi
+
+
+def unmet(case: Case, trial: Trial) -> list[str]:
+    """What the trial owes its scenario, a line each."""
+    events = trial.events
+    ran = _ran(events)
+    whole = Interval(0, len(events))
+    found = _compare(case.expect.whole, _statuses(events, ran), _kinds(events, whole), "")
+    for phase in case.expect.phases:
+        interval = _interval(phase, case.steps, events)
+        if interval is None:
+            found.append(f"{phase.when} {phase.id}: that fault is not in the history")
+            continue
+        within = Interval(max(interval.lo, ran.lo), min(interval.hi, ran.hi))
+        statuses, kinds = _statuses(events, within), _kinds(events, interval)
+        found += _compare(phase.counts, statuses, kinds, f"{phase.when} {phase.id}: ")
+    return found
+
+
+def without_effect(case: Case, trial: Trial) -> list[str]:
+    """Faults that began and did nothing, where the scenario wants every one to bite."""
+    if not case.expect.bites:
+        return []
+    return [f"{each.name} ({_shown(each.args)}) did not bite" for each in trial.faults if not each.bit]
+
+
+def answers(events: Sequence[Event]) -> Counter[str]:
+    """How many sends of the trial's own, neither warm-up nor probe, were answered with what."""
+    return Counter({key: count for key, count in _statuses(events, _ran(events)).items() if "@" not in key})
+
+
+def _shown(args: Mapping[str, object]) -> str:
+    return ", ".join(f"{key}={value}" for key, value in args.items())
+
+
+def _ran(events: Sequence[Event]) -> Interval:
+    """From warm-up to healing; a trial that was interrupted has no such end."""
+    marks = {each.f: each.seq for each in reversed(events) if each.kind == "mark"}
+    return Interval(marks.get("warm", len(events)), marks.get("heal", len(events)))
+
+
+def _statuses(events: Sequence[Event], within: Interval) -> Counter[str]:
+    asked = {each.op for each in events if each.kind == "invoke" and each.f == "send" and within.holds(each)}
+    found: Counter[str] = Counter()
+    for each in events:
+        if each.kind in ENDS and each.f == "send" and each.op in asked:
+            found[str(each.status)] += 1
+            found[f"{each.status}@{each.node}"] += 1
+    return found
+
+
+def _kinds(events: Sequence[Event], within: Interval) -> Counter[str]:
+    found: Counter[str] = Counter()
+    for each in events[within.lo : within.hi]:
+        found[each.kind] += 1
+        found[f"{each.kind}@{each.node}"] += 1
+    return found
+
+
+def _compare(wanted: Counts, statuses: Counter[str], kinds: Counter[str], where: str) -> list[str]:
+    answered = ", ".join(f"{key} {count}" for key, count in sorted(statuses.items()) if "@" not in key)
+    return [
+        *(
+            f"{where}{bound} {name} expected, {count} seen (sends: {answered or 'none'})"
+            for name, bound, count in _outside(wanted.statuses, statuses)
+        ),
+        *(
+            f"{where}{bound} {name} events expected, {count} seen"
+            for name, bound, count in _outside(wanted.events, kinds)
+        ),
+    ]
+
+
+def _outside(wanted: Mapping[str, Bound], counted: Counter[str]) -> Iterable[tuple[str, Bound, int]]:
+    return [(name, bound, counted[name]) for name, bound in wanted.items() if not bound.holds(counted[name])]
+
+
+def _interval(phase: Phase, steps: Sequence[Step], events: Sequence[Event]) -> Interval | None:
+    step = next(each for each in steps if each.id == phase.id)
+    alike = [each for each in steps if each.op == step.op]
+    begun = [each for each in events if each.kind == "fault" and each.status == "on" and _is_of(each, step)]
+    if len(begun) <= alike.index(step):
+        return None
+    on = begun[alike.index(step)]
+    ends = (each.seq for each in events[on.seq :] if each.kind == "fault" and each.status == "off" and each.op == on.op)
+    off = next(ends, len(events))
+    if phase.when == BEFORE:
+        return Interval(0, on.seq)
+    return Interval(on.seq, off) if phase.when == DURING else Interval(off, len(events))
+
+
+def _is_of(event: Event, step: Step) -> bool:
+    args = {key: value for key, value in step.op.args.items() if key != "name"}
+    return event.f == step.op.args["name"] and json.loads(event.detail or "{}") == args

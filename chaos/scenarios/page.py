@@ -1,0 +1,123 @@
+"""Makes ``docs/scenarios.md`` from the scenarios' files; ``python -m pairproof.chaos.scenarios.page [DOCS]`` writes it.
+
+A test compares what is there with what it would be.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from pairproof.chaos.scenarios import library, timeline
+from pairproof.chaos.scenarios.scenario import Scenario
+from pairproof.harness import places
+
+PAGE = "scenarios.md"
+HEAD = """\
+<!-- Made by python -m pairproof.chaos.scenarios.page; change the files or the code, not this page. -->
+# Scenarios
+
+A scenario is a file: settings, a workload, faults in time, and what is expected. The same file runs in every lab, and
+every trial is judged by all laws besides.
+
+    pairproof chaos list
+    pairproof chaos show cut-under-sync-send
+    pairproof chaos run cut-under-sync-send --lab process
+    pairproof chaos run my-scenario.yaml --repeat 10
+    pairproof chaos parity --all
+
+## Those that come with pairproof
+
+*catches*: mutants of the reference that the scenario notices, each proved by a test. *s*: what one trial takes without
+the settling at its end.
+"""
+FORM = """\
+## A file of your own
+
+    name: my-scenario              # the file's name
+    about: What one learns from it.
+    promises: [What should hold, in words]
+    settings: {brokerRole: SYNC_MASTER, slaveTimeout: 1000, lab.slaves: 2}
+    each: {bytes: 0..12}           # every value in turn, as ${bytes}; or a list of combinations
+    repeat: 3                      # each case so often
+    workload:
+      - send: {every: 20ms, from: 0s, for: 3s, queue: 0, size: 200B, wait: true}
+      - pull: {every: 500ms, for: 3s, node: slave}
+    timeline:
+      - {at: 1s, fault: down, with: {link: ha}, for: 2s, id: cut}
+      - {after: 500ms, fault: kill, with: {node: slave}, id: dead}
+      - {after_sends: 120, heal: dead}
+      - {at: 6s, pull: {node: master}}
+    lasts: 8s
+    laws: all                      # or a list
+    expect:
+      judged: [ack-replicated]     # laws that must have had something to judge
+      statuses: {PUT_OK: ">=20"}   # answers to sends: 0, ">=1", "<=3", "1..5"; PUT_OK@master for one node's
+      events: {diverged: 0}        # kinds of event
+      during: {cut: {statuses: {SLAVE_NOT_AVAILABLE: ">=1"}}}
+      bites: true                  # every fault must have done something
+
+- `settings`: RocketMQ's own keys and values, and what the pair consists of: `lab.slaves`, `lab.names` (a name server,
+  which consumers need), `lab.others` (a master of another broker name), `lab.haMasterAddress`.
+- A step begins `at` a time, `after` the end of the step before it, or right behind the n-th send (`after_sends`). A
+  fault lasts `for` a time, until `heal` names it, or to the end. `pairproof labs` lists faults and their arguments,
+  [history.md](history.md) the kinds of event.
+- Other steps are operations: `send`, `pull`, `delayed`, `misdirect`, `join`, `leave`, `topic`, `group`, `await`, `arm`,
+  `step`; labs that cannot do one skip the scenario. While an `await` lets time pass the workload stands still.
+- `before`, `during` and `after` count what was invoked, or happened, in relation to the fault with that id.
+- `violated` lists laws that a target with a seeded bug must break. `differs` says of a law why labs may disagree in it.
+
+A trial is *violated* if a law is, *unmet* if an expectation was not met (both end with 1); *unknown* if a law could not
+tell, a fault did nothing or a law in `judged` had nothing to judge, *skipped* if the lab could not do a part (both 3);
+*failed* if the lab failed (4).
+"""
+
+
+def made() -> str:
+    """The page."""
+    lines = [
+        HEAD,
+        "| scenario | what you learn | deployment | faults | laws | catches | s |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    lines += [_row(library.shipped(name)) for name in library.names()]
+    return "\n".join(lines) + "\n\n" + FORM
+
+
+def _row(scenario: Scenario) -> str:
+    faults = {str(each.op.args["name"]) for case in scenario.cases for each in case.steps if each.op.do == "fault"}
+    judged = {law for case in scenario.cases for law in case.expect.judged}
+    cells = (
+        f"`{scenario.name}`" + (f" ({len(scenario.cases)} cases)" if len(scenario.cases) > 1 else ""),
+        scenario.about,
+        deployment(scenario),
+        ", ".join(sorted(faults)) or "none",
+        ", ".join(sorted(judged)),
+        ", ".join(scenario.catches),
+        f"{seconds(scenario):g}",
+    )
+    return "| " + " | ".join(each.replace("|", "\\|") for each in cells) + " |"
+
+
+def deployment(scenario: Scenario) -> str:
+    """What the scenario runs on, in words."""
+    roles = sorted({str(each.settings.get("brokerRole", "SYNC_MASTER")) for each in scenario.cases})
+    slaves = sorted({places.slaves(each.settings) for each in scenario.cases})
+    parts = [" or ".join(roles), " or ".join(f"{count} slave{'s' if count > 1 else ''}" for count in slaves)]
+    parts += ["name server"] if any(places.has_names(each.settings) for each in scenario.cases) else []
+    parts += ["second broker name"] if any(places.has_other(each.settings) for each in scenario.cases) else []
+    return ", ".join(parts)
+
+
+def seconds(scenario: Scenario) -> float:
+    """How long its longest case takes."""
+    return max(timeline.length_ms(each) for each in scenario.cases) / 1000
+
+
+def main(docs: Path) -> None:
+    """Write the page into ``docs``."""
+    (docs / PAGE).write_text(made(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1] if len(sys.argv) > 1 else "docs"))

@@ -1,0 +1,109 @@
+"""Do labs agree? The same scenarios in several labs, verdicts and laws side by side, every difference with its reason.
+
+A scenario's ``differs`` says of a law, or of its ``verdict``, why labs may disagree in it; a difference that it does
+not name is unexplained, but for a lab that skipped the scenario and said why. What one lab cannot observe, or what does
+not apply there, is no difference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from pairproof.chaos.scenarios.play import SKIPPED, Result
+from pairproof.chaos.scenarios.reading import VERDICT
+from pairproof.chaos.scenarios.scenario import Scenario
+from pairproof.harness.verdict import Verdict
+
+SILENT = (Verdict.NOT_OBSERVABLE, Verdict.NOT_APPLICABLE)
+MISSING = "not played"
+
+
+class Difference(NamedTuple):
+    """``what`` is a law or ``verdict``; ``seen`` what each lab says of it, in order; ``reason`` is empty if nobody
+    knows."""
+
+    what: str
+    seen: tuple[str, ...]
+    reason: str
+
+
+class Row(NamedTuple):
+    """One scenario in all labs, in order."""
+
+    scenario: Scenario
+    verdicts: tuple[str, ...]
+    trials: tuple[int, ...]
+    seconds: tuple[float, ...]
+    differences: tuple[Difference, ...]
+    reasons: tuple[tuple[str, ...], ...]
+    """By lab: why it is not green."""
+
+    @property
+    def unexplained(self) -> list[Difference]:
+        """What nobody knows the reason of."""
+        return [each for each in self.differences if not each.reason]
+
+
+def rows(scenarios: Sequence[Scenario], by_lab: Mapping[str, Sequence[Result]]) -> list[Row]:
+    """A row for each scenario."""
+    found = {lab: {each.scenario.name: each for each in results} for lab, results in by_lab.items()}
+    return [_row(scenario, [found[lab].get(scenario.name) for lab in by_lab]) for scenario in scenarios]
+
+
+def _row(scenario: Scenario, results: Sequence[Result | None]) -> Row:
+    verdicts = tuple(each.verdict if each else MISSING for each in results)
+    differences = []
+    if len(set(verdicts)) > 1:
+        reason = scenario.differs.get(VERDICT, "")
+        skipped = [each.reasons for each in results if each is not None and each.verdict == SKIPPED]
+        differences.append(
+            Difference(VERDICT, verdicts, reason or "; ".join(line for lines in skipped for line in lines))
+        )
+    laws = sorted({law for each in results if each for law in each.laws})
+    for law in laws:
+        seen = tuple(str(each.laws.get(law, MISSING)) if each else MISSING for each in results)
+        if len(set(seen)) > 1 and not set(seen) & {*map(str, SILENT), MISSING}:
+            differences.append(Difference(law, seen, scenario.differs.get(law, "")))
+    return Row(
+        scenario,
+        verdicts,
+        tuple(len(each.played) if each else 0 for each in results),
+        tuple(each.seconds if each else 0.0 for each in results),
+        tuple(differences),
+        tuple(tuple(each.reasons) if each else () for each in results),
+    )
+
+
+def page(found: Sequence[Row], labs: Sequence[str], target: str) -> str:
+    """The Markdown page."""
+    lines = [
+        "<!-- Made by pairproof chaos parity --all --out docs/parity.md; run it again, do not change this page. -->",
+        "# Do the labs agree?",
+        "",
+        f"Scenarios of [scenarios.md](scenarios.md) played against `{target}` in {' and '.join(labs)}: verdicts, "
+        "trials and wall clock side by side, and the laws of which the labs say different things.",
+        "",
+        f"| scenario | {' | '.join(labs)} | trials | seconds | differences |",
+        "|---|" + "---|" * (len(labs) + 3),
+    ]  # fmt: skip
+    for row in found:
+        cells = [
+            row.scenario.name,
+            *row.verdicts,
+            " / ".join(map(str, row.trials)),
+            " / ".join(f"{each:.1f}" for each in row.seconds),
+            ", ".join(each.what for each in row.differences) or "none",
+        ]
+        lines.append(f"| {' | '.join(cells)} |")
+    lines += ["", "## Differences", ""]
+    listed = [(row, each) for row in found for each in row.differences]
+    for row, each in listed:
+        said = ", ".join(f"{lab}: {seen}" for lab, seen in zip(labs, each.seen, strict=True))
+        lines.append(f"- **{row.scenario.name}**, {each.what} ({said}): {each.reason or 'not explained'}")
+    lines += [] if listed else ["None."]
+    grey = [(row, lab, why) for row in found for lab, why in zip(labs, row.reasons, strict=True) if why]
+    if grey:
+        lines += ["", "## What is not green, and why", ""]
+        lines += [f"- **{row.scenario.name}** in {lab}: {'; '.join(why[:5])}" for row, lab, why in grey]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,81 @@
+"""Shows a scenario as text: its timeline as a small picture, and its compiled program with repetitions folded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pairproof.chaos.scenarios import timeline
+from pairproof.chaos.scenarios.scenario import Case
+from pairproof.chaos.scenarios.steps import USUAL
+from pairproof.harness.schedule import Op
+
+WIDTH = 64
+"""Columns of the time axis."""
+MARKS = 4
+MAX_PERIOD = 6
+"""Operations of a repetition that is folded."""
+
+
+def drawn(case: Case) -> list[str]:
+    """The picture: a row for the axis, one for each load (``.``) and one for each step (``=`` a fault, ``^`` else)."""
+    length = timeline.length_ms(case) or 1
+
+    def column(at_ms: int) -> int:
+        return at_ms * WIDTH // length
+
+    axis = [" "] * WIDTH
+    for mark in range(MARKS):
+        at = mark * length // MARKS
+        text = f"|{at / 1000:g} s"
+        axis[column(at) : column(at) + len(text)] = text
+    rows = [("", "".join(axis)[:WIDTH])]
+    for load in case.loads:
+        end = max(column(load.until_ms), column(load.from_ms) + 1)
+        rows.append((f"{_called(load.op)} every {load.every_ms} ms", _bar(column(load.from_ms), end, ".")))
+    for step, begin, end in timeline.spans(case):
+        if step.op.do == "heal":
+            continue
+        # What begins with the last moment is shown, too.
+        first = min(WIDTH - 1, column(begin))
+        bar = _bar(first, max(column(end), first + 1), "=") if step.op.do == "fault" else _bar(first, first + 1, "^")
+        rows.append((_called(step.op), bar))
+    wide = max(len(name) for name, _ in rows)
+    return [f"{name:<{wide}}  {bar}".rstrip() for name, bar in rows]
+
+
+def _bar(begin: int, end: int, mark: str) -> str:
+    return " " * begin + mark * (end - begin)
+
+
+def _called(op: Op) -> str:
+    """An operation without the arguments that it has anyway."""
+    told = {
+        key: value for key, value in op.args.items() if key != "name" and (op.do == "fault" or value != USUAL.get(key))
+    }
+    name = str(op.args["name"]) if op.do == "fault" else op.do
+    return f"{name}({', '.join(f'{key}={value}' for key, value in told.items())})"
+
+
+def folded(program: Sequence[str]) -> list[str]:
+    """A program with ``12 times:`` before operations that repeat."""
+    found: list[str] = []
+    at = 0
+    while at < len(program):
+        period, times = _repetition(program, at)
+        found += [f"{times} times:"] if times > 1 else []
+        found += [f"  {each}" if times > 1 else each for each in program[at : at + period]]
+        at += period * times
+    return found
+
+
+def _repetition(program: Sequence[str], at: int) -> tuple[int, int]:
+    """The best repetition that begins here: how many operations, and how often."""
+    best = (1, 1)
+    for period in range(1, MAX_PERIOD + 1):
+        unit = program[at : at + period]
+        times = 1
+        while program[at + times * period : at + (times + 1) * period] == unit and len(unit) == period:
+            times += 1
+        if times > 1 and period * times > best[0] * best[1]:
+            best = (period, times)
+    return best

@@ -1,0 +1,235 @@
+"""Plays scenarios: each case so often, in one lab against one target, judged by the laws and by what it expects.
+
+A trial ends as one of :data:`VERDICTS`. What a lab could not do is skipped with its reason and never passed. A trial
+that is interrupted, or whose lab fails, keeps its events: its laws are unknown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from time import monotonic
+from typing import NamedTuple
+
+from pairproof.chaos.scenarios import meeting, timeline
+from pairproof.chaos.scenarios.scenario import Case, Scenario
+from pairproof.harness import judge as judging
+from pairproof.harness.errors import EXIT_HOLDS, EXIT_LAB, EXIT_UNKNOWN, EXIT_VIOLATED, PairproofError, UsageError
+from pairproof.harness.interpreter import Laws, run_trial
+from pairproof.harness.ports import Lab, Session, Target
+from pairproof.harness.schedule import Args
+from pairproof.harness.trial import Trial
+from pairproof.harness.verdict import Judgement, Verdict, over_trials
+
+ORIGIN = "scenario"
+VIOLATED, UNMET, FAILED, UNKNOWN, SKIPPED, HOLDS = VERDICTS = (
+    "violated", "unmet", "failed", "unknown", "skipped", "holds",
+)  # fmt: skip
+"""Worst first. unmet: an expectation was not met; failed: the lab failed; unknown: a law could not tell, a fault did
+not bite, a law that it is about had nothing to judge, or it was interrupted; skipped: the lab could not do a part of
+it."""
+SEEDED = "+"
+"""In the name of a target with a seeded bug."""
+
+
+class Played(NamedTuple):
+    """One trial of a scenario. ``seconds``: wall clock."""
+
+    case: Case
+    trial: Trial
+    verdict: str
+    unmet: tuple[str, ...]
+    """Expectations that were not met."""
+    doubts: tuple[str, ...]
+    """Why it proves nothing: unknown laws, faults without effect, what was skipped."""
+    seconds: float
+
+
+class Result(NamedTuple):
+    """All trials of one scenario."""
+
+    scenario: Scenario
+    played: tuple[Played, ...]
+    laws: dict[str, Verdict]
+    planned: int
+    """How many trials it should have been."""
+
+    @property
+    def not_judged(self) -> tuple[str, ...]:
+        """Laws that the scenario is about, and that no trial put to the test."""
+        wanted = {law for each in self.played for law in each.case.expect.judged}
+        tested = (Verdict.HOLDS, Verdict.VIOLATED, Verdict.UNKNOWN)
+        return tuple(sorted(law for law in wanted if self.laws.get(law) not in tested))
+
+    @property
+    def verdict(self) -> str:
+        """The worst of its trials'; unknown if a law that it is about was not judged, or a trial is missing."""
+        found = {each.verdict for each in self.played}
+        if self.not_judged or len(self.played) < self.planned:
+            found.add(UNKNOWN)
+        return min(found, key=VERDICTS.index)
+
+    @property
+    def seconds(self) -> float:
+        """Of all trials, wall clock."""
+        return sum(each.seconds for each in self.played)
+
+    @property
+    def reasons(self) -> list[str]:
+        """Why it is not green, each line once."""
+        lines = [f"{law} had nothing to judge" for law in self.not_judged]
+        if len(self.played) < self.planned:
+            lines.append(f"only {len(self.played):,} of {self.planned:,} trials were played")
+        for each in self.played:
+            where = f"[{each.case.label}] " if each.case.label else ""
+            lines += [where + line for line in (*_broken(each), *each.unmet, *each.doubts)]
+        return list(dict.fromkeys(lines))
+
+
+def exit_code(results: Sequence[Result]) -> int:
+    """1 for a violation or an expectation that was not met, 4 for a lab that failed, 3 for others not green; else 0."""
+    verdicts = {each.verdict for each in results}
+    if verdicts & {VIOLATED, UNMET}:
+        return EXIT_VIOLATED
+    if FAILED in verdicts:
+        return EXIT_LAB
+    return EXIT_HOLDS if verdicts <= {HOLDS} else EXIT_UNKNOWN
+
+
+class Watched:
+    """A lab that lets somebody see each session that it opens."""
+
+    def __init__(self, lab: Lab, opened: Callable[[Session], None]) -> None:
+        self.lab = lab
+        self.name = lab.name
+        self.deterministic = lab.deterministic
+        self.opened = opened
+
+    def observes(self, target: Target) -> frozenset[str]:
+        """As the lab."""
+        return self.lab.observes(target)
+
+    def open(self, target: Target, settings: Args, seed: str) -> Session:
+        """As the lab."""
+        session = self.lab.open(target, settings, seed)
+        self.opened(session)
+        return session
+
+
+class Stopped(Exception):
+    """A trial did not come to its end. ``played`` is what there was of it, ``why`` ended it."""
+
+    def __init__(self, played: Played | None, why: BaseException) -> None:
+        super().__init__(str(why))
+        self.played = played
+        self.why = why
+
+
+class Plan(NamedTuple):
+    """What is to be played of each scenario."""
+
+    lab: str
+    target: str
+    seed: str
+    repeat: int | None = None
+    """How often each case; None: as often as the file says."""
+    most_cases: int | None = None
+    """Of a scenario with more cases so many are played, evenly spread."""
+
+    def trials(self, scenario: Scenario) -> list[tuple[Case, str]]:
+        """Every case as often as it is to be played, each with a seed that names it."""
+        numbers: Sequence[int] = range(len(scenario.cases))
+        most = self.most_cases
+        if most is not None and most < len(numbers):
+            numbers = [round(each * (len(numbers) - 1) / max(1, most - 1)) for each in range(most)]
+        return [
+            (scenario.cases[number], f"{self.seed}/{scenario.name}/{number}/{again}")
+            for number in numbers
+            for again in range(scenario.repeat if self.repeat is None else self.repeat)
+        ]
+
+
+def play(
+    scenario: Scenario,
+    case: Case,
+    lab: Lab,
+    target: Target,
+    seed: str,
+    opened: Callable[[Session], None] = lambda session: None,
+) -> Played:
+    """One trial, of number 0. Raises Stopped if it did not come to its end."""
+    laws = judging.laws(scenario.laws) if scenario.laws else judging.all_laws()
+    schedule = timeline.compiled(case, seed)
+    sessions: list[Session] = []
+    began = monotonic()
+
+    def remember(session: Session) -> None:
+        sessions.append(session)
+        opened(session)
+
+    try:
+        trial = run_trial(Watched(lab, remember), target, schedule, origin=ORIGIN, laws=laws)
+    except (KeyboardInterrupt, PairproofError) as why:
+        events = sessions[0].recorder.events if sessions else []
+        part = Trial(0, ORIGIN, schedule, events, _unknown(laws, why)) if events else None
+        verdict = UNKNOWN if isinstance(why, KeyboardInterrupt) else FAILED
+        raise Stopped(_ended(case, part, verdict, why, began) if part else None, why) from why
+    return _played(scenario, case, trial, target, began)
+
+
+def check(scenario: Scenario, target: Target) -> None:
+    """UsageError where a scenario that wants a law broken is to be played against a target without a seeded bug."""
+    if SEEDED not in target.name and any(case.expect.violated for case in scenario.cases):
+        raise UsageError(
+            f"{scenario.name} expects a violation, which only a target with a seeded bug owes: "
+            f"--target {target.name}+..."
+        )
+
+
+def result(scenario: Scenario, played: Sequence[Played], planned: int) -> Result:
+    """What the trials of a scenario come to."""
+    seen: dict[str, set[Verdict]] = {}
+    for each in played:
+        for judgement in each.trial.judgements:
+            seen.setdefault(judgement.law, set()).add(judgement.verdict)
+    laws = {law: over_trials(verdicts) for law, verdicts in sorted(seen.items())}
+    return Result(scenario, tuple(played), laws, planned)
+
+
+def _played(scenario: Scenario, case: Case, trial: Trial, target: Target, began: float) -> Played:
+    expected = case.expect.violated
+    by_law = {each.law: each for each in trial.judgements}
+    broken = {law for law, each in by_law.items() if each.verdict is Verdict.VIOLATED}
+    unmet = [f"{law} should be violated, and is not" for law in expected if law not in broken]
+    unmet += meeting.unmet(case, trial)
+    doubts = [f"{law}: {each.doubt}" for law, each in by_law.items() if each.verdict is Verdict.UNKNOWN]
+    doubts += meeting.without_effect(case, trial)
+    skipped = [f"skipped: {reason}" for reason in trial.skipped]
+    if broken - set(expected):
+        verdict = VIOLATED
+    elif skipped:
+        # What it expects rests on what was not done.
+        verdict, unmet = SKIPPED, []
+    else:
+        verdict = UNMET if unmet else UNKNOWN if doubts else HOLDS
+    return Played(case, trial, verdict, tuple(unmet), (*doubts, *skipped), monotonic() - began)
+
+
+def _ended(case: Case, part: Trial, verdict: str, why: BaseException, began: float) -> Played:
+    return Played(case, part, verdict, (), (_doubt(why),), monotonic() - began)
+
+
+def _doubt(why: BaseException) -> str:
+    return "the trial was interrupted" if isinstance(why, KeyboardInterrupt) else f"the lab failed: {why}"
+
+
+def _unknown(laws: Laws, why: BaseException) -> list[Judgement]:
+    doubt = _doubt(why)
+    return [Judgement(law.id, Verdict.UNKNOWN, 0, 0, (), doubt) for law in laws]
+
+
+def _broken(each: Played) -> list[str]:
+    return [
+        f"{judgement.law} is violated: {judgement.violations[0].text}"
+        for judgement in each.trial.judgements
+        if judgement.verdict is Verdict.VIOLATED
+    ]

@@ -1,0 +1,166 @@
+"""Reads and checks scenarios: what a file may say, and one clear line for whatever it may not.
+
+Everything is checked before anything runs: keys, units, faults and their arguments, laws, places that the scenario's
+settings give it, settings that the reference takes, and that each case's timeline can be compiled.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from itertools import product
+from pathlib import Path
+
+from pairproof.chaos.scenarios import expecting, fields, steps, timeline
+from pairproof.chaos.scenarios.scenario import Case, Scenario
+from pairproof.chaos.scenarios.yaml_tree import Spot, close_to, parse, read
+from pairproof.harness import judge, registry, resolve
+from pairproof.harness.errors import UsageError
+from pairproof.harness.schedule import Args, Scalar
+
+KEYS = (
+    "name", "about", "promises", "settings", "workload", "timeline", "lasts", "each", "repeat", "laws", "expect",
+    "catches", "differs",
+)  # fmt: skip
+REQUIRED = ("name", "about", "expect")
+REFERENCE = "reference"
+"""The target whose settings a scenario is checked against, and whose mutants it names."""
+MAX_CASES = 256
+MAX_REPEAT = 1_000
+MAX_PROMISES = 10
+_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+_RANGE = re.compile(r"(\d{1,6})\.\.(\d{1,6})", re.ASCII)
+VERDICT = "verdict"
+
+
+def from_file(path: Path) -> Scenario:
+    """A file's scenario, which is called as the file is; UsageError in one line for anything that is wrong with it."""
+    return _scenario(read(path), path.stem)
+
+
+def from_text(text: str, name: str = "scenario") -> Scenario:
+    """The same of a text."""
+    return _scenario(parse(text, f"{name}.yaml"), name)
+
+
+def _scenario(root: Spot, stem: str) -> Scenario:
+    found = fields.mapping(root, KEYS, "a scenario", REQUIRED)
+    name = fields.text(found["name"], "name")
+    if not _NAME.fullmatch(name):
+        found["name"].fail(f"a name is lower-case words joined by hyphens, not {name!r}")
+    if name != stem:
+        found["name"].fail(f"the scenario calls itself {name!r}, its file is {stem}.yaml; give both one name")
+    promises = fields.members(found["promises"], "promises", MAX_PROMISES) if "promises" in found else []
+    return Scenario(
+        name,
+        fields.text(found["about"], "about"),
+        tuple(fields.text(each, "a promise") for each in promises),
+        tuple(_case(found, values) for values in _combinations(found.get("each"))),
+        fields.whole(found["repeat"], "repeat", 1, MAX_REPEAT) if "repeat" in found else 1,
+        _laws(found.get("laws")),
+        _catches(found.get("catches")),
+        _differs(found.get("differs")),
+    )
+
+
+def _combinations(spot: Spot | None) -> list[Args]:
+    """A mapping of variables to their values makes every combination; a list of mappings is the combinations."""
+    if spot is None:
+        return [{}]
+    if isinstance(spot.value, list):
+        listed = [_values(each) for each in fields.members(spot, "each", MAX_CASES)]
+        made = [{key: fields.scalar(value, key) for key, value in each.items()} for each in listed]
+        if any(each.keys() != made[0].keys() for each in made):
+            spot.fail("each combination gives the same variables a value")
+    else:
+        found = _values(spot)
+        made = [dict(zip(found, each, strict=True)) for each in product(*map(_listed, found.values()))]
+    if not 1 <= len(made) <= MAX_CASES:
+        spot.fail(f"each makes {len(made)} combinations; 1 to {MAX_CASES} are valid")
+    return list(made)
+
+
+def _values(spot: Spot) -> dict[str, Spot]:
+    if not isinstance(spot.value, dict) or not spot.value:
+        spot.fail(f"each is a mapping of variables to lists or ranges such as 0..12, not {spot.shown()}")
+    return spot.value
+
+
+def _listed(spot: Spot) -> list[Scalar]:
+    if isinstance(spot.value, str) and (found := _RANGE.fullmatch(spot.value)):
+        low, high = map(int, found.groups())
+        if high - low >= MAX_CASES:
+            spot.fail(f"{spot.value} has more than {MAX_CASES} values")
+        return list(range(low, high + 1))
+    return [fields.scalar(each, "a value") for each in fields.members(spot, "a variable's values", MAX_CASES)]
+
+
+def _case(found: Mapping[str, Spot], values: Args) -> Case:
+    filled = {key: fields.filled_in(spot, values) for key, spot in found.items() if key not in ("about", "promises")}
+    settings = _settings(filled.get("settings"))
+    loads = steps.read_loads(filled.get("workload"), settings)
+    listed = steps.read_steps(filled.get("timeline"), settings)
+    lasts = fields.time_ms(filled, "lasts", 0)
+    expect = expecting.read_expect(filled["expect"], listed)
+    case = Case(values, settings, loads, listed, lasts, expect)
+    try:
+        timeline.compiled(case, "")
+    except UsageError as why:
+        where = found.get("timeline", found["name"])
+        raise UsageError(f"{where.file}, {why}") from None
+    return case
+
+
+def _settings(spot: Spot | None) -> dict[str, Scalar]:
+    if spot is None:
+        return {}
+    if not isinstance(spot.value, dict):
+        spot.fail(f"settings are RocketMQ's keys and lab.slaves, ..., with their values, not {spot.shown()}")
+    found = {key: fields.scalar(each, key) for key, each in spot.value.items()}
+    target = resolve.target(REFERENCE)
+    for key, each in spot.value.items():
+        # Alone first, so that the line of the one that is wrong can be named.
+        needed = {"lab.names": 1} if key == "lab.others" else {}
+        version = {"rocketmqVersion": found["rocketmqVersion"]} if "rocketmqVersion" in found else {}
+        _try(each, target.settings, {**needed, **version, key: found[key]})
+    _try(spot, target.settings, found)
+    return found
+
+
+def _try(spot: Spot, check: object, settings: Args) -> None:
+    assert callable(check)
+    try:
+        check(settings)
+    except UsageError as why:
+        spot.fail(str(why))
+
+
+def _laws(spot: Spot | None) -> tuple[str, ...]:
+    if spot is None or spot.value == "all":
+        return ()
+    chosen = fields.names(spot, "law", registry.names("laws"))
+    judge.laws(chosen)
+    return chosen
+
+
+def _catches(spot: Spot | None) -> tuple[str, ...]:
+    if spot is None:
+        return ()
+    caught = []
+    for each in fields.members(spot, "catches", 100):
+        name = fields.text(each, "a mutant's name")
+        _try(each, resolve.target, f"{REFERENCE}+{name}")  # type: ignore[arg-type]
+        caught.append(name)
+    return tuple(caught)
+
+
+def _differs(spot: Spot | None) -> dict[str, str]:
+    if spot is None:
+        return {}
+    known = (*registry.names("laws"), VERDICT)
+    if not isinstance(spot.value, dict):
+        spot.fail(f"differs says of a law why labs may disagree in it, not {spot.shown()}")
+    for key, each in spot.value.items():
+        if key not in known:
+            each.fail(f"unknown law {key!r}{close_to(key, known)}")
+    return {key: fields.text(each, f"the reason of {key}") for key, each in spot.value.items()}

@@ -1,0 +1,128 @@
+"""Keeps a run of scenarios in a run folder: every trial with its history, findings to replay, and what each came to.
+
+The facts' ``scenarios`` lists, in the order of the request: name, verdict, how many trials, seconds, the reasons why it
+is not green, and its laws. A trial's seed names its scenario.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from pairproof.chaos.scenarios.play import Plan, Played, Result, result
+from pairproof.chaos.scenarios.scenario import Scenario
+from pairproof.harness import judge as judging
+from pairproof.harness import resolve
+from pairproof.harness.coverage_table import CoverageTable
+from pairproof.harness.errors import UsageError
+from pairproof.harness.runs.writer import RunWriter
+from pairproof.harness.trial import Finding
+from pairproof.harness.verdict import Verdict
+
+PROFILE = "scenarios"
+MAX_REASONS = 20
+"""Of one scenario that the facts keep."""
+
+
+class Recording:
+    """One run. A context manager: whatever ends its block, what was recorded is kept."""
+
+    def __init__(self, runs: Path, plan: Plan, scenarios: Sequence[Scenario]) -> None:
+        self.plan = plan
+        self.scenarios = scenarios
+        self.played: dict[str, list[Played]] = {each.name: [] for each in scenarios}
+        self.findings: list[tuple[Finding, Path]] = []
+        self._numbers = 0
+        self._coverage = CoverageTable()
+        lab, target = resolve.lab(plan.lab), resolve.target(plan.target)
+        everything = any(not each.laws for each in scenarios)
+        laws = {law for each in scenarios for law in each.laws}
+        self.writer = RunWriter(
+            _folder(runs, plan),
+            {
+                "command": ["pairproof", *sys.argv[1:]],
+                "lab": lab.name,
+                "target": target.name,
+                "profile": PROFILE,
+                "seed": plan.seed,
+                "observes": sorted(lab.observes(target)),
+                "laws": [law.id for law in judging.all_laws() if everything or law.id in laws],
+                "must_not_be_vacuous": [],
+                "keep": "all",
+                "scenarios": [{"name": each.name} for each in scenarios],
+            },
+        )
+
+    @property
+    def folder(self) -> Path:
+        """Where it is."""
+        return self.writer.folder
+
+    def take(self, scenario: Scenario, played: Played) -> None:
+        """Record a trial, and a finding for each law that its scenario is first to violate."""
+        trial = played.trial._replace(number=self._numbers)
+        self._numbers += 1
+        kept = played._replace(trial=trial)
+        self.played[scenario.name].append(kept)
+        self._coverage.count(trial.events)
+        self.writer.trial(trial)
+        for each in trial.judgements:
+            if each.verdict is Verdict.VIOLATED and not self._found(scenario, each.law):
+                finding = Finding(
+                    each.law, each.violations[0].text, self.plan.target, self.plan.lab, trial.number, trial.number,
+                    trial.schedule, len(trial.schedule.ops),
+                )  # fmt: skip
+                self.findings.append((finding, self.writer.finding(finding)))
+
+    def _found(self, scenario: Scenario, law: str) -> bool:
+        numbers = {each.trial.number for each in self.played[scenario.name]}
+        return any(each.law == law and each.trial in numbers for each, _ in self.findings)
+
+    def results(self) -> list[Result]:
+        """What the scenarios came to, of which a trial was recorded."""
+        return [
+            result(each, self.played[each.name], len(self.plan.trials(each)))
+            for each in self.scenarios
+            if self.played[each.name]
+        ]
+
+    def close(self, state: str = "complete", reason: str = "") -> None:
+        """Write what is pending and the last facts."""
+        self.writer.coverage(self._coverage.rows())
+        self.writer.facts["scenarios"] = [summary(each) for each in self.results()]
+        self.writer.close(state, reason=reason)
+
+    def __enter__(self) -> Recording:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
+        if error is None:
+            self.close()
+        elif isinstance(error, KeyboardInterrupt):
+            self.close("interrupted", "interrupted by the user")
+        else:
+            self.close("failed", str(error) or type(error).__name__)
+
+
+def summary(found: Result) -> dict[str, object]:
+    """A result as JSON."""
+    return {
+        "name": found.scenario.name,
+        "verdict": found.verdict,
+        "trials": len(found.played),
+        "seconds": round(found.seconds, 3),
+        "reasons": found.reasons[:MAX_REASONS],
+        "laws": {law: str(verdict) for law, verdict in found.laws.items()},
+    }
+
+
+def _folder(runs: Path, plan: Plan) -> Path:
+    stem = f"{datetime.now(UTC).strftime('%Y%m%dT%H%M%S')}-{plan.lab}-{plan.target.replace('+', '-')}-scenarios"
+    for number in range(1_000):
+        name = f"{stem}-{number}" if number else stem
+        if not os.path.lexists(runs / name):
+            return runs / name
+    raise UsageError(f"a thousand runs named {stem} exist in {runs}; remove some")

@@ -1,0 +1,163 @@
+"""Reads what happens in a scenario: steady loads, and the timeline's steps with their faults.
+
+A load's key is its operation: ``send: {every: 20ms, for: 2s, queue: 0}``. A step says when (``at``, ``after`` the step
+before, ``after_sends``), and what: ``fault`` with its arguments in ``with``, how long in ``for``; ``heal``; or an
+operation of :data:`pairproof.harness.schedule.OPS` with its arguments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pairproof.chaos.scenarios import amounts, fields
+from pairproof.chaos.scenarios.scenario import Load, Step, When
+from pairproof.chaos.scenarios.yaml_tree import Spot, close_to
+from pairproof.harness import places, resolve
+from pairproof.harness.errors import UsageError
+from pairproof.harness.interpreter import check_arguments
+from pairproof.harness.schedule import FORMAT, OPS, Args, Op, Scalar, from_json
+
+LOADS = ("send", "pull", "delayed", "misdirect")
+"""Operations that a load may repeat."""
+STEPS = tuple(each for each in OPS if each not in ("advance", "fault", "heal"))
+"""Operations that a step may be: time passes by itself, and faults have a form of their own."""
+MAX_LOADS = 20
+MAX_STEPS = 100
+TIMING = ("every", "from", "for")
+WHEN = ("at", "after", "after_sends")
+USUAL: dict[str, Scalar] = {
+    "producer": 0, "reader": 0, "queue": 0, "size": 200, "wait": True, "node": places.MASTER, "group": 0, "consumer": 0,
+    "lost": False,
+}  # fmt: skip
+"""Arguments that an operation has unless it is told otherwise."""
+UNITS = {"ms": amounts.time_ms, "size": amounts.size_bytes, "bytes": amounts.size_bytes}
+"""Arguments that may be written with a unit."""
+
+
+def read_loads(spot: Spot | None, settings: Args) -> tuple[Load, ...]:
+    """The steady loads."""
+    return tuple(_load(each, settings) for each in fields.members(spot, "workload", MAX_LOADS)) if spot else ()
+
+
+def _load(spot: Spot, settings: Args) -> Load:
+    found = fields.mapping(spot, LOADS, "a load")
+    if len(found) != 1:
+        spot.fail(f"a load is one of {', '.join(LOADS)}, not {len(found)} of them")
+    ((do, inner),) = found.items()
+    arguments = fields.mapping(inner, (*TIMING, *OPS[do]), do, ("every", "for"))
+    every = fields.time_ms(arguments, "every")
+    if every < 1:
+        arguments["every"].fail("every must be 1ms at least")
+    begin = fields.time_ms(arguments, "from", 0)
+    op = _op(do, inner, {key: each for key, each in arguments.items() if key not in TIMING}, settings)
+    return Load(op, every, begin, begin + fields.time_ms(arguments, "for"))
+
+
+def read_steps(spot: Spot | None, settings: Args) -> tuple[Step, ...]:
+    """The timeline, in the order of the file; a heal by id has become one by the fault's name."""
+    listed = [_step(each, settings) for each in fields.members(spot, "timeline", MAX_STEPS)] if spot else []
+    by_id: dict[str, str] = {}
+    steps: list[Step] = []
+    for step, where in listed:
+        if step.op.do == "heal":
+            name = str(step.op.args["name"])
+            if name not in by_id and name not in (each.op.args.get("name") for each in steps):
+                where.fail(f"heal: no fault before it has the id or the name {name!r}{close_to(name, by_id)}")
+            step = step._replace(op=Op("heal", {"name": by_id.get(name, name)}))
+        if step.id is not None:
+            if step.id in by_id:
+                where.fail(f"the id {step.id!r} is there twice")
+            by_id[step.id] = str(step.op.args["name"])
+        steps.append(step)
+    return tuple(steps)
+
+
+def _step(spot: Spot, settings: Args) -> tuple[Step, Spot]:
+    found = fields.mapping(spot, (*WHEN, "id", "fault", "with", "for", "heal", *STEPS), "a step")
+    does = [key for key in found if key in ("fault", "heal", *STEPS)]
+    if len(does) != 1:
+        spot.fail(f"a step does one thing: fault, heal, or one of {', '.join(STEPS)}; this does {does or 'nothing'}")
+    do = does[0]
+    for key in () if do == "fault" else ("id", "with", "for"):
+        if key in found:
+            found[key].fail(f"{key} belongs to a fault, not to {do}")
+    if do == "fault":
+        op = _fault(found["fault"], found.get("with"), settings)
+    elif do == "heal":
+        op = Op("heal", {"name": fields.text(found["heal"], "heal")})
+    else:
+        op = _op(do, found[do], _arguments(do, found[do]), settings)
+    for_ms = fields.time_ms(found, "for") if "for" in found else None
+    identity = fields.text(found["id"], "id") if "id" in found else None
+    return Step(_when(spot, found), op, for_ms, identity, spot.line), spot
+
+
+def _when(spot: Spot, found: Mapping[str, Spot]) -> When:
+    given = [key for key in WHEN if key in found]
+    if len(given) != 1:
+        spot.fail(f"a step says when it begins by one of {', '.join(WHEN)}, not by {' and '.join(given) or 'nothing'}")
+    match given[0]:
+        case "at":
+            return When(at_ms=fields.time_ms(found, "at"))
+        case "after":
+            return When(after_ms=fields.time_ms(found, "after"))
+    return When(sends=fields.whole(found["after_sends"], "after_sends", 1, 10_000))
+
+
+def _fault(spot: Spot, given: Spot | None, settings: Args) -> Op:
+    faults = resolve.faults()
+    fault = faults[fields.one_of(spot, "fault", tuple(faults))]
+    arguments = {}
+    if given is not None:
+        listed = fields.mapping(given, tuple(fault.arguments), f"fault {fault.name!r}")
+        arguments = {key: _argument(key, each, settings) for key, each in listed.items()}
+    args: Args = {"name": fault.name, **arguments}
+    try:
+        check_arguments(fault, args)
+    except UsageError as why:
+        (given or spot).fail(str(why))
+    # A default may be a place that this scenario does not have: places.within is for searches, which do not care.
+    completed = {"name": fault.name, **{key: args.get(key, values[0]) for key, values in fault.arguments.items()}}
+    _check_places(given or spot, completed, settings)
+    return Op("fault", completed)
+
+
+def _arguments(do: str, spot: Spot) -> dict[str, Spot]:
+    if do == "arm" and isinstance(spot.value, dict):
+        return spot.value
+    return fields.mapping(spot, tuple(OPS[do]), do)
+
+
+def _op(do: str, spot: Spot, arguments: Mapping[str, Spot], settings: Args) -> Op:
+    usual = {key: USUAL[key] for key in OPS[do] if key in USUAL}
+    args = {**usual, **{key: _argument(key, each, settings) for key, each in arguments.items()}}
+    try:
+        from_json({"format": FORMAT, "settings": {}, "seed": "", "ops": [[do, args]]})
+        if do == "arm":
+            left = {key: value for key, value in args.items() if key not in ("node", "point", "nth")}
+            name = str(args["name"])
+            if name not in resolve.faults():
+                raise UsageError(f"unknown fault {name!r}{close_to(name, resolve.faults())}")
+            check_arguments(resolve.faults()[name], left)
+    except UsageError as why:
+        spot.fail(str(why).removeprefix("operation 0 ").replace(f"({do})", do, 1))
+    _check_places(spot, args, settings)
+    return Op(do, args)
+
+
+def _argument(key: str, spot: Spot, settings: Args) -> Scalar:
+    if key in UNITS and isinstance(spot.value, str):
+        return fields.amount(spot, key, UNITS[key])
+    value = fields.scalar(spot, key)
+    _check_places(spot, {key: value}, settings)
+    return value
+
+
+def _check_places(spot: Spot, args: Args, settings: Args) -> None:
+    count = places.slaves(settings)
+    missing = places.absent(count, places.has_names(settings), places.has_other(settings))
+    for value in args.values():
+        if value in missing:
+            spot.fail(
+                f"this scenario has no {value!r}; lab.slaves, lab.names and lab.others in settings say what it has"
+            )

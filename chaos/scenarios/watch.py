@@ -1,0 +1,203 @@
+"""A live view of a scenario that runs: links, nodes, active faults, how sends were answered, and the laws so far.
+
+On a terminal a table that is drawn anew four times a second, from the trial's own events, by a thread of its own;
+elsewhere a line when a trial ends. The laws so far are those of the trials that are over: before its end a trial has no
+verdict. What is shown decides nothing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from itertools import islice
+from time import monotonic
+from typing import Any
+
+from pairproof.chaos.scenarios import meeting
+from pairproof.chaos.scenarios.jobs import Watch
+from pairproof.chaos.scenarios.play import Played
+from pairproof.chaos.scenarios.scenario import Scenario
+from pairproof.harness import places, resolve
+from pairproof.harness.commands import output
+from pairproof.harness.history import Event
+from pairproof.harness.ports import CanCutLink, Session
+from pairproof.harness.verdict import Verdict, over_trials
+
+REDRAWS_A_SECOND = 4
+MAX_LOOK = 50_000
+"""Events that one redraw looks at; the next one goes on."""
+NODE_STATES = {"start": "up", "crash": "down", "stop": "down", "pause": "paused", "resume": "up"}
+
+
+class Sight:
+    """What can be seen of one trial by its events so far, each looked at once."""
+
+    def __init__(self) -> None:
+        self.nodes: dict[str, str] = {}
+        self.faults: dict[int, tuple[str, str | None]] = {}
+        """Active ones by number: what to call them, and their link."""
+        self.answers: Counter[str] = Counter()
+        self.received: Counter[str] = Counter()
+        """Bytes of the log that reached a slave, by HA link."""
+        self.now_ns = 0
+        self._next = 0
+        self._links: dict[str, str] = {}
+        self._tell = {"fault": self._fault, "connect": self._connect, "frame": self._frame}
+
+    def look(self, events: list[Event]) -> None:
+        """Take in what is new."""
+        for event in islice(events, self._next, self._next + MAX_LOOK):
+            self._next += 1
+            self.now_ns = event.t
+            if event.kind in NODE_STATES and event.node is not None:
+                self.nodes[event.node] = NODE_STATES[event.kind]
+            elif event.f == "send" and event.kind in meeting.ENDS:
+                self.answers[str(event.status)] += 1
+            elif event.kind in self._tell:
+                self._tell[event.kind](event)
+
+    def links(self) -> dict[str, str]:
+        """State and traffic of every HA link that was used, and of links with a fault: up, or what is done to it."""
+        states = dict.fromkeys(sorted(self.received), "up")
+        faults = resolve.faults()
+        for name, link in self.faults.values():
+            if link is not None:
+                fault = faults.get(name.partition("(")[0])
+                states[link] = "cut" if fault is not None and fault.needs is CanCutLink else f"shaped: {name}"
+        return {link: f"{state}, {self.received[link]:,} bytes" for link, state in states.items()}
+
+    def _fault(self, event: Event) -> None:
+        number = event.op if event.op is not None else -1
+        if event.status != "on":
+            self.faults.pop(number, None)
+            return
+        args = json.loads(event.detail or "{}")
+        self.faults[number] = f"{event.f}({', '.join(map(str, args.values()))})", event.link
+
+    def _connect(self, event: Event) -> None:
+        if event.link is not None and event.node in places.SLAVES:
+            self._links[event.link] = places.HA_LINKS[places.SLAVES.index(event.node)]
+            self.received[self._links[event.link]] += 0
+
+    def _frame(self, event: Event) -> None:
+        link = self._links.get(event.link or "")
+        if event.side == "s" and link is not None:
+            self.received[link] += (event.hi or 0) - (event.lo or 0)
+
+
+class Tally:
+    """Verdicts of the trials that are over."""
+
+    def __init__(self) -> None:
+        self.laws: dict[str, set[Verdict]] = {}
+
+    def count(self, played: Played) -> None:
+        """One more is over."""
+        for each in played.trial.judgements:
+            self.laws.setdefault(each.law, set()).add(each.verdict)
+
+    def __str__(self) -> str:
+        found = Counter(over_trials(seen).value for seen in self.laws.values())
+        return ", ".join(f"{count} {verdict}" for verdict, count in sorted(found.items())) or "no trial is over yet"
+
+
+class Lines:
+    """A line for each trial that is over."""
+
+    def began(self, scenario: Scenario, number: int, total: int) -> None:
+        """Nothing is said yet."""
+
+    def opened(self, session: Session) -> None:
+        """Nothing is said yet."""
+
+    def ended(self, scenario: Scenario, played: Played) -> None:
+        """Say what came of it."""
+        # Nobody may be left to hear it; the work goes on.
+        with contextlib.suppress(OSError):
+            print(line(scenario, played), file=sys.stderr, flush=True)
+
+
+class Live:
+    """A table on a terminal. ``running``: scenarios that are going on, with the trial's number and how many."""
+
+    def __init__(self) -> None:
+        self.running: dict[str, tuple[int, int, float]] = {}
+        self.last = ""
+        self.tally = Tally()
+        self._seen: tuple[Session, Sight] | None = None
+
+    def began(self, scenario: Scenario, number: int, total: int) -> None:
+        """It is shown from now on."""
+        self.running[scenario.name] = (number, total, monotonic())
+
+    def opened(self, session: Session) -> None:
+        """Its events are looked at from now on."""
+        self._seen = (session, Sight())
+
+    def ended(self, scenario: Scenario, played: Played) -> None:
+        """It is counted."""
+        self._seen = None
+        self.tally.count(played)
+        self.running.pop(scenario.name, None)
+        self.last = line(scenario, played)
+
+    def render(self) -> Any:
+        """The table as it is now."""
+        from rich.table import Table
+        from rich.text import Text
+
+        made = Table(box=None, show_header=False, pad_edge=False)
+        for name, (number, total, since) in list(self.running.items()):
+            made.add_row(name, Text(f"trial {number} of {total}, {monotonic() - since:.0f} s", style="bold"))
+        for name, told in self.rows():
+            made.add_row(f"  {name}", Text(told, style="yellow" if name == "faults" else ""))
+        made.add_row("laws so far", str(self.tally))
+        made.add_row("last", Text(self.last or "-"))
+        return made
+
+    def rows(self) -> list[tuple[str, str]]:
+        """What is seen of the trial that runs in this process, if one does."""
+        if self._seen is None:
+            return []
+        session, sight = self._seen
+        sight.look(session.recorder.events)
+        return [
+            ("time", f"{sight.now_ns / 1e9:.1f} s"),
+            ("nodes", _pairs(sight.nodes)),
+            *((f"link {name}", state) for name, state in sight.links().items()),
+            ("faults", ", ".join(name for name, _ in sight.faults.values()) or "none"),
+            ("sends", _pairs(sight.answers)),
+        ]
+
+
+def line(scenario: Scenario, played: Played) -> str:
+    """A trial that is over, in a line."""
+    label = f" [{played.case.label}]" if played.case.label else ""
+    sends = _pairs(meeting.answers(played.trial.events))
+    bites = ", ".join(f"{each.name} bit {each.bit}" for each in played.trial.faults) or "no faults"
+    return f"{scenario.name}{label}: {played.verdict}; sends: {sends}; {bites}; {played.seconds:.1f} s"
+
+
+def _pairs(found: Any) -> str:
+    return ", ".join(f"{name} {value}" for name, value in sorted(found.items())) or "none"
+
+
+@contextlib.contextmanager
+def watching() -> Iterator[Watch]:
+    """A view on standard error for the ``with`` block."""
+    console = output.console(sys.stderr)
+    if not console.is_terminal:
+        yield Lines()
+        return
+    from rich.live import Live as Drawn
+
+    live = Live()
+    carried = sys.stdout.isatty()
+    with Drawn(
+        get_renderable=live.render, console=console, refresh_per_second=REDRAWS_A_SECOND, transient=True,
+        redirect_stdout=carried, redirect_stderr=carried,
+    ):  # fmt: skip
+        yield live

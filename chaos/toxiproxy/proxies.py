@@ -1,0 +1,316 @@
+"""The proxies and toxics of one toxiproxy-server: toxiproxy-python, with what that lacks.
+
+It keeps the server's address in a class and its transport in a module, so both are set for the time of one call, one
+such call at a time in this process; that is also how its calls get limits, connections that stay open, no HTTP proxy
+from the environment, and errors where the server says 5xx. It answers from memory where the server knows better, so
+what was changed is asked back. What it cannot do (one proxy instead of all, metrics, another upstream) goes past it.
+
+Every failure is a LabError of one line. The server counts the bytes of a connection when that has ended, not before.
+
+Source: Shopify/toxiproxy 2.12.0, ``api.go``, ``proxy.go``, ``link.go``. Left out: toxicity (always 1).
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from itertools import count
+from threading import Lock
+from typing import Any, NamedTuple
+
+import requests
+from toxiproxy import Proxy as LibraryProxy
+from toxiproxy import Toxiproxy
+from toxiproxy import api as library
+from toxiproxy.exceptions import ProxyExists
+
+from pairproof.harness.errors import LabError
+
+HOST = "127.0.0.1"
+LIMIT_S = 20.0
+"""For one call. The server itself gives up after 25 s."""
+IDLE_S = 30.0
+"""A connection that was silent for longer is not used again: the server closes it after 60 s."""
+
+DRAIN_S = 0.005
+BLOCKING = ("bandwidth", "slicer")
+"""Toxics that make the ones before them wait."""
+HARMLESS = {"latency": {"latency": 0, "jitter": 0}, "slicer": {"average_size": 1 << 30, "delay": 0}}
+"""Attributes with which a toxic holds no bytes. The server can crash if a ``bandwidth`` is changed while it waits, or
+the ``size_variation`` of a ``slicer`` while it cuts."""
+
+STREAMS = {"up": "upstream", "down": "downstream"}
+DIRECTIONS = {stream: direction for direction, stream in STREAMS.items()}
+METRIC = re.compile(r"^toxiproxy_proxy_(received|sent)_bytes_total\{(.*)\} (\S+)$", re.MULTILINE)
+LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
+
+_turn = Lock()
+
+
+class Toxic(NamedTuple):
+    """A toxic as the server has it. ``attributes``: all of its type, under toxiproxy's names."""
+
+    name: str
+    kind: str
+    direction: str
+    attributes: Mapping[str, int]
+
+
+class Proxy(NamedTuple):
+    """A proxy as the server has it. ``toxics`` in the order in which each direction meets them, up before down."""
+
+    name: str
+    listen: str
+    upstream: str
+    enabled: bool
+    toxics: tuple[Toxic, ...]
+
+
+class Traffic(NamedTuple):
+    """Bytes of one direction of a proxy's ended connections. ``sent`` lacks those that ended in a failed write."""
+
+    received: int
+    sent: int
+
+
+class Refused(Exception):
+    """The server answered with an error; its words."""
+
+
+class Transport(requests.Session):
+    """Takes the place of the module ``requests`` in toxiproxy-python."""
+
+    def __init__(self, port: int, limit_s: float) -> None:
+        super().__init__()
+        self.trust_env = False
+        self._port = port
+        self._limit_s = limit_s
+        self._used = time.monotonic()
+
+    def send(self, request: requests.PreparedRequest, **more: Any) -> requests.Response:
+        """One request. LabError if there is no answer, :class:`Refused` if it is an error."""
+        now = time.monotonic()
+        if now - self._used > IDLE_S:
+            self.close()
+        self._used = now
+        try:
+            response = super().send(request, **{**more, "timeout": self._limit_s})
+        except requests.Timeout:
+            raise LabError(
+                f"toxiproxy-server on port {self._port} does not answer within {self._limit_s:g} s"
+            ) from None
+        except requests.RequestException:
+            raise LabError(f"toxiproxy-server died: nothing answers on port {self._port}") from None
+        if response.status_code >= 400:
+            raise Refused(_words(response))
+        return response
+
+
+def _words(response: requests.Response) -> str:
+    try:
+        return " ".join(str(response.json()["error"]).split())
+    except (ValueError, KeyError, TypeError):
+        return f"status {response.status_code}"
+
+
+class Proxies:
+    """The proxies of the server on a loopback port; ``limit_s`` for one call. Any thread may call."""
+
+    def __init__(self, port: int, limit_s: float = LIMIT_S) -> None:
+        self.port = port
+        self._transport = Transport(port, limit_s)
+        self._library = Toxiproxy()
+        self._numbers = count(1)
+
+    def close(self) -> None:
+        """Give the connection to the server back; the next call opens another."""
+        self._transport.close()
+
+    def version(self) -> str:
+        """The server's version."""
+        with self._told("tell its version"):
+            return str(self._ask("/version")["version"])
+
+    def names(self) -> list[str]:
+        """Every proxy's name, sorted."""
+        with self._call("list its proxies"):
+            return sorted(self._library.proxies())
+
+    def create(self, name: str, listen: str, upstream: str) -> Proxy:
+        """A new proxy, enabled. ``listen``, ``upstream``: ``host:port``; the answer says what port 0 has become."""
+        with self._call(f"create proxy {name!r} on {listen}"):
+            self._library.create(name=name, listen=listen, upstream=upstream)
+        return self.get(name)
+
+    def get(self, name: str) -> Proxy:
+        """A proxy as it is now."""
+        with self._told(f"show proxy {name!r}"):
+            told = self._ask(f"/proxies/{name}")
+            toxics = tuple(_toxic(each) for each in told["toxics"])
+            return Proxy(told["name"], told["listen"], told["upstream"], told["enabled"], toxics)
+
+    def enable(self, name: str) -> None:
+        """It listens again; nothing if it does."""
+        self._switch(name, True)
+
+    def disable(self, name: str) -> None:
+        """Its connections end with FIN (RST under ``reset_peer``), new ones are refused; nothing if it is disabled."""
+        self._switch(name, False)
+
+    def redirect(self, name: str, upstream: str) -> None:
+        """New connections lead to another ``host:port``; those that are open end."""
+        with self._told(f"lead proxy {name!r} to {upstream}"):
+            self._transport.patch(self._url(f"/proxies/{name}"), json={"upstream": upstream})
+        if self.get(name).upstream != upstream:
+            raise LabError(f"toxiproxy-server did not lead proxy {name!r} to {upstream}")
+
+    def add_toxic(self, name: str, direction: str, kind: str, attributes: Mapping[str, int]) -> str:
+        """Put a toxic behind those of a proxy's direction (``up``, ``down``); its name, which no other has.
+
+        LabError, too, if the server did not understand an attribute.
+        """
+        if direction not in STREAMS:
+            raise LabError(f"a link's directions are up and down, not {direction!r}")
+        toxic = Toxic(f"{kind}-{direction}-{next(self._numbers)}", kind, direction, attributes)
+        self._put(name, toxic)
+        return toxic.name
+
+    def remove_toxic(self, name: str, toxic: str) -> None:
+        """Take a toxic off. What it holds goes on its way first, and so does what those before and behind it hold.
+
+        A ``bandwidth`` behind it comes to stand at the end of its direction. Whoever reads it must be able to do so meanwhile: what cannot be passed on within 5 s, the server drops.
+        """
+        chain = self.get(name).toxics
+        at = next((at for at, each in enumerate(chain) if each.name == toxic), len(chain))
+        behind = [each for each in chain[at + 1 :] if each.direction == chain[at].direction and each.kind in BLOCKING]
+        # From the last to the first: one that cannot pass on what it holds does not hear the server, which would wait
+        # for it for ever, and with it every call about this proxy.
+        for each in reversed((*chain[at : at + 1], *behind)):
+            if each.kind in HARMLESS:
+                self._change(name, each, HARMLESS[each.kind])
+            elif each.name != toxic:
+                self._take_off(name, each.name)
+        # Where the receiver is dead, the server notices now; later it would wait 5 s for each chunk.
+        time.sleep(DRAIN_S)
+        self._take_off(name, toxic)
+        for each in behind:
+            if each.kind in HARMLESS:
+                self._change(name, each, each.attributes)
+        for each in behind:
+            if each.kind not in HARMLESS:
+                self._put(name, each)
+
+    def clear(self, name: str) -> None:
+        """Take every toxic off a proxy."""
+        for toxic in reversed(self.get(name).toxics):
+            self.remove_toxic(name, toxic.name)
+
+    def reset(self) -> None:
+        """Enable every proxy and take every toxic off; not as the server does it, who takes the first one off first."""
+        for name in self.names():
+            self.clear(name)
+            self.enable(name)
+
+    def destroy(self, name: str) -> None:
+        """A proxy is no more; its connections end."""
+        with self._call(f"destroy proxy {name!r}"):
+            self._proxy(name).destroy()
+
+    def destroy_all(self) -> None:
+        """No proxy is left."""
+        for name in self.names():
+            self.destroy(name)
+
+    def traffic(self, name: str) -> dict[str, Traffic]:
+        """``up`` and ``down``: what a proxy of this name has received and sent in this server's life."""
+        with self._told("count bytes"):
+            text = self._transport.get(self._url("/metrics")).text
+        found = dict.fromkeys(STREAMS, Traffic(0, 0))
+        for what, labels, value in METRIC.findall(text):
+            of = dict(LABEL.findall(labels))
+            if of.get("proxy") == name:
+                direction = DIRECTIONS[of["direction"]]
+                before = found[direction]
+                found[direction] = before._replace(**{what: getattr(before, what) + int(float(value))})
+        return found
+
+    def _switch(self, name: str, enabled: bool) -> None:
+        before = self.get(name)
+        what = "enable" if enabled else "disable"
+        with self._call(f"{what} proxy {name!r} on {before.listen}"):
+            proxy = self._proxy(name)
+            if enabled:
+                proxy.enable()
+            else:
+                proxy.disable()
+        if self.get(name).enabled is not enabled:
+            raise LabError(f"toxiproxy-server did not {what} proxy {name!r} on {before.listen}")
+
+    @contextmanager
+    def _call(self, doing: str) -> Iterator[None]:
+        """toxiproxy-python speaks to this server, through this transport."""
+        with _turn, self._told(doing):
+            consumer = library.APIConsumer
+            before = consumer.host, consumer.port, library.requests
+            consumer.host, consumer.port, library.requests = HOST, self.port, self._transport
+            try:
+                yield
+            finally:
+                consumer.host, consumer.port, library.requests = before
+
+    @contextmanager
+    def _told(self, doing: str) -> Iterator[None]:
+        """What goes wrong is a LabError."""
+        try:
+            yield
+        except Refused as why:
+            raise LabError(f"toxiproxy-server cannot {doing}: {why}") from None
+        except ProxyExists:
+            raise LabError(f"toxiproxy-server cannot {doing}: there is one of that name") from None
+        except (ValueError, KeyError, TypeError, AttributeError):
+            raise LabError(f"what answers on port {self.port} is no toxiproxy-server") from None
+
+    def _put(self, name: str, toxic: Toxic) -> None:
+        with self._call(f"add toxic {toxic.kind!r} to proxy {name!r}"):
+            self._proxy(name).add_toxic(
+                name=toxic.name,
+                type=toxic.kind,
+                stream=STREAMS[toxic.direction],
+                toxicity=1.0,
+                attributes=dict(toxic.attributes),
+            )
+        found = next((each for each in self.get(name).toxics if each.name == toxic.name), None)
+        if found is None or found._replace(attributes=toxic.attributes) != toxic:
+            raise LabError(f"toxiproxy-server did not add toxic {toxic.kind!r} to proxy {name!r}")
+        for key, value in toxic.attributes.items():
+            if found.attributes.get(key) != value:
+                self._take_off(name, toxic.name)
+                raise LabError(f"toxic {toxic.kind!r} has no attribute {key!r}; it has {', '.join(found.attributes)}")
+
+    def _take_off(self, name: str, toxic: str) -> None:
+        # Past the library, where other servers' calls would wait for it.
+        with self._told(f"remove toxic {toxic!r} from proxy {name!r}"):
+            self._transport.delete(self._url(f"/proxies/{name}/toxics/{toxic}"))
+
+    def _change(self, name: str, toxic: Toxic, attributes: Mapping[str, int]) -> None:
+        with self._told(f"change toxic {toxic.name!r} of proxy {name!r}"):
+            self._transport.patch(
+                self._url(f"/proxies/{name}/toxics/{toxic.name}"), json={"attributes": dict(attributes)}
+            )
+
+    def _ask(self, path: str) -> Any:
+        return self._transport.get(self._url(path)).json()
+
+    def _url(self, path: str) -> str:
+        return f"http://{HOST}:{self.port}{path}"
+
+    @staticmethod
+    def _proxy(name: str) -> Any:
+        """The library's handle: only its name is used."""
+        return LibraryProxy(name=name, upstream="", listen="", enabled=True)
+
+
+def _toxic(told: Mapping[str, Any]) -> Toxic:
+    return Toxic(told["name"], told["type"], DIRECTIONS[told["stream"]], dict(told["attributes"]))

@@ -1,0 +1,45 @@
+"""How toxiproxy-server is started, and when it is ready. Who starts it keeps the process.
+
+A server that cannot listen says so in its log and lives on; so what answers may be another one's server.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from pairproof.chaos.toxiproxy.install import VERSION
+from pairproof.chaos.toxiproxy.proxies import HOST, Proxies
+from pairproof.harness.errors import LabError
+
+POLL_S = 0.01
+
+
+def command(binary: Path, port: int) -> list[str]:
+    """The command line: on loopback, counting the bytes of each proxy. Its log goes to standard output."""
+    return [str(binary), "-host", HOST, "-port", str(port), "-proxy-metrics"]
+
+
+def wait_ready(port: int, limit_s: float, alive: Callable[[], bool]) -> None:
+    """Return when a server that was just started answers.
+
+    LabError if it is no longer ``alive``, does not answer within ``limit_s``, is another version, or has proxies
+    already and so is not the one that was started.
+    """
+    deadline = time.monotonic() + limit_s
+    proxies = Proxies(port, limit_s)
+    while True:
+        if not alive():
+            raise LabError(f"toxiproxy-server ended before it answered on port {port}; its log says why")
+        try:
+            version = proxies.version()
+            break
+        except LabError as why:
+            if time.monotonic() > deadline:
+                raise LabError(f"toxiproxy-server is not ready on port {port} after {limit_s:g} s: {why}") from None
+            time.sleep(POLL_S)
+    if version != VERSION:
+        raise LabError(f"port {port} belongs to a toxiproxy-server {version}; use another port")
+    if proxies.names():
+        raise LabError(f"port {port} belongs to another toxiproxy-server, with proxies of its own; use another port")

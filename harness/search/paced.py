@@ -1,0 +1,78 @@
+"""Makes a schedule fit a lab in which time is real: nothing that only a simulation can do, and seconds, not minutes.
+
+Intervals are set short, waits are shortened, and a trial's waits together have a limit; a wait beyond it is left out.
+A ``step`` becomes a wait for what the next events would have brought, or a short one; an ``arm`` the fault itself. What
+is paced stays as it is when it is paced again, so a part of such a schedule can be executed as it is.
+
+Left out: what a fault's own arguments may last, since a fault ends when it is healed.
+"""
+
+from __future__ import annotations
+
+from pairproof.harness import places, resolve
+from pairproof.harness.schedule import Args, Op, Scalar, Schedule
+
+SIMULATED = ("lab.bufferBytes", "lab.latencyMicros", "lab.flushMicros")
+"""Settings of a simulated network and disk."""
+SHORT: dict[str, Scalar] = {
+    "haSendHeartbeatInterval": 200,
+    "haHousekeepingInterval": 3_000,
+    "slaveTimeout": 800,
+    "syncFlushTimeout": 1_500,
+    "registerNameServerPeriod": 10_000,
+}
+"""ms. What RocketMQ has for these is longer than a whole trial."""
+LONGEST_MS, ALL_MS = 1_500, 6_000
+"""The longest wait of a pair's trial, and all of them together."""
+LONGEST_WHOLE_MS, ALL_WHOLE_MS = 11_000, 25_000
+"""The same with a name server, where tables and routes are asked for every 10 s and more."""
+SOON_MS = 50
+"""What the next few events need on a healthy machine, and some more."""
+
+
+def settings(given: Args) -> Args:
+    """The settings with short intervals, and without those of a simulation."""
+    return {**{name: value for name, value in given.items() if name not in SIMULATED}, **SHORT}
+
+
+class Pace:
+    """Fits the operations of one trial, in their order. ``given``: the trial's settings."""
+
+    def __init__(self, given: Args) -> None:
+        whole = places.has_names(given)
+        self.longest = LONGEST_WHOLE_MS if whole else LONGEST_MS
+        self.left = ALL_WHOLE_MS if whole else ALL_MS
+
+    def fit(self, op: Op) -> tuple[Op, ...]:
+        """What stands for this operation; nothing where no time is left to wait."""
+        if op.do == "step":
+            return self._step(int(op.args["events"]))
+        if op.do == "arm":
+            return (_at_once(op.args),)
+        if op.do in ("advance", "await"):
+            return self._wait(op)
+        return (op,)
+
+    def _step(self, events: int) -> tuple[Op, ...]:
+        if events % 3 == 0:
+            return self._wait(Op("advance", {"ms": min(SOON_MS, 1 + events // 3)}))
+        what = "frames" if events % 3 == 1 else "replicated"
+        return self._wait(Op("await", {"what": what, "count": 1, "ms": SOON_MS}))
+
+    def _wait(self, op: Op) -> tuple[Op, ...]:
+        ms = min(int(op.args["ms"]), self.longest, self.left)
+        self.left -= ms
+        return (op._replace(args={**op.args, "ms": ms}),) if ms > 0 else ()
+
+
+def _at_once(args: Args) -> Op:
+    """The fault that a trigger would have begun."""
+    taken = resolve.faults()[str(args["name"])].arguments
+    return Op("fault", {key: value for key, value in args.items() if key == "name" or key in taken})
+
+
+def paced(schedule: Schedule) -> Schedule:
+    """The schedule as a lab with real time can execute it."""
+    pace = Pace(schedule.settings)
+    ops = tuple(fitted for op in schedule.ops for fitted in pace.fit(op))
+    return schedule._replace(settings=settings(schedule.settings), ops=ops)

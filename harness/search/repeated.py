@@ -1,0 +1,98 @@
+"""Makes a violation small where the lab is not deterministic: there the same schedule may show it once and not again.
+
+If a simulation shows it too, the schedule is shrunk there, exactly and at once. Otherwise candidates are executed
+several times in the lab itself, and one counts as failing if any of its executions violates the law; bounded by time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import monotonic
+from typing import NamedTuple
+
+from pairproof.harness import judge as judging
+from pairproof.harness import registry, resolve
+from pairproof.harness.errors import PairproofError
+from pairproof.harness.interpreter import run_trial
+from pairproof.harness.ports import Lab, Target
+from pairproof.harness.schedule import Schedule
+from pairproof.harness.search import shrink
+from pairproof.harness.search.paced import SHORT, paced
+from pairproof.harness.trial import Trial
+from pairproof.harness.verdict import Verdict
+
+REPEATS = 3
+"""Executions of one candidate at most."""
+SHRINK_S = 120.0
+"""For one violation, s."""
+SIMULATION = "sim"
+"""The lab in which a violation is looked for first."""
+
+
+class Small(NamedTuple):
+    """What became of a schedule."""
+
+    schedule: Schedule
+    shrunk_in: str
+    """The name of the lab in which it was made small."""
+    shown: Trial | None
+    """A trial in the lab itself of this schedule that violates the law; None if no execution did."""
+
+
+def violates(trial: Trial, law: str) -> bool:
+    """Whether the law is violated in this trial."""
+    return any(each.law == law and each.verdict is Verdict.VIOLATED for each in trial.judgements)
+
+
+def shows(lab: Lab, target: Target, schedule: Schedule, law: str, times: int = REPEATS) -> Trial | None:
+    """The first of so many executions that violates the law; None if none does."""
+    laws = judging.laws([law])
+    for _ in range(times):
+        trial = run_trial(lab, target, schedule, origin="shrink", laws=laws)
+        if violates(trial, law):
+            return trial
+    return None
+
+
+def small(lab: Lab, target: Target, schedule: Schedule, law: str, seconds: float = SHRINK_S) -> Small:
+    """The smallest schedule found within the time, where that was, and a trial in ``lab`` that shows it."""
+    until = monotonic() + seconds
+    simulation = _simulation(lab)
+    if simulation is not None and _once(simulation, target, law)(schedule):
+        found = _shrink(schedule, until, _once(simulation, target, law))
+        return Small(found, simulation.name, shows(lab, target, found, law))
+    shown: list[Trial] = []
+
+    def fails(candidate: Schedule) -> bool:
+        trial = shows(lab, target, candidate, law)
+        if trial is not None:
+            shown[:] = [trial]
+        return trial is not None
+
+    found = _shrink(schedule, until, fails)
+    # The last one that showed it is the one that was taken.
+    return Small(found, lab.name, shown[0] if shown else None)
+
+
+def _shrink(schedule: Schedule, until: float, fails: Callable[[Schedule], bool]) -> Schedule:
+    # Short intervals are no part of what makes it fail: they are put back into whatever is executed.
+    own = {name: value for name, value in schedule.settings.items() if name not in SHORT}
+    found = shrink.shrink(schedule._replace(settings=own), lambda each: monotonic() < until and fails(paced(each)))
+    return paced(found)
+
+
+def _simulation(lab: Lab) -> Lab | None:
+    if lab.name == SIMULATION or SIMULATION not in registry.names("labs"):
+        return None
+    return resolve.lab(SIMULATION)
+
+
+def _once(simulation: Lab, target: Target, law: str) -> Callable[[Schedule], bool]:
+    def fails(candidate: Schedule) -> bool:
+        try:
+            return shows(simulation, target, candidate, law, times=1) is not None
+        except PairproofError:
+            # A target, or an operation, that the simulation knows nothing of.
+            return False
+
+    return fails

@@ -1,0 +1,103 @@
+"""Nodes that tests start through a keeper, and what their traces say."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from real_brokers import DEADLINE_S, SETTINGS, free_port
+
+from pairproof.chaos.labs.process.control import Control
+from pairproof.chaos.labs.process.keeper import Keeper, Status
+from pairproof.chaos.labs.process.node import NodeSpec
+from pairproof.chaos.labs.process.trace import Row, TraceReader
+
+
+class LabNode:
+    """One node over all its incarnations."""
+
+    def __init__(self, keeper: Keeper, name: str, program: str, target: str, settings: dict[str, Any]) -> None:
+        folder = keeper.folder
+        self.keeper = keeper
+        self.port = int(settings.setdefault("listenPort", free_port()))
+        self.address = f"127.0.0.1:{self.port}"
+        self.store = Path(settings.setdefault("storePathRootDir", folder / f"{name}-store"))
+        self.output = folder / f"{name}.out"
+        self.control = Control(folder / f"{name}.control")
+        self.conf = folder / f"{name}.conf"
+        values = {**SETTINGS, **settings} if program == "broker" else {"listenPort": self.port}
+        self.conf.write_text("".join(f"{key} = {value}\n" for key, value in values.items()))
+        self.spec: NodeSpec = {
+            "program": program,
+            "target": target,
+            "node": name,
+            "conf": str(self.conf),
+            "trace": "",
+            "output": str(self.output),
+            "control": str(folder / f"{name}.control"),
+        }
+        self.incarnation = 0
+        self.pid = 0
+        self.rows: list[Row] = []
+        self.reader = TraceReader(folder)
+
+    def launch(self) -> LabNode:
+        """Start it without waiting for anything."""
+        self.incarnation += 1
+        path = self.keeper.folder / f"{self.spec['node']}-{self.incarnation}.jsonl"
+        self.spec["trace"] = str(path)
+        self.reader, self.rows = TraceReader(path), []
+        self.pid = self.keeper.fork_node(self.spec)
+        return self
+
+    def start(self) -> LabNode:
+        """Start it, and wait until it serves."""
+        self.launch().hear("ready")
+        return self
+
+    def hear(self, kind: str) -> Row:
+        """Wait until it has traced this; the last such row."""
+        ends = time.monotonic() + DEADLINE_S
+        while not (found := self.traced(kind)):
+            assert time.monotonic() < ends, f"never traced {kind!r}: {self.rows}; {self.said()}"
+            time.sleep(0.001)
+        return found[-1]
+
+    def traced(self, kind: str) -> list[Row]:
+        """What it has traced of this kind, in this incarnation."""
+        self.rows += self.reader.read()
+        return [row for row in self.rows if row[1] == kind]
+
+    def said(self) -> str:
+        """Its output, over all incarnations."""
+        return self.output.read_text() if self.output.exists() else ""
+
+    def end(self, number: int = signal.SIGTERM) -> Status:
+        """Signal it and wait for its end."""
+        self.keeper.signal(self.pid, number)
+        return self.wait()
+
+    def wait(self) -> Status:
+        """Wait for its end."""
+        found = self.keeper.wait(self.pid, DEADLINE_S)
+        assert found.over
+        return found
+
+
+def until(holds: Callable[[], bool]) -> None:
+    """Wait until this holds."""
+    ends = time.monotonic() + DEADLINE_S
+    while not holds():
+        assert time.monotonic() < ends
+        time.sleep(0.005)
+
+
+def gone(pid: int) -> bool:
+    """Whether there is no such process; one that nobody has waited for yet is none any more."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except OSError:
+        return True

@@ -1,0 +1,252 @@
+"""The keeper: its children do as they are told, and whoever dies, nothing of a lab stays."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from lab_nodes import LabNode, gone, until
+from real_brokers import DEADLINE_S
+
+from pairproof.chaos.labs.process import folders
+from pairproof.chaos.labs.process import keeper as keeping
+from pairproof.chaos.labs.process.keeper import MAX_CHILDREN, MAX_LINE, Keeper, Status
+from pairproof.harness.errors import LabError
+
+MakeNode = Callable[..., LabNode]
+HARNESS = """
+import os, signal, subprocess, sys, tempfile
+from pairproof.chaos.labs.process.keeper import Keeper
+tempfile.tempdir = sys.argv[1]
+keeper = Keeper()
+child = keeper.exec(["sleep", "100"], keeper.folder / "out")
+os.symlink("/", keeper.folder / "root")
+print(keeper.pid, child, keeper.folder, flush=True)
+if len(sys.argv) > 2 and not os.fork():
+    # Another child of the harness has the keeper's socket, too, for a while.
+    os.execlp("sh", "sh", "-c", "sleep 5", pass_fds) if False else __import__("time").sleep(5)
+    os._exit(0)
+signal.pause()
+"""
+
+
+def sleeper(lab: Keeper, program: str = "import time; time.sleep(100)") -> int:
+    return lab.exec([sys.executable, "-c", program], lab.folder / "out")
+
+
+def harness(labs: Path) -> tuple[subprocess.Popen[str], int, int, Path]:
+    """A harness in a process of its own: it, its keeper, a child of that and the lab's folder."""
+    process = subprocess.Popen([sys.executable, "-c", HARNESS, str(labs)], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    kept, child, folder = process.stdout.readline().split()
+    process.stdout.close()
+    return process, int(kept), int(child), Path(folder)
+
+
+# What children do.
+
+
+def test_a_program_runs_in_a_session_of_its_own_with_nothing_of_the_keeper_s(keeper: Keeper) -> None:
+    program = """
+import os, signal
+print(os.getsid(0) == os.getpid(), sorted(os.listdir("/proc/self/fd"))[:-1], os.environ["WORD"], os.getcwd())
+print(signal.pthread_sigmask(signal.SIG_BLOCK, ()), signal.getsignal(signal.SIGTERM) == signal.SIG_DFL)
+"""
+    argv = [sys.executable, "-c", program]
+    pid = keeper.exec(argv, keeper.folder / "out", {**os.environ, "WORD": "w"})
+    assert keeper.wait(pid, DEADLINE_S) == ("exited", 0)
+    said = (keeper.folder / "out").read_text()
+    assert said == f"True ['0', '1', '2'] w {keeper.folder}\nset() True\n"
+
+
+def test_statuses_are_what_the_kernel_says(keeper: Keeper) -> None:
+    ends, killed, stopped, runs = (sleeper(keeper, "raise SystemExit(7)"), *(sleeper(keeper) for _ in range(3)))
+    assert keeper.wait(ends, DEADLINE_S) == ("exited", 7)
+    assert keeper.signal(killed, signal.SIGKILL)
+    assert keeper.wait(killed, DEADLINE_S) == ("killed", signal.SIGKILL)
+    assert keeper.stop_and_wait(stopped) == ("stopped", signal.SIGSTOP)
+    assert keeper.statuses() == {
+        ends: ("exited", 7), killed: ("killed", 9), stopped: ("stopped", signal.SIGSTOP), runs: ("running", None),
+    }  # fmt: skip
+    keeper.signal(stopped, signal.SIGCONT)
+    until(lambda: keeper.status(stopped) == ("running", None))
+    assert keeper.wait(runs, 0.01).state == "running", "it is asked for no longer than the limit"
+
+
+def test_a_stopped_process_does_nothing_until_it_goes_on(keeper: Keeper) -> None:
+    out = keeper.folder / "ticks"
+    pid = keeper.exec(["sh", "-c", "while :; do echo tick; done"], out)
+    until(lambda: out.exists() and out.stat().st_size > 0)
+    keeper.stop_and_wait(pid)
+    size = out.stat().st_size
+    time.sleep(0.05)
+    assert out.stat().st_size == size
+    keeper.signal(pid, signal.SIGCONT)
+    until(lambda: out.stat().st_size > size)
+    assert keeper.signal(pid, signal.SIGKILL)
+
+
+def test_what_has_ended_is_not_signalled(keeper: Keeper) -> None:
+    pid = sleeper(keeper, "")
+    keeper.wait(pid, DEADLINE_S)
+    assert not keeper.signal(pid, signal.SIGKILL)
+    assert keeper.stop_and_wait(pid) == ("exited", 0)
+
+
+def test_only_a_lab_s_own_processes_are_touched(keeper: Keeper) -> None:
+    stranger = subprocess.Popen(["sleep", "100"])
+    try:
+        for touch in (lambda: keeper.signal(stranger.pid, 9), lambda: keeper.stop_and_wait(stranger.pid)):
+            with pytest.raises(LabError, match=f"process {stranger.pid} is none of this lab's"):
+                touch()
+        assert stranger.poll() is None
+    finally:
+        stranger.kill()
+        stranger.wait()
+
+
+def test_what_cannot_be_started_says_so_in_one_line(keeper: Keeper) -> None:
+    for argv, why in ((["no-such-program"], "No such file.*no-such-program"), ([str(keeper.folder)], "ermission")):
+        with pytest.raises(LabError, match=why):
+            keeper.exec(argv, keeper.folder / "out")
+    with pytest.raises(LabError, match="No such file"):
+        keeper.exec(["true"], keeper.folder / "no" / "out")
+    assert keeper.statuses() == {}, "the keeper has no child that failed to begin"
+    assert keeper.wait(keeper.exec(["true"], keeper.folder / "out"), DEADLINE_S) == ("exited", 0)
+
+
+def test_a_request_that_is_too_large_is_not_sent(keeper: Keeper) -> None:
+    with pytest.raises(LabError, match="is more than"):
+        keeper.exec(["true"], keeper.folder / "out", {"WORD": "w" * MAX_LINE})
+    large = {**os.environ, "WORD": "w" * 100_000}
+    assert keeper.wait(keeper.exec(["true"], keeper.folder / "out", large), DEADLINE_S) == ("exited", 0)
+
+
+def test_a_lab_has_no_more_processes_than_its_limit(keeper: Keeper, monkeypatch: pytest.MonkeyPatch) -> None:
+    pids = [keeper.exec(["sleep", "100"], keeper.folder / "out") for _ in range(MAX_CHILDREN)]
+    with pytest.raises(LabError, match="at most"):
+        keeper.exec(["sleep", "100"], keeper.folder / "out")
+    for pid in pids:
+        keeper.signal(pid, signal.SIGKILL)
+        keeper.wait(pid, DEADLINE_S)
+    for _ in range(3):
+        keeper.wait(keeper.exec(["true"], keeper.folder / "out"), DEADLINE_S)
+    assert len(keeper.statuses()) <= MAX_CHILDREN + 1, "those that have ended are forgotten at last"
+
+
+def test_an_answer_that_nobody_waited_for_is_not_taken_for_the_next(keeper: Keeper) -> None:
+    pid = sleeper(keeper)
+    keeper._turn += 1
+    keeper._sock.sendall(b'{"do":"status","turn":%d,"pid":null}\n' % keeper._turn)
+    assert keeper.signal(pid, signal.SIGKILL) is True
+
+
+# How labs end.
+
+
+def test_closing_a_lab_ends_all_and_leaves_nothing(node: MakeNode, keeper: Keeper, labs_folder: Path) -> None:
+    broker = node().start()
+    stopped = sleeper(keeper)
+    keeper.stop_and_wait(stopped)
+    assert keeper.folder.exists() and not gone(broker.pid)
+    keeper.close()
+    assert gone(broker.pid) and gone(stopped) and gone(keeper.pid)
+    assert list(folders.base().iterdir()) == []
+    with pytest.raises(LabError, match="has ended"):
+        keeper.status(broker.pid)
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
+def test_a_harness_that_dies_leaves_nothing(labs_folder: Path, number: signal.Signals) -> None:
+    process, kept, child, folder = harness(labs_folder)
+    assert folder.exists() and not gone(child) and not gone(kept)
+    process.send_signal(number)
+    process.wait(DEADLINE_S)
+    until(lambda: gone(kept) and gone(child) and not folder.exists())
+
+
+def test_a_terminal_s_ctrl_c_does_not_end_the_keeper(keeper: Keeper) -> None:
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        os.kill(keeper.pid, number)
+    assert keeper.statuses() == {}
+    assert os.getsid(keeper.pid) != os.getsid(0)
+
+
+def test_a_keeper_that_is_killed_takes_its_children_along_and_the_next_cleans_up(
+    node: MakeNode, keeper: Keeper
+) -> None:
+    broker = node().start()
+    living = Keeper()
+    os.kill(keeper.pid, signal.SIGKILL)
+    until(lambda: gone(broker.pid))
+    with pytest.raises(LabError, match="keeper has ended"):
+        keeper.status(broker.pid)
+    assert keeper.folder.exists()
+    assert folders.clean() == [f"removed what an earlier lab left behind: {keeper.folder}"]
+    assert not keeper.folder.exists() and living.folder.exists(), "a lab that lives is left alone"
+    assert folders.clean() == []
+    living.close()
+
+
+def test_a_lab_s_folder_that_is_gone_already_is_no_trouble(keeper: Keeper) -> None:
+    shutil.rmtree(keeper.folder)
+    keeper.close()
+
+
+def test_labs_come_and_go_without_a_trace(labs_folder: Path) -> None:
+    before = set(Path("/proc/self/fd").iterdir())
+    for _ in range(5):
+        lab = Keeper()
+        pid = lab.exec(["sleep", "100"], lab.folder / "out")
+        lab.close()
+        assert gone(pid) and gone(lab.pid)
+    assert list(folders.base().iterdir()) == []
+    assert set(Path("/proc/self/fd").iterdir()) == before
+
+
+def test_a_keeper_that_cannot_start_says_why_and_leaves_nothing(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(sys, "executable", shutil.which("false"))
+    with pytest.raises(LabError, match="keeper has ended"):
+        Keeper()
+    assert list(folders.base().iterdir()) == []
+    monkeypatch.setattr(keeping, "START_S", 0.1)
+    silent = tmp_path / "silent"
+    silent.write_text("#!/bin/sh\nexec sleep 100\n")
+    silent.chmod(0o700)
+    monkeypatch.setattr(sys, "executable", str(silent))
+    with pytest.raises(LabError, match="not answered"):
+        Keeper()
+    assert list(folders.base().iterdir()) == []
+
+
+# Folders.
+
+
+def test_a_folder_of_labs_that_is_not_this_user_s_is_refused(labs_folder: Path) -> None:
+    (labs_folder / f"pairproof-{os.getuid()}").symlink_to("/tmp")
+    with pytest.raises(LabError, match="no folder of this user"):
+        folders.base()
+
+
+def test_a_command_that_fails_says_why() -> None:
+    with pytest.raises(LabError, match="exit 3: second"):
+        folders.command("sh", "-c", "echo first; echo second >&2; echo third >&2; exit 3")
+    with pytest.raises(LabError, match="sleep 5: not within"):
+        folders.command("sleep", "5", limit_s=0.05)
+    with pytest.raises(LabError, match="No such file"):
+        folders.command("no-such-program")
+    assert not folders.command("false", fails=False) and folders.command("true")
+
+
+def test_a_status_knows_whether_it_is_the_last() -> None:
+    assert Status("exited", 0).over and Status("killed", 9).over
+    assert not Status("running").over and not Status("stopped", 19).over

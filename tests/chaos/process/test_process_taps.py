@@ -1,0 +1,256 @@
+"""Taps: bytes pass unchanged through both and the proxy between, and what they tell of is what passed."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable
+from typing import NamedTuple
+
+import pytest
+from real_brokers import free_port
+
+from pairproof.chaos.labs.process.ha_passage import MASTERS, SLAVES, HaPassage
+from pairproof.chaos.labs.process.taps import HOST, Door, StrangersDoor, Tap
+from pairproof.chaos.labs.process.wires import Passage
+
+FRAME = (7).to_bytes(8, "big") + (3).to_bytes(4, "big") + b"abc"
+REPORT = (10).to_bytes(8, "big")
+
+
+class Heard:
+    """What taps tell."""
+
+    def __init__(self) -> None:
+        self.told: list[tuple[str, str, bytes | str]] = []
+
+    def connected(self, passage: HaPassage) -> None:
+        self.told.append(("connected", passage.address.partition(":")[0], b""))
+
+    def frames(self, passage: HaPassage, side: str, data: bytes) -> None:
+        self.told.append(("frames", side, data))
+
+    def reports(self, passage: HaPassage, side: str, data: bytes) -> None:
+        self.told.append(("reports", side, data))
+
+    def stalled(self, passage: HaPassage, side: str) -> None:
+        self.told.append(("stalled", side, b""))
+
+    def closed(self, passage: HaPassage, side: str, how: str) -> None:
+        self.told.append(("closed", side, how))
+
+    def of(self, what: str, side: str) -> bytes:
+        return b"".join(data for kind, where, data in self.told if (kind, where) == (what, side) and data)  # type: ignore[misc]
+
+    def ends(self) -> dict[str, str]:
+        return {side: str(how) for kind, side, how in self.told if kind == "closed"}
+
+
+class Peer(NamedTuple):
+    reader: asyncio.StreamReader
+    writer: asyncio.StreamWriter
+
+
+class Play:
+    """A tapped link: a proxy of the test's own, which may hold bytes back, and a server."""
+
+    def __init__(self) -> None:
+        self.heard = Heard()
+        self.held = False
+        self.servers: list[asyncio.AbstractServer] = []
+        self.masters: asyncio.Queue[Peer] = asyncio.Queue()
+        self.server_port, near, proxy, far = (free_port() for _ in range(4))
+        self.tap = Tap(near, proxy, far, lambda passage: self.server_port, self.passage)
+        self.writers: list[asyncio.StreamWriter] = []
+
+    def passage(self) -> Passage:
+        return HaPassage("slave", self.heard)
+
+    async def start(self) -> None:
+        self.servers.append(await asyncio.start_server(self._serve, HOST, self.server_port))
+        self.servers.append(await asyncio.start_server(self._proxy, HOST, self.tap.proxy))
+        await self.tap.start()
+        await self.tap.open()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.writers.append(writer)
+        await self.masters.put(Peer(reader, writer))
+
+    async def _proxy(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.writers.append(writer)
+        onward_reader, onward = await asyncio.open_connection(HOST, self.tap.far)
+        self.writers.append(onward)
+        await asyncio.gather(self._pump(reader, onward), self._pump(onward_reader, writer))
+
+    async def _pump(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(OSError):
+            while data := await reader.read(4096):
+                while self.held:
+                    await asyncio.sleep(0.005)
+                writer.write(data)
+                await writer.drain()
+            writer.close()
+
+    async def pair(self) -> tuple[Peer, Peer]:
+        """A slave's connection, and the master's end of it."""
+        slave = Peer(*await asyncio.open_connection(HOST, self.tap.port))
+        self.writers.append(slave.writer)
+        async with asyncio.timeout(5):
+            return slave, await self.masters.get()
+
+    async def stop(self) -> None:
+        self.tap.stop()
+        for writer in self.writers:
+            writer.close()
+        for server in self.servers:
+            server.close()
+        await asyncio.sleep(0.01)
+
+
+@contextlib.asynccontextmanager
+async def play() -> AsyncIterator[Play]:
+    found = Play()
+    await found.start()
+    try:
+        yield found
+    finally:
+        await found.stop()
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    async with asyncio.timeout(5):
+        while not holds():
+            await asyncio.sleep(0.005)
+
+
+def test_bytes_pass_unchanged_and_are_told_at_both_ends() -> None:
+    async def scene() -> None:
+        async with play() as link:
+            slave, master = await link.pair()
+            slave.writer.write(REPORT)
+            assert await master.reader.readexactly(8) == REPORT
+            for piece in (FRAME[:5], FRAME[5:]):
+                master.writer.write(piece)
+                await asyncio.sleep(0.01)
+            assert await slave.reader.readexactly(len(FRAME)) == FRAME
+            heard = link.heard
+            assert heard.of("reports", SLAVES) == heard.of("reports", MASTERS) == REPORT
+            assert heard.of("frames", MASTERS) == heard.of("frames", SLAVES) == FRAME
+            assert link.tap.moved("down") == (len(FRAME), len(FRAME))
+
+    asyncio.run(scene())
+
+
+def test_what_the_proxy_holds_is_the_difference() -> None:
+    async def scene() -> None:
+        async with play() as link:
+            slave, master = await link.pair()
+            link.held = True
+            master.writer.write(FRAME)
+            await until(lambda: link.tap.moved("down")[0] == len(FRAME))
+            assert link.tap.moved("down") == (len(FRAME), 0)
+            assert not link.heard.of("frames", SLAVES)
+            link.held = False
+            assert await slave.reader.readexactly(len(FRAME)) == FRAME
+            assert link.tap.moved("down") == (len(FRAME), len(FRAME))
+
+    asyncio.run(scene())
+
+
+@pytest.mark.parametrize(
+    ("who", "ends"), [("slave", {"s": "local", "m": "peer"}), ("master", {"m": "local", "s": "peer"})]
+)
+def test_who_closes_is_told(who: str, ends: dict[str, str]) -> None:
+    async def scene() -> None:
+        async with play() as link:
+            slave, master = await link.pair()
+            (slave if who == "slave" else master).writer.close()
+            await until(lambda: len(link.heard.ends()) == 2)
+            assert link.heard.ends() == ends
+            assert await (master if who == "slave" else slave).reader.read() == b""
+
+    asyncio.run(scene())
+
+
+def test_a_reset_reaches_both_ends_at_once() -> None:
+    async def scene() -> None:
+        async with play() as link:
+            slave, master = await link.pair()
+            assert link.tap.reset() == {"connections_closed": 1, "bytes_lost": 0}
+            for peer in (slave, master):
+                with pytest.raises(ConnectionResetError):
+                    await peer.reader.readexactly(1)
+            assert link.heard.ends() == {"s": "reset", "m": "reset"}
+            assert link.tap.reset() == {"connections_closed": 0, "bytes_lost": 0}
+
+    asyncio.run(scene())
+
+
+def test_connections_at_one_time_do_not_mix() -> None:
+    async def scene() -> None:
+        async with play() as link:
+            pairs = await asyncio.gather(*(link.pair() for _ in range(8)))
+            slaves = [slave for slave, _ in pairs]
+            for number, slave in enumerate(slaves):
+                slave.writer.write(number.to_bytes(8, "big"))
+            said = {await master.reader.readexactly(8): master for _, master in pairs}
+            for number, slave in enumerate(slaves):
+                word = number.to_bytes(8, "big")
+                said[word].writer.write(word)
+                assert await slave.reader.readexactly(8) == word
+
+    asyncio.run(scene())
+
+
+def test_a_shut_link_refuses_and_a_dead_server_hangs_up() -> None:
+    async def scene() -> None:
+        async with play() as link:
+            link.tap.shut()
+            with pytest.raises(ConnectionRefusedError):
+                await asyncio.open_connection(HOST, link.tap.port)
+            await link.tap.open()
+            link.servers[0].close()
+            reader, writer = await asyncio.open_connection(HOST, link.tap.port)
+            link.writers.append(writer)
+            with contextlib.suppress(ConnectionResetError):
+                assert await reader.read() == b""
+            assert not link.heard.ends()
+
+    asyncio.run(scene())
+
+
+def test_a_side_that_takes_nothing_holds_the_other_back() -> None:
+    async def scene() -> None:
+        async with play() as link:
+            slave, master = await link.pair()
+            # The link's buffers are full before this much has left the master.
+            total = 128 * 1024 * 1024
+            sent = 0
+            with contextlib.suppress(TimeoutError):
+                while sent < total:
+                    master.writer.write(bytes(65_536))
+                    sent += 65_536
+                    async with asyncio.timeout(0.5):
+                        await master.writer.drain()
+            assert sent < total
+            slave.writer.close()
+
+    asyncio.run(scene())
+
+
+def test_a_stranger_is_seen_at_both_ends() -> None:
+    async def scene() -> None:
+        async with play() as link:
+            door: Door = StrangersDoor(free_port(), lambda: link.server_port, lambda: HaPassage("hostile", link.heard))
+            await door.open()
+            reader, writer = await asyncio.open_connection(HOST, door.port)
+            writer.write(REPORT)
+            master = await link.masters.get()
+            assert await master.reader.readexactly(8) == REPORT
+            assert link.heard.of("reports", SLAVES) == link.heard.of("reports", MASTERS) == REPORT
+            writer.close()
+            await until(lambda: len(link.heard.ends()) == 2)
+            door.stop()
+            assert await reader.read() == b""
+
+    asyncio.run(scene())

@@ -1,0 +1,526 @@
+"""Proxies and toxics of a real toxiproxy-server, seen through real sockets; and every way in which it can fail us."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import struct
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+from toxiproxies import HOST, Server, Way, address, free_port, running, way
+
+from pairproof.chaos.labs.sim.toxics import KINDS
+from pairproof.chaos.toxiproxy import proxies as adapter
+from pairproof.chaos.toxiproxy import server as starting
+from pairproof.chaos.toxiproxy.install import VERSION
+from pairproof.chaos.toxiproxy.proxies import Proxies, Toxic, Traffic
+from pairproof.harness.errors import LabError
+
+WAIT_S = 20
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with running() as made:
+        yield made
+
+
+@pytest.fixture
+def proxies(server: Server) -> Iterator[Proxies]:
+    yield server.proxies
+    server.proxies.destroy_all()
+
+
+@pytest.fixture
+def ha(proxies: Proxies) -> Iterator[Way]:
+    with way(proxies, "ha") as made:
+        yield made
+
+
+def nothing_comes(end: socket.socket) -> bool:
+    end.settimeout(0.2)
+    try:
+        end.recv(1)
+    except TimeoutError:
+        return True
+    finally:
+        end.settimeout(10)
+    return False
+
+
+def read(end: socket.socket, size: int) -> bytes:
+    found = b""
+    while len(found) < size and (data := end.recv(size - len(found))):
+        found += data
+    return found
+
+
+def until(what: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + WAIT_S
+    while not what():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def refused(port: int) -> bool:
+    try:
+        socket.create_connection((HOST, port), 10).close()
+    except ConnectionRefusedError:
+        return True
+    return False
+
+
+# Proxies
+
+
+def test_a_proxy_carries_bytes_both_ways(ha: Way) -> None:
+    client, behind = ha.connect()
+    client.sendall(b"up")
+    behind.sendall(b"down")
+    assert (behind.recv(9), client.recv(9)) == (b"up", b"down")
+    client.close()
+    assert behind.recv(9) == b""
+
+
+def test_a_proxy_is_told_as_it_is_now(proxies: Proxies, ha: Way) -> None:
+    assert proxies.get("ha") == ("ha", ha.listen, ha.upstream, True, ())
+    proxies.disable("ha")
+    toxic = proxies.add_toxic("ha", "down", "latency", {"latency": 5})
+    now = proxies.get("ha")
+    assert not now.enabled
+    assert now.toxics == (Toxic(toxic, "latency", "down", {"latency": 5, "jitter": 0}),)
+
+
+def test_a_disabled_proxy_ends_connections_and_refuses_new_ones_until_it_is_enabled(proxies: Proxies, ha: Way) -> None:
+    client, behind = ha.connect()
+    for _ in range(2):
+        proxies.disable("ha")
+        assert refused(ha.port)
+    assert (client.recv(1), behind.recv(1)) == (b"", b"")
+    for _ in range(2):
+        proxies.enable("ha")
+        ha.connect()
+
+
+def test_a_redirected_proxy_leads_elsewhere(proxies: Proxies, ha: Way) -> None:
+    client, _ = ha.connect()
+    with socket.create_server((HOST, 0)) as other:
+        proxies.redirect("ha", address(other))
+        assert client.recv(1) == b""
+        again = socket.create_connection((HOST, ha.port), 10)
+        other.settimeout(10)
+        other.accept()[0].sendall(b"other")
+        assert again.recv(9) == b"other"
+
+
+def test_a_destroyed_proxy_is_gone(proxies: Proxies) -> None:
+    with socket.create_server((HOST, 0)) as behind:
+        made = [proxies.create(name, f"{HOST}:0", address(behind)) for name in ("c", "a", "b")]
+        assert proxies.names() == ["a", "b", "c"]
+        proxies.destroy("c")
+        assert proxies.names() == ["a", "b"] and refused(int(made[0].listen.split(":")[1]))
+        proxies.destroy_all()
+        assert proxies.names() == []
+
+
+# Toxics
+
+
+def test_stall_is_bandwidth_of_rate_zero_and_loses_nothing(proxies: Proxies, ha: Way) -> None:
+    client, behind = ha.connect()
+    toxic = proxies.add_toxic("ha", "up", "bandwidth", {"rate": 0})
+    assert dict(proxies.get("ha").toxics[0].attributes) == {"rate": 0}
+    client.sendall(b"held")
+    behind.sendall(b"not held")
+    assert client.recv(99) == b"not held" and nothing_comes(behind)
+    proxies.remove_toxic("ha", toxic)
+    assert behind.recv(99) == b"held"
+
+
+@pytest.mark.parametrize("direction", ["up", "down"])
+def test_a_toxic_is_in_its_direction_only(proxies: Proxies, ha: Way, direction: str) -> None:
+    client, behind = ha.connect()
+    proxies.add_toxic("ha", direction, "timeout", {"timeout": 0})
+    client.sendall(b"x")
+    behind.sendall(b"x")
+    touched, other = (behind, client) if direction == "up" else (client, behind)
+    assert other.recv(1) == b"x" and nothing_comes(touched)
+
+
+def test_two_toxics_of_one_kind_stand_in_order_and_go_one_by_one(proxies: Proxies, ha: Way) -> None:
+    first = proxies.add_toxic("ha", "up", "latency", {"latency": 1})
+    second = proxies.add_toxic("ha", "up", "latency", {"latency": 2})
+    assert [(each.name, each.attributes["latency"]) for each in proxies.get("ha").toxics] == [(first, 1), (second, 2)]
+    proxies.remove_toxic("ha", first)
+    assert [each.name for each in proxies.get("ha").toxics] == [second]
+
+
+def test_clear_takes_every_toxic_off_one_proxy_and_reset_off_all(proxies: Proxies, ha: Way) -> None:
+    with way(proxies, "other"):
+        for name in ("ha", "other"):
+            for direction in ("up", "down"):
+                proxies.add_toxic(name, direction, "latency", {"latency": 1})
+        proxies.clear("ha")
+        assert proxies.get("ha").toxics == () and len(proxies.get("other").toxics) == 2
+        proxies.disable("ha")
+        proxies.reset()
+        assert proxies.get("ha").enabled and proxies.get("other").toxics == ()
+
+
+CALM = ["as the adapter does it", "as the server alone does it"]
+
+
+@pytest.mark.parametrize("calm", CALM)
+def test_a_toxic_before_a_full_stall_can_be_taken_off(calm: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    said = [bytes([number] * 30) for number in range(4)]
+    with running() as mine, way(mine.proxies, "ha") as ha:
+        client, behind = ha.connect()
+        proxies = Proxies(mine.port, limit_s=2)
+        slicer = proxies.add_toxic("ha", "up", "slicer", {"average_size": 10, "size_variation": 0, "delay": 1})
+        stall = proxies.add_toxic("ha", "up", "bandwidth", {"rate": 0})
+        for each in said:
+            client.sendall(each)
+            time.sleep(0.05)
+        if calm == CALM[1]:
+            monkeypatch.setattr(adapter, "HARMLESS", {})
+            monkeypatch.setattr(adapter, "BLOCKING", ())
+            for call in (lambda: proxies.remove_toxic("ha", slicer), lambda: proxies.get("ha")):
+                with pytest.raises(LabError, match="does not answer within 2 s"):
+                    call()
+            return
+        proxies.remove_toxic("ha", slicer)
+        assert proxies.get("ha").toxics == (Toxic(stall, "bandwidth", "up", {"rate": 0}),)
+        client.sendall(b"held")
+        assert read(behind, 120) == b"".join(said) and nothing_comes(behind)
+        proxies.remove_toxic("ha", stall)
+        assert behind.recv(99) == b"held"
+
+
+@pytest.mark.parametrize("calm", CALM)
+def test_a_toxic_whose_receiver_is_dead_can_be_taken_off(calm: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with running() as mine, way(mine.proxies, "ha") as ha:
+        client, behind = ha.connect()
+        proxies = Proxies(mine.port, limit_s=3)
+        toxic = proxies.add_toxic("ha", "up", "latency", {"latency": 60_000})
+        for _ in range(8):
+            client.sendall(b"late")
+            time.sleep(0.02)
+        behind.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        behind.close()
+        if calm == CALM[1]:
+            monkeypatch.setattr(adapter, "HARMLESS", {})
+            monkeypatch.setattr(adapter, "BLOCKING", ())
+            with pytest.raises(LabError, match="does not answer within 3 s"):
+                proxies.remove_toxic("ha", toxic)
+            return
+        proxies.remove_toxic("ha", toxic)
+        assert proxies.get("ha").toxics == ()
+
+
+def test_a_removal_leaves_the_others_as_they_were(proxies: Proxies, ha: Way) -> None:
+    names = [proxies.add_toxic("ha", "up", kind, ATTRIBUTES[kind]) for kind in sorted(ATTRIBUTES)]
+    names.append(proxies.add_toxic("ha", "down", "bandwidth", {"rate": 3}))
+    before = proxies.get("ha").toxics
+    for name in ("slow_close", "latency", "bandwidth"):
+        proxies.remove_toxic("ha", next(each for each in names if each.startswith(name)))
+        before = tuple(each for each in before if not (each.direction == "up" and each.kind == name))
+        assert proxies.get("ha").toxics == before
+
+
+def test_bandwidth_behind_what_is_taken_off_moves_to_the_end(proxies: Proxies, ha: Way) -> None:
+    def add(kind: str, **attributes: int) -> Toxic:
+        return Toxic(proxies.add_toxic("ha", "up", kind, attributes), kind, "up", attributes)
+
+    first, second = add("bandwidth", rate=1), add("latency", latency=2, jitter=0)
+    slow, slicer = add("bandwidth", rate=3), add("slicer", average_size=4, size_variation=1, delay=5)
+    last = add("latency", latency=6, jitter=0)
+    proxies.remove_toxic("ha", second.name)
+    assert proxies.get("ha").toxics == (first, slicer, last, slow)
+
+
+ATTRIBUTES: dict[str, dict[str, int]] = {
+    "bandwidth": {"rate": 7},
+    "latency": {"latency": 3, "jitter": 2},
+    "limit_data": {"bytes": 7},
+    "reset_peer": {"timeout": 5},
+    "slicer": {"average_size": 4, "size_variation": 1, "delay": 9},
+    "slow_close": {"delay": 8},
+    "timeout": {"timeout": 6},
+}
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_every_toxic_of_the_simulation_is_one_of_the_server_with_the_same_attributes(
+    proxies: Proxies, ha: Way, kind: str
+) -> None:
+    toxic = proxies.add_toxic("ha", "up", kind, ATTRIBUTES[kind])
+    assert proxies.get("ha").toxics == (Toxic(toxic, kind, "up", ATTRIBUTES[kind]),)
+
+
+# Bytes
+
+
+def test_bytes_are_counted_when_their_connection_has_ended(proxies: Proxies, ha: Way) -> None:
+    none = {"up": Traffic(0, 0), "down": Traffic(0, 0)}
+    before = proxies.traffic("ha")
+    client, behind = ha.connect()
+    client.sendall(b"12345")
+    behind.sendall(b"123")
+    assert (behind.recv(9), client.recv(9)) == (b"12345", b"123")
+    assert proxies.traffic("ha") == before
+    client.close()
+    until(lambda: proxies.traffic("ha")["down"] != before["down"] and proxies.traffic("ha")["up"] != before["up"])
+    after = proxies.traffic("ha")
+    assert {k: (after[k].received - before[k].received, after[k].sent - before[k].sent) for k in after} == {
+        "up": (5, 5),
+        "down": (3, 3),
+    }
+    assert proxies.traffic("h") == none
+
+
+def test_what_a_toxic_lost_is_received_and_not_sent(proxies: Proxies) -> None:
+    with way(proxies, "lossy") as lossy:
+        proxies.add_toxic("lossy", "up", "limit_data", {"bytes": 3})
+        client, behind = lossy.connect()
+        client.sendall(b"12345")
+        assert behind.recv(9) == b"123" and behind.recv(9) == b"" and client.recv(1) == b""
+        until(lambda: proxies.traffic("lossy")["up"].received > 0)
+        assert proxies.traffic("lossy")["up"] == Traffic(5, 3)
+
+
+def test_many_bytes_are_counted_too(proxies: Proxies) -> None:
+    size = 3_000_000
+    with way(proxies, "wide") as wide:
+        client, behind = wide.connect()
+        sender = threading.Thread(target=lambda: (client.sendall(bytes(size)), client.close()))
+        sender.start()
+        while behind.recv(1 << 16):
+            pass
+        sender.join()
+        until(lambda: proxies.traffic("wide")["up"] == Traffic(size, size))
+
+
+# What the server refuses
+
+
+def test_a_taken_port_is_named(proxies: Proxies, ha: Way) -> None:
+    with pytest.raises(LabError, match=f"cannot create proxy 'b' on {ha.listen}: .*address already in use"):
+        proxies.create("b", ha.listen, ha.upstream)
+    assert proxies.names() == ["ha"]
+    proxies.disable("ha")
+    with socket.create_server((HOST, ha.port)):
+        with pytest.raises(LabError, match=f"cannot enable proxy 'ha' on {ha.listen}: .*address already in use"):
+            proxies.enable("ha")
+        assert not proxies.get("ha").enabled
+        with pytest.raises(LabError, match=f"cannot enable proxy 'ha' on {ha.listen}: .*address already in use"):
+            proxies.reset()
+    proxies.enable("ha")
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda p: p.create("ha", f"{HOST}:0", f"{HOST}:9"), "cannot create proxy 'ha' .*: there is one of that name"),
+        (lambda p: p.create("b", f"{HOST}:0", ""), r"cannot create proxy 'b' .*: missing required field: upstream"),
+        (lambda p: p.get("b"), "cannot show proxy 'b': proxy not found"),
+        (lambda p: p.enable("b"), "cannot show proxy 'b': proxy not found"),
+        (lambda p: p.disable("b"), "cannot show proxy 'b': proxy not found"),
+        (lambda p: p.clear("b"), "cannot show proxy 'b': proxy not found"),
+        (lambda p: p.redirect("b", f"{HOST}:9"), "cannot lead proxy 'b' to .*: proxy not found"),
+        (lambda p: p.destroy("b"), "cannot destroy proxy 'b': proxy not found"),
+        (lambda p: p.add_toxic("b", "up", "latency", {}), "cannot add toxic 'latency' to proxy 'b': proxy not found"),
+        (lambda p: p.add_toxic("ha", "up", "sugar", {}), "cannot add toxic 'sugar' to proxy 'ha': invalid toxic type"),
+        (lambda p: p.add_toxic("ha", "left", "latency", {}), "directions are up and down, not 'left'"),
+        (lambda p: p.add_toxic("ha", "up", "latency", {"latency": "x"}), "cannot add toxic 'latency' .*bad request"),
+        (lambda p: p.add_toxic("ha", "up", "latency", {"ms": 1}), "no attribute 'ms'; it has latency, jitter"),
+        (lambda p: p.remove_toxic("ha", "x"), "cannot remove toxic 'x' from proxy 'ha': toxic not found"),
+    ],
+)  # fmt: skip
+def test_what_the_server_refuses_is_one_line_and_changes_nothing(
+    proxies: Proxies, ha: Way, call: Callable[[Proxies], object], said: str
+) -> None:
+    with pytest.raises(LabError, match=said) as error:
+        call(proxies)
+    assert "\n" not in str(error.value)
+    assert proxies.get("ha").toxics == () and proxies.names() == ["ha"]
+
+
+def test_what_the_server_does_not_do_is_noticed(proxies: Proxies, ha: Way, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("enable", "disable", "add_toxic"):
+        monkeypatch.setattr(adapter.LibraryProxy, name, lambda *_, **__: None)
+    monkeypatch.setattr(adapter.Transport, "patch", lambda *_, **__: None)
+    with pytest.raises(LabError, match="did not disable proxy 'ha'"):
+        proxies.disable("ha")
+    with pytest.raises(LabError, match="did not add toxic 'latency' to proxy 'ha'"):
+        proxies.add_toxic("ha", "up", "latency", {"latency": 1})
+    with pytest.raises(LabError, match=f"did not lead proxy 'ha' to {HOST}:9"):
+        proxies.redirect("ha", f"{HOST}:9")
+    monkeypatch.undo()
+    proxies.disable("ha")
+    monkeypatch.setattr(adapter.LibraryProxy, "enable", lambda _: None)
+    with pytest.raises(LabError, match="did not enable proxy 'ha'"):
+        proxies.enable("ha")
+
+
+# Servers that are not there, or not what they should be
+
+
+def test_two_servers_are_kept_apart(proxies: Proxies, ha: Way) -> None:
+    with running() as other, way(other.proxies, "ha") as second:
+        toxic = other.proxies.add_toxic("ha", "up", "latency", {"latency": 1})
+        assert proxies.get("ha").toxics == ()
+        assert [each.name for each in other.proxies.get("ha").toxics] == [toxic]
+        assert proxies.get("ha").upstream == ha.upstream and other.proxies.get("ha").upstream == second.upstream
+
+
+def test_toxiproxy_python_is_left_as_it_was(proxies: Proxies, ha: Way) -> None:
+    library = adapter.library
+    before = library.APIConsumer.host, library.APIConsumer.port, library.requests
+    with pytest.raises(LabError):
+        proxies.get("none")
+    assert (library.APIConsumer.host, library.APIConsumer.port, library.requests) == before
+
+
+def test_threads_take_turns(proxies: Proxies, ha: Way) -> None:
+    errors: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            for _ in range(10):
+                proxies.remove_toxic("ha", proxies.add_toxic("ha", "up", "latency", {"latency": 1}))
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert errors == [] and proxies.get("ha").toxics == ()
+
+
+def test_a_dead_server_is_said_to_be_dead_and_one_that_returns_is_used() -> None:
+    with running() as mine:
+        mine.proxies.version()
+        mine.kill()
+        for call in (mine.proxies.version, mine.proxies.names, lambda: mine.proxies.get("ha")):
+            with pytest.raises(LabError, match=f"toxiproxy-server died: nothing answers on port {mine.port}"):
+                call()
+        with running(mine.port):
+            assert mine.proxies.version() == VERSION
+
+
+def test_a_server_that_does_not_answer_is_given_up_on() -> None:
+    with running() as mine:
+        short = Proxies(mine.port, limit_s=0.3)
+        short.version()
+        mine.process.send_signal(signal.SIGSTOP)
+        os.waitpid(mine.process.pid, os.WUNTRACED)
+        try:
+            with pytest.raises(LabError, match=rf"on port {mine.port} does not answer within 0\.3 s"):
+                short.version()
+        finally:
+            mine.process.send_signal(signal.SIGCONT)
+        assert short.version() == VERSION
+
+
+def test_a_removal_that_waits_for_a_reader_is_given_up_on(proxies: Proxies, server: Server) -> None:
+    with way(proxies, "full") as full:
+        client, behind = full.connect()
+        toxic = proxies.add_toxic("full", "up", "latency", {"latency": 0})
+        client.settimeout(0.3)
+        with pytest.raises(TimeoutError):
+            while True:
+                client.send(bytes(1 << 20))
+        with pytest.raises(LabError, match=r"does not answer within 0\.5 s"):
+            Proxies(server.port, limit_s=0.5).remove_toxic("full", toxic)
+        reader = threading.Thread(target=lambda: all(iter(lambda: behind.recv(1 << 20), b"")))
+        reader.start()
+        proxies.remove_toxic("full", toxic)
+        assert proxies.get("full").toxics == ()
+        client.close()
+        reader.join()
+
+
+def test_a_connection_that_was_silent_for_long_is_not_used_again(
+    proxies: Proxies, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closed: list[bool] = []
+    monkeypatch.setattr(adapter.Transport, "close", lambda _: closed.append(True))
+    proxies.version()
+    assert closed == []
+    monkeypatch.setattr(adapter, "IDLE_S", 0.0)
+    proxies.version()
+    assert closed == [True]
+
+
+def test_http_proxies_of_the_environment_are_not_used(
+    proxies: Proxies, ha: Way, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, f"http://{HOST}:9")
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    monkeypatch.delenv("no_proxy", raising=False)
+    proxies.remove_toxic("ha", proxies.add_toxic("ha", "up", "latency", {"latency": 1}))
+
+
+def answering(answer: bytes) -> tuple[socket.socket, int]:
+    """A server that gives everybody this answer."""
+    listening = socket.create_server((HOST, 0))
+
+    def serve() -> None:
+        while True:
+            try:
+                client, _ = listening.accept()
+            except OSError:
+                return
+            with client:
+                client.recv(1 << 16)
+                client.sendall(answer)
+
+    threading.Thread(target=serve, daemon=True).start()
+    return listening, int(listening.getsockname()[1])
+
+
+OK = b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n"
+
+
+@pytest.mark.parametrize("body", [b"hello", b"[]", b'{"a": 1}', b"7"])
+def test_another_program_on_the_port_is_recognised(body: bytes) -> None:
+    listening, port = answering(OK + body)
+    with listening:
+        for call in (Proxies(port).version, Proxies(port).names, lambda: Proxies(port).get("ha")):
+            with pytest.raises(LabError, match=f"what answers on port {port} is no toxiproxy-server"):
+                call()
+
+
+def test_an_error_without_words_is_an_error() -> None:
+    listening, port = answering(b"HTTP/1.1 503 Unavailable\r\nConnection: close\r\n\r\n")
+    with listening, pytest.raises(LabError, match="toxiproxy-server cannot tell its version: status 503"):
+        Proxies(port).version()
+
+
+# Starting
+
+
+def test_a_server_that_ended_is_not_waited_for() -> None:
+    with pytest.raises(LabError, match=r"ended before it answered on port \d+; its log says why"):
+        starting.wait_ready(free_port(), WAIT_S, lambda: False)
+
+
+def test_a_server_that_never_answers_is_waited_for_so_long() -> None:
+    port = free_port()
+    with pytest.raises(LabError, match=rf"not ready on port {port} after 0\.1 s: .* nothing answers"):
+        starting.wait_ready(port, 0.1, lambda: True)
+
+
+def test_a_port_of_another_server_is_recognised(server: Server, proxies: Proxies, ha: Way) -> None:
+    with pytest.raises(LabError, match=f"port {server.port} belongs to another toxiproxy-server"):
+        starting.wait_ready(server.port, WAIT_S, lambda: True)
+    listening, port = answering(OK + b'{"version": "2.9.0"}')
+    with listening, pytest.raises(LabError, match=rf"port {port} belongs to a toxiproxy-server 2\.9\.0"):
+        starting.wait_ready(port, WAIT_S, lambda: True)
