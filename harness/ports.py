@@ -302,6 +302,20 @@ class CanImpersonate(Protocol):
 
 
 @runtime_checkable
+class CanIntrude(Protocol):
+    """Something that is no client can connect to a node's port for clients."""
+
+    def intrude(self, node: str, port: str, character: str) -> Any:
+        """Connect to a broker's ``main`` or ``fast`` port, or to the name server's, again and again; a handle.
+
+        ``silent`` says nothing, ``junk`` sends random bytes, ``endless`` begins a frame that never ends.
+        """
+
+    def expel(self, handle: Any) -> Effect:
+        """Let it go; what it did and how it was treated."""
+
+
+@runtime_checkable
 class CanImpersonateMaster(Protocol):
     """Something that is no broker can take the master's place at the far end of the HA link."""
 

@@ -55,8 +55,8 @@ PROFILES: dict[str, Profile] = {
         ),
         Profile(
             REAL,
-            300,
-            {"swarm": 0.5, "whole": 0.3, "machine": 0.2},
+            600,
+            {"swarm": 0.45, "whole": 0.35, "machine": 0.2},
             10,
             False,
             "for labs where time is real: some dozens of trials, so a law may have had nothing to judge",

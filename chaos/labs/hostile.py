@@ -1,4 +1,6 @@
-"""Strangers on the HA link: one that the master takes in and that is no slave, one that a slave finds as its master."""
+"""Strangers: one that the master takes in and that is no slave, one that a slave finds as its master, one that is no
+client.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +11,9 @@ from pairproof.harness.errors import LabError
 from pairproof.reference.ports import Conn, Effects
 
 CHARACTERS = ("silent", "over-claiming", "two-faced", "junk")
+INTRUDERS = ("silent", "junk", "endless")
+INTRUDERS_CONNECTIONS = 3
+ENDLESS, HEADER = 16 * 1024 * 1024 - 64, 30_000
 MAX_CONNECTS = 3
 MAX_UTTERANCES = 20
 PAUSE_NS = 300 * 1_000_000
@@ -102,6 +107,94 @@ class Hostile:
         self.io.send(self.conn, words)
         if self.conn is not None:
             self._again()
+
+
+class Intruder:
+    """A stranger at a port for clients, on several connections.
+
+    ``silent`` says nothing; ``junk`` sends random bytes, again and again; ``endless`` begins a frame that never ends.
+    """
+
+    def __init__(self, character: str, address: str, io: Effects, dice: Random) -> None:
+        if character not in INTRUDERS:
+            raise LabError(f"unknown intruder {character!r}; valid: {', '.join(INTRUDERS)}")
+        self.character = character
+        self.address = address
+        self.io = io
+        self.dice = dice
+        self.conns: dict[Conn, bool] = {}
+        """Whether it has said something there."""
+        self.connects = 0
+        self.effect: dict[str, int] = {}
+
+    def _count(self, what: str, amount: int = 1) -> None:
+        self.effect[what] = self.effect.get(what, 0) + amount
+
+    def on_start(self) -> None:
+        """Connect."""
+        for _ in range(INTRUDERS_CONNECTIONS):
+            self._connect()
+        self._again()
+
+    def on_stop(self) -> None:
+        """Hang up."""
+        for conn in self.conns:
+            self.io.close(conn)
+        self.conns.clear()
+
+    def on_accepted(self, conn: Conn, port: str) -> None:
+        """Nobody connects to a stranger."""
+
+    def on_connected(self, address: str, conn: Conn) -> None:
+        """Say the first thing."""
+        self.conns[conn] = False
+        self._count("connections")
+        self._speak(conn)
+
+    def on_connect_failed(self, address: str) -> None:
+        """The timer tries again."""
+
+    def on_bytes(self, conn: Conn, data: bytes) -> None:
+        """What a broker tells a stranger."""
+        self._count("bytes_received", len(data))
+
+    def on_writable(self, conn: Conn) -> None:
+        """It never waits for room."""
+
+    def on_closed(self, conn: Conn) -> None:
+        """Thrown out."""
+        self.conns.pop(conn, None)
+        self._count("thrown_out")
+
+    def on_timer(self, key: Hashable) -> None:
+        """Speak again, or connect again."""
+        for conn in list(self.conns):
+            self._speak(conn)
+        if len(self.conns) < INTRUDERS_CONNECTIONS:
+            self._connect()
+        self._again()
+
+    def on_flushed(self, token: Hashable) -> None:
+        """It has no disk."""
+
+    def _connect(self) -> None:
+        if self.connects < MAX_UTTERANCES:
+            self.connects += 1
+            self.io.connect(f"{self.address}#{self.connects}")
+
+    def _again(self) -> None:
+        self.io.timer("again", self.io.now() + PAUSE_NS)
+
+    def _speak(self, conn: Conn) -> None:
+        if self.character == "silent":
+            return
+        words = self.dice.randbytes(self.dice.randint(1, 64))
+        if self.character == "endless" and not self.conns[conn]:
+            # A frame of just below 16 MiB, RocketMQ's limit, a little at a time: not even its header comes whole.
+            words = ENDLESS.to_bytes(4, "big") + HEADER.to_bytes(4, "big") + words
+        self.conns[conn] = True
+        self._count("bytes_sent", len(words))
+        self.io.send(conn, words)
 
 
 class Impostor:

@@ -87,7 +87,7 @@ def amount(spot: Spot, what: str, reader: Callable[[object], Read]) -> Read:
     try:
         return reader(spot.value if isinstance(spot.value, str | int) else spot.shown())
     except ValueError as why:
-        spot.fail(f"{what} {why}")
+        spot.fail(f"{what}: {why}")
 
 
 def time_ms(found: Mapping[str, Spot], key: str, default: int | None = None) -> int:

@@ -11,7 +11,7 @@ import signal
 from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection, wait
 from types import FrameType
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from pairproof.chaos.scenarios.play import Plan, Played, Stopped, play
 from pairproof.chaos.scenarios.scenario import Scenario
@@ -35,6 +35,14 @@ class Watch(Protocol):
 
     def ended(self, scenario: Scenario, played: Played) -> None:
         """It is over."""
+
+
+@runtime_checkable
+class CanClose(Protocol):
+    """A lab that holds more than its sessions do."""
+
+    def close(self) -> None:
+        """Give it back."""
 
 
 Take = Callable[[Scenario, Played], None]
@@ -149,7 +157,7 @@ def _work(scenario: Scenario, plan: Plan, connection: Connection) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, _interrupt)
     total = len(plan.trials(scenario))
-    why, code = "", 0
+    why, code, lab = "", 0, None
     try:
         lab, target = resolve.lab(plan.lab), resolve.target(plan.target)
         for number, (case, seed) in enumerate(plan.trials(scenario), 1):
@@ -159,10 +167,16 @@ def _work(scenario: Scenario, plan: Plan, connection: Connection) -> None:
         if not failed_midway and isinstance(stopped.why, PairproofError):
             why, code = str(stopped.why), stopped.why.exit_code
         connection.send(Told(total, total, stopped.played, why, code, over=True))
+    except PairproofError as error:
+        connection.send(Told(total, total, None, str(error), error.exit_code, over=True))
     except KeyboardInterrupt:
         pass
     else:
         connection.send(Told(total, total, None, over=True))
+    finally:
+        # Here, since a process of multiprocessing ends without what atexit was told.
+        if isinstance(lab, CanClose):
+            lab.close()
     connection.close()
 
 

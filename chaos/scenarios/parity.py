@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from pairproof.chaos.scenarios.play import SKIPPED, Result
+from pairproof.chaos.scenarios.play import SKIPPED, Result, code_of
 from pairproof.chaos.scenarios.reading import VERDICT
 from pairproof.chaos.scenarios.scenario import Scenario
+from pairproof.harness.errors import EXIT_VIOLATED
 from pairproof.harness.verdict import Verdict
 
 SILENT = (Verdict.NOT_OBSERVABLE, Verdict.NOT_APPLICABLE)
@@ -73,6 +74,13 @@ def _row(scenario: Scenario, results: Sequence[Result | None]) -> Row:
         tuple(differences),
         tuple(tuple(each.reasons) if each else () for each in results),
     )
+
+
+def exit_code(found: Sequence[Row]) -> int:
+    """1 for a difference that is not explained, else as :func:`pairproof.chaos.scenarios.play.exit_code` for what all
+    labs say alike."""
+    alike = {row.verdicts[0] for row in found if len(set(row.verdicts)) == 1}
+    return EXIT_VIOLATED if any(row.unexplained for row in found) else code_of(alike)
 
 
 def page(found: Sequence[Row], labs: Sequence[str], target: str) -> str:

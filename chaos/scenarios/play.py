@@ -6,7 +6,7 @@ that is interrupted, or whose lab fails, keeps its events: its laws are unknown.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from time import monotonic
 from typing import NamedTuple
 
@@ -87,7 +87,11 @@ class Result(NamedTuple):
 
 def exit_code(results: Sequence[Result]) -> int:
     """1 for a violation or an expectation that was not met, 4 for a lab that failed, 3 for others not green; else 0."""
-    verdicts = {each.verdict for each in results}
+    return code_of({each.verdict for each in results})
+
+
+def code_of(verdicts: Set[str]) -> int:
+    """The exit code for scenarios with these verdicts."""
     if verdicts & {VIOLATED, UNMET}:
         return EXIT_VIOLATED
     if FAILED in verdicts:

@@ -14,10 +14,10 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import count
-from threading import Lock
+from threading import Lock, RLock
 from typing import Any, NamedTuple
 
 import requests
@@ -34,12 +34,18 @@ LIMIT_S = 20.0
 IDLE_S = 30.0
 """A connection that was silent for longer is not used again: the server closes it after 60 s."""
 
-DRAIN_S = 0.005
-BLOCKING = ("bandwidth", "slicer")
-"""Toxics that make the ones before them wait."""
-HARMLESS = {"latency": {"latency": 0, "jitter": 0}, "slicer": {"average_size": 1 << 30, "delay": 0}}
-"""Attributes with which a toxic holds no bytes. The server can crash if a ``bandwidth`` is changed while it waits, or
+DRAIN_S = 0.01
+"""For what is not held any more to leave, and for connections that end by that, or whose receiver is dead, to be given
+up by the server."""
+HARMLESS = {
+    "latency": {"latency": 0, "jitter": 0},
+    "slicer": {"average_size": 1 << 30, "delay": 0},
+    "slow_close": {"delay": 0},
+}
+"""Attributes with which a toxic holds nothing. The server can crash if a ``bandwidth`` is changed while it waits, or
 the ``size_variation`` of a ``slicer`` while it cuts."""
+OFF_AND_ON = ("bandwidth", "reset_peer")
+"""Toxics that hold something, and that can only be taken off."""
 
 STREAMS = {"up": "upstream", "down": "downstream"}
 DIRECTIONS = {stream: direction for direction, stream in STREAMS.items()}
@@ -123,6 +129,7 @@ class Proxies:
         self._transport = Transport(port, limit_s)
         self._library = Toxiproxy()
         self._numbers = count(1)
+        self._shaping = RLock()
 
     def close(self) -> None:
         """Give the connection to the server back; the next call opens another."""
@@ -174,33 +181,56 @@ class Proxies:
         if direction not in STREAMS:
             raise LabError(f"a link's directions are up and down, not {direction!r}")
         toxic = Toxic(f"{kind}-{direction}-{next(self._numbers)}", kind, direction, attributes)
-        self._put(name, toxic)
+        with self._shaping:
+            self._put(name, toxic)
         return toxic.name
 
     def remove_toxic(self, name: str, toxic: str) -> None:
         """Take a toxic off. What it holds goes on its way first, and so does what those before and behind it hold.
 
-        A ``bandwidth`` behind it comes to stand at the end of its direction. Whoever reads it must be able to do so meanwhile: what cannot be passed on within 5 s, the server drops.
+        A ``bandwidth`` or ``reset_peer`` behind it comes to stand at the end of its direction; one that is about to
+        reset is waited for. The receiver must be able to read meanwhile: what cannot be passed on within 5 s is lost.
         """
-        chain = self.get(name).toxics
-        at = next((at for at, each in enumerate(chain) if each.name == toxic), len(chain))
-        behind = [each for each in chain[at + 1 :] if each.direction == chain[at].direction and each.kind in BLOCKING]
-        # From the last to the first: one that cannot pass on what it holds does not hear the server, which would wait
-        # for it for ever, and with it every call about this proxy.
-        for each in reversed((*chain[at : at + 1], *behind)):
+        with self._shaping:
+            self._remove(name, toxic)
+
+    def _remove(self, name: str, toxic: str) -> None:
+        toxics = self.get(name).toxics
+        found = next((each for each in toxics if each.name == toxic), None)
+        if found is None:
+            raise LabError(f"proxy {name!r} has no toxic {toxic!r}")
+        chain = [each for each in toxics if each.direction == found.direction]
+        behind = chain[chain.index(found) + 1 :]
+        cushion = self._cushion(name, chain[-1], [found, *behind])
+        # From the last to the first. One that cannot pass on what it holds does not hear the server, which would wait
+        # for it for ever, and with it every call about this proxy. And of a connection that is about to end, the server
+        # mixes the toxics up when one of them is taken off, and may crash when another comes.
+        for each in reversed([found, *behind]):
             if each.kind in HARMLESS:
                 self._change(name, each, HARMLESS[each.kind])
-            elif each.name != toxic:
+                time.sleep(DRAIN_S)
+            elif each.kind in OFF_AND_ON and each is not found:
                 self._take_off(name, each.name)
-        # Where the receiver is dead, the server notices now; later it would wait 5 s for each chunk.
-        time.sleep(DRAIN_S)
+                time.sleep(DRAIN_S)
         self._take_off(name, toxic)
+        if cushion is not None:
+            time.sleep(DRAIN_S)
+            self._take_off(name, cushion)
         for each in behind:
             if each.kind in HARMLESS:
                 self._change(name, each, each.attributes)
         for each in behind:
-            if each.kind not in HARMLESS:
+            if each.kind in OFF_AND_ON:
                 self._put(name, each)
+
+    def _cushion(self, name: str, last: Toxic, going: Sequence[Toxic]) -> str | None:
+        """Put something soft behind a ``bandwidth`` that goes: the name of a toxic that takes whatever comes, at once.
+
+        Without it the server would wait 5 s for each chunk that a dead receiver does not take.
+        """
+        if last.kind == "latency" or all(each.kind != "bandwidth" for each in going):
+            return None
+        return self.add_toxic(name, last.direction, "latency", {"latency": 0})
 
     def clear(self, name: str) -> None:
         """Take every toxic off a proxy."""

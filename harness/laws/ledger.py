@@ -105,10 +105,8 @@ class Ledger:
         self._coverage = Coverage()
         self._images: set[str] = set()
         """Nodes whose store was replaced by an older state of itself, until they start on it."""
-        self._foreign = False
-        """Whether the image is another node's store: a slave is promoted."""
-        self._promoted_at = 0
-        """The highest log start with which a slave became the master."""
+        self._promoted_at: int | None = 0
+        """Where the log of a slave begins that became the master last; None until it starts as that."""
         self._copied: dict[str, int] = {}
         """Slaves whose oldest files expired, and where their log began before."""
         self._begins: dict[str, int] = {}
@@ -151,11 +149,8 @@ class Ledger:
         return self._coverage.holders(ok.lo, ok.hi, ok.message)
 
     def is_longer(self, node: str) -> bool:
-        """Whether a node's log begins before one with which a slave became the master.
-
-        That master knows nothing of the queue offsets that were given before, and gives them again.
-        """
-        return self.starts.get(node, self._promoted_at) < self._promoted_at
+        """Whether a node's log begins before that of a promoted slave, which gives its queue offsets anew."""
+        return self._promoted_at is not None and self.starts.get(node, self._promoted_at) < self._promoted_at
 
     def own_end(self, node: str) -> int | None:
         """A slave's log end by its own trace; None where that is not known.
@@ -239,8 +234,8 @@ class Ledger:
             self.ends[node] = end
             if end or node == MASTER:
                 self.starts[node] = event.lo or 0
-                if node == MASTER and self._foreign:
-                    self._foreign, self._promoted_at = False, max(self._promoted_at, event.lo or 0)
+                if node == MASTER and self._promoted_at is None:
+                    self._promoted_at = event.lo or 0
             else:
                 self.starts.pop(node, None)
 
@@ -290,13 +285,10 @@ class Ledger:
         """
         node = event.node or ""
         self.consumption.hear(event)
-        if event.f == "image":
-            self._images.add(node)
-        else:
-            self._images.discard(node)
+        (self._images.add if event.f == "image" else self._images.discard)(node)
         if node == MASTER:
             self._lost_power = False
-            self._foreign = event.detail is not None
+            self._promoted_at = self._promoted_at if event.detail is None else None
         else:
             for each in (self.ends, self.starts, self.claimed, self.rolled, self._copied):
                 each.pop(node, None)

@@ -18,12 +18,12 @@ about: What a slave does that lags.
 promises: [It catches up.]
 settings: {slaveTimeout: 1000, lab.slaves: 2}
 workload:
-  - send: {every: 50ms, for: 2s, queue: 1, size: 1KiB}
+  - send: {every: 50ms, for: 4s, queue: 1, size: 1KiB}
   - pull: {every: 1s, from: 500ms, for: 1m, node: slave}
 timeline:
   - {at: 1s, fault: latency, with: {link: ha2, direction: up, ms: 2s}, for: 1s, id: slow}
   - {after: 500ms, fault: kill, with: {node: slave}, id: dead}
-  - {after_sends: 40, heal: dead}
+  - {after_sends: 70, heal: dead}
   - {at: 3s, misdirect: {node: slave}}
 lasts: 4s
 repeat: 2
@@ -47,13 +47,13 @@ def test_whole_file_is_read() -> None:
     assert case.settings == {"slaveTimeout": 1000, "lab.slaves": 2} and case.lasts_ms == 4_000
     send = Op("send", {"producer": 0, "size": 1024, "wait": True, "queue": 1})
     assert case.loads == (
-        Load(send, 50, 0, 2_000),
+        Load(send, 50, 0, 4_000),
         Load(Op("pull", {"reader": 0, "node": "slave", "queue": 0}), 1_000, 500, 60_500),
     )
     slow, dead, heal, astray = case.steps
     assert slow.op == Op("fault", {"name": "latency", "link": "ha2", "direction": "up", "ms": 2_000})
     assert (slow.when, slow.for_ms, slow.id) == (When(at_ms=1_000), 1_000, "slow")
-    assert (dead.when, heal.op, heal.when) == (When(after_ms=500), Op("heal", {"name": "kill"}), When(sends=40))
+    assert (dead.when, heal.op, heal.when) == (When(after_ms=500), Op("heal", {"name": "kill"}), When(sends=70))
     assert astray.op == Op("misdirect", {"node": "slave", "queue": 0})
     expect = case.expect
     assert expect.whole.statuses == {"PUT_OK": Bound(1, None), "PUT_OK@master": Bound(1, 9)}
@@ -91,8 +91,8 @@ EMPTY = "name: x\nabout: y\nexpect: {}\n"
         ("name: x\nabout: ''\nexpect: {}", "line 2: about is a text, not ''"),
         (EMPTY + "promises: [1]", "line 4: a promise is a text, not 1"),
         (EMPTY + "repeat: 0", "line 4: repeat is a whole number from 1 to 1000, not 0"),
-        (EMPTY + "lasts: forever", "line 4: lasts needs a time such as 300ms, 2s or 1m, not 'forever'"),
-        (EMPTY + "lasts: 11m", "line 4: lasts may be 10m at most, not '11m'"),
+        (EMPTY + "lasts: forever", "line 4: lasts: needs a time such as 300ms, 2s or 1m, not 'forever'"),
+        (EMPTY + "lasts: 11m", "line 4: lasts: may be 10m at most, not '11m'"),
         # Settings
         (EMPTY + "settings: []", "line 4: settings are RocketMQ's keys"),
         (EMPTY + "settings:\n  slaveTimeout: 1\n  slaveTimout: 1", "line 6: unknown setting 'slaveTimout'"),
@@ -105,11 +105,11 @@ EMPTY = "name: x\nabout: y\nexpect: {}\n"
         (EMPTY + "workload: {send: 1}", "line 4: workload is a list, not a mapping"),
         (EMPTY + "workload:\n- sent: {every: 1s, for: 1s}", "line 5: a load has no key 'sent'; did you mean 'send'?"),
         (EMPTY + "workload:\n- send: {every: 1s}", "line 5: send needs 'for'"),
-        (EMPTY + "workload:\n- send: {every: 1 week, for: 1s}", "line 5: every unknown unit 'week'"),
-        (EMPTY + "workload:\n- send: {every: 5, for: 1s}", "line 5: every needs a time such as 300ms"),
-        (EMPTY + "workload:\n- send: {every: 0.5ms, for: 1s}", "line 5: every '0.5ms' is no whole number of ms"),
+        (EMPTY + "workload:\n- send: {every: 1 week, for: 1s}", "line 5: every: unknown unit 'week'"),
+        (EMPTY + "workload:\n- send: {every: 5, for: 1s}", "line 5: every: needs a time such as 300ms"),
+        (EMPTY + "workload:\n- send: {every: 0.5ms, for: 1s}", "line 5: every: '0.5ms' is no whole number of ms"),
         (EMPTY + "workload:\n- send: {every: 0, for: 1s}", "line 5: every must be 1ms at least"),
-        (EMPTY + "workload:\n- send: {every: 1s, for: 1s, size: 1GB}", "line 5: size unknown unit 'GB'"),
+        (EMPTY + "workload:\n- send: {every: 1s, for: 1s, size: 1GB}", "line 5: size: unknown unit 'GB'"),
         (EMPTY + "workload:\n- send: {every: 1s, for: 1s, size: 8MiB}", "line 5: send: size must be 4194304 at most"),
         (EMPTY + "workload:\n- send: {every: 1s, for: 1s, wait: 1}", "line 5: send needs wait as bool, not 1"),
         (EMPTY + "workload:\n- pull: {every: 1s, for: 1s, node: slave2}", "line 5: this scenario has no 'slave2'"),
@@ -152,8 +152,8 @@ EMPTY = "name: x\nabout: y\nexpect: {}\n"
         ("name: x\nabout: y\nexpect: {statuses: {PUT_KO: 1}}", "unknown status 'PUT_KO'; did you mean 'PUT_OK'?"),
         ("name: x\nabout: y\nexpect: {events: {divrged: 1}}", "line 3: unknown kind of event 'divrged'; did you mean"),
         ("name: x\nabout: y\nexpect: {events: {append@moon: 1}}", "line 3: unknown node 'moon'"),
-        ("name: x\nabout: y\nexpect: {statuses: {PUT_OK: many}}", "line 3: PUT_OK needs a count such as 0, '>=1'"),
-        ("name: x\nabout: y\nexpect: {statuses: {PUT_OK: 9..1}}", "line 3: PUT_OK needs a count such as"),
+        ("name: x\nabout: y\nexpect: {statuses: {PUT_OK: many}}", "line 3: PUT_OK: needs a count such as 0, '>=1'"),
+        ("name: x\nabout: y\nexpect: {statuses: {PUT_OK: 9..1}}", "line 3: PUT_OK: needs a count such as"),
         ("name: x\nabout: y\nexpect: {during: {cut: {}}}", "line 3: no step of the timeline has the id 'cut'"),
         ("name: x\nabout: y\nexpect: {bites: 1}", "line 3: bites is true or false, not 1"),
         (EMPTY + "laws: [gravity]", "line 4: unknown law 'gravity'"),

@@ -171,6 +171,12 @@ def test_clear_takes_every_toxic_off_one_proxy_and_reset_off_all(proxies: Proxie
         assert proxies.get("ha").enabled and proxies.get("other").toxics == ()
 
 
+def take_care_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(adapter, "HARMLESS", {})
+    monkeypatch.setattr(adapter, "OFF_AND_ON", ())
+    monkeypatch.setattr(Proxies, "_cushion", lambda *_: None)
+
+
 CALM = ["as the adapter does it", "as the server alone does it"]
 
 
@@ -186,8 +192,7 @@ def test_a_toxic_before_a_full_stall_can_be_taken_off(calm: str, monkeypatch: py
             client.sendall(each)
             time.sleep(0.05)
         if calm == CALM[1]:
-            monkeypatch.setattr(adapter, "HARMLESS", {})
-            monkeypatch.setattr(adapter, "BLOCKING", ())
+            take_care_no_more(monkeypatch)
             for call in (lambda: proxies.remove_toxic("ha", slicer), lambda: proxies.get("ha")):
                 with pytest.raises(LabError, match="does not answer within 2 s"):
                     call()
@@ -201,19 +206,38 @@ def test_a_toxic_before_a_full_stall_can_be_taken_off(calm: str, monkeypatch: py
 
 
 @pytest.mark.parametrize("calm", CALM)
-def test_a_toxic_whose_receiver_is_dead_can_be_taken_off(calm: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_toxic_before_a_reset_that_is_on_its_way_can_be_taken_off(calm: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with running() as mine, way(mine.proxies, "ha") as ha:
         client, behind = ha.connect()
         proxies = Proxies(mine.port, limit_s=3)
-        toxic = proxies.add_toxic("ha", "up", "latency", {"latency": 60_000})
+        slicer = proxies.add_toxic("ha", "up", "slicer", {"average_size": 10, "size_variation": 0, "delay": 1})
+        proxies.add_toxic("ha", "up", "reset_peer", {"timeout": 1_000})
+        client.sendall(bytes(40))
+        time.sleep(0.2)
+        if calm == CALM[1]:
+            take_care_no_more(monkeypatch)
+            with pytest.raises(LabError, match="does not answer within 3 s"):
+                proxies.remove_toxic("ha", slicer)
+            return
+        proxies.remove_toxic("ha", slicer)
+        assert [each.kind for each in proxies.get("ha").toxics] == ["reset_peer"]
+        assert behind.recv(1) == b"" and client.recv(1) == b""
+
+
+@pytest.mark.parametrize("kind", ["latency", "bandwidth"])
+@pytest.mark.parametrize("calm", CALM)
+def test_a_toxic_whose_receiver_is_dead_can_be_taken_off(calm: str, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with running() as mine, way(mine.proxies, "ha") as ha:
+        client, behind = ha.connect()
+        proxies = Proxies(mine.port, limit_s=3)
+        toxic = proxies.add_toxic("ha", "up", kind, {"latency": {"latency": 60_000}, "bandwidth": {"rate": 0}}[kind])
         for _ in range(8):
             client.sendall(b"late")
             time.sleep(0.02)
         behind.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         behind.close()
         if calm == CALM[1]:
-            monkeypatch.setattr(adapter, "HARMLESS", {})
-            monkeypatch.setattr(adapter, "BLOCKING", ())
+            take_care_no_more(monkeypatch)
             with pytest.raises(LabError, match="does not answer within 3 s"):
                 proxies.remove_toxic("ha", toxic)
             return
@@ -224,11 +248,11 @@ def test_a_toxic_whose_receiver_is_dead_can_be_taken_off(calm: str, monkeypatch:
 def test_a_removal_leaves_the_others_as_they_were(proxies: Proxies, ha: Way) -> None:
     names = [proxies.add_toxic("ha", "up", kind, ATTRIBUTES[kind]) for kind in sorted(ATTRIBUTES)]
     names.append(proxies.add_toxic("ha", "down", "bandwidth", {"rate": 3}))
-    before = proxies.get("ha").toxics
-    for name in ("slow_close", "latency", "bandwidth"):
-        proxies.remove_toxic("ha", next(each for each in names if each.startswith(name)))
-        before = tuple(each for each in before if not (each.direction == "up" and each.kind == name))
-        assert proxies.get("ha").toxics == before
+    left = {each.name: each for each in proxies.get("ha").toxics}
+    for name in names:
+        proxies.remove_toxic("ha", name)
+        del left[name]
+        assert {each.name: each for each in proxies.get("ha").toxics} == left
 
 
 def test_bandwidth_behind_what_is_taken_off_moves_to_the_end(proxies: Proxies, ha: Way) -> None:
@@ -337,7 +361,8 @@ def test_a_taken_port_is_named(proxies: Proxies, ha: Way) -> None:
         (lambda p: p.add_toxic("ha", "left", "latency", {}), "directions are up and down, not 'left'"),
         (lambda p: p.add_toxic("ha", "up", "latency", {"latency": "x"}), "cannot add toxic 'latency' .*bad request"),
         (lambda p: p.add_toxic("ha", "up", "latency", {"ms": 1}), "no attribute 'ms'; it has latency, jitter"),
-        (lambda p: p.remove_toxic("ha", "x"), "cannot remove toxic 'x' from proxy 'ha': toxic not found"),
+        (lambda p: p.remove_toxic("ha", "x"), "proxy 'ha' has no toxic 'x'"),
+        (lambda p: p.remove_toxic("b", "x"), "cannot show proxy 'b': proxy not found"),
     ],
 )  # fmt: skip
 def test_what_the_server_refuses_is_one_line_and_changes_nothing(

@@ -97,7 +97,8 @@ def test_same_seed_explores_the_same_beginning() -> None:
 
 def test_state_machine_of_a_test_suite_raises_with_law_and_program() -> None:
     with pytest.raises(AssertionError, match=r"ha-silent-until-asked: .*before the first report"):
-        run_state_machine_as_test(conformance.machine("reference+eager_push"), settings=BRIEFLY)
+        broken = conformance.machine("reference+eager_push", laws=["ha-silent-until-asked"])
+        run_state_machine_as_test(broken, settings=BRIEFLY)
     run_state_machine_as_test(conformance.machine("reference"), settings=BRIEFLY)
 
 
@@ -115,7 +116,7 @@ def test_exit_code_says_the_worst() -> None:
     [
         ("nobody", "sim", "quick", "contract", "unknown target 'nobody'; valid: reference"),
         ("reference+nothing", "sim", "quick", "contract", "unknown mutant 'nothing'; valid: eager_push"),
-        ("reference", "moon", "quick", "contract", "unknown lab 'moon'; valid: sim"),
+        ("reference", "moon", "quick", "contract", "unknown lab 'moon'; valid: process, sim"),
         ("reference", "sim", "eternal", "contract", "unknown profile 'eternal'; valid: quick, ci, deep"),
         ("reference", "sim", "quick", "gravity", "unknown law 'gravity'; valid: ack-bounded"),
     ],

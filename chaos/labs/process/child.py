@@ -12,6 +12,7 @@ import ctypes
 import os
 import signal
 import sys
+import traceback
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -36,9 +37,12 @@ def fork(output: Path, become: Callable[[], int], keep: int = -1) -> int:
     try:
         _detach(parent, said, keep)
         code = become()
-        sys.stdout.flush()
-        sys.stderr.flush()
+    except BaseException:
+        traceback.print_exc()
     finally:
+        with contextlib.suppress(OSError):
+            sys.stdout.flush()
+            sys.stderr.flush()
         # Nothing of the parent's may run here: neither its exit handlers nor those of its modules.
         os._exit(code)
 

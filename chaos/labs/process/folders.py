@@ -51,21 +51,36 @@ def new_folder() -> tuple[Path, int]:
 
 
 def clean() -> list[str]:
-    """Remove what labs have left behind whose keepers are gone; a line for each."""
+    """Remove what labs have left behind whose keepers are gone; a line for each, also for one that cannot be."""
     said = []
     with _alone():
         for path in sorted(base().glob(PREFIX + "*")):
-            lock = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
+            if _is_held(path):
                 continue
-            finally:
-                os.close(lock)
             mounts = len(mounts_below(path))
-            remove(path)
-            said.append(f"removed what an earlier lab left behind: {path}" + (f", {mounts} mounts" if mounts else ""))
+            try:
+                remove(path)
+            except LabError as why:
+                said.append(str(why))
+            else:
+                more = f", {mounts} mounts" if mounts else ""
+                said.append(f"removed what an earlier lab left behind: {path}{more}")
     return said
+
+
+def _is_held(path: Path) -> bool:
+    """Whether a keeper has this lab, or has just removed it."""
+    try:
+        lock = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return True
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(lock)
+    return False
 
 
 def remove(folder: Path) -> None:

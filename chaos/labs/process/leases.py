@@ -2,7 +2,8 @@
 
 A block is locked as one byte of a file in the labs' common folder, so that a lab that is killed gives it back at once
 and leaves nothing behind. Blocks lie below the ports that the kernel gives to outgoing connections. A port is given
-only if nothing on the machine has it, not even a connection that has only just ended (a bind without SO_REUSEADDR).
+only if nothing on the machine has it, not even a connection that has only just ended (a bind without SO_REUSEADDR). It
+is kept bound, and refuses connections, while nobody listens there: servers, which set SO_REUSEADDR, can still have it.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from struct import Struct
 from pairproof.chaos.labs.process import folders
 from pairproof.harness.errors import LabError
 
+HOST = "127.0.0.1"
 BLOCK = 64
 """Ports of one block."""
 FIRST = 10_240
@@ -38,6 +40,7 @@ class Leases:
         self._fd = os.open(folders.base() / "ports", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         self._blocks: list[int] = []
         self._left: list[int] = []
+        self._held: list[socket.socket] = []
 
     def take(self, count: int = 1, neighbours: Sequence[int] = ()) -> list[int]:
         """``count`` free ports. ``neighbours``: distances, such as (-2, 1), at which each needs one more free port.
@@ -48,6 +51,9 @@ class Leases:
 
     def close(self) -> None:
         """Give all of them back."""
+        for sock in self._held:
+            sock.close()
+        self._held.clear()
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
@@ -58,8 +64,19 @@ class Leases:
                 wanted = [port + each for each in distances]
                 if all(each in self._left and _is_free(each) for each in wanted):
                     self._left = [each for each in self._left if each not in wanted]
+                    self._hold(wanted)
                     return port
             self._take_block()
+
+    def _hold(self, ports: Sequence[int]) -> None:
+        for port in ports:
+            sock = socket.socket()
+            self._held.append(sock)
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                sock.bind((HOST, port))
+            except OSError as why:
+                raise LabError(f"port {port} was taken by somebody else just now: {why.strerror}; try again") from why
 
     def _take_block(self) -> None:
         ends = _end()

@@ -54,7 +54,7 @@ COUNTERS = {
 
 
 class StoreTrouble(NodeTrouble):
-    """Abilities CanCrashMachine, CanReplaceStore, CanPromote, CanExpire and those on a disk: see the harness's ports."""
+    """Abilities CanCrashMachine, CanReplaceStore, CanPromote, CanExpire, and all of a disk: see the harness."""
 
     # Machines.
 

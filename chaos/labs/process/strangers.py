@@ -6,8 +6,8 @@ import asyncio
 from random import Random
 from typing import NamedTuple
 
-from pairproof.chaos.labs.hostile import Hostile, Impostor
-from pairproof.chaos.labs.process.bench import HA_ABOVE, HOST
+from pairproof.chaos.labs.hostile import Hostile, Impostor, Intruder
+from pairproof.chaos.labs.process.bench import FAST_BELOW, HA_ABOVE, HOST
 from pairproof.chaos.labs.process.ha_passage import HaPassage
 from pairproof.chaos.labs.process.links import Link
 from pairproof.chaos.labs.process.machines import Machine
@@ -16,7 +16,7 @@ from pairproof.chaos.labs.process.world import World
 from pairproof.harness import places
 from pairproof.harness.ports import Effect
 
-STRANGER, IMPOSTOR = "hostile", "impostor"
+STRANGER, IMPOSTOR, INTRUDER = "hostile", "impostor", "intruder"
 GOODBYE_S = 0.01
 
 
@@ -28,6 +28,13 @@ class Guest(NamedTuple):
     door: StrangersDoor
 
 
+class Visitor(NamedTuple):
+    """A stranger at a port for clients."""
+
+    stranger: Intruder
+    machine: Machine
+
+
 class Usurper(NamedTuple):
     """An impostor, and the link whose far end it has taken."""
 
@@ -37,7 +44,7 @@ class Usurper(NamedTuple):
 
 
 class Strangers(World):
-    """Abilities CanImpersonate and CanImpersonateMaster of :mod:`pairproof.harness.ports`."""
+    """Abilities CanImpersonate, CanIntrude and CanImpersonateMaster of :mod:`pairproof.harness.ports`."""
 
     strangers = 0
     """How many there have been."""
@@ -61,6 +68,23 @@ class Strangers(World):
         self.run(asyncio.sleep(GOODBYE_S))
         handle.machine.kill()
         handle.door.stop()
+        return handle.stranger.effect
+
+    def intrude(self, node: str, port: str, character: str) -> Visitor:
+        """See :class:`pairproof.harness.ports.CanIntrude`. It comes past all proxies."""
+        self.node(node)
+        number = self.bench.asker(places.NAMES) if node == places.NAMES else self.bench.broker(node)
+        if port == "fast" and node != places.NAMES:
+            number -= FAST_BELOW
+        machine = self.machine(INTRUDER)
+        stranger = Intruder(character, f"{HOST}:{number}", machine.io, self._dice(INTRUDER))
+        machine.start(lambda: stranger)
+        return Visitor(stranger, machine)
+
+    def expel(self, handle: Visitor) -> Effect:
+        """Let it go."""
+        handle.stranger.on_stop()
+        handle.machine.kill()
         return handle.stranger.effect
 
     def take_place(self, character: str) -> Usurper:

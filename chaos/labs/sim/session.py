@@ -62,6 +62,7 @@ class SimSession(LinkTrouble, NodeTrouble, Strangers):
         self.nodes, self.hosts = found.pair, found.hosts
         self.processes = (*found.servers, *found.brokers)
         self.evidence.addresses = found.addresses
+        self.strangers = 0
         self.clients = Clients(self.hosts["client"], self.evidence, found.brokers, topology.client_link)
         self.hosts["client"].start(lambda: self.clients.client)
         self.whole: Whole | None = None
@@ -284,6 +285,11 @@ class SimSession(LinkTrouble, NodeTrouble, Strangers):
             valid = ", ".join(self.processes)
             raise UsageError(f"there is no node {name!r} in this trial; valid: {valid} (lab.slaves, lab.names)")
         return self.hosts[name]
+
+    def stranger_host(self) -> Host:
+        """A machine of a stranger's own, from which all ports can be reached."""
+        self.strangers += 1
+        return self._machine(f"hostile-{self.strangers}", self.hosts["hostile"].ways)
 
     def link(self, name: str) -> Link:
         """A link; UsageError for one that this trial does not have."""

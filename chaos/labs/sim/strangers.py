@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from random import Random
 
-from pairproof.chaos.labs.hostile import Hostile, Impostor
+from pairproof.chaos.labs.hostile import Hostile, Impostor, Intruder
+from pairproof.chaos.labs.sim.host import Host
 from pairproof.chaos.labs.sim.world import World
+from pairproof.harness import places
 from pairproof.harness.ports import Effect
 
 
 class Strangers(World):
-    """Abilities CanImpersonate and CanImpersonateMaster of :mod:`pairproof.harness.ports`."""
+    """Abilities CanImpersonate, CanIntrude and CanImpersonateMaster of :mod:`pairproof.harness.ports`."""
 
     def impersonate(self, character: str) -> Hostile:
         """See :class:`pairproof.harness.ports.CanImpersonate`."""
@@ -28,6 +30,22 @@ class Strangers(World):
             handle.on_stop()
             host.kill()
         return handle.effect
+
+    def intrude(self, node: str, port: str, character: str) -> tuple[Host, Intruder]:
+        """See :class:`pairproof.harness.ports.CanIntrude`."""
+        self.node_host(node)
+        host = self.stranger_host()
+        address = f"{node}-{'main' if node == places.NAMES else port}"
+        stranger = Intruder(character, address, host, Random(f"{self.seed}/intruder/{host.name}"))
+        host.start(lambda: stranger)
+        return host, stranger
+
+    def expel(self, handle: tuple[Host, Intruder]) -> Effect:
+        """Let it go."""
+        host, stranger = handle
+        stranger.on_stop()
+        host.kill()
+        return stranger.effect
 
     def take_place(self, character: str) -> Impostor:
         """See :class:`pairproof.harness.ports.CanImpersonateMaster`."""

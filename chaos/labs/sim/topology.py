@@ -67,6 +67,10 @@ def build(
             join(places.META_LINKS[number], slave, places.MASTER, "main", main)
             join(places.FAST_LINKS[number], slave, places.MASTER, "fast", fast)
     join(HOSTILE, HOSTILE, places.MASTER, "ha")
+    for node in (*brokers, *servers):
+        for port in ("main",) if node in servers else ("main", "fast"):
+            # No fault touches these, so they have no names.
+            ways[HOSTILE][f"{node}-{port}"] = Link(HOSTILE, hosts[node], port, latency_ns)
     addresses = {main: places.MASTER, log: places.MASTER, NAME_SERVER: places.NAMES}
     for broker in brokers:
         at = target.config(broker, settings).address

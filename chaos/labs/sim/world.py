@@ -29,6 +29,10 @@ class World:
         """A broker's or name server's machine; UsageError for one that this trial does not have."""
         raise NotImplementedError
 
+    def stranger_host(self) -> Host:
+        """A machine of a stranger's own, from which all ports can be reached."""
+        raise NotImplementedError
+
     def link(self, name: str) -> Link:
         """A link; UsageError for one that this trial does not have."""
         raise NotImplementedError

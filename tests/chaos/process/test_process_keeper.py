@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import signal
@@ -22,17 +23,17 @@ from pairproof.harness.errors import LabError
 
 MakeNode = Callable[..., LabNode]
 HARNESS = """
-import os, signal, subprocess, sys, tempfile
+import os, signal, sys, tempfile, time
 from pairproof.chaos.labs.process.keeper import Keeper
 tempfile.tempdir = sys.argv[1]
 keeper = Keeper()
 child = keeper.exec(["sleep", "100"], keeper.folder / "out")
 os.symlink("/", keeper.folder / "root")
-print(keeper.pid, child, keeper.folder, flush=True)
 if len(sys.argv) > 2 and not os.fork():
-    # Another child of the harness has the keeper's socket, too, for a while.
-    os.execlp("sh", "sh", "-c", "sleep 5", pass_fds) if False else __import__("time").sleep(5)
+    # Another child of the harness: it has the keeper's socket, too.
+    time.sleep(int(sys.argv[2]))
     os._exit(0)
+print(keeper.pid, child, keeper.folder, flush=True)
 signal.pause()
 """
 
@@ -41,9 +42,9 @@ def sleeper(lab: Keeper, program: str = "import time; time.sleep(100)") -> int:
     return lab.exec([sys.executable, "-c", program], lab.folder / "out")
 
 
-def harness(labs: Path) -> tuple[subprocess.Popen[str], int, int, Path]:
+def harness(labs: Path, *more: str) -> tuple[subprocess.Popen[str], int, int, Path]:
     """A harness in a process of its own: it, its keeper, a child of that and the lab's folder."""
-    process = subprocess.Popen([sys.executable, "-c", HARNESS, str(labs)], stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen([sys.executable, "-c", HARNESS, str(labs), *more], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     kept, child, folder = process.stdout.readline().split()
     process.stdout.close()
@@ -172,6 +173,13 @@ def test_a_harness_that_dies_leaves_nothing(labs_folder: Path, number: signal.Si
     until(lambda: gone(kept) and gone(child) and not folder.exists())
 
 
+def test_a_harness_that_dies_is_noticed_also_where_somebody_else_has_its_socket(labs_folder: Path) -> None:
+    process, kept, child, folder = harness(labs_folder, str(2 * DEADLINE_S))
+    process.kill()
+    process.wait(DEADLINE_S)
+    until(lambda: gone(kept) and gone(child) and not folder.exists())
+
+
 def test_a_terminal_s_ctrl_c_does_not_end_the_keeper(keeper: Keeper) -> None:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         os.kill(keeper.pid, number)
@@ -232,9 +240,26 @@ def test_a_keeper_that_cannot_start_says_why_and_leaves_nothing(
 
 
 def test_a_folder_of_labs_that_is_not_this_user_s_is_refused(labs_folder: Path) -> None:
-    (labs_folder / f"pairproof-{os.getuid()}").symlink_to("/tmp")
+    link = labs_folder / f"pairproof-{os.getuid()}"
+    link.symlink_to("/tmp")
     with pytest.raises(LabError, match="no folder of this user"):
         folders.base()
+    link.unlink()
+
+
+def test_what_cannot_be_cleaned_up_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    locks = [folders.new_folder()[1] for _ in range(2)]
+    assert folders.clean() == [], "somebody holds them"
+    for lock in locks:
+        os.close(lock)
+    monkeypatch.setattr(shutil, "rmtree", refuse)
+    said = folders.clean()
+    assert len(said) == 2 and all("cannot delete" in line and "Operation not permitted" in line for line in said)
+    monkeypatch.undo()
+
+
+def refuse(path: Path) -> None:
+    raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
 
 
 def test_a_command_that_fails_says_why() -> None:

@@ -112,6 +112,18 @@ def test_a_trace_that_cannot_be_written_ends_the_node(node: MakeNode) -> None:
     assert "No space left" in broker.said()
 
 
+def test_a_spec_that_is_none_is_told_in_the_output(node: MakeNode) -> None:
+    broker = node()
+    del broker.spec["conf"]  # type: ignore[misc]
+    assert broker.launch().wait() == ("exited", 1)
+    assert "KeyError: 'conf'" in broker.said()
+    del broker.spec["program"]  # type: ignore[misc]
+    assert broker.launch().wait().number == 1
+    broker.spec["trace"] = 7  # type: ignore[typeddict-item]
+    broker.pid = broker.keeper.fork_node(broker.spec)
+    assert broker.wait().number == 70 and "TypeError" in broker.said()
+
+
 def test_a_mutant_takes_its_node_s_place(node: MakeNode) -> None:
     name = next(each.name for each in MUTANTS.values() if each.node == "master")
     target = target_of(f"reference+{name}")

@@ -1,0 +1,149 @@
+"""What nodes trace and what taps and clients see becomes one history, in the order of the machine's clock."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pairproof.chaos.labs.process.evidence import Evidence
+from pairproof.chaos.labs.process.ha_passage import MASTERS, SLAVES, HaPassage
+from pairproof.chaos.labs.process.trace import TraceReader
+from pairproof.harness.history import Event, Recorder, digest
+
+FRAME = (0).to_bytes(8, "big") + (5).to_bytes(4, "big") + b"abcde"
+
+
+class Written:
+    """A node's trace that a test writes."""
+
+    def __init__(self, evidence: Evidence, folder: Path, node: str = "master", incarnation: int = 1) -> None:
+        self.base = evidence.base
+        self.path = folder / f"{node}-{incarnation}.jsonl"
+        evidence.born(node, incarnation, TraceReader(self.path))
+
+    def note(self, t: int, kind: str, *columns: Any) -> None:
+        with self.path.open("a") as file:
+            file.write(json.dumps([self.base + t, kind, *columns]) + "\n")
+
+
+@pytest.fixture
+def evidence() -> Evidence:
+    return Evidence(Recorder())
+
+
+def history(evidence: Evidence) -> list[Event]:
+    evidence.weave()
+    return evidence.recorder.events
+
+
+def test_traces_and_live_events_are_merged_by_time(evidence: Evidence, tmp_path: Path) -> None:
+    trace = Written(evidence, tmp_path)
+    evidence.add(20, "invoke", "master", op=0, f="send")
+    evidence.add(40, "ok", "master", op=0, f="send", lo=0)
+    trace.note(10, "start", "empty", 0, 0)
+    trace.note(30, "append", 0, 100, 7, "put", "m0")
+    found = history(evidence)
+    assert [each.kind for each in found] == ["start", "invoke", "append", "ok"]
+    assert [each.seq for each in found] == [0, 1, 2, 3]
+    assert found[3].hi == 100, "the record's end is what the master's trace says"
+
+
+def test_a_shorter_log_after_a_start_is_a_cut(evidence: Evidence, tmp_path: Path) -> None:
+    first, second = Written(evidence, tmp_path), Written(evidence, tmp_path, incarnation=2)
+    first.note(1, "start", "empty", 0, 0)
+    first.note(2, "append", 0, 100, 7, "put", "m0")
+    second.note(9, "start", "abnormal", 0, 60)
+    cuts = [each for each in history(evidence) if each.kind == "cut"]
+    assert [(each.node, each.incarnation, each.lo, each.hi) for each in cuts] == [("master", 2, 60, 100)]
+
+
+def test_a_replaced_store_is_no_cut(evidence: Evidence, tmp_path: Path) -> None:
+    first, second = Written(evidence, tmp_path), Written(evidence, tmp_path, incarnation=2)
+    first.note(1, "append", 0, 100, 7, "put", "m0")
+    evidence.add(5, "wipe", "master", f="empty", hi=0)
+    second.note(9, "start", "empty", 0, 0)
+    assert [each.kind for each in history(evidence)] == ["append", "wipe", "start"]
+
+
+def test_addresses_of_a_registration_are_told_as_nodes(evidence: Evidence, tmp_path: Path) -> None:
+    evidence.addresses["127.0.0.1:5"] = "master"
+    trace = Written(evidence, tmp_path, "slave")
+    trace.note(1, "register", "ok", "127.0.0.1:5", "127.0.0.1:6")
+    trace.note(2, "register", "failed", None, None)
+    known, unknown = history(evidence)
+    assert json.loads(known.detail or "") == {"master": "master", "ha": "127.0.0.1:6"}
+    assert (unknown.status, unknown.detail) == ("failed", "{}")
+    assert ("slave", 1) in evidence.registered
+
+
+def passage(evidence: Evidence, tapped: bool = True) -> HaPassage:
+    found = HaPassage("slave", evidence)
+    found.wires.append(_Wire())  # type: ignore[arg-type]
+    found.tapped = tapped
+    found.stand()
+    return found
+
+
+class _Wire:
+    transport = None
+
+    def go_on(self) -> None:
+        """Nothing to read."""
+
+
+def test_frames_are_recorded_at_both_ends_with_what_the_store_holds(evidence: Evidence, tmp_path: Path) -> None:
+    (tmp_path / "commitlog").mkdir()
+    (tmp_path / "commitlog" / f"{0:020d}").write_bytes(b"abcdX" + bytes(11))
+    evidence.stores["master"] = tmp_path, 16
+    link = passage(evidence)
+    link.server_said(FRAME)
+    link.client_hears(FRAME[:9])
+    link.client_hears(FRAME[9:])
+    found = history(evidence)
+    frames = [each for each in found if each.kind == "frame"]
+    assert [(each.side, each.lo, each.hi, each.digest) for each in frames] == [
+        (MASTERS, 0, 5, digest(b"abcde")),
+        (SLAVES, 0, 5, digest(b"abcde")),
+    ]
+    source = next(each for each in found if each.kind == "source")
+    assert source.digest == digest(b"abcdX"), "the store holds something else, and that is seen"
+    assert [each.value for each in found if each.kind == "partial"] == [9]
+
+
+def test_an_impostors_end_is_not_the_masters(evidence: Evidence) -> None:
+    link = passage(evidence, tapped=False)
+    link.server_said(FRAME)
+    link.client_hears(FRAME)
+    sides = {each.side for each in history(evidence) if each.kind in ("connect", "frame")}
+    assert sides == {SLAVES}
+
+
+def test_a_refusal_is_told_by_the_connection_that_it_ended(evidence: Evidence, tmp_path: Path) -> None:
+    link = passage(evidence)
+    trace = Written(evidence, tmp_path)
+    trace.note(time.monotonic_ns() - evidence.base, "refused", link.address, 500, 100, "ahead")
+    diverged = next(each for each in history(evidence) if each.kind == "diverged")
+    assert (diverged.link, diverged.hi, diverged.value, diverged.detail) == ("ha:1", 500, 100, "ahead")
+    assert evidence.refusals["slave"] == 1
+
+
+def test_unfinished_bytes_are_told_at_the_close(evidence: Evidence) -> None:
+    link = passage(evidence)
+    link.client_hears(FRAME[:10])
+    link.closed("client", "local")
+    link.closed("client", "local")
+    closes = [each for each in history(evidence) if each.kind == "close"]
+    assert [(each.side, each.f, each.value) for each in closes] == [(SLAVES, "local", 10)]
+
+
+def test_what_is_above_the_limit_is_counted() -> None:
+    evidence = Evidence(Recorder(limit=3))
+    for t in range(3):
+        evidence.add(t, "mark", f="warm")
+    evidence.traced += [Event(0, 1, "flush", "master", 1, hi=1)] * 2
+    assert len(history(evidence)) == 3
+    assert evidence.recorder.dropped == 2

@@ -1,0 +1,180 @@
+"""`pairproof chaos` from outside: output, exit codes, the run folder, and what is left of an interrupted run."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pairproof.chaos.scenarios import library
+from pairproof.harness.runs.reader import RunReader
+
+PAIRPROOF = str(Path(sys.executable).parent / "pairproof")
+CALM = "name: calm\nabout: Nothing happens.\nexpect: {statuses: {PUT_OK: 0}}\n"
+BUSY = """\
+name: busy
+about: There is always something to do.
+workload:
+- send: {every: 50ms, for: 30s}
+expect: {statuses: {PUT_OK: ">=1"}}
+repeat: 1000
+"""
+
+
+def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([PAIRPROOF, "chaos", *arguments], capture_output=True, text=True, cwd=folder, timeout=120)
+
+
+def only_run(folder: Path) -> Path:
+    (found,) = (folder / "runs").iterdir()
+    return found
+
+
+def write(folder: Path, name: str, text: str) -> str:
+    (folder / f"{name}.yaml").write_text(text, encoding="utf-8")
+    return f"{name}.yaml"
+
+
+def test_list_names_every_scenario(tmp_path: Path) -> None:
+    said = run(tmp_path, "list")
+    assert said.returncode == 0 and all(name in said.stdout for name in library.names())
+    told = json.loads(run(tmp_path, "list", "--json").stdout)
+    assert [each["name"] for each in told] == library.names()
+    assert {"about", "deployment", "cases", "seconds", "catches"} <= told[0].keys()
+
+
+def test_show_draws_a_scenario_and_its_program(tmp_path: Path) -> None:
+    said = run(tmp_path, "show", "ha-latency-around-ack-wait", "--case", "3").stdout
+    assert "latency(link=ha, direction=up, ms=2000)" in said and "|0 s" in said and "====" in said
+    assert "case 3 of 4: direction=up, delay=2s" in said and "at least 10 FLUSH_SLAVE_TIMEOUT, exactly 0 PUT_OK" in said
+    assert "15 times:" in said or "14 times:" in said
+    assert "judged: ack-replicated" in said and "catches: five_wake_ups" in said
+
+
+def test_run_of_a_good_target_exits_0_and_keeps_every_trial(tmp_path: Path) -> None:
+    mine = write(tmp_path, "calm", CALM)
+    done = run(tmp_path, "run", "slave-lag", mine, "--repeat", "2", "--seed", "s", "--json", "answer.json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "reference in sim: 2 of 2 scenarios hold" in done.stdout
+    assert "slave-lag: holds; sends: PUT_OK 40, SLAVE_NOT_AVAILABLE 15; stall bit 1" in done.stderr
+    answer = json.loads((tmp_path / "answer.json").read_text())
+    assert [(each["name"], each["verdict"], each["trials"]) for each in answer["scenarios"]] == [
+        ("slave-lag", "holds", 2), ("calm", "holds", 2),
+    ]  # fmt: skip
+    reader = RunReader(only_run(tmp_path))
+    assert reader.facts["state"] == "complete" and reader.facts["profile"] == "scenarios"
+    assert [each["name"] for each in reader.facts["scenarios"]] == ["slave-lag", "calm"]
+    rows = list(reader.trials())
+    assert [each["trial"] for each in rows] == [0, 1, 2, 3] and all(each["kept"] for each in rows)
+    assert [each["seed"] for each in rows] == ["s/slave-lag/0/0", "s/slave-lag/0/1", "s/calm/0/0", "s/calm/0/1"]
+    assert {each["origin"] for each in rows} == {"scenario"}
+
+
+def test_run_of_a_broken_target_exits_1_and_its_replay_line_reproduces(tmp_path: Path) -> None:
+    done = run(tmp_path, "run", "slave-lag", "--target", "reference+acks_at_once", "--repeat", "2")
+    assert done.returncode == 1 and "slave-lag: violated" in done.stdout
+    assert "ack-replicated is violated: m0 was acknowledged" in done.stdout
+    (line,) = [each for each in done.stdout.splitlines() if each.startswith("replay ack-replicated: ")]
+    again = subprocess.run(
+        [PAIRPROOF, *line.split()[3:]], capture_output=True, text=True, cwd=tmp_path, timeout=60, check=False
+    )
+    assert again.returncode == 1 and "reproduced: ack-replicated is violated again" in again.stdout
+
+
+def test_what_is_not_met_exits_1_and_says_what(tmp_path: Path) -> None:
+    done = run(tmp_path, "run", write(tmp_path, "calm", CALM.replace("PUT_OK: 0", "PUT_OK: 1")))
+    assert done.returncode == 1 and "calm: unmet" in done.stdout
+    assert "exactly 1 PUT_OK expected, 0 seen (sends: none)" in done.stdout
+
+
+def test_what_is_not_judged_exits_3(tmp_path: Path) -> None:
+    text = CALM.replace("{statuses: {PUT_OK: 0}}", "{judged: [deliver-delayed]}")
+    done = run(tmp_path, "run", write(tmp_path, "calm", text))
+    assert done.returncode == 3 and "deliver-delayed had nothing to judge" in done.stdout
+
+
+def test_scenarios_side_by_side(tmp_path: Path) -> None:
+    done = run(tmp_path, "run", "slave-lag", "slave-pause", "cut-header-at-every-byte", "--jobs", "2", "--cases", "2")
+    assert done.returncode == 0, done.stdout + done.stderr
+    rows = list(RunReader(only_run(tmp_path)).trials())
+    assert sorted(each["trial"] for each in rows) == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["run"], "name scenarios (pairproof chaos list shows them) or files, or give --all"),
+        (["run", "slave-lag", "--all"], "name scenarios"),
+        (["run", "slave-lga"], "unknown scenario 'slave-lga'; did you mean 'slave-lag'?"),
+        (["run", "nowhere.yaml"], "nowhere.yaml: No such file or directory"),
+        (["run", "bad.yaml"], "bad.yaml, line 4: unknown fault 'dwon'; did you mean 'down'?"),
+        (["run", "slave-lag", "--lab", "moon"], "unknown lab 'moon'"),
+        (["run", "slave-lag", "--target", "nobody"], "unknown target 'nobody'"),
+        (["run", "slave-lag", "--seed", os.fsdecode(b"\xff")], "--seed must be text in UTF-8"),
+        (["run", "slave-lag", "--runs", "a-file"], "name another place with --runs"),
+        (["run", "slave-lag", "--jobs", "0"], "Invalid value for '--jobs'"),
+        (["run", "seeded.yaml"], "seeded expects a violation, which only a target with a seeded bug owes"),
+        (["show", "slave-lag", "--case", "2"], "slave-lag has 1 cases; --case 1 to 1 are valid"),
+        (["parity", "slave-lag", "--labs", "sim"], "--labs wants two labs or more"),
+        (["parity", "slave-lag", "--labs", "sim,moon"], "unknown lab 'moon'"),
+        (["paly"], "No such command 'paly'"),
+    ],
+)
+def test_usage_errors_are_one_line_and_exit_2(tmp_path: Path, arguments: list[str], complaint: str) -> None:
+    (tmp_path / "a-file").touch()
+    write(tmp_path, "bad", "name: bad\nabout: x\ntimeline:\n- {at: 1s, fault: dwon}\nexpect: {}\n")
+    write(tmp_path, "seeded", "name: seeded\nabout: x\nexpect: {violated: [contract]}\n")
+    done = run(tmp_path, *arguments)
+    assert done.returncode == 2 and complaint in done.stderr, done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1 and not (tmp_path / "runs").exists()
+
+
+@pytest.mark.parametrize("jobs", [[], ["--jobs", "2"]])
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_interrupted_run_keeps_what_it_recorded(tmp_path: Path, how: signal.Signals, jobs: list[str]) -> None:
+    names = [write(tmp_path, "busy", BUSY), write(tmp_path, "busier", BUSY.replace("name: busy", "name: busier"))]
+    command = [PAIRPROOF, "chaos", "run", *names, *jobs]
+    environment: dict[str, Any] = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    process = subprocess.Popen(
+        command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    try:
+        until = time.monotonic() + 60
+        while not list(tmp_path.glob("runs/*/trials/part-*.parquet")):
+            assert process.poll() is None and time.monotonic() < until
+            time.sleep(0.05)
+        process.send_signal(how)
+        said, _ = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert process.returncode == 130 and "Traceback" not in said, said
+    assert "trials were played" in said and "recorded in" in said
+    reader = RunReader(only_run(tmp_path))
+    reader.check()
+    rows = list(reader.trials())
+    assert reader.facts["state"] == "interrupted" and reader.facts["trials"] == len(rows) > 0
+    assert {row["trial"] for row in reader.verdicts()} == {row["trial"] for row in rows}
+
+
+def test_parity_of_a_lab_with_itself_has_no_difference(tmp_path: Path) -> None:
+    # Through the door that real labs use: the names differ, what they are does not.
+    script = (
+        "import sys\n"
+        "from pairproof.harness import registry, resolve\n"
+        "from pairproof.harness.commands.main import main\n"
+        "found = resolve.lab\n"
+        "resolve.lab = lambda name: found('sim' if name == 'twin' else name)\n"
+        "sys.exit(main(['chaos', 'parity', 'slave-lag', 'slave-pause', '--labs', 'sim,twin', '--out', 'p.md']))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=tmp_path, timeout=60)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "2 scenarios; not explained: nothing" in done.stdout
+    page = (tmp_path / "p.md").read_text()
+    assert "| slave-lag | holds | holds | 1 / 1 |" in page and page.rstrip().endswith("None.")

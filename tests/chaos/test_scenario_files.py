@@ -1,0 +1,57 @@
+"""The scenarios that come with pairproof: each is green on the reference, and each can fail."""
+
+from __future__ import annotations
+
+import pytest
+
+from pairproof.chaos.scenarios import library, page, timeline
+from pairproof.chaos.scenarios.play import HOLDS, UNMET, VIOLATED, Plan, play, result
+from pairproof.harness import places, resolve
+
+LAB = resolve.lab("sim")
+NAMES = library.names()
+CAUGHT = [(name, mutant) for name in NAMES for mutant in library.shipped(name).catches]
+WHOLE_S = 60.0
+PAIR_S = 20.0
+
+
+def test_there_are_many_and_each_can_fail() -> None:
+    assert len(NAMES) >= 40
+    assert {name for name, _ in CAUGHT} == set(NAMES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_scenario_holds_on_the_reference_and_judges_what_it_is_about(name: str) -> None:
+    scenario = library.shipped(name)
+    target = resolve.target("reference")
+    plan = Plan("sim", "reference", "files", repeat=1)
+    found = [play(scenario, case, LAB, target, seed) for case, seed in plan.trials(scenario)]
+    whole = result(scenario, found, len(found))
+    assert (whole.verdict, whole.reasons) == (HOLDS, [])
+    assert all(each.case.expect.judged for each in found)
+
+
+@pytest.mark.parametrize(("name", "mutant"), CAUGHT)
+def test_scenario_catches_the_bug_that_it_names(name: str, mutant: str) -> None:
+    scenario = library.shipped(name)
+    target = resolve.target(f"reference+{mutant}")
+    verdicts = (
+        play(scenario, case, LAB, target, seed).verdict
+        for case, seed in Plan("sim", target.name, "files", repeat=1).trials(scenario)
+    )
+    assert any(each in (VIOLATED, UNMET) for each in verdicts)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_scenario_is_short_enough_for_real_time(name: str) -> None:
+    for case in library.shipped(name).cases:
+        most = WHOLE_S if places.has_names(case.settings) else PAIR_S
+        assert timeline.length_ms(case) <= most * 1_000
+
+
+def test_page_names_every_scenario_and_what_it_catches() -> None:
+    made = page.made()
+    for name in NAMES:
+        row = next(line for line in made.splitlines() if line.startswith(f"| `{name}`"))
+        assert all(mutant in row for mutant in library.shipped(name).catches)
+    assert all(len(line) > 20 for line in made.splitlines() if line.startswith("| `"))

@@ -1,0 +1,29 @@
+"""A lab that is not deterministic: the simulation, in which each n-th trial runs a target with a seeded bug."""
+
+from __future__ import annotations
+
+from itertools import count
+
+from pairproof.harness import resolve
+from pairproof.harness.ports import Session, Target
+from pairproof.harness.schedule import Args
+
+SIM = resolve.lab("sim")
+
+
+class ShakyLab:
+    """``bad``: the target with the bug; every ``nth`` trial runs it, whatever was asked for."""
+
+    name = "shaky"
+    deterministic = False
+
+    def __init__(self, bad: str, nth: int) -> None:
+        self.bad = resolve.target(bad)
+        self.nth = nth
+        self.opened = count(1)
+
+    def observes(self, target: Target) -> frozenset[str]:
+        return SIM.observes(target)
+
+    def open(self, target: Target, settings: Args, seed: str) -> Session:
+        return SIM.open(target if next(self.opened) % self.nth else self.bad, settings, seed)

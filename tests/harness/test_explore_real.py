@@ -1,0 +1,169 @@
+"""Labs where time is real: paced searches, violations that show only sometimes, and what shrinking may take."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from shaky_lab import ShakyLab
+
+from pairproof.harness import registry, resolve
+from pairproof.harness.commands.main import main
+from pairproof.harness.explore import Explorer, Summary
+from pairproof.harness.profiles import REAL, profile
+from pairproof.harness.runs.reader import read_finding, to_finding
+from pairproof.harness.runs.writer import RunWriter
+from pairproof.harness.schedule import Op, Schedule
+from pairproof.harness.search import paced, repeated
+from pairproof.harness.trial import Finding, Trial
+from pairproof.harness.verdict import Verdict
+
+REFERENCE = resolve.target("reference")
+MUTANT = "reference+serves_diverged"
+LAW = "ha-divergence-refused"
+IMAGE = Op("fault", {"name": "older_image", "node": "master"})
+SEND = Op("send", {"producer": 0, "size": 420, "wait": True, "queue": 0})
+PULL = Op("pull", {"reader": 0, "node": "master", "queue": 0})
+LONG = paced.paced(Schedule({}, "s", (PULL, IMAGE, PULL, SEND, PULL, Op("step", {"events": 5}), PULL)))
+SMALL = ["fault", "send", "await"]
+
+
+def explore(lab: ShakyLab, target: str = "reference", **options: Any) -> tuple[Summary, list[Trial]]:
+    trials: list[Trial] = []
+    found = Explorer(lab, resolve.target(target), profile(REAL), "real", on_trial=trials.append, **options).run()
+    return found, trials
+
+
+def test_all_searches_but_the_enumerated_ones_run_and_all_they_do_is_paced() -> None:
+    found, trials = explore(ShakyLab("reference", 2), seconds=4)
+    assert set(found.by_origin) == {"swarm", "whole", "machine"} and found.totals == {} and found.findings == []
+    for trial in trials:
+        assert paced.paced(trial.schedule) == trial.schedule
+    assert found.shrinking_s == 0 and "not counted" not in found.rate()
+
+
+def test_the_machine_begins_no_trial_when_its_time_is_over() -> None:
+    found, trials = explore(ShakyLab("reference", 2), seconds=0)
+    assert found.by_origin == {"swarm": 1, "whole": 1} or found.by_origin["machine"] <= 1
+    assert len(trials) <= 3
+
+
+def test_what_a_simulation_shows_too_is_shrunk_there() -> None:
+    lab = ShakyLab(MUTANT, 1)
+    before = next(lab.opened)
+    small = repeated.small(lab, resolve.target(MUTANT), LONG, LAW)
+    assert small.shrunk_in == "sim" and [op.do for op in small.schedule.ops] == SMALL
+    # Only to see whether it shows here.
+    assert next(lab.opened) == before + 2 and small.shown is not None and repeated.violates(small.shown, LAW)
+
+
+def test_what_only_the_lab_shows_is_shrunk_there_by_repeats() -> None:
+    small = repeated.small(ShakyLab(MUTANT, 2), REFERENCE, LONG, LAW)
+    assert small.shrunk_in == "shaky" and [op.do for op in small.schedule.ops] == SMALL
+    assert small.shown is not None and small.shown.schedule == small.schedule
+    assert paced.SHORT.items() <= small.schedule.settings.items()
+
+
+@pytest.mark.parametrize(("nth", "shows"), [(3, True), (7, False)])
+def test_a_candidate_fails_if_any_of_its_repeats_does(nth: int, shows: bool) -> None:
+    shown = repeated.shows(ShakyLab(MUTANT, nth), REFERENCE, LONG, LAW)
+    assert (shown is not None) is shows
+
+
+def test_without_time_nothing_is_made_smaller() -> None:
+    small = repeated.small(ShakyLab(MUTANT, 1), REFERENCE, LONG, LAW, seconds=0)
+    assert (small.schedule, small.shown) == (LONG, None)
+
+
+def test_findings_say_where_they_were_shrunk_and_their_time_is_told_apart() -> None:
+    found, trials = explore(ShakyLab(MUTANT, 1), MUTANT, seconds=2)
+    assert found.verdicts[LAW] is Verdict.VIOLATED and {each.shrunk_in for each in found.findings} == {"sim"}
+    assert {each.lab for each in found.findings} == {"shaky"}
+    numbers = [each.number for each in trials]
+    assert len(set(numbers)) == len(numbers) == found.trials
+    assert {each.trial for each in found.findings} | {each.shrunk_trial for each in found.findings} <= set(numbers)
+    assert found.shrinking_s > 0 and f"shrinking took {found.shrinking_s:.0f} s, not counted" in found.rate()
+
+
+def test_a_violation_that_never_shows_again_is_kept_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(repeated, "shows", lambda *_, **__: None)
+    found, trials = explore(ShakyLab(MUTANT, 1), seconds=1)
+    by_number = {each.number: each for each in trials}
+    assert found.findings
+    for each in found.findings:
+        assert each.trial == each.shrunk_trial and each.schedule == by_number[each.trial].schedule
+        assert each.shrunk_in == "" and len(each.schedule.ops) == each.original_ops
+
+
+def test_shrinking_has_no_more_time_than_the_exploration() -> None:
+    found, _ = explore(ShakyLab(MUTANT, 2), seconds=1)
+    # One candidate, with its repeats, may be under way when the time is over.
+    assert found.findings and found.shrinking_s < 1 + 5
+
+
+class Registered:
+    """The registry with the lab."""
+
+    def __init__(self, lab: ShakyLab, monkeypatch: pytest.MonkeyPatch) -> None:
+        find, names = registry.find, registry.names
+        monkeypatch.setattr(
+            registry, "find", lambda group, name: lab if (group, name) == ("labs", "shaky") else find(group, name)
+        )
+        monkeypatch.setattr(registry, "names", lambda group: names(group) + ["shaky"] * (group == "labs"))
+
+
+def finding(folder: Path, shrunk_in: str = "") -> Path:
+    found = Finding(LAW, "told", "reference", "shaky", 0, 0, LONG, 9, shrunk_in)
+    with RunWriter(folder, {}) as writer:
+        return writer.finding(found)
+
+
+@pytest.mark.parametrize(("options", "executed", "showed"), [((), 3, 1), (("--repeat", "8"), 8, 4)])
+def test_a_replay_says_how_often_it_showed(
+    options: tuple[str, ...], executed: int, showed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    Registered(ShakyLab(MUTANT, 2), monkeypatch)
+    path = finding(tmp_path / "run")
+    assert main(["replay", str(path), *options]) == 1
+    assert f"{LAW} was violated in {showed} of {executed}" in capsys.readouterr().out
+    Registered(ShakyLab(MUTANT, 2), monkeypatch)
+    assert main(["replay", str(path), *options, "--json"]) == 1
+    answer = json.loads(capsys.readouterr().out)
+    assert (answer["executed"], answer["showed"], answer["reproduced"]) == (executed, showed, True)
+
+
+def test_a_replay_that_never_shows_it_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Registered(ShakyLab(MUTANT, 99), monkeypatch)
+    assert main(["replay", str(finding(tmp_path / "run"))]) == 0
+    said = capsys.readouterr().out
+    assert f"{LAW} was violated in 0 of 3" in said and "not reproduced" in said
+
+
+def test_what_was_shrunk_elsewhere_is_replayed_there(tmp_path: Path, capsys: Any) -> None:
+    path = finding(tmp_path / "run", "sim")
+    assert to_finding(read_finding(path)).shrunk_in == "sim"
+    assert main(["replay", str(path), "--target", MUTANT, "--json"]) == 1
+    answer = json.loads(capsys.readouterr().out)
+    assert (answer["lab"], answer["executed"], answer["reproduced"]) == ("sim", 1, True)
+
+
+def test_a_finding_written_before_there_was_a_choice_can_be_read(tmp_path: Path) -> None:
+    path = finding(tmp_path / "run")
+    data = json.loads(path.read_text())
+    del data["shrunk_in"]
+    path.write_text(json.dumps(data))
+    assert to_finding(read_finding(path)).shrunk_in == ""
+
+
+def test_check_takes_the_profile_for_real_time_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Registered(ShakyLab("reference", 2), monkeypatch)
+    arguments = ["check", "--lab", "shaky", "--time", "1s", "--seed", "s", "--runs", str(tmp_path)]
+    assert main(arguments) == 0
+    said = capsys.readouterr().out
+    assert "profile real, seed s" in said and "trials a minute" in said and "no search was enumerated" in said

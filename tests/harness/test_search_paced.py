@@ -1,0 +1,78 @@
+"""Schedules for labs where time is real: what only a simulation can do is replaced, and waits have limits."""
+
+from __future__ import annotations
+
+import pytest
+
+from pairproof.harness import places, resolve, schedule
+from pairproof.harness.interpreter import run_trial
+from pairproof.harness.schedule import Op, Schedule
+from pairproof.harness.search import paced, swarm, whole
+from pairproof.harness.verdict import Verdict
+
+TARGET = resolve.target("reference")
+DRAWN = [make("paced", number) for make in (swarm.schedule, whole.schedule) for number in range(300)]
+
+
+def waits(found: Schedule) -> list[int]:
+    return [int(op.args["ms"]) for op in found.ops if op.do in ("advance", "await")]
+
+
+def test_no_wait_is_long_nor_all_of_them_together() -> None:
+    assert any(sum(waits(each)) > paced.ALL_WHOLE_MS for each in DRAWN)
+    for each in map(paced.paced, DRAWN):
+        is_whole = places.has_names(each.settings)
+        longest, together = (
+            (paced.LONGEST_WHOLE_MS, paced.ALL_WHOLE_MS) if is_whole else (paced.LONGEST_MS, paced.ALL_MS)
+        )
+        assert sum(waits(each)) <= together and all(0 < ms <= longest for ms in waits(each))
+
+
+def test_nothing_is_left_that_needs_a_simulation_and_everything_is_valid() -> None:
+    for each in map(paced.paced, DRAWN):
+        assert {op.do for op in each.ops}.isdisjoint({"step", "arm"})
+        assert each.settings.keys().isdisjoint(paced.SIMULATED) and paced.SHORT.items() <= each.settings.items()
+        TARGET.settings(each.settings)
+        assert schedule.from_json(each.to_json()) == each
+
+
+def test_everything_else_stays_in_its_order() -> None:
+    changed = {"step", "arm", "advance", "await"}
+    for each in DRAWN:
+        kept = [op for op in each.ops if op.do not in changed]
+        assert [op for op in paced.paced(each).ops if op.do not in changed and op.do != "fault"] == [
+            op for op in kept if op.do != "fault"
+        ]
+        begun = [op.args["name"] for op in each.ops if op.do in ("fault", "arm")]
+        assert [op.args["name"] for op in paced.paced(each).ops if op.do == "fault"] == begun
+
+
+def test_what_is_paced_stays_as_it_is() -> None:
+    for each in map(paced.paced, DRAWN):
+        assert paced.paced(each) == each
+
+
+@pytest.mark.parametrize(
+    ("args", "begun"),
+    [
+        ({"name": "kill", "node": "slave"}, {"name": "kill", "node": "slave"}),
+        # The trigger's node, where the fault has none.
+        ({"name": "hostile", "node": "slave", "character": "junk"}, {"name": "hostile", "character": "junk"}),
+    ],
+)
+def test_a_trigger_becomes_its_fault(args: dict[str, str], begun: dict[str, str]) -> None:
+    armed = Op("arm", {**args, "point": "append", "nth": 3})
+    assert paced.paced(Schedule({}, "s", (armed,))).ops == (Op("fault", begun),)
+
+
+def test_steps_become_short_waits_for_different_things() -> None:
+    steps = tuple(Op("step", {"events": events}) for events in range(1, 26))
+    waited = paced.paced(Schedule({}, "s", steps)).ops
+    assert {op.args.get("what") for op in waited} == {None, "frames", "replicated"} and len(waited) == 25
+    assert max(waits(Schedule({}, "s", waited))) <= paced.SOON_MS
+
+
+def test_the_reference_is_clean_under_paced_schedules_too() -> None:
+    for drawn in DRAWN[:40]:
+        trial = run_trial(resolve.lab("sim"), TARGET, paced.paced(drawn))
+        assert [each.law for each in trial.judgements if each.verdict is Verdict.VIOLATED] == []
