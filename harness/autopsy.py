@@ -296,7 +296,8 @@ class _Life:
         node, hi = event.node or "", event.hi or 0
         self.ends[node] = hi
         if node in self.holds and self._is_beyond(hi):
-            new = f"an older image, which ends at {hi:,}" if event.f == "image" else "an empty one"
+            image = "an older image" if event.detail is None else f"that of {the(event.detail)}"
+            new = f"{image}, which ends at {hi:,}" if event.f == "image" else "an empty one"
             self.went[node] = (event.t, f"the replaced store of {the(node)}")
             self._loses(event, f"the store of {the(node)} is replaced by {new}")
 

@@ -46,7 +46,7 @@ class Row(NamedTuple):
 
     node: str
     cause: str
-    """process, machine (crashes), stop, wipe, image (an older one), pause."""
+    """process, machine (crashes), stop, wipe, image (an older one), promotion (a slave's store instead), pause."""
     fault: str
     role: str
     """The master's brokerRole."""
@@ -212,6 +212,9 @@ class _Seen:
         if event.kind == "wipe":
             log.ends(event.hi or 0)
             log.start = log.start if log.end else None
+            if log.end > self.master_end:
+                # What was the master's before a promotion.
+                log.common = self.master_end
         elif event.value:
             log.ends(max(0, log.end - event.value))
 
@@ -276,5 +279,6 @@ def _cause(event: Event) -> str:
     if event.kind == "crash":
         return event.f or "process"
     if event.kind == "wipe":
-        return "image" if event.f == "image" else "wipe"
+        image = "promotion" if event.node == MASTER and event.detail is not None else "image"
+        return image if event.f == "image" else "wipe"
     return event.kind

@@ -83,6 +83,8 @@ def _crash(event: Event) -> str:
 
 
 def _wipe(event: Event) -> str:
+    if event.detail is not None:
+        return f"{event.node} has the store that was {event.detail}'s, whose log ends at {_n(event.hi)}"
     if event.f == "image":
         return f"the store of {event.node} is replaced by an older image of it, whose log ends at {_n(event.hi)}"
     return f"the store of {event.node} is replaced by an empty one"

@@ -26,6 +26,7 @@ CAUSES = {
     "stop": "stopped cleanly",
     "wipe": "store wiped",
     "image": "older image of its store",
+    "promotion": "promotion of a slave in its place",
     "pause": "paused",
 }
 

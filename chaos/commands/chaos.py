@@ -196,6 +196,7 @@ def parity(
         if code == INTERRUPTED:
             sys.exit(code)
         by_lab[lab] = recording.results()
+        output.say(f"{lab}: recorded in {recording.folder}")
     rows = comparing.rows(chosen, by_lab)
     if out is not None:
         atomic.write_text(out, comparing.page(rows, listed, target), "--out")

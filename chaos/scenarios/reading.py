@@ -7,8 +7,9 @@ settings give it, settings that the reference takes, and that each case's timeli
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import product
+from math import prod
 from pathlib import Path
 
 from pairproof.chaos.scenarios import expecting, fields, steps, timeline
@@ -73,10 +74,13 @@ def _combinations(spot: Spot | None) -> list[Args]:
         if any(each.keys() != made[0].keys() for each in made):
             spot.fail("each combination gives the same variables a value")
     else:
-        found = _values(spot)
-        made = [dict(zip(found, each, strict=True)) for each in product(*map(_listed, found.values()))]
-    if not 1 <= len(made) <= MAX_CASES:
-        spot.fail(f"each makes {len(made)} combinations; 1 to {MAX_CASES} are valid")
+        found = {key: _listed(value) for key, value in _values(spot).items()}
+        count = prod(map(len, found.values()))
+        if not 1 <= count <= MAX_CASES:
+            spot.fail(f"each makes {count} combinations; 1 to {MAX_CASES} are valid")
+        made = [dict(zip(found, each, strict=True)) for each in product(*found.values())]
+    if not made:
+        spot.fail("each makes no combination; leave it out or list one")
     return list(made)
 
 
@@ -117,22 +121,24 @@ def _settings(spot: Spot | None) -> dict[str, Scalar]:
     if not isinstance(spot.value, dict):
         spot.fail(f"settings are RocketMQ's keys and lab.slaves, ..., with their values, not {spot.shown()}")
     found = {key: fields.scalar(each, key) for key, each in spot.value.items()}
-    target = resolve.target(REFERENCE)
-    for key, each in spot.value.items():
-        # Alone first, so that the line of the one that is wrong can be named.
-        needed = {"lab.names": 1} if key == "lab.others" else {}
-        version = {"rocketmqVersion": found["rocketmqVersion"]} if "rocketmqVersion" in found else {}
-        _try(each, target.settings, {**needed, **version, key: found[key]})
-    _try(spot, target.settings, found)
+    check = resolve.target(REFERENCE).settings
+    try:
+        check(found)
+    except UsageError as why:
+        for key, each in spot.value.items():
+            # One that is wrong by itself says so in the same words: its line is the place.
+            if _complaint(check, {key: found[key]}) == str(why):
+                each.fail(str(why))
+        spot.fail(str(why))
     return found
 
 
-def _try(spot: Spot, check: object, settings: Args) -> None:
-    assert callable(check)
+def _complaint(check: Callable[[Args], object], settings: Args) -> str:
     try:
         check(settings)
     except UsageError as why:
-        spot.fail(str(why))
+        return str(why)
+    return ""
 
 
 def _laws(spot: Spot | None) -> tuple[str, ...]:
@@ -149,7 +155,10 @@ def _catches(spot: Spot | None) -> tuple[str, ...]:
     caught = []
     for each in fields.members(spot, "catches", 100):
         name = fields.text(each, "a mutant's name")
-        _try(each, resolve.target, f"{REFERENCE}+{name}")  # type: ignore[arg-type]
+        try:
+            resolve.target(f"{REFERENCE}+{name}")
+        except UsageError as why:
+            each.fail(str(why))
         caught.append(name)
     return tuple(caught)
 

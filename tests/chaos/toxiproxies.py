@@ -22,6 +22,16 @@ READY_S = 20
 QUIET_S = 10
 PR_SET_PDEATHSIG = 1
 LIBC = ctypes.CDLL(None)
+ATTRIBUTES: dict[str, dict[str, int]] = {
+    "bandwidth": {"rate": 7},
+    "latency": {"latency": 3, "jitter": 2},
+    "limit_data": {"bytes": 7},
+    "reset_peer": {"timeout": 5},
+    "slicer": {"average_size": 4, "size_variation": 1, "delay": 9},
+    "slow_close": {"delay": 8},
+    "timeout": {"timeout": 6},
+}
+"""Every kind of toxic with attributes of its own."""
 
 
 @cache
@@ -110,3 +120,21 @@ def address(listening: socket.socket) -> str:
     """``host:port``."""
     host, port = listening.getsockname()
     return f"{host}:{port}"
+
+
+def nothing_comes(end: socket.socket) -> bool:
+    end.settimeout(0.2)
+    try:
+        end.recv(1)
+    except TimeoutError:
+        return True
+    finally:
+        end.settimeout(10)
+    return False
+
+
+def read(end: socket.socket, size: int) -> bytes:
+    found = b""
+    while len(found) < size and (data := end.recv(size - len(found))):
+        found += data
+    return found

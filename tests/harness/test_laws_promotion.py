@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from histories import SIZE, H, assert_broken, assert_holds, pair
 
-from pairproof.harness import contract, judge, resolve
+from pairproof.harness import contract, judge, objectives, resolve
 from pairproof.harness.history import Event
 from pairproof.harness.interpreter import run_trial
 from pairproof.harness.laws.contract import Contract
@@ -137,3 +137,19 @@ def test_with_several_slaves_another_one_may_be_who_has_it() -> None:
     assert contract.fault_class(happened, copies=1, everyone=False) == "master-store-lost"
     assert contract.fault_class([*happened, ("slave", "machine")], copies=1, everyone=False) == "all-copies-lost"
     assert contract.fault_class([*happened, ("slave", "machine")], copies=2, everyone=True) == "promotion"
+
+
+def test_objectives_name_a_promotion_and_do_not_count_what_the_old_master_kept_for_itself() -> None:
+    behind = (op("fault", name="down", link="ha"), op("send", producer=1, size=1_300, wait=False, queue=0), advance(50))
+    back = (op("heal", name="down"), op("heal", name="promotion"), advance(100))
+    sent = (advance(50), send(), advance(20))
+    ops = (*behind, promotion(rejoin="stale"), *sent, *back, op("fault", name="kill", node="master"))
+    events = run_trial(LAB, resolve.target("reference"), Schedule({}, "s", ops), laws=()).events
+    lost = [row for row in objectives.measure(events) if row.node == "master"]
+    # What was sent since lies where the stale slave has bytes that nobody else has.
+    assert [(row.cause, row.answered, row.rpo_messages) for row in lost] == [
+        ("process", 2, 1),
+        ("promotion", 2, 1),
+        ("process", 2, 1),
+    ]
+    assert [row.cause for row in objectives.measure(as_if_its_own(events)) if row.node == "master"][1] == "image"

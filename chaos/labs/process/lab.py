@@ -59,7 +59,11 @@ class ProcessLab:
 
     def close(self) -> None:
         """Give the bench up: its processes, files and ports."""
-        bench, self._bench, self._session = self._bench, None, None
+        bench, session = self._bench, self._session
+        self._bench = self._session = None
+        with suppress(LabError):
+            if session is not None:
+                session.close()
         if bench is not None:
             atexit.unregister(self.close)
             with suppress(LabError):

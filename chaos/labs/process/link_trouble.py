@@ -5,6 +5,7 @@ The taps at both ends of a link's proxy count what passes, so each trouble can s
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -52,7 +53,8 @@ class LinkTrouble(World):
             raise LabError(f"unknown toxic {toxic!r}; valid: {', '.join(WHAT)}")
         taken, given = where.tap.moved(direction)
         standing, connections = where.tap.standing(), where.tap.connections
-        name = self.bench.proxies.add_toxic(link, direction, toxic, attributes)
+        # In a thread: bytes go on meanwhile, as they must for what a toxic holds to leave it.
+        name = self.run(asyncio.to_thread(self.bench.proxies.add_toxic, link, direction, toxic, attributes))
         return OnLink(
             where, direction, toxic, name, attributes.get("rate"), taken, given, standing, connections
         )  # fmt: skip
@@ -60,7 +62,7 @@ class LinkTrouble(World):
     def remove_toxic(self, handle: OnLink) -> Effect:
         """Take it off."""
         effect = _effect(handle)
-        self.bench.proxies.remove_toxic(handle.link.name, handle.name)
+        self.run(asyncio.to_thread(self.bench.proxies.remove_toxic, handle.link.name, handle.name))
         return effect
 
     def cut_link(self, link: str) -> Cut:

@@ -112,6 +112,9 @@ class NodeTrouble(World):
         if not self.run_until(lambda: self.bench.keeper.status(pid).over, int(STOP_S * 1e9)):
             self.bench.keeper.signal(pid, signal.SIGKILL)
             raise LabError(f"{node} did not stop within {STOP_S:g} s of SIGTERM: {found.log_tail()}")
+        self.evidence.poll()
+        # An orderly end flushes everything, and says nothing of it.
+        self.evidence.flushed[node] = self.evidence.log_ends.get(node, 0)
         self.refresh()
         return {"processes_stopped": 1, "connections_closed": connections}
 
