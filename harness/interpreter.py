@@ -27,6 +27,7 @@ from pairproof.harness.ports import (
     CanStep,
     Effect,
     Fault,
+    HasLogs,
     Lab,
     Session,
     Target,
@@ -260,4 +261,6 @@ def conclude(
     events = session.recorder.events
     chosen = judging.all_laws() if laws is None else tuple(laws)
     judgements = judging.judge(events, chosen, lab.observes(target))
-    return Trial(number, origin, schedule, events, judgements, tuple(interpreter.outcomes), tuple(interpreter.skipped))
+    logs = session.logs() if _has(type(session), HasLogs) else {}  # type: ignore[attr-defined]
+    outcomes, skipped = tuple(interpreter.outcomes), tuple(interpreter.skipped)
+    return Trial(number, origin, schedule, events, judgements, outcomes, skipped, logs)

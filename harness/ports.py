@@ -364,6 +364,14 @@ class CanDelay(Protocol):
         """Start a waiting send to the master; its outcome is recorded when it comes."""
 
 
+@runtime_checkable
+class HasLogs(Protocol):
+    """The session's nodes are processes that say something."""
+
+    def logs(self) -> Mapping[str, str]:
+        """The end of what each has said, by node."""
+
+
 class Fault(Protocol):
     """One kind of fault, written once for every lab. Its file's name is its name."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from pairproof.harness.history import Event
@@ -32,6 +33,8 @@ class Trial(NamedTuple):
     faults: tuple[FaultOutcome, ...] = ()
     skipped: tuple[str, ...] = ()
     """Why operations were not executed: a fault that the lab is not capable of."""
+    logs: Mapping[str, str] = {}
+    """What its processes said, the end of it, by node; none where there are no processes."""
 
 
 class Finding(NamedTuple):

@@ -31,6 +31,8 @@ class HaDivergenceRefused(Law):
         super().__init__(ledger)
         self.ahead: set[str | None] = set()
         self.untold: dict[str | None, Event] = {}
+        self.left: dict[str | None, int] = {}
+        """When refused peers left that nobody was told of yet, ns."""
         self.telling = "diverged" in ledger.observes
 
     def on_report(self, event: Event) -> None:
@@ -47,7 +49,8 @@ class HaDivergenceRefused(Law):
 
     def on_diverged(self, event: Event) -> None:
         """The master says so; and it may say so of nobody else."""
-        self.untold.pop(event.link, None)
+        if event.t <= self.left.get(event.link, event.t) + self.ledger.instant_ns:
+            self.untold.pop(event.link, None)
         start, offset = self.ledger.starts.get(MASTER, 0), event.hi or 0
         if event.value is not None and start <= offset <= event.value:
             self.violate(
@@ -69,9 +72,11 @@ class HaDivergenceRefused(Law):
             self.violate(event, f"{event.message} was acknowledged; only a refused slave had reported {event.hi}")
 
     def on_close(self, event: Event) -> None:
-        """A refused peer left, or was thrown out: by then the master has said why."""
-        if self.untold and event.side == "m":
-            self._owed(event.link)
+        """A refused peer left, or was thrown out: by then, or where time is real at once, the master has said why."""
+        if event.link in self.untold and event.side == "m":
+            self.left[event.link] = event.t
+            if not self.ledger.instant_ns:
+                self._owed(event.link)
 
     def on_crash(self, event: Event) -> None:
         """A dead master owes nothing."""

@@ -117,6 +117,7 @@ One command that explores or records makes one folder, `runs/<run>/` unless told
 | `coverage/part-NNNNN.parquet` | how often each state met each event under each fault |
 | `history/part-NNNNN.parquet` | events of violating and unknown trials, and of a seeded sample of the others |
 | `findings/NNNN.json` | a violation, its minimal schedule and the line that replays it |
+| `logs/NNNNNN-NODE.log` | of a trial whose history is kept, where nodes are processes: the end of what each said |
 
 Every file is written under a hidden name and renamed, so a reader never meets half of one. A part has the same number
 in every table, and its `trials` file is renamed last: a number that `trials` lacks does not count. A run that was

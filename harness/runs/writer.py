@@ -116,6 +116,10 @@ class RunWriter:
         part.trials.append(pending)
         self.not_kept += wanted and not kept
         if kept:
+            if trial.logs:
+                (self.folder / "logs").mkdir(exist_ok=True)
+            for node, said in trial.logs.items():
+                atomic.write_text(self.folder / "logs" / f"{trial.number:06d}-{node}.log", said)
             self.kept_events += len(events)
             part.kept_events += len(events)
         if len(part.trials) >= PART_TRIALS or part.kept_events >= PART_EVENTS or self._is_late(part):

@@ -56,7 +56,7 @@ def test_violation_comes_with_a_small_program_that_violates_again() -> None:
     found = [each for each in summary.findings if each.law == "ack-unavailable-honest"]
     assert 0 < len(found) <= MAX_FINDINGS_PER_LAW
     for finding in found:
-        assert len(finding.schedule.ops) <= 4 <= finding.original_ops
+        assert len(finding.schedule.ops) <= 5 <= finding.original_ops
         again = run_trial(resolve.lab("sim"), resolve.target(finding.target), finding.schedule)
         assert finding.law in {each.law for each in again.judgements if each.verdict is Verdict.VIOLATED}
 

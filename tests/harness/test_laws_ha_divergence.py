@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
-from histories import H, assert_broken, assert_holds, assert_vacuous, bare, pair
+from histories import MS, H, assert_broken, assert_holds, assert_vacuous, bare, pair
 
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.ha_ack_identity import HaAckIdentity
@@ -101,3 +103,15 @@ def test_nobody_is_named_whose_offset_lies_within_the_log() -> None:
 
     assert_holds(HaDivergenceRefused, named(101))
     assert_broken(HaDivergenceRefused, named(100), "refused at 100, which lies in the master's log [0, 100]")
+
+
+@pytest.mark.parametrize(("instant_ms", "late_ms", "holds"), [(300, 200, True), (300, 400, False), (0, 0, False)])
+def test_where_time_is_real_a_slave_that_leaves_is_named_an_instant_later(
+    instant_ms: int, late_ms: int, holds: bool
+) -> None:
+    lab = ahead().add("lab", f="process", value=0, detail=json.dumps({"instantNs": instant_ms * MS}))
+    left = told(lab.close().after(late_ms))
+    if holds:
+        assert_holds(HaDivergenceRefused, left)
+    else:
+        assert_broken(HaDivergenceRefused, left, "nobody was told", times=1)

@@ -75,12 +75,16 @@ class NodeProcess:
         if self.pid is not None:
             self.bench.keeper.signal(self.pid, number)
 
+    def said(self) -> str:
+        """All that it has said, in all its lives."""
+        try:
+            return (self.folder / f"{self.name}.log").read_text(errors="replace")
+        except OSError:
+            return ""
+
     def log_tail(self) -> str:
         """The last line that it said."""
-        try:
-            lines = (self.folder / f"{self.name}.log").read_text(errors="replace").strip().splitlines()
-        except OSError:
-            lines = []
+        lines = self.said().strip().splitlines()
         return lines[-1] if lines else "it said nothing"
 
     def provide(self) -> None:

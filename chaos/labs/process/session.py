@@ -44,6 +44,8 @@ WARM_NS = 30_000 * MS
 SETTLE_NS = 60_000 * MS
 WHOLE_SETTLE_NS = 150_000 * MS
 DISPATCHED_NS = 2_000 * MS
+MAX_LOG = 32_768
+"""Characters kept of what a node has said."""
 PROBES = 3
 REFUSALS = 2
 """After so many, once all faults are over, a slave has diverged and will not converge."""
@@ -331,6 +333,10 @@ class ProcessSession(LinkTrouble, StoreTrouble, Strangers):
         if self.whole is not None:
             for name in nodes:
                 self.inspection.tables(name)
+
+    def logs(self) -> dict[str, str]:
+        """See :class:`pairproof.harness.ports.HasLogs`."""
+        return {name: said for name, node in self.nodes.items() if (said := node.said()[-MAX_LOG:])}
 
     def close(self) -> None:
         """End the trial's processes and empty its stores; the bench stays for the next one."""
