@@ -158,10 +158,10 @@ def run(
         output.write_json(_answer(recording, plan), json_to)
     _say(recording, plan)
     if report:
-        from pairproof.harness.commands.check import _report
+        from pairproof.harness.commands.check import make_report
 
         # Also of a run that is red.
-        made = _report(recording.folder, json_to)
+        made = make_report(recording.folder, json_to)
         code = code or made
     sys.exit(code)
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from pairproof.chaos.mutants.mutant import Mutant, with_parts
+from pairproof.reference.core.broker import Broker
 from pairproof.reference.core.processors.sending import Sending
 from pairproof.reference.core.requests import Request
+from pairproof.reference.ports import Conn
 from pairproof.reference.wire import remoting
 
 
@@ -28,9 +30,25 @@ class RefusesAfterRestart(Sending):
             request.refuse(remoting.SERVICE_NOT_AVAILABLE, "the store is still recovering")
 
 
+class DeafAfterJunk(Broker):
+    """Hears no client any more once one has sent something that is no frame."""
+
+    _deaf = False
+
+    def on_bytes(self, conn: Conn, data: bytes) -> None:
+        """A connection that is thrown out over what it sent takes all others along."""
+        is_client = conn in self.peers
+        if is_client and self._deaf:
+            return
+        super().on_bytes(conn, data)
+        self._deaf = self._deaf or (is_client and conn not in self.peers)
+
+
 CLIENT_PORT = (
     Mutant("deaf_after_restart", "master", with_parts(sending_class=DeafAfterRestart), "live-converges",
            "answers no send after a restart"),
     Mutant("refuses_after_restart", "master", with_parts(sending_class=RefusesAfterRestart), "live-converges",
            "takes no send after a restart"),
+    Mutant("deaf_after_junk", "master", DeafAfterJunk, "live-converges",
+           "answers nobody once somebody has sent what is no frame"),
 )  # fmt: skip

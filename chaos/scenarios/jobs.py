@@ -20,6 +20,8 @@ from pairproof.harness.errors import EXIT_USAGE, LabError, PairproofError, Usage
 from pairproof.harness.ports import Session
 
 MAX_JOBS = 16
+MAX_PART = 20
+"""Trials of one scenario that a process plays before another one may go on with the rest."""
 GOODBYE_S = 60.0
 """How long an interrupted process has for closing its lab."""
 
@@ -50,8 +52,9 @@ Take = Callable[[Scenario, Played], None]
 
 def run(scenarios: Sequence[Scenario], plan: Plan, jobs: int, watch: Watch, take: Take) -> None:
     """Play them all; ``take`` hears each trial. KeyboardInterrupt and what makes going on senseless pass through."""
-    if jobs > 1 and len(scenarios) > 1:
-        _side_by_side(scenarios, plan, min(jobs, MAX_JOBS), watch, take)
+    parts = [part for scenario in scenarios for part in _parts(scenario, len(plan.trials(scenario)))]
+    if jobs > 1 and len(parts) > 1:
+        _side_by_side(parts, plan, min(jobs, MAX_JOBS), watch, take)
         return
     lab, target = resolve.lab(plan.lab), resolve.target(plan.target)
     for scenario in scenarios:
@@ -71,6 +74,20 @@ def run(scenarios: Sequence[Scenario], plan: Plan, jobs: int, watch: Watch, take
             take(scenario, played)
 
 
+class Part(NamedTuple):
+    """Trials of a scenario that are played in turn: from ``first`` to before ``end``, counted from 0."""
+
+    scenario: Scenario
+    first: int
+    end: int
+    total: int
+
+
+def _parts(scenario: Scenario, total: int) -> list[Part]:
+    # The longest enumeration must not outlast everything else.
+    return [Part(scenario, first, min(first + MAX_PART, total), total) for first in range(0, total, MAX_PART)]
+
+
 class Told(NamedTuple):
     """What a process says: a trial that ended, or, in ``why`` and ``code``, that nothing else will come."""
 
@@ -84,24 +101,24 @@ class Told(NamedTuple):
 
 class _Running(NamedTuple):
     process: Any
-    scenario: Scenario
+    part: Part
 
 
-def _side_by_side(scenarios: Sequence[Scenario], plan: Plan, jobs: int, watch: Watch, take: Take) -> None:
-    left = list(scenarios)
+def _side_by_side(parts: Sequence[Part], plan: Plan, jobs: int, watch: Watch, take: Take) -> None:
+    left = list(parts)
     running: dict[Connection, _Running] = {}
     # Not forked: a terminal's view is drawn by a thread.
     context = multiprocessing.get_context("spawn")
     try:
         while left or running:
             while left and len(running) < jobs:
-                scenario = left.pop(0)
+                part = left.pop(0)
                 ours, theirs = context.Pipe(duplex=False)
-                process = context.Process(target=_work, args=(scenario, plan, theirs), daemon=False)
+                process = context.Process(target=_work, args=(part, plan, theirs), daemon=False)
                 process.start()
                 theirs.close()
-                running[ours] = _Running(process, scenario)
-                watch.began(scenario, 1, len(plan.trials(scenario)))
+                running[ours] = _Running(process, part)
+                watch.began(part.scenario, part.first + 1, part.total)
             for connection in wait(list(running)):
                 assert isinstance(connection, Connection)
                 _hear(connection, running, watch, take)
@@ -110,7 +127,8 @@ def _side_by_side(scenarios: Sequence[Scenario], plan: Plan, jobs: int, watch: W
 
 
 def _hear(connection: Connection, running: dict[Connection, _Running], watch: Watch, take: Take) -> None:
-    process, scenario = running[connection]
+    process, part = running[connection]
+    scenario = part.scenario
     try:
         told: Told = connection.recv()
     except EOFError:
@@ -127,7 +145,7 @@ def _hear(connection: Connection, running: dict[Connection, _Running], watch: Wa
         process.join(GOODBYE_S)
         if told.why:
             raise (UsageError if told.code == EXIT_USAGE else LabError)(told.why)
-    elif told.number < told.total:
+    elif told.number < part.end:
         watch.began(scenario, told.number + 1, told.total)
 
 
@@ -136,13 +154,13 @@ def _end(running: dict[Connection, _Running], watch: Watch, take: Take) -> None:
     for process, _ in running.values():
         process.terminate()
     for connection in list(running):
-        process, scenario = running[connection]
+        process, part = running[connection]
         try:
             while connection.poll(GOODBYE_S):
                 told: Told = connection.recv()
                 if told.played is not None:
-                    watch.ended(scenario, told.played)
-                    take(scenario, told.played)
+                    watch.ended(part.scenario, told.played)
+                    take(part.scenario, told.played)
         except (EOFError, OSError):
             pass
         connection.close()
@@ -152,15 +170,15 @@ def _end(running: dict[Connection, _Running], watch: Watch, take: Take) -> None:
             process.join()
 
 
-def _work(scenario: Scenario, plan: Plan, connection: Connection) -> None:
-    """One scenario in a process of its own. Ctrl-C is the parent's business, which then sends SIGTERM."""
+def _work(part: Part, plan: Plan, connection: Connection) -> None:
+    """A part of a scenario in a process of its own. Ctrl-C is the parent's business, which then sends SIGTERM."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, _interrupt)
-    total = len(plan.trials(scenario))
+    scenario, first, end, total = part
     why, code, lab = "", 0, None
     try:
         lab, target = resolve.lab(plan.lab), resolve.target(plan.target)
-        for number, (case, seed) in enumerate(plan.trials(scenario), 1):
+        for number, (case, seed) in enumerate(plan.trials(scenario)[first:end], first + 1):
             connection.send(Told(number, total, play(scenario, case, lab, target, seed)))
     except Stopped as stopped:
         failed_midway = stopped.played is not None and isinstance(stopped.why, LabError)

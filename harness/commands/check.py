@@ -100,12 +100,13 @@ def command(
     if json_to is not None:
         output.write_json(summary, json_to)
     if report:
-        made = _report(folder, json_to)
+        made = make_report(folder, json_to)
         code = code or made
     sys.exit(code)
 
 
-def _report(folder: Path, json_to: str | None) -> int:
+def make_report(folder: Path, json_to: str | None) -> int:
+    """Make the report of a run that has just ended; its exit code."""
     make: Any = registry.find("commands", "report")
     # Standard output belongs to the JSON answer if that went there.
     said = contextlib.redirect_stdout(sys.stderr) if json_to == output.STDOUT else contextlib.nullcontext()

@@ -8,6 +8,7 @@
     coverage/part-NNNNN.parquet    how often each protocol state met each event under each fault, once for the whole run
     history/part-NNNNN.parquet     events of violating and unknown trials, and a seeded sample of the others
     findings/NNNN.json             a violation, its minimal schedule and replay line
+    logs/NNNNNN-NODE.log           of trials whose history is kept, where nodes are processes: the end of what each said
 
 Every file appears by rename, so a reader never meets half of one; a run that was killed keeps its finished parts.
 """
@@ -101,6 +102,7 @@ FACTS: dict[str, str] = {
     "trials": "how many trials were executed",
     "events": "how many events they recorded",
     "keep": "what histories were kept: all, or one in N besides violating and unknown trials",
+    "scenarios": "of a run of scenarios: name, verdict, trials, seconds, reasons and laws of each",
     "versions": "pairproof, python, hypothesis",
     "reason": "why it is not complete, if it is not",
 }

@@ -266,7 +266,14 @@ def test_a_process_of_its_own_gives_its_lab_back(monkeypatch: pytest.MonkeyPatch
     with_lab(monkeypatch, Held())
     monkeypatch.setattr(jobs.signal, "signal", lambda number, handler: None)
     ours, theirs = multiprocessing.Pipe(duplex=False)
-    jobs._work(scenario(GOOD), Plan("sim", "reference", "x"), theirs)
+    jobs._work(jobs.Part(scenario(GOOD), 0, 1, 1), Plan("sim", "reference", "x"), theirs)
     first, last = ours.recv(), ours.recv()
     assert (first.played.verdict, first.over, last.played, last.over) == (HOLDS, False, None, True)
     assert closed == ["lab"]
+
+
+def test_a_long_enumeration_is_shared_out() -> None:
+    parts = jobs._parts(scenario(GOOD), 2 * jobs.MAX_PART + 1)
+    assert [(each.first, each.end) for each in parts] == [
+        (0, jobs.MAX_PART), (jobs.MAX_PART, 2 * jobs.MAX_PART), (2 * jobs.MAX_PART, 2 * jobs.MAX_PART + 1),
+    ]  # fmt: skip

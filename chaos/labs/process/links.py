@@ -40,10 +40,16 @@ class Link:
 
 
 class Links:
-    """All links of a trial with these brokers. ``names``: whether it has a name server."""
+    """All links of a trial with these brokers.
 
-    def __init__(self, bench: Bench, evidence: Evidence, pair: tuple[str, ...], other: bool, names: bool) -> None:
+    ``names``: whether it has a name server. ``buffer``: bytes of the buffers of the sockets of HA links.
+    """
+
+    def __init__(
+        self, bench: Bench, evidence: Evidence, pair: tuple[str, ...], other: bool, names: bool, buffer: int
+    ) -> None:
         self.bench = bench
+        self.buffer = buffer
         self.evidence = evidence
         self.by_name: dict[str, Link] = {}
         brokers = (*pair, places.OTHER) if other else pair
@@ -70,9 +76,12 @@ class Links:
             return to if taken is None else taken
 
         make: Callable[[], Passage] = Passage
+        buffer = 0
         if name in places.HA_LINKS:
             make = lambda: HaPassage(client, self.evidence)  # noqa: E731 - it has a type
-        self.by_name[name] = Link(name, client, server, ports, Tap(ports.near, ports.proxy, ports.far, leads_to, make))
+            buffer = self.buffer
+        tap = Tap(ports.near, ports.proxy, ports.far, leads_to, make, buffer)
+        self.by_name[name] = Link(name, client, server, ports, tap)
         self.evidence.addresses[f"{HOST}:{ports.near}"] = server
 
     async def start(self) -> None:

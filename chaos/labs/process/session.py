@@ -74,7 +74,7 @@ class ProcessSession(LinkTrouble, StoreTrouble, Strangers):
         bench.trials += 1
         self.pair = places.nodes(places.slaves(settings))
         names, other = places.has_names(settings), places.has_other(settings)
-        self.links = Links(bench, self.evidence, self.pair, other, names)
+        self.links = Links(bench, self.evidence, self.pair, other, names, int(settings["lab.bufferBytes"]))
         brokers = (*self.pair, places.OTHER) if other else self.pair
         self.nodes: dict[str, NodeProcess] = {}
         self.machines: list[Machine] = []

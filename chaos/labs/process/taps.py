@@ -98,13 +98,21 @@ class Door:
 class Tap(Door):
     """Both taps of one link; :attr:`port` is where its client connects.
 
-    ``proxy``, ``far``: where the proxy listens, and where it leads. ``leads_to``: the server's port.
+    ``proxy``, ``far``: where the proxy listens, and where it leads. ``leads_to``: the server's port. ``buffer``: of its
+    sockets, bytes.
     """
 
     def __init__(
-        self, port: int, proxy: int, far: int, leads_to: Callable[[Passage], int], passage: Callable[[], Passage]
+        self,
+        port: int,
+        proxy: int,
+        far: int,
+        leads_to: Callable[[Passage], int],
+        passage: Callable[[], Passage],
+        buffer: int = 0,
     ) -> None:
         super().__init__(port)
+        self.buffer = buffer
         self.proxy = proxy
         self.far = far
         self.leads_to = leads_to
@@ -128,7 +136,7 @@ class Tap(Door):
     def came(self) -> Wire:
         """A client connects."""
         passage = self.passage()
-        near = Wire(passage.client_said, lambda wire: self._queue(passage))
+        near = Wire(passage.client_said, lambda wire: self._queue(passage), self.buffer)
         near.gives = passage.client_hears
         near.stalls = lambda: passage.stalled(CLIENTS)
         near.ended = lambda how: self.over(passage, CLIENTS, how)
@@ -149,7 +157,7 @@ class Tap(Door):
         while self._waiting:
             self._let_in = passage = self._waiting.popleft()
             self._paired.clear()
-            near, far = passage.wires[0], Wire(nothing)
+            near, far = passage.wires[0], Wire(nothing, buffer=self.buffer)
             far.other, near.other = near, far
             passage.wires.append(far)
             try:
@@ -168,7 +176,7 @@ class Tap(Door):
 
     def _from_proxy(self) -> Wire:
         passage = self._let_in
-        wire = Wire(passage.server_hears if passage is not None else nothing)
+        wire = Wire(passage.server_hears if passage is not None else nothing, buffer=self.buffer)
         # Told of what goes on to the server, before it does.
         wire.opened = lambda wire: self.spawn(self._reach_server(passage, wire))
         return wire
@@ -177,7 +185,7 @@ class Tap(Door):
         if passage is None or passage is not self._let_in or len(passage.wires) != len((CLIENTS, SERVERS)):
             wire.end("reset")
             return
-        far = Wire(passage.server_said)
+        far = Wire(passage.server_said, buffer=self.buffer)
         far.other, wire.other = wire, far
         far.stalls = lambda: passage.stalled(SERVERS)
         far.ended = lambda how: self.over(passage, SERVERS, how)

@@ -26,9 +26,13 @@ CLIENTS, SERVERS = "client", "server"
 class Wire(asyncio.Protocol):
     """One socket of a tap. What it reads goes out at ``other``."""
 
-    def __init__(self, side: Callable[[bytes], None], opened: Callable[[Wire], None] | None = None) -> None:
+    def __init__(
+        self, side: Callable[[bytes], None], opened: Callable[[Wire], None] | None = None, buffer: int = 0
+    ) -> None:
+        """``buffer``: bytes of its socket's two buffers; 0: the system decides, and lets them grow."""
         self.came = side
         self.opened = opened
+        self.buffer = buffer
         self.other: Wire | None = None
         self.transport: asyncio.Transport | None = None
         self.gives: Callable[[bytes], None] = nothing
@@ -41,7 +45,11 @@ class Wire(asyncio.Protocol):
         """It stands; nothing is read before it leads somewhere."""
         assert isinstance(transport, asyncio.Transport)
         self.transport = transport
-        transport.set_write_buffer_limits(HELD)
+        transport.set_write_buffer_limits(min(HELD, self.buffer or HELD))
+        if self.buffer:
+            sock = transport.get_extra_info("socket")
+            for option in (socket.SO_RCVBUF, socket.SO_SNDBUF):
+                sock.setsockopt(socket.SOL_SOCKET, option, self.buffer)
         transport.pause_reading()
         if self.opened is not None:
             self.opened(self)
