@@ -4,7 +4,8 @@ The caller decides what to do with trials and findings; nothing here prints or w
 type, so a violation is shrunk and replayed the same way wherever it came from.
 
 In a lab that is not deterministic time is real: schedules are paced, searches that enumerate moments do not run, and
-shrinking, which takes many trials there, has a time of its own: as long as the exploration at most.
+shrinking, which takes many trials there, has a time of its own: as long as the exploration at most. Seeded searches may
+play several trials at once there, in processes of their own; what these find is shrunk in this one.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import NamedTuple
 
 from pairproof.harness import judge as judging
 from pairproof.harness.coverage_table import CoverageTable
+from pairproof.harness.errors import LabError
 from pairproof.harness.interpreter import Laws, run_trial
 from pairproof.harness.ports import Lab, Target
 from pairproof.harness.profiles import Profile
@@ -27,6 +29,7 @@ from pairproof.harness.search import cuts, machine, repeated, shrink, swarm, swe
 from pairproof.harness.search.paced import paced
 from pairproof.harness.trial import Finding, Trial
 from pairproof.harness.verdict import Verdict, over_trials
+from pairproof.harness.workers import Workers
 
 MAX_FINDINGS_PER_LAW = 3
 """Violations of one law that are shrunk in one run; the rest are counted in its verdicts."""
@@ -89,8 +92,24 @@ class Summary(NamedTuple):
         ]
 
 
+class _Task(NamedTuple):
+    """A trial for a process of its own."""
+
+    schedule: Schedule
+    origin: str
+    laws: Laws
+
+
+def _play(lab: Lab, target: Target, task: _Task) -> Trial:
+    return run_trial(lab, target, task.schedule, origin=task.origin, laws=task.laws)
+
+
 class Explorer:
-    """One exploration. ``on_trial`` hears every trial, ``on_finding`` every shrunk violation."""
+    """One exploration. ``on_trial`` hears every trial, ``on_finding`` every shrunk violation.
+
+    ``jobs``: how many trials of seeded searches are played at once; where there are several, the lab and the target
+    must be registered. ``on_failure`` hears why one of these processes ended; the others go on.
+    """
 
     def __init__(
         self,
@@ -101,8 +120,10 @@ class Explorer:
         laws: Laws | None = None,
         *,
         seconds: float | None = None,
+        jobs: int = 1,
         on_trial: Callable[[Trial], None] = lambda trial: None,
         on_finding: Callable[[Finding], None] = lambda finding: None,
+        on_failure: Callable[[LabError], None] = lambda why: None,
         progress: Callable[[int, int | None, str], None] = lambda done, total, doing: None,
     ) -> None:
         self.lab = lab
@@ -113,6 +134,7 @@ class Explorer:
         self.seconds = profile.seconds if seconds is None else seconds
         self.on_trial = on_trial
         self.on_finding = on_finding
+        self.on_failure = on_failure
         self.progress = progress
         self.seen: dict[str, set[Verdict]] = {law.id: set() for law in self.laws}
         self.by_origin: Counter[str] = Counter()
@@ -120,6 +142,7 @@ class Explorer:
         self.findings: list[Finding] = []
         self.totals: dict[str, int] = {}
         self.coverage = CoverageTable()
+        self._workers = Workers(jobs, _play, lab.name, target.name) if jobs > 1 else None
         self._numbers = count()
         self._pending: list[Trial] = []
         self._shrinking_s = 0.0
@@ -130,7 +153,7 @@ class Explorer:
     def run(self) -> Summary:
         """Run every search for its share of the time. KeyboardInterrupt passes through; :meth:`summary` still works."""
         self._began = monotonic()
-        with rare_collection():
+        with rare_collection(), self._working():
             shares = self.profile.shares
             if not self.lab.deterministic:
                 shares = {origin: share for origin, share in shares.items() if origin not in ENUMERATED}
@@ -142,6 +165,14 @@ class Explorer:
                 left = max(0.0, self.seconds - self.seconds_so_far())
                 search(origin, left * shares[origin] / sum(list(shares.values())[number:]))
         return self.summary()
+
+    @contextmanager
+    def _working(self) -> Iterator[None]:
+        try:
+            yield
+        finally:
+            if self._workers is not None:
+                self._workers.close()
 
     def seconds_so_far(self) -> float:
         """Since :meth:`run` began, wall clock, without what shrinking took where that is not counted."""
@@ -171,12 +202,30 @@ class Explorer:
     def _seeded(self, origin: str, seconds: float) -> None:
         until = self.seconds_so_far() + seconds
         schedule, doing = SEEDED[origin]
-        for number in count():
-            if number and self.seconds_so_far() >= until:
-                break
-            drawn = schedule(self.seed, number)
-            self._take(self._execute(drawn if self.lab.deterministic else paced(drawn), origin))
-            self.progress(number + 1, None, doing)
+
+        def drawn() -> Iterator[Schedule]:
+            for number in count():
+                if number and self.seconds_so_far() >= until:
+                    return
+                made = schedule(self.seed, number)
+                yield made if self.lab.deterministic else paced(made)
+
+        for done, trial in enumerate(self._played(drawn(), origin), 1):
+            self._take(trial)
+            self.progress(done, None, doing)
+
+    def _played(self, schedules: Iterator[Schedule], origin: str) -> Iterator[Trial]:
+        if self._workers is None:
+            for each in schedules:
+                yield self._execute(each, origin)
+            return
+        for _, answer in self._workers.play(_Task(each, origin, self.laws) for each in schedules):
+            if isinstance(answer, Trial):
+                yield answer._replace(number=next(self._numbers))
+            elif isinstance(answer, LabError) and self._workers.left:
+                self.on_failure(answer)
+            else:
+                raise answer
 
     def _machine(self, origin: str, seconds: float) -> None:
         done = count(1)

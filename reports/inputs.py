@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from pairproof.harness.errors import CorruptRun
 from pairproof.harness.runs import schema
 from pairproof.harness.runs.reader import RunReader
+from pairproof.reports import scenarios
 
 Facts = dict[str, Any]
 
@@ -26,6 +27,8 @@ class RunInput(NamedTuple):
     facts: Facts
     findings: list[dict[str, Any]]
     parts: dict[str, list[Path]]
+    scenarios: list[dict[str, Any]] = []
+    """See :func:`pairproof.reports.scenarios.rows`."""
 
     @property
     def run(self) -> str:
@@ -70,9 +73,10 @@ def open_run(folder: Path, histories: bool = False) -> RunInput:
     missing = [name for name in ("target", "lab") if not isinstance(reader.facts.get(name), str)]
     if missing:
         raise CorruptRun(f"{folder / 'run.json'} has no {' and no '.join(missing)}; record the run again")
+    played = scenarios.rows(reader.facts, str(folder / "run.json"))
     parts = {table: reader.parts(table) for table in schema.TABLES}
     for table in schema.TABLES:
         if histories or table != "history":
             # Reads every page, keeps none: a damaged one shows only when it is read.
             deque(reader.table(table), maxlen=0)
-    return RunInput(folder, reader.facts, reader.findings(), parts)
+    return RunInput(folder, reader.facts, reader.findings(), parts, played)

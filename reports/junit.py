@@ -1,8 +1,10 @@
-"""The report as JUnit XML: one suite per run, one case per law, for a build server that shows such files.
+"""The report as JUnit XML: one suite per run, one case per law and per scenario, for a build server that shows such
+files.
 
 A violated law is a failure with its text, program and replay line; an unknown one is an error; a vacuous one is
 skipped, unless the run's profile forbids it: then it is a failure too. What could not be observed, or does not apply,
-is skipped.
+is skipped. A scenario is a failure if a law is violated or an expectation not met, an error if the lab failed or it is
+unknown, skipped if the lab skipped a part of it; always with the reasons.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from pathlib import Path
 from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 
 from pairproof.harness.verdict import Verdict
+from pairproof.reports import scenarios
 from pairproof.reports.model import Report, Row
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -42,6 +45,9 @@ def _suite(report: Report, run: Row) -> TestSuite:
     for row in report.by_run:
         if row["run"] == run["run"]:
             suite.add_testcase(_case(report, row))
+    for row in report.scenarios:
+        if row["run"] == run["run"]:
+            suite.add_testcase(_scenario(row))
     suite.update_statistics()  # type: ignore[no-untyped-call]
     suite.time = float(run.get("seconds") or 0)
     return suite
@@ -58,6 +64,17 @@ def _case(report: Report, row: Row) -> TestCase:
         case.result = [Failure("vacuous, and the profile forbids that: nothing put this law to the test", "vacuous")]
     elif verdict in SKIPPED:
         case.result = [Skipped(SKIPPED[verdict])]
+    return case
+
+
+def _scenario(row: Row) -> TestCase:
+    case = TestCase(row["name"], f"{row['target']}.{row['lab']}.scenarios", float(row["seconds"] or 0))
+    verdict = row["verdict"]
+    if verdict != scenarios.HOLDS:
+        kind = {scenarios.SKIPPED: Skipped, scenarios.FAILED: Error, scenarios.UNKNOWN: Error}.get(verdict, Failure)
+        result = kind(_clean(f"{verdict}: {(row['reasons'] or ['no reason given'])[0]}"), verdict)
+        result.text = _clean("\n".join(row["reasons"]))
+        case.result = [result]
     return case
 
 

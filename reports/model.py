@@ -19,6 +19,7 @@ from pairproof.harness.errors import EXIT_UNKNOWN, EXIT_VIOLATED
 from pairproof.harness.runs.schema import FACTS
 from pairproof.harness.schedule import from_json
 from pairproof.harness.verdict import Verdict, exit_code, over_trials
+from pairproof.reports import scenarios
 from pairproof.reports.inputs import Corrupt, RunInput
 from pairproof.reports.measures import VERDICTS
 
@@ -40,6 +41,7 @@ class Report(NamedTuple):
     verdict: str
     headline: str
     runs: list[Row]
+    scenarios: list[Row]
     matrix: list[Row]
     by_run: list[Row]
     findings: list[Row]
@@ -69,14 +71,16 @@ def assemble(
     anywhere = frozenset[str]().union(*must.values())
     matrix = [_judged(row, anywhere) for row in tables["matrix"].to_pylist()]
     described = [_described(run, by_run, must[run.run]) for run in runs]
+    played = [row for run in runs for row in run.scenarios]
     firsts = tables["firsts"].to_pylist()
     findings = _findings(runs, firsts)
     return Report(
         made=datetime.now(UTC).isoformat(timespec="seconds"),
         version=_version(),
         verdict=overall(described),
-        headline=headline(described, by_run),
+        headline=headline(described, by_run, played),
         runs=described,
+        scenarios=played,
         matrix=matrix,
         by_run=by_run,
         findings=findings,
@@ -112,22 +116,28 @@ def _described(run: RunInput, by_run: Iterable[Row], must: frozenset[str]) -> Ro
     if not any(each in (Verdict.HOLDS, Verdict.VIOLATED) for each in laws.values()):
         # A run that judged nothing has shown nothing.
         verdict = Verdict.UNKNOWN
-    # A run that was killed never came to write some of its facts.
-    return {**dict.fromkeys(FACTS), **facts, "folder": str(run.folder), "verdict": verdict.value}
+    # Laws that hold do not make a scenario come true.
+    said = scenarios.worst([verdict.value, *(row["verdict"] for row in run.scenarios)])
+    # A run that was killed never came to write some of its facts; its scenarios are a table of their own.
+    told = {name: value for name, value in {**dict.fromkeys(FACTS), **facts}.items() if name != "scenarios"}
+    return {**told, "folder": str(run.folder), "verdict": said}
 
 
 def overall(runs: Iterable[Row]) -> str:
-    """The worst verdict of the runs; unknown without any."""
-    seen = {row["verdict"] for row in runs}
-    for each in (Verdict.VIOLATED, Verdict.UNKNOWN):
-        if each in seen:
-            return each.value
-    return Verdict.HOLDS.value if seen else Verdict.UNKNOWN.value
+    """The worst verdict of the runs, one of :data:`pairproof.reports.scenarios.VERDICTS`; unknown without any."""
+    return scenarios.worst(row["verdict"] for row in runs)
 
 
-def headline(runs: Sequence[Row], by_run: Iterable[Row]) -> str:
-    """The report in one sentence."""
+def headline(runs: Sequence[Row], by_run: Iterable[Row], played: Sequence[Row] = ()) -> str:
+    """The report in one sentence, or in two where scenarios were played: what is bad comes first."""
     rows = list(by_run)
+    laws, told = _headline_of_laws(runs, rows), scenarios.sentence(played)
+    amiss = any(row["verdict"] != scenarios.HOLDS for row in played)
+    first = amiss and not any(row["verdict"] == Verdict.VIOLATED for row in rows)
+    return " ".join(filter(None, (told, laws) if first else (laws, told)))
+
+
+def _headline_of_laws(runs: Sequence[Row], rows: Sequence[Row]) -> str:
     counted = {verdict: len({row["law"] for row in rows if row["verdict"] == verdict}) for verdict in Verdict}
     if not runs:
         return "No run could be read."
@@ -162,17 +172,30 @@ def _findings(runs: Sequence[RunInput], firsts: Iterable[Row]) -> list[Row]:
 
 
 def _finding(run: RunInput, told: Row) -> Row:
-    row: Row = {"run": run.run, "target": run.facts["target"], "lab": run.facts["lab"], "shrunk": True}
+    row: Row = {"run": run.run, "target": run.facts["target"], "lab": run.facts["lab"]}
     row |= {name: told.get(name, "") for name in ("law", "text", "replay", "original_ops", "schedule")}
     row |= {name: int(told.get(name) or 0) for name in ("trial", "shrunk_trial")}
     row["program"] = [str(line) for line in told.get("program") or program_of(told.get("schedule"))]
-    return row
+    row["scenario"] = scenarios.of_seed(run.scenarios, run.run, _seed(told.get("schedule")))
+    # A scenario's program is shown as it is written: nobody has shrunk it.
+    return row | {"shrunk": not row["scenario"]}
+
+
+def _seed(schedule: object) -> str:
+    return str(schedule.get("seed", "")) if isinstance(schedule, dict) else ""
 
 
 def _unshrunk(run: RunInput, first: Row) -> Row:
     row: Row = {"run": run.run, "target": run.facts["target"], "lab": run.facts["lab"], "shrunk": False}
-    row |= {"law": first["law"], "text": first["text"] or "", "replay": "", "original_ops": "", "schedule": None}
-    return row | {"trial": first["trial"], "shrunk_trial": first["trial"], "program": []}
+    row |= {
+        "law": first["law"],
+        "text": first["text"] or "",
+        "replay": "",
+        "original_ops": "",
+        "schedule": None,
+        "scenario": "",
+    }
+    return row | {"trial": first["trial"], "shrunk_trial": first["trial"], "program": [], "scenario": ""}
 
 
 def with_schedules(findings: Iterable[Row], trials: pa.Table) -> list[Row]:

@@ -16,7 +16,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from pairproof.harness.autopsy import autopsy, message_of
 from pairproof.harness.history import Event
 from pairproof.harness.law_groups import grouped
-from pairproof.reports import coverage, fault_places, objectives
+from pairproof.reports import coverage, effects, fault_places, logs, objectives, scenarios
 from pairproof.reports.axis import ms
 from pairproof.reports.calls import plain
 from pairproof.reports.charts import LOOKS
@@ -44,7 +44,12 @@ MEANINGS = {
     "not-observable": ("–", "this lab cannot record what the law needs to see"),
     "not-applicable": ("–", "the law is about something that this pair does not have"),
 }
-"""Sign and meaning of every verdict."""
+"""Sign and meaning of every verdict on a law."""
+
+MAX_LINES = 40
+"""Of a program that a finding's page shows at once: a scenario's may have a thousand."""
+MAX_GREEN = 12
+"""Scenarios that hold: more of them are folded away on the first page."""
 
 Histories = Mapping[tuple[str, int], Sequence[Event]]
 Seen = Mapping[tuple[str, int, str], int]
@@ -57,14 +62,16 @@ def write(report: Report, histories: Histories, seen: Seen, out: Path) -> Path:
     event at which that trial first broke that law.
     """
     pages = _environment(report)
+    folders = {row["run"]: Path(row["folder"]) for row in report.runs}
     (out / "findings").mkdir(parents=True, exist_ok=True)
     for finding in report.findings[:MAX_PAGES]:
         key = (finding["run"], finding["shrunk_trial"])
         shown = _finding(finding, histories.get(key, ()), seen.get((*key, finding["law"])))
+        shown["said"] = logs.of_trial(folders[finding["run"]], finding["shrunk_trial"])
         html = pages.get_template("finding.html").render(root="../", here="findings", **shown)
         (out / "findings" / page_name(finding)).write_text(html, encoding="utf-8")
     shown_by: dict[str, dict[str, Any]] = {
-        "faults": {"where": fault_places.grid(report.places)}, "runs": {}, "index": _index(report),
+        "faults": _faults(report), "runs": {}, "index": _index(report),
         "laws": {"groups": grouped(law["id"] for law in report.laws)},
         "objectives": {"sections": objectives.sections(report.objectives)},
         "coverage": {"grid": coverage.grid(report.coverage)},
@@ -92,10 +99,12 @@ def _environment(report: Report) -> Environment:
     made.filters["plain"] = lambda text: text.replace("_", " ")
     made.globals |= {
         "report": report,
-        "meanings": MEANINGS,
+        "meanings": MEANINGS | scenarios.MEANINGS,
+        "law_meanings": MEANINGS,
         "laws": {law["id"]: law for law in report.laws},
         "folders": {row["run"]: row["folder"] for row in report.runs},
         "max_pages": MAX_PAGES,
+        "max_lines": MAX_LINES,
     }
     return made
 
@@ -132,8 +141,18 @@ def when(began: object) -> str:
     return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M} UTC" if moment.tzinfo else f"{moment:%Y-%m-%d %H:%M}"
 
 
+def _faults(report: Report) -> dict[str, Any]:
+    return {
+        "where": fault_places.grid(report.places),
+        "glossary": effects.glossary(report.faults),
+        "power": effects.power_losses(report.faults),
+        "did": effects.shown,
+    }
+
+
 def _index(report: Report) -> dict[str, Any]:
     cards = _cards(report.findings)
+    scenes = scenarios.lines(report.scenarios)
     columns = sorted({(row["target"], row["lab"]) for row in report.matrix})
     cells = {(row["law"], row["target"], row["lab"]): row for row in report.matrix}
     return {
@@ -151,6 +170,12 @@ def _index(report: Report) -> dict[str, Any]:
         "took_s": sum(row["seconds"] or 0 for row in report.runs),
         "contract": _contract(report),
         "worst": objectives.worst(report.objectives),
+        "imitated": [each for each in effects.power_losses(report.faults) if each.imitated],
+        "scenes": scenes,
+        "played_in": scenarios.places(report.scenarios),
+        "grey": [line for line in scenes if line.verdict != scenarios.HOLDS],
+        "green": [line for line in scenes if line.verdict == scenarios.HOLDS],
+        "max_green": MAX_GREEN,
     }
 
 

@@ -46,7 +46,7 @@ class Line(NamedTuple):
 
 
 def rows(facts: Mapping[str, Any], where: str) -> list[Row]:
-    """The scenarios of a run with these facts; empty if it is none of scenarios.
+    """The scenarios of a run with these facts, those that are not green first; empty if it is none of scenarios.
 
     Keys: run, target, lab, name, verdict (one of :data:`VERDICTS`), trials and seconds (None if not known), reasons,
     laws (verdict by id). CorruptRun names ``where`` if they are not what a run writes.
@@ -55,7 +55,7 @@ def rows(facts: Mapping[str, Any], where: str) -> list[Row]:
     place = {name: facts.get(name) for name in ("run", "target", "lab")}
     if not isinstance(told, list) or not all(_is_one(each) for each in told):
         raise CorruptRun(f"{where} has scenarios that are not as this version writes them; record the run again")
-    return [place | _row(each) for each in told]
+    return sorted((place | _row(each) for each in told), key=lambda row: (VERDICTS.index(row["verdict"]), row["name"]))
 
 
 def _is_one(told: object) -> bool:

@@ -15,7 +15,7 @@ from pathlib import Path
 from pairproof.harness.errors import PairproofError
 from pairproof.harness.runs import atomic
 from pairproof.harness.verdict import Verdict
-from pairproof.reports import objectives
+from pairproof.reports import effects, objectives, scenarios
 from pairproof.reports.model import Report, Row
 
 STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
@@ -23,17 +23,23 @@ MAX_FINDINGS = 20
 MAX_LINES = 40
 """Of one program."""
 MAX_ROWS = 200
+MAX_REASONS = 5
+"""Of one scenario."""
 MAX_CHARS = 400
 """Of one text that comes from a run."""
 
-SIGNS = {
+SIGNS: dict[str, str] = {
     Verdict.VIOLATED: "❌",
     Verdict.UNKNOWN: "❓",
     Verdict.VACUOUS: "⚪",
     Verdict.HOLDS: "✅",
     Verdict.NOT_OBSERVABLE: "➖",
     Verdict.NOT_APPLICABLE: "➖",
+    scenarios.UNMET: "❌",
+    scenarios.FAILED: "❗",
+    scenarios.SKIPPED: "➖",
 }
+"""By verdict, of a law or of a scenario."""
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~&@$]|(?<=www)\.|:(?=//))")
 
@@ -57,7 +63,10 @@ def write(report: Report, file: Path) -> None:
 
 def text(report: Report) -> str:
     """The whole summary."""
-    parts = (_head(report), _findings(report), _laws(report), _not_tested(report), _objectives(report), _runs(report))
+    parts = (
+        _head(report), _findings(report), _scenarios(report), _laws(report), _not_tested(report), _objectives(report),
+        _runs(report),
+    )  # fmt: skip
     return "\n".join(line for part in parts for line in part) + "\n"
 
 
@@ -75,8 +84,7 @@ def fenced(lines: Sequence[str]) -> list[str]:
 
 
 def _head(report: Report) -> Iterator[str]:
-    verdict = Verdict(report.verdict)
-    yield f"## {SIGNS[verdict]} pairproof: {verdict}. {escape(report.headline)}"
+    yield f"## {SIGNS[report.verdict]} pairproof: {report.verdict}. {escape(report.headline)}"
     yield ""
     trials = sum(row["trials"] for row in report.search)
     yield (
@@ -114,9 +122,32 @@ def _findings(report: Report) -> Iterator[str]:
 
 
 def _size(row: Row) -> str:
+    if row["scenario"]:
+        return f"Scenario {escape(row['scenario'])}; its program:"
     if not row["shrunk"]:
         return "Not shrunk: the run ended before that." + (" The program:" if row["program"] else "")
     return "The smallest program that shows it:" if row["program"] else "Bringing the pair up is enough to show it."
+
+
+def _scenarios(report: Report) -> Iterator[str]:
+    found, places = scenarios.lines(report.scenarios), scenarios.places(report.scenarios)
+    if not found:
+        return
+    yield "### Scenarios"
+    yield ""
+    rows = ((line.name, *(_cell(line.cells.get(place)) for place in places)) for line in found)
+    yield from _table(("scenario", *(f"{escape(target)} in {escape(lab)}" for target, lab in places)), rows)
+    grey = [row for line in found for row in line.cells.values() if row["verdict"] != scenarios.HOLDS]
+    for row in grey[:MAX_ROWS]:
+        why = [escape(reason) for reason in row["reasons"][:MAX_REASONS]]
+        why += [f"and {len(row['reasons']) - MAX_REASONS} more"] if len(row["reasons"]) > MAX_REASONS else []
+        where = f"**{escape(row['name'])}** in {escape(row['lab'])}, {row['verdict']}"
+        yield f"- {where}: {'; '.join(why) or 'no reason given'}"
+    yield from [""] if grey else []
+
+
+def _cell(row: Row | None) -> str:
+    return f"{SIGNS[row['verdict']]} {row['verdict']}" if row else "not played"
 
 
 def _laws(report: Report) -> Iterator[str]:
@@ -147,6 +178,11 @@ def _not_tested(report: Report) -> Iterator[str]:
         f"fault {escape(row['name'])} never bit in {escape(row['lab'])}: used {row['uses']:,} times, hit nothing"
         for row in report.faults
         if row["uses"] and not row["bit"]
+    ]
+    lines += [
+        f"power losses in {escape(each.lab)}, {each.times:,} in all, were {each.how}"
+        for each in effects.power_losses(report.faults)
+        if each.imitated
     ]
     lines += [
         f"skipped in {escape(row['lab'])} for {escape(row['target'])}, {row['trials']:,} times: {escape(row['reason'])}"

@@ -14,10 +14,11 @@ import click
 from pairproof.harness import registry, resolve
 from pairproof.harness import verdict as verdicts
 from pairproof.harness.commands import output
-from pairproof.harness.errors import EXIT_VIOLATED, UsageError
+from pairproof.harness.errors import EXIT_LAB, EXIT_VIOLATED, LabError, UsageError
 from pairproof.harness.profiles import PROFILES, Profile, default, profile
 from pairproof.harness.schedule import check_text
 from pairproof.harness.verdict import Verdict
+from pairproof.harness.workers import MAX_JOBS
 
 RUNS = Path("runs")
 MAX_SEED_CHARS = 200
@@ -49,6 +50,13 @@ FIRST_WORD_S = 2.0
 @click.option("--seed", default=None, help="Decides everything random; default: one made from the clock, and printed.")
 @click.option("--law", "law_ids", multiple=True, help="Judge by this law only; may be given more than once.")
 @click.option(
+    "--jobs",
+    type=click.IntRange(1, MAX_JOBS),
+    default=1,
+    show_default=True,
+    help="Seeded trials side by side, each in a lab of its own; where time is real.",
+)
+@click.option(
     "--keep", type=click.Choice(["sample", "all"]), default="sample", show_default=True, help="Histories to keep."
 )
 @click.option(
@@ -68,6 +76,7 @@ def command(
     time_text: str | None,
     seed: str | None,
     law_ids: tuple[str, ...],
+    jobs: int,
     keep: str,
     runs_folder: Path,
     report: bool,
@@ -85,6 +94,8 @@ def command(
     # Parquet's writer takes no other names.
     check_text(str(runs_folder), "--runs", MAX_PATH_CHARS)
     lab = resolve.lab(lab_name)
+    if jobs > 1 and lab.deterministic:
+        raise UsageError(f"--jobs is for labs in which time is real, and {lab_name} never waits; leave it out")
     chosen = profile(profile_name or default(lab.deterministic))
     request = _Request(
         resolve.target(target_name),
@@ -93,6 +104,7 @@ def command(
         _seconds(time_text) if time_text is not None else chosen.seconds,
         seed if seed is not None else datetime.now(UTC).strftime("%Y%m%d%H%M%S"),
         judging.laws(law_ids) if law_ids else judging.all_laws(),
+        jobs,
         keep,
         runs_folder,
     )
@@ -123,17 +135,21 @@ class _Request:
     """One run: what was asked for, and its execution."""
 
     def __init__(
-        self, target: Any, lab: Any, chosen: Profile, seconds: float, seed: str, laws: Any, keep: str, runs: Path
-    ) -> None:
+        self, target: Any, lab: Any, chosen: Profile, seconds: float, seed: str, laws: Any, jobs: int, keep: str,
+        runs: Path,
+    ) -> None:  # fmt: skip
         self.target = target
         self.lab = lab
         self.profile = chosen
         self.seconds = seconds
         self.seed = seed
         self.laws = laws
+        self.jobs = jobs
         self.keep = keep
         self.runs = runs
         self.spoke = False
+        self.failures: list[LabError] = []
+        """Why processes ended that played trials, while others went on."""
 
     def run(self) -> tuple[int, Path, dict[str, object]]:
         """Explore; exit code, run folder and a JSON-able summary."""
@@ -151,13 +167,15 @@ class _Request:
                     self.seed,
                     self.laws,
                     seconds=self.seconds,
+                    jobs=self.jobs,
+                    on_failure=self._go_on,
                     on_trial=lambda trial: self._take(writer, explorer, trial),
                     on_finding=lambda finding: output.say_finding(finding, writer.finding(finding)),
                     progress=progress,
                 )
                 try:
                     explorer.run()
-                    state, reason = "complete", ""
+                    state, reason = ("failed", str(self.failures[0])) if self.failures else ("complete", "")
                 except KeyboardInterrupt:
                     state, reason, interrupted = "interrupted", "interrupted by the user", True
         except BaseException as why:
@@ -174,9 +192,14 @@ class _Request:
         output.say_verdict(
             self.target.name, self.lab.name, self.profile.name, self.seed, found, writer.folder, forbidden
         )
-        if interrupted and code != EXIT_VIOLATED:
-            code = INTERRUPTED
+        if code != EXIT_VIOLATED:
+            # A trial that its lab did not finish might have shown something.
+            code = INTERRUPTED if interrupted else EXIT_LAB if self.failures else code
         return code, writer.folder, self._summary(found, writer.folder, state)
+
+    def _go_on(self, why: LabError) -> None:
+        self.failures.append(why)
+        output.say(f"the lab of one of {self.jobs} processes failed, the others go on: {why}", "yellow")
 
     def _take(self, writer: Any, explorer: Any, trial: Any) -> None:
         writer.trial(trial, None)

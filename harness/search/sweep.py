@@ -68,6 +68,8 @@ def base_program(settings: Args) -> tuple[Op, ...]:
 
 def variants(fault: Fault, mode: Mode = MODES[0]) -> Iterator[Args]:
     """The combinations of a fault's listed argument values that this mode sweeps."""
+    if fault.name in AT_ANY_TIME:
+        return
     if "master" not in mode.places and all(_NAMES.isdisjoint(values) for values in fault.arguments.values()):
         return
     for values in product(*(_values(mode, values) for values in fault.arguments.values())):
@@ -104,8 +106,7 @@ def schedules(lab: Lab, target: Target, seed: str) -> list[Schedule]:
     """The whole sweep, in an order that is shuffled by the seed so that any beginning of it is a fair sample."""
     found = []
     for mode in MODES:
-        swept = [fault for name, fault in resolve.faults().items() if name not in AT_ANY_TIME]
-        faults = [args for fault in swept for args in variants(fault, mode)]
+        faults = [args for fault in resolve.faults().values() for args in variants(fault, mode)]
         settings = mode.settings
         for boundary in range(boundaries(lab, target, settings) + 1):
             begun = (*base_program(settings), Op("step", {"events": boundary}))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 from collections.abc import Callable
 from typing import Any
 
@@ -256,24 +255,20 @@ def test_a_wrong_request_is_told_from_a_process_of_its_own() -> None:
         run([scenario(GOOD), calm], Plan("moon", "reference", "x"), 2)
 
 
-def test_a_process_of_its_own_gives_its_lab_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    closed: list[str] = []
-
-    class Held(SimLab):
-        def close(self) -> None:
-            closed.append("lab")
-
-    with_lab(monkeypatch, Held())
-    monkeypatch.setattr(jobs.signal, "signal", lambda number, handler: None)
-    ours, theirs = multiprocessing.Pipe(duplex=False)
-    jobs._work(jobs.Part(scenario(GOOD), 0, 1, 1), Plan("sim", "reference", "x"), theirs)
-    first, last = ours.recv(), ours.recv()
-    assert (first.played.verdict, first.over, last.played, last.over) == (HOLDS, False, None, True)
-    assert closed == ["lab"]
-
-
 def test_a_long_enumeration_is_shared_out() -> None:
-    parts = jobs._parts(scenario(GOOD), 2 * jobs.MAX_PART + 1)
-    assert [(each.first, each.end) for each in parts] == [
-        (0, jobs.MAX_PART), (jobs.MAX_PART, 2 * jobs.MAX_PART), (2 * jobs.MAX_PART, 2 * jobs.MAX_PART + 1),
-    ]  # fmt: skip
+    many = scenario(" {}\neach: {bytes: 0..4}", CUT.rstrip())
+    began: list[tuple[int, int]] = []
+
+    class Heard(Lines):
+        def began(self, scenario: Scenario, number: int, total: int) -> None:
+            began.append((number, total))
+
+        def ended(self, scenario: Scenario, played: Played) -> None:
+            # Two are going on until none is left to begin.
+            assert len(began) == min(5, len(taken) + 2)
+
+    taken: list[str] = []
+    plan = Plan("sim", "reference", "x", 1)
+    jobs.run([many], plan, 2, Heard(), lambda _, each: taken.append(each.case.label))
+    assert began == [(number, 5) for number in range(1, 6)]
+    assert sorted(taken) == [f"bytes={number}" for number in range(5)]

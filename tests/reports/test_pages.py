@@ -240,6 +240,33 @@ def test_a_whole_trial_s_page_shows_consumers_syncs_and_the_name_server(made: Ma
     assert colours(png) > 100
 
 
+BROKEN_WORDS = """<script>
+const cells = [...document.querySelectorAll("td, th")];
+const words = cells.filter(cell => !cell.children.length && /^[\\w+]+$/.test(cell.textContent));
+const broken = words.filter(cell => {
+  const range = document.createRange();
+  range.selectNodeContents(cell);
+  return new Set([...range.getClientRects()].map(box => box.top)).size > 1;
+});
+document.title = `${words.length} words, broken: ${broken.map(cell => cell.textContent).join(" ")}.`;
+</script>"""
+
+
+@pytest.mark.parametrize("page", ["index", "runs", "faults", "objectives"])
+def test_no_table_breaks_a_line_within_a_word(made: Made, tmp_path: Path, page: str) -> None:
+    text, narrow = (made.out / f"{page}.html").read_text(), tmp_path / "narrow.html"
+
+    def broken(style: str) -> str:
+        narrow.write_text(f"{text}<style>{style}</style>{BROKEN_WORDS}")
+        shown = browse(narrow, tmp_path, "--window-size=700,900", "--dump-dom")
+        found = re.search(r"<title>(\d+) words, broken: (.*?)\.</title>", shown)
+        assert found is not None and int(found[1]) > 3
+        return found[2]
+
+    assert broken("") == ""
+    assert broken("th, td { overflow-wrap: anywhere !important; white-space: normal !important; max-width: 30px; }")
+
+
 def test_no_page_asks_the_network_for_anything(made: Made) -> None:
     pages = sorted(made.out.rglob("*.html"))
     assert len(pages) > 4

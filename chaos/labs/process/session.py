@@ -356,5 +356,5 @@ class ProcessSession(LinkTrouble, StoreTrouble, Strangers):
         self.loop.run_until_complete(asyncio.sleep(0))
         try:
             self.bench.clean()
-        except LabError:
+        except (LabError, OSError):
             self.bench.is_broken = True

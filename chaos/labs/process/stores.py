@@ -35,6 +35,7 @@ KEEPS = ("none", "all", "half", "hole")
 SECTOR = 512
 LOG = "commitlog/"
 BALLAST = "ballast"
+PROBE = ".probe"
 LEAST_BYTES = 1_024
 """One block: less cannot be taken."""
 HIDDEN = "."
@@ -123,6 +124,8 @@ class Disk:
         other._mount()
 
     def _make(self) -> None:
+        # A new file: somebody may still have the old one mounted.
+        self.image.unlink(missing_ok=True)
         # Zeros throughout: of an earlier file system's journal blocks might pass for this one's.
         with self.image.open("wb") as file:
             file.truncate(self.size_mb << 20)
@@ -133,6 +136,31 @@ class Disk:
 
     def _mount(self) -> None:
         command("mount", "-t", "ext4", "-o", OPTIONS, str(self.image), str(self.mount))
+        if self._is_dead():
+            # Another mount namespace, a browser's sandbox say, still has what was shut down, and that is what we got.
+            self._unmount()
+            self._copy_image()
+            command("mount", "-t", "ext4", "-o", OPTIONS, str(self.image), str(self.mount))
+            if self._is_dead():
+                raise LabError(f"{self.mount} cannot be mounted anew: who else has it mounted?")
+
+    def _is_dead(self) -> bool:
+        """Whether what is mounted takes no files: a file system that was shut down, or met an error."""
+        probe = self.mount / PROBE
+        try:
+            probe.touch()
+            probe.unlink()
+        except OSError as why:
+            if why.errno in (errno.EIO, errno.EROFS):
+                return True
+            raise LabError(f"cannot use {self.mount}: {why.strerror}") from why
+        return False
+
+    def _copy_image(self) -> None:
+        """What the disk holds becomes another file, of which nobody has an older view."""
+        copy = self.image.with_suffix(".copy")
+        command("cp", "--sparse=always", str(self.image), str(copy))
+        copy.rename(self.image)
 
     def _unmount(self) -> None:
         for _ in range(TRIES):
@@ -172,6 +200,8 @@ class Store:
                         found[name] = path.read_bytes()
                     except FileNotFoundError:
                         continue
+                    except OSError as why:
+                        raise LabError(f"cannot read {path}: {why.strerror}") from why
         return found
 
     def empty(self) -> None:

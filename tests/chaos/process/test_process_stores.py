@@ -376,3 +376,25 @@ def test_whoever_is_killed_no_mount_stays(labs_folder: Path, dies: str) -> None:
         (said,) = folders.clean()
         assert said.startswith(f"removed what an earlier lab left behind: {folder}")
     assert left(folders.base()) == []
+
+
+@pytest.mark.parametrize("notices", [True, False], ids=["as it is", "without looking"])
+def test_a_disk_comes_back_though_another_namespace_still_has_it(
+    device: Store, monkeypatch: pytest.MonkeyPatch, notices: bool
+) -> None:
+    if not notices:
+        monkeypatch.setattr(stores.Disk, "_is_dead", lambda disk: False)
+    device.restore({FIRST: b"flushed"})
+    # A browser's sandbox does that; its namespace keeps the file system alive that was shut down.
+    other = subprocess.Popen(["unshare", "--mount", "sleep", "60"])
+    try:
+        until(lambda: os.readlink(f"/proc/{other.pid}/ns/mnt") != os.readlink("/proc/self/ns/mnt"))
+        device.lose_power("none", 7, nobody)
+        if notices:
+            assert device.copy_files() == {FIRST: b"flushed"}
+        else:
+            with pytest.raises(LabError, match="Input/output error"):
+                device.copy_files()
+    finally:
+        other.kill()
+        other.wait()
