@@ -6,6 +6,8 @@ A trial borrows the bench and gives it back clean. A bench that failed is not us
 from __future__ import annotations
 
 import asyncio
+import shutil
+import signal
 import time
 from pathlib import Path
 from typing import NamedTuple
@@ -22,6 +24,7 @@ from pairproof.harness.errors import LabError
 
 HOST = "127.0.0.1"
 READY_S = 15.0
+KILLED_S = 10.0
 FAST_BELOW = 2
 """How far a broker's fast port is below its main one."""
 HA_ABOVE = 1
@@ -110,9 +113,19 @@ class Bench:
         return self.folder / f"{node}.control"
 
     def check(self) -> None:
-        """LabError if toxiproxy has ended."""
-        if self.keeper.status(self.toxiproxy).over:
-            raise LabError(f"toxiproxy-server has ended in the middle of a trial; the lab was in {self.folder}")
+        """LabError if toxiproxy has ended, or stands still."""
+        found = self.keeper.status(self.toxiproxy)
+        if found.state != "running":
+            raise LabError(f"toxiproxy-server runs no more ({found.state} {found.number}); play the trial again")
+
+    def end_nodes(self) -> None:
+        """Kill all processes but toxiproxy; LabError if one does not end."""
+        alive = [pid for pid, found in self.keeper.statuses().items() if pid != self.toxiproxy and not found.over]
+        for pid in alive:
+            self.keeper.signal(pid, signal.SIGKILL)
+        for pid in alive:
+            if not self.keeper.wait(pid, KILLED_S).over:
+                raise LabError(f"process {pid} outlived kill -9 for {KILLED_S:g} s: its disk does not answer")
 
     def clean(self) -> None:
         """After a trial: empty stores, healthy proxies that lead nowhere."""
@@ -123,8 +136,8 @@ class Bench:
         for name in self._links:
             self.proxies.clear(name)
             self.proxies.disable(name)
-        for old in self.folder.glob("trial-*/*"):
-            old.unlink()
+        for old in self.folder.glob("trial-*"):
+            shutil.rmtree(old)
 
     def close(self) -> None:
         """Nothing stays."""

@@ -34,7 +34,8 @@ class Control:
         """Map the file; it is created if it is not there."""
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
-            os.ftruncate(fd, SIZE)
+            # Not just made longer: where the disk is full, a write into the mapping would kill its process.
+            os.posix_fallocate(fd, 0, SIZE)
             self._shared = mmap.mmap(fd, SIZE)
         finally:
             os.close(fd)

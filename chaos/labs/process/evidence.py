@@ -55,12 +55,12 @@ class Evidence:
         self.dispatched: dict[str, int] = {}
         self.flushed: dict[str, int] = {}
         """By node: up to where its log was durable, as it said."""
+        self.started: set[tuple[str, int]] = set()
+        """Nodes and incarnations whose process came so far as to have recovered its store."""
         self.ready: set[tuple[str, int]] = set()
         """Nodes and incarnations that serve."""
         self.registered: set[tuple[str, int]] = set()
         """Those that a name server has answered."""
-        self.failed: dict[tuple[str, int], str] = {}
-        """Those that ended by themselves, and what they said last."""
         self.addresses: dict[str, str] = {}
         """Which node is behind an address that anybody may be told of."""
         self.stores: dict[str, tuple[Path, int]] = {}
@@ -129,13 +129,18 @@ class Evidence:
             label, who = self._peers.get(columns[0], (None, ""))
             self.refusals[who] += 1
             event = event._replace(link=label)
-        self.traced.append(event)
+        if len(self.traced) < self.recorder.limit:
+            self.traced.append(event)
+        else:
+            self.recorder.dropped += 1
 
     def _note(self, life: Life, kind: str, columns: list[object]) -> None:
         node, who = life.node, (life.node, life.incarnation)
         match kind, columns:
-            case "start", [_, _, int(hi)]:
-                self.log_ends[node] = self.dispatched[node] = hi
+            case "start", [_, _, hi]:
+                self.started.add(who)
+                if isinstance(hi, int):
+                    self.log_ends[node] = self.dispatched[node] = hi
             case "flush", [int(hi)]:
                 self.flushed[node] = hi
             case "append", [_, int(hi), *_]:
@@ -146,8 +151,6 @@ class Evidence:
                 self.ready.add(who)
             case "register", ["ok", *_]:
                 self.registered.add(who)
-            case "failed", [str(why)]:
-                self.failed[who] = why
 
     def _told(self, answered: Iterable[object]) -> str:
         pairs = zip(("master", "ha"), answered, strict=True)

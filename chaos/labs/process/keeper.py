@@ -204,6 +204,9 @@ class Keeper:
                     stdin=subprocess.DEVNULL, stdout=log, stderr=log, pass_fds=(far.fileno(), lock),
                     start_new_session=True,
                 )  # fmt: skip
+        except OSError as why:
+            folders.remove(self.folder)
+            raise LabError(f"cannot start the lab's keeper: {why.strerror}: {why.filename or sys.executable}") from why
         finally:
             # From here on the keeper holds it.
             os.close(lock)
@@ -259,7 +262,10 @@ class Keeper:
             self._process.kill()
             self._process.wait()
             raise LabError(f"{self.folder} could not be removed within {CLOSE_S:g} s; delete it") from None
-        if code and self.folder.exists():
+        if code < 0:
+            # It was killed, and its children with it.
+            folders.remove(self.folder)
+        elif code and self.folder.exists():
             raise LabError(self._last_words())
 
     def _ask(self, what: str, **fields: Any) -> dict[str, Any]:

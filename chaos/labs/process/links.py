@@ -93,13 +93,14 @@ class Links:
         """Open the links whose server is up and that nothing cuts; shut the others."""
         for link in self.by_name.values():
             wanted = not link.cuts and (link.server in up or link.impostor is not None)
-            if wanted and not link.is_open:
+            was, link.is_open = link.is_open, wanted
+            if wanted and not was:
                 self.bench.proxies.enable(link.name)
+                # Another refresh may come in between, and finds it open.
                 await link.tap.open()
-            elif link.is_open and not wanted:
+            elif was and not wanted:
                 link.tap.shut()
                 self.bench.proxies.disable(link.name)
-            link.is_open = wanted
 
     def stop(self) -> None:
         """End every connection."""

@@ -39,9 +39,11 @@ class Machine:
 
     def start(self, build: Callable[[], Node]) -> None:
         """Start a node."""
-        io = self.io
+        io, handler = self.io, self.loop.get_exception_handler()
         self.node = build()
         io.start(self.node)
+        # Its shell's own would outlive it, and hear what others of this loop do.
+        self.loop.set_exception_handler(handler)
 
     def call(self, function: Callable[..., Any], *arguments: Any) -> None:
         """Let the node act."""
@@ -58,20 +60,12 @@ class Machine:
 
     def kill(self) -> None:
         """Its sockets close, and nothing is left of it."""
-        self.check()
         if self._shell is not None:
             self._shell.abandon()
         if self._listener is not None:
             self._listener.close()
         self._shell = self._listener = None
         self.node = None
-
-    def check(self) -> None:
-        """LabError if the node has failed: a bug of ours."""
-        if self._shell is not None and self._shell.ended.done():
-            why = self._shell.ended.exception()
-            if why is not None:
-                raise LabError(f"{self.name} has failed: {type(why).__name__}: {why}") from why
 
 
 async def _shell() -> Shell:

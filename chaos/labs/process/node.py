@@ -2,9 +2,10 @@
 
 A broker or a name server of the reference, as ``pairproof broker`` and ``pairproof namesrv`` run it, from the same
 properties file, or a mutant in its place. Two things are added: its trace, and, where the spec names a control file,
-a disk and a wall clock that obey that (see :mod:`pairproof.chaos.labs.process.control`). Exit codes are those of the
-commands: 0 stopped by SIGTERM, 2 it cannot start, 4 it cannot go on; 1 is a bug of ours, or a trace that cannot be
-written. Sources: BrokerStartup, NamesrvStartup.
+a disk and a wall clock that obey that (see :mod:`pairproof.chaos.labs.process.control`). Exit codes: 0 stopped by
+SIGTERM, 2 it refuses its store, 4 it cannot go on, as those of the commands; 1 for what says nothing about the node:
+ports or settings that cannot be used, a trace that cannot be written, a bug.
+Sources: BrokerStartup, NamesrvStartup.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from pairproof.chaos.targets.reference import TARGET, ReferenceTarget
 from pairproof.harness.errors import LabError
 from pairproof.reference.commands.process import EXIT_FAILED, EXIT_USAGE
 from pairproof.reference.core.broker import Broker
-from pairproof.reference.errors import BrokerError
+from pairproof.reference.errors import BrokerError, ConfigError
 from pairproof.reference.ports import Node
 from pairproof.reference.shell import properties
 from pairproof.reference.shell.disk import RealDisk
@@ -105,6 +106,8 @@ def run(spec: NodeSpec) -> int:
         line = " ".join(str(why).split())
         print(f"pairproof {spec['program']}: {line}", file=sys.stderr, flush=True)
         _last_word(trace, line)
+        if isinstance(why, ConfigError):
+            return EXIT_BUG
         return EXIT_FAILED if isinstance(why, BrokerFailed) else EXIT_USAGE
     except BaseException as why:
         traceback.print_exc()

@@ -12,13 +12,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
+from pairproof.chaos.labs.process.keeper import Status
 from pairproof.chaos.labs.process.nodes import NodeProcess
 from pairproof.chaos.labs.process.world import World
 from pairproof.harness.errors import LabError
 from pairproof.harness.ports import Effect
+from pairproof.reference.commands.process import EXIT_FAILED, EXIT_USAGE
 
 STOP_S = 15.0
 KILL_S = 10.0
+ENDS = (Status("exited", EXIT_USAGE), Status("exited", EXIT_FAILED), Status("killed", signal.SIGBUS))
+"""How a node may end by itself: it refuses its store, its disk fails, or does so under a mapped file. All else is no
+conduct that laws could judge: a bug, a port that is taken, or somebody killed it."""
+ORDERLY = Status("exited", 0)
 DRAIN_S = 0.004
 """Bytes on loopback arrive within microseconds; the loop then has to turn."""
 
@@ -86,9 +92,31 @@ class NodeTrouble(World):
         self.run(asyncio.sleep(DRAIN_S))
         self.refresh()
 
+    def ended(self, node: NodeProcess) -> None:
+        """A node has ended and nobody had asked it to. What it had sent is heard first."""
+        assert node.pidfd is not None
+        self.loop.remove_reader(node.pidfd)
+        self.loop.call_later(DRAIN_S, self._bury, node, node.incarnation)
+
+    def _bury(self, node: NodeProcess, incarnation: int) -> None:
+        if node.pid is None or node.incarnation != incarnation:
+            return
+        self.evidence.poll()
+        status, who = self.bench.keeper.status(node.pid), (node.name, incarnation)
+        if who in self.evidence.started:
+            self.evidence.add(self.evidence.now(), "crash", *who, f="process", value=0)
+        self.forget(node)
+        if status not in ENDS:
+            raise LabError(
+                f"{node.name} has ended by itself ({status.state} {status.number}), and said last: {node.log_tail()}"
+            )
+        self.loop.create_task(self.refreshed())
+
     def forget(self, node: NodeProcess) -> None:
-        """From here on its end is no surprise."""
-        raise NotImplementedError
+        """A node's process is gone, or about to be: its end is no surprise."""
+        if node.pidfd is not None:
+            self.loop.remove_reader(node.pidfd)
+        node.ended()
 
     def restart(self, node: str) -> None:
         """Start it again; nothing if it runs."""
@@ -113,8 +141,12 @@ class NodeTrouble(World):
             self.bench.keeper.signal(pid, signal.SIGKILL)
             raise LabError(f"{node} did not stop within {STOP_S:g} s of SIGTERM: {found.log_tail()}")
         self.evidence.poll()
-        # An orderly end flushes everything, and says nothing of it.
-        self.evidence.flushed[node] = self.evidence.log_ends.get(node, 0)
+        status = self.bench.keeper.status(pid)
+        if status == ORDERLY:
+            # It has flushed everything, and says nothing of it.
+            self.evidence.flushed[node] = self.evidence.log_ends.get(node, 0)
+        elif status not in ENDS:
+            raise LabError(f"{node} could not stop ({status.state} {status.number}), and said last: {found.log_tail()}")
         self.refresh()
         return {"processes_stopped": 1, "connections_closed": connections}
 

@@ -8,11 +8,11 @@ every one is short but those that are meant to let time pass.
 from __future__ import annotations
 
 import asyncio
-import signal
 import time
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from dataclasses import replace
+from itertools import count
 from typing import Any, TypeVar
 
 from pairproof.chaos.labs.clients import Clients
@@ -30,7 +30,7 @@ from pairproof.chaos.observers import auditing
 from pairproof.chaos.targets.reference import ReferenceTarget
 from pairproof.harness import places
 from pairproof.harness.awaiting import Awaiting
-from pairproof.harness.errors import LabError, UsageError
+from pairproof.harness.errors import LabError, PairproofError, UsageError
 from pairproof.harness.history import Recorder
 from pairproof.harness.schedule import Args
 
@@ -38,6 +38,8 @@ T = TypeVar("T")
 
 TICK_S = 0.005
 """How often the nodes' traces are read where something is waited for."""
+LOOKS = 50
+"""After so many ticks it is looked whether the bench still stands."""
 READY_NS = 20_000 * MS
 REGISTERED_NS = 5_000 * MS
 WARM_NS = 30_000 * MS
@@ -52,8 +54,6 @@ REFUSALS = 2
 PROBE_NS = 20_000 * MS
 HEALTHY_NS = 1_500 * MS
 """What machines that are shared may add to anything: such a machine stood still for a second when this was measured."""
-
-
 INSTANT_NS = 300 * MS
 """The same of two things that a process does one right after the other."""
 
@@ -78,7 +78,10 @@ class ProcessSession(LinkTrouble, StoreTrouble, Strangers):
         brokers = (*self.pair, places.OTHER) if other else self.pair
         self.nodes: dict[str, NodeProcess] = {}
         self.machines: list[Machine] = []
-        self._closed = False
+        self._closed = self._woven = False
+        self._wrong: BaseException | None = None
+        """What went wrong on the loop first, where nobody was called who could have raised it."""
+        self.loop.set_exception_handler(self._went_wrong)
         try:
             self._set_up(brokers, names)
         except BaseException:
@@ -115,6 +118,9 @@ class ProcessSession(LinkTrouble, StoreTrouble, Strangers):
             master = self.nodes[places.MASTER]
             self.run_until(lambda: (master.name, master.incarnation) in self.evidence.registered, REGISTERED_NS)
         self.boot(*(name for name in brokers if is_slave(name)))
+        for node in self.nodes.values():
+            if not node.is_up:
+                raise LabError(f"{node.name} does not come up, and said last: {node.log_tail()}")
 
     def _config(self, name: str) -> Any:
         by_name = self.links.by_name
@@ -148,37 +154,24 @@ class ProcessSession(LinkTrouble, StoreTrouble, Strangers):
     # Processes.
 
     def boot(self, *names: str) -> None:
-        """Start nodes; one that does not come up, since its store is refused say, stays down."""
+        """Start nodes; one that refuses its store stays down."""
         started = [self.nodes[name] for name in names if not self.nodes[name].is_up]
         for node in started:
             self.evidence.born(node.name, node.incarnation + 1, node.fork())
             assert node.pidfd is not None
-            self.loop.add_reader(node.pidfd, self._ended, node)
+            self.loop.add_reader(node.pidfd, self.ended, node)
         whole = [(node, (node.name, node.incarnation)) for node in started]
         if not self.run_until(lambda: all(not n.is_up or who in self.evidence.ready for n, who in whole), READY_NS):
             late = next(node for node, who in whole if node.is_up and who not in self.evidence.ready)
             raise LabError(f"{late.name} does not serve after {READY_NS // MS // 1000} s: {late.log_tail()}")
         self.refresh()
 
-    def _ended(self, node: NodeProcess) -> None:
-        """A node has ended and nobody had asked it to."""
-        self.evidence.poll()
-        if (node.name, node.incarnation) in self.evidence.ready:
-            self.evidence.add(self.evidence.now(), "crash", node.name, node.incarnation, f="process", value=0)
-        self.forget(node)
-        self.loop.create_task(self._refreshed())
-
-    def forget(self, node: NodeProcess) -> None:
-        """A node's process is gone, or about to be: its end is no surprise."""
-        if node.pidfd is not None:
-            self.loop.remove_reader(node.pidfd)
-        node.ended()
-
     def refresh(self) -> None:
         """Open the links to servers that are up, shut those to others."""
-        self.run(self._refreshed())
+        self.run(self.refreshed())
 
-    async def _refreshed(self) -> None:
+    async def refreshed(self) -> None:
+        """As :meth:`refresh`."""
         if not self._closed:
             await self.links.refresh(frozenset(name for name, node in self.nodes.items() if node.is_up))
 
@@ -187,9 +180,15 @@ class ProcessSession(LinkTrouble, StoreTrouble, Strangers):
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Do something on the loop; LabError if anything of the lab has failed meanwhile."""
         result = self.loop.run_until_complete(work)
-        for machine in self.machines:
-            machine.check()
+        if isinstance(self._wrong, PairproofError):
+            raise self._wrong
+        if self._wrong is not None:
+            raise LabError(f"the lab itself has failed: {type(self._wrong).__name__}: {self._wrong}") from self._wrong
         return result
+
+    def _went_wrong(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        if self._wrong is None:
+            self._wrong = context.get("exception") or LabError(str(context["message"]))
 
     def run_until(self, reached: Callable[[], bool], limit_ns: int) -> bool:
         """Let time pass until ``reached`` or for ``limit_ns``; whether it was reached."""
@@ -197,15 +196,17 @@ class ProcessSession(LinkTrouble, StoreTrouble, Strangers):
 
     async def _until(self, reached: Callable[[], bool], limit_ns: int) -> bool:
         ends = time.monotonic_ns() + limit_ns
-        while True:
+        for tick in count():
             self.evidence.poll()
             if reached():
                 return True
             left_s = (ends - time.monotonic_ns()) / 1e9
-            if left_s <= 0:
+            if left_s <= 0 or tick % LOOKS == 0:
                 self.bench.check()
-                return False
+            if left_s <= 0 or self._wrong is not None:
+                break
             await asyncio.sleep(min(TICK_S, left_s))
+        return False
 
     def now(self) -> int:
         """Since the trial began, ns."""
@@ -297,7 +298,12 @@ class ProcessSession(LinkTrouble, StoreTrouble, Strangers):
         self.run_until(self._derived, DISPATCHED_NS)
         self.audit("final", *self.nodes)
         self.recorder.add(self.now(), "mark", f="end")
-        self.evidence.weave()
+        self._weave()
+
+    def _weave(self) -> None:
+        if not self._woven:
+            self._woven = True
+            self.evidence.weave()
 
     def _agreed(self) -> bool:
         if self.clients.in_flight:
@@ -339,22 +345,26 @@ class ProcessSession(LinkTrouble, StoreTrouble, Strangers):
         return {name: said for name, node in self.nodes.items() if (said := node.said()[-MAX_LOG:])}
 
     def close(self) -> None:
-        """End the trial's processes and empty its stores; the bench stays for the next one."""
+        """End the trial's processes and empty its stores; the bench stays for the next one.
+
+        Of a trial that did not come to its end the history is what there is of it, and its bench is given up.
+        """
         if self._closed:
             return
-        self._closed = True
+        # Ctrl-C may come before it is clean, and what a broken-off trial still had to do would go on in the next one.
+        self._closed = self.bench.is_broken = True
+        ended_well = self._woven
+        with suppress(LabError):
+            self.bench.end_nodes()
         for node in self.nodes.values():
-            if node.pid is not None:
-                with suppress(LabError):
-                    node.signal(signal.SIGKILL)
-                    self.bench.keeper.wait(node.pid, READY_NS / 1e9)
-                self.forget(node)
+            self.forget(node)
+        with suppress(LabError):
+            self._weave()
         for machine in self.machines:
-            with suppress(LabError):
-                machine.kill()
+            machine.kill()
         self.links.stop()
         self.loop.run_until_complete(asyncio.sleep(0))
-        try:
-            self.bench.clean()
-        except (LabError, OSError):
-            self.bench.is_broken = True
+        if ended_well:
+            with suppress(LabError, OSError):
+                self.bench.clean()
+                self.bench.is_broken = False

@@ -66,17 +66,16 @@ class StoreTrouble(NodeTrouble):
         running = found.is_up
         if running:
             self.freeze(found)
-        flushed = self.evidence.flushed.get(node, 0)
+        # Before its connections end, as those of a machine without power do not for what it did.
+        now, flushed = self.evidence.now(), self.evidence.flushed.get(node, 0)
         before = self.evidence.log_ends.get(node, 0)
         did = store.lose_power(keep, flushed, self._pid_ender(found))
         found.powered = False
         end = self._log_end(found)
         lost = max(0, before - end)
         lied = end < flushed and self.bench.control(node).get("lied") > 0
-        self.evidence.add(
-            self.evidence.now(), "crash", node, found.incarnation, f="machine", status="lied" if lied else None,
-            value=lost,
-        )  # fmt: skip
+        status = "lied" if lied else None
+        self.evidence.add(now, "crash", node, found.incarnation, f="machine", status=status, value=lost)
         return {"machines_crashed": int(running), "bytes_lost": lost, **did}
 
     def _pid_ender(self, node: NodeProcess) -> Callable[[], None]:

@@ -61,6 +61,10 @@ class Stores:
     def create(self, node: str) -> Store:
         """A new, empty store."""
         place = self.folder / node
+        needs_mb = self.size_mb * (1 + sum(each.is_dir() for each in self.folder.iterdir()))
+        has_mb = shutil.disk_usage(self.folder).free >> 20
+        if has_mb < needs_mb:
+            raise LabError(f"{self.folder} has {has_mb} MB left of {needs_mb}: make room, or set TMPDIR elsewhere")
         place.mkdir()
         if not self.why_folder:
             try:

@@ -2,7 +2,7 @@
 
 As in the simulated lab: at its end everybody who runs must have come to rest, also those who look only every so often.
 Delayed messages are delivered and consumers catch up, or a bound passes; then a period of the slaves' metadata sync is
-quiet, and some seconds for its calls.
+quiet, and 12 s for its calls.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 LOOK_S = 0.5
 CATCH_UP_S = 180.0
 """Routes are asked for every 30 s, a group shared out every 20 s, a lost member missed after 120 s."""
-CALLS_MS = 4_000
+CALLS_MS = 12_000
 
 
 class Whole:

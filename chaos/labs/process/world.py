@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
@@ -19,6 +20,7 @@ T = TypeVar("T")
 class World:
     """Base of the troubles; the session fills it in."""
 
+    loop: asyncio.AbstractEventLoop
     bench: Bench
     evidence: Evidence
     nodes: dict[str, NodeProcess]
@@ -42,6 +44,10 @@ class World:
 
     def refresh(self) -> None:
         """Open the links to servers that are up, shut those to others."""
+        raise NotImplementedError
+
+    async def refreshed(self) -> None:
+        """As :meth:`refresh`."""
         raise NotImplementedError
 
     def machine(self, name: str) -> Machine:

@@ -388,7 +388,8 @@ def test_a_disk_comes_back_though_another_namespace_still_has_it(
     # A browser's sandbox does that; its namespace keeps the file system alive that was shut down.
     other = subprocess.Popen(["unshare", "--mount", "sleep", "60"])
     try:
-        until(lambda: os.readlink(f"/proc/{other.pid}/ns/mnt") != os.readlink("/proc/self/ns/mnt"))
+        ours, theirs = Path("/proc/self/ns/mnt").readlink(), Path(f"/proc/{other.pid}/ns/mnt")
+        until(lambda: theirs.readlink() != ours)
         device.lose_power("none", 7, nobody)
         if notices:
             assert device.copy_files() == {FIRST: b"flushed"}

@@ -1,0 +1,246 @@
+"""What goes wrong under a trial is the lab's failure, said in one line, and never judged; nothing of the lab stays."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from lab_nodes import gone, until
+from toxiproxies import binary
+
+from pairproof.chaos.labs.process import folders
+from pairproof.chaos.labs.process.bench import Bench
+from pairproof.chaos.labs.process.keeper import Keeper
+from pairproof.chaos.labs.process.lab import ProcessLab
+from pairproof.chaos.labs.process.session import ProcessSession
+from pairproof.chaos.labs.process.stores import Stores
+from pairproof.chaos.targets.reference import TARGET
+from pairproof.harness.errors import LabError
+from pairproof.harness.history import Event
+from pairproof.harness.runs.reader import RunReader
+
+pytestmark = pytest.mark.slow
+
+SETTINGS = {"haSendHeartbeatInterval": 300, "slaveTimeout": 700}
+LONG = "unsteady-ha-link"
+CLI = "import sys; from pairproof.harness.commands.main import main; sys.exit(main())"
+LIMIT_S = 60
+
+
+@pytest.fixture
+def lab(labs_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ProcessLab]:
+    """A lab of the test's own, of which nothing stays."""
+    monkeypatch.setenv("PAIRPROOF_TOXIPROXY", str(binary()))
+    made = ProcessLab()
+    yield made
+    made.close()
+    assert left(labs_folder) == []
+
+
+def left(labs: Path) -> list[str]:
+    """What labs have left below a folder."""
+    found = [str(each) for each in labs.glob("*/lab-*")]
+    return [*found, *map(str, folders.mounts_below(labs)), *map(str, folders._loop_devices_below(labs))]
+
+
+def opened(lab: ProcessLab) -> ProcessSession:
+    session = lab.open(TARGET, TARGET.settings(SETTINGS), "seed")
+    session.warm_up()
+    return session
+
+
+def goes_on(session: ProcessSession) -> None:
+    """What a trial does until its end."""
+    for number in range(20):
+        session.send(1, 200, True, number % 4)
+        session.advance(50)
+    session.settle()
+
+
+def events(session: ProcessSession, kind: str, node: str | None = None) -> list[Event]:
+    return [each for each in session.recorder.events if each.kind == kind and node in (None, each.node)]
+
+
+def toxiproxy_dies(session: ProcessSession) -> None:
+    os.kill(session.bench.toxiproxy, signal.SIGKILL)
+
+
+def toxiproxy_stands_still(session: ProcessSession) -> None:
+    os.kill(session.bench.toxiproxy, signal.SIGSTOP)
+
+
+def keeper_dies(session: ProcessSession) -> None:
+    os.kill(session.bench.keeper.pid, signal.SIGKILL)
+
+
+def broker_dies(session: ProcessSession) -> None:
+    pid = session.nodes["master"].pid
+    assert pid is not None
+    os.kill(pid, signal.SIGKILL)
+
+
+def tap_fails(session: ProcessSession) -> None:
+    session.evidence.frames = lambda *_: 1 // 0  # type: ignore[assignment, misc, return-value]
+
+
+FAILURES: dict[str, Callable[[ProcessSession], None]] = {
+    "toxiproxy-server runs no more .killed 9": toxiproxy_dies,
+    "toxiproxy-server runs no more .stopped": toxiproxy_stands_still,
+    "keeper has ended": keeper_dies,
+    "master has ended by itself .killed 9": broker_dies,
+    "the lab itself has failed: ZeroDivisionError": tap_fails,
+}
+
+
+@pytest.mark.parametrize("said", FAILURES)
+def test_a_failure_of_the_lab_ends_the_trial_and_keeps_what_was_recorded(lab: ProcessLab, said: str) -> None:
+    session = opened(lab)
+    FAILURES[said](session)
+    with pytest.raises(LabError, match=said):
+        goes_on(session)
+    session.close()
+    assert events(session, "append", "slave"), "what the nodes traced is part of it"
+    times = [each.t for each in session.recorder.events]
+    assert times == sorted(times)
+    again = opened(lab)
+    goes_on(again)
+    assert events(again, "mark")[-1].f == "end"
+
+
+def test_a_kill_by_the_trial_itself_is_no_failure(lab: ProcessLab) -> None:
+    session = opened(lab)
+    session.kill("master")
+    goes_on(session)
+    assert len(events(session, "crash", "master")) == 1
+
+
+def test_a_broker_that_ends_for_want_of_its_disk_is_no_failure_and_crashes_after_its_last_word(lab: ProcessLab) -> None:
+    session = opened(lab)
+    store = session.nodes["master"].store
+    assert store is not None
+    (store.path / "commitlog").rename(store.path / "aside")
+    (store.path / "commitlog").write_text("no folder")
+    session.send(1, 200, True, 0)
+    until_down(session, "master")
+    (store.path / "commitlog").unlink()
+    (store.path / "aside").rename(store.path / "commitlog")
+    goes_on(session)
+    (crash,) = events(session, "crash", "master")
+    starts = events(session, "start", "master")
+    assert [each.incarnation for each in starts] == [1, 2]
+    first = [each.t for each in session.recorder.events if each.node == "master" and each.incarnation == 1]
+    assert max(first) == crash.t
+    assert not [each for each in events(session, "frame", "master") if crash.t < each.t < starts[1].t]
+
+
+def until_down(session: ProcessSession, node: str) -> None:
+    ends = time.monotonic() + LIMIT_S
+    while session.nodes[node].is_up:
+        assert time.monotonic() < ends
+        # A file that is already open does as long as it has room.
+        session.send(1, 4_000, True, 0)
+        session.advance(20)
+
+
+def test_a_machine_crashes_before_its_connections_end(lab: ProcessLab) -> None:
+    session = opened(lab)
+    session.crash_machine("master", "none")
+    session.close()
+    (crash,) = events(session, "crash", "master")
+    closes = [each.t for each in events(session, "close") if each.side == "m"]
+    assert closes and crash.t < min(closes)
+
+
+def test_a_port_that_somebody_has_is_said_and_not_judged(lab: ProcessLab) -> None:
+    session = opened(lab)
+    session.kill("master")
+    with socket.socket() as other:
+        other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        other.bind(("127.0.0.1", session.bench.broker("master")))
+        other.listen()
+        with pytest.raises(LabError, match=r"master has ended by itself .*cannot listen on 127\.0\.0\.1"):
+            goes_on(session)
+
+
+def test_a_broker_that_does_not_come_up_is_said_at_once(lab: ProcessLab, monkeypatch: pytest.MonkeyPatch) -> None:
+    provide = ProcessSession._set_up
+
+    def spoiled(session: ProcessSession, brokers: tuple[str, ...], names: bool) -> None:
+        for broker in brokers:
+            (session.bench.store(broker).path / "config").write_text("no folder")
+            monkeypatch.setattr("pairproof.chaos.labs.provision.FILES", {})
+        provide(session, brokers, names)
+
+    monkeypatch.setattr(ProcessSession, "_set_up", spoiled)
+    with pytest.raises(LabError, match="master does not come up, and said last: pairproof broker: "):
+        lab.open(TARGET, TARGET.settings(SETTINGS), "seed")
+
+
+def test_a_trial_that_was_broken_off_does_not_leave_its_bench_to_the_next_one(lab: ProcessLab) -> None:
+    def bench_of(session: ProcessSession) -> Bench:
+        session.close()
+        return session.bench
+
+    whole = opened(lab)
+    whole.settle()
+    first = bench_of(whole)
+    assert bench_of(opened(lab)) is first
+    assert bench_of(opened(lab)) is not first
+
+
+def test_a_keeper_that_cannot_be_started_leaves_nothing(labs_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "/nonexistent/python")
+    with pytest.raises(LabError, match="cannot start the lab's keeper: No such file or directory"):
+        Keeper()
+    assert left(labs_folder) == []
+
+
+def test_a_disk_without_room_is_said_before_it_looks_like_a_brokers_fault(tmp_path: Path, labs_folder: Path) -> None:
+    with pytest.raises(LabError, match=r"MB left of .*make room, or set TMPDIR"):
+        Stores(tmp_path, size_mb=1 << 30, devices=False).create("master")
+    assert Stores(labs_folder, devices=False).create("master").kind == "folder"
+
+
+SIGNALS = {"ctrl-c": (signal.SIGINT,), "ctrl-c twice": (signal.SIGINT, signal.SIGINT), "kill": (signal.SIGKILL,),
+           "term": (signal.SIGTERM,)}  # fmt: skip
+
+
+@pytest.mark.parametrize("how", SIGNALS)
+def test_a_command_that_is_ended_leaves_a_readable_run_and_nothing_else(
+    how: str, labs_folder: Path, tmp_path: Path
+) -> None:
+    environ = {**os.environ, "TMPDIR": str(labs_folder), "PAIRPROOF_TOXIPROXY": str(binary())}
+    with (tmp_path / "said").open("w+") as said:
+        command = subprocess.Popen(
+            [sys.executable, "-c", CLI, "chaos", "run", LONG, "--lab", "process", "--runs", str(tmp_path / "runs")],
+            env=environ, stdout=said, stderr=said, start_new_session=True,
+        )  # fmt: skip
+        until(lambda: len(list(labs_folder.glob("*/lab-*/trial-0/slave-1.jsonl"))) == 1)
+        for number in SIGNALS[how]:
+            # As a terminal does, and as somebody who kills only the command.
+            (os.killpg if number == signal.SIGINT else os.kill)(command.pid, number)
+            time.sleep(0.1)
+        code = command.wait(LIMIT_S)
+        said.seek(0)
+        lines = said.read()
+    # A second Ctrl-C may come when Python is about to exit.
+    assert code in ((-signal.SIGKILL,) if how == "kill" else (130, -signal.SIGINT)), lines
+    assert "Traceback" not in lines
+    until(lambda: left(labs_folder) == [])
+    (run,) = (tmp_path / "runs").iterdir()
+    RunReader(run).check()
+
+
+def test_the_commands_processes_are_gone_with_it(labs_folder: Path, tmp_path: Path, lab: ProcessLab) -> None:
+    session = opened(lab)
+    pids = [*session.bench.keeper.statuses(), session.bench.keeper.pid]
+    assert len(pids) >= 4 and not any(gone(pid) for pid in pids)
+    lab.close()
+    assert all(gone(pid) for pid in pids)

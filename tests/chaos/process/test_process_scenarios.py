@@ -1,0 +1,44 @@
+"""Every scenario in real processes, one case of each: as in the simulation, green and not vacuous."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from toxiproxies import binary
+
+pytestmark = pytest.mark.slow
+
+JOBS = 6
+LIMIT_S = 900
+
+
+def play(runs: Path, *arguments: str) -> tuple[int, dict[str, dict[str, object]]]:
+    """``pairproof chaos run`` in the process lab: its exit code, and what came of each scenario."""
+    found = runs / "summary.json"
+    command = [
+        str(Path(sys.executable).with_name("pairproof")), "chaos", "run", *arguments, "--lab", "process",
+        "--runs", str(runs), "--json", str(found),
+    ]  # fmt: skip
+    environment = {**os.environ, "PAIRPROOF_TOXIPROXY": str(binary()), "TMPDIR": str(runs)}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=LIMIT_S, check=False)
+    assert found.exists(), done.stderr
+    assert not list(runs.glob("pairproof-*/lab-*")), "something of a lab stays"
+    said = json.loads(found.read_text())
+    return done.returncode, {each["name"]: each for each in said["scenarios"]}
+
+
+def test_every_scenario_holds_for_the_reference(tmp_path: Path) -> None:
+    code, found = play(tmp_path, "--all", "--cases", "1", "--jobs", str(JOBS))
+    bad = {name: each["reasons"] for name, each in found.items() if each["verdict"] != "holds"}
+    assert (code, bad) == (0, {})
+
+
+def test_a_seeded_bug_is_seen(tmp_path: Path) -> None:
+    code, found = play(tmp_path, "one-way-partition", "--cases", "1", "--target", "reference+acks_at_once")
+    assert code == 1
+    assert found["one-way-partition"]["verdict"] == "violated"
