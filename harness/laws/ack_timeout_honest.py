@@ -11,6 +11,8 @@ its turn on, which may be later than its append. Source: HAService.GroupTransfer
 
 from __future__ import annotations
 
+from collections import deque
+
 from pairproof.harness.history import Event
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.ledger import MASTER, Ledger
@@ -36,8 +38,10 @@ class AckTimeoutHonest(Law):
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)
         self.began: dict[str | None, tuple[int, int]] = {}
-        """Per send: when its wait began at the earliest, and the reports that the master had heard by then."""
+        """Per send: when its wait began at the earliest, and the reports that the master had surely heard by then."""
         self.reports = 0
+        self.fresh: deque[int] = deque()
+        """When the last of them came: what is seen on its way to the master it may hear a moment later."""
         self.appended: set[str | None] = set()
         self.unproven: dict[str | None, Event] = {}
         self.audited = False
@@ -46,18 +50,25 @@ class AckTimeoutHonest(Law):
     def on_invoke(self, event: Event) -> None:
         """A send began."""
         if event.f == "send":
-            self.began[event.message] = (event.t, self.reports)
+            self.began[event.message] = (event.t, self._heard(event.t))
 
     def on_report(self, event: Event) -> None:
         """It may wake the thread that counts."""
         if event.side == "m":
             self.reports += 1
+            if self.ledger.instant_ns:
+                self.fresh.append(event.t)
+
+    def _heard(self, now: int) -> int:
+        while self.fresh and self.fresh[0] < now - self.ledger.instant_ns:
+            self.fresh.popleft()
+        return self.reports - len(self.fresh)
 
     def on_append(self, event: Event) -> None:
         """The wait begins."""
         # A delayed message is put once more when its time has come.
         if event.message is not None and event.message not in self.appended:
-            self.began[event.message] = (event.t, self.reports)
+            self.began[event.message] = (event.t, self._heard(event.t))
             self.appended.add(event.message)
 
     def on_ok(self, event: Event) -> None:

@@ -92,10 +92,11 @@ def remove(folder: Path) -> None:
         command("losetup", "-d", str(device), fails=False)
     if mounts_below(folder):
         raise LabError(f"{folder}: something is still mounted there; unmount it, then delete the folder")
-    with contextlib.suppress(FileNotFoundError):
-        try:
-            shutil.rmtree(folder)
-        except OSError as why:
+    try:
+        shutil.rmtree(folder)
+    except OSError as why:
+        # Somebody else may have cleaned up.
+        if folder.exists():
             raise LabError(f"cannot delete {folder}: {why.strerror}; delete it") from why
 
 

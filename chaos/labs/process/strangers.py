@@ -41,6 +41,7 @@ class Usurper(NamedTuple):
     stranger: Impostor
     machine: Machine
     link: Link
+    port: int
 
 
 class Strangers(World):
@@ -91,15 +92,16 @@ class Strangers(World):
         """See :class:`pairproof.harness.ports.CanImpersonateMaster`."""
         link, machine = self.link(places.HA_LINKS[0]), self.machine(IMPOSTOR)
         stranger = Impostor(character, machine.io, self._dice(IMPOSTOR))
-        port = self.bench.asker(IMPOSTOR)
+        port = self.bench.asker(f"{IMPOSTOR}-{self.strangers}")
         machine.listen(port, "ha")
         machine.start(lambda: stranger)
         self._lead(link, port)
-        return Usurper(stranger, machine, link)
+        return Usurper(stranger, machine, link, port)
 
     def give_back(self, handle: Usurper) -> Effect:
-        """The link leads to the master again."""
-        self._lead(handle.link, None)
+        """The link leads to the master again, unless another impostor has taken it since."""
+        if handle.link.impostor == handle.port:
+            self._lead(handle.link, None)
         handle.machine.kill()
         return handle.stranger.effect
 
