@@ -34,6 +34,7 @@ from pairproof.harness.ports import (
 )
 from pairproof.harness.schedule import Args, Op, Schedule
 from pairproof.harness.trial import FaultOutcome, Trial
+from pairproof.harness.verdict import Judgement, Verdict
 
 MAX_ACTIVE_FAULTS = 64
 MAX_ARGUMENT = 2**31
@@ -245,6 +246,10 @@ def run_trial(
         session.close()
 
 
+def _doubted(judgement: Judgement, why: str) -> Judgement:
+    return judgement._replace(verdict=Verdict.UNKNOWN, doubt=judgement.doubt or why)
+
+
 def conclude(
     lab: Lab,
     target: Target,
@@ -261,6 +266,9 @@ def conclude(
     events = session.recorder.events
     chosen = judging.all_laws() if laws is None else tuple(laws)
     judgements = judging.judge(events, chosen, lab.observes(target))
+    if session.recorder.dropped:
+        why = f"the history was cut short: {session.recorder.dropped} events more than one trial keeps"
+        judgements = [each if each.verdict is Verdict.VIOLATED else _doubted(each, why) for each in judgements]
     logs = session.logs() if _has(type(session), HasLogs) else {}  # type: ignore[attr-defined]
     outcomes, skipped = tuple(interpreter.outcomes), tuple(interpreter.skipped)
     return Trial(number, origin, schedule, events, judgements, outcomes, skipped, logs)

@@ -15,7 +15,7 @@ from pairproof.chaos.scenarios.scenario import Case, Scenario
 from pairproof.harness import judge as judging
 from pairproof.harness.errors import EXIT_HOLDS, EXIT_LAB, EXIT_UNKNOWN, EXIT_VIOLATED, PairproofError, UsageError
 from pairproof.harness.interpreter import Laws, run_trial
-from pairproof.harness.ports import Lab, Session, Target
+from pairproof.harness.ports import HasLogs, Lab, Session, Target
 from pairproof.harness.schedule import Args
 from pairproof.harness.trial import Trial
 from pairproof.harness.verdict import Judgement, Verdict, over_trials
@@ -174,7 +174,8 @@ def play(
         trial = run_trial(Watched(lab, remember), target, schedule, origin=ORIGIN, laws=laws)
     except (KeyboardInterrupt, PairproofError) as why:
         events = sessions[0].recorder.events if sessions else []
-        part = Trial(0, ORIGIN, schedule, events, _unknown(laws, why)) if events else None
+        logs = sessions[0].logs() if sessions and isinstance(sessions[0], HasLogs) else {}
+        part = Trial(0, ORIGIN, schedule, events, _unknown(laws, why), logs=logs) if events else None
         verdict = UNKNOWN if isinstance(why, KeyboardInterrupt) else FAILED
         raise Stopped(_ended(case, part, verdict, why, began) if part else None, why) from why
     return _played(scenario, case, trial, target, began)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from pairproof.chaos.scenarios.play import Plan, Played, Result, result
+from pairproof.chaos.scenarios.play import FAILED, Plan, Played, Result, result
 from pairproof.chaos.scenarios.scenario import Scenario
 from pairproof.harness import judge as judging
 from pairproof.harness import resolve
@@ -99,7 +99,10 @@ class Recording:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
-        if error is None:
+        failed = [each.scenario.name for each in self.results() if each.verdict == FAILED]
+        if error is None and failed:
+            self.close("failed", f"the lab failed in {', '.join(failed)}")
+        elif error is None:
             self.close()
         elif isinstance(error, KeyboardInterrupt):
             self.close("interrupted", "interrupted by the user")

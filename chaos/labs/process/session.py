@@ -79,6 +79,7 @@ class ProcessSession(LinkTrouble, StoreTrouble, Strangers):
         self.nodes: dict[str, NodeProcess] = {}
         self.machines: list[Machine] = []
         self._closed = self._woven = False
+        self._last_words: dict[str, str] = {}
         self._wrong: BaseException | None = None
         """What went wrong on the loop first, where nobody was called who could have raised it."""
         self.loop.set_exception_handler(self._went_wrong)
@@ -341,7 +342,9 @@ class ProcessSession(LinkTrouble, StoreTrouble, Strangers):
                 self.inspection.tables(name)
 
     def logs(self) -> dict[str, str]:
-        """See :class:`pairproof.harness.ports.HasLogs`."""
+        """See :class:`pairproof.harness.ports.HasLogs`; also of a trial that was broken off."""
+        if self._closed:
+            return self._last_words
         return {name: said for name, node in self.nodes.items() if (said := node.said()[-MAX_LOG:])}
 
     def close(self) -> None:
@@ -351,6 +354,7 @@ class ProcessSession(LinkTrouble, StoreTrouble, Strangers):
         """
         if self._closed:
             return
+        self._last_words = self.logs()
         # Ctrl-C may come before it is clean, and what a broken-off trial still had to do would go on in the next one.
         self._closed = self.bench.is_broken = True
         ended_well = self._woven
