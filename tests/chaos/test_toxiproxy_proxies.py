@@ -7,7 +7,7 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 import requests
@@ -21,24 +21,6 @@ from pairproof.chaos.toxiproxy.proxies import Proxies, Toxic, Traffic
 from pairproof.harness.errors import LabError
 
 WAIT_S = 20
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Server]:
-    with running() as made:
-        yield made
-
-
-@pytest.fixture
-def proxies(server: Server) -> Iterator[Proxies]:
-    yield server.proxies
-    server.proxies.destroy_all()
-
-
-@pytest.fixture
-def ha(proxies: Proxies) -> Iterator[Way]:
-    with way(proxies, "ha") as made:
-        yield made
 
 
 def until(what: Callable[[], bool]) -> None:

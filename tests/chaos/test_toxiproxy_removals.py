@@ -6,7 +6,6 @@ import socket
 import struct
 import threading
 import time
-from collections.abc import Iterator
 
 import pytest
 from toxiproxies import ATTRIBUTES, Server, Way, nothing_comes, read, running, way
@@ -17,24 +16,6 @@ from pairproof.harness.errors import LabError
 
 LIMIT_S = 2
 """Less than the 5 s that the server waits for a chunk."""
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Server]:
-    with running() as made:
-        yield made
-
-
-@pytest.fixture
-def proxies(server: Server) -> Iterator[Proxies]:
-    yield server.proxies
-    server.proxies.destroy_all()
-
-
-@pytest.fixture
-def ha(proxies: Proxies) -> Iterator[Way]:
-    with way(proxies, "ha") as made:
-        yield made
 
 
 def take_care_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
