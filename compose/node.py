@@ -1,0 +1,153 @@
+"""Runs one node of compose.yaml in its container: ``node.py NAME [CLIENT-LINK=ADDRESS ...]``.
+
+A broker or name server of the reference, from its file in ``pair/``, the one that runs it on loopback, too. In a
+container four settings are others: it listens on every address, keeps its store in a volume, finds the name server by a
+proxy of its own, and registers as 127.0.0.1, which is where its proxy is published for clients outside.
+
+The name server tells each asker the addresses of that asker's own proxies. Which these are ``toxiproxy.json`` says:
+slaves are led to toxiproxy, clients to the addresses given here, or to what brokers registered. Whoever asks is known
+by the port, one for each, which is how RocketMQ's own brokers and clients work here unchanged.
+
+Exit codes: 0 stopped by SIGTERM, 2 it cannot start, 4 it cannot go on. Left out: traces, mutants (the process lab's
+node has them). Sources: BrokerStartup, NamesrvStartup.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Hashable, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from pairproof.chaos.labs.process.names import name_server
+from pairproof.harness import places
+from pairproof.reference.core.namesrv import NameServer
+from pairproof.reference.errors import BrokerError
+from pairproof.reference.shell import properties
+from pairproof.reference.shell.disk import RealDisk
+from pairproof.reference.shell.log import Log
+from pairproof.reference.shell.serve import BrokerFailed, Classes, Process, run, serve
+from pairproof.reference.shell.settings import name_settings, settings
+from pairproof.reference.shell.shell import Limits, Shell
+from pairproof.reference.shell.sockets import Connection
+
+HERE = Path(__file__).resolve().parent
+TOXIPROXY = "toxiproxy"
+EVERYWHERE = "0.0.0.0"
+REGISTERED = "127.0.0.1"
+STORE = "/store"
+CLIENT = "client"
+CLIENT_PROXIES = tuple(each for each in places.LINKS if each.startswith(f"{CLIENT}-"))
+EXIT_USAGE = 2
+EXIT_FAILED = 4
+
+
+class Proxy(NamedTuple):
+    """One of toxiproxy.json: the port where it listens, and the node and port that it leads to."""
+
+    listen: int
+    node: str
+    port: int
+
+
+class BehindProxies(Shell):
+    """Every connection comes from toxiproxy, so that addresses do not tell peers apart."""
+
+    def peer(self, conn: Connection) -> Hashable:
+        """The connection itself: a master counts each as a slave of its own."""
+        return conn
+
+
+def proxies() -> dict[str, Proxy]:
+    """Those of toxiproxy.json, by name."""
+    found = {}
+    for each in json.loads((HERE / "toxiproxy.json").read_text()):
+        node, _, port = each["upstream"].rpartition(":")
+        found[each["name"]] = Proxy(int(each["listen"].rpartition(":")[2]), node, int(port))
+    return found
+
+
+def asks(found: Mapping[str, Proxy]) -> dict[str, int]:
+    """The ports that the name server listens on, by who asks there."""
+    askers = {CLIENT: places.NAMES_CLIENT, **{node: f"names-{node}" for node in places.PROCESSES}}
+    return {asker: found[link].port for asker, link in askers.items() if link in found}
+
+
+def views(found: Mapping[str, Proxy], told: Mapping[str, str]) -> dict[str, dict[str, str]]:
+    """By asker, registered addresses and what this asker is told instead. ``told``: by link, what clients are."""
+    seen = {CLIENT: {f"{REGISTERED}:{found[link].port}": address for link, address in told.items()}}
+    for slave, *links in zip(places.SLAVES, places.META_LINKS, places.HA_LINKS, strict=True):
+        # From the main port that it is told, a slave finds the fast one itself.
+        seen[slave] = {f"{REGISTERED}:{found[link].port}": f"{TOXIPROXY}:{found[link].listen}" for link in links}
+    return seen
+
+
+def broker_settings(name: str, found: Mapping[str, Proxy]) -> dict[str, str]:
+    """The broker's file, with what is another value in a container."""
+    return {
+        **properties.read(HERE / "pair" / f"{name}.conf"),
+        "bindAddress": EVERYWHERE,
+        "brokerIP1": REGISTERED,
+        "namesrvAddr": f"{TOXIPROXY}:{found[f'names-{name}'].listen}",
+        "storePathRootDir": STORE,
+    }
+
+
+def run_broker(name: str) -> None:
+    """Until a signal stops it; errors as those of ``serve``."""
+    serve(settings(broker_settings(name, proxies())), Log(), Classes(shell=BehindProxies))
+
+
+def run_names(told: Mapping[str, str]) -> None:
+    """Until a signal stops it; errors as those of ``serve``."""
+    found = proxies()
+    ports = asks(found)
+    given = name_settings(properties.read(HERE / "pair" / f"{places.NAMES}.conf"))
+    nowhere = Path("/nonexistent")
+    run(
+        Process(
+            disk=RealDisk(nowhere, nowhere),
+            bind=EVERYWHERE,
+            ports=[(port, asker) for asker, port in ports.items()],
+            limits=Limits(idle_s=given.idle_s),
+            build=name_server(NameServer, views(found, told)),
+            started=lambda: f"name server listens on {EVERYWHERE}, a port for each asker: {ports}",
+            stopped=lambda: "stopped",
+            ignored=given.ignored,
+        ),
+        Log(),
+    )
+
+
+def program(arguments: list[str]) -> Callable[[], None] | str:
+    """What these arguments ask for, or one line that says what is wrong with them."""
+    name, *rest = arguments or [""]
+    told = dict(each.split("=", 1) for each in rest if "=" in each)
+    if name not in places.PROCESSES:
+        return f"there is no node {name!r}: give one of {', '.join(places.PROCESSES)}"
+    if name != places.NAMES:
+        return (lambda: run_broker(name)) if not rest else f"a broker takes no more arguments, such as {rest[0]!r}"
+    for each in rest:
+        link, _, address = each.partition("=")
+        if link not in CLIENT_PROXIES or ":" not in address:
+            return f"{each!r} is not LINK=HOST:PORT with one of {', '.join(CLIENT_PROXIES)}"
+    return lambda: run_names(told)
+
+
+def main(arguments: list[str]) -> int:
+    """Run the node; the exit code."""
+    chosen = program(arguments)
+    if isinstance(chosen, str):
+        print(f"node.py: {chosen}", file=sys.stderr)
+        return EXIT_USAGE
+    try:
+        chosen()
+    except BrokerError as why:
+        print(f"node.py: {' '.join(str(why).split())}", file=sys.stderr)
+        return EXIT_FAILED if isinstance(why, BrokerFailed) else EXIT_USAGE
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

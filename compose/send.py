@@ -1,0 +1,108 @@
+"""Sends messages to the pair in containers, from outside, and says of each what became of it: ``send.py [--count N]``.
+
+A line for each send: how it ended (PUT_OK, FLUSH_SLAVE_TIMEOUT, ...), after how long, and how many messages master and
+slave then hold of its queue, ``-`` where nobody answers. Until Ctrl-C or ``--count``. All goes through toxiproxy.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from pairproof.reference.client import admin
+from pairproof.reference.client.client import Client
+from pairproof.reference.shell.disk import RealDisk
+from pairproof.reference.shell.log import Log
+from pairproof.reference.shell.shell import Shell
+from pairproof.reference.wire.bodies_client import MessageQueue
+
+TOPIC = "play"
+QUEUES = 4
+BROKER_NAME = "pair"
+MASTER_ID, SLAVE_ID = 0, 1
+ANSWER_S = 6.0
+"""Longer than a master waits for its slave, 3 s."""
+
+
+async def ask(function: Callable[..., None], *arguments: Any) -> tuple[str, Any]:
+    """How a call ended, and what it brought; no answer within the limit is ``no answer``."""
+    ended: asyncio.Future[tuple[str, Any]] = asyncio.get_running_loop().create_future()
+
+    def done(outcome: Any, value: Any = None) -> None:
+        if not ended.done():
+            ended.set_result((outcome.status, value))
+
+    function(*arguments, done)
+    try:
+        return await asyncio.wait_for(ended, ANSWER_S)
+    except TimeoutError:
+        return "no answer", None
+
+
+async def addresses(client: Client, names: str) -> dict[int, str]:
+    """Where clients find the pair's brokers, by broker id, as the name server tells them; empty if it does not."""
+    _, cluster = await ask(admin.cluster, client.calls, names)
+    data = cluster.broker_addr_table.get(BROKER_NAME) if cluster is not None else None
+    return dict(data.broker_addrs) if data is not None else {}
+
+
+async def holds(client: Client, address: str | None, queue: MessageQueue) -> str:
+    """How many messages of a queue a broker has."""
+    found = (await ask(admin.max_offset, client.calls, address, queue))[1] if address else None
+    return "-" if found is None else str(found)
+
+
+@contextmanager
+def connected() -> Iterator[Client]:
+    """A client on real sockets."""
+    shell = Shell(RealDisk(Path("/nonexistent")), Log(fd=-1))
+    client = Client(shell)
+    shell.start(client)
+    try:
+        yield client
+    finally:
+        shell.stop()
+
+
+async def play(names: str, every_s: float, most: int | None) -> None:
+    """Send, and say what happened."""
+    with connected() as client:
+        for number in count() if most is None else range(most):
+            at = await addresses(client, names)
+            queue = MessageQueue(TOPIC, BROKER_NAME, number % QUEUES)
+            began = time.monotonic()
+            status = "no master is known"
+            if MASTER_ID in at:
+                body = f"message {number}".encode()
+                status, _ = await ask(client.send, at[MASTER_ID], TOPIC, queue.queue_id, body, "")
+            took_ms = (time.monotonic() - began) * 1_000
+            master, slave = [await holds(client, at.get(broker_id), queue) for broker_id in (MASTER_ID, SLAVE_ID)]
+            print(
+                f"{time.strftime('%H:%M:%S')}  {status:<20} {took_ms:6.0f} ms   queue {queue.queue_id}: "
+                f"master has {master}, slave {slave}",
+                flush=True,
+            )
+            await asyncio.sleep(every_s)
+
+
+def main() -> None:
+    """Read the arguments and play."""
+    parser = argparse.ArgumentParser(description="Send messages to the pair in containers, and say how each ended.")
+    parser.add_argument("--names", default="127.0.0.1:9876", help="where the name server's proxy is published")
+    parser.add_argument("--every", type=float, default=1.0, metavar="S", help="seconds between two sends")
+    parser.add_argument("--count", type=int, help="how many to send; without it until Ctrl-C")
+    given = parser.parse_args()
+    try:
+        asyncio.run(play(given.names, given.every, given.count))
+    except KeyboardInterrupt:
+        print("stopped")
+
+
+if __name__ == "__main__":
+    main()
