@@ -91,6 +91,11 @@ class ReferenceTarget(NamedTuple):
         """One node's broker configuration."""
         return _config(node, tuple(sorted(settings.items())))
 
+    def sync_period_ms(self, settings: Args) -> int:
+        """How long after one metadata sync of a slave the next one has begun at the latest."""
+        sync = self.config(places.SLAVES[0], settings).version.sync
+        return max(sync.first, sync.every + sync.rest)
+
     def broker_class(self, node: str) -> type[Broker]:
         """The class that plays this broker."""
         found = self._mutated_class(places.SLAVES[0] if node in places.SLAVES else node)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import shutil
 import signal
-import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -43,7 +43,6 @@ class Bench:
 
     def __init__(self) -> None:
         binary = TOOL.find()
-        began = time.monotonic()
         self.keeper = Keeper()
         try:
             self.folder = self.keeper.folder
@@ -65,7 +64,6 @@ class Bench:
         self._askers: dict[str, int] = {}
         self._stores: dict[str, Store] = {}
         self._controls: dict[str, Control] = {}
-        self.set_up_s = time.monotonic() - began
 
     def link(self, name: str) -> LinkPorts:
         """A link's ports, the same in every trial, and its proxy."""
@@ -121,11 +119,15 @@ class Bench:
     def end_nodes(self) -> None:
         """Kill all processes but toxiproxy; LabError if one does not end."""
         alive = [pid for pid, found in self.keeper.statuses().items() if pid != self.toxiproxy and not found.over]
-        for pid in alive:
+        self.kill({pid: f"process {pid}" for pid in alive})
+
+    def kill(self, pids: Mapping[int, str]) -> None:
+        """kill -9 processes, given with their names, until they are gone; LabError if one does not end."""
+        for pid in pids:
             self.keeper.signal(pid, signal.SIGKILL)
-        for pid in alive:
+        for pid, name in pids.items():
             if not self.keeper.wait(pid, KILLED_S).over:
-                raise LabError(f"process {pid} outlived kill -9 for {KILLED_S:g} s: its disk does not answer")
+                raise LabError(f"{name} outlived kill -9 for {KILLED_S:g} s: its disk does not answer")
 
     def clean(self) -> None:
         """After a trial: empty stores, healthy proxies that lead nowhere."""

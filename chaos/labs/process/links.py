@@ -16,11 +16,10 @@ from pairproof.chaos.labs.process.wires import Passage
 from pairproof.harness import places
 
 CLIENT = "client"
-STRANGERS = "hostile"
 
 
 class Link:
-    """One link of one trial. ``client``, ``server``: whose it is; ``to``: the server's own port."""
+    """One link of one trial. ``client``, ``server``: whose it is."""
 
     def __init__(self, name: str, client: str, server: str, ports: LinkPorts, tap: Tap) -> None:
         self.name = name

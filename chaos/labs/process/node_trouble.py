@@ -1,4 +1,4 @@
-"""What can happen to the processes of a trial: kill -9, SIGTERM, SIGSTOP, a wrong clock, retention.
+"""What can happen to the processes of a trial: kill -9, SIGTERM, SIGSTOP, a wrong clock.
 
 A node that is killed is stopped first (SIGSTOP) and what it has sent is let out of the machine's buffers: so the
 history says exactly what it had done when it died, and the kill itself is as real as any.
@@ -20,7 +20,6 @@ from pairproof.harness.ports import Effect
 from pairproof.reference.commands.process import EXIT_FAILED, EXIT_USAGE
 
 STOP_S = 15.0
-KILL_S = 10.0
 ENDS = (Status("exited", EXIT_USAGE), Status("exited", EXIT_FAILED), Status("killed", signal.SIGBUS))
 """How a node may end by itself: it refuses its store, its disk fails, or does so under a mapped file. All else is no
 conduct that laws could judge: a bug, a port that is taken, or somebody killed it."""
@@ -34,7 +33,6 @@ class Pause(NamedTuple):
 
     node: NodeProcess
     token: object
-    incarnation: int
 
 
 class Skew(NamedTuple):
@@ -46,7 +44,7 @@ class Skew(NamedTuple):
 
 
 class NodeTrouble(World):
-    """Abilities CanKill, CanStop, CanPause, CanSkewClock and CanExpire of :mod:`pairproof.harness.ports`."""
+    """Abilities CanKill, CanStop, CanPause and CanSkewClock of :mod:`pairproof.harness.ports`."""
 
     def kill(self, node: str) -> Effect:
         """See :class:`pairproof.harness.ports.CanKill`."""
@@ -64,6 +62,9 @@ class NodeTrouble(World):
         self.bench.keeper.stop_and_wait(node.pid)
         self.run(asyncio.sleep(DRAIN_S))
         self.evidence.poll()
+        return self._connections(node)
+
+    def _connections(self, node: NodeProcess) -> int:
         links = self.links.by_name.values()
         return sum(each.tap.standing() for each in links if node.name in (each.client, each.server))
 
@@ -86,9 +87,7 @@ class NodeTrouble(World):
         pid = node.pid
         assert pid is not None
         self.forget(node)
-        self.bench.keeper.signal(pid, signal.SIGKILL)
-        if not self.bench.keeper.wait(pid, KILL_S).over:
-            raise LabError(f"{node.name} outlived kill -9 for {KILL_S:g} s: its disk does not answer")
+        self.bench.kill({pid: node.name})
         self.run(asyncio.sleep(DRAIN_S))
         self.refresh()
 
@@ -131,8 +130,7 @@ class NodeTrouble(World):
         if found.pid is None or found.pauses:
             return {}
         pid = found.pid
-        links = self.links.by_name.values()
-        connections = sum(each.tap.standing() for each in links if node in (each.client, each.server))
+        connections = self._connections(found)
         # As with a crash: what it still closes on its way out is no longer its conduct as a broker.
         self.evidence.add(self.evidence.now(), "stop", node, found.incarnation)
         self.forget(found)
@@ -162,11 +160,11 @@ class NodeTrouble(World):
                 self.evidence.poll()
                 self.evidence.add(self.evidence.now(), "pause", node, found.incarnation)
             found.pauses.append(token)
-        return Pause(found, token, found.incarnation)
+        return Pause(found, token)
 
     def resume(self, handle: Pause) -> Effect:
         """It goes on, unless its process has ended meanwhile or another fault still holds it."""
-        node, token, _ = handle
+        node, token = handle
         if token not in node.pauses:
             return {}
         node.pauses.remove(token)

@@ -15,8 +15,9 @@ from dataclasses import replace
 from itertools import count
 from typing import Any, TypeVar
 
+from pairproof.chaos.labs.abilities import ClientAbilities
 from pairproof.chaos.labs.clients import Clients
-from pairproof.chaos.labs.process.bench import HOST, Bench
+from pairproof.chaos.labs.process.bench import HA_ABOVE, HOST, Bench
 from pairproof.chaos.labs.process.evidence import MS, Evidence
 from pairproof.chaos.labs.process.inspection import Inspection
 from pairproof.chaos.labs.process.link_trouble import LinkTrouble
@@ -30,7 +31,7 @@ from pairproof.chaos.observers import auditing
 from pairproof.chaos.targets.reference import ReferenceTarget
 from pairproof.harness import places
 from pairproof.harness.awaiting import Awaiting
-from pairproof.harness.errors import LabError, PairproofError, UsageError
+from pairproof.harness.errors import LabError, PairproofError
 from pairproof.harness.history import Recorder
 from pairproof.harness.schedule import Args
 
@@ -58,7 +59,7 @@ INSTANT_NS = 300 * MS
 """The same of two things that a process does one right after the other."""
 
 
-class ProcessSession(LinkTrouble, StoreTrouble, Strangers):
+class ProcessSession(ClientAbilities, LinkTrouble, StoreTrouble, Strangers):
     """See the module. ``settings`` are complete: the target has filled in its defaults."""
 
     def __init__(self, bench: Bench, target: ReferenceTarget, settings: Args, seed: str) -> None:
@@ -102,14 +103,14 @@ class ProcessSession(LinkTrouble, StoreTrouble, Strangers):
             config = self.nodes[name].config
             assert config is not None
             self.evidence.config(name, config)
-            if not names or not is_slave(name):
+            if self.is_provided(name):
                 self.nodes[name].provide()
         client = self.machine(CLIENT)
         by_name = self.links.by_name
         self.clients = Clients(client.io, self.evidence, brokers, lambda node: by_name[f"client-{node}"].address)
         client.start(lambda: self.clients.client)
         self.inspection = Inspection(self)
-        self.whole = Whole(self) if names else None
+        self.whole: Whole | None = Whole(self) if names else None
         self.run(self.links.start())
         if names:
             self.boot(places.NAMES)
@@ -142,7 +143,7 @@ class ProcessSession(LinkTrouble, StoreTrouble, Strangers):
         for number, slave in enumerate(self.pair[1:]):
             node.views[slave] = {
                 real[places.MASTER]: by_name[places.META_LINKS[number]].address,
-                f"{HOST}:{self.bench.broker(places.MASTER) + 1}": by_name[places.HA_LINKS[number]].address,
+                f"{HOST}:{self.bench.broker(places.MASTER) + HA_ABOVE}": by_name[places.HA_LINKS[number]].address,
             }
         self.nodes[places.NAMES] = node
 
@@ -231,45 +232,6 @@ class ProcessSession(LinkTrouble, StoreTrouble, Strangers):
 
         self.run_until(reached, ms * MS)
         return sum(each.seen for each in seen)
-
-    # Clients.
-
-    def send(self, producer: int, size: int, wait: bool, queue: int) -> None:
-        """Start a send to the master."""
-        self.clients.send(producer, size, wait, queue)
-
-    def pull(self, reader: int, node: str, queue: int) -> None:
-        """Start a pull from where the reader stands at this broker."""
-        self.clients.pull(reader, node, queue)
-
-    def send_delayed(self, producer: int, queue: int, level: int) -> None:
-        """See :class:`pairproof.harness.ports.CanDelay`."""
-        self.clients.send_delayed(producer, queue, level)
-
-    def misdirect(self, node: str, queue: int) -> None:
-        """See :class:`pairproof.harness.ports.CanMisdirect`."""
-        self.clients.misdirect(node, queue)
-
-    def change_topic(self, number: int, queues: int, node: str) -> None:
-        """See :class:`pairproof.harness.ports.CanAdminister`."""
-        self.clients.change_topic(number, queues, node)
-
-    def change_group(self, group: int, slowly: int, broker: int, node: str) -> None:
-        """See :class:`pairproof.harness.ports.CanAdminister`."""
-        self.clients.change_group(group, slowly, broker, node)
-
-    def join(self, group: int, consumer: int) -> None:
-        """See :class:`pairproof.harness.ports.CanConsume`."""
-        self._whole("join").consumers.join(group, consumer)
-
-    def leave(self, group: int, consumer: int, lost: bool) -> None:
-        """See :class:`pairproof.harness.ports.CanConsume`."""
-        self._whole("leave").consumers.leave(group, consumer, lost)
-
-    def _whole(self, op: str) -> Whole:
-        if self.whole is None:
-            raise UsageError(f"{op} needs a name server, from which consumers learn where brokers are: set lab.names=1")
-        return self.whole
 
     # The trial's phases.
 

@@ -180,7 +180,7 @@ class StoreTrouble(NodeTrouble):
         found, store = self._stored(node)
         effect = dict(self.kill(node))
         store.empty()
-        if self._is_provided(node):
+        if self.is_provided(node):
             found.provide()
         return self._replaced(found, "empty", effect)
 
@@ -229,7 +229,8 @@ class StoreTrouble(NodeTrouble):
         self.evidence.add(self.evidence.now(), "wipe", node.name, f=f, hi=end, detail=whose)
         return {**effect, "log_bytes_gone": max(0, before - end)}
 
-    def _is_provided(self, node: str) -> bool:
+    def is_provided(self, node: str) -> bool:
+        """Whether an operator prepares its fresh store; a slave that has a name server fetches all from its master."""
         return not (places.has_names(self.settings) and node in places.SLAVES)
 
     def _stored(self, node: str) -> tuple[NodeProcess, Store]:

@@ -36,14 +36,10 @@ class Whole:
         ends = time.monotonic() + CATCH_UP_S
         while not self._at_rest() and time.monotonic() < ends:
             self.session.advance(int(LOOK_S * 1_000))
-        self.session.advance(self._period_ms() + CALLS_MS)
+        self.session.advance(self.session.target.sync_period_ms(self.session.settings) + CALLS_MS)
 
     def _at_rest(self) -> bool:
         inspection = self.session.inspection
         if self.session.run(inspection.delayed()):
             return False
         return self.consumers.stand_at(self.session.run(inspection.queue_ends(TOPIC)))
-
-    def _period_ms(self) -> int:
-        sync = self.session.target.config(places.SLAVES[0], self.session.settings).version.sync
-        return max(sync.first, sync.every + sync.rest)

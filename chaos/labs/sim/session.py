@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from pairproof.chaos.labs import provision
+from pairproof.chaos.labs.abilities import ClientAbilities
 from pairproof.chaos.labs.clients import Clients
 from pairproof.chaos.labs.sim import tables, topology
 from pairproof.chaos.labs.sim.disk import SimDisk
@@ -45,7 +46,7 @@ POINTS = ("append", "flush", "send", "recv")
 MAX_EVENTS = 2_000_000
 
 
-class SimSession(LinkTrouble, NodeTrouble, Strangers):
+class SimSession(ClientAbilities, LinkTrouble, NodeTrouble, Strangers):
     """See the module. ``settings`` are complete: the target has filled in its defaults."""
 
     def __init__(self, target: ReferenceTarget, settings: Args, seed: str) -> None:
@@ -155,16 +156,6 @@ class SimSession(LinkTrouble, NodeTrouble, Strangers):
     def close(self) -> None:
         """Nothing outlives a simulated trial."""
 
-    # Session: clients.
-
-    def send(self, producer: int, size: int, wait: bool, queue: int) -> None:
-        """Start a send to the master."""
-        self.clients.send(producer, size, wait, queue)
-
-    def pull(self, reader: int, node: str, queue: int) -> None:
-        """Start a pull from where the reader stands at this broker."""
-        self.clients.pull(reader, node, queue)
-
     # Session: the trial's phases.
 
     def warm_up(self) -> None:
@@ -213,37 +204,6 @@ class SimSession(LinkTrouble, NodeTrouble, Strangers):
             if not self.kernel.step(until):
                 return False
         raise LabError(f"the simulation did not come to rest in {MAX_EVENTS} events; please report this schedule")
-
-    # Abilities: consumers, administrators, and producers who send elsewhere.
-
-    def join(self, group: int, consumer: int) -> None:
-        """See :class:`pairproof.harness.ports.CanConsume`."""
-        self._whole("join").consumers.join(group, consumer)
-
-    def leave(self, group: int, consumer: int, lost: bool) -> None:
-        """See :class:`pairproof.harness.ports.CanConsume`."""
-        self._whole("leave").consumers.leave(group, consumer, lost)
-
-    def change_topic(self, number: int, queues: int, node: str) -> None:
-        """See :class:`pairproof.harness.ports.CanAdminister`."""
-        self.clients.change_topic(number, queues, node)
-
-    def change_group(self, group: int, slowly: int, broker: int, node: str) -> None:
-        """See :class:`pairproof.harness.ports.CanAdminister`."""
-        self.clients.change_group(group, slowly, broker, node)
-
-    def misdirect(self, node: str, queue: int) -> None:
-        """See :class:`pairproof.harness.ports.CanMisdirect`."""
-        self.clients.misdirect(node, queue)
-
-    def send_delayed(self, producer: int, queue: int, level: int) -> None:
-        """See :class:`pairproof.harness.ports.CanDelay`."""
-        self.clients.send_delayed(producer, queue, level)
-
-    def _whole(self, op: str) -> Whole:
-        if self.whole is None:
-            raise UsageError(f"{op} needs a name server, from which consumers learn where brokers are: set lab.names=1")
-        return self.whole
 
     # Abilities: triggers.
 

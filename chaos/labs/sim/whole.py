@@ -41,7 +41,7 @@ class Whole:
             if not self._waits() and self.consumers.stand_at(self._ends()):
                 break
             self.session.run_until(_never, LOOK_NS)
-        self.session.run_until(_never, self._period_ms() * MS + CALLS_NS)
+        self.session.run_until(_never, self.session.target.sync_period_ms(self.session.settings) * MS + CALLS_NS)
 
     def _ends(self) -> dict[MessageQueue, int]:
         """The next offset of each of the topic's queues."""
@@ -64,10 +64,6 @@ class Whole:
         return any(
             at < queues.next_offset(SCHEDULE_TOPIC, queue_of_level(level)) for level, at in master.delivery.next.items()
         )
-
-    def _period_ms(self) -> int:
-        sync = self.session.target.config(places.SLAVES[0], self.session.settings).version.sync
-        return max(sync.first, sync.every + sync.rest)
 
 
 def _never() -> bool:

@@ -1,0 +1,62 @@
+"""What a session can do through its clients and consumers, the same in every lab."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from pairproof.chaos.labs.clients import Clients
+from pairproof.chaos.labs.consumers import Consumers
+from pairproof.harness.errors import UsageError
+
+
+class HasConsumers(Protocol):
+    """What a trial has besides where there is a name server."""
+
+    consumers: Consumers
+
+
+class ClientAbilities:
+    """Sends and pulls, and CanConsume, CanAdminister, CanMisdirect and CanDelay of :mod:`pairproof.harness.ports`.
+
+    The session fills in the attributes.
+    """
+
+    clients: Clients
+    whole: HasConsumers | None
+
+    def send(self, producer: int, size: int, wait: bool, queue: int) -> None:
+        """Start a send to the master."""
+        self.clients.send(producer, size, wait, queue)
+
+    def pull(self, reader: int, node: str, queue: int) -> None:
+        """Start a pull from where the reader stands at this broker."""
+        self.clients.pull(reader, node, queue)
+
+    def send_delayed(self, producer: int, queue: int, level: int) -> None:
+        """See :class:`pairproof.harness.ports.CanDelay`."""
+        self.clients.send_delayed(producer, queue, level)
+
+    def misdirect(self, node: str, queue: int) -> None:
+        """See :class:`pairproof.harness.ports.CanMisdirect`."""
+        self.clients.misdirect(node, queue)
+
+    def change_topic(self, number: int, queues: int, node: str) -> None:
+        """See :class:`pairproof.harness.ports.CanAdminister`."""
+        self.clients.change_topic(number, queues, node)
+
+    def change_group(self, group: int, slowly: int, broker: int, node: str) -> None:
+        """See :class:`pairproof.harness.ports.CanAdminister`."""
+        self.clients.change_group(group, slowly, broker, node)
+
+    def join(self, group: int, consumer: int) -> None:
+        """See :class:`pairproof.harness.ports.CanConsume`."""
+        self._consumers("join").join(group, consumer)
+
+    def leave(self, group: int, consumer: int, lost: bool) -> None:
+        """See :class:`pairproof.harness.ports.CanConsume`."""
+        self._consumers("leave").leave(group, consumer, lost)
+
+    def _consumers(self, op: str) -> Consumers:
+        if self.whole is None:
+            raise UsageError(f"{op} needs a name server, from which consumers learn where brokers are: set lab.names=1")
+        return self.whole.consumers
