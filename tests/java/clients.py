@@ -20,6 +20,8 @@ from typing import IO, Any, NamedTuple
 from processes import CLUSTER, java, until
 from real_brokers import die_with_parent
 
+from pairproof.reference.wire import fastjson
+
 ANSWER_S = 40
 ARRIVE_S = 30
 MAX_KEPT = 100_000
@@ -221,10 +223,27 @@ class Clients:
         return printed
 
     def make_topic(self, topic: str, queues: int = 4) -> str:
-        """Make a topic on the pair; its name."""
+        """Make a topic on the pair, and wait until the name server knows of it; its name.
+
+        The reference answers first and registers then; RocketMQ the other way round.
+        """
         said = self.admin("updateTopic", "-c", CLUSTER, "-t", topic, "-r", str(queues), "-w", str(queues))
         assert "success" in said, said
+        until(lambda: self.addresses(topic) != {})
         return topic
+
+    def route(self, topic: str) -> dict[str, Any]:
+        """A topic's route as the name server has it; one without brokers and queues if it has none."""
+        try:
+            return dict(fastjson.loads(self.admin("topicRoute", "-t", topic)))
+        except JavaError as error:
+            if "CODE: 17" not in str(error):
+                raise
+            return {"brokerDatas": [], "queueDatas": []}
+
+    def addresses(self, topic: str) -> dict[int, str]:
+        """Of the brokers that have a topic, by broker id; nothing while it has no route."""
+        return {number: at for each in self.route(topic)["brokerDatas"] for number, at in each["brokerAddrs"].items()}
 
     @contextmanager
     def _client(self, kind: str, **settings: Any) -> Iterator[str]:

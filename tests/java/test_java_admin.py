@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 from clients import Clients, Driver, JavaError, Sent, all_keys, messages
 from pairs import Pair, groups_on_disk, topics_on_disk
 from processes import BROKER, CLUSTER, mqadmin, until
-
-from pairproof.reference.wire import fastjson
 
 pytestmark = pytest.mark.slow
 BODIES = Path("/tmp/rocketmq/msgbodys")
@@ -103,7 +102,7 @@ def test_topic_status_of_an_unknown_topic_is_refused(clients: Clients) -> None:
 
 
 def test_topic_route_names_both_brokers_and_the_queues(clients: Clients, pair: Pair, topic: str) -> None:
-    route = fastjson.loads(clients.admin("topicRoute", "-t", topic))
+    route = clients.route(topic)
     assert route["brokerDatas"] == [
         {"brokerAddrs": {0: pair.master.address, 1: pair.slave.address}, "brokerName": BROKER, "cluster": CLUSTER}
     ]
@@ -113,14 +112,14 @@ def test_topic_route_names_both_brokers_and_the_queues(clients: Clients, pair: P
 
 
 def test_update_topic_makes_and_changes_a_topic_and_the_slave_follows(clients: Clients, pair: Pair) -> None:
-    def queues() -> list[tuple[int, int, int]]:
-        route = fastjson.loads(clients.admin("topicRoute", "-t", "updated"))
-        return [(each["readQueueNums"], each["writeQueueNums"], each["perm"]) for each in route["queueDatas"]]
+    def has(*expected: int) -> bool:
+        queues = clients.route("updated")["queueDatas"]
+        return [(each["readQueueNums"], each["writeQueueNums"], each["perm"]) for each in queues] == [expected]
 
     update = ("updateTopic", "-b", pair.master.address, "-t", "updated")
     for more, expected in ((["-r", "6", "-w", "5"], (6, 5, 6)), (["-r", "8", "-w", "8", "-p", "4"], (8, 8, 4))):
         assert f"create topic to {pair.master.address} success." in clients.admin(*update, *more)
-        assert queues() == [expected]
+        until(partial(has, *expected))
     until(lambda: topics_on_disk(pair.slave).get("updated", {}).get("perm") == 4)
 
 

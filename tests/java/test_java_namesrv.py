@@ -6,11 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from clients import Clients, Driver, JavaError, all_keys, messages
+from clients import Clients, Driver, all_keys, messages
 from pairs import Pair, mixed, until_replicated
 from processes import Kind, NameServer, Program, until
-
-from pairproof.reference.wire import fastjson
 
 pytestmark = pytest.mark.slow
 
@@ -25,12 +23,8 @@ def test_a_pair_is_found_and_forgotten(
     for each in (namesrv, pair.master, pair.slave):
         running(each)
     topic = clients.make_topic("found")
-
-    def addresses() -> dict[int, str]:
-        (broker,) = fastjson.loads(clients.admin("topicRoute", "-t", topic))["brokerDatas"]
-        return dict(broker["brokerAddrs"])
-
-    assert addresses() == {0: pair.master.address, 1: pair.slave.address}
+    # What a broker's readiness does not say: that it has registered.
+    until(lambda: clients.addresses(topic) == {0: pair.master.address, 1: pair.slave.address})
     # The slave was told by the name server only where to copy from.
     until_replicated(clients)
     with clients.producer() as send, clients.push(topic, "finders") as consumer:
@@ -38,7 +32,6 @@ def test_a_pair_is_found_and_forgotten(
         assert {each.status for each in send("sync", topic, wanted)} == {"SEND_OK"}
         driver.wait([consumer], all_keys(wanted))
     pair.slave.kill()
-    until(lambda: addresses() == {0: pair.master.address})
+    until(lambda: clients.addresses(topic) == {0: pair.master.address})
     assert pair.master.stop() in (0, 143)
-    with pytest.raises(JavaError, match="CODE: 17"):
-        clients.admin("topicRoute", "-t", topic)
+    assert clients.addresses(topic) == {}
