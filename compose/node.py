@@ -20,10 +20,10 @@ from collections.abc import Callable, Hashable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from pairproof.chaos.labs.process.names import name_server
+from pairproof.chaos.labs.real.names import name_server
 from pairproof.harness import places
 from pairproof.reference.core.namesrv import NameServer
-from pairproof.reference.errors import BrokerError
+from pairproof.reference.errors import EXIT_FAILED, EXIT_USAGE, BrokerError
 from pairproof.reference.shell import properties
 from pairproof.reference.shell.disk import RealDisk
 from pairproof.reference.shell.log import Log
@@ -39,8 +39,6 @@ REGISTERED = "127.0.0.1"
 STORE = "/store"
 CLIENT = "client"
 CLIENT_PROXIES = tuple(each for each in places.LINKS if each.startswith(f"{CLIENT}-"))
-EXIT_USAGE = 2
-EXIT_FAILED = 4
 
 
 class Proxy(NamedTuple):

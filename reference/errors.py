@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+EXIT_USAGE = 2
+"""Of a node's process that cannot start: settings, or a store that it refuses."""
+EXIT_FAILED = 4
+"""Of one that cannot go on."""
+
 
 class BrokerError(Exception):
     """Base of the reference's errors."""

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from pairproof.reference.errors import EXIT_FAILED, EXIT_USAGE
+
 if TYPE_CHECKING:
     from pairproof.reference.shell.log import Log
-
-EXIT_USAGE = 2
-EXIT_FAILED = 4
 
 
 def run(context: click.Context, config: Path, begin: Callable[[dict[str, str], Log], None]) -> None:

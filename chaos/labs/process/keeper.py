@@ -5,7 +5,7 @@ second. It serves one harness over a socket pair, one JSON line for each request
 thread, no event loop, no request that waits for long. When the socket ends, or its parent is another one, whatever the
 reason, it kills its children, removes the lab's folder with all mounts and loop devices below it, and ends. A keeper
 that is killed itself takes its children along (see :mod:`pairproof.chaos.labs.process.child`); what it leaves on disk
-:func:`pairproof.chaos.labs.process.folders.clean` finds.
+:func:`pairproof.chaos.labs.real.folders.clean` finds.
 
 Started as ``python -m pairproof.chaos.labs.process.keeper SOCKET FOLDER``; :class:`Keeper` does that.
 """
@@ -21,13 +21,16 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
-from pairproof.chaos.labs.process import child, folders
-from pairproof.chaos.labs.process.node import NodeSpec, run
+from pairproof.chaos.labs.process import child
+from pairproof.chaos.labs.real import folders
+from pairproof.chaos.labs.real.node import NodeSpec, run
+from pairproof.chaos.labs.real.nodes import Status
 from pairproof.harness.errors import LabError, PairproofError
 
 START_S = 30.0
@@ -43,20 +46,6 @@ MAX_LINE = 1 << 20
 MAX_CHILDREN = 64
 """Running at a time. Of those that have ended as many are remembered."""
 LOG = "keeper.log"
-
-
-class Status(NamedTuple):
-    """What a child does."""
-
-    state: str
-    """``running``, ``stopped`` (SIGSTOP), ``exited`` or ``killed``."""
-    number: int | None = None
-    """The exit code, or the signal that stopped or killed it."""
-
-    @property
-    def over(self) -> bool:
-        """Whether it has ended."""
-        return self.state in ("exited", "killed")
 
 
 class Keeping:
@@ -213,6 +202,8 @@ class Keeper:
         self._heard = b""
         self._gone = ""
         self._turn = 0
+        # A trial asks in threads, too.
+        self._alone = threading.Lock()
         try:
             self.pid = int(self._hear(START_S)["pid"])
         except BaseException:
@@ -269,6 +260,10 @@ class Keeper:
             raise LabError(self._last_words())
 
     def _ask(self, what: str, **fields: Any) -> dict[str, Any]:
+        with self._alone:
+            return self._answered(what, fields)
+
+    def _answered(self, what: str, fields: Mapping[str, Any]) -> dict[str, Any]:
         if self._gone:
             raise LabError(self._gone)
         self._turn += 1

@@ -10,8 +10,8 @@ import atexit
 from contextlib import suppress
 from typing import Any
 
-from pairproof.chaos.labs.process import folders
-from pairproof.chaos.labs.process.session import ProcessSession
+from pairproof.chaos.labs.real import folders
+from pairproof.chaos.labs.real.session import RealSession
 from pairproof.chaos.targets.reference import ReferenceTarget
 from pairproof.harness.errors import LabError
 from pairproof.harness.history import KINDS
@@ -27,13 +27,13 @@ class ProcessLab:
 
     def __init__(self) -> None:
         self._bench: Any = None
-        self._session: ProcessSession | None = None
+        self._session: RealSession | None = None
 
     def observes(self, target: Target) -> frozenset[str]:
         """Everything: taps, clients, stores, and what the nodes trace themselves."""
         return frozenset(KINDS)
 
-    def open(self, target: Target, settings: Args, seed: str) -> ProcessSession:
+    def open(self, target: Target, settings: Args, seed: str) -> RealSession:
         """A new trial. LabError if toxiproxy is missing, ports are taken, or a broker does not come up."""
         if not isinstance(target, ReferenceTarget):
             raise LabError(f"the process lab runs the reference so far, not {target.name!r}")
@@ -42,12 +42,12 @@ class ProcessLab:
         if self._bench is not None and self._bench.is_broken:
             self.close()
         if self._bench is None:
-            from pairproof.chaos.labs.process.bench import Bench
+            from pairproof.chaos.labs.process.bench import ProcessBench
 
-            self._bench = Bench()
+            self._bench = ProcessBench()
             atexit.register(self.close)
         try:
-            self._session = ProcessSession(self._bench, target, settings, seed)
+            self._session = RealSession(self._bench, target, settings, seed)
         except BaseException:
             self.close()
             raise

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from struct import Struct
 
-from pairproof.chaos.labs.process import folders
+from pairproof.chaos.labs.real import folders
 from pairproof.harness.errors import LabError
 
 HOST = "127.0.0.1"

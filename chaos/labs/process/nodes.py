@@ -1,79 +1,59 @@
-"""The nodes of a process trial: brokers and the name server, each a process that can end and be started again."""
+"""Nodes of a process trial: forked by the bench's keeper."""
 
 from __future__ import annotations
 
-import os
-from dataclasses import asdict
+import signal
 from pathlib import Path
 
-from pairproof.chaos.labs import provision
-from pairproof.chaos.labs.process.bench import HOST, Bench
-from pairproof.chaos.labs.process.node import NodeSpec
-from pairproof.chaos.labs.process.stores import Store
-from pairproof.chaos.labs.process.trace import TraceReader
-from pairproof.harness import places
+from pairproof.chaos.labs.process.keeper import Keeper
+from pairproof.chaos.labs.process.leases import HOST
+from pairproof.chaos.labs.real.bench import Bench
+from pairproof.chaos.labs.real.node import NodeSpec
+from pairproof.chaos.labs.real.nodes import RealNode, Status
+from pairproof.harness.errors import LabError
 from pairproof.reference.core.config import BrokerConfig
 
-_DEFAULTS = asdict(BrokerConfig())
+KILLED_S = 10.0
 
 
-class NodeProcess:
-    """One node. ``config``: a broker's; None for a name server."""
+class NodeProcess(RealNode):
+    """See :class:`RealNode`."""
 
-    def __init__(self, bench: Bench, folder: Path, name: str, target: str, config: BrokerConfig | None) -> None:
-        self.bench = bench
-        self.folder = folder
-        self.name = name
-        self.target = target
-        self.config = config
-        self.store: Store | None = bench.store(name) if config is not None else None
-        self.incarnation = 0
-        self.pid: int | None = None
-        self.pidfd: int | None = None
-        """Readable once the process has ended."""
-        self.powered = True
-        self.pauses: list[object] = []
-        """Faults that have it stand still."""
-        self.asks: dict[str, int] = {}
-        self.views: dict[str, dict[str, str]] = {}
+    def __init__(
+        self, keeper: Keeper, bench: Bench, folder: Path, name: str, target: str, config: BrokerConfig | None
+    ) -> None:
+        super().__init__(bench, folder, name, target, config)
+        self.keeper = keeper
+        self._last: int | None = None
 
-    @property
-    def is_up(self) -> bool:
-        """Whether its process lives."""
-        return self.pid is not None
+    def launch(self, spec: NodeSpec) -> int:
+        """Fork it; the pid."""
+        self._last = self.keeper.fork_node(spec)
+        return self._last
 
-    def fork(self) -> TraceReader:
-        """Start its process on whatever its store holds; its trace."""
-        self.incarnation += 1
-        stem = f"{self.name}-{self.incarnation}"
-        conf, trace = self.folder / f"{self.name}.conf", self.folder / f"{stem}.jsonl"
-        conf.write_text("".join(f"{key}={value}\n" for key, value in self._properties().items()))
-        spec = NodeSpec(
-            program="broker" if self.config is not None else "names", target=self.target, node=self.name,
-            conf=str(conf), trace=str(trace), output=str(self.folder / f"{self.name}.log"),
-        )  # fmt: skip
-        if self.config is not None:
-            # Mapped here first: the node finds the file.
-            self.bench.control(self.name)
-            spec["control"] = str(self.bench.control_path(self.name))
-        else:
-            spec["asks"], spec["views"] = self.asks, self.views
-        self.pid = self.bench.keeper.fork_node(spec)
-        self.pidfd = os.pidfd_open(self.pid)
-        self.powered = True
-        return TraceReader(trace)
+    def status(self) -> Status:
+        """What its process does, or how the last one has ended."""
+        assert self._last is not None
+        return self.keeper.status(self._last)
 
-    def ended(self) -> None:
-        """Its process is gone."""
-        if self.pidfd is not None:
-            os.close(self.pidfd)
-        self.pid = self.pidfd = None
-        self.pauses.clear()
+    def freeze(self) -> None:
+        """SIGSTOP; once this returns it stands still, or had ended."""
+        if self.pid is not None:
+            self.keeper.stop_and_wait(self.pid)
+
+    def thaw(self) -> None:
+        """SIGCONT."""
+        self.signal(signal.SIGCONT)
 
     def signal(self, number: int) -> None:
-        """Signal its process, if there is one."""
-        if self.pid is not None:
-            self.bench.keeper.signal(self.pid, number)
+        """Signal its process; nothing if it has ended."""
+        if self._last is not None:
+            self.keeper.signal(self._last, number)
+
+    def kill(self) -> None:
+        """kill -9, until it is gone."""
+        assert self._last is not None
+        kill(self.keeper, {self._last: self.name})
 
     def said(self) -> str:
         """All that it has said, in all its lives."""
@@ -82,35 +62,15 @@ class NodeProcess:
         except OSError:
             return ""
 
-    def log_tail(self) -> str:
-        """The last line that it said."""
-        lines = self.said().strip().splitlines()
-        return lines[-1] if lines else "it said nothing"
-
-    def provide(self) -> None:
-        """What an operator puts into a fresh store before a broker's first start; durable."""
-        if self.store is None:
-            return
-        for name, data in provision.FILES.items():
-            path = self.store.path / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(data)
-            for each in (path, path.parent, self.store.path):
-                fd = os.open(each, os.O_RDONLY)
-                try:
-                    os.fsync(fd)
-                finally:
-                    os.close(fd)
-
-    def _properties(self) -> dict[str, object]:
-        if self.config is None or self.store is None:
-            return {"bindAddress": HOST}
-        given = {key: value for key, value in asdict(self.config).items() if value != _DEFAULTS[key]}
-        # Java's way to write a truth.
-        told = {key: str(value).lower() if isinstance(value, bool) else value for key, value in given.items()}
-        return {**told, "listenPort": self.config.listenPort, "storePathRootDir": self.store.path}
+    def bind(self) -> str:
+        """Loopback."""
+        return HOST
 
 
-def is_slave(name: str) -> bool:
-    """Whether a node copies the master."""
-    return name in places.SLAVES
+def kill(keeper: Keeper, pids: dict[int, str]) -> None:
+    """kill -9 processes, given with their names, until they are gone; LabError if one does not end."""
+    for pid in pids:
+        keeper.signal(pid, signal.SIGKILL)
+    for pid, name in pids.items():
+        if not keeper.wait(pid, KILLED_S).over:
+            raise LabError(f"{name} outlived kill -9 for {KILLED_S:g} s: its disk does not answer")

@@ -10,10 +10,10 @@ from typing import Any
 
 from real_brokers import DEADLINE_S, SETTINGS, free_port
 
-from pairproof.chaos.labs.process.control import Control
 from pairproof.chaos.labs.process.keeper import Keeper, Status
-from pairproof.chaos.labs.process.node import NodeSpec
-from pairproof.chaos.labs.process.trace import Row, TraceReader
+from pairproof.chaos.labs.real.control import Control
+from pairproof.chaos.labs.real.node import NodeSpec
+from pairproof.chaos.labs.real.trace import Row, TraceReader
 
 
 class LabNode:

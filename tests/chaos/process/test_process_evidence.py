@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from pairproof.chaos.labs.process.evidence import Evidence
-from pairproof.chaos.labs.process.ha_passage import MASTERS, SLAVES, HaPassage
-from pairproof.chaos.labs.process.trace import TraceReader
+from pairproof.chaos.labs.real.evidence import Evidence
+from pairproof.chaos.labs.real.ha_passage import MASTERS, SLAVES, HaPassage
+from pairproof.chaos.labs.real.trace import TraceReader
 from pairproof.harness.history import Event, Recorder, digest
 
 FRAME = (0).to_bytes(8, "big") + (5).to_bytes(4, "big") + b"abcde"
@@ -81,7 +81,7 @@ def test_addresses_of_a_registration_are_told_as_nodes(evidence: Evidence, tmp_p
 
 
 def passage(evidence: Evidence, tapped: bool = True) -> HaPassage:
-    found = HaPassage("slave", evidence)
+    found = HaPassage("slave", evidence.ears)
     found.wires.append(_Wire())  # type: ignore[arg-type]
     found.tapped = tapped
     found.stand()

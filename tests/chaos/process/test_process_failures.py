@@ -15,12 +15,12 @@ import pytest
 from lab_nodes import gone, until
 from toxiproxies import binary
 
-from pairproof.chaos.labs.process import folders
 from pairproof.chaos.labs.process.bench import Bench
 from pairproof.chaos.labs.process.keeper import Keeper
 from pairproof.chaos.labs.process.lab import ProcessLab
-from pairproof.chaos.labs.process.session import ProcessSession
-from pairproof.chaos.labs.process.stores import Stores
+from pairproof.chaos.labs.real import folders
+from pairproof.chaos.labs.real.session import RealSession
+from pairproof.chaos.labs.real.stores import Stores
 from pairproof.chaos.targets.reference import TARGET
 from pairproof.harness.errors import LabError
 from pairproof.harness.history import Event
@@ -50,13 +50,13 @@ def left(labs: Path) -> list[str]:
     return [*found, *map(str, folders.mounts_below(labs)), *map(str, folders._loop_devices_below(labs))]
 
 
-def opened(lab: ProcessLab) -> ProcessSession:
+def opened(lab: ProcessLab) -> RealSession:
     session = lab.open(TARGET, TARGET.settings(SETTINGS), "seed")
     session.warm_up()
     return session
 
 
-def goes_on(session: ProcessSession) -> None:
+def goes_on(session: RealSession) -> None:
     """What a trial does until its end."""
     for number in range(20):
         session.send(1, 200, True, number % 4)
@@ -64,33 +64,33 @@ def goes_on(session: ProcessSession) -> None:
     session.settle()
 
 
-def events(session: ProcessSession, kind: str, node: str | None = None) -> list[Event]:
+def events(session: RealSession, kind: str, node: str | None = None) -> list[Event]:
     return [each for each in session.recorder.events if each.kind == kind and node in (None, each.node)]
 
 
-def toxiproxy_dies(session: ProcessSession) -> None:
+def toxiproxy_dies(session: RealSession) -> None:
     os.kill(session.bench.toxiproxy, signal.SIGKILL)
 
 
-def toxiproxy_stands_still(session: ProcessSession) -> None:
+def toxiproxy_stands_still(session: RealSession) -> None:
     os.kill(session.bench.toxiproxy, signal.SIGSTOP)
 
 
-def keeper_dies(session: ProcessSession) -> None:
+def keeper_dies(session: RealSession) -> None:
     os.kill(session.bench.keeper.pid, signal.SIGKILL)
 
 
-def broker_dies(session: ProcessSession) -> None:
+def broker_dies(session: RealSession) -> None:
     pid = session.nodes["master"].pid
     assert pid is not None
     os.kill(pid, signal.SIGKILL)
 
 
-def tap_fails(session: ProcessSession) -> None:
-    session.evidence.frames = lambda *_: 1 // 0  # type: ignore[assignment, misc, return-value]
+def tap_fails(session: RealSession) -> None:
+    session.evidence.ears.frames = lambda *_: 1 // 0  # type: ignore[assignment, misc, return-value]
 
 
-FAILURES: dict[str, Callable[[ProcessSession], None]] = {
+FAILURES: dict[str, Callable[[RealSession], None]] = {
     "toxiproxy-server runs no more .killed 9": toxiproxy_dies,
     "toxiproxy-server runs no more .stopped": toxiproxy_stands_still,
     "keeper has ended": keeper_dies,
@@ -140,7 +140,7 @@ def test_a_broker_that_ends_for_want_of_its_disk_is_no_failure_and_crashes_after
     assert not [each for each in events(session, "frame", "master") if crash.t < each.t < starts[1].t]
 
 
-def until_down(session: ProcessSession, node: str) -> None:
+def until_down(session: RealSession, node: str) -> None:
     ends = time.monotonic() + LIMIT_S
     while session.nodes[node].is_up:
         assert time.monotonic() < ends
@@ -163,28 +163,28 @@ def test_a_port_that_somebody_has_is_said_and_not_judged(lab: ProcessLab) -> Non
     session.kill("master")
     with socket.socket() as other:
         other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        other.bind(("127.0.0.1", session.bench.broker("master")))
+        other.bind(session.bench.broker("master"))
         other.listen()
         with pytest.raises(LabError, match=r"master has ended by itself .*cannot listen on 127\.0\.0\.1"):
             goes_on(session)
 
 
 def test_a_broker_that_does_not_come_up_is_said_at_once(lab: ProcessLab, monkeypatch: pytest.MonkeyPatch) -> None:
-    provide = ProcessSession._set_up
+    provide = RealSession._set_up
 
-    def spoiled(session: ProcessSession, brokers: tuple[str, ...], names: bool) -> None:
+    def spoiled(session: RealSession, brokers: tuple[str, ...], names: bool) -> None:
         for broker in brokers:
             (session.bench.store(broker).path / "config").write_text("no folder")
             monkeypatch.setattr("pairproof.chaos.labs.provision.FILES", {})
         provide(session, brokers, names)
 
-    monkeypatch.setattr(ProcessSession, "_set_up", spoiled)
+    monkeypatch.setattr(RealSession, "_set_up", spoiled)
     with pytest.raises(LabError, match="master does not come up, and said last: pairproof broker: "):
         lab.open(TARGET, TARGET.settings(SETTINGS), "seed")
 
 
 def test_a_trial_that_was_broken_off_does_not_leave_its_bench_to_the_next_one(lab: ProcessLab) -> None:
-    def bench_of(session: ProcessSession) -> Bench:
+    def bench_of(session: RealSession) -> Bench:
         session.close()
         return session.bench
 

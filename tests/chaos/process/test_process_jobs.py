@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from toxiproxies import binary
 
-from pairproof.chaos.labs.process import folders
+from pairproof.chaos.labs.real import folders
 from pairproof.harness.runs.reader import RunReader
 
 pytestmark = pytest.mark.slow

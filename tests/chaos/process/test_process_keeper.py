@@ -16,9 +16,9 @@ import pytest
 from lab_nodes import LabNode, gone, until
 from real_brokers import DEADLINE_S
 
-from pairproof.chaos.labs.process import folders
 from pairproof.chaos.labs.process import keeper as keeping
 from pairproof.chaos.labs.process.keeper import MAX_CHILDREN, MAX_LINE, Keeper, Status
+from pairproof.chaos.labs.real import folders
 from pairproof.harness.errors import LabError
 
 MakeNode = Callable[..., LabNode]

@@ -14,8 +14,8 @@ import pytest
 from lab_nodes import LabNode, until
 from real_brokers import DEADLINE_S, caller, connected, free_port
 
-from pairproof.chaos.labs.process.control import Control, ControlledDisk
-from pairproof.chaos.labs.process.node import target_of
+from pairproof.chaos.labs.real.control import Control, ControlledDisk
+from pairproof.chaos.labs.real.node import target_of
 from pairproof.chaos.mutants import MUTANTS
 from pairproof.chaos.observers import store_folder, store_reader
 from pairproof.chaos.targets.reference import TARGET

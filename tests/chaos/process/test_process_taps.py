@@ -10,9 +10,10 @@ from typing import NamedTuple
 import pytest
 from real_brokers import free_port
 
-from pairproof.chaos.labs.process.ha_passage import MASTERS, SLAVES, HaPassage
-from pairproof.chaos.labs.process.taps import HOST, Door, StrangersDoor, Tap
-from pairproof.chaos.labs.process.wires import Passage
+from pairproof.chaos.labs.real.addresses import Address, Way
+from pairproof.chaos.labs.real.ha_passage import MASTERS, SLAVES, HaPassage
+from pairproof.chaos.labs.real.taps import Door, StrangersDoor, Tap
+from pairproof.chaos.labs.real.wires import Passage
 
 FRAME = (7).to_bytes(8, "big") + (3).to_bytes(4, "big") + b"abc"
 REPORT = (10).to_bytes(8, "big")
@@ -59,16 +60,16 @@ class Play:
         self.held = False
         self.servers: list[asyncio.AbstractServer] = []
         self.masters: asyncio.Queue[Peer] = asyncio.Queue()
-        self.server_port, near, proxy, far = (free_port() for _ in range(4))
-        self.tap = Tap(near, proxy, far, lambda passage: self.server_port, self.passage)
+        self.server, *way = (Address("127.0.0.1", free_port()) for _ in range(4))
+        self.tap = Tap(Way(*way), self.server, self.passage)
         self.writers: list[asyncio.StreamWriter] = []
 
     def passage(self) -> Passage:
         return HaPassage("slave", self.heard)
 
     async def start(self) -> None:
-        self.servers.append(await asyncio.start_server(self._serve, HOST, self.server_port))
-        self.servers.append(await asyncio.start_server(self._proxy, HOST, self.tap.proxy))
+        self.servers.append(await asyncio.start_server(self._serve, *self.server))
+        self.servers.append(await asyncio.start_server(self._proxy, *self.tap.way.proxy))
         await self.tap.start()
         await self.tap.open()
 
@@ -78,7 +79,7 @@ class Play:
 
     async def _proxy(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.writers.append(writer)
-        onward_reader, onward = await asyncio.open_connection(HOST, self.tap.far)
+        onward_reader, onward = await asyncio.open_connection(*self.tap.way.far)
         self.writers.append(onward)
         await asyncio.gather(self._pump(reader, onward), self._pump(onward_reader, writer))
 
@@ -93,7 +94,7 @@ class Play:
 
     async def pair(self) -> tuple[Peer, Peer]:
         """A slave's connection, and the master's end of it."""
-        slave = Peer(*await asyncio.open_connection(HOST, self.tap.port))
+        slave = Peer(*await asyncio.open_connection(*self.tap.address))
         self.writers.append(slave.writer)
         async with asyncio.timeout(5):
             return slave, await self.masters.get()
@@ -207,10 +208,10 @@ def test_a_shut_link_refuses_and_a_dead_server_hangs_up() -> None:
         async with play() as link:
             link.tap.shut()
             with pytest.raises(ConnectionRefusedError):
-                await asyncio.open_connection(HOST, link.tap.port)
+                await asyncio.open_connection(*link.tap.address)
             await link.tap.open()
             link.servers[0].close()
-            reader, writer = await asyncio.open_connection(HOST, link.tap.port)
+            reader, writer = await asyncio.open_connection(*link.tap.address)
             link.writers.append(writer)
             with contextlib.suppress(ConnectionResetError):
                 assert await reader.read() == b""
@@ -241,9 +242,11 @@ def test_a_side_that_takes_nothing_holds_the_other_back() -> None:
 def test_a_stranger_is_seen_at_both_ends() -> None:
     async def scene() -> None:
         async with play() as link:
-            door: Door = StrangersDoor(free_port(), lambda: link.server_port, lambda: HaPassage("hostile", link.heard))
+            door: Door = StrangersDoor(
+                Address("127.0.0.1", free_port()), link.server, lambda: HaPassage("hostile", link.heard)
+            )
             await door.open()
-            reader, writer = await asyncio.open_connection(HOST, door.port)
+            reader, writer = await asyncio.open_connection(*door.address)
             writer.write(REPORT)
             master = await link.masters.get()
             assert await master.reader.readexactly(8) == REPORT

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from pairproof.chaos.labs.process.trace import KINDS, Trace, TraceReader, TraceWatcher
+from pairproof.chaos.labs.real.trace import KINDS, Trace, TraceReader, TraceWatcher
 from pairproof.harness.errors import LabError
 from pairproof.harness.history import digest
 from pairproof.reference.shell.log import Log

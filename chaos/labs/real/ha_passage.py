@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from pairproof.chaos.labs.process.wires import CLIENTS, Passage
+from pairproof.chaos.labs.real.wires import CLIENTS, Passage
 from pairproof.chaos.observers.ha_tap import FrameTap, ReportTap
 
 MASTERS, SLAVES = "m", "s"

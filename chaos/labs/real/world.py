@@ -1,4 +1,4 @@
-"""What the troubles of a process trial share with it: the parts that every ability acts on."""
+"""What the troubles of a trial share with it: the parts that every ability acts on."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
-from pairproof.chaos.labs.process.bench import Bench
-from pairproof.chaos.labs.process.evidence import Evidence
-from pairproof.chaos.labs.process.links import Link, Links
-from pairproof.chaos.labs.process.machines import Machine
-from pairproof.chaos.labs.process.nodes import NodeProcess
+from pairproof.chaos.labs.real.bench import Bench
+from pairproof.chaos.labs.real.evidence import Evidence
+from pairproof.chaos.labs.real.links import Link, Links
+from pairproof.chaos.labs.real.machines import Machine
+from pairproof.chaos.labs.real.nodes import RealNode
 from pairproof.harness.errors import UsageError
 from pairproof.harness.schedule import Args
 
@@ -23,7 +23,7 @@ class World:
     loop: asyncio.AbstractEventLoop
     bench: Bench
     evidence: Evidence
-    nodes: dict[str, NodeProcess]
+    nodes: dict[str, RealNode]
     pair: tuple[str, ...]
     """The pair's brokers, the master first."""
     links: Links
@@ -33,6 +33,10 @@ class World:
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Do something while time passes and clients, taps and consumers go on."""
         raise NotImplementedError
+
+    def aside(self, work: Callable[[], T]) -> T:
+        """Do something that takes its time in a thread: clients, taps and consumers go on."""
+        return self.run(asyncio.to_thread(work))
 
     def run_until(self, reached: Callable[[], bool], limit_ns: int) -> bool:
         """Let time pass until ``reached`` or for ``limit_ns``; whether it was reached."""
@@ -58,7 +62,7 @@ class World:
         """Read stores from outside."""
         raise NotImplementedError
 
-    def node(self, name: str) -> NodeProcess:
+    def node(self, name: str) -> RealNode:
         """A node; UsageError for one that this trial does not have."""
         if name not in self.nodes:
             valid = ", ".join(self.nodes)

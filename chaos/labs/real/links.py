@@ -1,4 +1,4 @@
-"""The links of a process trial: each with its proxy and the taps at both ends of that.
+"""The links of a trial: each with its proxy and the taps at both ends of that.
 
 A link's proxy listens only while its server does, so that whoever connects to a dead one is refused, as without a
 proxy; toxiproxy would accept, and hang up.
@@ -6,36 +6,74 @@ proxy; toxiproxy would accept, and hang up.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol
 
-from pairproof.chaos.labs.process.bench import FAST_BELOW, HA_ABOVE, HOST, Bench, LinkPorts
-from pairproof.chaos.labs.process.evidence import Evidence
-from pairproof.chaos.labs.process.ha_passage import HaPassage
-from pairproof.chaos.labs.process.taps import Tap
-from pairproof.chaos.labs.process.wires import Passage
+from pairproof.chaos.labs.real.addresses import Address, Way
+from pairproof.chaos.labs.real.evidence import Evidence
 from pairproof.harness import places
+
+if TYPE_CHECKING:
+    from pairproof.chaos.labs.real.bench import Bench
 
 CLIENT = "client"
 
 
-class Link:
-    """One link of one trial. ``client``, ``server``: whose it is."""
+class LinkTap(Protocol):
+    """Both taps of one link, wherever they run."""
 
-    def __init__(self, name: str, client: str, server: str, ports: LinkPorts, tap: Tap) -> None:
+    @property
+    def connections(self) -> int:
+        """Those that were let in so far."""
+
+    async def start(self) -> None:
+        """Listen for the proxy; for clients, from :meth:`open` on."""
+
+    async def open(self) -> None:
+        """Take connections."""
+
+    def shut(self) -> None:
+        """Refuse new connections; those that stand are not concerned."""
+
+    def lead(self, to: Address, is_impostor: bool) -> None:
+        """Lead connections that come from now on elsewhere."""
+
+    def stop(self) -> None:
+        """End everything."""
+
+    def reset(self) -> dict[str, int]:
+        """End all connections by a RST, both ends at once; how many, and the bytes that were on their way."""
+
+    def standing(self) -> int:
+        """Connections that stand."""
+
+    def moved(self, direction: str) -> tuple[int, int]:
+        """Bytes of a direction (``up``, ``down``) that were taken, and given, so far."""
+
+
+class Link:
+    """One link of one trial. ``client``, ``server``: whose it is; ``to``: where the server listens."""
+
+    def __init__(self, name: str, client: str, server: str, to: Address, way: Way, tap: LinkTap) -> None:
         self.name = name
         self.client = client
         self.server = server
-        self.ports = ports
+        self.to = to
+        self.way = way
         self.tap = tap
         self.cuts: list[object] = []
         self.is_open = False
-        self.impostor: int | None = None
-        """The port of whoever has taken the master's place."""
+        self.impostor: Address | None = None
+        """Of whoever has taken the server's place."""
 
     @property
     def address(self) -> str:
         """Where its client connects."""
-        return f"{HOST}:{self.ports.near}"
+        return str(self.way.near)
+
+    def lead(self, impostor: Address | None) -> None:
+        """Lead to an impostor, or to the server again."""
+        self.impostor = impostor
+        self.tap.lead(impostor or self.to, impostor is not None)
 
 
 class Links:
@@ -52,12 +90,12 @@ class Links:
         self.evidence = evidence
         self.by_name: dict[str, Link] = {}
         brokers = (*pair, places.OTHER) if other else pair
+        main = bench.broker(places.MASTER)
         for number, slave in enumerate(pair[1:]):
-            self._join(places.HA_LINKS[number], slave, places.MASTER, bench.broker(places.MASTER) + HA_ABOVE)
+            self._join(places.HA_LINKS[number], slave, places.MASTER, main.ha)
             if names:
-                main = bench.broker(places.MASTER)
                 self._join(places.META_LINKS[number], slave, places.MASTER, main)
-                self._join(places.FAST_LINKS[number], slave, places.MASTER, main - FAST_BELOW)
+                self._join(places.FAST_LINKS[number], slave, places.MASTER, main.fast)
         for broker in brokers:
             self._join(f"client-{broker}", CLIENT, broker, bench.broker(broker))
             if names:
@@ -65,23 +103,11 @@ class Links:
         if names:
             self._join(places.NAMES_CLIENT, CLIENT, places.NAMES, bench.asker(CLIENT))
 
-    def _join(self, name: str, client: str, server: str, to: int) -> None:
-        ports = self.bench.link(name)
-
-        def leads_to(passage: Passage) -> int:
-            taken = self.by_name[name].impostor
-            if isinstance(passage, HaPassage):
-                passage.tapped = taken is None
-            return to if taken is None else taken
-
-        make: Callable[[], Passage] = Passage
-        buffer = 0
-        if name in places.HA_LINKS:
-            make = lambda: HaPassage(client, self.evidence)  # noqa: E731 - it has a type
-            buffer = self.buffer
-        tap = Tap(ports.near, ports.proxy, ports.far, leads_to, make, buffer)
-        self.by_name[name] = Link(name, client, server, ports, tap)
-        self.evidence.addresses[f"{HOST}:{ports.near}"] = server
+    def _join(self, name: str, client: str, server: str, to: Address) -> None:
+        way = self.bench.link(name)
+        tap = self.bench.tap(name, client, to, self.buffer if name in places.HA_LINKS else None, self.evidence)
+        self.by_name[name] = Link(name, client, server, to, way, tap)
+        self.evidence.addresses[str(way.near)] = server
 
     async def start(self) -> None:
         """The taps listen for their proxies."""

@@ -8,13 +8,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from pairproof.chaos.labs.real.addresses import Address
 from pairproof.harness.errors import LabError
 from pairproof.reference.ports import Node
 from pairproof.reference.shell.disk import RealDisk
 from pairproof.reference.shell.log import Log
 from pairproof.reference.shell.shell import Shell
 
-HOST = "127.0.0.1"
 NOWHERE = Path("/nonexistent")
 NOBODY = -1
 """A log that nobody reads."""
@@ -49,12 +49,12 @@ class Machine:
         """Let the node act."""
         function(*arguments)
 
-    def listen(self, port: int, name: str) -> None:
-        """Let others connect to a port, by the node's ``name`` for it. LabError if it is taken."""
+    def listen(self, address: Address, name: str) -> None:
+        """Let others connect to an address, by the node's ``name`` for it. LabError if it is taken."""
         try:
-            self._listener = socket.create_server((HOST, port))
+            self._listener = socket.create_server(address)
         except OSError as why:
-            raise LabError(f"{self.name} cannot listen on port {port}: {why.strerror}") from None
+            raise LabError(f"{self.name} cannot listen on {address}: {why.strerror}") from None
         self._listener.setblocking(False)
         self.io.serve(self._listener, name)
 

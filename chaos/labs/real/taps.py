@@ -1,6 +1,6 @@
 """Taps on links: between a client, or a slave, and the proxy of its link, and between that proxy and the server.
 
-Bytes pass unchanged, see :mod:`pairproof.chaos.labs.process.wires`. The proxy in between gives no hint which of its two
+Bytes pass unchanged, see :mod:`pairproof.chaos.labs.real.wires`. The proxy in between gives no hint which of its two
 connections belong together, so connections are let in one at a time. What one tap took and the other has not given is
 what the proxy holds, or has lost.
 
@@ -14,10 +14,10 @@ from collections import deque
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from pairproof.chaos.labs.process.ha_passage import HaPassage
-from pairproof.chaos.labs.process.wires import CLIENTS, SERVERS, Passage, Wire, nothing
+from pairproof.chaos.labs.real.addresses import Address, Way
+from pairproof.chaos.labs.real.ha_passage import HaPassage
+from pairproof.chaos.labs.real.wires import CLIENTS, SERVERS, Passage, Wire, nothing
 
-HOST = "127.0.0.1"
 PAIRED_S = 3.0
 """How long the proxy has to lead a new connection to the other tap."""
 MAX_WAITING = 256
@@ -25,10 +25,11 @@ MAX_WAITING = 256
 
 
 class Door:
-    """A listening port, and connections that lead on from it."""
+    """Where somebody can connect, and connections that lead on from there to ``to``."""
 
-    def __init__(self, port: int) -> None:
-        self.port = port
+    def __init__(self, address: Address, to: Address) -> None:
+        self.address = address
+        self.to = to
         self.passages: list[Passage] = []
         self.connections = 0
         """Those that were let in so far."""
@@ -40,7 +41,7 @@ class Door:
     async def open(self) -> None:
         """Take connections."""
         if self._listener is None:
-            self._listener = await asyncio.get_running_loop().create_server(self.came, HOST, self.port)
+            self._listener = await asyncio.get_running_loop().create_server(self.came, *self.address)
 
     def shut(self) -> None:
         """Refuse new connections; those that stand are not concerned."""
@@ -96,36 +97,28 @@ class Door:
 
 
 class Tap(Door):
-    """Both taps of one link; :attr:`port` is where its client connects.
+    """Both taps of one link. ``to``: its server. ``buffer``: of its sockets, bytes; 0: the system decides."""
 
-    ``proxy``, ``far``: where the proxy listens, and where it leads. ``leads_to``: the server's port. ``buffer``: of its
-    sockets, bytes.
-    """
-
-    def __init__(
-        self,
-        port: int,
-        proxy: int,
-        far: int,
-        leads_to: Callable[[Passage], int],
-        passage: Callable[[], Passage],
-        buffer: int = 0,
-    ) -> None:
-        super().__init__(port)
-        self.buffer = buffer
-        self.proxy = proxy
-        self.far = far
-        self.leads_to = leads_to
+    def __init__(self, way: Way, to: Address, passage: Callable[[], Passage], buffer: int = 0) -> None:
+        super().__init__(way.near, to)
+        self.way = way
         self.passage = passage
+        self.buffer = buffer
+        self.is_impostor = False
+        """Whether it leads to somebody in its server's place."""
         self._far_listener: asyncio.Server | None = None
         self._waiting: deque[Passage] = deque()
         self._lets_in = False
         self._let_in: Passage | None = None
         self._paired = asyncio.Event()
 
+    def lead(self, to: Address, is_impostor: bool) -> None:
+        """Lead connections that come from now on elsewhere."""
+        self.to, self.is_impostor = to, is_impostor
+
     async def start(self) -> None:
         """Listen for the proxy; for clients, from :meth:`open` on."""
-        self._far_listener = await asyncio.get_running_loop().create_server(self._from_proxy, HOST, self.far)
+        self._far_listener = await asyncio.get_running_loop().create_server(self._from_proxy, *self.way.far)
 
     def stop(self) -> None:
         """End everything."""
@@ -161,7 +154,7 @@ class Tap(Door):
             far.other, near.other = near, far
             passage.wires.append(far)
             try:
-                await asyncio.get_running_loop().create_connection(lambda far=far: far, HOST, self.proxy)  # type: ignore[misc]
+                await asyncio.get_running_loop().create_connection(lambda far=far: far, *self.way.proxy)  # type: ignore[misc]
                 async with asyncio.timeout(PAIRED_S):
                     await self._paired.wait()
                 if not passage.has_stood:
@@ -190,8 +183,10 @@ class Tap(Door):
         far.stalls = lambda: passage.stalled(SERVERS)
         far.ended = lambda how: self.over(passage, SERVERS, how)
         passage.wires += [wire, far]
+        if isinstance(passage, HaPassage):
+            passage.tapped = not self.is_impostor
         try:
-            await asyncio.get_running_loop().create_connection(lambda: far, HOST, self.leads_to(passage))
+            await asyncio.get_running_loop().create_connection(lambda: far, *self.to)
         except OSError:
             wire.end("peer")
         else:
@@ -202,11 +197,10 @@ class Tap(Door):
 
 
 class StrangersDoor(Door):
-    """A port by which strangers reach the master's HA port."""
+    """By which strangers reach the master's HA port."""
 
-    def __init__(self, port: int, leads_to: Callable[[], int], passage: Callable[[], HaPassage]) -> None:
-        super().__init__(port)
-        self.leads_to = leads_to
+    def __init__(self, address: Address, to: Address, passage: Callable[[], HaPassage]) -> None:
+        super().__init__(address, to)
         self.passage = passage
 
     def came(self) -> Wire:
@@ -237,7 +231,7 @@ class StrangersDoor(Door):
         far.ended = lambda how: self.over(passage, SERVERS, how)
         passage.wires.append(far)
         try:
-            await asyncio.get_running_loop().create_connection(lambda: far, HOST, self.leads_to())
+            await asyncio.get_running_loop().create_connection(lambda: far, *self.to)
         except OSError:
             near.end("reset")
         else:

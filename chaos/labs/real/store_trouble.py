@@ -1,9 +1,9 @@
-"""What can happen to the disks and stores of a process trial.
+"""What can happen to the disks and stores of a trial.
 
 Where a store lies on a device of its own (ext4 on a loop device) a machine crash is a real one: the file system is shut
 down with nothing more written, and mounted anew; a full disk is really full, and a read-only one takes nothing more.
 Elsewhere a crash takes from the log what its broker had not flushed, and the effect says so. Stalled, slow and lying
-flushes are the reference's own seam, see :mod:`pairproof.chaos.labs.process.control`.
+flushes are the reference's own seam, see :mod:`pairproof.chaos.labs.real.control`.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import signal
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from pairproof.chaos.labs.process.node_trouble import NodeTrouble
-from pairproof.chaos.labs.process.nodes import NodeProcess
-from pairproof.chaos.labs.process.stores import Store
+from pairproof.chaos.labs.real.node_trouble import NodeTrouble
+from pairproof.chaos.labs.real.nodes import RealNode
+from pairproof.chaos.labs.real.stores import Store
 from pairproof.chaos.observers.auditing import Snapshot
 from pairproof.harness import places
 from pairproof.harness.errors import Unable
@@ -24,7 +24,7 @@ from pairproof.harness.ports import Effect
 class Disturbed(NamedTuple):
     """A disk in trouble: the control's field, what it is raised by, and how often it had bitten before."""
 
-    node: NodeProcess
+    node: RealNode
     field: str
     amount: int
     bitten: int
@@ -33,7 +33,7 @@ class Disturbed(NamedTuple):
 class Taken(NamedTuple):
     """What was changed at a node's disk, and how to undo it."""
 
-    node: NodeProcess
+    node: RealNode
     amount: int
     undo: Callable[[], object]
 
@@ -41,7 +41,7 @@ class Taken(NamedTuple):
 class Image(NamedTuple):
     """A copy of a node's store."""
 
-    node: NodeProcess
+    node: RealNode
     copy: Any
 
 
@@ -78,17 +78,17 @@ class StoreTrouble(NodeTrouble):
         self.evidence.add(now, "crash", node, found.incarnation, f="machine", status=status, value=lost)
         return {"machines_crashed": int(running), "bytes_lost": lost, **did}
 
-    def _pid_ender(self, node: NodeProcess) -> Callable[[], None]:
+    def _pid_ender(self, node: RealNode) -> Callable[[], None]:
         def end() -> None:
             if node.is_up:
                 self.end(node)
 
         return end
 
-    def _log_end(self, node: NodeProcess) -> int:
+    def _log_end(self, node: RealNode) -> int:
         """Where a dead node's log ends by its files."""
-        assert node.store is not None and node.config is not None
-        files = node.store.copy_files(LOG)
+        assert node.config is not None
+        files = node.files(LOG)
         return Snapshot(node.name, node.incarnation, files, None, node.config.maxHashSlotNum).read().where
 
     # Disks.
@@ -162,16 +162,16 @@ class StoreTrouble(NodeTrouble):
 
     def expire(self, node: str, keep_files: int) -> Effect:
         """See :class:`pairproof.harness.ports.CanExpire`. Nothing of a broker that stands still or is down."""
-        found, store = self._stored(node)
+        found, _ = self._stored(node)
         if not found.is_up or found.pauses:
             return {}
-        before = store.copy_files(LOG)
+        before = found.files(LOG)
         self.bench.control(node).set("keep_files", keep_files)
         seen = len(self.evidence.traced)
         found.signal(signal.SIGUSR1)
         # A log that has no files to spare says nothing.
         self.run_until(lambda: any(each.kind == "expire" for each in self.evidence.traced[seen:]), EXPIRED_NS)
-        after = store.copy_files(LOG)
+        after = found.files(LOG)
         gone = [len(data) for name, data in before.items() if name not in after]
         return {"files_deleted": len(gone), "bytes_deleted": sum(gone)}
 
@@ -222,7 +222,7 @@ class StoreTrouble(NodeTrouble):
         self.restart(node)
         return effect
 
-    def _replaced(self, node: NodeProcess, f: str, effect: dict[str, int], whose: str | None = None) -> Effect:
+    def _replaced(self, node: RealNode, f: str, effect: dict[str, int], whose: str | None = None) -> Effect:
         before = self.evidence.log_ends.pop(node.name, 0)
         end = self._log_end(node)
         self.evidence.flushed.pop(node.name, None)
@@ -233,7 +233,7 @@ class StoreTrouble(NodeTrouble):
         """Whether an operator prepares its fresh store; a slave that has a name server fetches all from its master."""
         return not (places.has_names(self.settings) and node in places.SLAVES)
 
-    def _stored(self, node: str) -> tuple[NodeProcess, Store]:
+    def _stored(self, node: str) -> tuple[RealNode, Store]:
         found = self.node(node)
         if found.store is None:
             raise Unable(f"{node} has no disk of its own")

@@ -1,8 +1,8 @@
-"""One node of the process lab: what runs in a process that the keeper has forked.
+"""One node of a lab: what runs in a process of its own.
 
 A broker or a name server of the reference, as ``pairproof broker`` and ``pairproof namesrv`` run it, from the same
 properties file, or a mutant in its place. Two things are added: its trace, and, where the spec names a control file,
-a disk and a wall clock that obey that (see :mod:`pairproof.chaos.labs.process.control`). Exit codes: 0 stopped by
+a disk and a wall clock that obey that (see :mod:`pairproof.chaos.labs.real.control`). Exit codes: 0 stopped by
 SIGTERM, 2 it refuses its store, 4 it cannot go on, as those of the commands; 1 for what says nothing about the node:
 ports or settings that cannot be used, a trace that cannot be written, a bug.
 Sources: BrokerStartup, NamesrvStartup.
@@ -14,19 +14,18 @@ import contextlib
 import signal
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from functools import partial
 from pathlib import Path
 from typing import NotRequired, TypedDict
 
-from pairproof.chaos.labs.process.control import Control, ControlledDisk
-from pairproof.chaos.labs.process.names import name_server
-from pairproof.chaos.labs.process.trace import Trace, TraceWatcher
+from pairproof.chaos.labs.real.control import Control, ControlledDisk
+from pairproof.chaos.labs.real.names import name_server
+from pairproof.chaos.labs.real.trace import Trace, TraceWatcher
 from pairproof.chaos.targets.reference import TARGET, ReferenceTarget
 from pairproof.harness.errors import LabError
-from pairproof.reference.commands.process import EXIT_FAILED, EXIT_USAGE
 from pairproof.reference.core.broker import Broker
-from pairproof.reference.errors import BrokerError, ConfigError
+from pairproof.reference.errors import EXIT_FAILED, EXIT_USAGE, BrokerError, ConfigError
 from pairproof.reference.ports import Node
 from pairproof.reference.shell import properties
 from pairproof.reference.shell.disk import RealDisk
@@ -35,6 +34,7 @@ from pairproof.reference.shell.serve import BrokerFailed, Classes, Process, serv
 from pairproof.reference.shell.serve import run as run_process
 from pairproof.reference.shell.settings import name_settings, settings
 from pairproof.reference.shell.shell import Limits, Shell
+from pairproof.reference.shell.sockets import Connection
 
 EXIT_BUG = 1
 
@@ -88,6 +88,10 @@ class NodeShell(Shell):
         self.trace.note("stopping")
         super().stop()
         self.trace.note("stopped")
+
+    def peer(self, conn: Connection) -> Hashable:
+        """The connection itself: every one comes from a tap."""
+        return conn
 
     def wall_ms(self) -> int:
         """The wall clock, ms."""

@@ -1,4 +1,4 @@
-"""What the process lab sees and records: taps, clients and store reads as they happen, and what the nodes trace.
+"""What a lab with real processes sees and records: clients, taps, store reads, and what the nodes trace.
 
 All of it carries the machine's one monotonic clock, counted from the trial's beginning, so :meth:`Evidence.weave` can
 put it in order at the end. An observer records before it forwards and after it receives, and a node traces before it
@@ -8,7 +8,6 @@ goes on: the order that comes out is one that could have been seen from outside.
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections import Counter
 from collections.abc import Iterable
@@ -16,19 +15,16 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pairproof.chaos.labs.process.ha_passage import MASTERS, SLAVES, HaPassage
-from pairproof.chaos.labs.process.trace import Row, TraceReader
-from pairproof.chaos.observers.ha_tap import FrameTap, ReportTap
+from pairproof.chaos.labs.real.ha_ears import HaEars
+from pairproof.chaos.labs.real.trace import Row, TraceReader
 from pairproof.chaos.observers.stored_record import stored_key
-from pairproof.harness import places
 from pairproof.harness.history import Event, Recorder, digest
 from pairproof.harness.schedule import Args
 from pairproof.reference.core.config import BrokerConfig
 from pairproof.reference.wire.record import Record
 
-MS = 1_000_000
-LOG = "commitlog"
-NAME_DIGITS = 20
+OBSERVER = "observer"
+"""Whose trace holds what taps saw that are not in this process."""
 
 
 class Life(NamedTuple):
@@ -40,14 +36,15 @@ class Life(NamedTuple):
 
 
 class Evidence:
-    """Records everything that the laws may want to see of one trial: the taps' ears and the clients' stage."""
+    """Records everything that the laws may want to see of one trial; tapped connections are told to it, and it is the
+    clients' stage.
+    """
 
-    def __init__(self, recorder: Recorder) -> None:
+    def __init__(self, recorder: Recorder, label: str = "ha") -> None:
         self.base = time.monotonic_ns()
         self.recorder = recorder
         self.add = recorder.add
         self.audits = 0
-        self.connections = 0
         self.heard_from: set[str] = set()
         """Slaves whose reports have reached the master."""
         self.log_ends: dict[str, int] = {}
@@ -67,11 +64,12 @@ class Evidence:
         """By node: its store and the size of its log files."""
         self.traced: list[Event] = []
         self._lives: list[Life] = []
-        self._noted: dict[FrameTap | ReportTap, object] = {}
         self.refusals: Counter[str] = Counter()
         """How often the master has refused a slave as diverged."""
         self._peers: dict[str, tuple[str, str]] = {}
         """Labels of HA connections, and whose they are, by the address that the master sees."""
+        self.ears = HaEars(self, self.stores, label)
+        """Of the taps in this process."""
 
     # The clients' stage.
 
@@ -113,12 +111,18 @@ class Evidence:
 
     def poll(self) -> None:
         """Read what the nodes have traced meanwhile."""
-        for life in self._lives:
+        self._read(self._lives)
+
+    def _read(self, lives: Iterable[Life]) -> None:
+        for life in lives:
             for row in life.trace.read():
                 self._take(life, row)
 
     def _take(self, life: Life, row: Row) -> None:
         t, kind, *columns = row
+        if kind == "seen":
+            self.add(t - self.base, columns[0], **columns[1])
+            return
         self._note(life, kind, columns)
         event = _event(t - self.base, life, kind, columns)
         if event is None:
@@ -126,6 +130,9 @@ class Evidence:
         if kind == "register":
             event = event._replace(detail=self._told(columns[1:]))
         elif kind == "refused":
+            if columns[0] not in self._peers:
+                # Its tap told of it before, and was read before that.
+                self._read(life for life in self._lives if life.node == OBSERVER)
             label, who = self._peers.get(columns[0], (None, ""))
             self.refusals[who] += 1
             event = event._replace(link=label)
@@ -151,107 +158,24 @@ class Evidence:
                 self.ready.add(who)
             case "register", ["ok", *_]:
                 self.registered.add(who)
+            case "met", [str(address), str(label), str(peer)]:
+                self.met(address, label, peer)
+            case "heard", [str(peer)]:
+                self.heard(peer)
 
     def _told(self, answered: Iterable[object]) -> str:
         pairs = zip(("master", "ha"), answered, strict=True)
         return json.dumps({key: self.node_at(str(each)) for key, each in pairs if each}, sort_keys=True)
 
-    # The HA link.
+    # The HA link: see :class:`pairproof.chaos.labs.real.ha_ears.Teller`.
 
-    def connected(self, passage: HaPassage) -> None:
-        """A connection stands."""
-        self.connections += 1
-        passage.label = f"ha:{self.connections}"
-        if passage.tapped:
-            self._peers[passage.address] = passage.label, passage.who
-            self._connect(passage, MASTERS)
-        self._connect(passage, SLAVES)
+    def met(self, address: str, label: str, who: str) -> None:
+        """A connection whose peer is, as the master sees it, at this address."""
+        self._peers[address] = label, who
 
-    def _connect(self, passage: HaPassage, side: str) -> None:
-        self.add(self.now(), "connect", passage.who, None, passage.label, side, f=passage.who)
-
-    def closed(self, passage: HaPassage, side: str, how: str) -> None:
-        """One end of it is gone."""
-        taps = (passage.sent, passage.heard) if side == MASTERS else (passage.said, passage.got)
-        if side == SLAVES or passage.tapped:
-            node = places.MASTER if side == MASTERS else passage.who
-            unfinished = taps[0].pending or taps[1].pending or None
-            self.add(self.now(), "close", node, None, passage.label, side, f=how, value=unfinished)
-        for tap in taps:
-            self._noted.pop(tap, None)
-
-    def frames(self, passage: HaPassage, side: str, data: bytes) -> None:
-        """Bytes left the master, or are about to reach the slave."""
-        if side == MASTERS and not passage.tapped:
-            return
-        now, label = self.now(), passage.label
-        tap, node = (passage.sent, places.MASTER) if side == MASTERS else (passage.got, passage.who)
-        for offset, body in tap.feed(data):
-            hi = offset + len(body)
-            known = digest(body)
-            self.add(now, "frame", node, None, label, side, lo=offset, hi=hi, digest=known)
-            if side == MASTERS and body:
-                stored = self._stored(node, offset, hi)
-                if stored is not None:
-                    known = known if stored == body else digest(stored)
-                    self.add(now, "source", node, None, label, None, lo=offset, hi=hi, digest=known)
-        self._partial(passage, side, "out" if side == MASTERS else "in", tap)
-
-    def reports(self, passage: HaPassage, side: str, data: bytes) -> None:
-        """Bytes left the slave, or are about to reach the master."""
-        if side == MASTERS and not passage.tapped:
-            return
-        tap, node = (passage.heard, places.MASTER) if side == MASTERS else (passage.said, passage.who)
-        for offset in tap.feed(data):
-            if side == MASTERS:
-                self.heard_from.add(passage.who)
-            self.add(self.now(), "report", node, None, passage.label, side, hi=offset)
-        self._partial(passage, side, "in" if side == MASTERS else "out", tap)
-
-    def stalled(self, passage: HaPassage, side: str) -> None:
-        """Nothing more of what this side sends is taken for now."""
-        if side == SLAVES or passage.tapped:
-            tap = passage.sent if side == MASTERS else passage.said
-            self._partial(passage, side, "out", tap, blocked=True)
-
-    def _partial(
-        self, passage: HaPassage, side: str, f: str, tap: FrameTap | ReportTap, blocked: bool = False
-    ) -> None:  # fmt: skip
-        """Something is unfinished at this end, or it takes no more; noted once a millisecond until it is whole."""
-        if not (tap.pending or tap.broken or blocked):
-            self._noted.pop(tap, None)
-            return
-        now, lo, broken = self.now(), tap.announced, tap.broken
-        what = broken or (now // MS, lo)
-        if self._noted.get(tap) == what:
-            return
-        self._noted[tap] = what
-        node = places.MASTER if side == MASTERS else passage.who
-        detail = f"broken: {broken}" if broken else None
-        self.add(now, "partial", node, None, passage.label, side, f=f, lo=lo, value=tap.pending, detail=detail)
-
-    def _stored(self, node: str, lo: int, hi: int) -> bytes | None:
-        """What the node's files hold of [lo, hi) now; None if they do not hold all of it."""
-        root, size = self.stores[node]
-        found = b""
-        while lo < hi:
-            start = lo - lo % size
-            wanted = min(hi, start + size) - lo
-            try:
-                fd = os.open(root / LOG / f"{start:0{NAME_DIGITS}d}", os.O_RDONLY | os.O_CLOEXEC)
-            except OSError:
-                return None
-            try:
-                data = os.pread(fd, wanted, lo - start)
-            except OSError:
-                return None
-            finally:
-                os.close(fd)
-            if len(data) < wanted:
-                return None
-            found += data
-            lo += wanted
-        return found
+    def heard(self, who: str) -> None:
+        """A report of this slave has reached the master."""
+        self.heard_from.add(who)
 
     # The end.
 

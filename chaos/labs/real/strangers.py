@@ -1,4 +1,4 @@
-"""Strangers in a process trial: peers on the master's HA port that are no brokers, and an impostor in its place."""
+"""Strangers in a trial: peers on the master's HA port that are no brokers, and an impostor in its place."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from random import Random
 from typing import NamedTuple
 
 from pairproof.chaos.labs.hostile import Hostile, Impostor, Intruder
-from pairproof.chaos.labs.process.bench import FAST_BELOW, HA_ABOVE, HOST
-from pairproof.chaos.labs.process.ha_passage import HaPassage
-from pairproof.chaos.labs.process.links import Link
-from pairproof.chaos.labs.process.machines import Machine
-from pairproof.chaos.labs.process.taps import StrangersDoor
-from pairproof.chaos.labs.process.world import World
+from pairproof.chaos.labs.real.addresses import Address
+from pairproof.chaos.labs.real.ha_passage import HaPassage
+from pairproof.chaos.labs.real.links import Link
+from pairproof.chaos.labs.real.machines import Machine
+from pairproof.chaos.labs.real.taps import StrangersDoor
+from pairproof.chaos.labs.real.world import World
 from pairproof.harness import places
 from pairproof.harness.ports import Effect
 
@@ -41,7 +41,7 @@ class Usurper(NamedTuple):
     stranger: Impostor
     machine: Machine
     link: Link
-    port: int
+    address: Address
 
 
 class Strangers(World):
@@ -54,12 +54,12 @@ class Strangers(World):
         """See :class:`pairproof.harness.ports.CanImpersonate`."""
         dice = self._dice(STRANGER)
         # Each has a door of its own.
-        port = self.bench.asker(f"{STRANGER}-{self.strangers}")
-        leads_to = self.bench.broker(places.MASTER) + HA_ABOVE
-        door = StrangersDoor(port, lambda: leads_to, lambda: HaPassage(STRANGER, self.evidence))
+        address = self.bench.own(f"{STRANGER}-{self.strangers}")
+        master = self.bench.broker(places.MASTER)
+        door = StrangersDoor(address, master.ha, lambda: HaPassage(STRANGER, self.evidence.ears))
         self.run(door.open())
         machine = self.machine(STRANGER)
-        stranger = Hostile(character, f"{HOST}:{port}", machine.io, dice, self._master_end)
+        stranger = Hostile(character, str(address), machine.io, dice, self._master_end)
         machine.start(lambda: stranger)
         return Guest(stranger, machine, door)
 
@@ -74,11 +74,11 @@ class Strangers(World):
     def intrude(self, node: str, port: str, character: str) -> Visitor:
         """See :class:`pairproof.harness.ports.CanIntrude`. It comes past all proxies."""
         self.node(node)
-        number = self.bench.asker(places.NAMES) if node == places.NAMES else self.bench.broker(node)
+        address = self.bench.asker(places.NAMES) if node == places.NAMES else self.bench.broker(node)
         if port == "fast" and node != places.NAMES:
-            number -= FAST_BELOW
+            address = address.fast
         machine = self.machine(INTRUDER)
-        stranger = Intruder(character, f"{HOST}:{number}", machine.io, self._dice(INTRUDER))
+        stranger = Intruder(character, str(address), machine.io, self._dice(INTRUDER))
         machine.start(lambda: stranger)
         return Visitor(stranger, machine)
 
@@ -92,25 +92,25 @@ class Strangers(World):
         """See :class:`pairproof.harness.ports.CanImpersonateMaster`."""
         link, machine = self.link(places.HA_LINKS[0]), self.machine(IMPOSTOR)
         stranger = Impostor(character, machine.io, self._dice(IMPOSTOR))
-        port = self.bench.asker(f"{IMPOSTOR}-{self.strangers}")
-        machine.listen(port, "ha")
+        address = self.bench.own(f"{IMPOSTOR}-{self.strangers}")
+        machine.listen(address, "ha")
         machine.start(lambda: stranger)
-        self._lead(link, port)
-        return Usurper(stranger, machine, link, port)
+        self._lead(link, address)
+        return Usurper(stranger, machine, link, address)
 
     def give_back(self, handle: Usurper) -> Effect:
         """The link leads to the master again, unless another impostor has taken it since."""
-        if handle.link.impostor == handle.port:
+        if handle.link.impostor == handle.address:
             self._lead(handle.link, None)
         handle.machine.kill()
         return handle.stranger.effect
 
-    def _lead(self, link: Link, port: int | None) -> None:
+    def _lead(self, link: Link, impostor: Address | None) -> None:
         """Connections end in an orderly way, and new ones lead elsewhere."""
         token = object()
         link.cuts.append(token)
         self.refresh()
-        link.impostor = port
+        link.lead(impostor)
         link.cuts.remove(token)
         self.refresh()
 

@@ -1,4 +1,4 @@
-"""One trial in real processes: brokers and a name server behind a real toxiproxy, everything recorded.
+"""One trial with real processes: brokers and a name server behind a real toxiproxy, everything recorded.
 
 Implements :class:`pairproof.harness.ports.Session` as the simulated lab does; time is the machine's own. Clients and
 consumers live in this process, on the same loop as the taps; the loop turns only while a call of the session lasts, and
@@ -17,16 +17,17 @@ from typing import Any, TypeVar
 
 from pairproof.chaos.labs.abilities import ClientAbilities
 from pairproof.chaos.labs.clients import Clients
-from pairproof.chaos.labs.process.bench import HA_ABOVE, HOST, Bench
-from pairproof.chaos.labs.process.evidence import MS, Evidence
-from pairproof.chaos.labs.process.inspection import Inspection
-from pairproof.chaos.labs.process.link_trouble import LinkTrouble
-from pairproof.chaos.labs.process.links import CLIENT, Links
-from pairproof.chaos.labs.process.machines import Machine
-from pairproof.chaos.labs.process.nodes import NodeProcess, is_slave
-from pairproof.chaos.labs.process.store_trouble import StoreTrouble
-from pairproof.chaos.labs.process.strangers import Strangers
-from pairproof.chaos.labs.process.whole import Whole
+from pairproof.chaos.labs.real.bench import Bench
+from pairproof.chaos.labs.real.evidence import Evidence
+from pairproof.chaos.labs.real.ha_ears import MS
+from pairproof.chaos.labs.real.inspection import Inspection
+from pairproof.chaos.labs.real.link_trouble import LinkTrouble
+from pairproof.chaos.labs.real.links import CLIENT, Links
+from pairproof.chaos.labs.real.machines import Machine
+from pairproof.chaos.labs.real.nodes import RealNode, is_slave
+from pairproof.chaos.labs.real.store_trouble import StoreTrouble
+from pairproof.chaos.labs.real.strangers import Strangers
+from pairproof.chaos.labs.real.whole import Whole
 from pairproof.chaos.observers import auditing
 from pairproof.chaos.targets.reference import ReferenceTarget
 from pairproof.harness import places
@@ -59,7 +60,7 @@ INSTANT_NS = 300 * MS
 """The same of two things that a process does one right after the other."""
 
 
-class ProcessSession(ClientAbilities, LinkTrouble, StoreTrouble, Strangers):
+class RealSession(ClientAbilities, LinkTrouble, StoreTrouble, Strangers):
     """See the module. ``settings`` are complete: the target has filled in its defaults."""
 
     def __init__(self, bench: Bench, target: ReferenceTarget, settings: Args, seed: str) -> None:
@@ -69,7 +70,7 @@ class ProcessSession(ClientAbilities, LinkTrouble, StoreTrouble, Strangers):
         self.seed = seed
         self.loop = bench.loop
         self.recorder = Recorder()
-        self.evidence = Evidence(self.recorder)
+        self.evidence = Evidence(self.recorder, bench.label)
         self.folder = bench.folder / f"trial-{bench.trials}"
         self.folder.mkdir(exist_ok=True)
         bench.trials += 1
@@ -77,7 +78,7 @@ class ProcessSession(ClientAbilities, LinkTrouble, StoreTrouble, Strangers):
         names, other = places.has_names(settings), places.has_other(settings)
         self.links = Links(bench, self.evidence, self.pair, other, names, int(settings["lab.bufferBytes"]))
         brokers = (*self.pair, places.OTHER) if other else self.pair
-        self.nodes: dict[str, NodeProcess] = {}
+        self.nodes: dict[str, RealNode] = {}
         self.machines: list[Machine] = []
         self._closed = self._woven = False
         self._last_words: dict[str, str] = {}
@@ -94,7 +95,7 @@ class ProcessSession(ClientAbilities, LinkTrouble, StoreTrouble, Strangers):
         if names:
             self._add_name_server(brokers)
         for name in brokers:
-            node = NodeProcess(self.bench, self.folder, name, self.target.name, self._config(name))
+            node = self.bench.node(self.folder, name, self.target.name, self._config(name))
             self.nodes[name] = node
             assert node.store is not None and node.config is not None
             self.evidence.stores[name] = node.store.path, node.config.mappedFileSizeCommitLog
@@ -109,6 +110,7 @@ class ProcessSession(ClientAbilities, LinkTrouble, StoreTrouble, Strangers):
         by_name = self.links.by_name
         self.clients = Clients(client.io, self.evidence, brokers, lambda node: by_name[f"client-{node}"].address)
         client.start(lambda: self.clients.client)
+        self.bench.begin(self.evidence)
         self.inspection = Inspection(self)
         self.whole: Whole | None = Whole(self) if names else None
         self.run(self.links.start())
@@ -126,7 +128,8 @@ class ProcessSession(ClientAbilities, LinkTrouble, StoreTrouble, Strangers):
 
     def _config(self, name: str) -> Any:
         by_name = self.links.by_name
-        config = replace(self.target.config(name, self.settings), listenPort=self.bench.broker(name))
+        host, port = self.bench.broker(name)
+        config = replace(self.target.config(name, self.settings), listenPort=port, brokerIP1=host)
         if config.haMasterAddress:
             config = replace(config, haMasterAddress=by_name[places.HA_LINKS[places.SLAVES.index(name)]].address)
         if config.namesrvAddr:
@@ -135,15 +138,15 @@ class ProcessSession(ClientAbilities, LinkTrouble, StoreTrouble, Strangers):
         return config
 
     def _add_name_server(self, brokers: tuple[str, ...]) -> None:
-        node = NodeProcess(self.bench, self.folder, places.NAMES, self.target.name, None)
-        node.asks = {asker: self.bench.asker(asker) for asker in (CLIENT, *brokers, places.NAMES)}
+        node = self.bench.node(self.folder, places.NAMES, self.target.name, None)
+        node.asks = {asker: self.bench.asker(asker).port for asker in (CLIENT, *brokers, places.NAMES)}
         by_name = self.links.by_name
-        real = {name: f"{HOST}:{self.bench.broker(name)}" for name in brokers}
+        real = {name: str(self.bench.broker(name)) for name in brokers}
         node.views = {CLIENT: {real[name]: by_name[f"client-{name}"].address for name in brokers}}
         for number, slave in enumerate(self.pair[1:]):
             node.views[slave] = {
                 real[places.MASTER]: by_name[places.META_LINKS[number]].address,
-                f"{HOST}:{self.bench.broker(places.MASTER) + HA_ABOVE}": by_name[places.HA_LINKS[number]].address,
+                str(self.bench.broker(places.MASTER).ha): by_name[places.HA_LINKS[number]].address,
             }
         self.nodes[places.NAMES] = node
 
@@ -159,7 +162,8 @@ class ProcessSession(ClientAbilities, LinkTrouble, StoreTrouble, Strangers):
         """Start nodes; one that refuses its store stays down."""
         started = [self.nodes[name] for name in names if not self.nodes[name].is_up]
         for node in started:
-            self.evidence.born(node.name, node.incarnation + 1, node.fork())
+            trace = self.aside(node.start)
+            self.evidence.born(node.name, node.incarnation, trace)
             assert node.pidfd is not None
             self.loop.add_reader(node.pidfd, self.ended, node)
         whole = [(node, (node.name, node.incarnation)) for node in started]

@@ -1,4 +1,4 @@
-"""What an observer beside a process trial reads of its nodes: their stores, their tables, how far their queues go.
+"""What an observer beside a trial reads of its nodes: their stores, their tables, how far their queues go.
 
 Stores are read while their brokers stand still for a few milliseconds (SIGSTOP), so that a snapshot is of one moment.
 Tables are asked for on the brokers' own ports, past all proxies; a slave's delay offsets are what its file holds, since
@@ -13,8 +13,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from pairproof.chaos.labs.process.bench import HOST
-from pairproof.chaos.labs.process.nodes import NodeProcess, is_slave
+from pairproof.chaos.labs.real.nodes import RealNode, is_slave
 from pairproof.chaos.observers import table_reader
 from pairproof.chaos.observers.auditing import Snapshot
 from pairproof.harness import places
@@ -26,7 +25,7 @@ from pairproof.reference.wire.bodies_client import MessageQueue
 from pairproof.reference.wire.headers import RequestCode
 
 if TYPE_CHECKING:
-    from pairproof.chaos.labs.process.session import ProcessSession
+    from pairproof.chaos.labs.real.session import RealSession
 
 STORE_PARTS = ("commitlog/", "consumequeue/", "index/")
 ASK_S = 4.0
@@ -43,7 +42,7 @@ NO_DELAYS = b'{"offsetTable":{}}'
 class Inspection:
     """Reads the nodes of one session."""
 
-    def __init__(self, session: ProcessSession) -> None:
+    def __init__(self, session: RealSession) -> None:
         self.session = session
         machine = session.machine("inspector")
         self._client = Client(machine.io)
@@ -57,10 +56,10 @@ class Inspection:
         with self.session.standing_still(*nodes):
             return [self._snapshot(node) for node in nodes]
 
-    def _snapshot(self, node: NodeProcess) -> Snapshot:
-        assert node.store is not None and node.config is not None
+    def _snapshot(self, node: RealNode) -> Snapshot:
+        assert node.config is not None
         end = self.session.evidence.log_ends.get(node.name) if node.is_up else None
-        files = node.store.copy_files(STORE_PARTS)
+        files = node.files(STORE_PARTS)
         return Snapshot(node.name, node.incarnation, files, end, node.config.maxHashSlotNum)
 
     # Tables.
@@ -71,7 +70,7 @@ class Inspection:
         if node.is_up and not node.pauses:
             self.session.run(self._tables(node))
 
-    async def _tables(self, node: NodeProcess) -> None:
+    async def _tables(self, node: RealNode) -> None:
         if node.config is None:
             body = await self._body(self._names(), RequestCode.GET_BROKER_CLUSTER_INFO)
             if body is not None:
@@ -84,8 +83,7 @@ class Inspection:
             return
         for table, code in TABLES.items():
             if table == "delays" and is_slave(node.name):
-                assert node.store is not None
-                body = node.store.copy_files((DELAYS,)).get(DELAYS) or NO_DELAYS
+                body = node.files((DELAYS,)).get(DELAYS) or NO_DELAYS
             else:
                 body = await self._body(node.config.address, code)
             if body is not None:
@@ -159,4 +157,4 @@ class Inspection:
         return found if found is not None else Outcome("info", "timeout", None)
 
     def _names(self) -> str:
-        return f"{HOST}:{self.session.bench.asker(places.NAMES)}"
+        return str(self.session.bench.asker(places.NAMES))

@@ -1,6 +1,6 @@
-"""What can happen to the processes of a trial: kill -9, SIGTERM, SIGSTOP, a wrong clock.
+"""What can happen to the processes of a trial: kill -9, SIGTERM, a pause, a wrong clock.
 
-A node that is killed is stopped first (SIGSTOP) and what it has sent is let out of the machine's buffers: so the
+A node that is killed is made to stand still first, and what it has sent is let out of the machine's buffers: so the
 history says exactly what it had done when it died, and the kill itself is as real as any.
 """
 
@@ -12,12 +12,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from pairproof.chaos.labs.process.keeper import Status
-from pairproof.chaos.labs.process.nodes import NodeProcess
-from pairproof.chaos.labs.process.world import World
+from pairproof.chaos.labs.real.nodes import RealNode, Status
+from pairproof.chaos.labs.real.world import World
 from pairproof.harness.errors import LabError
 from pairproof.harness.ports import Effect
-from pairproof.reference.commands.process import EXIT_FAILED, EXIT_USAGE
+from pairproof.reference.errors import EXIT_FAILED, EXIT_USAGE
 
 STOP_S = 15.0
 ENDS = (Status("exited", EXIT_USAGE), Status("exited", EXIT_FAILED), Status("killed", signal.SIGBUS))
@@ -31,14 +30,14 @@ DRAIN_S = 0.004
 class Pause(NamedTuple):
     """A node that stands still."""
 
-    node: NodeProcess
+    node: RealNode
     token: object
 
 
 class Skew(NamedTuple):
     """A clock that is wrong."""
 
-    node: NodeProcess
+    node: RealNode
     ms: int
     looks: int
 
@@ -56,52 +55,48 @@ class NodeTrouble(World):
         self.end(found)
         return {"processes_killed": 1, "connections_closed": connections}
 
-    def freeze(self, node: NodeProcess) -> int:
+    def freeze(self, node: RealNode) -> int:
         """Stop a process in its tracks and hear the last of it; how many connections of links it has."""
-        assert node.pid is not None
-        self.bench.keeper.stop_and_wait(node.pid)
+        self.aside(node.freeze)
         self.run(asyncio.sleep(DRAIN_S))
         self.evidence.poll()
         return self._connections(node)
 
-    def _connections(self, node: NodeProcess) -> int:
+    def _connections(self, node: RealNode) -> int:
         links = self.links.by_name.values()
         return sum(each.tap.standing() for each in links if node.name in (each.client, each.server))
 
     @contextmanager
-    def standing_still(self, *nodes: NodeProcess) -> Iterator[None]:
+    def standing_still(self, *nodes: RealNode) -> Iterator[None]:
         """Processes that run do nothing meanwhile: what is read of them is of one moment."""
         stopped = [node for node in nodes if node.pid is not None and not node.pauses]
         for node in stopped:
-            assert node.pid is not None
-            self.bench.keeper.stop_and_wait(node.pid)
+            self.aside(node.freeze)
         try:
             self.evidence.poll()
             yield
         finally:
             for node in stopped:
-                node.signal(signal.SIGCONT)
+                self.aside(node.thaw)
 
-    def end(self, node: NodeProcess) -> None:
+    def end(self, node: RealNode) -> None:
         """kill -9, and links to it are shut."""
-        pid = node.pid
-        assert pid is not None
         self.forget(node)
-        self.bench.kill({pid: node.name})
+        self.aside(node.kill)
         self.run(asyncio.sleep(DRAIN_S))
         self.refresh()
 
-    def ended(self, node: NodeProcess) -> None:
+    def ended(self, node: RealNode) -> None:
         """A node has ended and nobody had asked it to. What it had sent is heard first."""
         assert node.pidfd is not None
         self.loop.remove_reader(node.pidfd)
         self.loop.call_later(DRAIN_S, self._bury, node, node.incarnation)
 
-    def _bury(self, node: NodeProcess, incarnation: int) -> None:
+    def _bury(self, node: RealNode, incarnation: int) -> None:
         if node.pid is None or node.incarnation != incarnation:
             return
         self.evidence.poll()
-        status, who = self.bench.keeper.status(node.pid), (node.name, incarnation)
+        status, who = node.status(), (node.name, incarnation)
         if who in self.evidence.started:
             self.evidence.add(self.evidence.now(), "crash", *who, f="process", value=0)
         self.forget(node)
@@ -111,7 +106,7 @@ class NodeTrouble(World):
             )
         self.loop.create_task(self.refreshed())
 
-    def forget(self, node: NodeProcess) -> None:
+    def forget(self, node: RealNode) -> None:
         """A node's process is gone, or about to be: its end is no surprise."""
         if node.pidfd is not None:
             self.loop.remove_reader(node.pidfd)
@@ -129,17 +124,16 @@ class NodeTrouble(World):
         found = self.node(node)
         if found.pid is None or found.pauses:
             return {}
-        pid = found.pid
         connections = self._connections(found)
         # As with a crash: what it still closes on its way out is no longer its conduct as a broker.
         self.evidence.add(self.evidence.now(), "stop", node, found.incarnation)
         self.forget(found)
-        self.bench.keeper.signal(pid, signal.SIGTERM)
-        if not self.run_until(lambda: self.bench.keeper.status(pid).over, int(STOP_S * 1e9)):
-            self.bench.keeper.signal(pid, signal.SIGKILL)
+        self.aside(lambda: found.signal(signal.SIGTERM))
+        if not self.run_until(lambda: found.status().over, int(STOP_S * 1e9)):
+            self.aside(found.kill)
             raise LabError(f"{node} did not stop within {STOP_S:g} s of SIGTERM: {found.log_tail()}")
         self.evidence.poll()
-        status = self.bench.keeper.status(pid)
+        status = found.status()
         if status == ORDERLY:
             # It has flushed everything, and says nothing of it.
             self.evidence.flushed[node] = self.evidence.log_ends.get(node, 0)
@@ -156,7 +150,7 @@ class NodeTrouble(World):
         token = object()
         if found.pid is not None:
             if not found.pauses:
-                self.bench.keeper.stop_and_wait(found.pid)
+                self.aside(found.freeze)
                 self.evidence.poll()
                 self.evidence.add(self.evidence.now(), "pause", node, found.incarnation)
             found.pauses.append(token)
@@ -170,7 +164,7 @@ class NodeTrouble(World):
         node.pauses.remove(token)
         if not node.pauses:
             self.evidence.add(self.evidence.now(), "resume", node.name, node.incarnation)
-            node.signal(signal.SIGCONT)
+            self.aside(node.thaw)
         return {"processes_paused": 1}
 
     # Clocks.
@@ -188,6 +182,6 @@ class NodeTrouble(World):
         self._set_clock(handle.node, control.get("skew_ms") - handle.ms)
         return {"readings_skewed": control.get("skewed") - handle.looks}
 
-    def _set_clock(self, node: NodeProcess, ms: int) -> None:
+    def _set_clock(self, node: RealNode, ms: int) -> None:
         self.bench.control(node.name).set("skew_ms", ms)
         self.evidence.add(self.evidence.now(), "clock", node.name, value=ms)

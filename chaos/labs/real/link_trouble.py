@@ -1,16 +1,15 @@
-"""What can be done to the links of a process trial: toxics and cuts by a real toxiproxy, resets by the taps.
+"""What can be done to the links of a trial: toxics and cuts by a real toxiproxy, resets by the taps.
 
 The taps at both ends of a link's proxy count what passes, so each trouble can say what it did.
 """
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from pairproof.chaos.labs.process.links import Link
-from pairproof.chaos.labs.process.world import World
+from pairproof.chaos.labs.real.links import Link
+from pairproof.chaos.labs.real.world import World
 from pairproof.harness.errors import LabError
 from pairproof.harness.ports import Effect
 
@@ -53,8 +52,8 @@ class LinkTrouble(World):
             raise LabError(f"unknown toxic {toxic!r}; valid: {', '.join(WHAT)}")
         taken, given = where.tap.moved(direction)
         standing, connections = where.tap.standing(), where.tap.connections
-        # In a thread: bytes go on meanwhile, as they must for what a toxic holds to leave it.
-        name = self.run(asyncio.to_thread(self.bench.proxies.add_toxic, link, direction, toxic, attributes))
+        # Bytes go on meanwhile, as they must for what a toxic holds to leave it.
+        name = self.aside(lambda: self.bench.proxies.add_toxic(link, direction, toxic, attributes))
         return OnLink(
             where, direction, toxic, name, attributes.get("rate"), taken, given, standing, connections
         )  # fmt: skip
@@ -62,7 +61,7 @@ class LinkTrouble(World):
     def remove_toxic(self, handle: OnLink) -> Effect:
         """Take it off."""
         effect = _effect(handle)
-        self.run(asyncio.to_thread(self.bench.proxies.remove_toxic, handle.link.name, handle.name))
+        self.aside(lambda: self.bench.proxies.remove_toxic(handle.link.name, handle.name))
         return effect
 
     def cut_link(self, link: str) -> Cut:

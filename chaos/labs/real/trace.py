@@ -38,9 +38,14 @@ KINDS = {
     "stopping": (),
     "stopped": (),
     "failed": ("why",),
+    "seen": ("kind", "fields"),
+    "met": ("address", "label", "who"),
+    "heard": ("who",),
 }
 """Columns behind time and kind. ``start``: recovery (normal, abnormal, empty) and the log's range after it; ``ready``:
-the node listens; ``peer``: ip:port of the other end; ``failed``: one line, as on stderr."""
+the node listens; ``peer``: ip:port of the other end; ``failed``: one line, as on stderr. The last three are those of an
+observer, what its taps tell, see :mod:`pairproof.chaos.labs.real.ha_ears`.
+"""
 READ_BYTES = 1 << 20
 
 Row = list[Any]

@@ -1,4 +1,4 @@
-"""What a process trial has besides the pair where there is a name server: consumers, and a longer end.
+"""What a trial has besides the pair where there is a name server: consumers, and a longer end.
 
 As in the simulated lab: at its end everybody who runs must have come to rest, also those who look only every so often.
 Delayed messages are delivered and consumers catch up, or a bound passes; then a period of the slaves' metadata sync is
@@ -15,7 +15,7 @@ from pairproof.chaos.labs.provision import TOPIC
 from pairproof.harness import places
 
 if TYPE_CHECKING:
-    from pairproof.chaos.labs.process.session import ProcessSession
+    from pairproof.chaos.labs.real.session import RealSession
 
 LOOK_S = 0.5
 CATCH_UP_S = 180.0
@@ -26,7 +26,7 @@ CALLS_MS = 12_000
 class Whole:
     """Consumers of one session, and its end."""
 
-    def __init__(self, session: ProcessSession) -> None:
+    def __init__(self, session: RealSession) -> None:
         self.session = session
         address = session.links.by_name[places.NAMES_CLIENT].address
         self.consumers = Consumers(session.clients, session.machine, session.target.consumer_class(), address)

@@ -26,7 +26,7 @@ from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from struct import Struct
 
-from pairproof.chaos.labs.process.folders import command
+from pairproof.chaos.labs.real.folders import command
 from pairproof.harness.errors import LabError
 
 SIZE_MB = 64

@@ -1,0 +1,126 @@
+"""What one trial after another stands on: toxiproxy, addresses, proxies and stores, made once and used again.
+
+A trial borrows the bench and gives it back clean. A bench that failed is not used again. Each lab has its own, which
+says where things listen and what nodes and taps run in.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from pathlib import Path
+
+from pairproof.chaos.labs.real.addresses import Address, Way
+from pairproof.chaos.labs.real.control import Control
+from pairproof.chaos.labs.real.evidence import Evidence
+from pairproof.chaos.labs.real.links import LinkTap
+from pairproof.chaos.labs.real.nodes import RealNode
+from pairproof.chaos.labs.real.stores import Store, Stores
+from pairproof.chaos.toxiproxy.proxies import Proxies
+from pairproof.reference.core.config import BrokerConfig
+
+CONTROLS = "controls"
+
+
+class Bench:
+    """What is the same in every lab; ``folder`` is the lab's."""
+
+    label = "ha"
+    """Of HA connections that taps of this process let through."""
+
+    def __init__(self, folder: Path, proxies: Proxies, stores: Stores) -> None:
+        self.folder = folder
+        self.proxies = proxies
+        self.stores = stores
+        self.loop = asyncio.new_event_loop()
+        self.trials = 0
+        self.is_broken = False
+        """Whether a trial left it in a state that the next one cannot use."""
+        self._ways: dict[str, Way] = {}
+        self._stores: dict[str, Store] = {}
+        self._controls: dict[str, Control] = {}
+        (folder / CONTROLS).mkdir()
+
+    # What a lab says.
+
+    def way(self, name: str) -> Way:
+        """Where a link's parts listen, the same in every trial."""
+        raise NotImplementedError
+
+    def broker(self, node: str) -> Address:
+        """A broker's main port; the fast port is below it, the HA port above."""
+        raise NotImplementedError
+
+    def asker(self, name: str) -> Address:
+        """The name server's port for one asker."""
+        raise NotImplementedError
+
+    def own(self, name: str) -> Address:
+        """Where this process can listen, and nodes can reach it."""
+        raise NotImplementedError
+
+    def node(self, folder: Path, name: str, target: str, config: BrokerConfig | None) -> RealNode:
+        """A node of a trial that has this folder, not started. ``config``: a broker's; None for a name server."""
+        raise NotImplementedError
+
+    def tap(self, name: str, client: str, to: Address, buffer: int | None, evidence: Evidence) -> LinkTap:
+        """The taps of a link, whose client is this node. ``buffer``: of an HA link's sockets, bytes; None of others."""
+        raise NotImplementedError
+
+    def begin(self, evidence: Evidence) -> None:
+        """A trial begins; its brokers' stores are known."""
+
+    def check(self) -> None:
+        """LabError if something of the lab has ended, or stands still."""
+        raise NotImplementedError
+
+    def end_nodes(self) -> None:
+        """Kill all nodes; LabError if one does not end."""
+        raise NotImplementedError
+
+    # The same everywhere.
+
+    def link(self, name: str) -> Way:
+        """A link's way, and its proxy, which does not listen yet."""
+        found = self._ways.get(name)
+        if found is None:
+            found = self._ways[name] = self.way(name)
+            self.proxies.create(name, str(found.proxy), str(found.far))
+            self.proxies.disable(name)
+        return found
+
+    def store(self, node: str) -> Store:
+        """A broker's store, or its machine's disk."""
+        if node not in self._stores:
+            self._stores[node] = self.stores.create(node)
+        return self._stores[node]
+
+    def control(self, node: str) -> Control:
+        """The numbers that a node's disk and clock obey."""
+        if node not in self._controls:
+            self._controls[node] = Control(self.control_path(node))
+        return self._controls[node]
+
+    def control_path(self, node: str) -> Path:
+        """Where they are."""
+        return self.folder / CONTROLS / node
+
+    def clean(self) -> None:
+        """After a trial: empty stores, healthy proxies that lead nowhere."""
+        for store in self._stores.values():
+            store.empty()
+        for control in self._controls.values():
+            control.clear()
+        for name in self._ways:
+            self.proxies.clear(name)
+            self.proxies.disable(name)
+        for old in self.folder.glob("trial-*"):
+            shutil.rmtree(old)
+
+    def close(self) -> None:
+        """Nothing stays; each lab adds its own."""
+        self.proxies.close()
+        if not self.loop.is_running():
+            self.loop.close()
+        for control in self._controls.values():
+            control.close()

@@ -1,0 +1,145 @@
+"""What the taps of HA links tell of the connections that they let through: frames, reports, and the master's files.
+
+Whoever listens says so before a byte goes on, and after it came; so the order that it tells is one that could have been
+seen from outside.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from itertools import count
+from pathlib import Path
+from typing import Protocol
+
+from pairproof.chaos.labs.real.ha_passage import MASTERS, SLAVES, HaPassage
+from pairproof.chaos.observers.ha_tap import FrameTap, ReportTap
+from pairproof.harness import places
+from pairproof.harness.history import digest
+
+MS = 1_000_000
+LOG = "commitlog"
+NAME_DIGITS = 20
+
+Stores = Mapping[str, tuple[Path, int]]
+"""By node: its store, and the size of its log's files."""
+
+
+class Teller(Protocol):
+    """Who is told."""
+
+    add: Callable[..., None]
+    """Records an event, see :meth:`pairproof.harness.history.Recorder.add`."""
+
+    def now(self) -> int:
+        """The time of events, ns."""
+
+    def met(self, address: str, label: str, who: str) -> None:
+        """A connection whose peer is, as the master sees it, at this address."""
+
+    def heard(self, who: str) -> None:
+        """A report of this slave has reached the master."""
+
+
+class HaEars:
+    """See the module. ``label``: connections are ``label:1``, ``label:2``, …"""
+
+    def __init__(self, teller: Teller, stores: Stores, label: str = "ha") -> None:
+        self.teller = teller
+        self.stores = stores
+        self._labels = (f"{label}:{number}" for number in count(1))
+        self._noted: dict[FrameTap | ReportTap, object] = {}
+
+    def connected(self, passage: HaPassage) -> None:
+        """A connection stands."""
+        passage.label = next(self._labels)
+        if passage.tapped:
+            self.teller.met(passage.address, passage.label, passage.who)
+            self._connect(passage, MASTERS)
+        self._connect(passage, SLAVES)
+
+    def _connect(self, passage: HaPassage, side: str) -> None:
+        self.teller.add(self.teller.now(), "connect", passage.who, None, passage.label, side, f=passage.who)
+
+    def closed(self, passage: HaPassage, side: str, how: str) -> None:
+        """One end of it is gone."""
+        taps = (passage.sent, passage.heard) if side == MASTERS else (passage.said, passage.got)
+        if side == SLAVES or passage.tapped:
+            node = places.MASTER if side == MASTERS else passage.who
+            unfinished = taps[0].pending or taps[1].pending or None
+            self.teller.add(self.teller.now(), "close", node, None, passage.label, side, f=how, value=unfinished)
+        for tap in taps:
+            self._noted.pop(tap, None)
+
+    def frames(self, passage: HaPassage, side: str, data: bytes) -> None:
+        """Bytes left the master, or are about to reach the slave."""
+        if side == MASTERS and not passage.tapped:
+            return
+        now, label = self.teller.now(), passage.label
+        tap, node = (passage.sent, places.MASTER) if side == MASTERS else (passage.got, passage.who)
+        for offset, body in tap.feed(data):
+            hi = offset + len(body)
+            known = digest(body)
+            self.teller.add(now, "frame", node, None, label, side, lo=offset, hi=hi, digest=known)
+            if side == MASTERS and body:
+                stored = self._stored(node, offset, hi)
+                if stored is not None:
+                    known = known if stored == body else digest(stored)
+                    self.teller.add(now, "source", node, None, label, None, lo=offset, hi=hi, digest=known)
+        self._partial(passage, side, "out" if side == MASTERS else "in", tap)
+
+    def reports(self, passage: HaPassage, side: str, data: bytes) -> None:
+        """Bytes left the slave, or are about to reach the master."""
+        if side == MASTERS and not passage.tapped:
+            return
+        tap, node = (passage.heard, places.MASTER) if side == MASTERS else (passage.said, passage.who)
+        for offset in tap.feed(data):
+            if side == MASTERS:
+                self.teller.heard(passage.who)
+            self.teller.add(self.teller.now(), "report", node, None, passage.label, side, hi=offset)
+        self._partial(passage, side, "in" if side == MASTERS else "out", tap)
+
+    def stalled(self, passage: HaPassage, side: str) -> None:
+        """Nothing more of what this side sends is taken for now."""
+        if side == SLAVES or passage.tapped:
+            tap = passage.sent if side == MASTERS else passage.said
+            self._partial(passage, side, "out", tap, blocked=True)
+
+    def _partial(
+        self, passage: HaPassage, side: str, f: str, tap: FrameTap | ReportTap, blocked: bool = False
+    ) -> None:  # fmt: skip
+        """Something is unfinished at this end, or it takes no more; noted once a millisecond until it is whole."""
+        if not (tap.pending or tap.broken or blocked):
+            self._noted.pop(tap, None)
+            return
+        now, lo, broken = self.teller.now(), tap.announced, tap.broken
+        what = broken or (now // MS, lo)
+        if self._noted.get(tap) == what:
+            return
+        self._noted[tap] = what
+        node = places.MASTER if side == MASTERS else passage.who
+        detail = f"broken: {broken}" if broken else None
+        self.teller.add(now, "partial", node, None, passage.label, side, f=f, lo=lo, value=tap.pending, detail=detail)
+
+    def _stored(self, node: str, lo: int, hi: int) -> bytes | None:
+        """What the node's files hold of [lo, hi) now; None if they do not hold all of it."""
+        root, size = self.stores[node]
+        found = b""
+        while lo < hi:
+            start = lo - lo % size
+            wanted = min(hi, start + size) - lo
+            try:
+                fd = os.open(root / LOG / f"{start:0{NAME_DIGITS}d}", os.O_RDONLY | os.O_CLOEXEC)
+            except OSError:
+                return None
+            try:
+                data = os.pread(fd, wanted, lo - start)
+            except OSError:
+                return None
+            finally:
+                os.close(fd)
+            if len(data) < wanted:
+                return None
+            found += data
+            lo += wanted
+        return found

@@ -1,0 +1,164 @@
+"""The nodes of a trial: brokers and the name server, each a process of its own that can end and be started again."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from pairproof.chaos.labs import provision
+from pairproof.chaos.labs.real.node import NodeSpec
+from pairproof.chaos.labs.real.trace import TraceReader
+from pairproof.harness import places
+from pairproof.reference.core.config import BrokerConfig
+
+if TYPE_CHECKING:
+    from pairproof.chaos.labs.real.bench import Bench
+    from pairproof.chaos.labs.real.stores import Store
+
+_DEFAULTS = asdict(BrokerConfig())
+
+
+class Status(NamedTuple):
+    """What a process does."""
+
+    state: str
+    """``running``, ``stopped`` (it stands still), ``exited`` or ``killed``."""
+    number: int | None = None
+    """The exit code, or the signal that stopped or killed it."""
+
+    @property
+    def over(self) -> bool:
+        """Whether it has ended."""
+        return self.state in ("exited", "killed")
+
+
+class RealNode:
+    """One node. ``config``: a broker's; None for a name server. Each lab has its own way to run it."""
+
+    def __init__(self, bench: Bench, folder: Path, name: str, target: str, config: BrokerConfig | None) -> None:
+        self.bench = bench
+        self.folder = folder
+        self.name = name
+        self.target = target
+        self.config = config
+        self.store: Store | None = bench.store(name) if config is not None else None
+        self.incarnation = 0
+        self.pid: int | None = None
+        self.pidfd: int | None = None
+        """Readable once the process has ended."""
+        self.powered = True
+        self.pauses: list[object] = []
+        """Faults that have it stand still."""
+        self.asks: dict[str, int] = {}
+        self.views: dict[str, dict[str, str]] = {}
+
+    # What a lab does. LabError for whatever goes wrong.
+
+    def launch(self, spec: NodeSpec) -> int:
+        """Start its process; the pid."""
+        raise NotImplementedError
+
+    def status(self) -> Status:
+        """What its process does, or how the last one has ended."""
+        raise NotImplementedError
+
+    def freeze(self) -> None:
+        """Once this returns its process stands still, or had ended."""
+        raise NotImplementedError
+
+    def thaw(self) -> None:
+        """It goes on; nothing if it has ended."""
+        raise NotImplementedError
+
+    def signal(self, number: int) -> None:
+        """Signal its process; nothing if it has ended."""
+        raise NotImplementedError
+
+    def kill(self) -> None:
+        """kill -9, until it is gone."""
+        raise NotImplementedError
+
+    def said(self) -> str:
+        """All that it has said, in all its lives."""
+        raise NotImplementedError
+
+    def bind(self) -> str:
+        """The address that it listens on."""
+        raise NotImplementedError
+
+    def files(self, prefixes: Collection[str]) -> dict[str, bytes]:
+        """Its store's files whose names begin so, as any process sees them now."""
+        assert self.store is not None
+        return self.store.copy_files(prefixes)
+
+    # The same everywhere.
+
+    @property
+    def is_up(self) -> bool:
+        """Whether its process lives."""
+        return self.pid is not None
+
+    def start(self) -> TraceReader:
+        """Start its process on whatever its store holds; its trace."""
+        self.incarnation += 1
+        stem = f"{self.name}-{self.incarnation}"
+        conf, trace = self.folder / f"{self.name}.conf", self.folder / f"{stem}.jsonl"
+        conf.write_text("".join(f"{key}={value}\n" for key, value in self._properties().items()))
+        spec = NodeSpec(
+            program="broker" if self.config is not None else "names", target=self.target, node=self.name,
+            conf=str(conf), trace=str(trace), output=str(self.folder / f"{self.name}.log"),
+        )  # fmt: skip
+        if self.config is not None:
+            # Mapped here first: the node finds the file.
+            self.bench.control(self.name)
+            spec["control"] = str(self.bench.control_path(self.name))
+        else:
+            spec["asks"], spec["views"] = self.asks, self.views
+        self.pid = self.launch(spec)
+        self.pidfd = os.pidfd_open(self.pid)
+        self.powered = True
+        return TraceReader(trace)
+
+    def ended(self) -> None:
+        """Its process is gone."""
+        if self.pidfd is not None:
+            os.close(self.pidfd)
+        self.pid = self.pidfd = None
+        self.pauses.clear()
+
+    def log_tail(self) -> str:
+        """The last line that it said."""
+        lines = self.said().strip().splitlines()
+        return lines[-1] if lines else "it said nothing"
+
+    def provide(self) -> None:
+        """What an operator puts into a fresh store before a broker's first start; durable."""
+        if self.store is None:
+            return
+        for name, data in provision.FILES.items():
+            path = self.store.path / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
+            for each in (path, path.parent, self.store.path):
+                fd = os.open(each, os.O_RDONLY)
+                try:
+                    os.fsync(fd)
+                finally:
+                    os.close(fd)
+
+    def _properties(self) -> dict[str, object]:
+        if self.config is None or self.store is None:
+            return {"bindAddress": self.bind()}
+        given = {key: value for key, value in asdict(self.config).items() if value != _DEFAULTS[key]}
+        # Java's way to write a truth.
+        told = {key: str(value).lower() if isinstance(value, bool) else value for key, value in given.items()}
+        own = {"listenPort": self.config.listenPort, "bindAddress": self.bind(), "storePathRootDir": self.store.path}
+        return {**told, **own}
+
+
+def is_slave(name: str) -> bool:
+    """Whether a node copies the master."""
+    return name in places.SLAVES
