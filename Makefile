@@ -11,7 +11,7 @@ JDK := default-jdk-headless maven
 say := @printf 'set-up: %s\n'
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check bench lock clean browser jdk
+.PHONY: help run test check bench lock clean browser jdk engine
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -21,7 +21,8 @@ run: $(VENV)/.run $(VENV)/.java ## explore the reference pair, judge it, make th
 
 test: $(VENV)/.dev jdk $(VENV)/.java browser ## run all tests: the quick ones, then the slow ones
 	@$(BIN)/python -m pytest -rs -m 'not slow'
-	@$(BIN)/python -m pytest -rs -m slow
+	@trap 'sh .ci/engine stop' EXIT; trap 'exit 130' INT TERM; \
+	  $(MAKE) --no-print-directory engine; $(BIN)/python -m pytest -rs -m slow
 
 check: $(VENV)/.dev ## lint, formatting, types, and which room may import which
 	@$(BIN)/ruff check .
@@ -87,3 +88,8 @@ browser:
 jdk:
 	$(call from_apt,javac,$(JDK),the tests with real RocketMQ peers fail)
 	$(call from_apt,mvn,$(JDK),the tests with real RocketMQ peers fail)
+
+# Whoever asks for it stops it, too: sh .ci/engine stop.
+engine:
+	@{ sh .ci/engine start && sh compose/images.sh; } || \
+	  echo 'set-up: NO CONTAINERS ARE TESTED, for the reason above; tests that need them are skipped' >&2

@@ -43,6 +43,7 @@ make_toxiproxy() {
       - "$made_toxiproxy" >/dev/null
 }
 
+command -v docker >/dev/null || fail "there is no docker command: install it (docker.io, or docker-cli)"
 timeout "$ask_limit" docker version >/dev/null 2>&1 || fail "no Docker engine answers: start one, or set DOCKER_HOST"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -64,4 +65,6 @@ tar -c --exclude=__pycache__ harness reference chaos compose \
   | build -f compose/node.Dockerfile --build-arg "BASE_IMAGE=$base" -t pairproof-node:dev
 tar -C compose -c toxiproxy.Dockerfile toxiproxy.json \
   | build -f toxiproxy.Dockerfile --build-arg "BASE_IMAGE=$toxiproxy" -t pairproof-toxiproxy:2.12.0
+# What had these names before.
+docker image prune --force --filter label=pairproof.image >/dev/null 2>&1 || :
 echo "images.sh: pairproof-node:dev on $base, pairproof-toxiproxy:2.12.0 on $toxiproxy"

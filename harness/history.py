@@ -33,9 +33,9 @@ class Event(NamedTuple):
     kind: Annotated[str, About("", "one of KINDS")]
     node: Annotated[str | None, About("", "broker or peer concerned: master, slave, slave2, hostile")] = None
     incarnation: Annotated[int | None, About("", "how many times the node had been started, from 1")] = None
-    link: Annotated[str | None, About("", "one connection, such as ha:3; for a fault the link's name, such as ha")] = (
-        None
-    )
+    link: Annotated[
+        str | None, About("", "one connection, such as ha:3; for a fault the link's name, or all: each of its node")
+    ] = None
     side: Annotated[str | None, About("", "end of the link where it was seen: m (master's) or s (slave's)")] = None
     process: Annotated[int | None, About("", "logical client; a client that timed out goes on under a new one")] = None
     op: Annotated[int | None, About("", "operation, fault or audit number within the trial")] = None

@@ -18,6 +18,7 @@ from pairproof.harness import resolve
 from pairproof.harness.errors import Unable, UsageError
 from pairproof.harness.laws.base import Law
 from pairproof.harness.ports import (
+    AnyText,
     CanAdminister,
     CanArm,
     CanAwait,
@@ -39,6 +40,8 @@ from pairproof.harness.verdict import Judgement, Verdict
 MAX_ACTIVE_FAULTS = 64
 MAX_ARGUMENT = 2**31
 """The largest number that a fault is asked for."""
+MAX_TEXT_CHARS = 255
+"""Of a text that a fault does not list: longer names of images there are not."""
 Laws = tuple[type[Law], ...]
 
 
@@ -175,7 +178,7 @@ class Interpreter:
     def _can(self, ability: type, what: str) -> bool:
         if _has(type(self.session), ability):
             return True
-        self._skip(f"{what}: this lab has no {ability.__name__}")
+        self._skip(f"{what}: this lab has no {ability.__name__}; pairproof labs says which one has")
         return False
 
     def _skip(self, reason: str) -> None:
@@ -186,8 +189,9 @@ class Interpreter:
 def check_arguments(fault: Fault, args: Args) -> None:
     """UsageError, with what is valid, for an argument that the fault does not have or whose value it cannot take.
 
-    A text must be among the values that the fault lists, a number from 0 to :data:`MAX_ARGUMENT`; ``name`` is the
-    fault's own. Costs about a microsecond, since every trial of every search pays for it.
+    A text must be among the values that the fault lists, unless one of them stands for any text; a number must be from
+    0 to :data:`MAX_ARGUMENT`; ``name`` is the fault's own. Costs about a microsecond, since every trial of every search
+    pays for it.
     """
     listed = fault.arguments
     for key, value in args.items():
@@ -202,10 +206,17 @@ def check_arguments(fault: Fault, args: Args) -> None:
         if not _can_be(value, values):
             numbers = any(type(each) is int for each in values)
             valid = f"0 to {MAX_ARGUMENT}" if numbers else ", ".join(map(str, values))
+            valid += f", or another text of at most {MAX_TEXT_CHARS} characters" if _takes_any_text(values) else ""
             raise UsageError(f"fault {fault.name!r}: {key} cannot be {short(value)}; valid: {valid}")
 
 
+def _takes_any_text(values: Iterable[object]) -> bool:
+    return any(isinstance(each, AnyText) for each in values)
+
+
 def _can_be(value: object, values: Iterable[object]) -> bool:
+    if isinstance(value, str) and _takes_any_text(values):
+        return 0 < len(value) <= MAX_TEXT_CHARS
     # By type and value: True is 1 to Python, but no number of milliseconds.
     alike = [each for each in values if type(each) is type(value)]
     if type(value) is int:

@@ -39,6 +39,12 @@ LINKS = (
 )  # fmt: skip
 """A pair's own links first: searches and documents name those."""
 
+PLACED = ("node", "link")
+"""Arguments of operations and faults that name a place; others may use the same words for something else."""
+
+EVERY_LINK = "all"
+"""In a link's place: every link of the node that is named beside it."""
+
 WHOLE_ONLY = frozenset((NAMES, *META_LINKS, *FAST_LINKS, NAMES_CLIENT, *NAMES_LINKS, OTHER, *OTHERS_LINKS))
 """Names that only a trial with a name server, or with another broker name, has."""
 
@@ -63,6 +69,22 @@ def nodes(count: int) -> tuple[str, ...]:
     return NODES[: count + 1]
 
 
+@cache
+def links_of(node: str) -> frozenset[str]:
+    """The links that begin or end at a node, of those that some trial has."""
+    if node == NAMES:
+        return frozenset((NAMES_CLIENT, *NAMES_LINKS, OTHERS_LINKS[1]))
+    if node == OTHER:
+        return frozenset(OTHERS_LINKS)
+    if node == MASTER:
+        return frozenset((*HA_LINKS, *META_LINKS, *FAST_LINKS, CLIENT_LINKS[0], NAMES_LINKS[0]))
+    if node not in SLAVES:
+        return frozenset()
+    number = SLAVES.index(node)
+    own = (HA_LINKS[number], META_LINKS[number], FAST_LINKS[number])
+    return frozenset((*own, CLIENT_LINKS[number + 1], NAMES_LINKS[number + 1]))
+
+
 def of_a_pair(values: Iterable[Scalar]) -> tuple[Scalar, ...]:
     """Without the names that only whole trials have."""
     return tuple(each for each in values if each not in WHOLE_ONLY)
@@ -71,9 +93,9 @@ def of_a_pair(values: Iterable[Scalar]) -> tuple[Scalar, ...]:
 def within(args: Args, settings: Args) -> Args:
     """``args`` with a similar name in place of each that a trial with these settings does not have."""
     missing = absent(slaves(settings), has_names(settings), has_other(settings))
-    if not any(value in missing for value in args.values()):
+    if not any(args.get(key) in missing for key in PLACED):
         return args
-    return {key: _similar(value, missing) if value in missing else value for key, value in args.items()}
+    return {key: _similar(value, missing) if key in PLACED else value for key, value in args.items()}
 
 
 def _similar(name: Scalar, missing: frozenset[str]) -> Scalar:

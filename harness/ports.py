@@ -11,11 +11,19 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol, runtime_checkable
 
 from pairproof.harness.history import Recorder
+from pairproof.harness.machine_ports import SCARCE as SCARCE
+from pairproof.harness.machine_ports import CanCrashMachine as CanCrashMachine
+from pairproof.harness.machine_ports import CanDisconnect as CanDisconnect
+from pairproof.harness.machine_ports import CanFillDisk as CanFillDisk
+from pairproof.harness.machine_ports import CanLieAboutFlushes as CanLieAboutFlushes
+from pairproof.harness.machine_ports import CanLimitMemory as CanLimitMemory
+from pairproof.harness.machine_ports import CanReplaceImage as CanReplaceImage
+from pairproof.harness.machine_ports import CanSkewClock as CanSkewClock
+from pairproof.harness.machine_ports import CanSlowDisk as CanSlowDisk
+from pairproof.harness.machine_ports import CanStallDisk as CanStallDisk
+from pairproof.harness.machine_ports import CanTurnReadOnly as CanTurnReadOnly
+from pairproof.harness.machine_ports import Effect as Effect
 from pairproof.harness.schedule import Args
-
-Effect = Mapping[str, int]
-"""What a fault did, in counts and bytes: ``bytes_held``, ``bytes_lost``, ``connections_closed``, ... All zero: it never
-bit."""
 
 
 class Session(Protocol):
@@ -159,75 +167,6 @@ class CanStop(Protocol):
 
 
 @runtime_checkable
-class CanCrashMachine(Protocol):
-    """A node's machine can lose power: unflushed bytes are lost or torn, peers hear nothing."""
-
-    def restart(self, node: str) -> None:
-        """Power it on and start the broker on what the disk kept; nothing if it runs."""
-
-    def crash_machine(self, node: str, keep: str) -> Effect:
-        """``keep``: ``none`` of the unflushed bytes, ``all``, ``half``, or ``hole`` (a sector lost before the end)."""
-
-
-@runtime_checkable
-class CanStallDisk(Protocol):
-    """A node's flushes can be held back."""
-
-    def stall_disk(self, node: str) -> Any:
-        """Flushes no longer end; a handle."""
-
-    def resume_disk(self, handle: Any) -> Effect:
-        """The held flushes end now; what was held."""
-
-
-@runtime_checkable
-class CanSlowDisk(Protocol):
-    """A node's flushes can be made slow."""
-
-    def slow_disk(self, node: str, ms: int) -> Any:
-        """Every flush takes ``ms`` longer; a handle."""
-
-    def restore_disk(self, handle: Any) -> Effect:
-        """Flushes are as fast as before; what was delayed."""
-
-
-@runtime_checkable
-class CanLieAboutFlushes(Protocol):
-    """A node's disk can call durable what it only caches."""
-
-    def lie_about_flushes(self, node: str) -> Any:
-        """Flushes end as if they had worked; a handle."""
-
-    def flush_honestly(self, handle: Any) -> Effect:
-        """Flushes that begin from now on are true again; what the lies were about."""
-
-
-@runtime_checkable
-class CanFillDisk(Protocol):
-    """A node's disk can be full: what is there can be overwritten, nothing new fits."""
-
-    def fill_disk(self, node: str) -> Any:
-        """No file can be created or grow; a handle."""
-
-    def free_disk(self, handle: Any) -> Effect:
-        """There is room again; how often there was none."""
-
-
-@runtime_checkable
-class CanTurnReadOnly(Protocol):
-    """A node's disk can stop taking writes, as a file system does after an error; its process may find out only later.
-
-    Nothing more becomes durable, no file can be created, and no process can start on it.
-    """
-
-    def turn_read_only(self, node: str) -> Any:
-        """Writes fail from here on; a handle."""
-
-    def turn_writable(self, handle: Any) -> Effect:
-        """Reboot the machine, which loses what had not become durable, and start the broker; what the disk refused."""
-
-
-@runtime_checkable
 class CanPromote(Protocol):
     """An operator can make a slave the master. Names are roles: the two stores change places, each node keeps its own
     address and settings.
@@ -252,17 +191,6 @@ class CanPause(Protocol):
 
     def resume(self, handle: Any) -> Effect:
         """It goes on with whatever waited for it."""
-
-
-@runtime_checkable
-class CanSkewClock(Protocol):
-    """A node's wall clock can be set; time intervals are not concerned."""
-
-    def skew_clock(self, node: str, ms: int) -> Any:
-        """Its clock is ``ms`` ahead of the true time (behind, if negative); a handle."""
-
-    def correct_clock(self, handle: Any) -> Effect:
-        """It tells the true time again."""
 
 
 @runtime_checkable
@@ -372,6 +300,10 @@ class HasLogs(Protocol):
         """The end of what each has said, by node."""
 
 
+class AnyText(str):
+    """A value of a fault's argument that stands for any other text, too."""
+
+
 class Fault(Protocol):
     """One kind of fault, written once for every lab. Its file's name is its name."""
 
@@ -379,7 +311,10 @@ class Fault(Protocol):
     needs: type
     """The ability it needs: one of the ``Can…`` protocols."""
     arguments: Mapping[str, tuple[Any, ...]]
-    """Its arguments and the values that search draws from; the first is the default."""
+    """Its arguments and the values that search draws from; the first is the default.
+
+    It takes no other texts, unless one of them is :class:`AnyText`.
+    """
 
     def start(self, session: Any, args: Args) -> Any:
         """Begin; a handle for :meth:`stop`."""

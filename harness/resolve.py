@@ -7,7 +7,7 @@ from typing import Protocol, cast, runtime_checkable
 
 from pairproof.harness import registry
 from pairproof.harness.errors import UsageError
-from pairproof.harness.ports import Fault, Lab, Target
+from pairproof.harness.ports import SCARCE, Fault, Lab, Target
 
 
 @runtime_checkable
@@ -38,3 +38,9 @@ def lab(name: str) -> Lab:
 def faults() -> dict[str, Fault]:
     """Every registered fault by name."""
     return {name: cast(Fault, registry.find("faults", name)) for name in registry.names("faults")}
+
+
+@cache
+def drawn() -> dict[str, Fault]:
+    """Those that searches draw, by name: without the ones that hardly any lab can do."""
+    return {name: fault for name, fault in faults().items() if fault.needs not in SCARCE}

@@ -156,7 +156,7 @@ def _argument(key: str, spot: Spot, settings: Args) -> Scalar:
 def _check_places(spot: Spot, args: Args, settings: Args) -> None:
     count = places.slaves(settings)
     missing = places.absent(count, places.has_names(settings), places.has_other(settings))
-    for value in args.values():
+    for value in (args.get(key) for key in places.PLACED):
         if value in missing:
             spot.fail(
                 f"this scenario has no {value!r}; lab.slaves, lab.names and lab.others in settings say what it has"

@@ -122,10 +122,11 @@ def _words(response: requests.Response) -> str:
 
 
 class Proxies:
-    """The proxies of the server on a loopback port; ``limit_s`` for one call. Any thread may call."""
+    """The proxies of the server on a port, by default of loopback; ``limit_s`` for one call. Any thread may call."""
 
-    def __init__(self, port: int, limit_s: float = LIMIT_S) -> None:
+    def __init__(self, port: int, limit_s: float = LIMIT_S, host: str = HOST) -> None:
         self.port = port
+        self.host = host
         self._transport = Transport(port, limit_s)
         self._library = Toxiproxy()
         self._numbers = count(1)
@@ -284,7 +285,7 @@ class Proxies:
         with _turn, self._told(doing):
             consumer = library.APIConsumer
             before = consumer.host, consumer.port, library.requests
-            consumer.host, consumer.port, library.requests = HOST, self.port, self._transport
+            consumer.host, consumer.port, library.requests = self.host, self.port, self._transport
             try:
                 yield
             finally:
@@ -334,7 +335,7 @@ class Proxies:
         return self._transport.get(self._url(path)).json()
 
     def _url(self, path: str) -> str:
-        return f"http://{HOST}:{self.port}{path}"
+        return f"http://{self.host}:{self.port}{path}"
 
     @staticmethod
     def _proxy(name: str) -> Any:

@@ -21,14 +21,14 @@ def command(binary: Path, port: int) -> list[str]:
     return [str(binary), "-host", HOST, "-port", str(port), "-proxy-metrics"]
 
 
-def wait_ready(port: int, limit_s: float, alive: Callable[[], bool]) -> None:
+def wait_ready(port: int, limit_s: float, alive: Callable[[], bool], host: str = HOST) -> None:
     """Return when a server that was just started answers.
 
     LabError if it is no longer ``alive``, does not answer within ``limit_s``, is another version, or has proxies
     already and so is not the one that was started.
     """
     deadline = time.monotonic() + limit_s
-    proxies = Proxies(port, limit_s)
+    proxies = Proxies(port, limit_s, host)
     while True:
         if not alive():
             raise LabError(f"toxiproxy-server ended before it answered on port {port}; its log says why")

@@ -257,7 +257,7 @@ class _Request:
 
 
 def _gaps(table: Any) -> dict[str, list[str]]:
-    return {fault: [" ".join(pair) for pair in pairs] for fault, pairs in table.gaps(resolve.faults()).items()}
+    return {fault: [" ".join(pair) for pair in pairs] for fault, pairs in table.gaps(resolve.drawn()).items()}
 
 
 def _seconds(text: str) -> float:

@@ -187,7 +187,7 @@ def say_verdict(
     searches = ", ".join(f"{name} {number:,}" for name, number in sorted(found.by_origin.items()))
     say(f"{found.trials:,} trials ({searches or 'none'})")
     say("; ".join(found.enumerated()) or "no search was enumerated")
-    say(f"coverage: {found.coverage.summary(resolve.faults())}")
+    say(f"coverage: {found.coverage.summary(resolve.drawn())}")
     say(f"{found.events:,} events in {found.seconds:.1f} s, {found.rate()}")
     say(f"profile {profile}, seed {seed}, recorded in {folder}")
 

@@ -24,6 +24,7 @@ from pairproof.harness.contract import STORED
 from pairproof.harness.history import Event
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.ledger import MASTER, Ledger
+from pairproof.harness.laws.trouble import touched
 from pairproof.harness.places import SLAVES
 from pairproof.harness.settings import line, parse
 
@@ -131,7 +132,7 @@ class ModeIsolation(Law):
     def on_fault(self, event: Event) -> None:
         """Something begins or ends; what is overdue before it is told."""
         self._settle(event)
-        self.touched[event.node or event.link or ""] = event.t
+        self.touched.update(dict.fromkeys(touched(event), event.t))
 
     on_pause = on_resume = on_fault
 

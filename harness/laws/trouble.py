@@ -1,17 +1,27 @@
 """When and where a trial was in trouble: faults by place, nodes that stood still or were down.
 
-A *place* is a node's or a link's name, as fault events carry it; a fault that names neither concerns the place "". Laws
-with a bound ask here whether anything excuses a delay: a node that a fault pauses or that is down owes nothing for that
-time, and a promise about a healthy link is judged only where no fault touched that link meanwhile.
+A *place* is a node's or a link's name, as fault events carry it; a fault that names neither concerns the place "", and
+one at every link of a node concerns that node and each of them. Laws with a bound ask here whether anything excuses a
+delay: a node that a fault pauses or that is down owes nothing for that time, and a promise about a healthy link is
+judged only where no fault touched that link meanwhile.
 
 Left out: what a fault does. Nothing here knows a fault by its name.
 """
 
 from __future__ import annotations
 
+from pairproof.harness import places
 from pairproof.harness.history import Event
 
 Span = tuple[int, int]
+
+
+def touched(fault: Event) -> frozenset[str]:
+    """The places that a fault concerns."""
+    node = fault.node or ""
+    if fault.link == places.EVERY_LINK:
+        return places.links_of(node) | {node}
+    return frozenset((node or fault.link or "",))
 
 
 class Trouble:
@@ -20,6 +30,7 @@ class Trouble:
     def __init__(self) -> None:
         self.active: dict[int | None, Event] = {}
         """Faults that are going on, by number."""
+        self._touched: dict[int | None, frozenset[str]] = {}
         self.ended: dict[str, int] = {}
         """Per place: when its last fault ended, ns."""
         self._still: dict[str, int] = {}
@@ -31,9 +42,11 @@ class Trouble:
         """A fault began or ended."""
         if event.status == "on":
             self.active[event.op] = event
+            self._touched[event.op] = touched(event)
         else:
             self.active.pop(event.op, None)
-            self.ended[event.node or event.link or ""] = event.t
+            self._touched.pop(event.op, None)
+            self.ended.update(dict.fromkeys(touched(event), event.t))
 
     def pause(self, node: str, t: int) -> None:
         """A node stands still."""
@@ -54,13 +67,13 @@ class Trouble:
         """Whether no fault has touched this place since ``since`` (ns), nor touches it now."""
         if self.ended.get(place, -1) >= since:
             return False
-        return all((each.node or each.link or "") != place for each in self.active.values())
+        return all(place not in each for each in self._touched.values())
 
-    def is_struck(self, *places: str) -> bool:
+    def is_struck(self, *where: str) -> bool:
         """Whether a fault acts on one of these places now, or one of them is a node that stands still."""
-        if any(place in self._still for place in places):
+        if any(place in self._still for place in where):
             return True
-        return any((each.node or each.link or "") in places for each in self.active.values())
+        return any(not each.isdisjoint(where) for each in self._touched.values())
 
     def is_still(self, node: str) -> bool:
         """Whether a node is paused or down now."""

@@ -48,7 +48,7 @@ def _fault_args(of: Callable[[Iterable[Scalar]], Sequence[Scalar]]) -> st.Search
         st.fixed_dictionaries(
             {"name": st.just(name), **_sampled({each: of(values) for each, values in fault.arguments.items()})}
         )
-        for name, fault in resolve.faults().items()
+        for name, fault in resolve.drawn().items()
     ]
     return st.one_of(kinds)
 

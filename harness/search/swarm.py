@@ -103,7 +103,7 @@ def schedule(seed: str, number: int) -> Schedule:
     """The schedule with this number under this seed."""
     dice = Random(f"{seed}/swarm/{number}")
     settings = draw_settings(dice)
-    faults = resolve.faults()
+    faults = resolve.drawn()
     chosen = [faults[name] for name in dice.sample(sorted(faults), dice.randint(1, FAULT_BUDGET))]
     kinds = ["send", "send", "gap", "step", "fault", "fault"]
     kinds += [kind for kind in ("heal", "arm", "pull", "send", "gap") if dice.random() < 0.5]

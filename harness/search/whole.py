@@ -60,7 +60,7 @@ def schedule(seed: str, number: int) -> Schedule:
         ops += story.ops
     elif dice.random() < 0.7:
         ops += [stories.join(0, 0), stories.advance(1_000)]
-    faults = resolve.faults()
+    faults = resolve.drawn()
     chosen = [faults[dice.choice(USUAL) if dice.random() < 0.6 else dice.choice(sorted(faults))] for _ in range(2)]
     kinds = ["send", "send", "gap", "gap", "fault", "join"]
     kinds += [

@@ -49,7 +49,7 @@ def wholly() -> Iterator[Schedule]:
 
 def minute() -> Iterator[Schedule]:
     """Ten operations and five faults in sixty virtual seconds."""
-    faults = [args for each in resolve.faults().values() for args in sweep.variants(each)]
+    faults = [args for each in resolve.drawn().values() for args in sweep.variants(each)]
     for number in count():
         dice = Random(f"bench/{number}")
         ops: list[Op] = []

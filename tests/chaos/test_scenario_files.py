@@ -1,18 +1,32 @@
-"""The scenarios that come with pairproof: each is green on the reference, and each can fail."""
+"""The scenarios that come with pairproof: each is green on the reference, and each can fail.
+
+Those with faults that only containers can have are played where these are imitated; in the simulation they are skipped.
+"""
 
 from __future__ import annotations
 
+import container_lab
 import pytest
 
 from pairproof.chaos.scenarios import library, page, timeline
-from pairproof.chaos.scenarios.play import HOLDS, UNMET, VIOLATED, Plan, play, result
+from pairproof.chaos.scenarios.play import HOLDS, SKIPPED, UNMET, VIOLATED, Plan, play, result
 from pairproof.harness import places, resolve
+from pairproof.harness.ports import SCARCE, Lab
 
-LAB = resolve.lab("sim")
+SIM = resolve.lab("sim")
 NAMES = library.names()
 CAUGHT = [(name, mutant) for name in NAMES for mutant in library.shipped(name).catches]
 WHOLE_S = 60.0
 PAIR_S = 20.0
+
+
+def in_containers(name: str) -> bool:
+    steps = [step for case in library.shipped(name).cases for step in case.steps]
+    return any(resolve.faults()[str(each.op.args["name"])].needs in SCARCE for each in steps if each.op.do == "fault")
+
+
+def lab_for(name: str) -> Lab:
+    return container_lab.LAB if in_containers(name) else SIM
 
 
 def test_there_are_many_and_each_can_fail() -> None:
@@ -25,7 +39,7 @@ def test_scenario_holds_on_the_reference_and_judges_what_it_is_about(name: str) 
     scenario = library.shipped(name)
     target = resolve.target("reference")
     plan = Plan("sim", "reference", "files", repeat=1)
-    found = [play(scenario, case, LAB, target, seed) for case, seed in plan.trials(scenario)]
+    found = [play(scenario, case, lab_for(name), target, seed) for case, seed in plan.trials(scenario)]
     whole = result(scenario, found, len(found))
     assert (whole.verdict, whole.reasons) == (HOLDS, [])
     assert all(each.case.expect.judged for each in found)
@@ -36,10 +50,26 @@ def test_scenario_catches_the_bug_that_it_names(name: str, mutant: str) -> None:
     scenario = library.shipped(name)
     target = resolve.target(f"reference+{mutant}")
     verdicts = (
-        play(scenario, case, LAB, target, seed).verdict
+        play(scenario, case, lab_for(name), target, seed).verdict
         for case, seed in Plan("sim", target.name, "files", repeat=1).trials(scenario)
     )
     assert any(each in (VIOLATED, UNMET) for each in verdicts)
+
+
+@pytest.mark.parametrize(
+    ("name", "ability"), [("memory-limit", "CanLimitMemory"), ("image-replaced", "CanReplaceImage")]
+)
+def test_scenario_that_needs_containers_is_skipped_elsewhere_and_says_why(name: str, ability: str) -> None:
+    scenario = library.shipped(name)
+    fault = str(scenario.cases[0].steps[0].op.args["name"])
+    for case, seed in Plan("sim", "reference", "files", repeat=1).trials(scenario):
+        found = play(scenario, case, SIM, resolve.target("reference"), seed)
+        assert found.verdict == SKIPPED and found.trial.faults == ()
+        assert found.doubts == (f"skipped: {fault}: this lab has no {ability}; pairproof labs says which one has",)
+
+
+def test_no_other_scenario_needs_containers() -> None:
+    assert [name for name in NAMES if in_containers(name)] == ["image-replaced", "memory-limit"]
 
 
 @pytest.mark.parametrize("name", NAMES)

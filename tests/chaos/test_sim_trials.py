@@ -82,7 +82,7 @@ def test_each_status_comes_from_the_fault_that_should_cause_it(
 
 def every_variant() -> list[Args]:
     # slow_close needs something else that closes: test_sim_toxics.
-    faults = [each for each in resolve.faults().values() if each.name != "slow_close"]
+    faults = [each for each in resolve.drawn().values() if each.name != "slow_close"]
     every = [args for each in faults for args in sweep.variants(each)]
     # A slave of the reference asks its clock for nothing.
     every = [args for args in every if args["name"] != "clock_skew" or args["node"] == "master"]

@@ -105,6 +105,18 @@ def test_bases_that_are_named_are_taken_unseen(machine: Machine) -> None:
     assert "pull --quiet" not in ran.notes
 
 
+def test_without_the_command_the_line_says_so_and_not_that_no_engine_answers(machine: Machine) -> None:
+    (machine.bin / "docker").unlink()
+    assert machine.run().said.startswith("images.sh: there is no docker command: install it")
+
+
+def test_what_had_the_names_before_goes_and_nothing_else(machine: Machine) -> None:
+    notes = machine.run(BASE_IMAGE="mine:1", TOXIPROXY_IMAGE="proxy:1").notes.splitlines()
+    assert [each for each in notes if "prune" in each] == ["image prune --force --filter label=pairproof.image"]
+    failed = machine.run(BASE_IMAGE="mine:1", TOXIPROXY_IMAGE="proxy:1", BUILDS="1")
+    assert failed.code == 1 and "prune" not in failed.notes
+
+
 def test_the_builder_gets_rooms_and_no_more(machine: Machine) -> None:
     notes = machine.run(BASE_IMAGE="mine:1", TOXIPROXY_IMAGE="proxy:1").notes.splitlines()
     assert {"reference/core/broker.py", "compose/node.py", "toxiproxy.json"} <= set(notes)

@@ -9,7 +9,8 @@ import pytest
 
 from pairproof.harness.errors import UsageError
 from pairproof.harness.history import Recorder
-from pairproof.harness.interpreter import MAX_ARGUMENT, Interpreter
+from pairproof.harness.interpreter import MAX_ARGUMENT, MAX_TEXT_CHARS, Interpreter, check_arguments
+from pairproof.harness.ports import AnyText
 from pairproof.harness.schedule import Op
 
 
@@ -103,6 +104,23 @@ def test_unknown_argument_or_value_is_refused_and_nothing_begins(
     assert complaint in str(found.value) and "\n" not in str(found.value)
 
 
+class Named(Slow):
+    """A fault with an argument that takes any text."""
+
+    arguments = {"image": (AnyText("other"),)}
+
+
+@pytest.mark.parametrize("image", ["other", "registry:5000/a/b:1", "x" * MAX_TEXT_CHARS])
+def test_an_argument_for_any_text_takes_it(image: str) -> None:
+    check_arguments(Named(), {"name": "slow", "image": image})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("image", ["", "x" * (MAX_TEXT_CHARS + 1), 3, True])
+def test_an_argument_for_any_text_takes_no_empty_or_endless_one_and_nothing_else(image: Any) -> None:
+    with pytest.raises(UsageError, match="; valid: other, or another text of at most 255 characters"):
+        check_arguments(Named(), {"name": "slow", "image": image})  # type: ignore[arg-type]
+
+
 def test_armed_fault_is_checked_when_armed_and_begins_when_fired() -> None:
     session = play(arm(ms=7))
     assert session.begun == []
@@ -139,7 +157,7 @@ def test_what_a_lab_cannot_do_is_skipped_and_the_reason_kept(op: Op, reason: str
     interpreter = Interpreter(FakeSession(), {})  # type: ignore[arg-type]
     interpreter.do(op)
     interpreter.do(op)
-    assert interpreter.skipped == [reason]
+    assert interpreter.skipped == [f"{reason}; pairproof labs says which one has"]
 
 
 def test_consumers_and_administrators_are_asked_with_all_arguments() -> None:

@@ -26,7 +26,7 @@ def test_swarm_uses_every_operation_fault_and_setting_sooner_or_later() -> None:
     faults = {op.args["name"] for each in drawn for op in each.ops if op.do == "fault"}
     # What needs a name server is drawn by whole trials; where events can be counted nobody need wait for them.
     of_a_pair = set(schedule.OPS) - {"join", "leave", "topic", "group", "misdirect", "delayed", "await"}
-    assert set(ops) == of_a_pair and faults == set(resolve.faults())
+    assert set(ops) == of_a_pair and faults == set(resolve.drawn())
     for name, values in swarm.SETTINGS.items():
         assert {each.settings.get(name, values[0]) for each in drawn} == set(values)
 
@@ -55,7 +55,7 @@ def test_sweep_is_every_fault_at_every_boundary_in_every_mode() -> None:
         swept = [each for each in found if mode.settings.items() <= each.settings.items() and _mode(each) == mode]
         seen = {op.args["events"] for each in swept for op in each.ops if op.do == "step"}
         assert seen == set(range(max(seen) + 1)) and max(seen) > 15  # type: ignore[type-var, operator]
-        lasting = [args for fault in resolve.faults().values() for args in sweep.variants(fault, mode)]
+        lasting = [args for fault in resolve.drawn().values() for args in sweep.variants(fault, mode)]
         brief = [args for args in lasting if args["name"] in sweep.BRIEF]
         assert len(swept) == len(seen) * (len(lasting) + len(brief))
         expected += len(swept)

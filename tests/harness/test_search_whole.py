@@ -30,7 +30,7 @@ def test_each_story_comes_first_as_it_is_and_in_an_order_of_the_seed(seed: str) 
 def test_every_operation_setting_fault_and_place_is_drawn_sooner_or_later() -> None:
     ops = Counter(op.do for each in DRAWN for op in each.ops)
     assert set(ops) == set(schedule.OPS) - {"await"}
-    assert {op.args["name"] for each in DRAWN for op in each.ops if op.do == "fault"} == set(resolve.faults())
+    assert {op.args["name"] for each in DRAWN for op in each.ops if op.do == "fault"} == set(resolve.drawn())
     for name, values in whole.SETTINGS.items():
         assert {each.settings.get(name, values[0]) for each in DRAWN} == set(values)
     named = {op.args.get(key) for each in DRAWN for op in each.ops for key in ("node", "link") if op.do == "fault"}

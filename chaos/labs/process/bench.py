@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from pairproof.chaos.labs.process.keeper import Keeper
-from pairproof.chaos.labs.process.leases import HOST, Leases
 from pairproof.chaos.labs.process.nodes import NodeProcess, kill
 from pairproof.chaos.labs.real.addresses import FAST_BELOW, HA_ABOVE, Address, Way
 from pairproof.chaos.labs.real.bench import Bench
 from pairproof.chaos.labs.real.evidence import Evidence
 from pairproof.chaos.labs.real.ha_passage import HaPassage
+from pairproof.chaos.labs.real.keeper import Keeper
+from pairproof.chaos.labs.real.leases import HOST, Leases
 from pairproof.chaos.labs.real.links import LinkTap
 from pairproof.chaos.labs.real.nodes import RealNode
 from pairproof.chaos.labs.real.stores import Stores

@@ -5,9 +5,9 @@ from __future__ import annotations
 import signal
 from pathlib import Path
 
-from pairproof.chaos.labs.process.keeper import Keeper
-from pairproof.chaos.labs.process.leases import HOST
 from pairproof.chaos.labs.real.bench import Bench
+from pairproof.chaos.labs.real.keeper import Keeper
+from pairproof.chaos.labs.real.leases import HOST
 from pairproof.chaos.labs.real.node import NodeSpec
 from pairproof.chaos.labs.real.nodes import RealNode, Status
 from pairproof.harness.errors import LabError

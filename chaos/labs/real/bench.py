@@ -70,6 +70,9 @@ class Bench:
     def begin(self, evidence: Evidence) -> None:
         """A trial begins; its brokers' stores are known."""
 
+    def drain(self) -> None:
+        """Once this returns all taps have heard what was sent before, if this process's own loop has turned."""
+
     def check(self) -> None:
         """LabError if something of the lab has ended, or stands still."""
         raise NotImplementedError

@@ -68,6 +68,11 @@ def clean() -> list[str]:
     return said
 
 
+def is_alive(path: Path) -> bool:
+    """Whether a lab's keeper lives, by its folder."""
+    return path.exists() and _is_held(path)
+
+
 def _is_held(path: Path) -> bool:
     """Whether a keeper has this lab, or has just removed it."""
     try:

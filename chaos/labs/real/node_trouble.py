@@ -6,14 +6,13 @@ history says exactly what it had done when it died, and the kill itself is as re
 
 from __future__ import annotations
 
-import asyncio
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
 from pairproof.chaos.labs.real.nodes import RealNode, Status
-from pairproof.chaos.labs.real.world import World
+from pairproof.chaos.labs.real.world import DRAIN_S, World
 from pairproof.harness.errors import LabError
 from pairproof.harness.ports import Effect
 from pairproof.reference.errors import EXIT_FAILED, EXIT_USAGE
@@ -23,8 +22,6 @@ ENDS = (Status("exited", EXIT_USAGE), Status("exited", EXIT_FAILED), Status("kil
 """How a node may end by itself: it refuses its store, its disk fails, or does so under a mapped file. All else is no
 conduct that laws could judge: a bug, a port that is taken, or somebody killed it."""
 ORDERLY = Status("exited", 0)
-DRAIN_S = 0.004
-"""Bytes on loopback arrive within microseconds; the loop then has to turn."""
 
 
 class Pause(NamedTuple):
@@ -58,8 +55,7 @@ class NodeTrouble(World):
     def freeze(self, node: RealNode) -> int:
         """Stop a process in its tracks and hear the last of it; how many connections of links it has."""
         self.aside(node.freeze)
-        self.run(asyncio.sleep(DRAIN_S))
-        self.evidence.poll()
+        self.drained()
         return self._connections(node)
 
     def _connections(self, node: RealNode) -> int:
@@ -83,7 +79,7 @@ class NodeTrouble(World):
         """kill -9, and links to it are shut."""
         self.forget(node)
         self.aside(node.kill)
-        self.run(asyncio.sleep(DRAIN_S))
+        self.drained()
         self.refresh()
 
     def ended(self, node: RealNode) -> None:

@@ -332,7 +332,8 @@ class RealSession(ClientAbilities, LinkTrouble, StoreTrouble, Strangers):
             self._weave()
         for machine in self.machines:
             machine.kill()
-        self.links.stop()
+        with suppress(LabError):
+            self.links.stop()
         self.loop.run_until_complete(asyncio.sleep(0))
         if ended_well:
             with suppress(LabError, OSError):

@@ -58,6 +58,15 @@ class Stores:
         self.size_mb = size_mb
         self.why_folder = "" if devices else "the lab was told to have plain folders"
 
+    def share(self) -> bool:
+        """Let others who have this folder see what is mounted in it later; whether that can be had."""
+        folder = str(self.folder)
+        is_shared = command("mount", "--bind", folder, folder, fails=False)
+        is_shared = is_shared and command("mount", "--make-shared", folder, fails=False)
+        if not is_shared:
+            self.why_folder = self.why_folder or "only root can mount a disk that containers see"
+        return is_shared
+
     def create(self, node: str) -> Store:
         """A new, empty store."""
         place = self.folder / node
@@ -192,21 +201,8 @@ class Store:
         return "folder" if self._disk is None else "device"
 
     def copy_files(self, prefixes: Collection[str] = ("",)) -> dict[str, bytes]:
-        """The files whose names, relative to ``path``, begin so: as any process sees them now."""
-        found = {}
-        for folder, _, names in os.walk(self.path):
-            for each in names:
-                path = Path(folder, each)
-                name = path.relative_to(self.path).as_posix()
-                # A hidden one is under construction.
-                if each[0] != HIDDEN and name.startswith(tuple(prefixes)):
-                    try:
-                        found[name] = path.read_bytes()
-                    except FileNotFoundError:
-                        continue
-                    except OSError as why:
-                        raise LabError(f"cannot read {path}: {why.strerror}") from why
-        return found
+        """See :func:`copy_files`."""
+        return copy_files(self.path, prefixes)
 
     def empty(self) -> None:
         """Hold nothing, durably, on a healthy disk. Nobody may use it."""
@@ -349,6 +345,24 @@ class Store:
         if self._disk is None:
             raise LabError(f"{self.path} is a plain folder: {self.why_folder}")
         return self._disk
+
+
+def copy_files(store: Path, prefixes: Collection[str]) -> dict[str, bytes]:
+    """A store's files whose names, relative to it, begin so: as any process sees them now."""
+    found = {}
+    for folder, _, names in os.walk(store):
+        for each in names:
+            path = Path(folder, each)
+            name = path.relative_to(store).as_posix()
+            # A hidden one is under construction.
+            if each[0] != HIDDEN and name.startswith(tuple(prefixes)):
+                try:
+                    found[name] = path.read_bytes()
+                except FileNotFoundError:
+                    continue
+                except OSError as why:
+                    raise LabError(f"cannot read {path}: {why.strerror}") from why
+    return found
 
 
 def _lost(keep: str, lo: int, hi: int) -> tuple[int, int]:

@@ -157,7 +157,11 @@ class Tap(Door):
                 await asyncio.get_running_loop().create_connection(lambda far=far: far, *self.way.proxy)  # type: ignore[misc]
                 async with asyncio.timeout(PAIRED_S):
                     await self._paired.wait()
-                if not passage.has_stood:
+                if passage.has_server:
+                    # Not before: bytes for a wire that is not connected yet would be lost.
+                    self.connections += 1
+                    passage.stand()
+                else:
                     # The proxy accepted for a server that is not there, as it does, and hung up.
                     near.end("peer")
             except OSError:
@@ -190,8 +194,7 @@ class Tap(Door):
         except OSError:
             wire.end("peer")
         else:
-            self.connections += 1
-            passage.stand()
+            passage.has_server = True
         finally:
             self._paired.set()
 

@@ -38,6 +38,7 @@ class Wire(asyncio.Protocol):
         self.gives: Callable[[bytes], None] = nothing
         self.stalls: Callable[[], None] = nobody
         self.ended: Callable[[str], None] = nothing
+        self._goes = False
         self.told = ""
         """How the other side ended, once that has closed this one."""
 
@@ -50,9 +51,14 @@ class Wire(asyncio.Protocol):
             sock = transport.get_extra_info("socket")
             for option in (socket.SO_RCVBUF, socket.SO_SNDBUF):
                 sock.setsockopt(socket.SOL_SOCKET, option, self.buffer)
-        transport.pause_reading()
+        # Until 3.11.2 Python starts to read after this, whatever is said here, and takes it for paused then.
+        asyncio.get_running_loop().call_soon(self._hold)
         if self.opened is not None:
             self.opened(self)
+
+    def _hold(self) -> None:
+        if self.transport is not None and not self._goes:
+            self.transport.pause_reading()
 
     def data_received(self, data: bytes) -> None:
         """Forward."""
@@ -79,6 +85,7 @@ class Wire(asyncio.Protocol):
 
     def go_on(self) -> None:
         """Read."""
+        self._goes = True
         if self.transport is not None and not self.transport.is_closing():
             self.transport.resume_reading()
 
@@ -109,12 +116,12 @@ class Passage:
         self.up, self.down = [0, 0], [0, 0]
         """Bytes taken by one tap, and given by the other."""
         self.open = {CLIENTS: False, SERVERS: False}
-        self.has_stood = False
+        self.has_server = False
+        """Whether its way to the server is there."""
         self.wires: list[Wire] = []
 
     def stand(self) -> None:
         """Both ends stand."""
-        self.has_stood = True
         self.open = dict.fromkeys(self.open, True)
         for wire in self.wires:
             wire.go_on()

@@ -15,6 +15,8 @@ from pairproof.harness.errors import UsageError
 from pairproof.harness.schedule import Args
 
 T = TypeVar("T")
+DRAIN_S = 0.004
+"""Bytes on one machine arrive within microseconds; the loop then has to turn."""
 
 
 class World:
@@ -37,6 +39,12 @@ class World:
     def aside(self, work: Callable[[], T]) -> T:
         """Do something that takes its time in a thread: clients, taps and consumers go on."""
         return self.run(asyncio.to_thread(work))
+
+    def drained(self) -> None:
+        """What nodes have sent so far is heard."""
+        self.run(asyncio.sleep(DRAIN_S))
+        self.bench.drain()
+        self.evidence.poll()
 
     def run_until(self, reached: Callable[[], bool], limit_ns: int) -> bool:
         """Let time pass until ``reached`` or for ``limit_ns``; whether it was reached."""

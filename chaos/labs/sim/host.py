@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any
 
+from pairproof.chaos.labs.sim.cable import Cable, Waiting
 from pairproof.chaos.labs.sim.disk import Flush, Loss, ReadOnly, SimDisk
 from pairproof.chaos.labs.sim.kernel import MS, Entry, Kernel
 from pairproof.chaos.labs.sim.network import End, Link, Network
@@ -14,9 +15,6 @@ from pairproof.reference.ports import Node
 
 EPOCH_MS = 1_700_000_000_000
 CONNECT_TIMEOUT_NS = 5_000 * MS
-
-Waiting = tuple[Callable[..., Any], tuple[Any, ...]]
-"""What a paused process will see to: a function of its own or of what serves it, and its arguments."""
 
 
 class Crashed(BaseException):
@@ -73,6 +71,7 @@ class Host:
         self.held_flushes: list[tuple[Flush, Hashable]] = []
         self.disk_slow: list[Trouble] = []
         self.clock_skews: list[Trouble] = []
+        self.cable = Cable()
         # Of the process: they and what waits end with it.
         self.pauses: list[Trouble] = []
         self.waiting: deque[Waiting] = deque()
@@ -151,10 +150,11 @@ class Host:
             self.kernel.at(self.kernel.now, self._fail, address, self.incarnation)
             return
         server = link.host
-        wait = link.up.latency + link.down.latency
+        until = self.kernel.now + CONNECT_TIMEOUT_NS
+        answered = self.kernel.now + link.up.latency + link.down.latency
         if not server.powered and not link.cuts:
-            wait = CONNECT_TIMEOUT_NS
-        self.kernel.at(self.kernel.now + wait, self._connect, address, self.incarnation)
+            answered = until
+        self.kernel.at(answered, self._connect, address, self.incarnation, until)
 
     # What happens to the node.
 
@@ -304,12 +304,25 @@ class Host:
         if self.node is not None and incarnation == self.incarnation:
             self.tell(self.node.on_connect_failed, address)
 
-    def _connect(self, address: str, incarnation: int) -> None:
+    def _connect_again(self, address: str, incarnation: int, until: int, failure: Entry) -> None:
+        link = self._way(address)
+        if link is not None and self.kernel.now < until:
+            failure[2] = None
+            answered = self.kernel.now + link.up.latency + link.down.latency
+            self.kernel.at(answered, self._connect, address, incarnation, until)
+
+    def _connect(self, address: str, incarnation: int, until: int) -> None:
         if self.node is None or incarnation != self.incarnation:
             return
         link = self._way(address)
         assert link is not None
         server = link.host
+        # A proxy refuses for a server without its cable, too.
+        cable = self.cable if self.cable.pulled or link.cuts else server.cable
+        if cable.pulled:
+            failure = self.kernel.at(until, self._fail, address, incarnation)
+            cable.keep_connect(self._connect_again, address, incarnation, until, failure)
+            return
         if link.cuts or server.node is None:
             count(link.cuts, "connections_refused")
             self.tell(self.node.on_connect_failed, address)

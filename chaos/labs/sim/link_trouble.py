@@ -1,11 +1,12 @@
-"""What can be done to the links of a simulated trial: toxics, cuts and resets."""
+"""What can be done to the links of a simulated trial: toxics, cuts and resets; and to all links of a node at once."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from random import Random
 
-from pairproof.chaos.labs.sim.network import Link
+from pairproof.chaos.labs.sim.cable import Cable
+from pairproof.chaos.labs.sim.network import Link, standing
 from pairproof.chaos.labs.sim.toxics import KINDS, Toxic
 from pairproof.chaos.labs.sim.trouble import Trouble
 from pairproof.chaos.labs.sim.world import World
@@ -14,7 +15,7 @@ from pairproof.harness.ports import Effect
 
 
 class LinkTrouble(World):
-    """Abilities CanShapeLink and CanCutLink of :mod:`pairproof.harness.ports`."""
+    """Abilities CanShapeLink, CanCutLink and CanDisconnect of :mod:`pairproof.harness.ports`."""
 
     def add_toxic(self, link: str, direction: str, toxic: str, attributes: Mapping[str, int]) -> tuple[Link, Toxic]:
         """See :class:`pairproof.harness.ports.CanShapeLink`."""
@@ -46,8 +47,21 @@ class LinkTrouble(World):
     def reset_link(self, link: str) -> Effect:
         """Reset what is open."""
         closed = lost = 0
-        for end in list(self.link(link).ends):
-            if end.open:
+        where = self.link(link)
+        for end in standing(where):
+            if end in where.ends:
                 closed += 1
                 lost += self.network.reset(end)
         return {"connections_closed": closed, "bytes_lost": lost}
+
+    def disconnect(self, node: str) -> tuple[Cable, Trouble]:
+        """See :class:`pairproof.harness.ports.CanDisconnect`."""
+        cable, trouble = self.node_host(node).cable, Trouble()
+        cable.pulled.append(trouble)
+        return cable, trouble
+
+    def reconnect(self, handle: tuple[Cable, Trouble]) -> Effect:
+        """Plug it in."""
+        cable, trouble = handle
+        cable.plug_in(trouble)
+        return trouble.effect

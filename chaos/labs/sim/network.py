@@ -6,8 +6,11 @@ none has no pipe and pays for none. The proxy closes as toxiproxy does: the end 
 and what the proxy reads from there ends too. A cut closes connections orderly and refuses new ones, a reset ends them
 at once.
 
+A machine whose cable (:mod:`cable`) is pulled sends and hears nothing; proxies stand on the far side of it.
+
 Left out: half-open connections (a close ends both directions), and that a connect to a proxy succeeds whatever is
-behind it: it fails here as it would without one.
+behind it: it fails, or is not answered, here as it would without one. For the same reason what a proxy closes towards a
+machine without its cable closes on the other side only when that is plugged in again.
 """
 
 from __future__ import annotations
@@ -135,10 +138,14 @@ class Network:
     def vanish(self, end: End) -> None:
         """The end's machine lost power, and what its socket still held: nobody tells the peer."""
         end.open = False
+        end.host.cable.forget(end)
         if end.pipe is not None:
             end.pipe.source.clear()
 
     def _put_on_wire(self, end: End, chunk: bytes | None) -> None:
+        if end.host.cable.pulled:
+            end.host.cable.keep_outgoing(chunk, self._put_on_wire, end, chunk)
+            return
         self.kernel.at(self.kernel.now + end.outgoing.latency, self._arrive, end, chunk)
 
     def _arrive(self, sender: End, chunk: bytes | None) -> None:
@@ -151,6 +158,9 @@ class Network:
     def _deliver(self, sender: End, chunk: bytes | None) -> None:
         """At the receiver."""
         receiver = sender.peer
+        if receiver.host.cable.pulled:
+            receiver.host.cable.keep_incoming(chunk, self._deliver, sender, chunk)
+            return
         if receiver.host.pauses and receiver.open:
             # It lies in the socket's buffer: still in flight, so that the sender feels it.
             receiver.host.hold(self._deliver, sender, chunk)
@@ -176,6 +186,9 @@ class Network:
     def _close_receiver(self, sender: End) -> None:
         """One direction has ended: the proxy closes the receiver's socket, so nothing more is read from it."""
         receiver = sender.peer
+        if receiver.host.cable.pulled:
+            receiver.host.cable.keep_incoming(None, self._close_receiver, sender)
+            return
         if receiver.open:
             receiver.open = False
             self._forget(receiver)
@@ -192,10 +205,16 @@ class Network:
             if each.pipe is not None:
                 lost += each.pipe.kill()
             if each.open:
-                each.open = False
                 self._forget(each)
-                self.kernel.at(self.kernel.now, _tell_closed, each, how)
+                self._end_one(each, how)
         return lost
+
+    def _end_one(self, end: End, how: str) -> None:
+        if end.host.cable.pulled:
+            end.host.cable.keep_incoming(None, self._end_one, end, how)
+        elif end.open:
+            end.open = False
+            self.kernel.at(self.kernel.now, _tell_closed, end, how)
 
     def _forget(self, end: End) -> None:
         if end in end.link.ends:
@@ -241,11 +260,16 @@ class Network:
         """Close every connection of the link orderly and refuse new ones."""
         trouble = Trouble()
         link.cuts.append(trouble)
-        for end in list(link.ends):
-            if end.open:
+        for end in standing(link):
+            if end in link.ends:
                 count([trouble], "connections_closed")
                 count([trouble], "bytes_lost", self._end_both(end, "reset" if end.abrupt else "peer"))
         return trouble
+
+
+def standing(link: Link) -> list[End]:
+    """Ends of the link's connections that have not been told of their end."""
+    return [end for end in link.ends if end.open]
 
 
 def _ends(link: Link, where: Direction) -> list[End]:

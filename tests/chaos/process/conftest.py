@@ -16,8 +16,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from lab_nodes import LabNode
 
-from pairproof.chaos.labs.process.keeper import Keeper
 from pairproof.chaos.labs.real import folders
+from pairproof.chaos.labs.real.keeper import Keeper
 
 
 @pytest.fixture(autouse=True)

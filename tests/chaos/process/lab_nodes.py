@@ -10,8 +10,8 @@ from typing import Any
 
 from real_brokers import DEADLINE_S, SETTINGS, free_port
 
-from pairproof.chaos.labs.process.keeper import Keeper, Status
 from pairproof.chaos.labs.real.control import Control
+from pairproof.chaos.labs.real.keeper import Keeper, Status
 from pairproof.chaos.labs.real.node import NodeSpec
 from pairproof.chaos.labs.real.trace import Row, TraceReader
 

@@ -16,9 +16,9 @@ from lab_nodes import gone, until
 from toxiproxies import binary
 
 from pairproof.chaos.labs.process.bench import Bench
-from pairproof.chaos.labs.process.keeper import Keeper
 from pairproof.chaos.labs.process.lab import ProcessLab
 from pairproof.chaos.labs.real import folders
+from pairproof.chaos.labs.real.keeper import Keeper
 from pairproof.chaos.labs.real.session import RealSession
 from pairproof.chaos.labs.real.stores import Stores
 from pairproof.chaos.targets.reference import TARGET

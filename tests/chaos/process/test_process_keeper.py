@@ -16,15 +16,15 @@ import pytest
 from lab_nodes import LabNode, gone, until
 from real_brokers import DEADLINE_S
 
-from pairproof.chaos.labs.process import keeper as keeping
-from pairproof.chaos.labs.process.keeper import MAX_CHILDREN, MAX_LINE, Keeper, Status
 from pairproof.chaos.labs.real import folders
+from pairproof.chaos.labs.real import keeper as keeping
+from pairproof.chaos.labs.real.keeper import MAX_CHILDREN, MAX_LINE, Keeper, Status
 from pairproof.harness.errors import LabError
 
 MakeNode = Callable[..., LabNode]
 HARNESS = """
 import os, signal, sys, tempfile, time
-from pairproof.chaos.labs.process.keeper import Keeper
+from pairproof.chaos.labs.real.keeper import Keeper
 tempfile.tempdir = sys.argv[1]
 keeper = Keeper()
 child = keeper.exec(["sleep", "100"], keeper.folder / "out")

@@ -11,8 +11,8 @@ from contextlib import ExitStack
 
 import pytest
 
-from pairproof.chaos.labs.process import leases
-from pairproof.chaos.labs.process.leases import BLOCK, FIRST, MAX_BLOCKS, Leases
+from pairproof.chaos.labs.real import leases
+from pairproof.chaos.labs.real.leases import BLOCK, FIRST, MAX_BLOCKS, Leases
 from pairproof.harness.errors import LabError
 
 Lease = Callable[[], Leases]

@@ -15,8 +15,8 @@ import pytest
 from lab_nodes import LabNode, gone, until
 from real_brokers import DEADLINE_S, caller
 
-from pairproof.chaos.labs.process.keeper import Keeper
 from pairproof.chaos.labs.real import folders, stores
+from pairproof.chaos.labs.real.keeper import Keeper
 from pairproof.chaos.labs.real.stores import KEEPS, Store, Stores
 from pairproof.harness.errors import LabError
 
@@ -346,7 +346,7 @@ def test_a_lab_that_ends_leaves_no_mount_and_no_loop_device(labs_folder: Path) -
 
 HARNESS = """
 import os, signal, sys, tempfile
-from pairproof.chaos.labs.process.keeper import Keeper
+from pairproof.chaos.labs.real.keeper import Keeper
 from pairproof.chaos.labs.real.stores import Stores
 tempfile.tempdir = sys.argv[1]
 keeper = Keeper()

@@ -94,10 +94,13 @@ class Play:
 
     async def pair(self) -> tuple[Peer, Peer]:
         """A slave's connection, and the master's end of it."""
+        stood = self.tap.connections
         slave = Peer(*await asyncio.open_connection(*self.tap.address))
         self.writers.append(slave.writer)
         async with asyncio.timeout(5):
-            return slave, await self.masters.get()
+            master = await self.masters.get()
+            await until(lambda: self.tap.connections > stood)
+            return slave, master
 
     async def stop(self) -> None:
         self.tap.stop()

@@ -4,10 +4,10 @@ It has the reference imported and forks nodes from itself, in a few milliseconds
 second. It serves one harness over a socket pair, one JSON line for each request and answer, and nothing else: a single
 thread, no event loop, no request that waits for long. When the socket ends, or its parent is another one, whatever the
 reason, it kills its children, removes the lab's folder with all mounts and loop devices below it, and ends. A keeper
-that is killed itself takes its children along (see :mod:`pairproof.chaos.labs.process.child`); what it leaves on disk
+that is killed itself takes its children along (see :mod:`pairproof.chaos.labs.real.child`); what it leaves on disk
 :func:`pairproof.chaos.labs.real.folders.clean` finds.
 
-Started as ``python -m pairproof.chaos.labs.process.keeper SOCKET FOLDER``; :class:`Keeper` does that.
+Started as ``python -m pairproof.chaos.labs.real.keeper SOCKET FOLDER``; :class:`Keeper` does that.
 """
 
 from __future__ import annotations
@@ -27,8 +27,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from pairproof.chaos.labs.process import child
-from pairproof.chaos.labs.real import folders
+from pairproof.chaos.labs.real import child, folders
 from pairproof.chaos.labs.real.node import NodeSpec, run
 from pairproof.chaos.labs.real.nodes import Status
 from pairproof.harness.errors import LabError, PairproofError
@@ -36,7 +35,8 @@ from pairproof.harness.errors import LabError, PairproofError
 START_S = 30.0
 """A fresh interpreter and all imports, on a busy machine."""
 ANSWER_S = 10.0
-CLOSE_S = 30.0
+CLOSE_S = 90.0
+LEAVE_S = 60.0
 STOP_S = 2.0
 """How long the kernel may take to stop a process."""
 POLL_S = 0.002
@@ -51,9 +51,10 @@ LOG = "keeper.log"
 class Keeping:
     """The keeper's own side: its children, and what it is asked to do with them."""
 
-    def __init__(self, sock: socket.socket, folder: Path) -> None:
+    def __init__(self, sock: socket.socket, folder: Path, leave: Sequence[str]) -> None:
         self.sock = sock
         self.folder = folder
+        self.leave = list(leave)
         self.parent = os.getppid()
         self.children: dict[int, Status] = {}
         self._heard = b""
@@ -84,7 +85,16 @@ class Keeping:
         ends = time.monotonic() + ANSWER_S
         while self._alive() and time.monotonic() < ends:
             time.sleep(POLL_S)
-        folders.remove(self.folder)
+        try:
+            if self.leave:
+                folders.command(*self.leave, str(self.folder), limit_s=LEAVE_S)
+        finally:
+            folders.remove(self.folder)
+
+    def do_dismiss(self) -> dict[str, Any]:
+        """Nothing is left that the program to leave with would do."""
+        self.leave.clear()
+        return {}
 
     def do_fork(self, spec: NodeSpec) -> dict[str, Any]:
         """Start a node."""
@@ -180,16 +190,17 @@ def _status(status: int) -> Status:
 class Keeper:
     """The harness's side: one keeper and the lab's folder. Its calls wait for no more than a few milliseconds.
 
-    LabError for whatever goes wrong, and for all calls once the keeper is gone.
+    ``leave``: a program that the keeper runs at its end with the lab's folder as its last argument, unless it is
+    dismissed. LabError for whatever goes wrong, and for all calls once the keeper is gone.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, leave: Sequence[str] = ()) -> None:
         self.folder, lock = folders.new_folder()
         try:
             self._sock, far = socket.socketpair()
             with far, (self.folder / LOG).open("wb") as log:
                 self._process = subprocess.Popen(
-                    [sys.executable, "-m", __name__, str(far.fileno()), str(self.folder)],
+                    [sys.executable, "-m", __name__, str(far.fileno()), str(self.folder), *leave],
                     stdin=subprocess.DEVNULL, stdout=log, stderr=log, pass_fds=(far.fileno(), lock),
                     start_new_session=True,
                 )  # fmt: skip
@@ -243,6 +254,10 @@ class Keeper:
         while not (found := self.status(pid)).over and time.monotonic() < ends:
             time.sleep(POLL_S)
         return found
+
+    def dismiss(self) -> None:
+        """What it would leave with is done."""
+        self._ask("dismiss")
 
     def close(self) -> None:
         """End the keeper, and with it all its processes; LabError if anything of the lab's folder stays."""
@@ -325,7 +340,7 @@ def main() -> None:
     # What is imported stays shared with the children: their collections leave it alone.
     gc.collect()
     gc.freeze()
-    keeping = Keeping(socket.socket(fileno=int(sys.argv[1])), folder)
+    keeping = Keeping(socket.socket(fileno=int(sys.argv[1])), folder, sys.argv[3:])
     try:
         keeping.serve()
     finally:

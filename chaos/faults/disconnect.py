@@ -1,0 +1,32 @@
+"""A node's network cable is pulled, and plugged in again when the fault ends.
+
+Nothing leaves the node or arrives there. Its connections stay, on both sides, and hang; attempts to connect are not
+answered, and fail when who connects has waited long enough. Plugged in again, TCP goes on where it stood.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pairproof.harness import places
+from pairproof.harness.ports import CanDisconnect, Effect
+from pairproof.harness.schedule import Args
+
+
+class Disconnect:
+    """The fault ``disconnect``; ``link`` only says in histories that every link of the node is concerned."""
+
+    name = "disconnect"
+    needs = CanDisconnect
+    arguments = {"node": places.PROCESSES, "link": (places.EVERY_LINK,)}
+
+    def start(self, session: CanDisconnect, args: Args) -> Any:
+        """Begin."""
+        return session.disconnect(str(args["node"]))
+
+    def stop(self, session: CanDisconnect, handle: Any) -> Effect:
+        """End; what it did."""
+        return session.reconnect(handle)
+
+
+FAULT = Disconnect()

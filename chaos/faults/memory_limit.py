@@ -1,0 +1,41 @@
+"""A node gets no more memory than this from now on, as in a container that is too small.
+
+It may be killed for it (OOM): a crash of that process, which is started again when the fault ends.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pairproof.harness import places
+from pairproof.harness.errors import UsageError
+from pairproof.harness.ports import CanLimitMemory, Effect
+from pairproof.harness.schedule import Args
+
+LEAST_MB = 6
+"""Container engines set no lower limit."""
+
+
+class MemoryLimit:
+    """The fault ``memory_limit``."""
+
+    name = "memory_limit"
+    needs = CanLimitMemory
+    arguments = {"node": places.PROCESSES, "mb": (16, 64)}
+
+    def start(self, session: CanLimitMemory, args: Args) -> Any:
+        """Begin; UsageError for a limit that no engine sets."""
+        node, mb = str(args["node"]), int(args["mb"])
+        if mb < LEAST_MB:
+            raise UsageError(f"fault {self.name!r}: mb must be at least {LEAST_MB}, not {mb}")
+        return node, session.limit_memory(node, mb)
+
+    def stop(self, session: CanLimitMemory, handle: Any) -> Effect:
+        """End; what it did."""
+        node, limit = handle
+        effect = dict(session.lift_memory(limit))
+        session.restart(node)
+        return effect
+
+
+FAULT = MemoryLimit()

@@ -1,0 +1,205 @@
+"""The docker lab's bench: a network of its own, on it toxiproxy, an observer with all taps, and a container a node.
+
+Addresses are fixed: toxiproxy, the observer and each node have one each, and every link its own ports of the first two.
+Nothing is published; clients, which run in the harness, connect to the observer's taps as slaves do. Stores are the
+process lab's, on this machine, and bound into their node's container at each of its starts. The observer sees all of
+them, read-only, also those that are mounted later.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from pairproof.chaos.labs.docker.containers import Bind, Container
+from pairproof.chaos.labs.docker.engine import Engine
+from pairproof.chaos.labs.docker.images import node_image, toxiproxy_image
+from pairproof.chaos.labs.docker.nodes import NodeContainer
+from pairproof.chaos.labs.docker.watching import WatchedTap, Watching
+from pairproof.chaos.labs.real.addresses import FAST_BELOW, Address, Way
+from pairproof.chaos.labs.real.bench import Bench
+from pairproof.chaos.labs.real.evidence import OBSERVER, Evidence
+from pairproof.chaos.labs.real.keeper import Keeper
+from pairproof.chaos.labs.real.leases import Leases
+from pairproof.chaos.labs.real.links import LinkTap
+from pairproof.chaos.labs.real.nodes import RealNode
+from pairproof.chaos.labs.real.stores import Stores
+from pairproof.chaos.labs.real.trace import TraceReader
+from pairproof.chaos.toxiproxy import server
+from pairproof.chaos.toxiproxy.proxies import Proxies
+from pairproof.harness import places
+from pairproof.harness.errors import LabError
+from pairproof.reference.core.config import BrokerConfig
+
+READY_S = 30.0
+TOXIPROXY = "toxiproxy"
+HOSTS = {TOXIPROXY: 2, OBSERVER: 3, places.NAMES: 10, places.MASTER: 11} | {
+    name: 12 + number for number, name in enumerate((*places.SLAVES, places.OTHER))
+}
+"""The last number of each address; the first is this machine's."""
+API_PORT = 8474
+OBSERVER_PORT = 8500
+BROKER_PORT = 10_911
+NAMES_PORT = 9_876
+NEAR, PROXY, FAR = 20_000, 21_000, 22_000
+APART = 10
+"""Links' ports are so far from each other's."""
+OBSERVER_ENTRY = ("python3", "-m", "pairproof.chaos.labs.docker.observer")
+MEMORY_MB = 256
+LEAVE = (sys.executable, "-m", "pairproof.chaos.labs.docker.lab")
+
+
+class DockerBench(Bench):
+    """LabError if it cannot be set up; nothing stays then."""
+
+    label = "guest"
+
+    def __init__(self) -> None:
+        self.engine = Engine()
+        self.image = node_image(self.engine)
+        image = toxiproxy_image(self.engine)
+        self.keeper = Keeper(LEAVE)
+        self._helpers: dict[str, Container] = {}
+        self._nodes: list[NodeContainer] = []
+        self._askers: dict[str, int] = {}
+        self._own: dict[str, int] = {}
+        try:
+            folder = self.keeper.folder
+            self.leases = Leases()
+            self.network = self.engine.network(folder)
+            stores = Stores(folder)
+            seen = folder / OBSERVER
+            seen.mkdir()
+            self._start_toxiproxy(image)
+            self._start_observer(seen, stores)
+            super().__init__(folder, self._proxies(), stores)
+            address = Address(self.host(OBSERVER), OBSERVER_PORT)
+            self.watching = Watching(address, READY_S, lambda: self._helpers[OBSERVER].state().running)
+        except BaseException:
+            self._end()
+            raise
+
+    def _start_toxiproxy(self, image: str) -> None:
+        host = self.host(TOXIPROXY)
+        command = ["-host", host, "-port", str(API_PORT), "-proxy-metrics"]
+        self._help(TOXIPROXY, self.container(TOXIPROXY, image, command, host, [], MEMORY_MB))
+
+    def _start_observer(self, seen: Path, stores: Stores) -> None:
+        host = self.host(OBSERVER)
+        view = Bind(stores.folder, read_only=True, propagation="rslave" if stores.share() else "rprivate")
+        command = [host, str(OBSERVER_PORT)]
+        binds = [Bind(seen), view]
+        self._help(OBSERVER, self.container(OBSERVER, self.image, command, host, binds, MEMORY_MB, OBSERVER_ENTRY))
+
+    def _help(self, name: str, container: Container) -> None:
+        self._helpers[name] = container
+        container.start()
+
+    def _proxies(self) -> Proxies:
+        host = self.host(TOXIPROXY)
+        server.wait_ready(API_PORT, READY_S, lambda: self._helpers[TOXIPROXY].state().running, host)
+        return Proxies(API_PORT, host=host)
+
+    def container(
+        self, name: str, image: str, command: Sequence[str], address: str, binds: Sequence[Bind], memory_mb: int,
+        entrypoint: Sequence[str] | None = None,
+    ) -> Container:  # fmt: skip
+        """Make a container of this lab."""
+        return self.engine.container(
+            self.keeper.folder, name, image, command, network=self.network, address=address, binds=binds,
+            user=f"{os.getuid()}:{os.getgid()}", memory_mb=memory_mb, entrypoint=entrypoint,
+        )  # fmt: skip
+
+    # Addresses.
+
+    def host(self, name: str) -> str:
+        """Of a node or a part of the lab."""
+        return self.network.address(HOSTS[name])
+
+    def way(self, name: str) -> Way:
+        """Where a link's parts listen."""
+        at = places.LINKS.index(name) * APART
+        near = NEAR + at
+        if name in places.FAST_LINKS:
+            near = NEAR + places.LINKS.index(places.META_LINKS[places.FAST_LINKS.index(name)]) * APART - FAST_BELOW
+        observer, toxiproxy = self.host(OBSERVER), self.host(TOXIPROXY)
+        return Way(Address(observer, near), Address(toxiproxy, PROXY + at), Address(observer, FAR + at))
+
+    def broker(self, node: str) -> Address:
+        """A broker's main port."""
+        return Address(self.host(node), BROKER_PORT)
+
+    def asker(self, name: str) -> Address:
+        """The name server's port for one asker."""
+        return Address(self.host(places.NAMES), NAMES_PORT + self._askers.setdefault(name, len(self._askers)))
+
+    def own(self, name: str) -> Address:
+        """A port of this process, by which containers reach it: on the network's gateway."""
+        if name not in self._own:
+            self._own[name] = self.leases.take()[0]
+        return Address(self.network.gateway, self._own[name])
+
+    # A trial.
+
+    def node(self, folder: Path, name: str, target: str, config: BrokerConfig | None) -> RealNode:
+        """A node whose container is made when it is first started."""
+        node = NodeContainer(self, folder, name, target, config)
+        self._nodes.append(node)
+        return node
+
+    def tap(self, name: str, client: str, to: Address, buffer: int | None, evidence: Evidence) -> LinkTap:
+        """Taps in the observer."""
+        return WatchedTap(self.watching, name, self.link(name), to, client, buffer)
+
+    def begin(self, evidence: Evidence) -> None:
+        """The observer writes a trace of this trial."""
+        trace = self.folder / OBSERVER / f"{self.trials}.jsonl"
+        self.watching.begin(trace, evidence.stores)
+        evidence.born(OBSERVER, 0, TraceReader(trace))
+
+    def drain(self) -> None:
+        """Have the observer hear what has been sent."""
+        self.watching.drain()
+
+    def check(self) -> None:
+        """LabError if toxiproxy or the observer has ended, or stands still."""
+        for name, container in self._helpers.items():
+            found = container.state()
+            if not found.running or found.paused:
+                how = "is paused" if found.paused else f"has ended, exit code {found.exit_code}"
+                raise LabError(f"the lab's {name} {how}; play the trial again")
+        self.watching.check()
+
+    def end_nodes(self) -> None:
+        """Remove all nodes' containers."""
+        for node in self._nodes:
+            node.remove()
+        self._nodes.clear()
+
+    def clean(self) -> None:
+        """After a trial."""
+        super().clean()
+        for trace in (self.folder / OBSERVER).iterdir():
+            trace.unlink()
+
+    def close(self) -> None:
+        """Nothing stays."""
+        try:
+            with suppress(LabError):
+                self.watching.close()
+            super().close()
+            self.leases.close()
+        finally:
+            self._end()
+
+    def _end(self) -> None:
+        try:
+            self.engine.remove_lab(self.keeper.folder)
+            self.keeper.dismiss()
+            self.engine.close()
+        finally:
+            # What could not be removed now its keeper tries to remove.
+            self.keeper.close()

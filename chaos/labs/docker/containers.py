@@ -1,0 +1,192 @@
+"""A lab's network and its containers, once the engine has made them.
+
+A container's process must be one of this machine's, because the harness holds it: start() looks for it in /proc, in a
+control group that has the container's id. An engine in a virtual machine, of another machine or in a container has
+other numbers for its processes, and cannot pass by chance.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import time
+from contextlib import suppress
+from operator import methodcaller
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pairproof.chaos.labs.docker.connection import Connection, Refused
+from pairproof.harness.errors import LabError
+
+GROUPS = Path("/sys/fs/cgroup")
+POLL_S = 0.01
+NOTICED_S = 2.0
+LOG_LINES = 200
+LAST_LINES = 5
+
+
+class Bind(NamedTuple):
+    """A file or a folder of this machine in a container."""
+
+    source: Path
+    read_only: bool = False
+    propagation: str = "rprivate"
+    """``rslave``: what is mounted below it later is seen; then the source must lie on a shared or slave mount."""
+    target: str = ""
+    """The same path, unless it is another one."""
+
+
+class State(NamedTuple):
+    """What a container does."""
+
+    running: bool
+    """Also while it is paused."""
+    paused: bool
+    exit_code: int
+    """0 as long as it runs."""
+    oom_killed: bool
+    health: str
+    """Empty where its image has no health check."""
+
+
+class Network:
+    """A lab's network, a bridge without a way out. This machine has the first address."""
+
+    def __init__(self, connection: Connection, found: str, name: str, subnet: ipaddress.IPv4Network) -> None:
+        self._connection = connection
+        self.id = found
+        self.name = name
+        self.subnet = subnet
+        self.gateway = self.address(1)
+
+    def address(self, last_octet: int) -> str:
+        """An address of it: 1 to 254."""
+        return str(self.subnet[last_octet])
+
+    def remove(self) -> None:
+        """LabError while containers are in it; one that is gone is fine."""
+        self._connection.remove(f"remove network {self.name}", methodcaller("remove_network", self.id))
+
+
+class Container:
+    """One container with an address of its own, made and not started."""
+
+    def __init__(
+        self, connection: Connection, found: str, name: str, alias: str, network: Network, address: str
+    ) -> None:
+        self._connection = connection
+        self.id = found
+        self.name = name
+        self.alias = alias
+        self.network = network
+        self.address = address
+        self.pid = 0
+        """Of its first process, as this machine counts them; 0 before the first start."""
+
+    def start(self) -> None:
+        """Returns with its process there. LabError, with its last lines, if it cannot start or has ended at once."""
+        self._ask("start", "start")
+        self.pid = int(self._found()["Pid"])
+        if self._groups():
+            return
+        # The engine may notice only later that it has ended.
+        now = self.wait(NOTICED_S)
+        if now.running:
+            raise LabError(
+                f"process {self.pid} of container {self.name} is not to be seen here: the Docker engine must be this "
+                f"machine's own, not one in a virtual machine or a container (and /proc mounted without hidepid)"
+            )
+        said = " | ".join(self.logs(LAST_LINES).splitlines()) or "it said nothing"
+        raise LabError(f"container {self.name} has ended at once, exit code {now.exit_code}: {said}")
+
+    def state(self) -> State:
+        """What it does now."""
+        found = self._found()
+        health = str((found.get("Health") or {}).get("Status", ""))
+        return State(found["Running"], found["Paused"], int(found["ExitCode"]), found["OOMKilled"], health)
+
+    def wait(self, limit_s: float) -> State:
+        """Its state once it does not run, or when the time is over."""
+        ends = time.monotonic() + limit_s
+        while (found := self.state()).running and time.monotonic() < ends:
+            time.sleep(POLL_S)
+        return found
+
+    def kill(self) -> bool:
+        """SIGKILL, also while it is paused. Returns with its process gone; False if it did not run."""
+        return self.signal(9)
+
+    def signal(self, number: int) -> bool:
+        """Signal its first process; False if it did not run."""
+        try:
+            self._ask("signal", "kill", int(number))
+        except Refused:
+            if self.state().running:
+                raise
+            return False
+        return True
+
+    def pause(self) -> None:
+        """Once this returns all of its processes stand still. LabError unless it runs."""
+        self._ask("pause", "pause")
+
+    def unpause(self) -> None:
+        """Let it go on. LabError unless it is paused."""
+        self._ask("unpause", "unpause")
+
+    def logs(self, lines: int = LOG_LINES) -> str:
+        """The last lines of what it has written in all of its starts."""
+        return bytes(self._ask("read the log of", "logs", tail=lines)).decode(errors="replace")
+
+    def disconnect(self) -> None:
+        """Take it off the network, without a word to its peers."""
+        off = methodcaller("disconnect_container_from_network", self.id, self.network.id)
+        self._connection.ask(f"disconnect {self.name}", off)
+
+    def connect(self) -> None:
+        """Put it back on the network, with the address that it had."""
+        as_before = {"ipv4_address": self.address, "aliases": [self.alias]}
+        self._ask("connect", "connect_container_to_network", self.network.id, **as_before)
+
+    def limit_memory(self, megabytes: int) -> None:
+        """Another limit from now on, and no swap. One below what is in use: LabError, or with cgroup v2 its death."""
+        limit = f"{megabytes}m"
+        self._ask("limit the memory of", "update_container", mem_limit=limit, memswap_limit=limit)
+
+    def memory(self) -> int:
+        """Bytes in use, without cached files that the kernel can drop; also while paused. LabError unless it runs.
+
+        From its control group, because the engine measures once a second only.
+        """
+        try:
+            folder, usage, dropped = _memory_group(self._groups())
+            held = dict(line.split() for line in (folder / "memory.stat").read_text().splitlines())
+            return int((folder / usage).read_text()) - int(held[dropped])
+        except (OSError, ValueError, KeyError):
+            now = "cgroups are not below /sys/fs/cgroup" if self.state().running else "it does not run"
+            raise LabError(f"cannot measure the memory of {self.name}: {now}") from None
+
+    def remove(self) -> None:
+        """Kill and remove it; one that is gone is fine."""
+        self._connection.remove(f"remove {self.name}", methodcaller("remove_container", self.id, v=True, force=True))
+
+    def _ask(self, verb: str, method: str, *arguments: Any, **named: Any) -> Any:
+        return self._connection.ask(f"{verb} {self.name}", methodcaller(method, self.id, *arguments, **named))
+
+    def _groups(self) -> str:
+        """The control groups of its process; empty if there is no process of that number, or it is another one."""
+        with suppress(OSError):
+            found = Path(f"/proc/{self.pid}/cgroup").read_text()
+            return found if self.id in found else ""
+        return ""
+
+    def _found(self) -> dict[str, Any]:
+        return dict(self._ask("inspect", "inspect_container")["State"])
+
+
+def _memory_group(groups: str) -> tuple[Path, str, str]:
+    """Of /proc/PID/cgroup: where its memory is counted, and what the figures are called with cgroup v1 and v2."""
+    lines = (each.split(":", 2) for each in groups.splitlines())
+    paths = {controllers: path.lstrip("/") for _, controllers, path in lines}
+    if "memory" in paths:
+        return GROUPS / "memory" / paths["memory"], "memory.usage_in_bytes", "total_inactive_file"
+    return GROUPS / paths[""], "memory.current", "inactive_file"

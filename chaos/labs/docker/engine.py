@@ -1,0 +1,189 @@
+"""The Docker engine of this machine, as far as labs need it: a lab's network, its containers, and their removal.
+
+It must be this very machine's, with the same network and the same processes, because the harness sends to containers'
+addresses and holds their processes. Neither is taken on trust: this machine must have got the address of a network's
+gateway (checked when the network is made), and a container's process must be in /proc here (checked at each start). So
+an engine in a virtual machine, of another machine or without root, whose network is one of its own, is refused.
+
+All that is made carries the label ``pairproof.lab`` with the lab's folder, and names made from it. What a harness that
+was killed leaves behind is found by that.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import ipaddress
+import random
+import socket
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from operator import methodcaller
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from docker.types import IPAMConfig, IPAMPool, LogConfig, Mount
+
+from pairproof.chaos.labs.docker.connection import Connection, Refused
+from pairproof.chaos.labs.docker.containers import Bind, Container, Network
+from pairproof.harness.errors import LabError
+
+LABEL = "pairproof.lab"
+POOLS = ("10.213.0.0/16", "198.18.0.0/16")
+"""Where labs' networks lie; the second, for measurements (RFC 2544), is for machines with a route for all of 10/8."""
+ROUTES = Path("/proc/net/route")
+TRIES = 20
+"""Networks that the engine may refuse."""
+PIDS = 256
+LOG_BYTES = 8 << 20
+INSTALL = "run: pairproof labs install images"
+
+
+class Made(NamedTuple):
+    """Something that the engine has of a lab."""
+
+    kind: str
+    name: str
+    lab: Path
+    remove: Callable[[Any], object]
+
+
+class Engine(Connection):
+    """A connection to the engine, and what labs ask of it."""
+
+    def network(self, lab: Path) -> Network:
+        """A lab's network with 254 addresses that lead nowhere else on this machine. LabError if there is none left."""
+        why: object = "routes of this machine lead to all of them"
+        for subnet in list(_free_subnets())[:TRIES]:
+            try:
+                found = self._make_network(lab, subnet)
+            except Refused as refused:
+                # Its name is taken, and another address is no help.
+                if refused.status == 409:
+                    raise
+                why = refused
+                continue
+            if _is_here(found.gateway):
+                return found
+            found.remove()
+            raise LabError(
+                f"networks of the Docker engine at {self.where} are not this machine's: it must be an engine with root "
+                f"on this machine, not in a virtual machine or a container; set DOCKER_HOST to one"
+            )
+        raise LabError(f"no network for a lab in {' or '.join(POOLS)}: {why}; remove some, or: pairproof labs clean")
+
+    def container(
+        self,
+        lab: Path,
+        name: str,
+        image: str,
+        command: Sequence[str],
+        *,
+        network: Network,
+        address: str,
+        binds: Sequence[Bind],
+        user: str,
+        memory_mb: int,
+        tmpfs: Mapping[str, str] | None = None,
+        entrypoint: Sequence[str] | None = None,
+    ) -> Container:
+        """Make a container that others of its network know as ``name``. It has no rights, and can write nowhere else
+        than into binds and ``tmpfs`` (options by path, say ``size=16m``). ``user`` is "uid:gid".
+        """
+        full_name = f"{_name(lab)}-{name}"
+        limit = f"{memory_mb}m"
+
+        def make(client: Any) -> Any:
+            host = client.create_host_config(
+                cap_drop=["ALL"], security_opt=["no-new-privileges:true"], read_only=True, init=False, pids_limit=PIDS,
+                mem_limit=limit, memswap_limit=limit, network_mode=network.name, tmpfs=dict(tmpfs or {}),
+                mounts=[_mount(each) for each in binds],
+                # Whatever the engine's default is: one that can be read, and that does not fill the disk.
+                log_config=LogConfig(type="json-file", config={"max-size": str(LOG_BYTES), "max-file": "1"}),
+            )  # fmt: skip
+            endpoint = client.create_endpoint_config(aliases=[name], ipv4_address=address)
+            return client.create_container(
+                image, list(command), hostname=name, user=user, labels={LABEL: str(lab)}, name=full_name,
+                entrypoint=None if entrypoint is None else list(entrypoint), host_config=host,
+                networking_config=client.create_networking_config({network.name: endpoint}),
+            )  # fmt: skip
+
+        try:
+            found = self.ask(f"make container {full_name}", make)
+        except Refused as why:
+            raise (LabError(f"{why}; {INSTALL}") if why.status == 404 else why) from None
+        return Container(self, str(found["Id"]), full_name, name, network, address)
+
+    def clean(self, alive: Callable[[Path], bool]) -> list[str]:
+        """Remove what labs have left behind whose folder is not ``alive``; a line for each thing removed."""
+        folders = {each.lab for each in self._made(LABEL)}
+        return [line for lab in sorted(folders) if not alive(lab) for line in self.remove_lab(lab)]
+
+    def remove_lab(self, lab: Path) -> list[str]:
+        """Remove all that was made for a lab; a line for each thing removed."""
+        said = []
+        for each in self._made(f"{LABEL}={lab}"):
+            self.remove(f"remove {each.kind} {each.name}", each.remove)
+            said.append(f"removed {each.kind} {each.name} of lab {each.lab}")
+        return said
+
+    def _make_network(self, lab: Path, subnet: ipaddress.IPv4Network) -> Network:
+        def make(client: Any) -> Any:
+            pool = IPAMConfig(pool_configs=[IPAMPool(subnet=str(subnet), gateway=str(subnet[1]))])
+            return client.create_network(
+                _name(lab), "bridge", ipam=pool, check_duplicate=True, internal=True, labels={LABEL: str(lab)}
+            )
+
+        return Network(self, str(self.ask(f"make network {subnet}", make)["Id"]), _name(lab), subnet)
+
+    def _made(self, label: str) -> Iterator[Made]:
+        """What has the label, networks and volumes after the containers that use them."""
+        only = {"label": label}
+        for each in self.ask("list containers", methodcaller("containers", all=True, filters=only)):
+            name = (each["Names"] or [each["Id"]])[0].lstrip("/")
+            gone = methodcaller("remove_container", each["Id"], v=True, force=True)
+            yield Made("container", name, Path(each["Labels"][LABEL]), gone)
+        for each in self.ask("list networks", methodcaller("networks", filters=only)):
+            yield Made("network", each["Name"], Path(each["Labels"][LABEL]), methodcaller("remove_network", each["Id"]))
+        for each in self.ask("list volumes", methodcaller("volumes", filters=only))["Volumes"] or []:
+            yield Made("volume", each["Name"], Path(each["Labels"][LABEL]), methodcaller("remove_volume", each["Name"]))
+
+
+def _name(lab: Path) -> str:
+    """For a lab's folder: names must differ, labels need not."""
+    return f"pairproof-{hashlib.sha256(str(lab).encode()).hexdigest()[:12]}"
+
+
+def _mount(bind: Bind) -> Mount:
+    target = bind.target or str(bind.source)
+    return Mount(target, str(bind.source), type="bind", read_only=bind.read_only, propagation=bind.propagation)
+
+
+def _is_here(address: str) -> bool:
+    """Whether this machine has the address."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.bind((address, 0))
+        except OSError:
+            return False
+    return True
+
+
+def _free_subnets() -> Iterator[ipaddress.IPv4Network]:
+    """Those to which no route of this machine leads. From anywhere on: labs that start together seldom collide."""
+    routes = list(_routes())
+    for pool in POOLS:
+        subnets = list(ipaddress.IPv4Network(pool).subnets(new_prefix=24))
+        start = random.randrange(len(subnets))
+        for each in subnets[start:] + subnets[:start]:
+            if not any(each.overlaps(route) for route in routes):
+                yield each
+
+
+def _routes() -> Iterator[ipaddress.IPv4Network]:
+    """All but the default ones. The kernel writes numbers as they lie in memory: the first byte last."""
+    with suppress(OSError):
+        for line in ROUTES.read_text().splitlines()[1:]:
+            words = line.split()
+            to, mask = (int.from_bytes(bytes.fromhex(words[each]), "little") for each in (1, 7))
+            if mask:
+                yield ipaddress.IPv4Network((to, mask.bit_count()))

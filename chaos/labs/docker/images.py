@@ -1,0 +1,259 @@
+"""Makes the images of the lab's containers, and finds what they are made from.
+
+A node's image holds exactly the source that the harness runs: its tag is a hash of all that compose/node.Dockerfile
+copies, and one that is not there is built, in a few seconds and without network. Its base is, in this order: what
+``BASE_IMAGE`` names, the official image or the one that compose/images.sh has made, whichever is here, the official one
+from its registry. The same goes for toxiproxy's image, whose tag is its version.
+
+Images of older sources are removed, but for the newest two and those in use. Left out: installed wheels, as the files
+to build from lie in the checkout only.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import re
+import subprocess
+import tarfile
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from operator import methodcaller
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import requests
+import urllib3
+
+from pairproof.chaos.labs.docker.connection import Connection, Refused
+from pairproof.harness.errors import LabError
+
+ROOT = Path(__file__).resolve().parents[3]
+NODE = "pairproof-node"
+TOXIPROXY = "pairproof-toxiproxy:2.12.0"
+LABEL = "pairproof.image"
+KEPT = 2
+"""Images of nodes, the one in use included."""
+BUILD_S = 300.0
+PULL_S = 300.0
+SCRIPT_S = 900.0
+SILENT_S = 120.0
+"""Of a builder, within one of its steps."""
+INSTALL = "run: pairproof labs install images"
+_HASHED = re.compile(rf"{NODE}:[0-9a-f]{{12}}")
+
+
+class Recipe(NamedTuple):
+    """What an image is built from."""
+
+    dockerfile: str
+    """In its context."""
+    context: Path
+    variable: str
+    official: str
+    made: str
+
+
+NODE_RECIPE = Recipe(
+    "compose/node.Dockerfile", ROOT, "BASE_IMAGE", "python:3.11-slim-bookworm", "pairproof-base:bookworm"
+)
+TOXIPROXY_RECIPE = Recipe(
+    "toxiproxy.Dockerfile",
+    ROOT / "compose",
+    "TOXIPROXY_IMAGE",
+    "ghcr.io/shopify/toxiproxy:2.12.0",
+    "pairproof-toxiproxy-base:2.12.0",
+)
+
+
+def node_image(engine: Connection) -> str:
+    """The name of an image with this source; built unless it is there. LabError, with the remedy, if it cannot be."""
+    files = sources(NODE_RECIPE)
+    name = node_name(files)
+    if not is_here(engine, name):
+        _build(engine, NODE_RECIPE, files, name)
+        _remove_older(engine, name)
+    return name
+
+
+def toxiproxy_image(engine: Connection) -> str:
+    """The name of toxiproxy's image; built unless it is there. LabError, with the remedy, if it cannot be."""
+    if not is_here(engine, TOXIPROXY):
+        _build(engine, TOXIPROXY_RECIPE, sources(TOXIPROXY_RECIPE), TOXIPROXY)
+    return TOXIPROXY
+
+
+def sources(recipe: Recipe) -> dict[str, bytes]:
+    """What a builder needs, by path in the context: the Dockerfile and what it copies. LabError if it is not here."""
+    try:
+        text = (recipe.context / recipe.dockerfile).read_text(encoding="utf-8")
+        copied = [each for line in re.findall(r"^COPY (.*) \S+$", text, re.MULTILINE) for each in line.split()]
+        paths = [path for each in [recipe.dockerfile, *copied] for path in _files(recipe.context / each)]
+        return {str(path.relative_to(recipe.context)): path.read_bytes() for path in sorted(set(paths))}
+    except OSError as why:
+        raise LabError(
+            f"images are built from a checkout of pairproof, and {why.filename} is not there: clone the project, and "
+            f"install it from there with pip install --editable ."
+        ) from None
+
+
+def node_name(files: dict[str, bytes]) -> str:
+    """The name of the image with these sources; another base is another image."""
+    found = hashlib.sha256(os.environ.get(NODE_RECIPE.variable, "").encode())
+    for path, data in files.items():
+        found.update(f"\n{path} {len(data)}\n".encode() + data)
+    return f"{NODE}:{found.hexdigest()[:12]}"
+
+
+def is_here(engine: Connection, name: str) -> bool:
+    """Whether the engine has an image of this name."""
+    try:
+        engine.ask(f"look for image {name}", lambda client: client.inspect_image(name))
+    except Refused as why:
+        if why.status != 404:
+            raise
+        return False
+    return True
+
+
+class Images:
+    """The tool ``images`` of ``pairproof labs install``."""
+
+    name = "images"
+    about = "what containers of the docker lab are built on: Python and toxiproxy; made where they cannot be had"
+
+    def find(self) -> str:
+        """Which images there are. LabError, with the remedy, if a lab could not build on them, or without an engine."""
+        engine = Connection()
+        try:
+            bases = [_local_base(engine, each) for each in (NODE_RECIPE, TOXIPROXY_RECIPE)]
+        finally:
+            engine.close()
+        return f"{' and '.join(bases)}, in the Docker engine at {engine.where}"
+
+    def install(self) -> str:
+        """Make or get them with compose/images.sh, and build on them; which there are then."""
+        engine = Connection()
+        try:
+            _run_script(engine.where)
+            made = [node_image(engine), toxiproxy_image(engine)]
+        finally:
+            engine.close()
+        return f"{' and '.join(made)} on {self.find()}"
+
+
+TOOL = Images()
+
+
+def _files(path: Path) -> Iterator[Path]:
+    if not path.is_dir():
+        yield path
+        return
+    for each in path.rglob("*"):
+        if each.is_file() and "__pycache__" not in each.parts:
+            yield each
+
+
+def _local_base(engine: Connection, recipe: Recipe) -> str:
+    """A base that needs no network. LabError if there is none."""
+    named = os.environ.get(recipe.variable)
+    for each in [named] if named else [recipe.official, recipe.made]:
+        if is_here(engine, each):
+            return each
+    if named:
+        raise LabError(f"{recipe.variable}: the Docker engine has no image {named}: pull it, or unset the variable")
+    raise LabError(f"the Docker engine has neither {recipe.official} nor {recipe.made}: {INSTALL}")
+
+
+def _base(engine: Connection, recipe: Recipe) -> str:
+    try:
+        return _local_base(engine, recipe)
+    except LabError as why:
+        wanted = os.environ.get(recipe.variable) or recipe.official
+        try:
+            _follow(engine, f"pull {wanted}", PULL_S, lambda client: client.pull(wanted, stream=True, decode=True))
+        except LabError as also:
+            raise LabError(f"{also}; {why}") from None
+        return wanted
+
+
+def _build(engine: Connection, recipe: Recipe, files: dict[str, bytes], name: str) -> None:
+    base = _base(engine, recipe)
+
+    def build(client: Any) -> Any:
+        return client.build(
+            fileobj=_archive(files), custom_context=True, dockerfile=recipe.dockerfile, tag=name, decode=True,
+            buildargs={"BASE_IMAGE": base}, rm=True, forcerm=True, network_mode="none",
+        )  # fmt: skip
+
+    _follow(engine, f"build {name} on {base}", BUILD_S, build)
+
+
+def _archive(files: dict[str, bytes]) -> io.BytesIO:
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as archive:
+        for path, data in files.items():
+            entry = tarfile.TarInfo(path)
+            entry.size = len(data)
+            archive.addfile(entry, io.BytesIO(data))
+    packed.seek(0)
+    return packed
+
+
+def _follow(engine: Connection, what: str, limit_s: float, do: Callable[[Any], Iterable[dict[str, Any]]]) -> None:
+    """Ask for something that tells its progress, until it is done. LabError if it fails or takes longer."""
+    ends = time.monotonic() + limit_s
+    silent_s = min(limit_s, SILENT_S)
+
+    def follow(client: Any) -> str:
+        try:
+            for said in do(client):
+                if "error" in said:
+                    return " ".join(str(said["error"]).split())
+                if time.monotonic() > ends:
+                    return f"it takes more than {limit_s:g} s"
+        # A registry's silence: the engine is not gone.
+        except (requests.Timeout, urllib3.exceptions.TimeoutError):
+            return f"nothing was heard of it for {silent_s:g} s"
+        return ""
+
+    failed = engine.ask(what, follow, silent_s)
+    if failed:
+        raise LabError(f"the Docker engine cannot {what}: {failed}")
+
+
+def _remove_older(engine: Connection, name: str) -> None:
+    """Remove images of nodes of other sources. One in use the engine refuses to remove."""
+    only = {"label": f"{LABEL}=node"}
+    found = engine.ask("list images", lambda client: client.images(filters=only))
+    newest = sorted(found, key=lambda each: int(each["Created"]), reverse=True)
+    tags = [tag for each in newest for tag in each["RepoTags"] or () if _HASHED.fullmatch(tag) and tag != name]
+    for tag in tags[KEPT - 1 :]:
+        with suppress(Refused):
+            engine.remove(f"remove image {tag}", methodcaller("remove_image", tag))
+
+
+def _run_script(where: str) -> None:
+    script = ROOT / "compose" / "images.sh"
+    if not script.exists():
+        raise LabError(f"images are made by a checkout of pairproof, and {script} is not there: clone the project")
+    # Of the same engine, whichever one the docker command would take by itself.
+    environ = {**os.environ, "DOCKER_HOST": where if "://" in where else f"unix://{where}"}
+    try:
+        done = subprocess.run(
+            ["sh", str(script)],
+            env=environ,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=SCRIPT_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise LabError(f"{script} was not done within {SCRIPT_S:g} s; is the network there?") from None
+    if done.returncode != 0:
+        lines = done.stderr.strip().splitlines() or [f"it ended with {done.returncode} and did not say why"]
+        raise LabError(f"{script}: {lines[-1]}")

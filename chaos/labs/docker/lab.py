@@ -1,0 +1,63 @@
+"""The docker lab: brokers in containers, every link through a toxiproxy in one, on a network of the lab's own.
+
+Run as a program, with a lab's folder, it removes what the engine has of that lab: a lab's keeper does so where the
+harness has ended without a word.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pairproof.chaos.labs.real import folders
+from pairproof.chaos.labs.real.lab import RealLab
+from pairproof.harness.errors import LabError
+
+if TYPE_CHECKING:
+    from pairproof.chaos.labs.docker.bench import DockerBench
+
+
+class DockerLab(RealLab):
+    """Runs the reference's nodes in containers."""
+
+    name = "docker"
+
+    def make_bench(self) -> DockerBench:
+        """A new bench, once what killed labs have left is gone. LabError without an engine that can be used."""
+        from pairproof.chaos.labs.docker.bench import DockerBench
+
+        folders.clean()
+        return DockerBench()
+
+    def clean(self) -> list[str]:
+        """Remove what labs have left behind that could not, of the engine's first; a line for each."""
+        from pairproof.chaos.labs.docker.engine import Engine
+
+        try:
+            engine = Engine()
+        except LabError:
+            # Where there is none it has nothing.
+            return []
+        try:
+            return engine.clean(folders.is_alive)
+        finally:
+            engine.close()
+
+
+LAB = DockerLab()
+
+
+def leave(folder: Path) -> None:
+    """Remove what the engine has of a lab."""
+    from pairproof.chaos.labs.docker.engine import Engine
+
+    engine = Engine()
+    try:
+        engine.remove_lab(folder)
+    finally:
+        engine.close()
+
+
+if __name__ == "__main__":
+    leave(Path(sys.argv[1]))

@@ -1,0 +1,105 @@
+"""Nodes of a docker trial: a container each, started again after each of its ends."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pairproof.chaos.labs.docker.containers import Bind, Container
+from pairproof.chaos.labs.real.node import NodeSpec
+from pairproof.chaos.labs.real.nodes import RealNode, Status
+from pairproof.harness.errors import LabError
+from pairproof.reference.core.config import BrokerConfig
+
+if TYPE_CHECKING:
+    from pairproof.chaos.labs.docker.bench import DockerBench
+
+ENTRY = ("python3", "-m", "pairproof.chaos.labs.docker.run_node")
+MEMORY_MB = 512
+KILLED_S = 15.0
+SIGNALLED = 128
+"""What is added to the signal's number where that ended a container."""
+
+
+class NodeContainer(RealNode):
+    """See :class:`RealNode`."""
+
+    def __init__(self, bench: DockerBench, folder: Path, name: str, target: str, config: BrokerConfig | None) -> None:
+        super().__init__(bench, folder, name, target, config)
+        self.lab = bench
+        self.container: Container | None = None
+
+    def launch(self, spec: NodeSpec) -> int:
+        """Start its container, which is made at the first start; the pid."""
+        path = self.folder / f"{self.name}.spec"
+        path.write_text(json.dumps(spec))
+        if self.container is None:
+            self.container = self._make([str(path)])
+        self.container.start()
+        return self.container.pid
+
+    def _make(self, command: list[str]) -> Container:
+        binds = [Bind(self.folder)]
+        if self.store is not None:
+            binds += [Bind(self.store.path), Bind(self.bench.control_path(self.name))]
+        return self.lab.container(
+            f"{self.name}-{self.lab.trials}", self.lab.image, command, self.lab.host(self.name), binds, MEMORY_MB, ENTRY
+        )
+
+    def status(self) -> Status:
+        """What its container does, or how it has ended."""
+        assert self.container is not None
+        found = self.container.state()
+        if found.running:
+            return Status("stopped" if found.paused else "running")
+        if found.exit_code > SIGNALLED:
+            return Status("killed", found.exit_code - SIGNALLED)
+        return Status("exited", found.exit_code)
+
+    def freeze(self) -> None:
+        """Pause it; once this returns it stands still, or had ended."""
+        assert self.container is not None
+        try:
+            self.container.pause()
+        except LabError:
+            if not self.status().over:
+                raise
+
+    def thaw(self) -> None:
+        """Let it go on; nothing if it has ended."""
+        assert self.container is not None
+        if self.status().state == "stopped":
+            self.container.unpause()
+
+    def signal(self, number: int) -> None:
+        """Signal it; nothing if it has ended."""
+        assert self.container is not None
+        self.container.signal(number)
+
+    def kill(self) -> None:
+        """kill -9, until it is gone."""
+        assert self.container is not None
+        self.container.kill()
+        if self.container.wait(KILLED_S).running:
+            raise LabError(f"{self.name} outlived kill -9 for {KILLED_S:g} s: its disk does not answer")
+
+    def remove(self) -> None:
+        """Kill and remove its container."""
+        if self.container is not None:
+            self.container.remove()
+            self.container = None
+
+    def said(self) -> str:
+        """All that it has said, in all its lives."""
+        return self.container.logs() if self.container is not None else ""
+
+    def bind(self) -> str:
+        """Its own address."""
+        return self.lab.host(self.name)
+
+    def files(self, prefixes: Collection[str]) -> dict[str, bytes]:
+        """Its store's files, as the observer sees them."""
+        assert self.store is not None
+        return self.lab.watching.read(self.store.path, prefixes)

@@ -1,0 +1,170 @@
+"""The observer: a container with the taps of all links, both ends of each, and a read-only view of all stores.
+
+What it sees of HA connections it writes to a trace, as nodes do, with the clock that all containers of a machine share.
+Otherwise it does what it is asked: one request at a time, a JSON line each; an answer is a JSON line, behind it as many
+bytes as that says. Whoever asks is the harness: nobody else is on a lab's network.
+
+Started as ``python3 -m pairproof.chaos.labs.docker.observer HOST PORT``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from inspect import isawaitable
+from pathlib import Path
+from typing import Any
+
+from pairproof.chaos.labs.real.addresses import Address, Way
+from pairproof.chaos.labs.real.ha_ears import HaEars
+from pairproof.chaos.labs.real.ha_passage import HaPassage
+from pairproof.chaos.labs.real.stores import copy_files
+from pairproof.chaos.labs.real.taps import Tap
+from pairproof.chaos.labs.real.trace import Trace
+from pairproof.chaos.labs.real.wires import Passage
+from pairproof.harness.errors import PairproofError
+
+MAX_LINE = 1 << 20
+DRAIN_S = 0.004
+COLUMNS = ("node", "incarnation", "link", "side")
+"""Of an event: those that are told by their place."""
+
+
+class Telling:
+    """Writes what ears tell to a trace. Times are the machine's."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+        self.add: Callable[..., None] = self._add
+
+    def now(self) -> int:
+        """CLOCK_MONOTONIC, ns."""
+        return time.monotonic_ns()
+
+    def _add(self, t: int, kind: str, *columns: object, **more: object) -> None:
+        fields = {**dict(zip(COLUMNS, columns, strict=False)), **more}
+        told = {key: value for key, value in fields.items() if value is not None}
+        self.trace.write(json.dumps([t, "seen", kind, told], separators=(",", ":")))
+
+    def met(self, address: str, label: str, who: str) -> None:
+        """A connection whose peer is, as the master sees it, at this address."""
+        self.trace.note("met", address, label, who)
+
+    def heard(self, who: str) -> None:
+        """A report of this slave has reached the master."""
+        self.trace.note("heard", who)
+
+
+class Observer:
+    """Its taps, by their links' names, and what it is asked to do with them."""
+
+    def __init__(self) -> None:
+        self.taps: dict[str, Tap] = {}
+        self.ears: HaEars | None = None
+        self.wrong = ""
+        """What went wrong first, where nobody was called who could have raised it."""
+
+    def went_wrong(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """See asyncio's exception handlers."""
+        why = context.get("exception")
+        self.wrong = self.wrong or (f"{type(why).__name__}: {why}" if why is not None else str(context["message"]))
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Answer requests until whoever asks is gone."""
+        try:
+            while line := await reader.readline():
+                answer, data = await self.answer(line)
+                writer.write(json.dumps({**answer, "bytes": len(data)}).encode() + b"\n" + data)
+                await writer.drain()
+        except (OSError, ValueError):
+            # ValueError: a line that is too long.
+            pass
+        finally:
+            writer.close()
+
+    async def answer(self, line: bytes) -> tuple[dict[str, Any], bytes]:
+        """What to say to a request, and the bytes behind it."""
+        try:
+            request = json.loads(line)
+            done: Any = getattr(self, f"do_{request.pop('do')}")(**request)
+            if isawaitable(done):
+                done = await done
+            return done or ({}, b"")
+        except (PairproofError, OSError, KeyError, TypeError, ValueError, AttributeError) as why:
+            return {"why": f"{type(why).__name__}: {why}"}, b""
+
+    # Requests.
+
+    def do_begin(self, trace: str, stores: Mapping[str, tuple[str, int]]) -> None:
+        """A trial begins: forget the last one."""
+        for tap in self.taps.values():
+            tap.stop()
+        self.taps.clear()
+        self.wrong = ""
+        places = {node: (Path(path), size) for node, (path, size) in stores.items()}
+        self.ears = HaEars(Telling(Trace(Path(trace))), places)
+
+    def do_start(
+        self, name: str, way: list[tuple[str, int]], to: tuple[str, int], client: str, buffer: int | None
+    ) -> Awaitable[None]:
+        """Make a link's taps. ``buffer``: see :meth:`pairproof.chaos.labs.real.bench.Bench.tap`."""
+        ears = self.ears
+        assert ears is not None
+        make: Callable[[], Passage] = Passage if buffer is None else lambda: HaPassage(client, ears)
+        tap = self.taps[name] = Tap(Way(*(Address(*each) for each in way)), Address(*to), make, buffer or 0)
+        return tap.start()
+
+    def do_open(self, name: str) -> Awaitable[None]:
+        """Let clients of a link connect."""
+        return self.taps[name].open()
+
+    def do_shut(self, name: str) -> None:
+        """Refuse new connections."""
+        self.taps[name].shut()
+
+    def do_lead(self, name: str, to: tuple[str, int], is_impostor: bool) -> None:
+        """Lead new connections elsewhere."""
+        self.taps[name].lead(Address(*to), is_impostor)
+
+    def do_reset(self, name: str) -> tuple[dict[str, Any], bytes]:
+        """End all connections by a RST."""
+        return {"reset": self.taps[name].reset()}, b""
+
+    def do_count(self, name: str) -> tuple[dict[str, Any], bytes]:
+        """What has passed."""
+        tap = self.taps[name]
+        moved = {direction: tap.moved(direction) for direction in ("up", "down")}
+        return {"connections": tap.connections, "standing": tap.standing(), **moved}, b""
+
+    async def do_drain(self) -> tuple[dict[str, Any], bytes]:
+        """Hear what has been sent so far; what went wrong, if anything did."""
+        await asyncio.sleep(DRAIN_S)
+        return {"wrong": self.wrong}, b""
+
+    def do_check(self) -> tuple[dict[str, Any], bytes]:
+        """What went wrong, if anything did."""
+        return {"wrong": self.wrong}, b""
+
+    def do_stop(self, name: str) -> None:
+        """End a link's taps."""
+        self.taps[name].stop()
+
+    def do_read(self, store: str, prefixes: list[str]) -> tuple[dict[str, Any], bytes]:
+        """A store's files whose names begin so."""
+        found = copy_files(Path(store), prefixes)
+        return {"files": [(name, len(data)) for name, data in found.items()]}, b"".join(found.values())
+
+
+async def main(host: str, port: int) -> None:
+    """Observe, until it is killed."""
+    observer = Observer()
+    asyncio.get_running_loop().set_exception_handler(observer.went_wrong)
+    server = await asyncio.start_server(observer.serve, host, port, limit=MAX_LINE)
+    await server.serve_forever()
+
+
+if __name__ == "__main__":
+    asyncio.run(main(sys.argv[1], int(sys.argv[2])))

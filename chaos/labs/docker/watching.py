@@ -1,0 +1,140 @@
+"""The harness's side of the observer: what it is asked, and the taps of one link as the trial knows them."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+import time
+from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
+from typing import Any
+
+from pairproof.chaos.labs.real.addresses import Address, Way
+from pairproof.harness.errors import LabError
+
+ANSWER_S = 15.0
+POLL_S = 0.02
+READ_BYTES = 1 << 20
+
+
+class Watching:
+    """A connection to an observer that was just started. LabError for whatever fails. Any thread may ask."""
+
+    def __init__(self, address: Address, limit_s: float, alive: Callable[[], bool]) -> None:
+        """Wait until it answers, for no longer than ``limit_s``, and only while it is ``alive``."""
+        self._alone = threading.Lock()
+        self._heard = b""
+        ends = time.monotonic() + limit_s
+        while True:
+            try:
+                self._sock = socket.create_connection(address, ANSWER_S)
+                break
+            except OSError as why:
+                if not alive() or time.monotonic() > ends:
+                    raise LabError(f"the lab's observer does not answer at {address}: {why}") from None
+                time.sleep(POLL_S)
+
+    def ask(self, what: str, **fields: Any) -> dict[str, Any]:
+        """Its answer; ``data`` has the bytes behind it."""
+        with self._alone:
+            try:
+                self._sock.sendall(json.dumps({"do": what, **fields}).encode() + b"\n")
+                answer = dict(json.loads(self._take(None)))
+                answer["data"] = self._take(answer.pop("bytes"))
+            except (OSError, ValueError) as why:
+                # What it still says could be taken for the answer to another question.
+                self._sock.close()
+                raise LabError(f"the lab's observer does not answer ({what}): {why}") from None
+        if "why" in answer:
+            raise LabError(f"the lab's observer cannot {what}: {answer['why']}")
+        return answer
+
+    def _take(self, count: int | None) -> bytes:
+        """The next ``count`` bytes; None: the next line."""
+        while (found := self._heard.find(b"\n") + 1 if count is None else count) == 0 or len(self._heard) < found:
+            if count == 0:
+                return b""
+            data = self._sock.recv(READ_BYTES)
+            if not data:
+                raise OSError("it has ended")
+            self._heard += data
+        taken, self._heard = self._heard[:found], self._heard[found:]
+        return taken
+
+    def begin(self, trace: Path, stores: Mapping[str, tuple[Path, int]]) -> None:
+        """A trial begins; what is seen goes to this trace."""
+        self.ask("begin", trace=str(trace), stores={node: (str(path), size) for node, (path, size) in stores.items()})
+
+    def check(self) -> None:
+        """LabError if something has gone wrong there."""
+        _look(self.ask("check"))
+
+    def drain(self) -> None:
+        """Once this returns it has heard what was sent before."""
+        _look(self.ask("drain"))
+
+    def read(self, store: Path, prefixes: Collection[str]) -> dict[str, bytes]:
+        """A store's files whose names begin so."""
+        answer = self.ask("read", store=str(store), prefixes=list(prefixes))
+        files, at = {}, 0
+        for name, size in answer["files"]:
+            files[name] = answer["data"][at : at + size]
+            at += size
+        return files
+
+    def close(self) -> None:
+        """Ask no more."""
+        self._sock.close()
+
+
+def _look(answer: Mapping[str, Any]) -> None:
+    if answer["wrong"]:
+        raise LabError(f"the lab itself has failed, in its observer: {answer['wrong']}")
+
+
+class WatchedTap:
+    """See :class:`pairproof.chaos.labs.real.links.LinkTap`."""
+
+    def __init__(self, watching: Watching, name: str, way: Way, to: Address, client: str, buffer: int | None) -> None:
+        self._ask = watching.ask
+        self._made = {"way": way, "to": to, "client": client, "buffer": buffer}
+        self._name = name
+
+    @property
+    def connections(self) -> int:
+        """Those that were let in so far."""
+        return int(self._ask("count", name=self._name)["connections"])
+
+    async def start(self) -> None:
+        """Listen for the proxy; for clients, from :meth:`open` on."""
+        self._ask("start", name=self._name, **self._made)
+
+    async def open(self) -> None:
+        """Take connections."""
+        self._ask("open", name=self._name)
+
+    def shut(self) -> None:
+        """Refuse new connections; those that stand are not concerned."""
+        self._ask("shut", name=self._name)
+
+    def lead(self, to: Address, is_impostor: bool) -> None:
+        """Lead connections that come from now on elsewhere."""
+        self._ask("lead", name=self._name, to=to, is_impostor=is_impostor)
+
+    def stop(self) -> None:
+        """End everything."""
+        self._ask("stop", name=self._name)
+
+    def reset(self) -> dict[str, int]:
+        """End all connections by a RST, both ends at once; how many, and the bytes that were on their way."""
+        return dict(self._ask("reset", name=self._name)["reset"])
+
+    def standing(self) -> int:
+        """Connections that stand."""
+        return int(self._ask("count", name=self._name)["standing"])
+
+    def moved(self, direction: str) -> tuple[int, int]:
+        """Bytes of a direction (``up``, ``down``) that were taken, and given, so far."""
+        taken, given = self._ask("count", name=self._name)[direction]
+        return taken, given

@@ -1,0 +1,75 @@
+"""What labs with real processes have in common: one bench after another, and one trial on it at a time."""
+
+from __future__ import annotations
+
+import atexit
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from pairproof.chaos.labs.real import folders
+from pairproof.chaos.labs.real.session import RealSession
+from pairproof.chaos.targets.reference import ReferenceTarget
+from pairproof.harness.errors import LabError
+from pairproof.harness.history import KINDS
+from pairproof.harness.ports import Target
+from pairproof.harness.schedule import Args
+
+if TYPE_CHECKING:
+    from pairproof.chaos.labs.real.bench import Bench
+
+
+class RealLab:
+    """Base of such labs. A bench that failed is given up, and the next trial gets a new one."""
+
+    name = ""
+    deterministic = False
+
+    def __init__(self) -> None:
+        self._bench: Bench | None = None
+        self._session: RealSession | None = None
+
+    def make_bench(self) -> Bench:
+        """A new bench. LabError if it cannot be had."""
+        raise NotImplementedError
+
+    def observes(self, target: Target) -> frozenset[str]:
+        """Everything: taps, clients, stores, and what the nodes trace themselves."""
+        return frozenset(KINDS)
+
+    def open(self, target: Target, settings: Args, seed: str) -> RealSession:
+        """A new trial. LabError if something is missing or in the way, or a broker does not come up."""
+        if not isinstance(target, ReferenceTarget):
+            raise LabError(f"the {self.name} lab runs the reference so far, not {target.name!r}")
+        if self._session is not None:
+            self._session.close()
+        if self._bench is not None and self._bench.is_broken:
+            self.close()
+        if self._bench is None:
+            self._bench = self.make_bench()
+            atexit.register(self.close)
+        try:
+            self._session = RealSession(self._bench, target, settings, seed)
+        except BaseException:
+            self.close()
+            raise
+        return self._session
+
+    def has_devices(self) -> bool:
+        """Whether stores lie on disks of their own; only known once there was a trial."""
+        return self._bench is not None and not self._bench.stores.why_folder
+
+    def close(self) -> None:
+        """Give the bench up: its processes, files and addresses."""
+        bench, session = self._bench, self._session
+        self._bench = self._session = None
+        with suppress(LabError):
+            if session is not None:
+                session.close()
+        if bench is not None:
+            atexit.unregister(self.close)
+            with suppress(LabError):
+                bench.close()
+
+    def clean(self) -> list[str]:
+        """Remove what labs have left behind that could not; a line for each."""
+        return folders.clean()

@@ -1,0 +1,352 @@
+"""A pulled network cable: what waits, in which order it goes on, what a connect hears, and what laws make of it."""
+
+from __future__ import annotations
+
+import pytest
+from talkers import Talker, World
+
+from pairproof.chaos.labs.sim.cable import Cable
+from pairproof.chaos.labs.sim.host import CONNECT_TIMEOUT_NS
+from pairproof.chaos.labs.sim.kernel import MS
+from pairproof.chaos.labs.sim.trouble import Trouble
+from pairproof.chaos.scenarios import library
+from pairproof.chaos.scenarios.play import UNKNOWN, play
+from pairproof.chaos.targets.reference import TARGET
+from pairproof.harness import judge, places, resolve
+from pairproof.harness.errors import UsageError
+from pairproof.harness.history import Event
+from pairproof.harness.interpreter import run_trial
+from pairproof.harness.schedule import Op, Scalar, Schedule
+from pairproof.harness.search import swarm, whole
+from pairproof.harness.trial import Trial
+from pairproof.harness.verdict import Verdict
+
+LAB = resolve.lab("sim")
+SEND = Op("send", {"producer": 0, "size": 300, "wait": True, "queue": 0})
+HEAL = Op("heal", {"name": "disconnect"})
+ENDS = ["client", "server"]
+
+
+def pull(world: World, name: str) -> Trouble:
+    trouble = Trouble()
+    world.hosts[name].cable.pulled.append(trouble)
+    return trouble
+
+
+def plug_in(world: World, name: str, trouble: Trouble) -> None:
+    world.hosts[name].cable.plug_in(trouble)
+
+
+@pytest.mark.parametrize("name", ENDS)
+def test_nothing_leaves_or_arrives_and_all_of_it_goes_on_in_order(name: str) -> None:
+    world = World()
+    world.say(b"on the way ")
+    trouble = pull(world, name)
+    world.say(b"held ")
+    world.answer(b"back")
+    world.run(60_000)
+    # What is under way arrives even if its sender has no cable any more.
+    assert world.server.heard == (b"on the way " if name == "client" else b"") and world.client.heard == b""
+    assert world.endings.how == {"server": [], "client": []}
+    plug_in(world, name, trouble)
+    world.say(b"and new")
+    world.run(10)
+    assert world.server.heard == b"on the way held and new" and world.client.heard == b"back"
+
+
+@pytest.mark.parametrize("name", ENDS)
+def test_bytes_that_wait_fill_the_senders_buffer(name: str) -> None:
+    world = World(buffer=10)
+    trouble = pull(world, name)
+    assert (world.say(b"0123456"), world.say(b"789abc")) == (7, 3)
+    world.run(1_000)
+    plug_in(world, name, trouble)
+    world.run(5)
+    assert world.server.heard == b"0123456789" and world.client.writable == 1 and trouble.effect == {"bytes_held": 10}
+
+
+@pytest.mark.parametrize(("name", "closes"), [("client", "server"), ("server", "server"), ("client", "client")])
+def test_who_is_cut_off_does_not_learn_of_a_close_before(name: str, closes: str) -> None:
+    world = World()
+    other = next(each for each in ENDS if each != closes)
+    trouble = pull(world, name)
+    world.say(b"last words")
+    world.hang_up(closes)
+    world.run(60_000)
+    assert world.nodes[other].closed == 0
+    plug_in(world, name, trouble)
+    world.run(5)
+    assert world.nodes[other].closed == 1 and trouble.effect["closes_delayed"] == 1
+
+
+@pytest.mark.parametrize("cut", [True, False])
+def test_a_link_that_is_cut_meanwhile_closes_at_once_for_the_one_who_hears_it(cut: bool) -> None:
+    world = World()
+    trouble = pull(world, "client")
+    for _ in range(2):
+        if cut:
+            assert world.network.cut(world.link).effect.get("connections_closed") in (1, None)
+            world.link.cuts.pop()
+        else:
+            world.network.reset(world.client.conns[0])
+    world.run(5)
+    assert world.server.closed == 1 and world.client.closed == 0
+    # It knows of nothing, and may well say something.
+    assert world.say(b"hello?") == 6
+    plug_in(world, "client", trouble)
+    world.run(5)
+    assert world.client.closed == 1 and world.server.heard == b"" and world.link.ends == []
+
+
+@pytest.mark.parametrize("direction", ["up", "down"])
+def test_a_toxic_that_closes_reaches_only_the_one_who_hears_it(direction: str) -> None:
+    world = World()
+    trouble = pull(world, "client")
+    toxic = world.add(direction, "timeout", timeout=0)
+    world.remove(toxic)
+    world.run(5)
+    assert world.client.closed == 0
+    plug_in(world, "client", trouble)
+    world.run(5)
+    assert world.client.closed == world.server.closed == 1
+
+
+@pytest.mark.parametrize("name", ENDS)
+def test_a_connect_is_not_answered_and_fails_when_its_time_is_up(name: str) -> None:
+    world = World()
+    trouble = pull(world, name)
+    began = world.kernel.now
+    world.hosts["client"].connect("way")
+    world.kernel.run_until(began + CONNECT_TIMEOUT_NS - 1)
+    assert world.client.failed == 0 and trouble.effect == {"connects_unanswered": 1}
+    world.kernel.run_until(began + CONNECT_TIMEOUT_NS)
+    assert world.client.failed == 1
+    plug_in(world, name, trouble)
+    world.run(10_000)
+    assert world.client.failed == 1 and len(world.client.conns) == 1
+
+
+@pytest.mark.parametrize("name", ENDS)
+def test_a_connect_succeeds_if_the_cable_is_back_in_time(name: str) -> None:
+    world = World()
+    trouble = pull(world, name)
+    world.hosts["client"].connect("way")
+    world.run(4_000)
+    plug_in(world, name, trouble)
+    world.run(10_000)
+    assert world.client.failed == 0 and len(world.client.conns) == 2
+
+
+def test_a_connect_that_waits_again_has_no_more_time_than_before() -> None:
+    world = World()
+    first, began = pull(world, "server"), world.kernel.now
+    world.hosts["client"].connect("way")
+    world.run(4_000)
+    plug_in(world, "server", first)
+    second = pull(world, "client")
+    world.kernel.run_until(began + CONNECT_TIMEOUT_NS)
+    assert world.client.failed == 1 and second.effect == {"connects_unanswered": 1}
+
+
+def test_a_proxy_that_refuses_does_so_for_a_server_without_its_cable_and_not_for_who_cannot_reach_it() -> None:
+    world = World()
+    world.network.cut(world.link)
+    trouble = pull(world, "server")
+    world.connect()
+    assert world.client.failed == 1 and "connects_unanswered" not in trouble.effect
+    pull(world, "client")
+    world.connect()
+    assert world.client.failed == 1
+
+
+def test_a_server_whose_process_is_gone_does_not_refuse_without_its_cable() -> None:
+    world = World()
+    trouble = pull(world, "server")
+    world.hosts["server"].kill()
+    world.connect()
+    assert world.client.failed == 0 and world.client.closed == 0
+    plug_in(world, "server", trouble)
+    world.run(5)
+    assert world.client.failed == 1 and world.client.closed == 1
+
+
+def test_a_machine_that_loses_power_loses_what_it_had_not_sent() -> None:
+    world = World()
+    trouble = pull(world, "client")
+    world.say(b"lost")
+    world.answer(b"for nobody")
+    world.hosts["client"].lose_power("none")
+    world.hosts["client"].start(lambda: Talker(world.hosts["client"]))
+    plug_in(world, "client", trouble)
+    world.run(5)
+    # The machine that is back knows nothing of that connection and resets it.
+    assert world.server.heard == b"" and world.server.closed == 1
+
+
+def test_it_comes_back_only_when_nothing_else_keeps_the_cable_out() -> None:
+    world = World()
+    first, second = pull(world, "server"), pull(world, "server")
+    world.say(b"held")
+    world.run(5)
+    plug_in(world, "server", first)
+    world.run(5)
+    assert world.server.heard == b"" and first.effect == second.effect == {"bytes_held": 4}
+    plug_in(world, "server", second)
+    world.run(5)
+    assert world.server.heard == b"held"
+
+
+def test_what_is_pulled_again_by_the_first_that_goes_on_keeps_the_rest() -> None:
+    cable, again = Cable(), Trouble()
+    went: list[int] = []
+
+    def go(number: int) -> None:
+        went.append(number)
+        if number == 1:
+            cable.pulled.append(again)
+
+    first = Trouble()
+    cable.pulled.append(first)
+    for number in (1, 2):
+        cable.keep_incoming(b"x", go, number)
+    cable.plug_in(first)
+    assert went == [1]
+    cable.plug_in(again)
+    assert went == [1, 2]
+
+
+def test_a_paused_process_hears_it_when_it_goes_on() -> None:
+    world = World()
+    trouble, pause = pull(world, "server"), Trouble()
+    world.say(b"twice held")
+    world.run(5)
+    world.hosts["server"].pauses.append(pause)
+    plug_in(world, "server", trouble)
+    world.run(5)
+    assert world.server.heard == b""
+    world.hosts["server"].pauses.remove(pause)
+    world.hosts["server"].resume()
+    assert world.server.heard == b"twice held"
+
+
+# In trials.
+
+
+def execute(*ops: Op, laws: bool = True, target: str = "reference", **settings: Scalar) -> Trial:
+    schedule = Schedule(settings, "disconnect", ops)
+    return run_trial(LAB, resolve.target(target), schedule, laws=judge.all_laws() if laws else ())
+
+
+def disconnect(node: str) -> Op:
+    return Op("fault", {"name": "disconnect", "node": node})
+
+
+def advance(ms: int) -> Op:
+    return Op("advance", {"ms": ms})
+
+
+def violated(trial: Trial) -> list[str]:
+    return [each.law for each in trial.judgements if each.verdict is not Verdict.VACUOUS and each.violations]
+
+
+def answers(trial: Trial) -> list[tuple[str | None, int]]:
+    """How sends between warm-up and the last probe ended, and after how many ms."""
+    began = {event.op: event.t for event in trial.events if event.kind == "invoke"}
+    ended = [event for event in trial.events if event.f == "send" and event.kind in ("ok", "fail", "info")]
+    return [(event.status, (event.t - began[event.op]) // MS) for event in ended[1:-1]]
+
+
+def of_fault(trial: Trial) -> list[Event]:
+    return [event for event in trial.events if event.kind == "fault"]
+
+
+def test_without_its_slave_a_send_waits_for_slave_timeout_and_the_connection_stands() -> None:
+    trial = execute(disconnect("slave"), SEND, advance(3_500), HEAL, advance(100), SEND, advance(100))
+    assert [status for status, _ in answers(trial)] == ["FLUSH_SLAVE_TIMEOUT", "PUT_OK"]
+    assert answers(trial)[0][1] in range(3_000, 3_010)
+    assert [event.kind for event in trial.events if event.kind == "close"] == [] and violated(trial) == []
+
+
+def test_without_its_master_a_send_waits_until_the_cable_is_back() -> None:
+    trial = execute(advance(10), disconnect("master"), SEND, advance(2_000), HEAL, advance(100))
+    ((status, took),) = answers(trial)
+    assert status == "PUT_OK" and 2_000 <= took <= 2_020 and violated(trial) == []
+
+
+@pytest.mark.parametrize("node", ["master", "slave"])
+def test_after_the_housekeeping_interval_both_sides_give_up_and_meet_again(node: str) -> None:
+    settings = {"haSendHeartbeatInterval": 500, "haHousekeepingInterval": 3_000}
+    trial = execute(disconnect(node), SEND, advance(20_000), HEAL, advance(1_000), **settings)
+    closed = {event.side for event in trial.events if event.kind == "close" and event.f == "local"}
+    assert closed == {"m", "s"} and violated(trial) == []
+    assert trial.faults[0].effect["connects_unanswered"] >= 1
+    assert [event.f for event in trial.events if event.kind == "mark"][-2:] == ["converged", "end"]
+
+
+def test_a_cable_that_nobody_missed_did_nothing() -> None:
+    trial = execute(disconnect("slave"), advance(1), HEAL, laws=False)
+    assert (trial.faults[0].bit, trial.faults[0].effect) == (0, {})
+    assert execute(disconnect("slave"), SEND, advance(1), HEAL, laws=False).faults[0].bit == 1
+
+
+def test_it_is_in_the_history_as_a_fault_at_every_link_of_the_node() -> None:
+    on, off = of_fault(execute(disconnect("slave"), advance(5_000), HEAL, laws=False))
+    assert (on.node, on.link, on.status) == (off.node, off.link, "on") == ("slave", places.EVERY_LINK, "on")
+    assert off.status == "off" and off.value == 1
+
+
+def test_a_node_that_a_trial_does_not_have_is_refused() -> None:
+    with pytest.raises(UsageError, match="there is no node 'slave2' in this trial"):
+        execute(disconnect("slave2"))
+    with pytest.raises(UsageError, match="link cannot be 'ha'; valid: all"):
+        execute(Op("fault", {"name": "disconnect", "node": "slave", "link": "ha"}))
+
+
+def test_links_that_laws_take_for_touched_are_those_of_the_lab() -> None:
+    settings = TARGET.settings({"lab.slaves": 3, "lab.names": 1, "lab.others": 1})
+    session = LAB.open(TARGET, settings, "s")
+    for node in places.PROCESSES:
+        host = session.hosts[node]  # type: ignore[attr-defined]
+        own = {each.name for each in session.network.links.values() if each.host is host}  # type: ignore[attr-defined]
+        own |= {each.name for each in host.ways.values()}
+        assert own - {"hostile"} == places.links_of(node)
+
+
+@pytest.mark.parametrize("node", places.PROCESSES)
+def test_no_law_is_violated_where_everybody_is(node: str) -> None:
+    settings: dict[str, Scalar] = {"lab.names": 1, "lab.others": 1, "lab.slaves": 3, "haHousekeepingInterval": 6_000}
+    join = Op("join", {"group": 0, "consumer": 0})
+    ops = (join, advance(1_000), SEND, disconnect(node), SEND, advance(15_000), SEND, HEAL, advance(31_000))
+    trial = execute(*ops, **settings)
+    assert violated(trial) == [] and trial.faults[0].bit
+
+
+@pytest.mark.parametrize("search", [swarm, whole])
+def test_no_seeded_trial_with_a_pulled_cable_raises_an_alarm(search: object) -> None:
+    made = (search.schedule("cables", number) for number in range(2_000))  # type: ignore[attr-defined]
+    drawn = [each for each in made if any(op.args.get("name") == "disconnect" for op in each.ops)][:40]
+    assert len(drawn) >= 10
+    for each in drawn:
+        trial = run_trial(LAB, TARGET, each)
+        assert violated(trial) == [] and not [one for one in trial.judgements if one.verdict is Verdict.UNKNOWN]
+
+
+def test_a_laws_excuse_is_the_cable_and_not_the_fault_s_name() -> None:
+    """The same history without the word that every link is concerned: a client's link was quiet, and slow."""
+    settings: dict[str, Scalar] = {"brokerRole": "ASYNC_MASTER", "flushDiskType": "SYNC_FLUSH"}
+    trial = execute(
+        SEND, advance(2_000), SEND, advance(1), disconnect("master"), advance(9_000), HEAL, advance(100), **settings
+    )
+    blamed = [event._replace(link=None) if event.kind == "fault" else event for event in trial.events]
+    laws = judge.laws(["ack-bounded"])
+    verdicts = [judge.judge(each, laws, LAB.observes(TARGET))[0].verdict for each in (trial.events, blamed)]
+    assert verdicts == [Verdict.HOLDS, Verdict.VIOLATED]
+
+
+def test_the_scenario_says_so_where_the_cable_did_nothing() -> None:
+    scenario = library.shipped("network-disconnect")
+    case = scenario.cases[0]
+    step = case.steps[0]
+    brief = case._replace(steps=(step._replace(for_ms=0),), loads=(), expect=case.expect._replace(phases=()))
+    found = play(scenario, brief, LAB, TARGET, "s")
+    assert found.verdict == UNKNOWN and "did not bite" in found.doubts[0]

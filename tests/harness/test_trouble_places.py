@@ -1,0 +1,51 @@
+"""A fault at every link of a node touches the node and its links, and no other fault touches more than its place."""
+
+from __future__ import annotations
+
+import pytest
+
+from pairproof.harness import places
+from pairproof.harness.history import Event
+from pairproof.harness.laws.trouble import Trouble, touched
+from pairproof.harness.schedule import Args
+
+
+def fault(status: str, t: int, link: str | None, node: str | None = "slave") -> Event:
+    return Event(t, t, "fault", node, link=link, op=0, f="any", status=status)
+
+
+@pytest.mark.parametrize("place", ["slave", "ha", "client-slave", "names-slave", "meta", "meta-fast"])
+def test_all_links_of_a_node_are_struck_and_then_quiet_again(place: str) -> None:
+    trouble = Trouble()
+    trouble.fault(fault("on", 5, places.EVERY_LINK))
+    assert trouble.is_struck(place, "nowhere") and not trouble.is_quiet(place, 4)
+    trouble.fault(fault("off", 9, places.EVERY_LINK))
+    assert not trouble.is_struck(place) and not trouble.is_quiet(place, 9) and trouble.is_quiet(place, 10)
+
+
+@pytest.mark.parametrize("place", ["master", "ha2", "client-master", "names-client", ""])
+def test_links_of_other_nodes_are_not(place: str) -> None:
+    trouble = Trouble()
+    trouble.fault(fault("on", 5, places.EVERY_LINK))
+    assert trouble.is_quiet(place, 0) and not trouble.is_struck(place)
+
+
+def test_another_fault_touches_the_place_that_it_names_alone() -> None:
+    assert touched(fault("on", 5, None)) == {"slave"}
+    assert touched(fault("on", 5, "ha", None)) == {"ha"}
+    assert touched(fault("on", 5, None, None)) == {""}
+    assert touched(fault("on", 5, places.EVERY_LINK, "a third party's")) == {"a third party's"}
+
+
+def test_every_link_that_is_no_clients_has_two_ends() -> None:
+    ends = {link: [node for node in places.PROCESSES if link in places.links_of(node)] for link in places.LINKS}
+    of_clients = {*places.CLIENT_LINKS, places.NAMES_CLIENT, "client-other"}
+    assert {link: len(nodes) for link, nodes in ends.items()} == {
+        link: 1 if link in of_clients else 2 for link in places.LINKS
+    }
+
+
+def test_only_arguments_that_name_places_are_replaced_by_similar_ones() -> None:
+    args: Args = {"name": "replace", "node": "slave2", "image": "other"}
+    assert places.within(args, {}) == {"name": "replace", "node": "slave", "image": "other"}
+    assert places.within({"name": "kill", "node": "other"}, {}) == {"name": "kill", "node": "master"}
