@@ -16,8 +16,8 @@ module=github.com/Shopify/toxiproxy/v2
 fail() { echo "images.sh: $*" >&2; exit 1; }
 here() { docker image inspect "$1" >/dev/null 2>&1; }
 had() { here "$1" || timeout "$pull_limit" docker pull --quiet "$1" >/dev/null 2>&1; }
-# A builder says much that only matters when it fails.
-build() { docker build "$@" - >"$work/said" 2>&1 || { cat "$work/said" >&2; fail "docker build $* failed"; }; }
+# A builder says much that only matters when it fails. Nothing is fetched while building.
+build() { docker build --force-rm --network none "$@" - >"$work/said" 2>&1 || { cat "$work/said" >&2; fail "docker build $* failed"; }; }
 
 make_base() {
   command -v mmdebstrap >/dev/null || fail "cannot pull $official, and there is no mmdebstrap: install it, or set BASE_IMAGE"

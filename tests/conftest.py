@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from pairproof.chaos.labs.docker.connection import Connection
 from pairproof.harness.errors import LabError
 
 
 @pytest.fixture(scope="session")
 def needs_engine() -> None:
     """Skip, with the reason, where no Docker engine answers."""
+    from pairproof.chaos.labs.docker.connection import Connection
+
     try:
         Connection().close()
     except LabError as why:
