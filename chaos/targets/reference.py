@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
+from types import MappingProxyType
 from typing import NamedTuple, cast
 
 from pairproof.chaos.mutants import MUTANTS, Mutant
@@ -60,6 +62,9 @@ class ReferenceTarget(NamedTuple):
     """The reference nodes; ``mutated`` replaces the class of one of them, of every slave, or of every consumer."""
 
     mutated: Mutant | None = None
+    images: Mapping[str, str] = MappingProxyType({})
+    """Container images by what they are for: ``own`` for its nodes, ``other`` for their replacement. Those that are not
+    named the docker lab builds from this source. A target that is not the reference names its own here."""
 
     @property
     def name(self) -> str:

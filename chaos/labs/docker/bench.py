@@ -16,7 +16,7 @@ from pathlib import Path
 
 from pairproof.chaos.labs.docker.containers import Bind, Container
 from pairproof.chaos.labs.docker.engine import Engine
-from pairproof.chaos.labs.docker.images import node_image, toxiproxy_image
+from pairproof.chaos.labs.docker.images import OTHER, OWN, is_here, node_image, other_image, toxiproxy_image
 from pairproof.chaos.labs.docker.nodes import NodeContainer
 from pairproof.chaos.labs.docker.watching import WatchedTap, Watching
 from pairproof.chaos.labs.real.addresses import FAST_BELOW, Address, Way
@@ -28,10 +28,11 @@ from pairproof.chaos.labs.real.links import LinkTap
 from pairproof.chaos.labs.real.nodes import RealNode
 from pairproof.chaos.labs.real.stores import Stores
 from pairproof.chaos.labs.real.trace import TraceReader
+from pairproof.chaos.targets.reference import ReferenceTarget
 from pairproof.chaos.toxiproxy import server
 from pairproof.chaos.toxiproxy.proxies import Proxies
 from pairproof.harness import places
-from pairproof.harness.errors import LabError
+from pairproof.harness.errors import LabError, UsageError
 from pairproof.reference.core.config import BrokerConfig
 
 READY_S = 30.0
@@ -59,7 +60,7 @@ class DockerBench(Bench):
 
     def __init__(self) -> None:
         self.engine = Engine()
-        self.image = node_image(self.engine)
+        self._built = {OWN: node_image(self.engine)}
         image = toxiproxy_image(self.engine)
         self.keeper = Keeper(LEAVE)
         self._helpers: dict[str, Container] = {}
@@ -92,7 +93,9 @@ class DockerBench(Bench):
         view = Bind(stores.folder, read_only=True, propagation="rslave" if stores.share() else "rprivate")
         command = [host, str(OBSERVER_PORT)]
         binds = [Bind(seen), view]
-        self._help(OBSERVER, self.container(OBSERVER, self.image, command, host, binds, MEMORY_MB, OBSERVER_ENTRY))
+        self._help(
+            OBSERVER, self.container(OBSERVER, self._built[OWN], command, host, binds, MEMORY_MB, OBSERVER_ENTRY)
+        )
 
     def _help(self, name: str, container: Container) -> None:
         self._helpers[name] = container
@@ -144,7 +147,23 @@ class DockerBench(Bench):
 
     # A trial.
 
-    def node(self, folder: Path, name: str, target: str, config: BrokerConfig | None) -> RealNode:
+    def image(self, target: ReferenceTarget, name: str = OWN) -> str:
+        """The full name of one of a target's images, which is the target's own or built here from this source.
+
+        UsageError for one that is not there.
+        """
+        if name in target.images:
+            name = target.images[name]
+        elif name == OTHER:
+            self._built.setdefault(OTHER, other_image(self.engine))
+        found = self._built.get(name, name)
+        if not is_here(self.engine, found):
+            raise UsageError(
+                f"there is no image {found!r} here, and the target has none of that name: pull or build it"
+            )
+        return found
+
+    def node(self, folder: Path, name: str, target: ReferenceTarget, config: BrokerConfig | None) -> RealNode:
         """A node whose container is made when it is first started."""
         node = NodeContainer(self, folder, name, target, config)
         self._nodes.append(node)
@@ -172,6 +191,10 @@ class DockerBench(Bench):
                 how = "is paused" if found.paused else f"has ended, exit code {found.exit_code}"
                 raise LabError(f"the lab's {name} {how}; play the trial again")
         self.watching.check()
+
+    def pid(self, helper: str) -> int:
+        """Of toxiproxy's or the observer's process."""
+        return self._helpers[helper].pid
 
     def end_nodes(self) -> None:
         """Remove all nodes' containers."""

@@ -42,7 +42,9 @@ SCRIPT_S = 900.0
 SILENT_S = 120.0
 """Of a builder, within one of its steps."""
 INSTALL = "run: pairproof labs install images"
-_HASHED = re.compile(rf"{NODE}:[0-9a-f]{{12}}")
+OWN, OTHER = "own", "other"
+"""A node's own image, and the one that replaces it."""
+_HASHED = re.compile(rf"{NODE}:[0-9a-f]{{12}}(-{OTHER})?")
 
 
 class Recipe(NamedTuple):
@@ -75,6 +77,16 @@ def node_image(engine: Connection) -> str:
     if not is_here(engine, name):
         _build(engine, NODE_RECIPE, files, name)
         _remove_older(engine, name)
+    return name
+
+
+def other_image(engine: Connection) -> str:
+    """The name of another build of the same source, for replacements: its nodes run with Python's -O."""
+    own = node_image(engine)
+    name = f"{own}-{OTHER}"
+    if not is_here(engine, name):
+        lines = f"FROM {own}\nENV PYTHONOPTIMIZE=1\n"
+        _build_files(engine, {"Dockerfile": lines.encode()}, "Dockerfile", {}, name)
     return name
 
 
@@ -180,15 +192,20 @@ def _base(engine: Connection, recipe: Recipe) -> str:
 
 
 def _build(engine: Connection, recipe: Recipe, files: dict[str, bytes], name: str) -> None:
-    base = _base(engine, recipe)
+    _build_files(engine, files, recipe.dockerfile, {"BASE_IMAGE": _base(engine, recipe)}, name)
 
+
+def _build_files(
+    engine: Connection, files: dict[str, bytes], dockerfile: str, arguments: dict[str, str], name: str
+) -> None:
     def build(client: Any) -> Any:
         return client.build(
-            fileobj=_archive(files), custom_context=True, dockerfile=recipe.dockerfile, tag=name, decode=True,
-            buildargs={"BASE_IMAGE": base}, rm=True, forcerm=True, network_mode="none",
+            fileobj=_archive(files), custom_context=True, dockerfile=dockerfile, tag=name, decode=True,
+            buildargs=arguments, rm=True, forcerm=True, network_mode="none",
         )  # fmt: skip
 
-    _follow(engine, f"build {name} on {base}", BUILD_S, build)
+    on = "".join(f" on {each}" for each in arguments.values())
+    _follow(engine, f"build {name}{on}", BUILD_S, build)
 
 
 def _archive(files: dict[str, bytes]) -> io.BytesIO:

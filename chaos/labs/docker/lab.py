@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
+from pairproof.chaos.labs.docker.session import DockerSession
 from pairproof.chaos.labs.real import folders
 from pairproof.chaos.labs.real.lab import RealLab
 from pairproof.harness.errors import LabError
+from pairproof.harness.ports import Target
+from pairproof.harness.schedule import Args
 
 if TYPE_CHECKING:
     from pairproof.chaos.labs.docker.bench import DockerBench
@@ -22,6 +25,11 @@ class DockerLab(RealLab):
     """Runs the reference's nodes in containers."""
 
     name = "docker"
+    session_class = DockerSession
+
+    def open(self, target: Target, settings: Args, seed: str) -> DockerSession:
+        """See :meth:`RealLab.open`; LabError, too, without an engine or images that can be used."""
+        return cast("DockerSession", super().open(target, settings, seed))
 
     def make_bench(self) -> DockerBench:
         """A new bench, once what killed labs have left is gone. LabError without an engine that can be used."""

@@ -15,10 +15,12 @@ from pairproof.reference.core.config import BrokerConfig
 
 if TYPE_CHECKING:
     from pairproof.chaos.labs.docker.bench import DockerBench
+    from pairproof.chaos.targets.reference import ReferenceTarget
 
 ENTRY = ("python3", "-m", "pairproof.chaos.labs.docker.run_node")
 MEMORY_MB = 512
 KILLED_S = 15.0
+OUT_OF_MEMORY = Status("killed", 9)
 SIGNALLED = 128
 """What is added to the signal's number where that ended a container."""
 
@@ -26,10 +28,15 @@ SIGNALLED = 128
 class NodeContainer(RealNode):
     """See :class:`RealNode`."""
 
-    def __init__(self, bench: DockerBench, folder: Path, name: str, target: str, config: BrokerConfig | None) -> None:
-        super().__init__(bench, folder, name, target, config)
+    def __init__(
+        self, bench: DockerBench, folder: Path, name: str, target: ReferenceTarget, config: BrokerConfig | None
+    ) -> None:
+        super().__init__(bench, folder, name, target.name, config)
         self.lab = bench
+        self.image = bench.image(target)
         self.container: Container | None = None
+        self.limits: list[int] = []
+        """Of its memory, MiB, by faults; the least counts."""
 
     def launch(self, spec: NodeSpec) -> int:
         """Start its container, which is made at the first start; the pid."""
@@ -45,7 +52,7 @@ class NodeContainer(RealNode):
         if self.store is not None:
             binds += [Bind(self.store.path), Bind(self.bench.control_path(self.name))]
         return self.lab.container(
-            f"{self.name}-{self.lab.trials}", self.lab.image, command, self.lab.host(self.name), binds, MEMORY_MB, ENTRY
+            f"{self.name}-{self.lab.trials}", self.image, command, self.lab.host(self.name), binds, MEMORY_MB, ENTRY
         )
 
     def status(self) -> Status:
@@ -96,8 +103,17 @@ class NodeContainer(RealNode):
         return self.container.logs() if self.container is not None else ""
 
     def bind(self) -> str:
-        """Its own address."""
-        return self.lab.host(self.name)
+        """Wherever it has a network: it may be started while it is unplugged."""
+        return "0.0.0.0"
+
+    def may_end(self, status: Status) -> bool:
+        """Also for want of memory."""
+        return bool(self.limits) and status == OUT_OF_MEMORY
+
+    def limit_memory(self) -> None:
+        """Give it as much as faults allow. LabError if it uses more already, where the kernel refuses that."""
+        if self.container is not None:
+            self.container.limit_memory(min([*self.limits, MEMORY_MB]))
 
     def files(self, prefixes: Collection[str]) -> dict[str, bytes]:
         """Its store's files, as the observer sees them."""

@@ -17,6 +17,7 @@ from pairproof.chaos.labs.real.nodes import RealNode
 from pairproof.chaos.labs.real.stores import Stores
 from pairproof.chaos.labs.real.taps import Tap
 from pairproof.chaos.labs.real.wires import Passage
+from pairproof.chaos.targets.reference import ReferenceTarget
 from pairproof.chaos.toxiproxy import server
 from pairproof.chaos.toxiproxy.install import TOOL
 from pairproof.chaos.toxiproxy.proxies import Proxies
@@ -74,9 +75,9 @@ class ProcessBench(Bench):
             self._ports[name] = self.leases.take(1, neighbours)[0]
         return Address(HOST, self._ports[name])
 
-    def node(self, folder: Path, name: str, target: str, config: BrokerConfig | None) -> RealNode:
+    def node(self, folder: Path, name: str, target: ReferenceTarget, config: BrokerConfig | None) -> RealNode:
         """A node that the keeper will fork."""
-        return NodeProcess(self.keeper, self, folder, name, target, config)
+        return NodeProcess(self.keeper, self, folder, name, target.name, config)
 
     def tap(self, name: str, client: str, to: Address, buffer: int | None, evidence: Evidence) -> LinkTap:
         """Taps in this process."""

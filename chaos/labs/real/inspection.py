@@ -67,7 +67,7 @@ class Inspection:
     def tables(self, name: str) -> None:
         """Record every table of a node that runs and answers."""
         node = self.session.node(name)
-        if node.is_up and not node.pauses:
+        if node.is_up and not node.pauses and not node.unplugged:
             self.session.run(self._tables(node))
 
     async def _tables(self, node: RealNode) -> None:

@@ -28,6 +28,8 @@ class RealLab:
         self._bench: Bench | None = None
         self._session: RealSession | None = None
 
+    session_class: type[RealSession] = RealSession
+
     def make_bench(self) -> Bench:
         """A new bench. LabError if it cannot be had."""
         raise NotImplementedError
@@ -48,7 +50,7 @@ class RealLab:
             self._bench = self.make_bench()
             atexit.register(self.close)
         try:
-            self._session = RealSession(self._bench, target, settings, seed)
+            self._session = self.session_class(self._bench, target, settings, seed)
         except BaseException:
             self.close()
             raise

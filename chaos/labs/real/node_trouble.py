@@ -96,7 +96,7 @@ class NodeTrouble(World):
         if who in self.evidence.started:
             self.evidence.add(self.evidence.now(), "crash", *who, f="process", value=0)
         self.forget(node)
-        if status not in ENDS:
+        if status not in ENDS and not node.may_end(status):
             raise LabError(
                 f"{node.name} has ended by itself ({status.state} {status.number}), and said last: {node.log_tail()}"
             )

@@ -52,6 +52,8 @@ class RealNode:
         self.powered = True
         self.pauses: list[object] = []
         """Faults that have it stand still."""
+        self.unplugged: list[object] = []
+        """Faults that have it off the network."""
         self.asks: dict[str, int] = {}
         self.views: dict[str, dict[str, str]] = {}
 
@@ -88,6 +90,10 @@ class RealNode:
     def bind(self) -> str:
         """The address that it listens on."""
         raise NotImplementedError
+
+    def may_end(self, status: Status) -> bool:
+        """Whether it may end by itself like this, because of what was done to it."""
+        return False
 
     def files(self, prefixes: Collection[str]) -> dict[str, bytes]:
         """Its store's files whose names begin so, as any process sees them now."""

@@ -95,7 +95,7 @@ class RealSession(ClientAbilities, LinkTrouble, StoreTrouble, Strangers):
         if names:
             self._add_name_server(brokers)
         for name in brokers:
-            node = self.bench.node(self.folder, name, self.target.name, self._config(name))
+            node = self.bench.node(self.folder, name, self.target, self._config(name))
             self.nodes[name] = node
             assert node.store is not None and node.config is not None
             self.evidence.stores[name] = node.store.path, node.config.mappedFileSizeCommitLog
@@ -138,7 +138,7 @@ class RealSession(ClientAbilities, LinkTrouble, StoreTrouble, Strangers):
         return config
 
     def _add_name_server(self, brokers: tuple[str, ...]) -> None:
-        node = self.bench.node(self.folder, places.NAMES, self.target.name, None)
+        node = self.bench.node(self.folder, places.NAMES, self.target, None)
         node.asks = {asker: self.bench.asker(asker).port for asker in (CLIENT, *brokers, places.NAMES)}
         by_name = self.links.by_name
         real = {name: str(self.bench.broker(name)) for name in brokers}

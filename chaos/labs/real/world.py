@@ -11,6 +11,7 @@ from pairproof.chaos.labs.real.evidence import Evidence
 from pairproof.chaos.labs.real.links import Link, Links
 from pairproof.chaos.labs.real.machines import Machine
 from pairproof.chaos.labs.real.nodes import RealNode
+from pairproof.chaos.targets.reference import ReferenceTarget
 from pairproof.harness.errors import UsageError
 from pairproof.harness.schedule import Args
 
@@ -29,6 +30,7 @@ class World:
     pair: tuple[str, ...]
     """The pair's brokers, the master first."""
     links: Links
+    target: ReferenceTarget
     settings: Args
     seed: str
 

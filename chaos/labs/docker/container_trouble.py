@@ -1,0 +1,162 @@
+"""What only containers have done to them: their network is taken away, their memory limited, their image replaced.
+
+What waits while a node is off the network is counted where it waits: in the kernel's buffers of its own sockets, and of
+the observer's to it. Connects from inside fail at once, since there is no network; those to it are not answered.
+
+A kernel with cgroup v1 refuses a limit below what a process uses already; there the node is killed and started again
+within the limit, and the kernel kills it once it needs more. With cgroup v2 the kernel kills it at once.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+from pairproof.chaos.labs.docker.connection import Refused
+from pairproof.chaos.labs.docker.images import OWN
+from pairproof.chaos.labs.docker.nodes import NodeContainer
+from pairproof.chaos.labs.real.evidence import OBSERVER
+from pairproof.chaos.labs.real.node_trouble import NodeTrouble
+from pairproof.harness.errors import Unable
+from pairproof.harness.ports import Effect
+
+if TYPE_CHECKING:
+    from pairproof.chaos.labs.docker.bench import DockerBench
+
+SYN_SENT = "02"
+"""A connect that waits for an answer, in /proc/net/tcp."""
+
+
+class Unplugged(NamedTuple):
+    """A node without a network."""
+
+    node: NodeContainer
+    token: object
+
+
+class Limited(NamedTuple):
+    """A node with less memory, and how it was before."""
+
+    node: NodeContainer
+    mb: int
+    was_up: bool
+    killed: int
+
+
+class Replaced(NamedTuple):
+    """A node of another image."""
+
+    node: NodeContainer
+    effect: Effect
+
+
+class ContainerTrouble(NodeTrouble):
+    """Abilities CanDisconnect, CanLimitMemory and CanReplaceImage: see the harness."""
+
+    bench: DockerBench
+
+    # The network.
+
+    def disconnect(self, node: str) -> Unplugged:
+        """See :class:`pairproof.harness.ports.CanDisconnect`."""
+        found = self._contained(node)
+        handle = Unplugged(found, object())
+        if not found.unplugged:
+            assert found.container is not None
+            self.aside(found.container.disconnect)
+        found.unplugged.append(handle.token)
+        return handle
+
+    def reconnect(self, handle: Unplugged) -> Effect:
+        """Plug it in, unless another trouble keeps it out."""
+        node = handle.node
+        effect = self._waiting(node)
+        node.unplugged.remove(handle.token)
+        if not node.unplugged:
+            assert node.container is not None
+            self.aside(node.container.connect)
+        return effect
+
+    def _waiting(self, node: NodeContainer) -> Effect:
+        """What waits for a node's network: bytes that were sent and not acknowledged, and connects."""
+        host = self.bench.host(node.name)
+        sockets = [each for each in _sockets(self.bench.pid(OBSERVER)) if each.peer == host]
+        connects = sum(each.state == SYN_SENT for each in sockets)
+        if node.pid is not None:
+            sockets += [each for each in _sockets(node.pid) if each.host == host]
+        held = sum(each.unacknowledged for each in sockets if each.state != SYN_SENT)
+        return {"bytes_held": held, "connects_unanswered": connects}
+
+    # Memory.
+
+    def limit_memory(self, node: str, mb: int) -> Limited:
+        """See :class:`pairproof.harness.ports.CanLimitMemory`."""
+        found = self._contained(node)
+        was_up = found.is_up
+        found.limits.append(mb)
+        killed = 0
+        try:
+            self.aside(found.limit_memory)
+        except Refused:
+            # Of a process that runs the kernel takes no memory away.
+            killed = self.kill(node).get("processes_killed", 0)
+            self.aside(found.limit_memory)
+            self.boot(node)
+        return Limited(found, mb, was_up, killed)
+
+    def lift_memory(self, handle: Limited) -> Effect:
+        """As much as before, as far as no other trouble limits it."""
+        node = handle.node
+        starved = handle.was_up and not node.is_up and node.may_end(node.status())
+        node.limits.remove(handle.mb)
+        self.aside(node.limit_memory)
+        return {"processes_killed": handle.killed + int(starved), "limits_hit": int(starved)}
+
+    # Images.
+
+    def replace_image(self, node: str, image: str) -> Replaced:
+        """See :class:`pairproof.harness.ports.CanReplaceImage`. A node that stands still is killed."""
+        found = self._contained(node)
+        return Replaced(found, self._replace(found, self.bench.image(self.target, image)))
+
+    def restore_own_image(self, handle: Replaced) -> Effect:
+        """Its own image takes its place again."""
+        after = self._replace(handle.node, self.bench.image(self.target, OWN))
+        return {key: handle.effect.get(key, 0) + after.get(key, 0) for key in {*handle.effect, *after}}
+
+    def _replace(self, node: NodeContainer, image: str) -> Effect:
+        if node.unplugged or node.limits:
+            raise Unable(f"{node.name} is off the network or limited in its memory: another container would not be")
+        effect = dict(self.kill(node.name) if node.pauses else self.stop(node.name))
+        self.aside(node.remove)
+        node.image = image
+        self.boot(node.name)
+        self.audit("recovery", node.name)
+        return {**effect, "images_replaced": 1}
+
+    def _contained(self, node: str) -> NodeContainer:
+        return cast("NodeContainer", self.node(node))
+
+
+class Socket(NamedTuple):
+    """A TCP socket of IPv4, as the kernel counts it."""
+
+    host: str
+    peer: str
+    state: str
+    unacknowledged: int
+    """Bytes that were sent, and are not known to have arrived."""
+
+
+def _sockets(pid: int) -> list[Socket]:
+    """Those of a process's network."""
+    found = []
+    for line in Path(f"/proc/{pid}/net/tcp").read_text().splitlines()[1:]:
+        words = line.split()
+        found.append(Socket(_host(words[1]), _host(words[2]), words[3], int(words[4].partition(":")[0], 16)))
+    return found
+
+
+def _host(text: str) -> str:
+    """The kernel writes an address as it lies in memory: the first byte last."""
+    return ".".join(str(each) for each in reversed(bytes.fromhex(text.partition(":")[0])))

@@ -1,0 +1,10 @@
+"""One trial in containers: what every lab with real processes has, and what only containers have."""
+
+from __future__ import annotations
+
+from pairproof.chaos.labs.docker.container_trouble import ContainerTrouble
+from pairproof.chaos.labs.real.session import RealSession
+
+
+class DockerSession(RealSession, ContainerTrouble):
+    """See :class:`RealSession`."""
