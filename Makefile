@@ -9,6 +9,8 @@ UV := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate
 BROWSER := chromium fonts-dejavu-core
 JDK := default-jdk-headless maven
 say := @printf 'set-up: %s\n'
+engine = { sh .ci/engine start && sh compose/images.sh; } || \
+  echo 'set-up: NO CONTAINERS ARE TESTED, for the reason above; tests that need them are skipped or fail' >&2
 
 .DEFAULT_GOAL := help
 .PHONY: help run test check bench lock clean browser jdk engine
@@ -22,7 +24,7 @@ run: $(VENV)/.run $(VENV)/.java ## explore the reference pair, judge it, make th
 test: $(VENV)/.dev jdk $(VENV)/.java browser ## run all tests: the quick ones, then the slow ones
 	@$(BIN)/python -m pytest -rs -m 'not slow'
 	@trap 'sh .ci/engine stop' EXIT; trap 'exit 130' INT TERM; \
-	  $(MAKE) --no-print-directory engine; $(BIN)/python -m pytest -rs -m slow
+	  $(engine); $(BIN)/python -m pytest -rs -m slow
 
 check: $(VENV)/.dev ## lint, formatting, types, and which room may import which
 	@$(BIN)/ruff check .
@@ -91,5 +93,4 @@ jdk:
 
 # Whoever asks for it stops it, too: sh .ci/engine stop.
 engine:
-	@{ sh .ci/engine start && sh compose/images.sh; } || \
-	  echo 'set-up: NO CONTAINERS ARE TESTED, for the reason above; tests that need them are skipped' >&2
+	@$(engine)

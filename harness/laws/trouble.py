@@ -3,7 +3,8 @@
 A *place* is a node's or a link's name, as fault events carry it; a fault that names neither concerns the place "", and
 one at every link of a node concerns that node and each of them. Laws with a bound ask here whether anything excuses a
 delay: a node that a fault pauses or that is down owes nothing for that time, and a promise about a healthy link is
-judged only where no fault touched that link meanwhile.
+judged only where no fault touched that link meanwhile. A node with a fault at every link of it stands still, too, for
+whoever looks from outside: what reaches the last observer before it need not reach it, and nothing of it is heard.
 
 Left out: what a fault does. Nothing here knows a fault by its name.
 """
@@ -34,6 +35,9 @@ class Trouble:
         self.ended: dict[str, int] = {}
         """Per place: when its last fault ended, ns."""
         self._still: dict[str, int] = {}
+        """Since when nodes stand still, ns."""
+        self._holds: dict[str, set[int | None]] = {}
+        """What has them stand still: None for a pause or the node's end, otherwise faults by number."""
         self._spans: dict[str, list[Span]] = {}
 
     # What the ledger tells.
@@ -43,19 +47,29 @@ class Trouble:
         if event.status == "on":
             self.active[event.op] = event
             self._touched[event.op] = touched(event)
+            if event.link == places.EVERY_LINK:
+                self.pause(event.node or "", event.t, event.op)
         else:
             self.active.pop(event.op, None)
             self._touched.pop(event.op, None)
             self.ended.update(dict.fromkeys(touched(event), event.t))
+            if event.link == places.EVERY_LINK:
+                self.resume(event.node or "", event.t, event.op)
 
-    def pause(self, node: str, t: int) -> None:
-        """A node stands still."""
+    def pause(self, node: str, t: int, fault: int | None = None) -> None:
+        """A node stands still; ``fault``: the number of one at every link of it."""
         self._still.setdefault(node, t)
+        self._holds.setdefault(node, set()).add(fault)
 
-    def resume(self, node: str, t: int) -> None:
-        """It goes on."""
-        since = self._still.pop(node, None)
-        if since is not None and t > since:
+    def resume(self, node: str, t: int, fault: int | None = None) -> None:
+        """It goes on, unless something else has it stand still."""
+        holds = self._holds.get(node, set())
+        holds.discard(fault)
+        since = self._still.get(node)
+        if since is None or holds:
+            return
+        del self._still[node]
+        if t > since:
             self._spans.setdefault(node, []).append((since, t))
 
     down = pause

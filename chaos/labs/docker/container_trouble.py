@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 SYN_SENT = "02"
 """A connect that waits for an answer, in /proc/net/tcp."""
+AGAIN_NS = 5_000_000_000
+"""How long what waited may take to go on its way, once there is a network again."""
 
 
 class Unplugged(NamedTuple):
@@ -75,6 +77,8 @@ class ContainerTrouble(NodeTrouble):
         if not node.unplugged:
             assert node.container is not None
             self.aside(node.container.connect)
+            # TCP tries again only so often.
+            self.run_until(lambda: not any(self._waiting(node).values()), AGAIN_NS)
         return effect
 
     def _waiting(self, node: NodeContainer) -> Effect:
