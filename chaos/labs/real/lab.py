@@ -58,7 +58,7 @@ class RealLab:
 
     def has_devices(self) -> bool:
         """Whether stores lie on disks of their own; only known once there was a trial."""
-        return self._bench is not None and not self._bench.stores.why_folder
+        return self._bench is not None and not self._bench.stores.why_not
 
     def close(self) -> None:
         """Give the bench up: its processes, files and addresses."""

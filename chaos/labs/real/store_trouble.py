@@ -2,7 +2,8 @@
 
 Where a store lies on a device of its own (ext4 on a loop device) a machine crash is a real one: the file system is shut
 down with nothing more written, and mounted anew; a full disk is really full, and a read-only one takes nothing more.
-Elsewhere a crash takes from the log what its broker had not flushed, and the effect says so. Stalled, slow and lying
+Elsewhere a crash takes from the log what its broker had not flushed, and the effect says so; a store in memory can be
+full. Stalled, slow and lying
 flushes are the reference's own seam, see :mod:`pairproof.chaos.labs.real.control`.
 """
 
@@ -134,7 +135,7 @@ class StoreTrouble(NodeTrouble):
     def fill_disk(self, node: str) -> Taken:
         """See :class:`pairproof.harness.ports.CanFillDisk`."""
         found, store = self._stored(node)
-        self._needs_device(store, "a full disk")
+        self._needs(store.kind != "folder", "a full disk", store)
         return Taken(found, store.fill(), store.free)
 
     def free_disk(self, handle: Taken) -> Effect:
@@ -145,7 +146,7 @@ class StoreTrouble(NodeTrouble):
     def turn_read_only(self, node: str) -> Taken:
         """See :class:`pairproof.harness.ports.CanTurnReadOnly`."""
         found, store = self._stored(node)
-        self._needs_device(store, "a disk that turns read-only")
+        self._needs(store.kind == "device", "a disk that turns read-only", store)
         store.read_only()
         return Taken(found, found.incarnation if found.is_up else 0, store.writable)
 
@@ -240,6 +241,6 @@ class StoreTrouble(NodeTrouble):
         return found, found.store
 
     @staticmethod
-    def _needs_device(store: Store, what: str) -> None:
-        if store.kind != "device":
-            raise Unable(f"{what} needs a disk of its own for each store: {store.why_folder}")
+    def _needs(found: bool, what: str, store: Store) -> None:
+        if not found:
+            raise Unable(f"{what} needs a disk of its own for each store: {store.why_not}")

@@ -7,43 +7,33 @@ files too, and what was not is gone, as far as the kernel had not written it out
 ``half`` and ``hole``, which no kernel does on request, are put in place afterwards. A full disk has a file that takes
 all room; a read-only one is what ext4 becomes after an error: mapped files still take writes, and no flush works.
 
-Elsewhere a store is a plain folder, kind ``folder``; ``why_folder`` says why. A power loss then takes from the commit
-log what its broker had not flushed, and nothing else; a disk cannot be full or read-only.
+Where there are no loop devices, or no mkfs.ext4, root has a store on a piece of memory of the same size, kind ``tmpfs``.
+Elsewhere it is a plain folder, kind ``folder``. ``why_not`` says why it is no device. A power loss then takes from the
+commit log what its broker had not flushed, and nothing else; memory can be full, and neither can be read-only.
 
 The image is mounted without barriers: flushes end in the image, whose own disk does not fail here. All calls block, for
 some ten milliseconds where something is mounted. Nothing of a store may be in use where that is said.
-Sources: ext4's documentation of its ioctls and of /sys/fs/ext4; the files are MappedFileQueue's.
+Sources: the files are MappedFileQueue's; for the rest see :mod:`pairproof.chaos.labs.real.disks`.
 """
 
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 import shutil
-import time
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
-from struct import Struct
 
+from pairproof.chaos.labs.real.disks import BLOCK, Disk, Ram, exchange
 from pairproof.chaos.labs.real.folders import command
 from pairproof.harness.errors import LabError
 
 SIZE_MB = 64
-OPTIONS = "loop,nobarrier,errors=remount-ro,noatime,nodev,nosuid"
 KEEPS = ("none", "all", "half", "hole")
 SECTOR = 512
 LOG = "commitlog/"
 BALLAST = "ballast"
-PROBE = ".probe"
-LEAST_BYTES = 1_024
-"""One block: less cannot be taken."""
 HIDDEN = "."
-TRIES = 40
-PAUSE_S = 0.025
-_SHUTDOWN = 0x8004587D
-_FLUSH_FIRST, _NO_LOG_FLUSH = 0, 2
-_INT = Struct("=I")
 
 Image = Mapping[str, bytes]
 """Files by name, as of one moment."""
@@ -56,7 +46,10 @@ class Stores:
         self.folder = folder / "stores"
         self.folder.mkdir()
         self.size_mb = size_mb
-        self.why_folder = "" if devices else "the lab was told to have plain folders"
+        self.has_mounts = devices
+        """Whether there may be more than plain folders."""
+        self.why_not = "" if devices else "the lab was told to have plain folders"
+        """Why stores have no devices."""
 
     def share(self) -> bool:
         """Let others who have this folder see what is mounted in it later; whether that can be had."""
@@ -64,7 +57,8 @@ class Stores:
         is_shared = command("mount", "--bind", folder, folder, fails=False)
         is_shared = is_shared and command("mount", "--make-shared", folder, fails=False)
         if not is_shared:
-            self.why_folder = self.why_folder or "only root can mount a disk that containers see"
+            self.has_mounts = False
+            self.why_not = self.why_not or "only root can mount a disk that containers see"
         return is_shared
 
     def create(self, node: str) -> Store:
@@ -75,130 +69,31 @@ class Stores:
         if has_mb < needs_mb:
             raise LabError(f"{self.folder} has {has_mb} MB left of {needs_mb}: make room, or set TMPDIR elsewhere")
         place.mkdir()
-        if not self.why_folder:
+        if not self.why_not:
             try:
-                disk = Disk(self.folder / f"{node}.img", place, self.size_mb)
+                return Store(place, "device", Disk(self.folder / f"{node}.img", place, self.size_mb))
             except LabError as why:
-                self.why_folder = str(why)
-            else:
-                return Store(place, disk, "")
-        return Store(place, None, self.why_folder)
-
-
-class Disk:
-    """A file system in an image file, mounted."""
-
-    def __init__(self, image: Path, mount: Path, size_mb: int) -> None:
-        """LabError if this machine has no such thing."""
-        if os.geteuid() != 0:
-            raise LabError("only root can mount a disk")
-        self.image = image
-        self.mount = mount
-        self.size_mb = size_mb
-        self._make()
-        self._mount()
-
-    def shut_down(self, flushed: bool) -> None:
-        """From here on nothing reaches the disk; before, everything or nothing of what waits for it."""
-        fd = os.open(self.mount, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            fcntl.ioctl(fd, _SHUTDOWN, _INT.pack(_FLUSH_FIRST if flushed else _NO_LOG_FLUSH))
-        except OSError as why:
-            raise LabError(f"cannot take the power from {self.mount}: {why.strerror}") from why
-        finally:
-            os.close(fd)
-
-    def reboot(self) -> None:
-        """Mount it anew. Nobody may use it."""
-        self._unmount()
-        self._mount()
-
-    def renew(self) -> None:
-        """Another one in its place, without errors, that holds nothing. Nobody may use it."""
-        self._unmount()
-        self._make()
-        self._mount()
-
-    def fail(self) -> None:
-        """Let the file system meet an error, upon which it turns read-only."""
-        found = self.mount.stat().st_dev
-        device = Path(f"/sys/dev/block/{os.major(found)}:{os.minor(found)}").resolve().name
-        try:
-            Path(f"/sys/fs/ext4/{device}/trigger_fs_error").write_text("1")
-        except OSError as why:
-            raise LabError(f"cannot turn {self.mount} read-only: {why.strerror}") from why
-
-    def swap(self, other: Disk) -> None:
-        """Exchange what both hold. Nobody may use either."""
-        self._unmount()
-        other._unmount()
-        _exchange(self.image, other.image)
-        self._mount()
-        other._mount()
-
-    def _make(self) -> None:
-        # A new file: somebody may still have the old one mounted.
-        self.image.unlink(missing_ok=True)
-        # Zeros throughout: of an earlier file system's journal blocks might pass for this one's.
-        with self.image.open("wb") as file:
-            file.truncate(self.size_mb << 20)
-        command(
-            "mkfs.ext4", "-q", "-F", "-b", str(LEAST_BYTES), "-m", "0", "-J", "size=1", "-O", "^resize_inode",
-            "-E", "nodiscard,lazy_itable_init=1,lazy_journal_init=1", str(self.image),
-        )  # fmt: skip
-
-    def _mount(self) -> None:
-        command("mount", "-t", "ext4", "-o", OPTIONS, str(self.image), str(self.mount))
-        if self._is_dead():
-            # Another mount namespace, a browser's sandbox say, still has what was shut down, and that is what we got.
-            self._unmount()
-            self._copy_image()
-            command("mount", "-t", "ext4", "-o", OPTIONS, str(self.image), str(self.mount))
-            if self._is_dead():
-                raise LabError(f"{self.mount} cannot be mounted anew: who else has it mounted?")
-
-    def _is_dead(self) -> bool:
-        """Whether what is mounted takes no files: a file system that was shut down, or met an error."""
-        probe = self.mount / PROBE
-        try:
-            probe.touch()
-            probe.unlink()
-        except OSError as why:
-            if why.errno in (errno.EIO, errno.EROFS):
-                return True
-            raise LabError(f"cannot use {self.mount}: {why.strerror}") from why
-        return False
-
-    def _copy_image(self) -> None:
-        """What the disk holds becomes another file, of which nobody has an older view."""
-        copy = self.image.with_suffix(".copy")
-        command("cp", "--sparse=always", str(self.image), str(copy))
-        copy.rename(self.image)
-
-    def _unmount(self) -> None:
-        for _ in range(TRIES):
-            if command("umount", str(self.mount), fails=False):
-                return
-            # A process that was killed may still be giving back its memory.
-            time.sleep(PAUSE_S)
-        command("umount", str(self.mount))
+                self.why_not = str(why)
+        if self.has_mounts:
+            try:
+                Ram(place, self.size_mb)
+            except LabError:
+                self.has_mounts = False
+        return Store(place, "tmpfs" if self.has_mounts else "folder", None, self.why_not)
 
 
 class Store:
     """One broker's store directory, ``path``, which stays the same whatever happens to it."""
 
-    def __init__(self, place: Path, disk: Disk | None, why_folder: str) -> None:
+    def __init__(self, place: Path, kind: str, disk: Disk | None, why_not: str = "") -> None:
         self.path = place / "store"
-        self.why_folder = why_folder
+        self.kind = kind
+        """``device``, ``tmpfs`` or ``folder``."""
+        self.why_not = why_not
         self._ballast = place / BALLAST
         self._disk = disk
         self._is_read_only = False
         self._begin()
-
-    @property
-    def kind(self) -> str:
-        """``device`` or ``folder``."""
-        return "folder" if self._disk is None else "device"
 
     def copy_files(self, prefixes: Collection[str] = ("",)) -> dict[str, bytes]:
         """See :func:`copy_files`."""
@@ -236,8 +131,8 @@ class Store:
         if self._disk is not None and other._disk is not None:
             self._disk.swap(other._disk)
             self._is_read_only = other._is_read_only = False
-        elif self._disk is None and other._disk is None:
-            _exchange(self.path, other.path)
+        elif self.kind == other.kind == "folder":
+            exchange(self.path, other.path)
         else:
             mine, its = self.image(), other.image()
             self.restore(its)
@@ -247,7 +142,7 @@ class Store:
         """Lose what was not flushed, while ``end`` ends whoever uses it; what was done.
 
         ``keep``: of the commit log's bytes from ``flushed`` on ``none`` is kept, ``all``, the first ``half``, or all
-        but a sector in the middle (``hole``). Everything else goes as it was flushed; in a plain folder nothing else.
+        but a sector in the middle (``hole``). Everything else goes as it was flushed; unless on a device, nothing else.
         """
         seen = self.copy_files((LOG,))
         if self._disk is not None:
@@ -286,13 +181,14 @@ class Store:
 
     def fill(self) -> int:
         """Take all room there is; bytes taken. LabError for a plain folder."""
-        self._needs_disk()
+        if self.kind == "folder":
+            raise LabError(f"{self.path} is a plain folder: {self.why_not}")
         taken = 0
         fd = os.open(self._ballast, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             room = os.statvfs(self.path)
             piece = room.f_bavail * room.f_frsize
-            while piece >= LEAST_BYTES:
+            while piece >= BLOCK:
                 try:
                     os.posix_fallocate(fd, taken, piece)
                     taken += piece
@@ -309,7 +205,7 @@ class Store:
         self._ballast.unlink(missing_ok=True)
 
     def read_only(self) -> None:
-        """Turn read-only, as after a disk's error, also while it is used. LabError for a plain folder."""
+        """Turn read-only, as after a disk's error, also while it is used. LabError unless it is a device."""
         self._needs_disk().fail()
         self._is_read_only = True
 
@@ -337,13 +233,13 @@ class Store:
                 os.close(fd)
 
     def _sync(self, fd: int) -> None:
-        # A plain folder's machine never loses power.
+        # The machine of the others never loses power.
         if self._disk is not None:
             os.fsync(fd)
 
     def _needs_disk(self) -> Disk:
         if self._disk is None:
-            raise LabError(f"{self.path} is a plain folder: {self.why_folder}")
+            raise LabError(f"{self.path} is no device: {self.why_not}")
         return self._disk
 
 
@@ -374,10 +270,3 @@ def _lost(keep: str, lo: int, hi: int) -> tuple[int, int]:
         first = middle - middle % SECTOR
         return max(lo, first), min(hi, first + SECTOR)
     return lo, hi
-
-
-def _exchange(one: Path, other: Path) -> None:
-    aside = one.with_name(one.name + ".aside")
-    one.rename(aside)
-    other.rename(one)
-    aside.rename(other)
