@@ -26,10 +26,10 @@ class Tool(typing.Protocol):
     about: str
     """What it is, in one line."""
 
-    def find(self) -> Path:
-        """Where it is; LabError, with the remedy, if it is nowhere."""
+    def find(self) -> Path | str:
+        """Where it is, or which there are; LabError, with the remedy, if it is nowhere."""
 
-    def install(self) -> Path:
+    def install(self) -> Path | str:
         """Make it ready, unless it is; where it is. LabError, with the remedy, if that fails."""
 
 

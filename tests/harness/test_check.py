@@ -82,7 +82,7 @@ def test_law_that_nothing_exercised_exits_3(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["--lab", "moon"], "unknown lab 'moon'; valid: process, sim"),
+        (["--lab", "moon"], "unknown lab 'moon'; valid: docker, process, sim"),
         (["--target", "nobody"], "unknown target 'nobody'; valid: reference"),
         (["--profile", "eternal"], "unknown profile 'eternal'; valid: quick, ci"),
         (["--law", "gravity"], "unknown law 'gravity'; valid: ack-bounded"),

@@ -142,7 +142,7 @@ def test_replay_tells_people_program_violation_and_outcome(capsys: Any, finding:
     [
         (["--target", "nope"], "unknown target 'nope'; valid: reference"),
         (["--target", "reference+nope"], "unknown mutant 'nope'; valid: "),
-        (["--lab", "nope"], "unknown lab 'nope'; valid: process, sim"),
+        (["--lab", "nope"], "unknown lab 'nope'; valid: docker, process, sim"),
     ],
 )
 def test_unknown_names_list_the_valid_ones(capsys: Any, finding: Path, option: list[str], said: str) -> None:
@@ -155,7 +155,7 @@ def test_unknown_names_list_the_valid_ones(capsys: Any, finding: Path, option: l
     [
         ({"law": "gravity"}, "unknown law 'gravity'; valid: ack-bounded, "),
         ({"target": "nobody"}, "unknown target 'nobody'; valid: reference"),
-        ({"lab": "moon"}, "unknown lab 'moon'; valid: process, sim"),
+        ({"lab": "moon"}, "unknown lab 'moon'; valid: docker, process, sim"),
         ({"ops": [["advance", {"ms": 10**15}]]}, "ms must be 3600000 at most"),
         ({"ops": [["fault", {"name": "flood"}]]}, "unknown fault 'flood'; valid: bandwidth, "),
         ({"ops": [["fault", {"name": "down", "link": "moon"}]]}, "link cannot be 'moon'; valid: ha, "),

@@ -116,7 +116,7 @@ def test_exit_code_says_the_worst() -> None:
     [
         ("nobody", "sim", "quick", "contract", "unknown target 'nobody'; valid: reference"),
         ("reference+nothing", "sim", "quick", "contract", "unknown mutant 'nothing'; valid: eager_push"),
-        ("reference", "moon", "quick", "contract", "unknown lab 'moon'; valid: process, sim"),
+        ("reference", "moon", "quick", "contract", "unknown lab 'moon'; valid: docker, process, sim"),
         ("reference", "sim", "eternal", "contract", "unknown profile 'eternal'; valid: quick, ci, deep"),
         ("reference", "sim", "quick", "gravity", "unknown law 'gravity'; valid: ack-bounded"),
     ],

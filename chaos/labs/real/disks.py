@@ -1,7 +1,7 @@
 """Disks of stores: ext4 on a loop device, and where that cannot be had a piece of memory.
 
-A :class:`Disk` can lose power, fail, and change places with another; a :class:`Ram` has only a size. Both are mounted at
-a place of the lab's folder, need root, and block for some ten milliseconds. LabError for whatever goes wrong.
+A :class:`Disk` can lose power, fail, and change places with another; a :class:`Ram` has only a size. Both are mounted
+at a place of the lab's folder, need root, and block for some ten milliseconds. LabError for whatever goes wrong.
 Sources: ext4's documentation of its ioctls and of /sys/fs/ext4; the kernel's of tmpfs.
 """
 
@@ -131,8 +131,7 @@ class Ram:
 
     def __init__(self, mount: Path, size_mb: int) -> None:
         _needs_root()
-        # Others' containers may run as somebody else, but a lab's run as its user.
-        command("mount", "-t", "tmpfs", "-o", f"size={size_mb}m,mode=0755,{SAFE}", "tmpfs", str(mount))
+        command("mount", "-t", "tmpfs", "-o", f"size={size_mb}m,mode=0700,{SAFE}", "tmpfs", str(mount))
 
 
 def exchange(one: Path, other: Path) -> None:

@@ -3,8 +3,7 @@
 Where a store lies on a device of its own (ext4 on a loop device) a machine crash is a real one: the file system is shut
 down with nothing more written, and mounted anew; a full disk is really full, and a read-only one takes nothing more.
 Elsewhere a crash takes from the log what its broker had not flushed, and the effect says so; a store in memory can be
-full. Stalled, slow and lying
-flushes are the reference's own seam, see :mod:`pairproof.chaos.labs.real.control`.
+full, too. Stalled, slow and lying flushes are the reference's own seam, see :mod:`pairproof.chaos.labs.real.control`.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ files too, and what was not is gone, as far as the kernel had not written it out
 ``half`` and ``hole``, which no kernel does on request, are put in place afterwards. A full disk has a file that takes
 all room; a read-only one is what ext4 becomes after an error: mapped files still take writes, and no flush works.
 
-Where there are no loop devices, or no mkfs.ext4, root has a store on a piece of memory of the same size, kind ``tmpfs``.
+Where root has no loop devices, or no mkfs.ext4, a store lies on a piece of memory of the same size, kind ``tmpfs``.
 Elsewhere it is a plain folder, kind ``folder``. ``why_not`` says why it is no device. A power loss then takes from the
 commit log what its broker had not flushed, and nothing else; memory can be full, and neither can be read-only.
 

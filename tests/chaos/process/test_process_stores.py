@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,9 +16,9 @@ import pytest
 from lab_nodes import LabNode, gone, until
 from real_brokers import DEADLINE_S, caller
 
-from pairproof.chaos.labs.real import folders, stores
+from pairproof.chaos.labs.real import disks, folders
 from pairproof.chaos.labs.real.keeper import Keeper
-from pairproof.chaos.labs.real.stores import KEEPS, Store, Stores
+from pairproof.chaos.labs.real.stores import KEEPS, SIZE_MB, Store, Stores
 from pairproof.harness.errors import LabError
 
 MakeNode = Callable[..., LabNode]
@@ -46,15 +47,32 @@ signal.pause()
 def device(keeper: Keeper) -> Store:
     made = Stores(keeper.folder).create("master")
     if made.kind != "device":
-        pytest.skip(f"no disks of our own here: {made.why_folder}")
+        pytest.skip(f"no disks of our own here: {made.why_not}")
     return made
 
 
-@pytest.fixture(params=["device", "folder"])
+@pytest.fixture
+def tmpfs(keeper: Keeper) -> Store:
+    stores = Stores(keeper.folder)
+    stores.why_not = "no loop devices"
+    made = stores.create("master")
+    if made.kind != "tmpfs":
+        pytest.skip("no memory can be mounted here")
+    return made
+
+
+@pytest.fixture(params=["device", "tmpfs", "folder"])
 def store(request: pytest.FixtureRequest, keeper: Keeper) -> Store:
     if request.param == "folder":
         return Stores(keeper.folder, devices=False).create("master")
-    found: Store = request.getfixturevalue("device")
+    found: Store = request.getfixturevalue(request.param)
+    return found
+
+
+@pytest.fixture(params=["device", "tmpfs"])
+def sized(request: pytest.FixtureRequest) -> Store:
+    """A store on a disk that can be full."""
+    found: Store = request.getfixturevalue(request.param)
     return found
 
 
@@ -109,7 +127,7 @@ def test_a_power_loss_may_also_take_nothing(keeper: Keeper, device: Store) -> No
 def test_a_process_that_outlives_the_power_loss_is_noticed(
     keeper: Keeper, device: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stores, "TRIES", 2)
+    monkeypatch.setattr(disks, "TRIES", 2)
     writer(keeper, device)
     with pytest.raises(LabError, match="target is busy"):
         device.lose_power("none", 0, nobody)
@@ -181,8 +199,8 @@ def test_what_is_lost_of_a_log_is_what_was_asked_for(store: Store, keep: str, fl
     assert (SECOND in found) == (any(whole[4_096:]) or flushed > 4_096), "a file that holds nothing was never there"
 
 
-def test_of_a_plain_folder_only_the_log_is_lost(keeper: Keeper) -> None:
-    store = Stores(keeper.folder, devices=False).create("master")
+@pytest.mark.parametrize("store", ["tmpfs", "folder"], indirect=True)
+def test_without_a_device_only_the_log_is_lost(store: Store) -> None:
     place(store, {**LOG, "config/topics.json": b"{}"})
     assert store.lose_power("none", 4_096, nobody) == {"log_tails_cut": 1}
     assert store.copy_files() == {FIRST: LOG[FIRST], "config/topics.json": b"{}"}
@@ -222,14 +240,16 @@ def test_an_image_comes_back_as_it_was_and_stays(store: Store) -> None:
     assert store.copy_files() == LOG
 
 
-@pytest.mark.parametrize("kinds", [(True, True), (False, False), (True, False)])
-def test_two_stores_exchange_what_they_hold(keeper: Keeper, kinds: tuple[bool, bool]) -> None:
+@pytest.mark.parametrize("kinds", [("device",) * 2, ("tmpfs",) * 2, ("folder",) * 2, ("device", "folder")])
+def test_two_stores_exchange_what_they_hold(keeper: Keeper, kinds: tuple[str, str]) -> None:
     found = []
-    for number, devices in enumerate(kinds):
+    for number, kind in enumerate(kinds):
         (keeper.folder / str(number)).mkdir()
-        found.append(Stores(keeper.folder / str(number), devices=devices).create("node"))
-        if devices and found[-1].kind != "device":
-            pytest.skip(f"no disks of our own here: {found[-1].why_folder}")
+        stores = Stores(keeper.folder / str(number), devices=kind != "folder")
+        stores.why_not = "no loop devices" if kind == "tmpfs" else stores.why_not
+        found.append(stores.create("node"))
+        if found[-1].kind != kind:
+            pytest.skip(f"no disks of our own here: {found[-1].why_not}")
     one, other = found
     place(one, {"mine": b"1"})
     place(other, {"its": b"2"})
@@ -242,26 +262,26 @@ def test_two_stores_exchange_what_they_hold(keeper: Keeper, kinds: tuple[bool, b
 # Disks in trouble.
 
 
-def test_a_full_disk_has_room_for_nothing_until_it_is_freed(device: Store) -> None:
-    place(device, {"small": b"x" * 5_000})
-    assert device.fill() > 10 << 20
+def test_a_full_disk_has_room_for_nothing_until_it_is_freed(sized: Store) -> None:
+    place(sized, {"small": b"x" * 5_000})
+    assert 10 << 20 < sized.fill() < SIZE_MB << 20
     with pytest.raises(OSError) as why:
-        place(device, {"more": b"x" * 5_000})
+        place(sized, {"more": b"x" * 5_000})
     assert why.value.errno == errno.ENOSPC
-    with (device.path / "small").open("r+b") as file:
+    with (sized.path / "small").open("r+b") as file:
         file.write(b"y" * 5_000)
-    assert device.copy_files()["small"] == b"y" * 5_000, "what has its room keeps it"
-    device.free()
-    device.free()
-    place(device, {"more": b"x" * 5_000})
+    assert sized.copy_files()["small"] == b"y" * 5_000, "what has its room keeps it"
+    sized.free()
+    sized.free()
+    place(sized, {"more": b"x" * 5_000})
 
 
-def test_a_broker_on_a_full_disk_refuses_messages(node: MakeNode, device: Store) -> None:
-    broker = node(storePathRootDir=device.path).start()
-    device.fill()
+def test_a_broker_on_a_full_disk_refuses_messages(node: MakeNode, sized: Store) -> None:
+    broker = node(storePathRootDir=sized.path).start()
+    sized.fill()
 
     assert send(broker.address) != "PUT_OK"
-    device.free()
+    sized.free()
     assert send(broker.address) == "PUT_OK"
 
 
@@ -309,20 +329,30 @@ def test_a_plain_folder_is_never_full_or_read_only_and_says_why(keeper: Keeper) 
     store.writable()
 
 
-@pytest.mark.parametrize("what, why", [("root", "only root"), ("mkfs", "mkfs.ext4"), ("mount", "mount")])
-def test_a_machine_without_disks_for_us_gets_plain_folders(
-    keeper: Keeper, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, what: str, why: str
+def test_a_disk_of_memory_is_never_read_only_and_says_why(tmpfs: Store) -> None:
+    with pytest.raises(LabError, match="is no device: no loop devices"):
+        tmpfs.read_only()
+    tmpfs.writable()
+
+
+@pytest.mark.parametrize(
+    "what, why, kind", [("root", "only root", "folder"), ("mkfs", "mkfs.ext4", "tmpfs"), ("mount", "mount", "folder")]
+)
+def test_a_machine_without_devices_for_us_gets_the_next_best(
+    keeper: Keeper, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, what: str, why: str, kind: str
 ) -> None:
     if what == "root":
         monkeypatch.setattr(os, "geteuid", lambda: 1_000)
     else:
         monkeypatch.setenv("PATH", str(tmp_path))
-        if what == "mount":
-            (tmp_path / "mkfs.ext4").symlink_to("/bin/true")
+        there, at = ("mkfs.ext4", "true") if what == "mount" else ("mount", "mount")
+        (tmp_path / there).symlink_to(str(shutil.which(at, path=os.defpath)))
     made = Stores(keeper.folder)
     for name in ("master", "slave"):
         store = made.create(name)
-        assert store.kind == "folder" and why in store.why_folder
+        if kind == "tmpfs" and store.kind != kind:
+            pytest.skip("no memory can be mounted here")
+        assert store.kind == kind and why in store.why_not
         place(store, LOG)
 
 
@@ -333,10 +363,12 @@ def left(folder: Path) -> list[object]:
     return [*folders.mounts_below(folder), *folders._loop_devices_below(folder), *folder.glob("*")]
 
 
-def test_a_lab_that_ends_leaves_no_mount_and_no_loop_device(labs_folder: Path) -> None:
+@pytest.mark.parametrize("why_not", ["", "no loop devices"])
+def test_a_lab_that_ends_leaves_no_mount_and_no_loop_device(labs_folder: Path, why_not: str) -> None:
     for _ in range(3):
         lab = Keeper()
         made = Stores(lab.folder)
+        made.why_not = why_not
         master = made.create("master")
         made.create("slave")
         writer(lab, master)
@@ -383,7 +415,7 @@ def test_a_disk_comes_back_though_another_namespace_still_has_it(
     device: Store, monkeypatch: pytest.MonkeyPatch, notices: bool
 ) -> None:
     if not notices:
-        monkeypatch.setattr(stores.Disk, "_is_dead", lambda disk: False)
+        monkeypatch.setattr(disks.Disk, "_is_dead", lambda disk: False)
     device.restore({FIRST: b"flushed"})
     # A browser's sandbox does that; its namespace keeps the file system alive that was shut down.
     other = subprocess.Popen(["unshare", "--mount", "sleep", "60"])
