@@ -207,7 +207,7 @@ class Explorer:
             for number in count():
                 if number and self.seconds_so_far() >= until:
                     return
-                made = schedule(self.seed, number)
+                made = schedule(self.seed, number, self.lab)
                 yield made if self.lab.deterministic else paced(made)
 
         for done, trial in enumerate(self._played(drawn(), origin), 1):

@@ -15,17 +15,12 @@ from typing import Any, NamedTuple
 
 from pairproof.harness import judge as judging
 from pairproof.harness import resolve
+from pairproof.harness.abilities import OF_OPERATIONS, has
 from pairproof.harness.errors import Unable, UsageError
 from pairproof.harness.laws.base import Law
 from pairproof.harness.ports import (
     AnyText,
-    CanAdminister,
     CanArm,
-    CanAwait,
-    CanConsume,
-    CanDelay,
-    CanMisdirect,
-    CanStep,
     Effect,
     Fault,
     HasLogs,
@@ -69,17 +64,10 @@ class Interpreter:
             "send": lambda a: session.send(a["producer"], a["size"], a["wait"], a["queue"]),
             "pull": lambda a: session.pull(a["reader"], a["node"], a["queue"]),
             "advance": lambda a: session.advance(a["ms"]),
-            "step": self._step,
             "fault": self.begin,
             "heal": lambda a: self.end_oldest(a["name"]),
+            **{do: partial(self._if_able, *able) for do, able in OF_OPERATIONS.items()},
             "arm": self._arm,
-            "join": partial(self._if_able, CanConsume, "join"),
-            "leave": partial(self._if_able, CanConsume, "leave"),
-            "topic": partial(self._if_able, CanAdminister, "change_topic"),
-            "group": partial(self._if_able, CanAdminister, "change_group"),
-            "misdirect": partial(self._if_able, CanMisdirect, "misdirect"),
-            "delayed": partial(self._if_able, CanDelay, "send_delayed"),
-            "await": partial(self._if_able, CanAwait, "wait_for"),
         }
 
     def do(self, op: Op) -> None:
@@ -151,10 +139,6 @@ class Interpreter:
             except Unable as why:
                 self._skip(f"{method}: {why}")
 
-    def _step(self, args: Args) -> None:
-        if self._can(CanStep, "step"):
-            self.session.step(args["events"])  # type: ignore[attr-defined]
-
     def _arm(self, args: Args) -> None:
         armed = self._armed(args)
         if self._can(CanArm, "arm"):
@@ -176,7 +160,7 @@ class Interpreter:
         return found
 
     def _can(self, ability: type, what: str) -> bool:
-        if _has(type(self.session), ability):
+        if has(type(self.session), ability):
             return True
         self._skip(f"{what}: this lab has no {ability.__name__}; pairproof labs says which one has")
         return False
@@ -224,18 +208,6 @@ def _can_be(value: object, values: Iterable[object]) -> bool:
     return value in alike
 
 
-_abilities: dict[tuple[type, type], bool] = {}
-
-
-def _has(session: type, ability: type) -> bool:
-    # isinstance() against a runtime protocol costs microseconds, and the answer is the same for a whole class.
-    known = _abilities.get((session, ability))
-    if known is None:
-        wanted = [name for name in vars(ability) if not name.startswith("_")]
-        known = _abilities[session, ability] = all(hasattr(session, name) for name in wanted)
-    return known
-
-
 def run_trial(
     lab: Lab,
     target: Target,
@@ -280,6 +252,6 @@ def conclude(
     if session.recorder.dropped:
         why = f"the history was cut short: {session.recorder.dropped} events more than one trial keeps"
         judgements = [each if each.verdict is Verdict.VIOLATED else _doubted(each, why) for each in judgements]
-    logs = session.logs() if _has(type(session), HasLogs) else {}  # type: ignore[attr-defined]
+    logs = session.logs() if has(type(session), HasLogs) else {}  # type: ignore[attr-defined]
     outcomes, skipped = tuple(interpreter.outcomes), tuple(interpreter.skipped)
     return Trial(number, origin, schedule, events, judgements, outcomes, skipped, logs)

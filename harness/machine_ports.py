@@ -142,5 +142,5 @@ class CanReplaceImage(Protocol):
 
 
 SCARCE = frozenset((CanLimitMemory, CanReplaceImage))
-"""Abilities that only labs of containers have. Searches, which draw alike for every lab, leave their faults out;
+"""Abilities that only labs of containers have. Searches leave their faults out, so that labs draw nearly alike;
 scenarios have them."""

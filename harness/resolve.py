@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Protocol, cast, runtime_checkable
 
-from pairproof.harness import registry
+from pairproof.harness import abilities, registry
 from pairproof.harness.errors import UsageError
 from pairproof.harness.ports import SCARCE, Fault, Lab, Target
 
@@ -40,7 +40,7 @@ def faults() -> dict[str, Fault]:
     return {name: cast(Fault, registry.find("faults", name)) for name in registry.names("faults")}
 
 
-@cache
-def drawn() -> dict[str, Fault]:
-    """Those that searches draw, by name: without the ones that hardly any lab can do."""
-    return {name: fault for name, fault in faults().items() if fault.needs not in SCARCE}
+def drawn(lab: Lab | None = None) -> dict[str, Fault]:
+    """Those that searches draw, by name: of what this lab can do (any, unless told) not what hardly any other can."""
+    common = {name: fault for name, fault in faults().items() if fault.needs not in SCARCE}
+    return common if lab is None else abilities.injectable(lab, common)

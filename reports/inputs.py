@@ -74,6 +74,7 @@ def open_run(folder: Path, histories: bool = False) -> RunInput:
     if missing:
         raise CorruptRun(f"{folder / 'run.json'} has no {' and no '.join(missing)}; record the run again")
     played = scenarios.rows(reader.facts, str(folder / "run.json"))
+    scenarios.check_left_out(reader.facts, str(folder / "run.json"))
     parts = {table: reader.parts(table) for table in schema.TABLES}
     for table in schema.TABLES:
         if histories or table != "history":

@@ -173,6 +173,7 @@ def _index(report: Report) -> dict[str, Any]:
         "imitated": [each for each in effects.power_losses(report.faults) if each.imitated],
         "scenes": scenes,
         "played_in": scenarios.places(report.scenarios),
+        "left_out": scenarios.left_out(report.runs),
         "grey": [line for line in scenes if line.verdict != scenarios.HOLDS],
         "green": [line for line in scenes if line.verdict == scenarios.HOLDS],
         "max_green": MAX_GREEN,

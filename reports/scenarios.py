@@ -1,7 +1,8 @@
 """What runs of scenarios came to: a row for each scenario of a run, and the same scenario in all targets and labs.
 
 Read from the facts of a run folder, where ``pairproof chaos run`` keeps them. A scenario of a run that was killed has
-no verdict there: it is unknown here, never green. Left out: why labs may differ, which ``pairproof chaos parity`` says.
+no verdict there: it is unknown here, never green. What a lab lacks the abilities for is no row: it is named apart. Left
+out: why labs may differ, which ``pairproof chaos parity`` says.
 """
 
 from __future__ import annotations
@@ -56,6 +57,29 @@ def rows(facts: Mapping[str, Any], where: str) -> list[Row]:
     if not isinstance(told, list) or not all(_is_one(each) for each in told):
         raise CorruptRun(f"{where} has scenarios that are not as this version writes them; record the run again")
     return sorted((place | _row(each) for each in told), key=lambda row: (VERDICTS.index(row["verdict"]), row["name"]))
+
+
+def check_left_out(facts: Mapping[str, Any], where: str) -> None:
+    """CorruptRun names ``where`` if what a run left out is not told as a run tells it."""
+    told = facts.get("left_out") or []
+    if not isinstance(told, list) or not all(map(_is_left_out, told)):
+        raise CorruptRun(f"{where} leaves out what is not as this version writes it; record the run again")
+
+
+def _is_left_out(told: object) -> bool:
+    if not isinstance(told, dict) or not isinstance(told.get("name"), str):
+        return False
+    lacks = told.get("lacks")
+    return isinstance(lacks, list) and bool(lacks) and all(isinstance(each, str) for each in lacks)
+
+
+def left_out(runs: Iterable[Row]) -> dict[Place, dict[str, str]]:
+    """By target and lab, the scenarios that runs left out there, with the abilities that the lab lacks."""
+    found: dict[Place, dict[str, str]] = {}
+    for run in runs:
+        for told in run["left_out"] or ():
+            found.setdefault((run["target"], run["lab"]), {})[told["name"]] = ", ".join(told["lacks"])
+    return found
 
 
 def _is_one(told: object) -> bool:

@@ -135,7 +135,11 @@ def _scenarios(report: Report) -> Iterator[str]:
         return
     yield "### Scenarios"
     yield ""
-    rows = ((line.name, *(_cell(line.cells.get(place)) for place in places)) for line in found)
+    left_out = scenarios.left_out(report.runs)
+    rows = (
+        (line.name, *(_cell(line.cells.get(place), left_out.get(place, {}).get(line.name)) for place in places))
+        for line in found
+    )
     yield from _table(("scenario", *(f"{escape(target)} in {escape(lab)}" for target, lab in places)), rows)
     grey = [row for line in found for row in line.cells.values() if row["verdict"] != scenarios.HOLDS]
     for row in grey[:MAX_ROWS]:
@@ -143,11 +147,16 @@ def _scenarios(report: Report) -> Iterator[str]:
         why += [f"and {len(row['reasons']) - MAX_REASONS} more"] if len(row["reasons"]) > MAX_REASONS else []
         where = f"**{escape(row['name'])}** in {escape(row['lab'])}, {row['verdict']}"
         yield f"- {where}: {'; '.join(why) or 'no reason given'}"
-    yield from [""] if grey else []
+    for (_, lab), names in sorted(left_out.items()):
+        told = ", ".join(f"{escape(name)} ({escape(lacks)})" for name, lacks in sorted(names.items()))
+        yield f"- Not for lab {escape(lab)}, which lacks an ability that they need: {told}"
+    yield from [""] if grey or left_out else []
 
 
-def _cell(row: Row | None) -> str:
-    return f"{SIGNS[row['verdict']]} {row['verdict']}" if row else "not played"
+def _cell(row: Row | None, lacks: str | None) -> str:
+    if row:
+        return f"{SIGNS[row['verdict']]} {row['verdict']}"
+    return f"cannot: {escape(lacks)}" if lacks else "not played"
 
 
 def _laws(report: Report) -> Iterator[str]:

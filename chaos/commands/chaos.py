@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -41,7 +41,9 @@ _jobs = click.option(
 _runs = click.option(
     "--runs", type=click.Path(path_type=Path), default=RUNS, show_default=True, help="Where run folders go."
 )
-_all = click.option("--all", "everything", is_flag=True, help="All that come with pairproof.")
+_all = click.option(
+    "--all", "everything", is_flag=True, help="All that come with pairproof and that the lab has the abilities for."
+)
 
 
 @click.group("chaos")
@@ -147,13 +149,19 @@ def run(
 ) -> None:  # fmt: skip
     """Play scenarios and judge them by the laws and by what they expect. The run is kept as `pairproof check` keeps it.
 
+    --all leaves out, and names at the end, those for which the lab lacks an ability. One that was asked for by its name
+    is skipped then.
+
     Exit codes: 0 all hold; 1 a law is violated or an expectation was not met; 2 usage; 3 something is unknown, was not
     judged, did not bite or was skipped; 4 the lab failed; 130 interrupted.
     """
     from pairproof.chaos.scenarios.play import Plan
 
     plan = Plan(lab, target, _seed_of(seed), repeat, cases)
-    recording, code = _play(_chosen(names, everything), plan, jobs, runs)
+    chosen = _chosen(names, everything)
+    left_out = _lacking(chosen, lab) if everything else {}
+    _check_some(chosen, left_out, lab)
+    recording, code = _play(chosen, plan, jobs, runs, left_out)
     if json_to is not None:
         output.write_json(_answer(recording, plan), json_to)
     _say(recording, plan)
@@ -184,29 +192,48 @@ def parity(
 ) -> None:  # fmt: skip
     """Play scenarios in several labs and compare verdicts, laws and times.
 
-    Exit codes: 1 a difference is not explained by the scenario's file; else as for run, for what all labs say alike.
+    A scenario is played in those labs that have the abilities for it; the others `cannot`, which is no difference.
+    --all leaves out, and names at the end, what none of them can play.
+
+    Exit codes: 1 a difference is not explained by the scenario's file; else as for run, for what all labs say alike
+    that played it.
     """
     from pairproof.chaos.scenarios import parity as comparing
     from pairproof.chaos.scenarios.play import Plan
 
     chosen, listed, known = _chosen(names, everything), _labs(labs), _seed_of(seed)
-    by_lab = {}
+    lacking = {lab: _lacking(chosen, lab) for lab in listed}
+    by_lab: dict[str, list[Any]] = {lab: [] for lab in listed}
+    # What was asked for by its name is shown, whoever can play it.
+    nowhere = {
+        name: lacks
+        for name, lacks in lacking[listed[0]].items()
+        if everything and all(name in lacking[lab] for lab in listed)
+    }
+    _check_some(chosen, nowhere, labs)
     for lab in listed:
-        recording, code = _play(chosen, Plan(lab, target, known, repeat, cases), jobs, runs)
+        if len(lacking[lab]) == len(chosen):
+            continue
+        recording, code = _play(chosen, Plan(lab, target, known, repeat, cases), jobs, runs, lacking[lab])
         if code == INTERRUPTED:
             sys.exit(code)
         by_lab[lab] = recording.results()
         output.say(f"{lab}: recorded in {recording.folder}")
-    rows = comparing.rows(chosen, by_lab)
+    rows = comparing.rows([each for each in chosen if each.name not in nowhere], by_lab, lacking)
     if out is not None:
         atomic.write_text(out, comparing.page(rows, listed, target), "--out")
     if json_to is not None:
         output.write_json(_compared(rows, listed), json_to)
     cells = [
-        (each.scenario.name, *each.verdicts, *(f"{s:.1f}" for s in each.seconds), _differences(each)) for each in rows
-    ]
+        (
+            each.scenario.name, *map(comparing.cell, each.verdicts, each.lacking), *(f"{s:.1f}" for s in each.seconds),
+            _differences(each),
+        )
+        for each in rows
+    ]  # fmt: skip
     columns = ("scenario", *listed, *(f"s, {lab}" for lab in listed), "differences")
     output.table("", columns, cells)
+    _say_left_out("these labs", nowhere)
     unexplained = [each.scenario.name for each in rows if each.unexplained]
     output.say(f"{len(rows)} scenarios; not explained: {', '.join(unexplained) or 'nothing'}")
     sys.exit(comparing.exit_code(rows))
@@ -221,6 +248,7 @@ def _compared(rows: Sequence[Any], labs: Sequence[str]) -> list[dict[str, object
         {
             "name": each.scenario.name,
             "verdicts": dict(zip(labs, each.verdicts, strict=True)),
+            "lacking": {lab: lacks for lab, lacks in zip(labs, each.lacking, strict=True) if lacks},
             "seconds": dict(zip(labs, (round(s, 3) for s in each.seconds), strict=True)),
             "differences": [
                 {"what": one.what, "seen": dict(zip(labs, one.seen, strict=True)), "reason": one.reason}
@@ -237,6 +265,26 @@ def _chosen(names: tuple[str, ...], everything: bool) -> list[Any]:
     if bool(names) == everything:
         raise UsageError("name scenarios (pairproof chaos list shows them) or files, or give --all")
     return library.find_all(library.names() if everything else names)
+
+
+def _lacking(scenarios: Sequence[Any], lab: str) -> dict[str, tuple[str, ...]]:
+    """By name, the abilities that a lab lacks for a scenario; nothing of those for which it has them all."""
+    from pairproof.chaos.scenarios.play import lacking
+    from pairproof.harness import resolve
+
+    found = {each.name: lacking(each, resolve.lab(lab)) for each in scenarios}
+    return {name: lacks for name, lacks in found.items() if lacks}
+
+
+def _say_left_out(where: str, lacking: Mapping[str, Sequence[str]]) -> None:
+    told = ", ".join(f"{name} ({', '.join(lacks)})" for name, lacks in lacking.items())
+    if told:
+        output.say(f"not for {where}: {told}")
+
+
+def _check_some(chosen: Sequence[Any], left_out: Collection[str], labs: str) -> None:
+    if len(left_out) == len(chosen):
+        raise UsageError(f"no scenario can be played in {labs}; pairproof labs says which lab has which abilities")
 
 
 def _labs(text: str) -> list[str]:
@@ -257,8 +305,10 @@ def _seed_of(seed: str | None) -> str:
     return datetime.now(UTC).strftime("%Y%m%d%H%M%S")
 
 
-def _play(scenarios: list[Any], plan: Any, jobs: int, runs: Path) -> tuple[Any, int]:
-    """The recording, closed, and the exit code."""
+def _play(
+    chosen: list[Any], plan: Any, jobs: int, runs: Path, left_out: Mapping[str, Sequence[str]]
+) -> tuple[Any, int]:
+    """The recording, closed, and the exit code. ``left_out``: by name, what the lab lacks for what is not played."""
     from pairproof.chaos.scenarios import jobs as playing
     from pairproof.chaos.scenarios.play import check, exit_code
     from pairproof.chaos.scenarios.recording import Recording
@@ -266,9 +316,10 @@ def _play(scenarios: list[Any], plan: Any, jobs: int, runs: Path) -> tuple[Any, 
     from pairproof.harness import resolve
 
     target = resolve.target(plan.target)
-    for each in scenarios:
+    for each in chosen:
         check(each, target)
-    recording = Recording(runs, plan, scenarios)
+    scenarios = [each for each in chosen if each.name not in left_out]
+    recording = Recording(runs, plan, scenarios, left_out)
     try:
         with recording, watching() as watch:
             playing.run(scenarios, plan, jobs, watch, recording.take)
@@ -289,6 +340,7 @@ def _answer(recording: Any, plan: Any) -> dict[str, object]:
         "target": plan.target,
         "seed": plan.seed,
         "scenarios": [summary(each) for each in recording.results()],
+        "left_out": recording.writer.facts["left_out"],
         "violated": sorted({finding.law for finding, _ in recording.findings}),
     }
 
@@ -309,6 +361,7 @@ def _say(recording: Any, plan: Any) -> None:
                 output.say(f"  ... and {len(each.reasons) - MAX_SAID} more; --json has them")
     for finding, path in recording.findings:
         output.say(f"replay {finding.law}: {replay_line(path)}")
+    _say_left_out("this lab", recording.left_out)
     green = sum(each.verdict == HOLDS for each in results)
     missing = len(recording.scenarios) - len(results)
     rest = f", {missing} not played" if missing else ""

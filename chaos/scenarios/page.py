@@ -23,6 +23,7 @@ every trial is judged by all laws besides.
     pairproof chaos list
     pairproof chaos show cut-under-sync-send
     pairproof chaos run cut-under-sync-send --lab process
+    pairproof chaos run --all --lab docker --jobs 4
     pairproof chaos run my-scenario.yaml --repeat 10
     pairproof chaos parity --all
 
@@ -63,13 +64,16 @@ FORM = """\
   fault lasts `for` a time, until `heal` names it, or to the end. `pairproof labs` lists faults and their arguments,
   [history.md](history.md) the kinds of event.
 - Other steps are operations: `send`, `pull`, `delayed`, `misdirect`, `join`, `leave`, `topic`, `group`, `await`, `arm`,
-  `step`; labs that cannot do one skip the scenario. While an `await` lets time pass the workload stands still.
+  `step`. While an `await` lets time pass the workload stands still.
+- Faults and steps need abilities, which `pairproof labs` lists. Where a lab lacks one, `--all` leaves the scenario out
+  and says so at the end; asked for by its name it is played without that part, and skipped.
 - `before`, `during` and `after` count what was invoked, or happened, in relation to the fault with that id.
 - `violated` lists laws that a target with a seeded bug must break. `differs` says of a law why labs may disagree in it.
 
 A trial is *violated* if a law is, *unmet* if an expectation was not met (both end with 1); *unknown* if a law could not
-tell, a fault did nothing or a law in `judged` had nothing to judge, *skipped* if the lab could not do a part (both 3);
-*failed* if the lab failed (4).
+tell, a fault did nothing or a law in `judged` had nothing to judge, *skipped* if the lab could not do a part, here or
+at all (both 3); *failed* if the lab failed (4). In `parity` a lab *cannot* where it lacks an ability: the others are
+compared.
 """
 
 

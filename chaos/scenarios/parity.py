@@ -2,7 +2,7 @@
 
 A scenario's ``differs`` says of a law, or of its ``verdict``, why labs may disagree in it; a difference that it does
 not name is unexplained, but for a lab that skipped the scenario and said why. What one lab cannot observe, or what does
-not apply there, is no difference.
+not apply there, is no difference; nor is a scenario for which a lab lacks an ability: only the others are compared.
 """
 
 from __future__ import annotations
@@ -18,6 +18,16 @@ from pairproof.harness.verdict import Verdict
 
 SILENT = (Verdict.NOT_OBSERVABLE, Verdict.NOT_APPLICABLE)
 MISSING = "not played"
+CANNOT = "cannot"
+"""What stands for a verdict where the lab lacks an ability."""
+Lacking = Mapping[str, Mapping[str, Sequence[str]]]
+"""By lab and name of a scenario, the abilities that the lab lacks for it; nothing where it has them all."""
+
+
+HOW_CANNOT = (
+    f" *{CANNOT}*: the lab lacks the abilities that are named, so only the others played the scenario; "
+    "`pairproof labs` lists what each can do."
+)
 
 
 class Difference(NamedTuple):
@@ -34,11 +44,14 @@ class Row(NamedTuple):
 
     scenario: Scenario
     verdicts: tuple[str, ...]
+    """:data:`CANNOT` where the lab lacks an ability."""
     trials: tuple[int, ...]
     seconds: tuple[float, ...]
     differences: tuple[Difference, ...]
     reasons: tuple[tuple[str, ...], ...]
     """By lab: why it is not green."""
+    lacking: tuple[tuple[str, ...], ...]
+    """By lab: the abilities that it lacks for it."""
 
     @property
     def unexplained(self) -> list[Difference]:
@@ -46,16 +59,28 @@ class Row(NamedTuple):
         return [each for each in self.differences if not each.reason]
 
 
-def rows(scenarios: Sequence[Scenario], by_lab: Mapping[str, Sequence[Result]]) -> list[Row]:
+def rows(
+    scenarios: Sequence[Scenario], by_lab: Mapping[str, Sequence[Result]], lacking: Lacking | None = None
+) -> list[Row]:
     """A row for each scenario."""
     found = {lab: {each.scenario.name: each for each in results} for lab, results in by_lab.items()}
-    return [_row(scenario, [found[lab].get(scenario.name) for lab in by_lab]) for scenario in scenarios]
+    lacks = {lab: (lacking or {}).get(lab, {}) for lab in by_lab}
+    return [
+        _row(
+            scenario,
+            [found[lab].get(scenario.name) for lab in by_lab],
+            [tuple(lacks[lab].get(scenario.name, ())) for lab in by_lab],
+        )
+        for scenario in scenarios
+    ]
 
 
-def _row(scenario: Scenario, results: Sequence[Result | None]) -> Row:
-    verdicts = tuple(each.verdict if each else MISSING for each in results)
+def _row(scenario: Scenario, results: Sequence[Result | None], lacking: Sequence[tuple[str, ...]]) -> Row:
+    verdicts = tuple(
+        each.verdict if each else CANNOT if lacks else MISSING for each, lacks in zip(results, lacking, strict=True)
+    )
     differences = []
-    if len(set(verdicts)) > 1:
+    if len(set(verdicts) - {CANNOT}) > 1:
         reason = scenario.differs.get(VERDICT, "")
         skipped = [each.reasons for each in results if each is not None and each.verdict == SKIPPED]
         differences.append(
@@ -63,8 +88,11 @@ def _row(scenario: Scenario, results: Sequence[Result | None]) -> Row:
         )
     laws = sorted({law for each in results if each for law in each.laws})
     for law in laws:
-        seen = tuple(str(each.laws.get(law, MISSING)) if each else MISSING for each in results)
-        if len(set(seen)) > 1 and not set(seen) & {*map(str, SILENT), MISSING}:
+        seen = tuple(
+            str(each.laws.get(law, MISSING)) if each else verdict
+            for each, verdict in zip(results, verdicts, strict=True)
+        )
+        if len(set(seen) - {CANNOT}) > 1 and not set(seen) & {*map(str, SILENT), MISSING}:
             differences.append(Difference(law, seen, scenario.differs.get(law, "")))
     return Row(
         scenario,
@@ -73,24 +101,33 @@ def _row(scenario: Scenario, results: Sequence[Result | None]) -> Row:
         tuple(each.seconds if each else 0.0 for each in results),
         tuple(differences),
         tuple(tuple(each.reasons) if each else () for each in results),
+        tuple(lacking),
     )
 
 
 def exit_code(found: Sequence[Row]) -> int:
     """1 for a difference that is not explained, else as :func:`pairproof.chaos.scenarios.play.exit_code` for what all
-    labs say alike."""
-    alike = {row.verdicts[0] for row in found if len(set(row.verdicts)) == 1}
+    labs say alike that played a scenario; it was skipped if none did."""
+    played = [set(row.verdicts) - {CANNOT, SKIPPED} or {SKIPPED} for row in found]
+    alike = {verdict for verdicts in played if len(verdicts) == 1 for verdict in verdicts}
     return EXIT_VIOLATED if any(row.unexplained for row in found) else code_of(alike)
+
+
+def cell(verdict: str, lacks: Sequence[str]) -> str:
+    """A lab's verdict, with the abilities that it lacks."""
+    return f"{verdict}: {', '.join(lacks)}" if verdict == CANNOT else verdict
 
 
 def page(found: Sequence[Row], labs: Sequence[str], target: str) -> str:
     """The Markdown page."""
     lines = [
-        "<!-- Made by pairproof chaos parity --all --out docs/parity.md; run it again, do not change this page. -->",
+        f"<!-- Made by pairproof chaos parity --all --labs {','.join(labs)} --out docs/parity.md; run it again, do not "
+        "change this page. -->",
         "# Do the labs agree?",
         "",
-        f"Scenarios of [scenarios.md](scenarios.md) played against `{target}` in {' and '.join(labs)}: verdicts, "
-        "trials and wall clock side by side, and the laws of which the labs say different things.",
+        f"Scenarios of [scenarios.md](scenarios.md) played against `{target}` in {', '.join(labs[:-1])} and "
+        f"{labs[-1]}: verdicts, trials and wall clock side by side, and the laws of which the labs say different "
+        f"things.{HOW_CANNOT if any(CANNOT in row.verdicts for row in found) else ''}",
         "",
         f"| scenario | {' | '.join(labs)} | trials | seconds | differences |",
         "|---|" + "---|" * (len(labs) + 3),
@@ -98,7 +135,7 @@ def page(found: Sequence[Row], labs: Sequence[str], target: str) -> str:
     for row in found:
         cells = [
             row.scenario.name,
-            *row.verdicts,
+            *map(cell, row.verdicts, row.lacking),
             " / ".join(map(str, row.trials)),
             " / ".join(f"{each:.1f}" for each in row.seconds),
             ", ".join(each.what for each in row.differences) or "none",

@@ -1,7 +1,8 @@
 """Plays scenarios: each case so often, in one lab against one target, judged by the laws and by what it expects.
 
-A trial ends as one of :data:`VERDICTS`. What a lab could not do is skipped with its reason and never passed. A trial
-that is interrupted, or whose lab fails, keeps its events: its laws are unknown.
+A trial ends as one of :data:`VERDICTS`. What a lab could not do is skipped with its reason and never passed; whoever
+wants all scenarios leaves out those for which a lab lacks an ability (:func:`lacking`). A trial that is interrupted, or
+whose lab fails, keeps its events: its laws are unknown.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import NamedTuple
 
 from pairproof.chaos.scenarios import meeting, timeline
 from pairproof.chaos.scenarios.scenario import Case, Scenario
+from pairproof.harness import abilities, resolve
 from pairproof.harness import judge as judging
 from pairproof.harness.errors import EXIT_HOLDS, EXIT_LAB, EXIT_UNKNOWN, EXIT_VIOLATED, PairproofError, UsageError
 from pairproof.harness.interpreter import Laws, run_trial
@@ -97,6 +99,13 @@ def code_of(verdicts: Set[str]) -> int:
     if FAILED in verdicts:
         return EXIT_LAB
     return EXIT_HOLDS if verdicts <= {HOLDS} else EXIT_UNKNOWN
+
+
+def lacking(scenario: Scenario, lab: Lab) -> tuple[str, ...]:
+    """The abilities that a scenario needs and a lab lacks; none where the lab does not say what it can do."""
+    loads = [each.op for case in scenario.cases for each in case.loads]
+    steps = [each.op for case in scenario.cases for each in case.steps]
+    return tuple(abilities.lacking(lab, (*loads, *steps), resolve.faults()))
 
 
 class Watched:

@@ -1,14 +1,15 @@
 """Keeps a run of scenarios in a run folder: every trial with its history, findings to replay, and what each came to.
 
 The facts' ``scenarios`` lists, in the order of the request: name, verdict, how many trials, seconds, the reasons why it
-is not green, and its laws. A trial's seed names its scenario.
+is not green, and its laws; ``left_out`` those that were not played, with the abilities that the lab lacks. A trial's
+seed names its scenario.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -30,8 +31,12 @@ MAX_REASONS = 20
 class Recording:
     """One run. A context manager: whatever ends its block, what was recorded is kept."""
 
-    def __init__(self, runs: Path, plan: Plan, scenarios: Sequence[Scenario]) -> None:
+    def __init__(
+        self, runs: Path, plan: Plan, scenarios: Sequence[Scenario], left_out: Mapping[str, Sequence[str]] | None = None
+    ) -> None:
+        """``left_out``: by the name of a scenario that was asked for, too, the abilities that the lab lacks for it."""
         self.plan = plan
+        self.left_out = left_out or {}
         self.scenarios = scenarios
         self.played: dict[str, list[Played]] = {each.name: [] for each in scenarios}
         self.findings: list[tuple[Finding, Path]] = []
@@ -53,6 +58,7 @@ class Recording:
                 "must_not_be_vacuous": [],
                 "keep": "all",
                 "scenarios": [{"name": each.name} for each in scenarios],
+                "left_out": [{"name": name, "lacks": list(lacks)} for name, lacks in self.left_out.items()],
             },
         )
 

@@ -189,9 +189,7 @@ class _Request:
             )
         forbidden = self._must_not_be_vacuous()
         code = verdicts.exit_code(found.verdicts, frozenset(forbidden))
-        output.say_verdict(
-            self.target.name, self.lab.name, self.profile.name, self.seed, found, writer.folder, forbidden
-        )
+        output.say_verdict(self.target.name, self.lab, self.profile.name, self.seed, found, writer.folder, forbidden)
         if code != EXIT_VIOLATED:
             # A trial that its lab did not finish might have shown something.
             code = INTERRUPTED if interrupted else EXIT_LAB if self.failures else code
@@ -246,7 +244,7 @@ class _Request:
             "seconds": round(found.seconds, 3),
             "shrinking_seconds": round(found.shrinking_s, 3),
             **{name: {"done": found.by_origin.get(name, 0), "of": total} for name, total in found.totals.items()},
-            "coverage": {"counts": len(found.coverage.rows()), "gaps": _gaps(found.coverage)},
+            "coverage": {"counts": len(found.coverage.rows()), "gaps": _gaps(found.coverage, self.lab)},
             "laws": {law: str(verdict) for law, verdict in sorted(found.verdicts.items())},
             "violated": sorted(law for law, verdict in found.verdicts.items() if verdict is Verdict.VIOLATED),
             "findings": [
@@ -256,8 +254,8 @@ class _Request:
         }
 
 
-def _gaps(table: Any) -> dict[str, list[str]]:
-    return {fault: [" ".join(pair) for pair in pairs] for fault, pairs in table.gaps(resolve.drawn()).items()}
+def _gaps(table: Any, lab: Any) -> dict[str, list[str]]:
+    return {fault: [" ".join(pair) for pair in pairs] for fault, pairs in table.gaps(resolve.drawn(lab)).items()}
 
 
 def _seconds(text: str) -> float:

@@ -1,6 +1,6 @@
 """``pairproof labs``: where pairs can run, what each lab can do and observe, and which targets and faults exist.
 
-A lab's abilities are those of the session class that its ``open`` is annotated to return: asking starts nothing.
+What labs can do is asked without starting one (:mod:`pairproof.harness.abilities`).
 ``install`` makes ready what labs need from elsewhere (entry points ``pairproof.tools``, each a :class:`Tool`), and
 ``clean`` removes what labs whose harness was killed may have left behind.
 """
@@ -13,10 +13,9 @@ from pathlib import Path
 import click
 
 from pairproof.harness import ports, registry
+from pairproof.harness.abilities import abilities
 from pairproof.harness.commands.output import json_option, say, table, write_json
 from pairproof.harness.errors import LabError, UsageError
-
-ABILITIES: dict[str, type] = {name: ability for name, ability in vars(ports).items() if name.startswith("Can")}
 
 
 class Tool(typing.Protocol):
@@ -39,19 +38,6 @@ class CanClean(typing.Protocol):
 
     def clean(self) -> list[str]:
         """Remove what no running harness uses any more; a line for each thing removed."""
-
-
-def abilities(lab: ports.Lab) -> list[str] | None:
-    """Names of the abilities of a lab's sessions; None where its ``open`` does not say what it returns."""
-    try:
-        session = typing.get_type_hints(lab.open)["return"]
-    except (NameError, KeyError, TypeError):
-        return None
-    return [name for name, ability in ABILITIES.items() if _has(session, ability)]
-
-
-def _has(session: object, ability: type) -> bool:
-    return all(hasattr(session, name) for name in vars(ability) if not name.startswith("_"))
 
 
 @click.group("labs", invoke_without_command=True)

@@ -20,7 +20,7 @@ import click
 
 from pairproof.harness import resolve
 from pairproof.harness.errors import UsageError
-from pairproof.harness.ports import Progress
+from pairproof.harness.ports import Lab, Progress
 from pairproof.harness.runs import atomic
 
 if TYPE_CHECKING:
@@ -168,7 +168,7 @@ def say_finding(finding: Finding, path: Path) -> None:
 
 
 def say_verdict(
-    target: str, lab: str, profile: str, seed: str, found: Summary, folder: Path, forbidden: Iterable[str]
+    target: str, lab: Lab, profile: str, seed: str, found: Summary, folder: Path, forbidden: Iterable[str]
 ) -> None:
     """Print a run's verdict per law, what it rests on, and where it is kept.
 
@@ -183,11 +183,11 @@ def say_verdict(
     counts = Counter(str(verdict) for verdict in found.verdicts.values())
     said = ", ".join(f"{number} {verdict}" for verdict, number in sorted(counts.items()))
     worst = next((each for each in COLOURS if each in counts), "")
-    say(f"{target} in {lab}: {said or 'no law was asked'}", COLOURS.get(worst, ""))
+    say(f"{target} in {lab.name}: {said or 'no law was asked'}", COLOURS.get(worst, ""))
     searches = ", ".join(f"{name} {number:,}" for name, number in sorted(found.by_origin.items()))
     say(f"{found.trials:,} trials ({searches or 'none'})")
     say("; ".join(found.enumerated()) or "no search was enumerated")
-    say(f"coverage: {found.coverage.summary(resolve.drawn())}")
+    say(f"coverage: {found.coverage.summary(resolve.drawn(lab))}")
     say(f"{found.events:,} events in {found.seconds:.1f} s, {found.rate()}")
     say(f"profile {profile}, seed {seed}, recorded in {folder}")
 

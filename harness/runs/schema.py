@@ -103,6 +103,7 @@ FACTS: dict[str, str] = {
     "events": "how many events they recorded",
     "keep": "what histories were kept: all, or one in N besides violating and unknown trials",
     "scenarios": "of a run of scenarios: name, verdict, trials, seconds, reasons and laws of each",
+    "left_out": "of a run of scenarios: name of each that was not played, and the abilities that the lab lacks for it",
     "versions": "pairproof, python, hypothesis",
     "reason": "why it is not complete, if it is not",
 }

@@ -43,18 +43,16 @@ def _sampled(values: Mapping[str, Sequence[Scalar]]) -> dict[str, st.SearchStrat
     return {name: st.sampled_from(each) for name, each in values.items()}
 
 
-def _fault_args(of: Callable[[Iterable[Scalar]], Sequence[Scalar]]) -> st.SearchStrategy[Args]:
+def _fault_args(lab: Lab, of: Callable[[Iterable[Scalar]], Sequence[Scalar]]) -> st.SearchStrategy[Args]:
     kinds: list[st.SearchStrategy[Args]] = [
         st.fixed_dictionaries(
             {"name": st.just(name), **_sampled({each: of(values) for each, values in fault.arguments.items()})}
         )
-        for name, fault in resolve.drawn().items()
+        for name, fault in resolve.drawn(lab).items()
     ]
     return st.one_of(kinds)
 
 
-FAULT = st.deferred(lambda: _fault_args(places.of_a_pair))
-WHOLE_FAULT = st.deferred(lambda: _fault_args(tuple))
 NODE = st.sampled_from(places.NODES)
 PRODUCER = st.integers(0, swarm.PRODUCERS - 1)
 READER = st.integers(0, swarm.READERS - 1)
@@ -64,7 +62,8 @@ CONSUMER = st.integers(0, whole.CONSUMERS - 1)
 
 
 class PairMachine(RuleBasedStateMachine):
-    """The rules; :func:`machine` makes a subclass that knows where they act and what becomes of a trial."""
+    """The rules; :func:`machine` makes a subclass that knows where they act, which faults there are and what becomes of
+    a trial."""
 
     lab: ClassVar[Lab]
     target: ClassVar[Target]
@@ -144,18 +143,6 @@ class PairMachine(RuleBasedStateMachine):
         """The next events happen."""
         self.act("step", {"events": events})
 
-    @precondition(lambda self: len(self.active()) < swarm.FAULT_BUDGET)
-    @rule(args=FAULT)
-    def fault(self, args: Args) -> None:
-        """A fault begins."""
-        self.begin(args)
-
-    @precondition(lambda self: self.is_whole() and len(self.active()) < swarm.FAULT_BUDGET)
-    @rule(args=WHOLE_FAULT)
-    def fault_between_all(self, args: Args) -> None:
-        """A fault begins, perhaps at the name server or between brokers."""
-        self.begin(args)
-
     @precondition(lambda self: self.is_whole())
     @rule(group=GROUP, consumer=CONSUMER)
     def join(self, group: int, consumer: int) -> None:
@@ -203,12 +190,6 @@ class PairMachine(RuleBasedStateMachine):
             self.begun.remove(name)
         self.act("heal", {"name": name})
 
-    @precondition(lambda self: self.sent > 0)
-    @rule(args=FAULT, node=NODE, point=st.sampled_from(swarm.POINTS), nth=st.integers(1, 4))
-    def arm(self, args: Args, node: str, point: str, nth: int) -> None:
-        """A fault will begin when a node passes a point."""
-        self.act("arm", {"node": node, **args, "point": point, "nth": nth})
-
     def teardown(self) -> None:
         """Heal, converge, judge, hand over."""
         if self.interpreter is None:
@@ -219,6 +200,29 @@ class PairMachine(RuleBasedStateMachine):
         finally:
             self.interpreter.session.close()
         type(self).on_trial(trial)
+
+
+def _fault_rules(lab: Lab) -> dict[str, Any]:
+    """The rules that begin faults, which are those that the lab can inject."""
+    of_a_pair = st.deferred(lambda: _fault_args(lab, places.of_a_pair))
+    of_all = st.deferred(lambda: _fault_args(lab, tuple))
+
+    @precondition(lambda self: len(self.active()) < swarm.FAULT_BUDGET)
+    @rule(args=of_a_pair)
+    def fault(self: PairMachine, args: Args) -> None:
+        self.begin(args)
+
+    @precondition(lambda self: self.is_whole() and len(self.active()) < swarm.FAULT_BUDGET)
+    @rule(args=of_all)
+    def fault_between_all(self: PairMachine, args: Args) -> None:
+        self.begin(args)
+
+    @precondition(lambda self: self.sent > 0)
+    @rule(args=of_a_pair, node=NODE, point=st.sampled_from(swarm.POINTS), nth=st.integers(1, 4))
+    def arm(self: PairMachine, args: Args, node: str, point: str, nth: int) -> None:
+        self.act("arm", {"node": node, **args, "point": point, "nth": nth})
+
+    return {"fault": fault, "fault_between_all": fault_between_all, "arm": arm}
 
 
 def machine(
@@ -235,9 +239,8 @@ def machine(
     with the law, what happened, and the program.
     """
     hand_over = staticmethod(_raise_for if on_trial is None else on_trial)
-    return type(
-        "Pair", (PairMachine,), {"lab": lab, "target": target, "laws": laws, "seed": seed, "on_trial": hand_over}
-    )
+    about = {"lab": lab, "target": target, "laws": laws, "seed": seed, "on_trial": hand_over}
+    return type("Pair", (PairMachine,), about | _fault_rules(lab))
 
 
 def _raise_for(trial: Trial) -> None:

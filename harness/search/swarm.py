@@ -2,7 +2,7 @@
 
 Leaving most faults out of each schedule is what finds most: with everything on, most programs break replication early
 and test little else. Half of the schedules do not start from a pair that has just been warmed up, but from one that has
-something behind it. A schedule is a function of (seed, number) alone.
+something behind it. A schedule is a function of (seed, number) and of the faults that there are to draw.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from random import Random
 
 from pairproof.harness import places, resolve
-from pairproof.harness.ports import Fault
+from pairproof.harness.ports import Fault, Lab
 from pairproof.harness.schedule import Args, Op, Scalar, Schedule
 
 SLOTS = 12
@@ -99,12 +99,12 @@ def draw_pull(dice: Random) -> Op:
     return Op("pull", args)
 
 
-def schedule(seed: str, number: int) -> Schedule:
-    """The schedule with this number under this seed."""
+def schedule(seed: str, number: int, lab: Lab | None = None) -> Schedule:
+    """The schedule with this number under this seed, with faults that this lab can inject (any, unless told)."""
     dice = Random(f"{seed}/swarm/{number}")
     settings = draw_settings(dice)
-    faults = resolve.drawn()
-    chosen = [faults[name] for name in dice.sample(sorted(faults), dice.randint(1, FAULT_BUDGET))]
+    faults = resolve.drawn(lab)
+    chosen = [faults[name] for name in dice.sample(sorted(faults), min(dice.randint(1, FAULT_BUDGET), len(faults)))]
     kinds = ["send", "send", "gap", "step", "fault", "fault"]
     kinds += [kind for kind in ("heal", "arm", "pull", "send", "gap") if dice.random() < 0.5]
     ops = list(dice.choice(STARTS))

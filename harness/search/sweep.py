@@ -106,7 +106,7 @@ def schedules(lab: Lab, target: Target, seed: str) -> list[Schedule]:
     """The whole sweep, in an order that is shuffled by the seed so that any beginning of it is a fair sample."""
     found = []
     for mode in MODES:
-        faults = [args for fault in resolve.drawn().values() for args in variants(fault, mode)]
+        faults = [args for fault in resolve.drawn(lab).values() for args in variants(fault, mode)]
         settings = mode.settings
         for boundary in range(boundaries(lab, target, settings) + 1):
             begun = (*base_program(settings), Op("step", {"events": boundary}))

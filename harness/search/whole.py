@@ -4,7 +4,7 @@ First comes each of the :mod:`stories` as it is: consumers whose master dies and
 from its master's tables, a name server that goes. Then, as in :mod:`swarm`, each schedule draws its own few kinds of
 operation and fault, and half of them begin with a story that these disturb. Time passes in larger steps than in a
 pair's trials, since routes, shares and tables are looked at every so many seconds. A schedule is a function of (seed,
-number) alone.
+number) and of the faults that there are to draw; stories are the same in every lab.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 from random import Random
 
 from pairproof.harness import places, resolve
-from pairproof.harness.ports import Fault
+from pairproof.harness.ports import Fault, Lab
 from pairproof.harness.schedule import Args, Op, Scalar, Schedule
 from pairproof.harness.search import stories, swarm
 from pairproof.harness.search.stories import STORIES
@@ -45,8 +45,8 @@ SETTINGS: dict[str, tuple[Scalar, ...]] = {
 """Settings that a schedule draws beside ``lab.names``; the first value is the one that shrinking prefers."""
 
 
-def schedule(seed: str, number: int) -> Schedule:
-    """The schedule with this number under this seed."""
+def schedule(seed: str, number: int, lab: Lab | None = None) -> Schedule:
+    """The schedule with this number under this seed, with faults that this lab can inject (any, unless told)."""
     if number < len(STORIES):
         story = Random(f"{seed}/stories").sample(STORIES, len(STORIES))[number]
         return Schedule({"lab.names": 1, **story.settings}, f"{seed}/{number}", story.ops)
@@ -60,8 +60,9 @@ def schedule(seed: str, number: int) -> Schedule:
         ops += story.ops
     elif dice.random() < 0.7:
         ops += [stories.join(0, 0), stories.advance(1_000)]
-    faults = resolve.drawn()
-    chosen = [faults[dice.choice(USUAL) if dice.random() < 0.6 else dice.choice(sorted(faults))] for _ in range(2)]
+    faults = resolve.drawn(lab)
+    usual = [each for each in USUAL if each in faults] or sorted(faults)
+    chosen = [faults[dice.choice(usual if dice.random() < 0.6 else sorted(faults))] for _ in range(2)]
     kinds = ["send", "send", "gap", "gap", "fault", "join"]
     kinds += [
         each

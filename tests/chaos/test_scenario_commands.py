@@ -163,17 +163,93 @@ def test_interrupted_run_keeps_what_it_recorded(tmp_path: Path, how: signal.Sign
     assert {row["trial"] for row in reader.verdicts()} == {row["trial"] for row in rows}
 
 
-def test_parity_of_a_lab_with_itself_has_no_difference(tmp_path: Path) -> None:
-    # Through the door that real labs use: the names differ, what they are does not.
+def run_with(folder: Path, *arguments: str, shipped: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
+    """``pairproof chaos`` where ``twin`` is the simulation under another name, ``boxes`` one that imitates containers,
+    and only these scenarios come with pairproof, if any are named.
+    """
     script = (
-        "import sys\n"
-        "from pairproof.harness import registry, resolve\n"
+        f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
+        "import container_lab\n"
+        "from pairproof.chaos.scenarios import library\n"
+        "from pairproof.harness import resolve\n"
         "from pairproof.harness.commands.main import main\n"
-        "found = resolve.lab\n"
-        "resolve.lab = lambda name: found('sim' if name == 'twin' else name)\n"
-        "sys.exit(main(['chaos', 'parity', 'slave-lag', 'slave-pause', '--labs', 'sim,twin', '--out', 'p.md']))\n"
+        "found, names = resolve.lab, library.names()\n"
+        "labs = {'twin': found('sim'), 'boxes': container_lab.LAB}\n"
+        "resolve.lab = lambda name: labs.get(name) or found(name)\n"
+        f"library.names = lambda: {list(shipped)!r} or names\n"
+        f"sys.exit(main(['chaos', *{arguments!r}]))\n"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=tmp_path, timeout=60)
+    command = [sys.executable, "-c", script]
+    return subprocess.run(command, capture_output=True, text=True, cwd=folder, timeout=120)
+
+
+SOME = ("image-replaced", "memory-limit", "slave-lag")
+NOT_HERE = "image-replaced (CanReplaceImage), memory-limit (CanLimitMemory)"
+
+
+def test_all_is_what_the_lab_has_the_abilities_for_and_the_rest_is_named(tmp_path: Path) -> None:
+    done = run_with(tmp_path, "run", "--all", "--json", "a.json", shipped=SOME)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"not for this lab: {NOT_HERE}" in done.stdout.splitlines()
+    assert "reference in sim: 1 of 1 scenarios hold" in done.stdout and "skipped" not in done.stdout
+    answer = json.loads((tmp_path / "a.json").read_text())
+    left_out = [
+        {"name": "image-replaced", "lacks": ["CanReplaceImage"]}, {"name": "memory-limit", "lacks": ["CanLimitMemory"]},
+    ]  # fmt: skip
+    assert [each["name"] for each in answer["scenarios"]] == ["slave-lag"] and answer["left_out"] == left_out
+    assert RunReader(only_run(tmp_path)).facts["left_out"] == left_out
+
+
+def test_all_decides_the_exit_code_by_what_was_played(tmp_path: Path) -> None:
+    done = run_with(tmp_path, "run", "--all", "--target", "reference+acks_at_once", shipped=SOME)
+    assert done.returncode == 1 and f"not for this lab: {NOT_HERE}" in done.stdout
+    every = run_with(tmp_path, "run", "--all", "--lab", "boxes", shipped=SOME)
+    assert every.returncode == 0 and "3 of 3 scenarios hold" in every.stdout and "not for" not in every.stdout
+    none = run_with(tmp_path, "run", "--all", shipped=SOME[:2])
+    assert (none.returncode, none.stdout) == (2, "")
+    assert none.stderr == (
+        "pairproof: no scenario can be played in sim; pairproof labs says which lab has which abilities\n"
+    )
+
+
+def test_what_is_asked_for_by_its_name_is_skipped_and_never_green(tmp_path: Path) -> None:
+    done = run(tmp_path, "run", "memory-limit", "slave-lag", "--json", "a.json")
+    assert done.returncode == 3 and "memory-limit: skipped" in done.stdout and "not for this lab" not in done.stdout
+    assert "skipped: memory_limit: this lab has no CanLimitMemory; pairproof labs says which one has" in done.stdout
+    assert json.loads((tmp_path / "a.json").read_text())["left_out"] == []
+
+
+def test_parity_of_three_labs_compares_those_that_can(tmp_path: Path) -> None:
+    labs = ("--labs", "sim,boxes,twin")
+    done = run_with(tmp_path, "parity", "--all", *labs, "--out", "p.md", "--json", "a.json", shipped=SOME)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "3 scenarios; not explained: nothing" in done.stdout and "not for" not in done.stdout
+    page = (tmp_path / "p.md").read_text()
+    assert "in sim, boxes and twin: " in page and "| scenario | sim | boxes | twin | trials |" in page
+    assert "| memory-limit | cannot: CanLimitMemory | holds | cannot: CanLimitMemory | 0 / 2 / 0 |" in page
+    assert "| slave-lag | holds | holds | holds | 1 / 1 / 1 |" in page and page.rstrip().endswith("None.")
+    image, memory, lag = json.loads((tmp_path / "a.json").read_text())
+    assert image["verdicts"] == {"sim": "cannot", "boxes": "holds", "twin": "cannot"} and image["differences"] == []
+    assert memory["lacking"] == {"sim": ["CanLimitMemory"], "twin": ["CanLimitMemory"]} and lag["lacking"] == {}
+
+
+def test_parity_counts_the_only_lab_that_can(tmp_path: Path) -> None:
+    bad = ("--labs", "sim,boxes", "--target", "reference+forgets_last_record")
+    done = run_with(tmp_path, "parity", "memory-limit", *bad)
+    assert done.returncode == 1 and "1 scenarios; not explained: nothing" in done.stdout
+    assert "sim: recorded" not in done.stdout and "boxes: recorded" in done.stdout
+
+
+def test_parity_of_labs_that_all_cannot(tmp_path: Path) -> None:
+    done = run_with(tmp_path, "parity", "--all", "--labs", "sim,twin", shipped=SOME)
+    assert done.returncode == 0 and f"not for these labs: {NOT_HERE}" in done.stdout.splitlines()
+    assert "1 scenarios; not explained: nothing" in done.stdout
+    named = run_with(tmp_path, "parity", "memory-limit", "slave-lag", "--labs", "sim,twin")
+    assert named.returncode == 3 and "cannot: CanLimitMemory" in named.stdout and "not for" not in named.stdout
+
+
+def test_parity_of_a_lab_with_itself_has_no_difference(tmp_path: Path) -> None:
+    done = run_with(tmp_path, "parity", "slave-lag", "slave-pause", "--labs", "sim,twin", "--out", "p.md")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "2 scenarios; not explained: nothing" in done.stdout
     page = (tmp_path / "p.md").read_text()

@@ -98,10 +98,12 @@ def test_live_view_shows_the_trial_that_runs_and_the_laws_of_those_that_are_over
     assert "trial 2 of 3" not in over and "slave-lag: holds" in over and " holds, " in over
 
 
-def rows(*results: Result | None, differs: dict[str, str] | None = None) -> parity.Row:
+def rows(
+    *results: Result | None, differs: dict[str, str] | None = None, lacking: parity.Lacking | None = None
+) -> parity.Row:
     scenario = library.shipped("slave-lag")._replace(differs=differs or {})
     by_lab = {f"lab{n}": [each._replace(scenario=scenario)] if each else [] for n, each in enumerate(results)}
-    (row,) = parity.rows([scenario], by_lab)
+    (row,) = parity.rows([scenario], by_lab, lacking)
     return row
 
 
@@ -126,7 +128,34 @@ def test_a_lab_that_skips_says_why_and_one_that_did_not_play_is_not_explained() 
     skipped = good._replace(played=(one._replace(verdict=SKIPPED, doubts=("skipped: stall: no such link",)),))
     (difference,) = rows(good, skipped).differences
     assert difference.reason == "skipped: stall: no such link" and rows(good, skipped).unexplained == []
+    assert parity.exit_code([rows(good, skipped)]) == 0 and parity.exit_code([rows(skipped, skipped)]) == 3
     assert [each.what for each in rows(good, None).unexplained] == ["verdict"]
+
+
+def test_a_lab_that_lacks_an_ability_is_no_difference_and_hides_none_between_the_others() -> None:
+    good = played("slave-lag")
+    bad = played("slave-lag", target=resolve.target("reference+acks_at_once"))
+    lacking = {"lab1": {"slave-lag": ("CanStall",)}}
+    same = rows(good, None, good, lacking=lacking)
+    assert same.verdicts == (HOLDS, parity.CANNOT, HOLDS) and same.differences == ()
+    assert same.lacking == ((), ("CanStall",), ()) and parity.exit_code([same]) == 0
+    other = rows(good, None, bad, lacking=lacking)
+    assert {each.what for each in other.unexplained} >= {"verdict", "ack-replicated"}
+    assert other.differences[0].seen == (HOLDS, parity.CANNOT, VIOLATED)
+    everywhere = {f"lab{number}": {"slave-lag": ("CanStall",)} for number in range(2)}
+    nobody = rows(None, None, lacking=everywhere)
+    alone = rows(bad, None, lacking=lacking)
+    assert [parity.exit_code([each]) for each in (other, alone, nobody)] == [1, 1, 3]
+
+
+def test_what_one_lab_skipped_is_what_the_other_says() -> None:
+    good = played("slave-lag")
+    bad = played("slave-lag", target=resolve.target("reference+acks_at_once"))
+    (one,) = good.played
+    skipped = good._replace(played=(one._replace(verdict=SKIPPED, doubts=("skipped: stall: no such link",)),))
+    known = {each.what: "It lies." for each in rows(bad, good).differences if each.what != "verdict"}
+    found = rows(bad, skipped, differs=known)
+    assert found.unexplained == [] and found.verdicts == (VIOLATED, SKIPPED) and parity.exit_code([found]) == 1
 
 
 def test_page_of_parity_tells_verdicts_times_and_reasons() -> None:

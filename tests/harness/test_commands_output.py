@@ -13,6 +13,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from pairproof.harness import resolve
 from pairproof.harness.commands import output
 from pairproof.harness.coverage_table import CoverageTable
 from pairproof.harness.errors import PairproofError, UsageError
@@ -211,7 +212,7 @@ def summary(**verdicts: Verdict) -> Summary:
 
 def test_the_verdict_names_what_it_rests_on(capsys: Any) -> None:
     found = summary(a=Verdict.HOLDS, b=Verdict.VACUOUS, c=Verdict.VACUOUS)
-    output.say_verdict("reference", "sim", "quick", "s1", found, Path("runs/r"), ["b"])
+    output.say_verdict("reference", resolve.lab("sim"), "quick", "s1", found, Path("runs/r"), ["b"])
     said = capsys.readouterr().out
     assert "reference in sim: 1 holds, 2 vacuous" in said
     assert said.count("nothing gave it anything to judge") == 1

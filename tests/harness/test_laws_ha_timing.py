@@ -10,6 +10,7 @@ from collections.abc import Callable
 import pytest
 from histories import FILE, H, assert_broken, assert_holds, assert_vacuous, bare, judged, pair
 
+from pairproof.harness import places
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.ha_heartbeat import HaHeartbeat
 from pairproof.harness.laws.ha_housekeeping import HaHousekeeping
@@ -74,6 +75,20 @@ def test_a_slave_whose_socket_takes_no_more_owes_nothing_until_it_does() -> None
 
 def test_silence_before_the_socket_was_full_is_caught() -> None:
     assert_broken(HaReportPrompt, pair().after(7_000).piece("s", "out", 0).after(60_000).report(0), "7000 ms")
+
+
+def test_a_slave_without_a_network_owes_nothing_meanwhile() -> None:
+    def told(link: str, ms: float) -> H:
+        story = pair().frame(0, 100)
+        for status in ("on", "off"):
+            story.add("fault", node="slave", link=link, op=0, f="disconnect", status=status).after(
+                60_000 if status == "on" else ms
+            )
+        return story.report(100)
+
+    assert_holds(HaReportPrompt, told(places.EVERY_LINK, 900))
+    assert_broken(HaReportPrompt, told(places.EVERY_LINK, 1_100), "up to 100")
+    assert_broken(HaReportPrompt, told("ha", 900), "no report for 60900 ms")
 
 
 def test_what_reaches_the_master_late_was_still_prompt() -> None:

@@ -30,6 +30,20 @@ def test_links_of_other_nodes_are_not(place: str) -> None:
     assert trouble.is_quiet(place, 0) and not trouble.is_struck(place)
 
 
+def test_a_node_with_a_fault_at_every_link_stands_still_until_the_last_thing_lets_it_go_on() -> None:
+    trouble = Trouble()
+    trouble.fault(fault("on", 5, "ha"))
+    assert not trouble.is_still("slave")
+    trouble.fault(fault("on", 10, places.EVERY_LINK)._replace(op=1))
+    trouble.pause("slave", 20)
+    trouble.fault(fault("off", 30, places.EVERY_LINK)._replace(op=1))
+    assert trouble.is_still("slave") and trouble.still_ns("slave", 0, 35) == 25
+    trouble.resume("slave", 40)
+    assert not trouble.is_still("slave") and trouble.still_ns("slave", 0, 99) == 30
+    trouble.resume("slave", 50)
+    assert trouble.still_ns("slave", 0, 99) == 30
+
+
 def test_another_fault_touches_the_place_that_it_names_alone() -> None:
     assert touched(fault("on", 5, None)) == {"slave"}
     assert touched(fault("on", 5, "ha", None)) == {"ha"}

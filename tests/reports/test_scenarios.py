@@ -89,6 +89,35 @@ def test_scenarios_that_no_run_writes_are_a_damaged_run(write_run: Any, rows: An
     assert not report.runs and "run.json has scenarios that are not" in report.corrupt[0]["reason"]
 
 
+NOT_HERE = {"name": "b", "lacks": ["CanLimitMemory", "CanReplaceImage"]}
+
+
+def test_what_a_lab_cannot_play_is_named_and_changes_no_verdict(played: Any, tmp_path: Path) -> None:
+    other = {"name": "c", "lacks": ["CanDisconnect"]}
+    report = report_of(
+        played("r1", told("a", "holds"), left_out=[NOT_HERE, other]),
+        played("r2", told("a", "holds"), told("b", "holds"), lab="docker"),
+    )
+    assert (report.verdict, report.headline.endswith("All 2 scenarios hold.")) == ("holds", True)
+    lacks = {"b": "CanLimitMemory, CanReplaceImage", "c": "CanDisconnect"}
+    assert scenarios.left_out(report.runs) == {("reference", "sim"): lacks}
+    named = "Not for lab sim, which lacks an ability that they need: b (CanLimitMemory, CanReplaceImage), "
+    text = summary.text(report)
+    assert (
+        "| b | ✅ holds | cannot: CanLimitMemory, CanReplaceImage |" in text and f"- {named}c (CanDisconnect)" in text
+    )
+    pages.write(report, {}, {}, tmp_path)
+    index = (tmp_path / "index.html").read_text()
+    assert f"{named}c (CanDisconnect)." in index and "cannot: CanLimitMemory, CanReplaceImage</span>" in index
+    assert "not played" not in index + text and "lab docker, which" not in index + text
+
+
+@pytest.mark.parametrize("wrong", ["text", ["name"], [{"name": "a"}], [NOT_HERE | {"lacks": []}], [{"lacks": ["x"]}]])
+def test_what_no_run_leaves_out_like_that_is_a_damaged_run(played: Any, wrong: Any) -> None:
+    report = report_of(played("r", told("a", "holds"), left_out=wrong))
+    assert not report.runs and "run.json leaves out what is not" in report.corrupt[0]["reason"]
+
+
 def test_a_finding_names_its_scenario_and_does_not_claim_to_be_minimal(write_run: Any, rows: Any) -> None:
     of_one = rows.finding("log-prefix", "differs", 0, 0)
     of_one["schedule"] = {**of_one["schedule"], "seed": "7/x/slave-lag/0/2"}

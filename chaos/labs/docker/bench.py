@@ -184,7 +184,9 @@ class DockerBench(Bench):
         self.watching.drain()
 
     def check(self) -> None:
-        """LabError if toxiproxy or the observer has ended, or stands still."""
+        """LabError if toxiproxy or the observer has ended, or stands still, or the keeper is gone."""
+        # Without a keeper others take the lab for dead, and clean it away.
+        self.keeper.statuses()
         for name, container in self._helpers.items():
             found = container.state()
             if not found.running or found.paused:

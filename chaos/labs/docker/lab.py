@@ -35,7 +35,7 @@ class DockerLab(RealLab):
         """A new bench, once what killed labs have left is gone. LabError without an engine that can be used."""
         from pairproof.chaos.labs.docker.bench import DockerBench
 
-        folders.clean()
+        self.clean()
         return DockerBench()
 
     def clean(self) -> list[str]:
@@ -46,9 +46,9 @@ class DockerLab(RealLab):
             engine = Engine()
         except LabError:
             # Where there is none it has nothing.
-            return []
+            return super().clean()
         try:
-            return engine.clean(folders.is_alive)
+            return engine.clean(folders.is_alive) + super().clean()
         finally:
             engine.close()
 

@@ -15,7 +15,6 @@ from pairproof.harness.errors import LabError
 
 ANSWER_S = 15.0
 POLL_S = 0.02
-READ_BYTES = 1 << 20
 
 
 class Watching:
@@ -24,7 +23,6 @@ class Watching:
     def __init__(self, address: Address, limit_s: float, alive: Callable[[], bool]) -> None:
         """Wait until it answers, for no longer than ``limit_s``, and only while it is ``alive``."""
         self._alone = threading.Lock()
-        self._heard = b""
         ends = time.monotonic() + limit_s
         while True:
             try:
@@ -34,33 +32,25 @@ class Watching:
                 if not alive() or time.monotonic() > ends:
                     raise LabError(f"the lab's observer does not answer at {address}: {why}") from None
                 time.sleep(POLL_S)
+        self._heard = self._sock.makefile("rb")
 
     def ask(self, what: str, **fields: Any) -> dict[str, Any]:
         """Its answer; ``data`` has the bytes behind it."""
         with self._alone:
             try:
                 self._sock.sendall(json.dumps({"do": what, **fields}).encode() + b"\n")
-                answer = dict(json.loads(self._take(None)))
-                answer["data"] = self._take(answer.pop("bytes"))
+                line = self._heard.readline()
+                if not line:
+                    raise OSError("it has ended")
+                answer = dict(json.loads(line))
+                answer["data"] = self._heard.read(answer.pop("bytes"))
             except (OSError, ValueError) as why:
                 # What it still says could be taken for the answer to another question.
-                self._sock.close()
+                self.close()
                 raise LabError(f"the lab's observer does not answer ({what}): {why}") from None
         if "why" in answer:
             raise LabError(f"the lab's observer cannot {what}: {answer['why']}")
         return answer
-
-    def _take(self, count: int | None) -> bytes:
-        """The next ``count`` bytes; None: the next line."""
-        while (found := self._heard.find(b"\n") + 1 if count is None else count) == 0 or len(self._heard) < found:
-            if count == 0:
-                return b""
-            data = self._sock.recv(READ_BYTES)
-            if not data:
-                raise OSError("it has ended")
-            self._heard += data
-        taken, self._heard = self._heard[:found], self._heard[found:]
-        return taken
 
     def begin(self, trace: Path, stores: Mapping[str, tuple[Path, int]]) -> None:
         """A trial begins; what is seen goes to this trace."""
@@ -85,6 +75,7 @@ class Watching:
 
     def close(self) -> None:
         """Ask no more."""
+        self._heard.close()
         self._sock.close()
 
 

@@ -18,6 +18,8 @@ from pairproof.harness.ports import Effect
 from pairproof.reference.errors import EXIT_FAILED, EXIT_USAGE
 
 STOP_S = 15.0
+TOLD, LATER_S = 500, 0.01
+"""How often it is looked how a process that is gone has ended, and how long apart."""
 ENDS = (Status("exited", EXIT_USAGE), Status("exited", EXIT_FAILED), Status("killed", signal.SIGBUS))
 """How a node may end by itself: it refuses its store, its disk fails, or does so under a mapped file. All else is no
 conduct that laws could judge: a bug, a port that is taken, or somebody killed it."""
@@ -86,10 +88,14 @@ class NodeTrouble(World):
         """A node has ended and nobody had asked it to. What it had sent is heard first."""
         assert node.pidfd is not None
         self.loop.remove_reader(node.pidfd)
-        self.loop.call_later(DRAIN_S, self._bury, node, node.incarnation)
+        self.loop.call_later(DRAIN_S, self._bury, node, node.incarnation, TOLD)
 
-    def _bury(self, node: RealNode, incarnation: int) -> None:
+    def _bury(self, node: RealNode, incarnation: int, looks: int) -> None:
         if node.pid is None or node.incarnation != incarnation:
+            return
+        if not node.status().over and looks:
+            # An engine learns of it a little later than the kernel.
+            self.loop.call_later(LATER_S, self._bury, node, incarnation, looks - 1)
             return
         self.evidence.poll()
         status, who = node.status(), (node.name, incarnation)

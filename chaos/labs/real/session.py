@@ -320,7 +320,8 @@ class RealSession(ClientAbilities, LinkTrouble, StoreTrouble, Strangers):
         """
         if self._closed:
             return
-        self._last_words = self.logs()
+        with suppress(LabError):
+            self._last_words = self.logs()
         # Ctrl-C may come before it is clean, and what a broken-off trial still had to do would go on in the next one.
         self._closed = self.bench.is_broken = True
         ended_well = self._woven

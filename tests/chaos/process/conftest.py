@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -16,19 +15,13 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from lab_nodes import LabNode
 
-from pairproof.chaos.labs.real import folders
 from pairproof.chaos.labs.real.keeper import Keeper
+from pairproof.chaos.labs.real.stores import Store, Stores
 
 
 @pytest.fixture(autouse=True)
-def labs_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The folder below which this test's labs lie."""
-    folder = tmp_path / "labs"
-    folder.mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(folder))
-    yield folder
-    # A test that fails may leave a mount behind.
-    folders.clean()
+def _own_folder(labs_folder: Path) -> None:
+    """No test sees another's labs."""
 
 
 @pytest.fixture
@@ -47,3 +40,36 @@ def node(keeper: Keeper) -> Callable[..., LabNode]:
         return LabNode(keeper, name, program, target, settings)
 
     return make
+
+
+@pytest.fixture
+def device(keeper: Keeper) -> Store:
+    made = Stores(keeper.folder).create("master")
+    if made.kind != "device":
+        pytest.skip(f"no disks of our own here: {made.why_not}")
+    return made
+
+
+@pytest.fixture
+def tmpfs(keeper: Keeper) -> Store:
+    stores = Stores(keeper.folder)
+    stores.why_not = "no loop devices"
+    made = stores.create("master")
+    if made.kind != "tmpfs":
+        pytest.skip("no memory can be mounted here")
+    return made
+
+
+@pytest.fixture(params=["device", "tmpfs", "folder"])
+def store(request: pytest.FixtureRequest, keeper: Keeper) -> Store:
+    if request.param == "folder":
+        return Stores(keeper.folder, devices=False).create("master")
+    found: Store = request.getfixturevalue(request.param)
+    return found
+
+
+@pytest.fixture(params=["device", "tmpfs"])
+def sized(request: pytest.FixtureRequest) -> Store:
+    """A store on a disk that can be full."""
+    found: Store = request.getfixturevalue(request.param)
+    return found

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -85,19 +84,3 @@ class LabNode:
         found = self.keeper.wait(self.pid, DEADLINE_S)
         assert found.over
         return found
-
-
-def until(holds: Callable[[], bool]) -> None:
-    """Wait until this holds."""
-    ends = time.monotonic() + DEADLINE_S
-    while not holds():
-        assert time.monotonic() < ends
-        time.sleep(0.005)
-
-
-def gone(pid: int) -> bool:
-    """Whether there is no such process; one that nobody has waited for yet is none any more."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
-    except OSError:
-        return True

@@ -12,25 +12,21 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from lab_nodes import gone, until
+from real_labs import CLI, events, goes_on, gone, left, opened, until
 from toxiproxies import binary
 
 from pairproof.chaos.labs.process.bench import Bench
 from pairproof.chaos.labs.process.lab import ProcessLab
-from pairproof.chaos.labs.real import folders
 from pairproof.chaos.labs.real.keeper import Keeper
 from pairproof.chaos.labs.real.session import RealSession
 from pairproof.chaos.labs.real.stores import Stores
 from pairproof.chaos.targets.reference import TARGET
 from pairproof.harness.errors import LabError
-from pairproof.harness.history import Event
 from pairproof.harness.runs.reader import RunReader
 
 pytestmark = pytest.mark.slow
 
-SETTINGS = {"haSendHeartbeatInterval": 300, "slaveTimeout": 700}
 LONG = "unsteady-ha-link"
-CLI = "import sys; from pairproof.harness.commands.main import main; sys.exit(main())"
 LIMIT_S = 60
 
 
@@ -42,30 +38,6 @@ def lab(labs_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ProcessL
     yield made
     made.close()
     assert left(labs_folder) == []
-
-
-def left(labs: Path) -> list[str]:
-    """What labs have left below a folder."""
-    found = [str(each) for each in labs.glob("*/lab-*")]
-    return [*found, *map(str, folders.mounts_below(labs)), *map(str, folders._loop_devices_below(labs))]
-
-
-def opened(lab: ProcessLab) -> RealSession:
-    session = lab.open(TARGET, TARGET.settings(SETTINGS), "seed")
-    session.warm_up()
-    return session
-
-
-def goes_on(session: RealSession) -> None:
-    """What a trial does until its end."""
-    for number in range(20):
-        session.send(1, 200, True, number % 4)
-        session.advance(50)
-    session.settle()
-
-
-def events(session: RealSession, kind: str, node: str | None = None) -> list[Event]:
-    return [each for each in session.recorder.events if each.kind == kind and node in (None, each.node)]
 
 
 def toxiproxy_dies(session: RealSession) -> None:
@@ -180,7 +152,7 @@ def test_a_broker_that_does_not_come_up_is_said_at_once(lab: ProcessLab, monkeyp
 
     monkeypatch.setattr(RealSession, "_set_up", spoiled)
     with pytest.raises(LabError, match="master does not come up, and said last: pairproof broker: "):
-        lab.open(TARGET, TARGET.settings(SETTINGS), "seed")
+        lab.open(TARGET, TARGET.settings({}), "seed")
 
 
 def test_a_trial_that_was_broken_off_does_not_leave_its_bench_to_the_next_one(lab: ProcessLab) -> None:

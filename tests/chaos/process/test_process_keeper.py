@@ -13,8 +13,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from lab_nodes import LabNode, gone, until
+from lab_nodes import LabNode
 from real_brokers import DEADLINE_S
+from real_labs import gone, until
 
 from pairproof.chaos.labs.real import folders
 from pairproof.chaos.labs.real import keeper as keeping

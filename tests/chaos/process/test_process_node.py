@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from lab_nodes import LabNode, until
+from lab_nodes import LabNode
 from real_brokers import DEADLINE_S, caller, connected, free_port
+from real_labs import until
 
 from pairproof.chaos.labs.real.control import Control, ControlledDisk
 from pairproof.chaos.labs.real.node import target_of

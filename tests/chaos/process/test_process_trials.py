@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from real_labs import play, sends, sent, under, violated
 from toxiproxies import binary
 
 from pairproof.chaos.labs.process.lab import ProcessLab
-from pairproof.chaos.targets.reference import TARGET, ReferenceTarget
-from pairproof.harness.interpreter import run_trial
-from pairproof.harness.schedule import Op, Schedule
-from pairproof.harness.trial import Trial
-from pairproof.harness.verdict import Verdict
+from pairproof.chaos.targets.reference import TARGET
 
 pytestmark = pytest.mark.slow
-
-SETTINGS = {"haSendHeartbeatInterval": 300, "slaveTimeout": 700, "haHousekeepingInterval": 3_000}
 
 
 @pytest.fixture
@@ -29,34 +23,6 @@ def lab() -> Iterator[ProcessLab]:
     made = ProcessLab()
     yield made
     made.close()
-
-
-def sends(count: int, size: int = 200) -> list[Op]:
-    return [Op("send", {"producer": 1, "size": size, "wait": True, "queue": number % 4}) for number in range(count)]
-
-
-def under(fault: str, **args: int | str) -> list[Op]:
-    """Sends before, under and after a fault."""
-    ops = [*sends(5), Op("advance", {"ms": 150}), Op("fault", {"name": fault, **args})]
-    for _ in range(6):
-        ops += [*sends(2), Op("advance", {"ms": 150})]
-    return [*ops, Op("heal", {"name": fault}), Op("advance", {"ms": 200}), *sends(2)]
-
-
-def play(lab: ProcessLab, ops: list[Op], target: ReferenceTarget = TARGET, **settings: int | str) -> Trial:
-    return run_trial(lab, target, Schedule({**SETTINGS, **settings}, "seed", tuple(ops)))
-
-
-def violated(trial: Trial) -> dict[str, str]:
-    return {
-        each.law: each.violations[0].text if each.violations else str(each.doubt)
-        for each in trial.judgements
-        if each.verdict in (Verdict.VIOLATED, Verdict.UNKNOWN)
-    }
-
-
-def sent(trial: Trial) -> Counter[str | None]:
-    return Counter(each.status for each in trial.events if each.f == "send" and each.kind in ("ok", "fail", "info"))
 
 
 CASES = {

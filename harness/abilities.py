@@ -1,0 +1,72 @@
+"""What a lab can do, known without starting it, and what operations need of one.
+
+A lab's abilities are those of the session class that its ``open`` is annotated to return. One that says no more than
+:class:`pairproof.harness.ports.Session` there, or nothing, tells nobody: what it cannot do shows when it is asked to.
+"""
+
+from __future__ import annotations
+
+import typing
+from collections.abc import Iterable, Mapping
+from functools import cache
+
+from pairproof.harness import ports
+from pairproof.harness.schedule import Op
+
+ABILITIES: Mapping[str, type] = {name: each for name, each in vars(ports).items() if name.startswith("Can")}
+OF_OPERATIONS: Mapping[str, tuple[type, str]] = {
+    "step": (ports.CanStep, "step"),
+    "arm": (ports.CanArm, "arm"),
+    "join": (ports.CanConsume, "join"),
+    "leave": (ports.CanConsume, "leave"),
+    "topic": (ports.CanAdminister, "change_topic"),
+    "group": (ports.CanAdminister, "change_group"),
+    "misdirect": (ports.CanMisdirect, "misdirect"),
+    "delayed": (ports.CanDelay, "send_delayed"),
+    "await": (ports.CanAwait, "wait_for"),
+}
+"""By operation, the ability that it needs and the method of it. The others every session can do."""
+
+
+@cache
+def has(session: type, ability: type) -> bool:
+    """Whether sessions of a class have an ability.
+
+    isinstance() against a runtime protocol costs microseconds, and the answer is the same for a whole class.
+    """
+    return all(hasattr(session, name) for name in vars(ability) if not name.startswith("_"))
+
+
+def abilities(lab: ports.Lab) -> list[str] | None:
+    """Names of the abilities of a lab's sessions; None where it does not say."""
+    session = _session(lab)
+    return None if session is None else [name for name, ability in ABILITIES.items() if has(session, ability)]
+
+
+def lacking(lab: ports.Lab, ops: Iterable[Op], faults: ports.Faults) -> list[str]:
+    """Names of the abilities that these operations need and the lab lacks, sorted; none where it does not say."""
+    session = _session(lab)
+    if session is None:
+        return []
+    return sorted({ability.__name__ for op in ops for ability in needs(op, faults) if not has(session, ability)})
+
+
+def needs(op: Op, faults: ports.Faults) -> list[type]:
+    """The abilities that an operation needs, also of the fault that it begins."""
+    own = [OF_OPERATIONS[op.do][0]] if op.do in OF_OPERATIONS else []
+    return [*own, faults[str(op.args["name"])].needs] if op.do in ("fault", "arm") else own
+
+
+def injectable(lab: ports.Lab, faults: ports.Faults) -> dict[str, ports.Fault]:
+    """Those of the faults that a lab can inject: all where it does not say, or where it would be none."""
+    session = _session(lab)
+    able = {name: each for name, each in faults.items() if session is not None and has(session, each.needs)}
+    return able or dict(faults)
+
+
+def _session(lab: ports.Lab) -> type | None:
+    try:
+        session = typing.get_type_hints(lab.open)["return"]
+    except (NameError, KeyError, TypeError):
+        return None
+    return session if isinstance(session, type) and session not in (ports.Session, typing.Any) else None

@@ -1,0 +1,114 @@
+"""What goes wrong under a trial in containers is the lab's failure, said in one line, never judged; nothing stays."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from engine_door import EngineDoor
+from real_labs import events, goes_on, left, opened
+
+from pairproof.chaos.labs.docker import watching
+from pairproof.chaos.labs.docker.bench import DockerBench
+from pairproof.chaos.labs.docker.connection import Connection
+from pairproof.chaos.labs.docker.containers import Container
+from pairproof.chaos.labs.docker.engine import LABEL, Engine
+from pairproof.chaos.labs.docker.lab import DockerLab
+from pairproof.chaos.labs.docker.nodes import NodeContainer
+from pairproof.chaos.labs.real.session import RealSession
+from pairproof.harness.errors import LabError
+
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("needs_engine")]
+
+SILENT_S = 1.5
+
+
+@pytest.fixture
+def door(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[EngineDoor]:
+    with EngineDoor(tmp_path / "door.sock") as made:
+        yield made
+
+
+@pytest.fixture
+def lab(labs_folder: Path, engine: Engine, door: EngineDoor, monkeypatch: pytest.MonkeyPatch) -> Iterator[DockerLab]:
+    """A lab of the test's own that comes to the engine by the door, and of which nothing stays."""
+    # Its connection is made before the door is the way.
+    assert in_engine(engine, labs_folder) == []
+    monkeypatch.setenv("DOCKER_HOST", door.host)
+    made = DockerLab()
+    yield made
+    made.close()
+    assert left(labs_folder) == [] and in_engine(engine, labs_folder) == []
+
+
+def in_engine(engine: Engine, labs: Path) -> list[str]:
+    """What the engine has of labs below a folder."""
+    return [f"{each.kind} {each.name}" for each in engine._made(LABEL) if each.lab.is_relative_to(labs)]
+
+
+def helper(session: RealSession, name: str) -> Container:
+    assert isinstance(session.bench, DockerBench)
+    return session.bench._helpers[name]
+
+
+def node(session: RealSession, name: str) -> Container:
+    found = session.nodes[name]
+    assert isinstance(found, NodeContainer) and found.container is not None
+    return found.container
+
+
+def keeper_dies(session: RealSession, door: EngineDoor) -> None:
+    assert isinstance(session.bench, DockerBench)
+    os.kill(session.bench.keeper.pid, signal.SIGKILL)
+
+
+FAILURES: dict[str, Callable[[RealSession, EngineDoor], object]] = {
+    "the lab's toxiproxy has ended, exit code 137": lambda session, _: helper(session, "toxiproxy").kill(),
+    "the lab's toxiproxy is paused": lambda session, _: helper(session, "toxiproxy").pause(),
+    "the lab's observer (has ended, exit code 137|does not answer)": lambda session, _: helper(
+        session, "observer"
+    ).kill(),
+    "the lab's observer is paused": lambda session, _: helper(session, "observer").pause(),
+    "master has ended by itself .killed 9": lambda session, _: node(session, "master").kill(),
+    "keeper has ended: it was killed": keeper_dies,
+    "the Docker engine does not answer any more: .*look after the engine": lambda _, door: door.shut(),
+    "the Docker engine does not answer any more: not within": lambda _, door: door.hang(),
+}
+
+
+PLAYED_ON = list(FAILURES)[::4]
+"""After these, to be quick."""
+
+
+@pytest.mark.parametrize("said", FAILURES)
+def test_a_failure_of_the_lab_ends_the_trial_and_keeps_what_was_recorded(
+    lab: DockerLab, door: EngineDoor, engine: Engine, labs_folder: Path, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watching, "ANSWER_S", SILENT_S)
+    monkeypatch.setattr(Connection.ask, "__defaults__", (SILENT_S,))
+    session = opened(lab)
+    FAILURES[said](session, door)
+    with pytest.raises(LabError, match=said) as why:
+        goes_on(session)
+    assert "\n" not in str(why.value)
+    session.close()
+    assert events(session, "append", "slave") and events(session, "frame"), "what nodes and the observer traced"
+    times = [each.t for each in session.recorder.events]
+    assert times == sorted(times)
+    if "not within" in said:
+        # It answers again, and the keeper asks anew.
+        door.goes_on()
+    lab.close()
+    if "look after" in said:
+        stays = in_engine(engine, labs_folder)
+        assert len(stays) == 5, "containers and their network"
+        door.opens()
+        assert len(lab.clean()) >= 5
+    assert left(labs_folder) == [] and in_engine(engine, labs_folder) == []
+    if said in PLAYED_ON:
+        again = opened(lab)
+        again.settle()
+        assert events(again, "mark")[-1].f == "end"

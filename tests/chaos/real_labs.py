@@ -1,0 +1,99 @@
+"""What tests of labs with real processes share: trials to play, what came of them, and what a lab has left behind."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from pairproof.chaos.labs.real import folders
+from pairproof.chaos.labs.real.lab import RealLab
+from pairproof.chaos.labs.real.session import RealSession
+from pairproof.chaos.targets.reference import TARGET, ReferenceTarget
+from pairproof.harness.history import Event
+from pairproof.harness.interpreter import run_trial
+from pairproof.harness.schedule import Op, Schedule
+from pairproof.harness.trial import Trial
+from pairproof.harness.verdict import Verdict
+
+SETTINGS = {"haSendHeartbeatInterval": 300, "slaveTimeout": 700, "haHousekeepingInterval": 3_000}
+CLI = "import sys; from pairproof.harness.commands.main import main; sys.exit(main())"
+DEADLINE_S = 30
+
+
+# Trials.
+
+
+def sends(count: int, size: int = 200) -> list[Op]:
+    return [Op("send", {"producer": 1, "size": size, "wait": True, "queue": number % 4}) for number in range(count)]
+
+
+def under(fault: str, **args: int | str) -> list[Op]:
+    """Sends before, under and after a fault."""
+    ops = [*sends(5), Op("advance", {"ms": 150}), Op("fault", {"name": fault, **args})]
+    for _ in range(6):
+        ops += [*sends(2), Op("advance", {"ms": 150})]
+    return [*ops, Op("heal", {"name": fault}), Op("advance", {"ms": 200}), *sends(2)]
+
+
+def play(lab: RealLab, ops: Iterable[Op], target: ReferenceTarget = TARGET, **settings: int | str) -> Trial:
+    return run_trial(lab, target, Schedule({**SETTINGS, **settings}, "seed", tuple(ops)))
+
+
+def violated(trial: Trial) -> dict[str, str]:
+    return {
+        each.law: each.violations[0].text if each.violations else str(each.doubt)
+        for each in trial.judgements
+        if each.verdict in (Verdict.VIOLATED, Verdict.UNKNOWN)
+    }
+
+
+def sent(trial: Trial) -> Counter[str | None]:
+    return Counter(each.status for each in trial.events if each.f == "send" and each.kind in ("ok", "fail", "info"))
+
+
+# Trials by hand.
+
+
+def opened(lab: RealLab, **settings: int | str) -> RealSession:
+    session = lab.open(TARGET, TARGET.settings({**SETTINGS, **settings}), "seed")
+    session.warm_up()
+    return session
+
+
+def goes_on(session: RealSession) -> None:
+    """What a trial does until its end."""
+    for number in range(20):
+        session.send(1, 200, True, number % 4)
+        session.advance(50)
+    session.settle()
+
+
+def events(session: RealSession, kind: str, node: str | None = None) -> list[Event]:
+    return [each for each in session.recorder.events if each.kind == kind and node in (None, each.node)]
+
+
+# What is left.
+
+
+def until(holds: Callable[[], bool], limit_s: float = DEADLINE_S) -> None:
+    """Wait until this holds."""
+    ends = time.monotonic() + limit_s
+    while not holds():
+        assert time.monotonic() < ends
+        time.sleep(0.005)
+
+
+def gone(pid: int) -> bool:
+    """Whether there is no such process; one that nobody has waited for yet is none any more."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except OSError:
+        return True
+
+
+def left(labs: Path) -> list[str]:
+    """What labs have left below a folder: files, mounts, loop devices."""
+    found = [str(each) for each in labs.glob("*/lab-*")]
+    return [*found, *map(str, folders.mounts_below(labs)), *map(str, folders._loop_devices_below(labs))]

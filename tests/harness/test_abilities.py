@@ -1,0 +1,130 @@
+"""What labs can do is known before they start; searches draw no fault that the lab cannot inject."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pairproof.harness import abilities, resolve
+from pairproof.harness.ports import CanCutLink, CanDisconnect, Session
+from pairproof.harness.schedule import OPS, Op
+from pairproof.harness.search import machine, swarm, sweep, whole
+from pairproof.harness.search.stories import STORIES
+from pairproof.harness.trial import Trial
+
+SIM = resolve.lab("sim")
+REFERENCE = resolve.target("reference")
+FAULTS = resolve.faults()
+CUT = Op("fault", {"name": "down", "link": "ha"})
+JOIN = Op("join", {"group": 0, "consumer": 0})
+
+
+class Cuts:
+    """A session that can cut links, and nothing else."""
+
+    def cut_link(self) -> None: ...
+    def mend_link(self) -> None: ...
+    def reset_link(self) -> None: ...
+
+
+class CuttingLab:
+    def open(self, *_: object) -> Cuts:
+        return Cuts()
+
+
+class IdleLab:
+    def open(self, *_: object) -> str:
+        return ""
+
+
+class SilentLab:
+    def open(self, *_: object) -> Any: ...
+
+
+class PlainLab:
+    def open(self, *_: object) -> Session:
+        raise NotImplementedError
+
+
+def of(lab: type) -> Any:
+    return lab()
+
+
+def test_what_operations_need_is_the_abilities_of_their_methods() -> None:
+    for do, (ability, method) in abilities.OF_OPERATIONS.items():
+        assert do in OPS and hasattr(ability, method)
+    assert set(OPS) - set(abilities.OF_OPERATIONS) == {"send", "pull", "advance", "fault", "heal"}
+
+
+@pytest.mark.parametrize(
+    ("op", "lacks"),
+    [
+        (CUT, []),
+        (JOIN, ["CanConsume"]),
+        (Op("fault", {"name": "kill", "node": "master"}), ["CanKill"]),
+        (Op("arm", {"name": "kill", "node": "master", "point": "send", "nth": 1}), ["CanArm", "CanKill"]),
+        (Op("heal", {"name": "kill"}), []),
+        (Op("advance", {"ms": 1}), []),
+    ],
+)
+def test_a_lab_lacks_what_an_operation_needs_and_its_fault(op: Op, lacks: list[str]) -> None:
+    assert abilities.lacking(of(CuttingLab), [op], FAULTS) == lacks
+    assert abilities.lacking(SIM, [op], FAULTS) == []
+
+
+@pytest.mark.parametrize("lab", [PlainLab, SilentLab])
+def test_a_lab_that_says_nothing_lacks_nothing_as_far_as_is_known(lab: type) -> None:
+    assert abilities.abilities(of(lab)) is None
+    assert abilities.lacking(of(lab), [CUT, JOIN], FAULTS) == []
+    assert abilities.injectable(of(lab), FAULTS) == FAULTS
+
+
+def test_only_what_a_lab_can_inject_is_drawn_and_all_of_it_where_it_would_be_nothing() -> None:
+    assert {each.needs for each in resolve.drawn(of(CuttingLab)).values()} == {CanCutLink}
+    assert resolve.drawn(of(IdleLab)) == resolve.drawn() == resolve.drawn(SIM)
+    process, docker = (set(resolve.drawn(resolve.lab(name))) for name in ("process", "docker"))
+    assert docker - process == {"disconnect"} and FAULTS["disconnect"].needs is CanDisconnect
+
+
+def begun(ops: tuple[Op, ...]) -> set[Any]:
+    return {op.args["name"] for op in ops if op.do in ("fault", "arm")}
+
+
+class ModestLab(type(SIM)):  # type: ignore[misc]
+    """The simulation, which says less than it can do."""
+
+    def open(self, *arguments: Any) -> Cuts:
+        return super().open(*arguments)  # type: ignore[no-any-return]
+
+
+def test_searches_draw_what_the_lab_can_inject_and_nothing_else() -> None:
+    lab, able = ModestLab(), set(resolve.drawn(of(CuttingLab)))
+    drawn = [begun(swarm.schedule("d", number, lab).ops) for number in range(200)]
+    assert set().union(*drawn) == able | begun(sum(swarm.STARTS, ()))
+    stories = range(len(STORIES), 400)
+    plain = (whole.schedule("d", number, lab) for number in stories)
+    of_stories: set[Any] = set().union(*(begun(each.ops) for each in STORIES))
+    assert able <= set().union(*(begun(each.ops) for each in plain)) <= able | of_stories
+    swept = {
+        str(op.args["name"]) for each in sweep.schedules(lab, REFERENCE, "d") for op in each.ops if op.do == "fault"
+    }
+    assert swept == able
+
+
+def test_the_state_machine_draws_what_the_lab_can_inject_and_nothing_else() -> None:
+    heard: list[Trial] = []
+    machine.explore(ModestLab(), REFERENCE, (), "d", 60.0, 40, heard.append)
+    named = set().union(*(begun(each.schedule.ops) for each in heard))
+    assert named and named <= {name for name, each in FAULTS.items() if each.needs is CanCutLink}
+    heard.clear()
+    machine.explore(SIM, REFERENCE, (), "d", 60.0, 40, heard.append)
+    assert {FAULTS[str(name)].needs for each in heard for name in begun(each.schedule.ops)} - {CanCutLink}
+
+
+def test_few_faults_are_enough_for_every_search() -> None:
+    lab = of(CuttingLab)
+    assert 0 < len(resolve.drawn(lab)) < swarm.FAULT_BUDGET and not set(resolve.drawn(lab)) & set(whole.USUAL[:1])
+    for number in range(100):
+        swarm.schedule("few", number, lab)
+        whole.schedule("few", number, lab)
