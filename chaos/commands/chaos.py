@@ -48,7 +48,7 @@ _all = click.option(
 
 @click.group("chaos")
 def command() -> None:
-    """Play scenarios: faults in time, a workload and expectations, in the simulation or with real processes.
+    """Play scenarios: faults in time, a workload and expectations, in the simulation or for real.
 
     A scenario is named as `pairproof chaos list` shows it, or by the path of a file of your own.
 

@@ -34,7 +34,7 @@ class ContainerSession(SimSession):
 
     def restore_own_image(self, handle: Replaced) -> Effect:
         self._exchange(handle.node)
-        return {**handle.stopped, "images_replaced": 1}
+        return {**handle.stopped, "images_replaced": 2}
 
     def _exchange(self, node: str) -> Effect:
         stopped = self.stop(node)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -19,7 +23,12 @@ from pairproof.harness.verdict import Verdict
 
 SETTINGS = {"haSendHeartbeatInterval": 300, "slaveTimeout": 700, "haHousekeepingInterval": 3_000}
 CLI = "import sys; from pairproof.harness.commands.main import main; sys.exit(main())"
+TRACE = "trial-0/slave-1.jsonl"
+LONG = "unsteady-ha-link"
 DEADLINE_S = 30
+ENDS_S = 60
+SIGNALS = {"ctrl-c": (signal.SIGINT,), "ctrl-c twice": (signal.SIGINT, signal.SIGINT), "kill": (signal.SIGKILL,),
+           "term": (signal.SIGTERM,)}  # fmt: skip
 
 
 # Trials.
@@ -97,3 +106,31 @@ def left(labs: Path) -> list[str]:
     """What labs have left below a folder: files, mounts, loop devices."""
     found = [str(each) for each in labs.glob("*/lab-*")]
     return [*found, *map(str, folders.mounts_below(labs)), *map(str, folders._loop_devices_below(labs))]
+
+
+# Commands.
+
+
+def started(labs: Path, runs: Path, lab: str) -> subprocess.Popen[str]:
+    """``pairproof chaos run`` in a process of its own, in its first trial."""
+    command = subprocess.Popen(
+        [sys.executable, "-c", CLI, "chaos", "run", LONG, "--lab", lab, "--runs", str(runs)],
+        env={**os.environ, "TMPDIR": str(labs)}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        start_new_session=True,
+    )  # fmt: skip
+    known = set(labs.glob(f"*/lab-*/{TRACE}"))
+    until(lambda: command.poll() is not None or bool(set(labs.glob(f"*/lab-*/{TRACE}")) - known))
+    assert command.poll() is None, command.stdout and command.stdout.read()
+    return command
+
+
+def ended(command: subprocess.Popen[str], numbers: Iterable[int]) -> str:
+    """End it by signals, as a terminal does, or somebody who ends only the command; what it said. Its code is right."""
+    for number in numbers:
+        (os.killpg if number == signal.SIGINT else os.kill)(command.pid, number)
+        time.sleep(0.1)
+    said, _ = command.communicate(timeout=ENDS_S)
+    # A second Ctrl-C may come when Python is about to exit.
+    wanted = (-signal.SIGKILL,) if signal.SIGKILL in numbers else (130, -signal.SIGINT)
+    assert command.returncode in wanted and "Traceback" not in said, said
+    return said

@@ -74,7 +74,7 @@ def test_a_node_makes_room_for_another_image_and_takes_its_place_again_both_in_a
     replaced = fault("replace", node=node, image="other")
     trial = execute(SEND, replaced, advance(6_000), SEND, advance(10), heal("replace"), advance(10))
     assert [each.kind for each in of(trial, node)] == ["stop", "start", "stop", "start"]
-    assert trial.faults[0].effect["images_replaced"] == 1
+    assert trial.faults[0].effect["images_replaced"] == 2
 
 
 def test_an_image_may_have_any_name_but_none() -> None:

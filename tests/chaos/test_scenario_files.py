@@ -8,8 +8,8 @@ from __future__ import annotations
 import container_lab
 import pytest
 
-from pairproof.chaos.scenarios import library, page, timeline
-from pairproof.chaos.scenarios.play import HOLDS, SKIPPED, UNMET, VIOLATED, Plan, play, result
+from pairproof.chaos.scenarios import library, page, reading, timeline
+from pairproof.chaos.scenarios.play import HOLDS, SKIPPED, UNMET, VIOLATED, Plan, lacking, play, result
 from pairproof.harness import places, resolve
 from pairproof.harness.ports import SCARCE, Lab
 
@@ -70,6 +70,38 @@ def test_scenario_that_needs_containers_is_skipped_elsewhere_and_says_why(name: 
 
 def test_no_other_scenario_needs_containers() -> None:
     assert [name for name in NAMES if in_containers(name)] == ["image-replaced", "memory-limit"]
+
+
+@pytest.mark.parametrize(
+    ("lab", "cannot"),
+    [
+        ("sim", {"image-replaced": ("CanReplaceImage",), "memory-limit": ("CanLimitMemory",)}),
+        ("process", {"image-replaced": ("CanReplaceImage",), "memory-limit": ("CanLimitMemory",),
+                     "network-disconnect": ("CanDisconnect",)}),
+        ("docker", {}),
+    ],
+)  # fmt: skip
+def test_which_lab_lacks_the_abilities_for_which_scenario(lab: str, cannot: dict[str, tuple[str, ...]]) -> None:
+    found = {name: lacking(library.shipped(name), resolve.lab(lab)) for name in NAMES}
+    assert {name: lacks for name, lacks in found.items() if lacks} == cannot
+
+
+class Bare:
+    """A session without abilities."""
+
+
+class BareLab:
+    def open(self, *_: object) -> Bare:
+        return Bare()
+
+
+def test_what_workloads_and_armed_faults_need_counts_too() -> None:
+    from_file = (
+        "name: mine\nabout: x\nworkload:\n- delayed: {every: 1s, for: 2s, level: 1}\n"
+        "timeline:\n- {at: 1s, arm: {node: slave, point: send, nth: 1, name: kill}}\nexpect: {}\n"
+    )
+
+    assert lacking(reading.from_text(from_file, "mine"), BareLab()) == ("CanArm", "CanDelay", "CanKill")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from docker_labs import in_engine
 from engine_door import EngineDoor
 from real_labs import events, goes_on, left, opened
 
@@ -15,7 +16,7 @@ from pairproof.chaos.labs.docker import watching
 from pairproof.chaos.labs.docker.bench import DockerBench
 from pairproof.chaos.labs.docker.connection import Connection
 from pairproof.chaos.labs.docker.containers import Container
-from pairproof.chaos.labs.docker.engine import LABEL, Engine
+from pairproof.chaos.labs.docker.engine import Engine
 from pairproof.chaos.labs.docker.lab import DockerLab
 from pairproof.chaos.labs.docker.nodes import NodeContainer
 from pairproof.chaos.labs.real.session import RealSession
@@ -42,11 +43,6 @@ def lab(labs_folder: Path, engine: Engine, door: EngineDoor, monkeypatch: pytest
     yield made
     made.close()
     assert left(labs_folder) == [] and in_engine(engine, labs_folder) == []
-
-
-def in_engine(engine: Engine, labs: Path) -> list[str]:
-    """What the engine has of labs below a folder."""
-    return [f"{each.kind} {each.name}" for each in engine._made(LABEL) if each.lab.is_relative_to(labs)]
 
 
 def helper(session: RealSession, name: str) -> Container:

@@ -11,7 +11,6 @@ import pytest
 from real_labs import events, goes_on, left, opened, play, sends, sent, under, violated
 
 from pairproof.chaos.labs.docker.lab import DockerLab
-from pairproof.chaos.labs.real import stores
 from pairproof.chaos.labs.real.disks import Disk
 from pairproof.chaos.labs.real.session import RealSession
 from pairproof.chaos.targets.reference import TARGET
@@ -56,8 +55,8 @@ LINKS: tuple[tuple[Step, ...], ...] = (
     (("bandwidth", {"link": "ha", "direction": "down", "rate": 20}, "bytes_delayed"),),
     (("slicer", {"link": "ha", "direction": "down"}, "bytes_sliced"),),
     (("limit_data", {"link": "ha", "direction": "down", "bytes": 300}, "bytes_lost"),),
-    (("timeout", {"link": "ha", "direction": "down"}, "bytes_lost"),),
-    (("reset_peer", {"link": "ha", "direction": "down"}, "connections_closed"),),
+    (("timeout", {"link": "client-master", "direction": "up"}, "bytes_lost"),),
+    (("reset_peer", {"link": "client-master", "direction": "down"}, "connections_closed"),),
     (("slow_close", {"link": "ha", "direction": "down", "ms": 100}, "closes_delayed"),
      ("kill", {"node": "slave"}, "processes_killed")),
     (("down", {"link": "ha"}, "connections_closed"),),
@@ -104,7 +103,7 @@ def test_the_reference_keeps_the_laws_and_every_fault_bites(lab: DockerLab, what
         wanted = {fault: effect for fault, effect in wanted.items() if fault != "read_only"}
     effects = {each.name: each.effect for each in trial.faults}
     assert {fault for fault, effect in wanted.items() if not effects.get(fault, {}).get(effect)} == set(), effects
-    assert all(sent(trial)[status] for status in ("PUT_OK", "SLAVE_NOT_AVAILABLE")), sent(trial)
+    assert {"PUT_OK", "SLAVE_NOT_AVAILABLE"} <= set(sent(trial))
 
 
 def test_a_mutant_is_caught_by_its_law_and_only_there(lab: DockerLab) -> None:
@@ -155,30 +154,28 @@ def test_both_ends_of_the_link_and_the_stores_are_seen_as_they_are_also_after_a_
 # Stores.
 
 
-@pytest.mark.parametrize("kind, why", [("tmpfs", "no loop devices"), ("folder", "only root can mount a disk that")])
-def test_without_devices_what_can_be_had_bites_and_the_rest_says_why(
-    lab: DockerLab, kind: str, why: str, monkeypatch: pytest.MonkeyPatch
+def test_without_loop_devices_a_disk_of_memory_can_be_full_and_the_rest_says_why(
+    lab: DockerLab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Without root, too, there are folders only: see test_docker_machines.py."""
     monkeypatch.setattr(Disk, "_make", fails("no loop devices"))
-    if kind == "folder":
-        monkeypatch.setattr(stores, "command", lambda *_, **__: False)
     steps = [
         (("disk_full", {"node": "master"}, "bytes_filled"),),
         (("power_loss", {"node": "master"}, "bytes_lost"),),
-        (("read_only", {"node": "slave"}, "machines_crashed"),),
+        (("read_only", {"node": "slave"}, ""),),
         (("promotion", {"node": "slave"}, "slaves_promoted"),),
     ]
     settings = {"flushDiskType": "ASYNC_FLUSH", "flushIntervalCommitLog": 60_000}
     trial = play(lab, one_after_the_other(*steps), **settings)  # type: ignore[arg-type]
+    if any("disk_full" in each for each in trial.skipped):
+        pytest.skip(f"no memory can be mounted here: {trial.skipped}")
     assert not violated(trial)
+    (skipped,) = trial.skipped
+    assert skipped.startswith("read_only: ") and skipped.endswith("for each store: no loop devices")
     effects = {each.name: each.effect for each in trial.faults}
+    assert effects["disk_full"]["bytes_filled"] and sent(trial)["SERVICE_NOT_AVAILABLE"]
     assert effects["power_loss"]["log_tails_cut"] and effects["power_loss"]["bytes_lost"]
     assert effects["promotion"]["slaves_promoted"]
-    skipped = {each.partition(":")[0]: each for each in trial.skipped}
-    assert set(skipped) == ({"read_only"} if kind == "tmpfs" else {"read_only", "disk_full"})
-    assert all(why in each for each in skipped.values()), skipped
-    if kind == "tmpfs":
-        assert effects["disk_full"]["bytes_filled"] and sent(trial)["SERVICE_NOT_AVAILABLE"]
 
 
 def fails(why: str) -> Callable[..., None]:

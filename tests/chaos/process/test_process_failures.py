@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import signal
 import socket
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from real_labs import CLI, events, goes_on, gone, left, opened, until
+from real_labs import SIGNALS, ended, events, goes_on, gone, left, opened, started, until
 from toxiproxies import binary
 
 from pairproof.chaos.labs.process.bench import Bench
@@ -26,7 +25,6 @@ from pairproof.harness.runs.reader import RunReader
 
 pytestmark = pytest.mark.slow
 
-LONG = "unsteady-ha-link"
 LIMIT_S = 60
 
 
@@ -180,31 +178,12 @@ def test_a_disk_without_room_is_said_before_it_looks_like_a_brokers_fault(tmp_pa
     assert Stores(labs_folder, devices=False).create("master").kind == "folder"
 
 
-SIGNALS = {"ctrl-c": (signal.SIGINT,), "ctrl-c twice": (signal.SIGINT, signal.SIGINT), "kill": (signal.SIGKILL,),
-           "term": (signal.SIGTERM,)}  # fmt: skip
-
-
 @pytest.mark.parametrize("how", SIGNALS)
 def test_a_command_that_is_ended_leaves_a_readable_run_and_nothing_else(
-    how: str, labs_folder: Path, tmp_path: Path
+    how: str, labs_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    environ = {**os.environ, "TMPDIR": str(labs_folder), "PAIRPROOF_TOXIPROXY": str(binary())}
-    with (tmp_path / "said").open("w+") as said:
-        command = subprocess.Popen(
-            [sys.executable, "-c", CLI, "chaos", "run", LONG, "--lab", "process", "--runs", str(tmp_path / "runs")],
-            env=environ, stdout=said, stderr=said, start_new_session=True,
-        )  # fmt: skip
-        until(lambda: len(list(labs_folder.glob("*/lab-*/trial-0/slave-1.jsonl"))) == 1)
-        for number in SIGNALS[how]:
-            # As a terminal does, and as somebody who kills only the command.
-            (os.killpg if number == signal.SIGINT else os.kill)(command.pid, number)
-            time.sleep(0.1)
-        code = command.wait(LIMIT_S)
-        said.seek(0)
-        lines = said.read()
-    # A second Ctrl-C may come when Python is about to exit.
-    assert code in ((-signal.SIGKILL,) if how == "kill" else (130, -signal.SIGINT)), lines
-    assert "Traceback" not in lines
+    monkeypatch.setenv("PAIRPROOF_TOXIPROXY", str(binary()))
+    ended(started(labs_folder, tmp_path / "runs", "process"), SIGNALS[how])
     until(lambda: left(labs_folder) == [])
     (run,) = (tmp_path / "runs").iterdir()
     RunReader(run).check()
