@@ -79,6 +79,7 @@ class DockerBench(Bench):
             super().__init__(folder, self._proxies(), stores)
             address = Address(self.host(OBSERVER), OBSERVER_PORT)
             self.watching = Watching(address, READY_S, lambda: self._helpers[OBSERVER].state().running)
+            self._check_network()
         except BaseException:
             self._end()
             raise
@@ -105,6 +106,16 @@ class DockerBench(Bench):
         host = self.host(TOXIPROXY)
         server.wait_ready(API_PORT, READY_S, lambda: self._helpers[TOXIPROXY].state().running, host)
         return Proxies(API_PORT, host=host)
+
+    def _check_network(self) -> None:
+        """LabError if containers cannot reach each other, though this process reaches them."""
+        try:
+            self.watching.ask("reach", host=self.host(TOXIPROXY), port=API_PORT)
+        except LabError as why:
+            raise LabError(
+                f"containers on a network of the lab do not reach each other: a firewall drops what they send, as with "
+                f"dockerd --iptables=false; accept what is forwarded between addresses of {self.network.subnet} ({why})"
+            ) from None
 
     def container(
         self, name: str, image: str, command: Sequence[str], address: str, binds: Sequence[Bind], memory_mb: int,

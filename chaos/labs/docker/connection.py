@@ -38,11 +38,21 @@ T = TypeVar("T")
 class Refused(LabError):
     """The engine answered that it will not. ``status`` is HTTP's."""
 
-    def __init__(self, what: str, why: docker.errors.APIError) -> None:
-        self.status = int(why.status_code or 0)
-        said = " ".join(str(why.explanation or why).split())
-        remedy = "; the engine's own log may say more" if self.status >= 500 else ""
-        super().__init__(f"the Docker engine cannot {what}: {said}{remedy}")
+    def __init__(self, said: str, status: int = 0) -> None:
+        # Both: what is raised in a worker comes to the harness pickled.
+        super().__init__(said, status)
+        self.said = said
+        self.status = status
+
+    def __str__(self) -> str:
+        return self.said
+
+
+def _refused(what: str, why: docker.errors.APIError) -> Refused:
+    status = int(why.status_code or 0)
+    said = " ".join(str(why.explanation or why).split())
+    remedy = "; the engine's own log may say more" if status >= 500 else ""
+    return Refused(f"the Docker engine cannot {what}: {said}{remedy}", status)
 
 
 class Connection:
@@ -86,7 +96,7 @@ class Connection:
             answer = do(client)
         except docker.errors.APIError as why:
             self._idle.append(client)
-            raise Refused(what, why) from None
+            raise _refused(what, why) from None
         except SILENT as why:
             if client is not None:
                 client.close()

@@ -29,6 +29,7 @@ from pairproof.harness.errors import PairproofError
 
 MAX_LINE = 1 << 20
 DRAIN_S = 0.004
+REACH_S = 5.0
 COLUMNS = ("node", "incarnation", "link", "side")
 """Of an event: those that are told by their place."""
 
@@ -97,6 +98,12 @@ class Observer:
             return {"why": f"{type(why).__name__}: {why}"}, b""
 
     # Requests.
+
+    async def do_reach(self, host: str, port: int) -> None:
+        """Whether another container can be reached; an error if not."""
+        async with asyncio.timeout(REACH_S):
+            _, writer = await asyncio.open_connection(host, port)
+        writer.close()
 
     def do_begin(self, trace: str, stores: Mapping[str, tuple[str, int]]) -> None:
         """A trial begins: forget the last one."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import socket
 import threading
 from collections.abc import Iterator
@@ -264,8 +265,11 @@ def test_removing_what_is_not_there_is_fine_and_what_is_refused_is_not(fake: Fak
     fake.answers[f"DELETE /containers/{ID}"] = (409, {"message": "removal of container is already in progress"})
     made.remove()
     fake.answers[f"DELETE /containers/{ID}"] = (500, {"message": "device busy"})
-    with pytest.raises(Refused, match="device busy"):
+    with pytest.raises(Refused, match="device busy") as why:
         made.remove()
+    # As from a worker of --jobs.
+    again = pickle.loads(pickle.dumps(why.value))
+    assert (str(again), again.status) == (str(why.value), 500)
 
 
 @pytest.mark.parametrize(
