@@ -9,12 +9,10 @@ import statistics
 import sys
 import tempfile
 import time
-from operator import methodcaller
 from pathlib import Path
 
 from pairproof.chaos.labs.docker.bench import DockerBench
-from pairproof.chaos.labs.docker.connection import Connection
-from pairproof.chaos.labs.docker.engine import LABEL
+from pairproof.chaos.labs.docker.engine import LABEL, Engine
 from pairproof.chaos.labs.docker.lab import DockerLab
 from pairproof.chaos.labs.docker.nodes import NodeContainer
 from pairproof.chaos.targets.reference import TARGET
@@ -22,15 +20,23 @@ from pairproof.harness.errors import LabError
 from pairproof.harness.interpreter import run_trial
 from pairproof.harness.schedule import Op, Schedule
 
-SETTINGS = {"haSendHeartbeatInterval": 200, "lab.names": 1}
+SETTINGS = {"haSendHeartbeatInterval": 200}
 SEND = Op("send", {"producer": 1, "size": 100, "wait": True, "queue": 0})
 TRIALS = 5
 
 
 def main(rounds: int) -> None:
     """Print what was measured."""
-    before = left()
-    trials()
+    with tempfile.TemporaryDirectory() as folder:
+        # What others' labs have meanwhile does not count.
+        tempfile.tempdir = folder
+        trials()
+        print(f"while a lab stands there are {_told(stands(rounds, folder))}")
+        print(f"left: {_told(left(folder))}")
+
+
+def stands(rounds: int, folder: str) -> dict[str, int]:
+    """Open and close labs; what there is while the last one stands."""
     up, down = [], []
     for number in range(rounds):
         lab = DockerLab()
@@ -38,13 +44,13 @@ def main(rounds: int) -> None:
         session = lab.open(TARGET, TARGET.settings(SETTINGS), str(number))
         up.append(time.perf_counter() - began)
         session.send(0, 100, True, 0)
+        there = left(folder)
         began = time.perf_counter()
         lab.close()
         down.append(time.perf_counter() - began)
     print(f"{rounds} rounds: up {statistics.median(up):.2f} s, at most {max(up):.2f}; "
           f"down {statistics.median(down):.2f} s, at most {max(down):.2f}")  # fmt: skip
-    after = left()
-    print(f"left before and after: {', '.join(f'{what} {before[what]} and {after[what]}' for what in before)}")
+    return there
 
 
 def trials() -> None:
@@ -55,7 +61,7 @@ def trials() -> None:
         began = time.perf_counter()
         run_trial(lab, TARGET, Schedule(SETTINGS, str(number), (SEND,)))
         took.append(time.perf_counter() - began)
-    session = lab.open(TARGET, TARGET.settings(SETTINGS), "memory")
+    session = lab.open(TARGET, TARGET.settings({**SETTINGS, "lab.names": 1}), "memory")
     session.warm_up()
     assert isinstance(session.bench, DockerBench)
     found = dict(session.bench._helpers)
@@ -68,38 +74,29 @@ def trials() -> None:
           f"end {time.perf_counter() - began:.2f} s; memory, MB: {memory}")  # fmt: skip
 
 
-def left() -> dict[str, int]:
-    """What labs could leave on this machine."""
-    engine = Connection()
-    only = {"label": LABEL}
-    # What the engine runs for a container that it has forgotten shows here, too.
-    own = [each for each in Path("/proc").glob("[0-9]*/cmdline") if _is_of_a_lab(each)]
-    found = {
-        "containers": len(engine.ask("list", methodcaller("containers", all=True, filters=only))),
-        "networks": len(engine.ask("list", methodcaller("networks", filters=only))),
-        "volumes": len(engine.ask("list", methodcaller("volumes", filters=only))["Volumes"] or []),
-        "processes": len(own),
-        "mounts": sum("pairproof-" in line for line in Path("/proc/self/mountinfo").read_text().splitlines()),
-        "loop devices": sum(1 for each in Path("/sys/block").glob("loop*/loop/backing_file") if _is_ours(each)),
-        "folders": sum(1 for each in Path(tempfile.gettempdir()).glob("pairproof-*/lab-*")),
-    }
+def left(folder: str) -> dict[str, int]:
+    """What there is of labs below a folder."""
+    engine = Engine()
+    made = [each.kind for each in engine._made(LABEL) if each.lab.is_relative_to(folder)]
     engine.close()
-    return found
+    return {
+        **{f"{kind}s": made.count(kind) for kind in ("container", "network", "volume")},
+        "processes": sum(folder in _read(each) for each in Path("/proc").glob("[0-9]*/cmdline")),
+        "mounts": sum(folder in line for line in Path("/proc/self/mountinfo").read_text().splitlines()),
+        "loop devices": sum(folder in _read(each) for each in Path("/sys/block").glob("loop*/loop/backing_file")),
+        "folders": sum(1 for _ in Path(folder).glob("pairproof-*/lab-*")),
+    }
 
 
-def _is_of_a_lab(path: Path) -> bool:
+def _read(path: Path) -> str:
     try:
-        said = path.read_bytes()
+        return path.read_text(errors="replace")
     except OSError:
-        return False
-    return b"pairproof.chaos.labs" in said or b"/toxiproxy" in said
+        return ""
 
 
-def _is_ours(path: Path) -> bool:
-    try:
-        return "pairproof-" in path.read_text()
-    except OSError:
-        return False
+def _told(found: dict[str, int]) -> str:
+    return ", ".join(f"{amount} {what}" for what, amount in found.items())
 
 
 if __name__ == "__main__":

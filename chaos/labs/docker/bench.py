@@ -15,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from pairproof.chaos.labs.docker.containers import Bind, Container
-from pairproof.chaos.labs.docker.engine import Engine
+from pairproof.chaos.labs.docker.engine import POOLS, Engine
 from pairproof.chaos.labs.docker.images import OTHER, OWN, is_here, node_image, other_image, toxiproxy_image
 from pairproof.chaos.labs.docker.nodes import NodeContainer
 from pairproof.chaos.labs.docker.watching import WatchedTap, Watching
@@ -114,7 +114,7 @@ class DockerBench(Bench):
         except LabError as why:
             raise LabError(
                 f"containers on a network of the lab do not reach each other: a firewall drops what they send, as with "
-                f"dockerd --iptables=false; accept what is forwarded between addresses of {self.network.subnet} ({why})"
+                f"dockerd --iptables=false; accept what is forwarded within {' and '.join(POOLS)} ({why})"
             ) from None
 
     def container(

@@ -36,14 +36,17 @@ def lab(labs_folder: Path) -> Iterator[DockerLab]:
 
 
 def one_after_the_other(*steps: tuple[Step, ...]) -> list[Op]:
-    """Faults under sends, those of one step within each other, and then a while without any."""
+    """Faults under sends, those of one step at once, and then a while without any.
+
+    A slave that starts connects at once; one that was cut off waits for some seconds.
+    """
     ops = sends(5)
     for together in steps:
         for fault, args, _ in together:
             # An impostor has nobody to talk to before a slave connects again.
             ms = BACK_MS if fault == "impostor" else 300
             ops += [Op("fault", {"name": fault, **args}), *sends(4), Op("advance", {"ms": ms})]
-        ops += [Op("heal", {"name": fault}) for fault, _, _ in reversed(together)]
+        ops += [Op("heal", {"name": fault}) for fault, _, _ in together]
         ops += [*sends(1), Op("await", {"what": "replicated", "count": 1, "ms": BACK_MS}), Op("advance", {"ms": 50})]
     return ops
 
@@ -54,17 +57,17 @@ LINKS: tuple[tuple[Step, ...], ...] = (
     (("jitter", {"link": "client-master", "direction": "down"}, "bytes_delayed"),),
     (("bandwidth", {"link": "ha", "direction": "down", "rate": 20}, "bytes_delayed"),),
     (("slicer", {"link": "ha", "direction": "down"}, "bytes_sliced"),),
-    (("limit_data", {"link": "ha", "direction": "down", "bytes": 300}, "bytes_lost"),),
+    (("limit_data", {"link": "ha", "direction": "down", "bytes": 300}, "bytes_lost"),
+     ("kill", {"node": "slave"}, "processes_killed")),
     (("timeout", {"link": "client-master", "direction": "up"}, "bytes_lost"),),
     (("reset_peer", {"link": "client-master", "direction": "down"}, "connections_closed"),),
     (("slow_close", {"link": "ha", "direction": "down", "ms": 100}, "closes_delayed"),
      ("kill", {"node": "slave"}, "processes_killed")),
-    (("down", {"link": "ha"}, "connections_closed"),),
+    (("down", {"link": "ha"}, "connections_closed"), ("restart", {"node": "slave"}, "processes_stopped")),
     (("reset", {"link": "client-master"}, "connections_closed"),),
 )  # fmt: skip
 PROCESSES: tuple[tuple[Step, ...], ...] = (
     (("kill", {"node": "master"}, "processes_killed"),),
-    (("restart", {"node": "slave"}, "processes_stopped"),),
     (("pause", {"node": "slave"}, "processes_paused"),),
     (("disconnect", {"node": "slave"}, "bytes_held"),),
     (("clock_skew", {"node": "master"}, "readings_skewed"),),
