@@ -97,8 +97,8 @@ class CanSkewClock(Protocol):
 class CanDisconnect(Protocol):
     """A node's network cable can be pulled: no packet leaves its machine or arrives there.
 
-    Connections stay on both sides, and what is sent over them waits; attempts to connect, from there or to there, are
-    not answered, and fail at their own time limit. Local traffic of the machine is not concerned.
+    Connections stay on both sides, and what is sent over them waits; attempts to connect to it are not answered, and
+    fail at their own time limit; those from it do so, too, or fail at once. Its local traffic is not concerned.
     """
 
     def disconnect(self, node: str) -> Any:

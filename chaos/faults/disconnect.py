@@ -1,7 +1,7 @@
 """A node's network cable is pulled, and plugged in again when the fault ends.
 
-Nothing leaves the node or arrives there. Its connections stay, on both sides, and hang; attempts to connect are not
-answered, and fail when who connects has waited long enough. Plugged in again, TCP goes on where it stood.
+Nothing leaves the node or arrives there. Its connections stay, on both sides, and hang; attempts to connect to it are
+not answered, and fail when who connects has waited long enough. Plugged in again, TCP goes on where it stood.
 """
 
 from __future__ import annotations

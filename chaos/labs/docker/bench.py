@@ -104,7 +104,10 @@ class DockerBench(Bench):
 
     def _proxies(self) -> Proxies:
         host = self.host(TOXIPROXY)
-        server.wait_ready(API_PORT, READY_S, lambda: self._helpers[TOXIPROXY].state().running, host)
+        try:
+            server.wait_ready(API_PORT, READY_S, lambda: self._helpers[TOXIPROXY].state().running, host)
+        except LabError as why:
+            raise LabError(f"{why}; {_last(self._helpers[TOXIPROXY])}") from None
         return Proxies(API_PORT, host=host)
 
     def _check_network(self) -> None:
@@ -201,7 +204,7 @@ class DockerBench(Bench):
         for name, container in self._helpers.items():
             found = container.state()
             if not found.running or found.paused:
-                how = "is paused" if found.paused else f"has ended, exit code {found.exit_code}"
+                how = "is paused" if found.paused else f"has ended, exit code {found.exit_code}, {_last(container)}"
                 raise LabError(f"the lab's {name} {how}; play the trial again")
         self.watching.check()
 
@@ -239,3 +242,9 @@ class DockerBench(Bench):
         finally:
             # What could not be removed now its keeper tries to remove.
             self.keeper.close()
+
+
+def _last(container: Container) -> str:
+    """The last line that a container has said."""
+    said = container.logs().strip().splitlines()
+    return f"and said last: {said[-1]}" if said else "and said nothing"

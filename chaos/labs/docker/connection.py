@@ -15,6 +15,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterator
 from operator import methodcaller
+from pathlib import Path
 from typing import Any, TypeVar
 
 import docker
@@ -26,6 +27,7 @@ from pairproof.harness.errors import LabError
 API = (1, 41)
 """The oldest that will do, of engine 20.10; the one that is spoken, too, unless the engine wants a later one."""
 ANSWER_S = 20.0
+SOCKET = "/var/run/docker.sock"
 SILENT = (
     docker.errors.DockerException, docker.errors.StreamParseError, requests.RequestException,
     urllib3.exceptions.HTTPError, OSError, ValueError,
@@ -33,6 +35,11 @@ SILENT = (
 """What the SDK raises where no answer comes, or an answer or DOCKER_HOST makes no sense."""
 
 T = TypeVar("T")
+
+
+def is_expected() -> bool:
+    """Whether there should be an engine: one is named, or there is the usual one's socket."""
+    return "DOCKER_HOST" in os.environ or Path(SOCKET).exists()
 
 
 class Refused(LabError):
@@ -62,7 +69,7 @@ class Connection:
     """
 
     def __init__(self) -> None:
-        self.where = os.environ.get("DOCKER_HOST") or "/var/run/docker.sock"
+        self.where = os.environ.get("DOCKER_HOST") or SOCKET
         self._idle: deque[Any] = deque()
         self._api = ""
         self._gone = ""

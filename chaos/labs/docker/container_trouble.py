@@ -17,7 +17,7 @@ from pairproof.chaos.labs.docker.images import OWN
 from pairproof.chaos.labs.docker.nodes import NodeContainer
 from pairproof.chaos.labs.real.evidence import OBSERVER
 from pairproof.chaos.labs.real.node_trouble import NodeTrouble
-from pairproof.harness.errors import Unable
+from pairproof.harness.errors import LabError
 from pairproof.harness.ports import Effect
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ class Unplugged(NamedTuple):
 
     node: NodeContainer
     token: object
+    since: int
 
 
 class Limited(NamedTuple):
@@ -62,7 +63,7 @@ class ContainerTrouble(NodeTrouble):
     def disconnect(self, node: str) -> Unplugged:
         """See :class:`pairproof.harness.ports.CanDisconnect`."""
         found = self._contained(node)
-        handle = Unplugged(found, object())
+        handle = Unplugged(found, object(), self.evidence.now())
         if not found.unplugged:
             assert found.container is not None
             self.aside(found.container.disconnect)
@@ -77,8 +78,10 @@ class ContainerTrouble(NodeTrouble):
         if not node.unplugged:
             assert node.container is not None
             self.aside(node.container.connect)
-            # TCP tries again only so often.
-            self.run_until(lambda: not any(self._waiting(node).values()), AGAIN_NS)
+            # TCP tries again after as long as it has tried in vain.
+            limit = self.evidence.now() - handle.since + AGAIN_NS
+            if not self.run_until(lambda: not (node.is_up and any(self._waiting(node).values())), limit):
+                raise LabError(f"what waited for {node.name}'s network did not go on within {limit // AGAIN_NS * 5} s")
         return effect
 
     def _waiting(self, node: NodeContainer) -> Effect:
@@ -111,26 +114,37 @@ class ContainerTrouble(NodeTrouble):
     def lift_memory(self, handle: Limited) -> Effect:
         """As much as before, as far as no other trouble limits it."""
         node = handle.node
+        self._bury_at_once(node)
         starved = handle.was_up and not node.is_up and node.may_end(node.status())
         node.limits.remove(handle.mb)
-        self.aside(node.limit_memory)
+        try:
+            self.aside(node.limit_memory)
+        except Refused:
+            # It has ended this very moment; its next start makes up for it.
+            self._bury_at_once(node)
+            if node.is_up:
+                raise
+            self.aside(node.limit_memory)
         return {"processes_killed": handle.killed + int(starved), "limits_hit": int(starved)}
+
+    def _bury_at_once(self, node: NodeContainer) -> None:
+        """An end that was not heard of yet is heard of."""
+        self.run_until(lambda: not (node.is_up and node.status().over), AGAIN_NS)
 
     # Images.
 
     def replace_image(self, node: str, image: str) -> Replaced:
         """See :class:`pairproof.harness.ports.CanReplaceImage`. A node that stands still is killed."""
         found = self._contained(node)
-        return Replaced(found, self._replace(found, self.bench.image(self.target, image)))
+        return Replaced(found, self._replace(found, image))
 
     def restore_own_image(self, handle: Replaced) -> Effect:
         """Its own image takes its place again."""
-        after = self._replace(handle.node, self.bench.image(self.target, OWN))
+        after = self._replace(handle.node, OWN)
         return {key: handle.effect.get(key, 0) + after.get(key, 0) for key in {*handle.effect, *after}}
 
-    def _replace(self, node: NodeContainer, image: str) -> Effect:
-        if node.unplugged or node.limits:
-            raise Unable(f"{node.name} is off the network or limited in its memory: another container would not be")
+    def _replace(self, node: NodeContainer, name: str) -> Effect:
+        image = self.aside(lambda: self.bench.image(self.target, name))
         effect = dict(self.kill(node.name) if node.pauses else self.stop(node.name))
         self.aside(node.remove)
         node.image = image
@@ -154,8 +168,13 @@ class Socket(NamedTuple):
 
 def _sockets(pid: int) -> list[Socket]:
     """Those of a process's network."""
+    try:
+        lines = Path(f"/proc/{pid}/net/tcp").read_text().splitlines()[1:]
+    except OSError:
+        # The process has ended; whose end it was is found elsewhere.
+        return []
     found = []
-    for line in Path(f"/proc/{pid}/net/tcp").read_text().splitlines()[1:]:
+    for line in lines:
         words = line.split()
         found.append(Socket(_host(words[1]), _host(words[2]), words[3], int(words[4].partition(":")[0], 16)))
     return found

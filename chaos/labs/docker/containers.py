@@ -25,14 +25,12 @@ LAST_LINES = 5
 
 
 class Bind(NamedTuple):
-    """A file or a folder of this machine in a container."""
+    """A file or a folder of this machine at the same path in a container."""
 
     source: Path
     read_only: bool = False
     propagation: str = "rprivate"
     """``rslave``: what is mounted below it later is seen; then the source must lie on a shared or slave mount."""
-    target: str = ""
-    """The same path, unless it is another one."""
 
 
 class State(NamedTuple):
@@ -44,8 +42,6 @@ class State(NamedTuple):
     exit_code: int
     """0 as long as it runs."""
     oom_killed: bool
-    health: str
-    """Empty where its image has no health check."""
 
 
 class Network:
@@ -82,8 +78,10 @@ class Container:
         self.pid = 0
         """Of its first process, as this machine counts them; 0 before the first start."""
 
-    def start(self) -> None:
-        """Returns with its process there. LabError, with its last lines, if it cannot start or has ended at once."""
+    def start(self, may_end: bool = False) -> None:
+        """Returns with its process there, unless it ``may_end`` at once; otherwise that is a LabError, with its last
+        lines, and so is that it cannot start.
+        """
         self._ask("start", "start")
         self.pid = int(self._found()["Pid"])
         if self._groups():
@@ -95,14 +93,15 @@ class Container:
                 f"process {self.pid} of container {self.name} is not to be seen here: the Docker engine must be this "
                 f"machine's own, not one in a virtual machine or a container (and /proc mounted without hidepid)"
             )
+        if may_end:
+            return
         said = " | ".join(self.logs(LAST_LINES).splitlines()) or "it said nothing"
         raise LabError(f"container {self.name} has ended at once, exit code {now.exit_code}: {said}")
 
     def state(self) -> State:
         """What it does now."""
         found = self._found()
-        health = str((found.get("Health") or {}).get("Status", ""))
-        return State(found["Running"], found["Paused"], int(found["ExitCode"]), found["OOMKilled"], health)
+        return State(found["Running"], found["Paused"], int(found["ExitCode"]), found["OOMKilled"])
 
     def wait(self, limit_s: float) -> State:
         """Its state once it does not run, or when the time is over."""

@@ -15,7 +15,8 @@ import hashlib
 import ipaddress
 import random
 import socket
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from operator import methodcaller
 from pathlib import Path
@@ -28,6 +29,9 @@ from pairproof.chaos.labs.docker.containers import Bind, Container, Network
 from pairproof.harness.errors import LabError
 
 LABEL = "pairproof.lab"
+VIEW = "pairproof.view"
+"""Who has made a container: one boot of a machine, and one view of its files."""
+GONE_S, POLL_S = 15.0, 0.02
 POOLS = ("10.213.0.0/16", "198.18.0.0/16")
 """Where labs' networks lie; the second, for measurements (RFC 2544), is for machines with a route for all of 10/8."""
 ROUTES = Path("/proc/net/route")
@@ -83,11 +87,10 @@ class Engine(Connection):
         binds: Sequence[Bind],
         user: str,
         memory_mb: int,
-        tmpfs: Mapping[str, str] | None = None,
         entrypoint: Sequence[str] | None = None,
     ) -> Container:
         """Make a container that others of its network know as ``name``. It has no rights, and can write nowhere else
-        than into binds and ``tmpfs`` (options by path, say ``size=16m``). ``user`` is "uid:gid".
+        than into binds. ``user`` is "uid:gid".
         """
         full_name = f"{_name(lab)}-{name}"
         limit = f"{memory_mb}m"
@@ -95,14 +98,14 @@ class Engine(Connection):
         def make(client: Any) -> Any:
             host = client.create_host_config(
                 cap_drop=["ALL"], security_opt=["no-new-privileges:true"], read_only=True, init=False, pids_limit=PIDS,
-                mem_limit=limit, memswap_limit=limit, network_mode=network.name, tmpfs=dict(tmpfs or {}),
+                mem_limit=limit, memswap_limit=limit, network_mode=network.name,
                 mounts=[_mount(each) for each in binds],
                 # Whatever the engine's default is: one that can be read, and that does not fill the disk.
                 log_config=LogConfig(type="json-file", config={"max-size": str(LOG_BYTES), "max-file": "1"}),
             )  # fmt: skip
             endpoint = client.create_endpoint_config(aliases=[name], ipv4_address=address)
             return client.create_container(
-                image, list(command), hostname=name, user=user, labels={LABEL: str(lab)}, name=full_name,
+                image, list(command), hostname=name, user=user, labels={LABEL: str(lab), VIEW: _view()}, name=full_name,
                 entrypoint=None if entrypoint is None else list(entrypoint), host_config=host,
                 networking_config=client.create_networking_config({network.name: endpoint}),
             )  # fmt: skip
@@ -115,16 +118,42 @@ class Engine(Connection):
 
     def clean(self, alive: Callable[[Path], bool]) -> list[str]:
         """Remove what labs have left behind whose folder is not ``alive``; a line for each thing removed."""
-        folders = {each.lab for each in self._made(LABEL)}
-        return [line for lab in sorted(folders) if not alive(lab) for line in self.remove_lab(lab)]
+        said = []
+        for lab in sorted({each.lab for each in self._made(LABEL)}):
+            if alive(lab) or self._may_live(lab):
+                continue
+            try:
+                said += self.remove_lab(lab)
+            except LabError as why:
+                said.append(f"{why}: remove what has the label {LABEL}={lab}")
+        return said
+
+    def _may_live(self, lab: Path) -> bool:
+        """Whether somebody with another view of files may have it, whose folder is not to be seen from here."""
+        only = {"label": f"{LABEL}={lab}"}
+        found = self.ask("list containers", lambda client: client.containers(all=True, filters=only))
+        if any(each["Labels"].get(VIEW) == _view() for each in found) or not found:
+            return False
+        return any(each["State"] in ("running", "paused") for each in found)
 
     def remove_lab(self, lab: Path) -> list[str]:
         """Remove all that was made for a lab; a line for each thing removed."""
         said = []
         for each in self._made(f"{LABEL}={lab}"):
+            if each.kind == "network":
+                self._wait_gone(lab)
             self.remove(f"remove {each.kind} {each.name}", each.remove)
             said.append(f"removed {each.kind} {each.name} of lab {each.lab}")
         return said
+
+    def _wait_gone(self, lab: Path) -> None:
+        """Until its containers are gone, also those that somebody else removes."""
+        only = {"label": f"{LABEL}={lab}"}
+        ends = time.monotonic() + GONE_S
+        while self.ask("list containers", lambda client: client.containers(all=True, filters=only)):
+            if time.monotonic() > ends:
+                raise LabError(f"containers of lab {lab} are not gone after {GONE_S:g} s")
+            time.sleep(POLL_S)
 
     def _make_network(self, lab: Path, subnet: ipaddress.IPv4Network) -> Network:
         def make(client: Any) -> Any:
@@ -148,14 +177,19 @@ class Engine(Connection):
             yield Made("volume", each["Name"], Path(each["Labels"][LABEL]), methodcaller("remove_volume", each["Name"]))
 
 
+def _view() -> str:
+    boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    return f"{boot}/{Path('/proc/self/ns/mnt').readlink()}"
+
+
 def _name(lab: Path) -> str:
     """For a lab's folder: names must differ, labels need not."""
     return f"pairproof-{hashlib.sha256(str(lab).encode()).hexdigest()[:12]}"
 
 
 def _mount(bind: Bind) -> Mount:
-    target = bind.target or str(bind.source)
-    return Mount(target, str(bind.source), type="bind", read_only=bind.read_only, propagation=bind.propagation)
+    path = str(bind.source)
+    return Mount(path, path, type="bind", read_only=bind.read_only, propagation=bind.propagation)
 
 
 def _is_here(address: str) -> bool:

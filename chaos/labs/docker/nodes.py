@@ -35,6 +35,8 @@ class NodeContainer(RealNode):
         self.lab = bench
         self.image = bench.image(target)
         self.container: Container | None = None
+        self._said = ""
+        """By containers that are gone."""
         self.limits: list[int] = []
         """Of its memory, MiB, by faults; the least counts."""
 
@@ -44,16 +46,25 @@ class NodeContainer(RealNode):
         path.write_text(json.dumps(spec))
         if self.container is None:
             self.container = self._make([str(path)])
-        self.container.start()
+        self.container.start(may_end=True)
         return self.container.pid
 
     def _make(self, command: list[str]) -> Container:
         binds = [Bind(self.folder)]
         if self.store is not None:
             binds += [Bind(self.store.path), Bind(self.bench.control_path(self.name))]
-        return self.lab.container(
-            f"{self.name}-{self.lab.trials}", self.image, command, self.lab.host(self.name), binds, MEMORY_MB, ENTRY
+        made = self.lab.container(
+            f"{self.name}-{self.lab.trials}",
+            self.image,
+            command,
+            self.lab.host(self.name),
+            binds,
+            self._memory_mb(),
+            ENTRY,
         )
+        if self.unplugged:
+            made.disconnect()
+        return made
 
     def status(self) -> Status:
         """What its container does, or how it has ended."""
@@ -71,7 +82,8 @@ class NodeContainer(RealNode):
         try:
             self.container.pause()
         except LabError:
-            if not self.status().over:
+            # Paused already, or gone.
+            if self.status().state == "running":
                 raise
 
     def thaw(self) -> None:
@@ -95,12 +107,13 @@ class NodeContainer(RealNode):
     def remove(self) -> None:
         """Kill and remove its container."""
         if self.container is not None:
+            self._said = self.said()
             self.container.remove()
             self.container = None
 
     def said(self) -> str:
-        """All that it has said, in all its lives."""
-        return self.container.logs() if self.container is not None else ""
+        """The last that it has said, in all its lives."""
+        return self._said + (self.container.logs() if self.container is not None else "")
 
     def bind(self) -> str:
         """Wherever it has a network: it may be started while it is unplugged."""
@@ -108,12 +121,15 @@ class NodeContainer(RealNode):
 
     def may_end(self, status: Status) -> bool:
         """Also for want of memory."""
-        return bool(self.limits) and status == OUT_OF_MEMORY
+        return status == OUT_OF_MEMORY and self.container is not None and self.container.state().oom_killed
 
     def limit_memory(self) -> None:
         """Give it as much as faults allow. LabError if it uses more already, where the kernel refuses that."""
         if self.container is not None:
-            self.container.limit_memory(min([*self.limits, MEMORY_MB]))
+            self.container.limit_memory(self._memory_mb())
+
+    def _memory_mb(self) -> int:
+        return min([*self.limits, MEMORY_MB])
 
     def files(self, prefixes: Collection[str]) -> dict[str, bytes]:
         """Its store's files, as the observer sees them."""

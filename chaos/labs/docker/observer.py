@@ -65,6 +65,7 @@ class Observer:
     def __init__(self) -> None:
         self.taps: dict[str, Tap] = {}
         self.ears: HaEars | None = None
+        self.trace: Trace | None = None
         self.wrong = ""
         """What went wrong first, where nobody was called who could have raised it."""
 
@@ -110,9 +111,12 @@ class Observer:
         for tap in self.taps.values():
             tap.stop()
         self.taps.clear()
+        if self.trace is not None:
+            self.trace.close()
         self.wrong = ""
+        self.trace = Trace(Path(trace))
         places = {node: (Path(path), size) for node, (path, size) in stores.items()}
-        self.ears = HaEars(Telling(Trace(Path(trace))), places)
+        self.ears = HaEars(Telling(self.trace), places)
 
     def do_start(
         self, name: str, way: list[tuple[str, int]], to: tuple[str, int], client: str, buffer: int | None

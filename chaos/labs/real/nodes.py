@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -124,7 +125,9 @@ class RealNode:
         else:
             spec["asks"], spec["views"] = self.asks, self.views
         self.pid = self.launch(spec)
-        self.pidfd = os.pidfd_open(self.pid)
+        # None of one that has ended already.
+        with suppress(OSError):
+            self.pidfd = os.pidfd_open(self.pid)
         self.powered = True
         return TraceReader(trace)
 

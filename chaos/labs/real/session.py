@@ -164,8 +164,10 @@ class RealSession(ClientAbilities, LinkTrouble, StoreTrouble, Strangers):
         for node in started:
             trace = self.aside(node.start)
             self.evidence.born(node.name, node.incarnation, trace)
-            assert node.pidfd is not None
-            self.loop.add_reader(node.pidfd, self.ended, node)
+            if node.pidfd is not None:
+                self.loop.add_reader(node.pidfd, self.ended, node)
+            else:
+                self.ended(node)
         whole = [(node, (node.name, node.incarnation)) for node in started]
         if not self.run_until(lambda: all(not n.is_up or who in self.evidence.ready for n, who in whole), READY_NS):
             late = next(node for node, who in whole if node.is_up and who not in self.evidence.ready)

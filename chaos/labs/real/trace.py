@@ -61,6 +61,10 @@ class Trace:
         """Write one line, now."""
         self.write(json.dumps([time.monotonic_ns(), kind, *columns], separators=(",", ":")))
 
+    def close(self) -> None:
+        """Write no more."""
+        os.close(self.fd)
+
     def write(self, line: str) -> None:
         """Write ``line`` and its end, all or LabError."""
         data = line.encode() + b"\n"

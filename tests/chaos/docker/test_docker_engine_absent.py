@@ -232,19 +232,26 @@ def test_a_container_that_ends_at_once_leaves_its_last_lines(fake: FakeEngine, t
 
 
 def test_containers_are_made_without_rights_and_with_limits(fake: FakeEngine, tmp_path: Path) -> None:
-    binds = [Bind(tmp_path, propagation="rslave"), Bind(tmp_path, read_only=True, target="/x")]
-    made_by(fake, tmp_path, binds=binds, tmpfs={"/tmp": "size=4m"})
+    binds = [Bind(tmp_path, propagation="rslave"), Bind(tmp_path / "x", read_only=True)]
+    made_by(fake, tmp_path, binds=binds)
     asked = fake.bodies[-1]
     host = asked["HostConfig"]
     assert host["CapDrop"] == ["ALL"] and host["SecurityOpt"] == ["no-new-privileges:true"]
-    assert host["ReadonlyRootfs"] and not host["Init"] and host["PidsLimit"] and host["Tmpfs"] == {"/tmp": "size=4m"}
+    assert host["ReadonlyRootfs"] and not host["Init"] and host["PidsLimit"]
     assert host["Memory"] == host["MemorySwap"] == 64 << 20
     assert host["LogConfig"]["Type"] == "json-file" and host["LogConfig"]["Config"]["max-file"] == "1"
     first, second = host["Mounts"]
     assert (first["Source"], first["Target"], first["ReadOnly"]) == (str(tmp_path), str(tmp_path), False)
     assert first["BindOptions"] == {"Propagation": "rslave"}
-    assert (second["Target"], second["ReadOnly"], second["BindOptions"]) == ("/x", True, {"Propagation": "rprivate"})
-    assert asked["User"] == "1:2" and asked["Labels"] == {"pairproof.lab": str(tmp_path)}
+    assert (second["Target"], second["ReadOnly"], second["BindOptions"]) == (
+        str(tmp_path / "x"),
+        True,
+        {"Propagation": "rprivate"},
+    )
+    assert asked["User"] == "1:2" and asked["Labels"] == {
+        "pairproof.lab": str(tmp_path),
+        "pairproof.view": engine._view(),
+    }
     assert asked["NetworkingConfig"]["EndpointsConfig"]["net"]["Aliases"] == ["master"]
 
 

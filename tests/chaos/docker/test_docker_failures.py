@@ -26,7 +26,7 @@ from pairproof.harness.errors import LabError
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("needs_engine")]
 
-SILENT_S = 1.5
+SILENT_S = 8.0
 
 
 @pytest.fixture

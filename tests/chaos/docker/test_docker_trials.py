@@ -11,6 +11,7 @@ import pytest
 from real_labs import events, goes_on, left, opened, play, sends, sent, under, violated
 
 from pairproof.chaos.labs.docker.lab import DockerLab
+from pairproof.chaos.labs.docker.session import DockerSession
 from pairproof.chaos.labs.real.disks import Disk
 from pairproof.chaos.labs.real.session import RealSession
 from pairproof.chaos.targets.reference import TARGET
@@ -186,3 +187,25 @@ def fails(why: str) -> Callable[..., None]:
         raise LabError(why)
 
     return fail
+
+
+def test_troubles_of_one_node_may_overlap_in_any_order(lab: DockerLab) -> None:
+    session = opened(lab)
+    assert isinstance(session, DockerSession)
+    pause = session.pause("slave")
+    assert session.kill("slave")["processes_killed"] == 1
+    session.resume(pause)
+    session.restart("slave")
+    replaced, cable = session.replace_image("slave", "other"), session.disconnect("slave")
+    small = session.limit_memory("slave", 100)
+    assert session.restore_own_image(replaced)["images_replaced"] == 2
+    container = session.nodes["slave"].container
+    found = session.bench.engine.ask("inspect", lambda client: client.inspect_container(container.id))
+    assert found["NetworkSettings"]["Networks"] == {} and found["HostConfig"]["Memory"] == 100 << 20
+    session.lift_memory(small)
+    session.reconnect(cable)
+    stopped = session.pause("slave")
+    session.crash_machine("slave", "none")
+    session.resume(stopped)
+    goes_on(session)
+    session.close()
