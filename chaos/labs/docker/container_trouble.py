@@ -81,7 +81,7 @@ class ContainerTrouble(NodeTrouble):
             # TCP tries again after as long as it has tried in vain.
             limit = self.evidence.now() - handle.since + AGAIN_NS
             if not self.run_until(lambda: not (node.is_up and any(self._waiting(node).values())), limit):
-                raise LabError(f"what waited for {node.name}'s network did not go on within {limit // AGAIN_NS * 5} s")
+                raise LabError(f"what waited for {node.name}'s network did not go on within {limit / 1e9:.0f} s")
         return effect
 
     def _waiting(self, node: NodeContainer) -> Effect:

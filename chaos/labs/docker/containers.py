@@ -84,7 +84,7 @@ class Container:
         """
         self._ask("start", "start")
         self.pid = int(self._found()["Pid"])
-        if self._groups():
+        if self.is_there():
             return
         # The engine may notice only later that it has ended.
         now = self.wait(NOTICED_S)
@@ -97,6 +97,10 @@ class Container:
             return
         said = " | ".join(self.logs(LAST_LINES).splitlines()) or "it said nothing"
         raise LabError(f"container {self.name} has ended at once, exit code {now.exit_code}: {said}")
+
+    def is_there(self) -> bool:
+        """Whether ``pid`` is a process of it; asks the kernel, not the engine."""
+        return bool(self._groups())
 
     def state(self) -> State:
         """What it does now."""

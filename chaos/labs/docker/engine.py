@@ -130,8 +130,7 @@ class Engine(Connection):
 
     def _may_live(self, lab: Path) -> bool:
         """Whether somebody with another view of files may have it, whose folder is not to be seen from here."""
-        only = {"label": f"{LABEL}={lab}"}
-        found = self.ask("list containers", lambda client: client.containers(all=True, filters=only))
+        found = self._containers(f"{LABEL}={lab}")
         if any(each["Labels"].get(VIEW) == _view() for each in found) or not found:
             return False
         return any(each["State"] in ("running", "paused") for each in found)
@@ -148,9 +147,8 @@ class Engine(Connection):
 
     def _wait_gone(self, lab: Path) -> None:
         """Until its containers are gone, also those that somebody else removes."""
-        only = {"label": f"{LABEL}={lab}"}
         ends = time.monotonic() + GONE_S
-        while self.ask("list containers", lambda client: client.containers(all=True, filters=only)):
+        while self._containers(f"{LABEL}={lab}"):
             if time.monotonic() > ends:
                 raise LabError(f"containers of lab {lab} are not gone after {GONE_S:g} s")
             time.sleep(POLL_S)
@@ -164,10 +162,13 @@ class Engine(Connection):
 
         return Network(self, str(self.ask(f"make network {subnet}", make)["Id"]), _name(lab), subnet)
 
+    def _containers(self, label: str) -> list[dict[str, Any]]:
+        return list(self.ask("list containers", methodcaller("containers", all=True, filters={"label": label})))
+
     def _made(self, label: str) -> Iterator[Made]:
         """What has the label, networks and volumes after the containers that use them."""
         only = {"label": label}
-        for each in self.ask("list containers", methodcaller("containers", all=True, filters=only)):
+        for each in self._containers(label):
             name = (each["Names"] or [each["Id"]])[0].lstrip("/")
             gone = methodcaller("remove_container", each["Id"], v=True, force=True)
             yield Made("container", name, Path(each["Labels"][LABEL]), gone)

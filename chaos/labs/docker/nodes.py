@@ -96,6 +96,9 @@ class NodeContainer(RealNode):
     def signal(self, number: int) -> None:
         """Signal it; nothing if it has ended. Without the engine, which takes its time: laws ask when it was told."""
         assert self.container is not None
+        if not self.container.is_there():
+            # Its number may be 0 by now, or somebody else's.
+            return
         try:
             os.kill(self.container.pid, number)
         except ProcessLookupError:
