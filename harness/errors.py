@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pairproof.harness.trial import Trial
+
 EXIT_HOLDS = 0
 EXIT_VIOLATED = 1
 EXIT_USAGE = 2
@@ -25,6 +30,8 @@ class LabError(PairproofError):
     """The lab could not do its part: this says nothing about the target."""
 
     exit_code = EXIT_LAB
+    trial: Trial | None = None
+    """What there is of the trial in which it failed, not judged."""
 
 
 class Unable(LabError):

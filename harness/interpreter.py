@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from pairproof.harness import judge as judging
 from pairproof.harness import resolve
 from pairproof.harness.abilities import OF_OPERATIONS, has
-from pairproof.harness.errors import Unable, UsageError
+from pairproof.harness.errors import LabError, Unable, UsageError
 from pairproof.harness.laws.base import Law
 from pairproof.harness.ports import (
     AnyText,
@@ -217,16 +217,26 @@ def run_trial(
     origin: str = "replay",
     laws: Iterable[type[Law]] | None = None,
 ) -> Trial:
-    """Execute a schedule from warm-up to the final audit and judge it by ``laws`` (all, unless told otherwise)."""
+    """Execute a schedule from warm-up to the final audit and judge it by ``laws`` (all, unless told otherwise).
+
+    LabError if the lab fails; its ``trial`` is what there was until then.
+    """
     session = lab.open(target, target.settings(schedule.settings), schedule.seed)
+    failed: LabError | None = None
     try:
         interpreter = Interpreter(session, resolve.faults())
         session.warm_up()
         for op in schedule.ops:
             interpreter.do(op)
         return conclude(lab, target, interpreter, schedule, number, origin, laws)
+    except LabError as why:
+        failed = why
+        raise
     finally:
         session.close()
+        if failed is not None:
+            # Only now its history is in order.
+            failed.trial = Trial(number, origin, schedule, session.recorder.events, [], logs=_logs(session))
 
 
 def _doubted(judgement: Judgement, why: str) -> Judgement:
@@ -252,6 +262,9 @@ def conclude(
     if session.recorder.dropped:
         why = f"the history was cut short: {session.recorder.dropped} events more than one trial keeps"
         judgements = [each if each.verdict is Verdict.VIOLATED else _doubted(each, why) for each in judgements]
-    logs = session.logs() if has(type(session), HasLogs) else {}  # type: ignore[attr-defined]
     outcomes, skipped = tuple(interpreter.outcomes), tuple(interpreter.skipped)
-    return Trial(number, origin, schedule, events, judgements, outcomes, skipped, logs)
+    return Trial(number, origin, schedule, events, judgements, outcomes, skipped, _logs(session))
+
+
+def _logs(session: Session) -> Mapping[str, str]:
+    return session.logs() if has(type(session), HasLogs) else {}  # type: ignore[attr-defined]

@@ -168,7 +168,7 @@ class _Request:
                     self.laws,
                     seconds=self.seconds,
                     jobs=self.jobs,
-                    on_failure=self._go_on,
+                    on_failure=lambda why: self._go_on(writer, why),
                     on_trial=lambda trial: self._take(writer, explorer, trial),
                     on_finding=lambda finding: output.say_finding(finding, writer.finding(finding)),
                     progress=progress,
@@ -179,6 +179,8 @@ class _Request:
                 except KeyboardInterrupt:
                     state, reason, interrupted = "interrupted", "interrupted by the user", True
         except BaseException as why:
+            if isinstance(why, LabError):
+                self._keep(writer, why)
             reason = str(why) or type(why).__name__
             raise
         finally:
@@ -195,9 +197,15 @@ class _Request:
             code = INTERRUPTED if interrupted else EXIT_LAB if self.failures else code
         return code, writer.folder, self._summary(found, writer.folder, state)
 
-    def _go_on(self, why: LabError) -> None:
+    def _go_on(self, writer: Any, why: LabError) -> None:
         self.failures.append(why)
         output.say(f"the lab of one of {self.jobs} processes failed, the others go on: {why}", "yellow")
+        self._keep(writer, why)
+
+    def _keep(self, writer: Any, why: LabError) -> None:
+        kept = writer.failure(self.target.name, self.lab.name, why)
+        if kept is not None:
+            output.say(f"what there is of that trial: {kept}", "yellow")
 
     def _take(self, writer: Any, explorer: Any, trial: Any) -> None:
         writer.trial(trial, None)

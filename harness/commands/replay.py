@@ -37,7 +37,10 @@ MAX_REPEATS = 100
 def command(
     finding: Path, target: str | None, lab: str | None, repeat: int | None, events: bool, json_to: str | None
 ) -> int:
-    """Execute the program of FINDING.json again. Exits with 1 if a law is violated, 0 if all hold, 3 if unknown."""
+    """Execute the program of FINDING.json again. Exits with 1 if a law is violated, 0 if all hold, 3 if unknown.
+
+    FINDING.json may also be a trial in which a lab failed (failures/NNNN.json of a run).
+    """
     from pairproof.harness import judge, resolve, verdict
     from pairproof.harness.interpreter import run_trial
     from pairproof.harness.runs.reader import read_finding, to_finding
@@ -46,7 +49,7 @@ def command(
     known = to_finding(read_finding(finding))
     known = known._replace(target=target or known.target, lab=lab or known.shrunk_in or known.lab)
     # A law that is not registered would otherwise read as one that was not violated.
-    judge.laws([known.law])
+    judge.laws([known.law] if known.law else [])
     place, tested = resolve.lab(known.lab), resolve.target(known.target)
     times = repeat or (1 if place.deterministic else REPEATS)
     trials = [run_trial(place, tested, known.schedule, number=each, origin="replay") for each in range(times)]
@@ -99,7 +102,8 @@ def answer(finding: Finding, trials: list[Trial], events: bool) -> dict[str, obj
 
 def _print(finding: Finding, trials: list[Trial], events: bool) -> None:
     out, trial = console(), telling(finding, trials)
-    out.print(f"{finding.law} on {finding.target} in {finding.lab}, seed {finding.schedule.seed!r}")
+    what = finding.law or "a lab that failed,"
+    out.print(f"{what} on {finding.target} in {finding.lab}, seed {finding.schedule.seed!r}")
     settings = ", ".join(f"{key}={value}" for key, value in finding.schedule.settings.items())
     out.print(f"  settings: {settings or 'the defaults'}")
     for number, line in enumerate(finding.schedule.program(), 1):
@@ -113,7 +117,7 @@ def _print(finding: Finding, trials: list[Trial], events: bool) -> None:
             out.print(f"... and {len(trial.events) - MAX_EVENT_LINES} more; --json FILE --events has them all")
     for each in violated(trial):
         _print_violations(each)
-    if len(trials) > 1:
+    if len(trials) > 1 and finding.law:
         out.print(f"{finding.law} was violated in {sum(reproduced(finding, each) for each in trials)} of {len(trials)}")
     out.print(*_outcome(finding, trial), soft_wrap=True)
 
@@ -126,6 +130,8 @@ def _print_violations(judgement: Judgement) -> None:
 
 
 def _outcome(finding: Finding, trial: Trial) -> list[str]:
+    if not finding.law:
+        return [f"the lab did not fail this time; then it said: {finding.text}"]
     if reproduced(finding, trial):
         return [f"reproduced: {finding.law} is violated again"]
     others = [each.law for each in violated(trial)]

@@ -16,6 +16,7 @@ from collections import deque
 from pairproof.harness.history import Event
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.ledger import MASTER, Ledger
+from pairproof.harness.laws.waits import is_instant
 from pairproof.harness.settings import VERSION, line
 
 MS = 1_000_000
@@ -60,7 +61,7 @@ class AckTimeoutHonest(Law):
                 self.fresh.append(event.t)
 
     def _heard(self, now: int) -> int:
-        while self.fresh and self.fresh[0] < now - self.ledger.instant_ns:
+        while self.fresh and not is_instant(self.ledger, MASTER, self.fresh[0], now):
             self.fresh.popleft()
         return self.reports - len(self.fresh)
 

@@ -2,8 +2,10 @@
 
 There is one while a connection is open, at the master's end, on which a valid report was made, and the message's end is
 less than haSlaveFallbehindMax ahead of the most advanced report. Judged only where the whole call, from invocation to
-answer, is one or the other: a send that a change overlaps may go either way. 5.x never says so: there a send without a
-slave waits until its timeout.
+answer, is one or the other: a send that a change overlaps may go either way. So may one that comes before the master
+had the time to read of the change: a lab with real time says what a process may need for that, and while the master
+stands still what arrives lies in its sockets, sends and reports in no order between them. 5.x never says
+SLAVE_NOT_AVAILABLE: there a send without a slave waits until its timeout.
 
 Left out: half-open connections, which count for as long as the master cannot know. Source:
 HAService.isSlaveOK; a bare connection counts as a slave there, here it does not.
@@ -11,12 +13,26 @@ HAService.isSlaveOK; a bare connection counts as a slave there, here it does not
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from pairproof.harness.history import Event
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.ledger import MASTER, Ledger
+from pairproof.harness.laws.waits import is_instant
 from pairproof.harness.settings import line, parse
 
 WAITED = frozenset({"PUT_OK", "FLUSH_SLAVE_TIMEOUT", "FLUSH_DISK_TIMEOUT"})
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A send in flight, at its invocation."""
+
+    seq: int
+    near: int
+    """The most advanced report that the master had read for certain."""
+    knew: bool
+    """Whether it had read of the last change of whether there is a slave."""
 
 
 class AckUnavailableHonest(Law):
@@ -32,8 +48,8 @@ class AckUnavailableHonest(Law):
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)
-        self.begun: dict[int | None, tuple[int, int]] = {}
-        """Sends in flight: ``seq`` of their invocation, and the most advanced report then."""
+        self.begun: dict[int | None, Begun] = {}
+        """Sends in flight."""
         self.never_said = False
 
     def on_config(self, event: Event) -> None:
@@ -44,7 +60,13 @@ class AckUnavailableHonest(Law):
     def on_invoke(self, event: Event) -> None:
         """A send began."""
         if event.value and event.f == "send" and self.ledger.sync_master:
-            self.begun[event.op] = (event.seq, self.ledger.pushed)
+            ledger = self.ledger
+            near = ledger.pushed if self._has_read(ledger.pushed_at, event.t) else 0
+            self.begun[event.op] = Begun(event.seq, near, self._has_read(ledger.available_changed[1], event.t))
+
+    def _has_read(self, since: int, now: int) -> bool:
+        """Whether the master has read what arrived at ``since``; in a simulation it reads at once."""
+        return not self.ledger.instant_ns or not is_instant(self.ledger, MASTER, since, now)
 
     def on_fail(self, event: Event) -> None:
         """It is over, and was not stored."""
@@ -64,7 +86,7 @@ class AckUnavailableHonest(Law):
             if event.status == "SLAVE_NOT_AVAILABLE":
                 self.violate(event, f"{event.message}: no slave, says the master; 5.x lets it wait instead")
             return
-        expected = self._available(event, *began)
+        expected = self._available(event, began)
         if expected is None:
             return
         self.judged += 1
@@ -73,15 +95,15 @@ class AckUnavailableHonest(Law):
         elif not expected and event.status in WAITED:
             self.violate(event, f"{event.message}: {event.status}, although there was no slave during the whole call")
 
-    def _available(self, ok: Event, began: int, pushed: int) -> bool | None:
+    def _available(self, ok: Event, began: Begun) -> bool | None:
         """Whether there was a slave during the whole call; None if that changed."""
         ledger = self.ledger
-        if ledger.available_changed > began:
+        if ledger.available_changed[0] > began.seq or not began.knew:
             return None
         if not ledger.available:
             return False
         most = ledger.setting(MASTER, "haSlaveFallbehindMax")
         end = ok.hi or 0
-        if end - pushed < most:
+        if end - began.near < most:
             return True
         return False if end - ledger.pushed >= most else None

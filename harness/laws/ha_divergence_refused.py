@@ -14,6 +14,7 @@ from __future__ import annotations
 from pairproof.harness.history import Event
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.ledger import AHEAD, MASTER, Ledger
+from pairproof.harness.laws.waits import is_instant
 
 
 class HaDivergenceRefused(Law):
@@ -49,7 +50,7 @@ class HaDivergenceRefused(Law):
 
     def on_diverged(self, event: Event) -> None:
         """The master says so; and it may say so of nobody else."""
-        if event.t <= self.left.get(event.link, event.t) + self.ledger.instant_ns:
+        if is_instant(self.ledger, MASTER, self.left.get(event.link, event.t), event.t):
             self.untold.pop(event.link, None)
         start, offset = self.ledger.starts.get(MASTER, 0), event.hi or 0
         if event.value is not None and start <= offset <= event.value:

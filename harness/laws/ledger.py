@@ -87,10 +87,10 @@ class Ledger:
         self.claimed: dict[str, int] = {}
         self.available = 0
         """Open connections on which a valid report was made."""
-        self.available_changed = -1
-        """``seq`` of the event since which there have been some, or none."""
-        self.pushed = 0
-        """The highest valid report of the master's present life (push2SlaveMaxOffset)."""
+        self.available_changed = (-1, 0)
+        """``seq`` and time (ns) of the event since which there have been some, or none."""
+        self.pushed, self.pushed_at = 0, 0
+        """The highest valid report of the master's present life (push2SlaveMaxOffset), and when it arrived, ns."""
         self.ahead = -1
         """The highest report above the master's end, in its present life."""
         self.refused = -1
@@ -274,7 +274,7 @@ class Ledger:
         if node == MASTER:
             self._lost_power = event.f == "machine" and event.status != "lied"
             for link in self.links.values():
-                self._drop(link, event.seq)
+                self._drop(link, event)
 
     on_stop = on_crash
 
@@ -334,13 +334,13 @@ class Ledger:
         """The master's end is gone."""
         link = self.links.get(event.link or "")
         if link is not None and event.side == "m":
-            self._drop(link, event.seq)
+            self._drop(link, event)
 
-    def _drop(self, link: Link, seq: int) -> None:
+    def _drop(self, link: Link, event: Event) -> None:
         if link.open and link.valid:
             self.available -= 1
             if not self.available:
-                self.available_changed = seq
+                self.available_changed = event.seq, event.t
         link.open = False
 
     def on_frame(self, event: Event) -> None:
@@ -364,7 +364,7 @@ class Ledger:
         if link is None:
             link = self.links[label] = Link(event.node or "", self._incarnation)
         if self.hears(event) is VALID:
-            self._believe(link, label, offset, event.seq)
+            self._believe(link, label, offset, event)
         elif offset > self.ends.get(MASTER, offset):
             self.ahead = max(self.ahead, offset)
         if not link.valid:
@@ -383,14 +383,14 @@ class Ledger:
             # Kept per connection: a report may reach the master when the slave lives another life already.
             self._begins[label] = self._copied.get(node, self.starts.get(node, 0))
 
-    def _believe(self, link: Link, label: str, offset: int, seq: int) -> None:
+    def _believe(self, link: Link, label: str, offset: int, event: Event) -> None:
         if not link.valid:
             link.valid = True
             self.available += 1
             if self.available == 1:
-                self.available_changed = seq
+                self.available_changed = event.seq, event.t
         if offset > self.pushed:
-            self.pushed = offset
+            self.pushed, self.pushed_at = offset, event.t
         reach = offset
         if link.peer in self.traced and link.peer not in self.rolled:
             reach = min(offset, self.appended.get(link.peer, -1))

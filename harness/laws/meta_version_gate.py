@@ -20,6 +20,7 @@ from pairproof.harness.history import Event
 from pairproof.harness.laws.consumption import PERSIST_MS
 from pairproof.harness.laws.ledger import MASTER, Ledger
 from pairproof.harness.laws.metadata import DONE, GROUPS, MS, TOPICS, Agreement, MetadataLaw
+from pairproof.harness.laws.waits import is_instant
 
 
 class Copy(Agreement):
@@ -74,7 +75,7 @@ class MetaVersionGate(MetadataLaw):
 
     def _judge_applied(self, copy: Copy, event: Event) -> None:
         self.judged += 1
-        if not any(event.t - each.t <= self.ledger.instant_ns for each in copy.saves):
+        if not any(is_instant(self.ledger, event.node or "", each.t, event.t) for each in copy.saves):
             copy.applied = event
         if copy.agreed is None or not copy.is_unchanged(event, self.ledger.instant_ns):
             return

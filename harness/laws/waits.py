@@ -32,6 +32,16 @@ def is_late(ledger: Ledger, node: str, since: int, until: int, bound: int) -> bo
     return until - since > bound and spent_ns(ledger, node, since, until) > bound
 
 
+def is_instant(ledger: Ledger, node: str, since: int, until: int) -> bool:
+    """Whether no more passed than a process may need to go on, or to read what lies in its sockets.
+
+    In a simulation that takes no time at all: there it is so for one and the same moment only.
+    """
+    passed, most = until - since, ledger.instant_ns
+    # Nearly always there is no instant, and nothing to measure.
+    return passed <= most or (most > 0 and spent_ns(ledger, node, since, until) <= most)
+
+
 class Speaker:
     """One end of a connection that must not fall silent."""
 

@@ -117,6 +117,8 @@ One command that explores or records makes one folder, `runs/<run>/` unless told
 | `coverage/part-NNNNN.parquet` | how often each state met each event under each fault |
 | `history/part-NNNNN.parquet` | events of violating and unknown trials, and of a seeded sample of the others |
 | `findings/NNNN.json` | a violation, its minimal schedule and the line that replays it |
+| `failures/NNNN.json` | a trial in which the lab failed, which no law judges: like a finding, without a law, and with \
+what there is of its history and logs |
 | `logs/NNNNNN-NODE.log` | of a trial whose history is kept, where nodes are processes: the end of what each said |
 
 Every file is written under a hidden name and renamed, so a reader never meets half of one. A part has the same number

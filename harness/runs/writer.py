@@ -23,7 +23,7 @@ from time import monotonic
 from types import TracebackType
 from typing import NamedTuple
 
-from pairproof.harness.errors import UsageError
+from pairproof.harness.errors import LabError, UsageError
 from pairproof.harness.history import Event
 from pairproof.harness.objectives import Row, measure
 from pairproof.harness.runs import atomic, tables
@@ -41,6 +41,8 @@ PARTS_PER_DOUBLING = 64
 MAX_KEPT_EVENTS = 50_000_000
 """Events that one run keeps (a few GB); later histories are not kept, and ``reason`` says so."""
 MAX_FINDINGS = 9_999
+MAX_FAILURES = 99
+"""Trials kept in which a lab failed."""
 
 STATES = ("complete", "interrupted", "failed")
 
@@ -96,7 +98,7 @@ class RunWriter:
             "format": FORMAT, "run": folder.name, "state": "running", "began": now, "versions": versions(), **facts,
         }  # fmt: skip
         self.kept_events = self.not_kept = 0
-        self._findings = count(1)
+        self._findings, self._failures = count(1), count(1)
         self._began = monotonic()
         self._part = Part()
         self._coverage: dict[tuple[str, str, str], int] = {}
@@ -145,6 +147,17 @@ class RunWriter:
             raise UsageError(f"a run holds at most {MAX_FINDINGS} findings; explore fewer laws at a time")
         path = self.folder / "findings" / f"{number:04d}.json"
         return atomic.write_json(path, finding_json(finding, path))
+
+    def failure(self, target: str, lab: str, why: LabError) -> Path | None:
+        """Write the trial in which a lab failed, as far as it came; where it is, or None if it had not begun."""
+        trial, number = why.trial, next(self._failures)
+        if trial is None or number > MAX_FAILURES:
+            return None
+        path = self.folder / "failures" / f"{number:04d}.json"
+        path.parent.mkdir(exist_ok=True)
+        found = Finding("", str(why), target, lab, trial.number, trial.number, trial.schedule, len(trial.schedule.ops))
+        history = [each._asdict() for each in trial.events]
+        return atomic.write_json(path, {**finding_json(found, path), "logs": dict(trial.logs), "history": history})
 
     def coverage(self, rows: Mapping[tuple[str, str, str], int]) -> None:
         """What the run covered, by (state, event, fault); it is written when the run ends."""

@@ -17,7 +17,7 @@ from pairproof.chaos.labs.real.session import RealSession
 from pairproof.chaos.targets.reference import TARGET, ReferenceTarget
 from pairproof.harness.history import Event
 from pairproof.harness.interpreter import run_trial
-from pairproof.harness.schedule import Op, Schedule
+from pairproof.harness.schedule import Args, Op, Schedule
 from pairproof.harness.trial import Trial
 from pairproof.harness.verdict import Verdict
 
@@ -44,6 +44,15 @@ def under(fault: str, **args: int | str) -> list[Op]:
     for _ in range(6):
         ops += [*sends(2), Op("advance", {"ms": 150})]
     return [*ops, Op("heal", {"name": fault}), Op("advance", {"ms": 200}), *sends(2)]
+
+
+def within(outer: tuple[str, Args], inner: tuple[str, Args], first_ends: str = "inner") -> list[Op]:
+    """Sends before, between and after two faults at once."""
+    (one, one_args), (two, two_args) = outer, inner
+    ends = (two, one) if first_ends == "inner" else (one, two)
+    wait = Op("advance", {"ms": 150})
+    began = [*sends(2), Op("fault", {"name": one, **one_args}), *sends(1), wait, Op("fault", {"name": two, **two_args})]
+    return [*began, *sends(1), wait, *(op for name in ends for op in (Op("heal", {"name": name}), *sends(1), wait))]
 
 
 def play(lab: RealLab, ops: Iterable[Op], target: ReferenceTarget = TARGET, **settings: int | str) -> Trial:

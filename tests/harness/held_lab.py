@@ -1,9 +1,9 @@
 """A lab that is registered as a third party's is, so that processes of their own find it by name, too.
 
 Where time is said to be real, the simulation runs. What is in the folder that ``HELD`` names decides what goes wrong:
-the first trial that finds ``fail`` ends with its lab, the first that finds ``die`` with its process, the first that
-finds ``cannot`` is refused, all that find ``wait`` last until they are interrupted. ``opened-PID`` and ``closed-PID``
-say which processes had a lab.
+the first trial that finds ``fail`` ends with its lab, the first that finds ``burn`` once it has begun, the first that
+finds ``die`` with its process, the first that finds ``cannot`` is refused, all that find ``wait`` last until they are
+interrupted. ``opened-PID`` and ``closed-PID`` say which processes had a lab.
 """
 
 from __future__ import annotations
@@ -42,10 +42,17 @@ class HeldLab:
             raise UsageError("that cannot be done here")
         while (folder / "wait").exists():
             time.sleep(0.01)
-        return resolve.lab("sim").open(target, settings, seed)
+        session = resolve.lab("sim").open(target, settings, seed)
+        if first(folder / "burn"):
+            session.settle = burn  # type: ignore[method-assign]
+        return session
 
     def close(self) -> None:
         (Path(os.environ[HELD]) / f"closed-{os.getpid()}").touch()
+
+
+def burn() -> None:
+    raise LabError("the lab burns down")
 
 
 LAB = HeldLab()

@@ -89,6 +89,10 @@ class H:
         op = sum(map(ord, name + place))
         return self.add("fault", op=op, f=name, status=status, detail=detail, **where)
 
+    def real(self, instant_ms: int) -> H:
+        """Recorded where time is real: a process needs up to so long to go on with what it has."""
+        return self.add("lab", f="process", value=0, detail=json.dumps({"instantNs": instant_ms * MS}))
+
     # The HA link.
 
     def connect(self, peer: str = "slave") -> H:

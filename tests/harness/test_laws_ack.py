@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from histories import FILE, H, assert_broken, assert_holds, assert_vacuous, bare, judged, pair
 
@@ -222,6 +224,15 @@ def test_up_to_4_5_2_each_report_may_use_up_a_wake_up(reports: int, least_ms: in
         assert_broken(AckTimeoutHonest, nudged(least_ms - 1), f"4.4.0 wakes 5 times, {reports} reports came")
 
 
+def test_where_time_is_real_a_report_wakes_an_instant_after_the_master_was_awake() -> None:
+    def woken(ms: int) -> H:
+        told = pair(rocketmqVersion="4.4.0").real(300).report(0).pause("master", 5_000).after(ms).put("m0")
+        return told.after(3_000).ok("m0", TIMEOUT)
+
+    assert_holds(AckTimeoutHonest, woken(200))
+    assert_broken(AckTimeoutHonest, woken(400), "4.4.0 wakes 5 times, 0 reports came")
+
+
 def test_up_to_4_5_2_a_short_timeout_still_ends_the_wait() -> None:
     def waited(ms: int) -> H:
         return pair(rocketmqVersion="4.4.0", syncFlushTimeout=500).put("m0").after(ms).ok("m0", TIMEOUT)
@@ -287,6 +298,28 @@ def test_one_of_two_slaves_is_enough() -> None:
 def test_a_send_that_a_change_overlaps_may_go_either_way(status: str) -> None:
     assert_vacuous(AckUnavailableHonest, pair().put("m0").close("m").ok("m0", status))
     assert_vacuous(AckUnavailableHonest, bare().connect().put("m0").report(0).ok("m0", status))
+
+
+@pytest.mark.parametrize("asleep_ms", [0, 5_000])
+def test_where_time_is_real_the_master_needs_an_instant_awake_to_read_of_a_change(asleep_ms: int) -> None:
+    """An instant: 300 ms. A report and a send that came while it stood still it reads in any order."""
+
+    def told(began: H, change: Callable[[H], H], after_ms: int, status: str) -> H:
+        return change(began.real(300)).pause("master", asleep_ms).after(after_ms).put("m0").ok("m0", status)
+
+    def joined(after_ms: int) -> H:
+        return told(bare().connect(), lambda h: h.report(0), after_ms, UNAVAILABLE)
+
+    def left(after_ms: int) -> H:
+        return told(pair(), lambda h: h.close("m"), after_ms, TIMEOUT)
+
+    def neared(after_ms: int) -> H:
+        began = pair(haSlaveFallbehindMax=150).put("m").after(1_000)
+        return told(began, lambda h: h.replicate(100), after_ms, UNAVAILABLE)
+
+    for history, words in ((joined, "was connected"), (left, "there was no slave"), (neared, "near enough")):
+        assert_vacuous(AckUnavailableHonest, history(300))
+        assert_broken(AckUnavailableHonest, history(301), words)
 
 
 def test_a_slave_that_is_too_far_behind_is_none() -> None:

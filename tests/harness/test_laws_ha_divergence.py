@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
-from histories import MS, H, assert_broken, assert_holds, assert_vacuous, bare, pair
+from histories import H, assert_broken, assert_holds, assert_vacuous, bare, pair
 
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.ha_ack_identity import HaAckIdentity
@@ -109,9 +107,14 @@ def test_nobody_is_named_whose_offset_lies_within_the_log() -> None:
 def test_where_time_is_real_a_slave_that_leaves_is_named_an_instant_later(
     instant_ms: int, late_ms: int, holds: bool
 ) -> None:
-    lab = ahead().add("lab", f="process", value=0, detail=json.dumps({"instantNs": instant_ms * MS}))
-    left = told(lab.close().after(late_ms))
+    left = told(ahead().real(instant_ms).close().after(late_ms))
     if holds:
         assert_holds(HaDivergenceRefused, left)
     else:
         assert_broken(HaDivergenceRefused, left, "nobody was told", times=1)
+
+
+def test_while_the_master_stands_still_it_names_nobody() -> None:
+    assert_holds(HaDivergenceRefused, told(ahead().real(300).close().pause("master", 5_000).after(200)))
+    late = told(ahead().real(300).close().pause("master", 5_000).after(400))
+    assert_broken(HaDivergenceRefused, late, "nobody was told", times=1)

@@ -172,6 +172,22 @@ def test_check_goes_on_without_a_process_that_failed_and_does_not_call_it_a_succ
     assert reader.facts["reason"].startswith(reason) and len(list(reader.trials())) == reader.facts["trials"] > 1
 
 
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_what_there_is_of_a_trial_in_which_the_lab_failed_is_kept_and_can_be_replayed(
+    jobs: str, held: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (held / "burn").touch()
+    assert main([*CHECK, "--jobs", jobs, "--time", "1s"]) == 4
+    (kept,) = only_run(tmp_path).folder.glob("failures/*.json")
+    assert str(kept.relative_to(tmp_path)) in capsys.readouterr().out.replace("\n", "")
+    told = json.loads(kept.read_text())
+    assert told["text"] == "the lab burns down" and told["program"]
+    assert {"append", "mark"} <= {each["kind"] for each in told["history"]}
+    assert main(["replay", str(kept), "--repeat", "1"]) == 0
+    assert "the lab did not fail this time; then it said: the lab burns down" in capsys.readouterr().out
+
+
 def test_a_violation_is_told_before_a_lab_that_failed(
     held: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -115,6 +115,8 @@ class DockerBench(Bench):
         try:
             self.watching.ask("reach", host=self.host(TOXIPROXY), port=API_PORT)
         except LabError as why:
+            if not self._helpers[OBSERVER].state().running:
+                raise LabError(f"{why}; {_last(self._helpers[OBSERVER])}") from None
             raise LabError(
                 f"containers on a network of the lab do not reach each other: a firewall drops what they send, as with "
                 f"dockerd --iptables=false; accept what is forwarded within {' and '.join(POOLS)} ({why})"

@@ -67,7 +67,7 @@ class Inspection:
     def tables(self, name: str) -> None:
         """Record every table of a node that runs and answers."""
         node = self.session.node(name)
-        if node.is_up and not node.pauses and not node.unplugged:
+        if self.session.serves(node) and not node.pauses and not node.unplugged:
             self.session.run(self._tables(node))
 
     async def _tables(self, node: RealNode) -> None:
@@ -107,7 +107,7 @@ class Inspection:
         found = {}
         for name in (places.MASTER, places.OTHER):
             node = self.session.nodes.get(name)
-            if node is None or node.config is None or not node.is_up:
+            if node is None or node.config is None or not self.session.serves(node):
                 continue
             address = node.config.address
             topics = await self._read(partial(admin.topics, self._client.calls, address))
@@ -122,7 +122,7 @@ class Inspection:
     async def delayed(self) -> bool:
         """Whether the master still holds delayed messages back."""
         node = self.session.nodes[places.MASTER]
-        if node.config is None or not node.is_up:
+        if node.config is None or not self.session.serves(node):
             return False
         address = node.config.address
         delays = await self._read(partial(admin.delay_offsets, self._client.calls, address))

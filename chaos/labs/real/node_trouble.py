@@ -50,7 +50,8 @@ class NodeTrouble(World):
         if not found.is_up:
             return {}
         connections = self.freeze(found)
-        self.evidence.add(self.evidence.now(), "crash", node, found.incarnation, f="process", value=0)
+        if (node, found.incarnation) in self.evidence.started:
+            self.evidence.add(self.evidence.now(), "crash", node, found.incarnation, f="process", value=0)
         self.end(found)
         return {"processes_killed": 1, "connections_closed": connections}
 
@@ -119,13 +120,16 @@ class NodeTrouble(World):
         found = self.node(node)
         if not found.is_up:
             self.boot(node)
-            self.audit("recovery", node)
+            if not found.is_up or self.serves(found):
+                self.audit("recovery", node)
 
     def stop(self, node: str) -> Effect:
-        """See :class:`pairproof.harness.ports.CanStop`."""
+        """See :class:`pairproof.harness.ports.CanStop`. One whose disk ends no flush would never stop: it is killed."""
         found = self.node(node)
         if found.pid is None or found.pauses:
             return {}
+        if found.is_stalled:
+            return self.kill(node)
         connections = self._connections(found)
         # As with a crash: what it still closes on its way out is no longer its conduct as a broker.
         self.evidence.add(self.evidence.now(), "stop", node, found.incarnation)
@@ -167,6 +171,7 @@ class NodeTrouble(World):
         if not node.pauses:
             self.evidence.add(self.evidence.now(), "resume", node.name, node.incarnation)
             self.aside(node.thaw)
+            self.await_serving(node)
         return {"processes_paused": 1}
 
     # Clocks.

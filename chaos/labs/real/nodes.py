@@ -55,6 +55,8 @@ class RealNode:
         """Faults that have it stand still."""
         self.unplugged: list[object] = []
         """Faults that have it off the network."""
+        self._held = 0
+        """How many of its flushes had been held when its process began."""
         self.asks: dict[str, int] = {}
         self.views: dict[str, dict[str, str]] = {}
 
@@ -108,6 +110,16 @@ class RealNode:
         """Whether its process lives."""
         return self.pid is not None
 
+    @property
+    def is_stalled(self) -> bool:
+        """Whether its disk ends no flush: it can neither start nor stop."""
+        return self.store is not None and self.bench.control(self.name).get("stalled") > 0
+
+    @property
+    def is_held(self) -> bool:
+        """Whether that has held its process up already."""
+        return self.is_stalled and self.bench.control(self.name).get("held") > self._held
+
     def start(self) -> TraceReader:
         """Start its process on whatever its store holds; its trace."""
         self.incarnation += 1
@@ -120,7 +132,7 @@ class RealNode:
         )  # fmt: skip
         if self.config is not None:
             # Mapped here first: the node finds the file.
-            self.bench.control(self.name)
+            self._held = self.bench.control(self.name).get("held")
             spec["control"] = str(self.bench.control_path(self.name))
         else:
             spec["asks"], spec["views"] = self.asks, self.views

@@ -168,20 +168,31 @@ class RealSession(ClientAbilities, LinkTrouble, StoreTrouble, Strangers):
                 self.loop.add_reader(node.pidfd, self.ended, node)
             else:
                 self.ended(node)
-        whole = [(node, (node.name, node.incarnation)) for node in started]
-        if not self.run_until(lambda: all(not n.is_up or who in self.evidence.ready for n, who in whole), READY_NS):
-            late = next(node for node, who in whole if node.is_up and who not in self.evidence.ready)
+        self.await_serving(*started)
+
+    def await_serving(self, *nodes: RealNode) -> None:
+        """See :class:`pairproof.chaos.labs.real.world.World`."""
+
+        def is_late(node: RealNode) -> bool:
+            return node.is_up and not (self.serves(node) or node.pauses or node.is_held)
+
+        if not self.run_until(lambda: not any(map(is_late, nodes)), READY_NS):
+            late = next(filter(is_late, nodes))
             raise LabError(f"{late.name} does not serve after {READY_NS // MS // 1000} s: {late.log_tail()}")
         self.refresh()
 
+    def serves(self, node: RealNode) -> bool:
+        """See :class:`pairproof.chaos.labs.real.world.World`."""
+        return node.is_up and (node.name, node.incarnation) in self.evidence.ready
+
     def refresh(self) -> None:
-        """Open the links to servers that are up, shut those to others."""
+        """See :class:`pairproof.chaos.labs.real.world.World`."""
         self.run(self.refreshed())
 
     async def refreshed(self) -> None:
         """As :meth:`refresh`."""
         if not self._closed:
-            await self.links.refresh(frozenset(name for name, node in self.nodes.items() if node.is_up))
+            await self.links.refresh(frozenset(name for name, node in self.nodes.items() if self.serves(node)))
 
     # Time.
 

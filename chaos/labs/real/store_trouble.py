@@ -98,8 +98,10 @@ class StoreTrouble(NodeTrouble):
         return self._disturb(node, "stalled", 1)
 
     def resume_disk(self, handle: Disturbed) -> Effect:
-        """Let the held flushes end."""
-        return self._calm(handle)
+        """Let the held flushes end, and what waits for them start."""
+        effect = self._calm(handle)
+        self.await_serving(handle.node)
+        return effect
 
     def slow_disk(self, node: str, ms: int) -> Disturbed:
         """See :class:`pairproof.harness.ports.CanSlowDisk`."""
@@ -161,9 +163,9 @@ class StoreTrouble(NodeTrouble):
     # Stores.
 
     def expire(self, node: str, keep_files: int) -> Effect:
-        """See :class:`pairproof.harness.ports.CanExpire`. Nothing of a broker that stands still or is down."""
+        """See :class:`pairproof.harness.ports.CanExpire`. Nothing of a broker that stands still or does not serve."""
         found, _ = self._stored(node)
-        if not found.is_up or found.pauses:
+        if not self.serves(found) or found.pauses:
             return {}
         before = found.files(LOG)
         self.bench.control(node).set("keep_files", keep_files)

@@ -26,7 +26,7 @@ from pathlib import Path
 
 from pairproof.chaos.labs.real.disks import BLOCK, Disk, Ram, exchange
 from pairproof.chaos.labs.real.folders import command
-from pairproof.harness.errors import LabError
+from pairproof.harness.errors import LabError, Unable
 
 SIZE_MB = 64
 KEEPS = ("none", "all", "half", "hole")
@@ -93,6 +93,8 @@ class Store:
         self._ballast = place / BALLAST
         self._disk = disk
         self._is_read_only = False
+        self._is_full = False
+        """Whether it is to be; its ballast stays longer where the disk is read-only."""
         self._begin()
 
     def copy_files(self, prefixes: Collection[str] = ("",)) -> dict[str, bytes]:
@@ -103,7 +105,7 @@ class Store:
         """Hold nothing, durably, on a healthy disk. Nobody may use it."""
         if self._disk is not None and self._is_read_only:
             self._disk.renew()
-            self._is_read_only = False
+            self._is_read_only = self._is_full = False
         else:
             shutil.rmtree(self.path)
             self.free()
@@ -127,16 +129,21 @@ class Store:
         self._sync_folders(self.path)
 
     def swap(self, other: Store) -> None:
-        """Exchange what both hold. Nobody may use either."""
+        """Exchange what both hold; who was full is full again. Nobody may use either."""
+        full = [each for each in (self, other) if each._is_full]
+        for each in (self, other):
+            each.writable()
+            each.free()
         if self._disk is not None and other._disk is not None:
             self._disk.swap(other._disk)
-            self._is_read_only = other._is_read_only = False
         elif self.kind == other.kind == "folder":
             exchange(self.path, other.path)
         else:
             mine, its = self.image(), other.image()
             self.restore(its)
             other.restore(mine)
+        for each in full:
+            each.fill()
 
     def lose_power(self, keep: str, flushed: int, end: Callable[[], None]) -> dict[str, int]:
         """Lose what was not flushed, while ``end`` ends whoever uses it; what was done.
@@ -148,8 +155,7 @@ class Store:
         if self._disk is not None:
             self._disk.shut_down(flushed=keep == "all")
             end()
-            self._disk.reboot()
-            self._is_read_only = False
+            self._reboot(self._disk)
             if keep in ("half", "hole"):
                 self._settle(seen, keep, flushed)
             return {"file_systems_shut_down": 1}
@@ -180,9 +186,11 @@ class Store:
         self._sync_folders(self.path)
 
     def fill(self) -> int:
-        """Take all room there is; bytes taken. LabError for a plain folder."""
+        """Take all room there is; bytes taken. LabError for a plain folder, Unable where nothing is written now."""
         if self.kind == "folder":
             raise LabError(f"{self.path} is a plain folder: {self.why_not}")
+        if self._is_read_only:
+            raise Unable("the disk is read-only already: nothing can fill it")
         taken = 0
         fd = os.open(self._ballast, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
@@ -198,11 +206,14 @@ class Store:
                     piece //= 2
         finally:
             os.close(fd)
+        self._is_full = True
         return taken
 
     def free(self) -> None:
-        """Give back the room that :meth:`fill` took, if it is still taken."""
-        self._ballast.unlink(missing_ok=True)
+        """Give back the room that :meth:`fill` took, if it is still taken; of a read-only disk later."""
+        self._is_full = False
+        if not self._is_read_only:
+            self._ballast.unlink(missing_ok=True)
 
     def read_only(self) -> None:
         """Turn read-only, as after a disk's error, also while it is used. LabError unless it is a device."""
@@ -212,8 +223,13 @@ class Store:
     def writable(self) -> None:
         """Take writes again, if it does not; what was not flushed is gone then. Nobody may use it."""
         if self._is_read_only:
-            self._needs_disk().reboot()
-            self._is_read_only = False
+            self._reboot(self._needs_disk())
+
+    def _reboot(self, disk: Disk) -> None:
+        disk.reboot()
+        self._is_read_only = False
+        if not self._is_full:
+            self.free()
 
     def _write(self, path: Path, at: int, data: bytes) -> None:
         """Write into a file that may be new; durable but for its name."""

@@ -53,11 +53,19 @@ class World:
         raise NotImplementedError
 
     def boot(self, *names: str) -> None:
-        """Start nodes' processes on whatever their stores hold, and wait until they serve."""
+        """Start nodes' processes on whatever their stores hold, and :meth:`await_serving`."""
+        raise NotImplementedError
+
+    def await_serving(self, *nodes: RealNode) -> None:
+        """Wait until they serve, but for those that are down, stand still, or start on a disk that flushes nothing."""
+        raise NotImplementedError
+
+    def serves(self, node: RealNode) -> bool:
+        """Whether its process lives and has come so far that it takes connections."""
         raise NotImplementedError
 
     def refresh(self) -> None:
-        """Open the links to servers that are up, shut those to others."""
+        """Open the links to servers that serve, shut those to others."""
         raise NotImplementedError
 
     async def refreshed(self) -> None:

@@ -125,3 +125,18 @@ def test_a_network_on_which_containers_do_not_reach_each_other_is_said_before_an
         LabError, match=r"containers .* do not reach each other: a firewall .* accept what is forwarded"
     ):
         opened(lab)
+
+
+def test_an_observer_that_ends_while_the_network_is_checked_is_not_taken_for_a_firewall(
+    lab: DockerLab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    check = DockerBench._check_network
+
+    def after_its_end(bench: DockerBench) -> None:
+        bench._helpers["observer"].kill()
+        check(bench)
+
+    monkeypatch.setattr(DockerBench, "_check_network", after_its_end)
+    with pytest.raises(LabError, match=r"observer does not answer \(reach\): .*; and said") as why:
+        opened(lab)
+    assert "firewall" not in str(why.value)

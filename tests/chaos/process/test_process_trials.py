@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from real_labs import play, sends, sent, under, violated
+from real_labs import goes_on, opened, play, sends, sent, under, violated, within
 from toxiproxies import binary
 
 from pairproof.chaos.labs.process.lab import ProcessLab
 from pairproof.chaos.targets.reference import TARGET
+from pairproof.harness.schedule import Args
 
 pytestmark = pytest.mark.slow
 
@@ -57,6 +58,52 @@ def test_the_reference_keeps_the_laws_and_every_fault_bites(lab: ProcessLab) -> 
         (outcome,) = trial.faults
         assert outcome.effect.get(bite, 0) > 0, (name, outcome.effect)
         assert status is None or sent(trial)[status], (name, sent(trial))
+
+
+@pytest.mark.parametrize(("name", "node"), [("kill", "slave"), ("restart", "master")])
+def test_a_node_that_is_to_start_on_a_stalled_disk_serves_when_that_goes_on(
+    lab: ProcessLab, name: str, node: str
+) -> None:
+    trial = play(lab, within(("disk_stall", {"node": node}), (name, {"node": node})))
+    assert not violated(trial)
+    assert all(each.bit for each in trial.faults), trial.faults
+
+
+def test_what_befalls_a_node_that_waits_for_its_disk_befalls_one_that_does_not_serve(lab: ProcessLab) -> None:
+    session = opened(lab)
+    stall = session.stall_disk("slave")
+    session.kill("slave")
+    session.restart("slave")
+    slave = session.nodes["slave"]
+    assert slave.is_up and not session.serves(slave)
+    pause = session.pause("slave")
+    assert session.expire("slave", 1) == {}
+    session.resume(pause)
+    assert session.stop("slave") == {"processes_killed": 1, "connections_closed": 0}
+    session.restart("slave")
+    assert slave.is_up and not session.serves(slave)
+    session.resume_disk(stall)
+    assert session.serves(slave)
+    goes_on(session)
+    kinds = [each.kind for each in session.recorder.events if each.node == "slave" and each.kind in ("start", "crash")]
+    assert kinds == ["start", "crash", "start"], "of the start that came to nothing nobody saw anything"
+    session.close()
+
+
+@pytest.mark.parametrize(
+    ("outer", "inner", "first_ends"),
+    [("disk_full", "read_only", "outer"), ("read_only", "disk_full", "inner"), ("disk_full", "promotion", "inner")],
+)
+def test_disks_that_are_full_read_only_or_exchanged_at_once_are_whole_afterwards(
+    lab: ProcessLab, outer: str, inner: str, first_ends: str
+) -> None:
+    args: dict[str, Args] = {"promotion": {"node": "slave", "rejoin": "wiped"}}
+    one, two = ((name, args.get(name, {"node": "slave"})) for name in (outer, inner))
+    trial = play(lab, within(one, two, first_ends))
+    assert not violated(trial)
+    if lab.has_devices():
+        refused = ("disk_full: the disk is read-only already: nothing can fill it",)
+        assert trial.skipped == (refused if outer == "read_only" else ())
 
 
 def test_a_mutant_is_caught_by_its_law_and_only_there(lab: ProcessLab) -> None:
