@@ -132,7 +132,7 @@ class NodeTrouble(World):
             return self.kill(node)
         connections = self._connections(found)
         # As with a crash: what it still closes on its way out is no longer its conduct as a broker.
-        self.evidence.add(self.evidence.now(), "stop", node, found.incarnation)
+        told = self.evidence.now()
         self.forget(found)
         self.aside(lambda: found.signal(signal.SIGTERM))
         if not self.run_until(lambda: found.status().over, int(STOP_S * 1e9)):
@@ -141,9 +141,13 @@ class NodeTrouble(World):
         self.evidence.poll()
         status = found.status()
         if status == ORDERLY:
+            self.evidence.add(told, "stop", node, found.incarnation)
             # It has flushed everything, and says nothing of it.
             self.evidence.flushed[node] = self.evidence.log_ends.get(node, 0)
-        elif status not in ENDS and not found.may_end(status):
+        elif status in ENDS or found.may_end(status):
+            # Its disk has failed it, say, and what it had written is not flushed.
+            self.evidence.add(told, "crash", node, found.incarnation, f="process", value=0)
+        else:
             raise LabError(f"{node} could not stop ({status.state} {status.number}), and said last: {found.log_tail()}")
         self.refresh()
         return {"processes_stopped": 1, "connections_closed": connections}

@@ -209,6 +209,10 @@ class StoreTrouble(NodeTrouble):
         if slave.pauses:
             self.kill(node)
         self.stop(node)
+        for each in (slave, master):
+            # Whoever moves a disk takes it from its machine, and what that could not write is gone.
+            if each.store is not None and each.store.is_read_only:
+                self.crash_machine(each.name, "none")
         own.swap(old)
         effect = dict(self._replaced(master, "image", effect, node))
         if rejoin == "wiped":

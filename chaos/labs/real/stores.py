@@ -92,7 +92,7 @@ class Store:
         self.why_not = why_not
         self._ballast = place / BALLAST
         self._disk = disk
-        self._is_read_only = False
+        self.is_read_only = False
         self._is_full = False
         """Whether it is to be; its ballast stays longer where the disk is read-only."""
         self._begin()
@@ -103,9 +103,9 @@ class Store:
 
     def empty(self) -> None:
         """Hold nothing, durably, on a healthy disk. Nobody may use it."""
-        if self._disk is not None and self._is_read_only:
+        if self._disk is not None and self.is_read_only:
             self._disk.renew()
-            self._is_read_only = self._is_full = False
+            self.is_read_only = self._is_full = False
         else:
             shutil.rmtree(self.path)
             self.free()
@@ -189,7 +189,7 @@ class Store:
         """Take all room there is; bytes taken. LabError for a plain folder, Unable where nothing is written now."""
         if self.kind == "folder":
             raise LabError(f"{self.path} is a plain folder: {self.why_not}")
-        if self._is_read_only:
+        if self.is_read_only:
             raise Unable("the disk is read-only already: nothing can fill it")
         taken = 0
         fd = os.open(self._ballast, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -212,22 +212,22 @@ class Store:
     def free(self) -> None:
         """Give back the room that :meth:`fill` took, if it is still taken; of a read-only disk later."""
         self._is_full = False
-        if not self._is_read_only:
+        if not self.is_read_only:
             self._ballast.unlink(missing_ok=True)
 
     def read_only(self) -> None:
         """Turn read-only, as after a disk's error, also while it is used. LabError unless it is a device."""
         self._needs_disk().fail()
-        self._is_read_only = True
+        self.is_read_only = True
 
     def writable(self) -> None:
         """Take writes again, if it does not; what was not flushed is gone then. Nobody may use it."""
-        if self._is_read_only:
+        if self.is_read_only:
             self._reboot(self._needs_disk())
 
     def _reboot(self, disk: Disk) -> None:
         disk.reboot()
-        self._is_read_only = False
+        self.is_read_only = False
         if not self._is_full:
             self.free()
 

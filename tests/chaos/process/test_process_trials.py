@@ -92,9 +92,12 @@ def test_what_befalls_a_node_that_waits_for_its_disk_befalls_one_that_does_not_s
 
 @pytest.mark.parametrize(
     ("outer", "inner", "first_ends"),
-    [("disk_full", "read_only", "outer"), ("read_only", "disk_full", "inner"), ("disk_full", "promotion", "inner")],
-)
-def test_disks_that_are_full_read_only_or_exchanged_at_once_are_whole_afterwards(
+    [
+        ("disk_full", "read_only", "outer"), ("read_only", "disk_full", "inner"), ("disk_full", "promotion", "inner"),
+        ("read_only", "promotion", "inner"), ("read_only", "restart", "inner"),
+    ],
+)  # fmt: skip
+def test_what_befalls_a_disk_that_is_full_or_read_only_is_told_as_it_is(
     lab: ProcessLab, outer: str, inner: str, first_ends: str
 ) -> None:
     args: dict[str, Args] = {"promotion": {"node": "slave", "rejoin": "wiped"}}
@@ -103,7 +106,7 @@ def test_disks_that_are_full_read_only_or_exchanged_at_once_are_whole_afterwards
     assert not violated(trial)
     if lab.has_devices():
         refused = ("disk_full: the disk is read-only already: nothing can fill it",)
-        assert trial.skipped == (refused if outer == "read_only" else ())
+        assert trial.skipped == (refused if inner == "disk_full" else ())
 
 
 def test_a_mutant_is_caught_by_its_law_and_only_there(lab: ProcessLab) -> None:
