@@ -147,14 +147,15 @@ class _Links:
                     self.states[where] = BEHIND
         self.end = end
 
-    def move(self, kind: str, node: str, link: str | None, side: str | None, hi: int) -> None:
+    def move(self, kind: str, node: str, link: str | None, side: str | None, hi: int | None) -> None:
         """Follow an event of :data:`MOVES`."""
         if link is None:
-            if node == places.MASTER:
+            # Where the log of a broker ends that tells nothing of itself nobody knows.
+            if node == places.MASTER and hi is not None:
                 self.grow(hi)
         elif kind == "report":
             if side == "m" and self.states.get(link, NONE) not in (NONE, REFUSED):
-                self._set(link, CAUGHT_UP if hi >= self.end else BEHIND)
+                self._set(link, CAUGHT_UP if (hi or 0) >= self.end else BEHIND)
         elif kind == "connect":
             if side == "m":
                 self.owners[link] = node

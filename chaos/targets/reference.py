@@ -101,6 +101,10 @@ class ReferenceTarget(NamedTuple):
         sync = self.config(places.SLAVES[0], settings).version.sync
         return max(sync.first, sync.every + sync.rest)
 
+    def runs(self, node: str) -> str:
+        """Which program a node is."""
+        return "reference"
+
     def broker_class(self, node: str) -> type[Broker]:
         """The class that plays this broker."""
         found = self._mutated_class(places.SLAVES[0] if node in places.SLAVES else node)

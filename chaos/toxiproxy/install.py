@@ -63,7 +63,7 @@ class Toxiproxy:
         except LabError:
             if os.environ.get(PATH_VARIABLE):
                 raise
-        folder = _tool_folders()[0]
+        folder = tool_folders()[0]
         try:
             folder.mkdir(parents=True, exist_ok=True)
             # Git has no business here, whatever the project's own .gitignore says.
@@ -86,13 +86,13 @@ TOOL = Toxiproxy()
 
 
 def _candidates() -> Iterator[Path]:
-    yield from (path for folder in _tool_folders() if (path := folder / PROGRAM).exists())
+    yield from (path for folder in tool_folders() if (path := folder / PROGRAM).exists())
     on_path = shutil.which(PROGRAM)
     if on_path:
         yield Path(on_path)
 
 
-def _tool_folders() -> list[Path]:
+def tool_folders() -> list[Path]:
     """The first is for what is installed from here."""
     named = os.environ.get(TOOLS_VARIABLE)
     if named:

@@ -1,8 +1,8 @@
 """RocketMQ 4.9.7 for the tests, and our driver compiled against it.
 
-Maven fetches what ``pom.xml`` names into ``.tools/java/`` once, javac compiles ``driver/`` there; each is done again
-when what it was made from changes. Processes that ask at the same time wait for each other. RocketMQ (Apache-2.0) is
-used by these tests only and never shipped. On a machine without Java or Maven these tests fail and say what to install.
+``pairproof labs install rocketmq-4.9.7`` fetches its jars, javac compiles ``driver/`` into ``.tools/java/``, again when
+what it was made from changes. Processes that ask at the same time wait for each other. On a machine without Java or
+Maven these tests fail and say what to install.
 """
 
 from __future__ import annotations
@@ -16,12 +16,13 @@ from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
+from pairproof.chaos.rocketmq import install
+from pairproof.harness.errors import LabError
+
 HERE = Path(__file__).parent
 CACHE = HERE.parents[1] / ".tools" / "java"
-POM = HERE / "pom.xml"
-FETCH_S = 400
 COMPILE_S = 60
-REMEDY = "install a JDK (17 or later) and Maven, on Debian: apt-get install default-jdk-headless maven"
+VERSION = "4.9.7"
 
 
 class NoJava(Exception):
@@ -35,24 +36,26 @@ def classpath() -> str:
     # Git has no business here, whatever the project's own .gitignore says.
     (CACHE / ".gitignore").write_text("*\n")
     with _alone(CACHE / "lock"):
-        jars = _made("lib", [POM], fetch)
+        jars = fetched()
         drivers = sorted((HERE / "driver").glob("*.java"))
-        classes = _made("driver", [POM, *drivers], lambda to: compile_sources(drivers, jars, to))
+        classes = _made("driver", [install.POM, *drivers], lambda to: compile_sources(drivers, jars, to))
     return f"{classes}:{jars}/*"
 
 
 def program(name: str) -> str:
     """The path of java, javac or mvn; NoJava if it is not there."""
-    found = shutil.which(name)
-    if found is None:
-        raise NoJava(f"there is no {name}, and the tests with real RocketMQ peers need it: {REMEDY}")
-    return found
+    try:
+        return install.program(name)
+    except LabError as why:
+        raise NoJava(str(why)) from None
 
 
-def fetch(to: Path) -> None:
-    """Fetch the jars into a folder; NoJava if that fails."""
-    goal = ["dependency:copy-dependencies", "-DincludeScope=runtime", f"-DoutputDirectory={to}"]
-    _run([program("mvn"), "--quiet", "--batch-mode", "--strict-checksums", "--file", str(POM), *goal], FETCH_S)
+def fetched() -> Path:
+    """The folder with RocketMQ's jars; NoJava if they cannot be had."""
+    try:
+        return install.JARS[VERSION].install()
+    except LabError as why:
+        raise NoJava(str(why)) from None
 
 
 def compile_sources(sources: Iterable[Path], jars: Path, to: Path) -> None:
@@ -80,7 +83,7 @@ def _run(command: list[str], limit_s: int) -> None:
         raise NoJava(f"{Path(command[0]).name} did not end within {limit_s} s") from None
     if done.returncode != 0:
         said = " | ".join((done.stdout + done.stderr).split("\n")[:6])
-        raise NoJava(f"{Path(command[0]).name} failed: {said}; {REMEDY}")
+        raise NoJava(f"{Path(command[0]).name} failed: {said}")
 
 
 @contextmanager

@@ -11,6 +11,8 @@ import pytest
 from clients import Driver, JavaError, all_keys
 from processes import Program
 
+from pairproof.chaos.rocketmq import install
+
 
 def test_a_machine_without_java_is_told_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
@@ -46,9 +48,8 @@ def unnoticed(names: list[str], notice: str) -> list[str]:
 @pytest.mark.slow
 def test_every_jar_has_its_licence_in_the_notice() -> None:
     notice = (Path(__file__).parents[2] / "NOTICE").read_text()
-    jars.classpath()
-    names = [each.name for each in jars.CACHE.glob("lib-*/*.jar")]
-    assert len(names) > 30
+    names = [each.name for version in install.JARS.values() for each in version.install().glob("*.jar")]
+    assert len(names) > 150
     assert unnoticed(names, notice) == []
     assert unnoticed([*names, "netty-all-4.1.65.Final.jar"], notice.replace("netty-all", "nettle")) == ["netty-all"]
 

@@ -28,7 +28,7 @@ from pairproof.chaos.labs.real.links import LinkTap
 from pairproof.chaos.labs.real.nodes import RealNode
 from pairproof.chaos.labs.real.stores import Stores
 from pairproof.chaos.labs.real.trace import TraceReader
-from pairproof.chaos.targets.reference import ReferenceTarget
+from pairproof.chaos.targets.rocketmq import AnyTarget
 from pairproof.chaos.toxiproxy import server
 from pairproof.chaos.toxiproxy.proxies import Proxies
 from pairproof.harness import places
@@ -163,7 +163,7 @@ class DockerBench(Bench):
 
     # A trial.
 
-    def image(self, target: ReferenceTarget, name: str = OWN) -> str:
+    def image(self, target: AnyTarget, name: str = OWN) -> str:
         """The full name of one of a target's images, which is the target's own or built here from this source.
 
         UsageError for one that is not there.
@@ -179,7 +179,7 @@ class DockerBench(Bench):
             )
         return found
 
-    def node(self, folder: Path, name: str, target: ReferenceTarget, config: BrokerConfig | None) -> RealNode:
+    def node(self, folder: Path, name: str, target: AnyTarget, config: BrokerConfig | None) -> RealNode:
         """A node whose container is made when it is first started."""
         node = NodeContainer(self, folder, name, target, config)
         self._nodes.append(node)

@@ -16,7 +16,7 @@ from pairproof.reference.core.config import BrokerConfig
 
 if TYPE_CHECKING:
     from pairproof.chaos.labs.docker.bench import DockerBench
-    from pairproof.chaos.targets.reference import ReferenceTarget
+    from pairproof.chaos.targets.rocketmq import AnyTarget
 
 ENTRY = ("python3", "-m", "pairproof.chaos.labs.docker.run_node")
 MEMORY_MB = 512
@@ -30,7 +30,7 @@ class NodeContainer(RealNode):
     """See :class:`RealNode`."""
 
     def __init__(
-        self, bench: DockerBench, folder: Path, name: str, target: ReferenceTarget, config: BrokerConfig | None
+        self, bench: DockerBench, folder: Path, name: str, target: AnyTarget, config: BrokerConfig | None
     ) -> None:
         super().__init__(bench, folder, name, target.name, config)
         self.lab = bench

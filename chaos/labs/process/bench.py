@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from pairproof.chaos.labs.process.java import JavaProcess
 from pairproof.chaos.labs.process.nodes import NodeProcess, kill
 from pairproof.chaos.labs.real.addresses import FAST_BELOW, HA_ABOVE, Address, Way
 from pairproof.chaos.labs.real.bench import Bench
@@ -17,7 +18,9 @@ from pairproof.chaos.labs.real.nodes import RealNode
 from pairproof.chaos.labs.real.stores import Stores
 from pairproof.chaos.labs.real.taps import Tap
 from pairproof.chaos.labs.real.wires import Passage
+from pairproof.chaos.rocketmq.install import JARS
 from pairproof.chaos.targets.reference import ReferenceTarget
+from pairproof.chaos.targets.rocketmq import AnyTarget
 from pairproof.chaos.toxiproxy import server
 from pairproof.chaos.toxiproxy.install import TOOL
 from pairproof.chaos.toxiproxy.proxies import Proxies
@@ -75,9 +78,13 @@ class ProcessBench(Bench):
             self._ports[name] = self.leases.take(1, neighbours)[0]
         return Address(HOST, self._ports[name])
 
-    def node(self, folder: Path, name: str, target: ReferenceTarget, config: BrokerConfig | None) -> RealNode:
-        """A node that the keeper will fork."""
-        return NodeProcess(self.keeper, self, folder, name, target.name, config)
+    def node(self, folder: Path, name: str, target: AnyTarget, config: BrokerConfig | None) -> RealNode:
+        """A node that the keeper will fork, or a JVM that it will start."""
+        program = target.runs(name)
+        if program in JARS:
+            return JavaProcess(self.keeper, self, folder, name, target.name, config, JARS[program].find())
+        own = target.name if isinstance(target, ReferenceTarget) else program
+        return NodeProcess(self.keeper, self, folder, name, own, config)
 
     def tap(self, name: str, client: str, to: Address, buffer: int | None, evidence: Evidence) -> LinkTap:
         """Taps in this process."""

@@ -16,7 +16,7 @@ from pairproof.chaos.labs.real.evidence import Evidence
 from pairproof.chaos.labs.real.links import LinkTap
 from pairproof.chaos.labs.real.nodes import RealNode
 from pairproof.chaos.labs.real.stores import Store, Stores
-from pairproof.chaos.targets.reference import ReferenceTarget
+from pairproof.chaos.targets.rocketmq import AnyTarget
 from pairproof.chaos.toxiproxy.proxies import Proxies
 from pairproof.reference.core.config import BrokerConfig
 
@@ -60,7 +60,7 @@ class Bench:
         """Where this process can listen, and nodes can reach it."""
         raise NotImplementedError
 
-    def node(self, folder: Path, name: str, target: ReferenceTarget, config: BrokerConfig | None) -> RealNode:
+    def node(self, folder: Path, name: str, target: AnyTarget, config: BrokerConfig | None) -> RealNode:
         """A node of a trial that has this folder, not started. ``config``: a broker's; None for a name server."""
         raise NotImplementedError
 

@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pairproof.chaos.labs.real.ha_ears import HaEars
-from pairproof.chaos.labs.real.trace import Row, TraceReader
+from pairproof.chaos.labs.real.nodes import NodeView
+from pairproof.chaos.labs.real.trace import Row
 from pairproof.chaos.observers.stored_record import stored_key
 from pairproof.harness.history import Event, Recorder, digest
 from pairproof.harness.schedule import Args
@@ -32,7 +33,7 @@ class Life(NamedTuple):
 
     node: str
     incarnation: int
-    trace: TraceReader
+    trace: NodeView
 
 
 class Evidence:
@@ -105,7 +106,7 @@ class Evidence:
         """A node's settings."""
         self.add(self.now(), "config", name, detail=json.dumps(asdict(config), sort_keys=True))
 
-    def born(self, node: str, incarnation: int, trace: TraceReader) -> None:
+    def born(self, node: str, incarnation: int, trace: NodeView) -> None:
         """A node's process begins; its trace is read from now on."""
         self._lives.append(Life(node, incarnation, trace))
 
@@ -152,6 +153,9 @@ class Evidence:
                 self.flushed[node] = hi
             case "append", [_, int(hi), *_]:
                 self.log_ends[node] = hi
+            case "reaches", [int(hi)]:
+                # Nobody says of it what it has derived.
+                self.log_ends[node] = self.dispatched[node] = hi
             case "dispatch", [int(hi)]:
                 self.dispatched[node] = hi
             case "ready", _:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from pairproof.chaos.labs.real import folders
 from pairproof.chaos.labs.real.session import RealSession
 from pairproof.chaos.targets.reference import ReferenceTarget
+from pairproof.chaos.targets.rocketmq import AnyTarget, RocketMQTarget
 from pairproof.harness.errors import LabError
 from pairproof.harness.history import KINDS
 from pairproof.harness.ports import Target
@@ -17,12 +18,17 @@ from pairproof.harness.schedule import Args
 if TYPE_CHECKING:
     from pairproof.chaos.labs.real.bench import Bench
 
+UNTRACED = frozenset(("append", "flush", "dispatch", "sync", "persist", "register", "expire", "diverged"))
+"""What only a broker itself can tell."""
+
 
 class RealLab:
     """Base of such labs. A bench that failed is given up, and the next trial gets a new one."""
 
     name = ""
     deterministic = False
+    runs: tuple[type[AnyTarget], ...] = (ReferenceTarget,)
+    """What it knows how to run."""
 
     def __init__(self) -> None:
         self._bench: Bench | None = None
@@ -35,13 +41,13 @@ class RealLab:
         raise NotImplementedError
 
     def observes(self, target: Target) -> frozenset[str]:
-        """Everything: taps, clients, stores, and what the nodes trace themselves."""
-        return frozenset(KINDS)
+        """Everything: taps, clients, stores, and what the nodes trace themselves, if they do."""
+        return frozenset(KINDS) - (UNTRACED if isinstance(target, RocketMQTarget) else frozenset())
 
     def open(self, target: Target, settings: Args, seed: str) -> RealSession:
         """A new trial. LabError if something is missing or in the way, or a broker does not come up."""
-        if not isinstance(target, ReferenceTarget):
-            raise LabError(f"the {self.name} lab runs the reference so far, not {target.name!r}")
+        if not isinstance(target, self.runs):
+            raise LabError(f"the {self.name} lab does not know how to run {target.name!r}")
         if self._session is not None:
             self._session.close()
         if self._bench is not None and self._bench.is_broken:

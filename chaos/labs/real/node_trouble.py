@@ -23,7 +23,6 @@ TOLD, LATER_S = 500, 0.01
 ENDS = (Status("exited", EXIT_USAGE), Status("exited", EXIT_FAILED), Status("killed", signal.SIGBUS))
 """How a node may end by itself: it refuses its store, its disk fails, or does so under a mapped file. All else is no
 conduct that laws could judge: a bug, a port that is taken, or somebody killed it."""
-ORDERLY = Status("exited", 0)
 
 
 class Pause(NamedTuple):
@@ -140,7 +139,7 @@ class NodeTrouble(World):
             raise LabError(f"{node} did not stop within {STOP_S:g} s of SIGTERM: {found.log_tail()}")
         self.evidence.poll()
         status = found.status()
-        if status == ORDERLY:
+        if status == found.orderly:
             self.evidence.add(told, "stop", node, found.incarnation)
             # It has flushed everything, and says nothing of it.
             self.evidence.flushed[node] = self.evidence.log_ends.get(node, 0)
@@ -182,7 +181,7 @@ class NodeTrouble(World):
 
     def skew_clock(self, node: str, ms: int) -> Skew:
         """See :class:`pairproof.harness.ports.CanSkewClock`."""
-        found = self.node(node)
+        found = self.obedient(node)
         control = self.bench.control(node)
         self._set_clock(found, control.get("skew_ms") + ms)
         return Skew(found, ms, control.get("skewed"))

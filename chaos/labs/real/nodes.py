@@ -7,11 +7,11 @@ from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from pairproof.chaos.labs import provision
 from pairproof.chaos.labs.real.node import NodeSpec
-from pairproof.chaos.labs.real.trace import TraceReader
+from pairproof.chaos.labs.real.trace import Row, TraceReader
 from pairproof.harness import places
 from pairproof.reference.core.config import BrokerConfig
 
@@ -20,6 +20,13 @@ if TYPE_CHECKING:
     from pairproof.chaos.labs.real.stores import Store
 
 _DEFAULTS = asdict(BrokerConfig())
+
+
+class NodeView(Protocol):
+    """What a process of a node tells of itself, or somebody else of it."""
+
+    def read(self) -> list[Row]:
+        """What is new: see :data:`pairproof.chaos.labs.real.trace.KINDS`."""
 
 
 class Status(NamedTuple):
@@ -38,6 +45,11 @@ class Status(NamedTuple):
 
 class RealNode:
     """One node. ``config``: a broker's; None for a name server. Each lab has its own way to run it."""
+
+    orderly = Status("exited", 0)
+    """How it ends when it is told to stop."""
+    has_seams = True
+    """Whether its disk and clock obey a :class:`Control`, and it traces itself."""
 
     def __init__(self, bench: Bench, folder: Path, name: str, target: str, config: BrokerConfig | None) -> None:
         self.bench = bench
@@ -120,8 +132,8 @@ class RealNode:
         """Whether that has held its process up already."""
         return self.is_stalled and self.bench.control(self.name).get("held") > self._held
 
-    def start(self) -> TraceReader:
-        """Start its process on whatever its store holds; its trace."""
+    def start(self) -> NodeView:
+        """Start its process on whatever its store holds; what it tells."""
         self.incarnation += 1
         stem = f"{self.name}-{self.incarnation}"
         conf, trace = self.folder / f"{self.name}.conf", self.folder / f"{stem}.jsonl"
@@ -141,6 +153,10 @@ class RealNode:
         with suppress(OSError):
             self.pidfd = os.pidfd_open(self.pid)
         self.powered = True
+        return self.view(trace)
+
+    def view(self, trace: Path) -> NodeView:
+        """What its process tells of itself."""
         return TraceReader(trace)
 
     def ended(self) -> None:

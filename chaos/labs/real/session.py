@@ -29,7 +29,7 @@ from pairproof.chaos.labs.real.store_trouble import StoreTrouble
 from pairproof.chaos.labs.real.strangers import Strangers
 from pairproof.chaos.labs.real.whole import Whole
 from pairproof.chaos.observers import auditing
-from pairproof.chaos.targets.reference import ReferenceTarget
+from pairproof.chaos.targets.rocketmq import AnyTarget
 from pairproof.harness import places
 from pairproof.harness.awaiting import Awaiting
 from pairproof.harness.errors import LabError, PairproofError
@@ -63,7 +63,7 @@ INSTANT_NS = 300 * MS
 class RealSession(ClientAbilities, LinkTrouble, StoreTrouble, Strangers):
     """See the module. ``settings`` are complete: the target has filled in its defaults."""
 
-    def __init__(self, bench: Bench, target: ReferenceTarget, settings: Args, seed: str) -> None:
+    def __init__(self, bench: Bench, target: AnyTarget, settings: Args, seed: str) -> None:
         self.bench = bench
         self.target = target
         self.settings = settings

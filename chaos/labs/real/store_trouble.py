@@ -46,6 +46,8 @@ class Image(NamedTuple):
 
 
 LOG = ("commitlog/",)
+WITHIN_LOG = ("half", "hole")
+"""What of the unflushed bytes may stay only where it is known which those are."""
 EXPIRED_NS = 500_000_000
 COUNTERS = {
     "stalled": ("held", "flushes_held"), "slow_ms": ("slowed", "flushes_slowed"), "lies": ("lied", "files_feigned"),
@@ -63,6 +65,8 @@ class StoreTrouble(NodeTrouble):
         found, store = self._stored(node)
         if not found.powered:
             return {}
+        if keep in WITHIN_LOG and not found.has_seams:
+            raise Unable(f"nobody knows what {node} has flushed, so keep={keep} cannot be played; none and all can")
         running = found.is_up
         if running:
             self.freeze(found)
@@ -120,7 +124,7 @@ class StoreTrouble(NodeTrouble):
         return self._calm(handle)
 
     def _disturb(self, node: str, field: str, amount: int) -> Disturbed:
-        found, _ = self._stored(node)
+        found, _ = self._stored(self.obedient(node).name)
         control = self.bench.control(node)
         bitten = control.get(COUNTERS[field][0])
         control.set(field, control.get(field) + amount)
@@ -164,7 +168,7 @@ class StoreTrouble(NodeTrouble):
 
     def expire(self, node: str, keep_files: int) -> Effect:
         """See :class:`pairproof.harness.ports.CanExpire`. Nothing of a broker that stands still or does not serve."""
-        found, _ = self._stored(node)
+        found, _ = self._stored(self.obedient(node).name)
         if not self.serves(found) or found.pauses:
             return {}
         before = found.files(LOG)

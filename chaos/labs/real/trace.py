@@ -41,10 +41,12 @@ KINDS = {
     "seen": ("kind", "fields"),
     "met": ("address", "label", "who"),
     "heard": ("who",),
+    "reaches": ("hi",),
 }
 """Columns behind time and kind. ``start``: recovery (normal, abnormal, empty) and the log's range after it; ``ready``:
-the node listens; ``peer``: ip:port of the other end; ``failed``: one line, as on stderr. The last three are those of an
-observer, what its taps tell, see :mod:`pairproof.chaos.labs.real.ha_ears`.
+the node listens; ``peer``: ip:port of the other end; ``failed``: one line, as on stderr. ``seen``, ``met`` and
+``heard`` are those of an observer, what its taps tell, see :mod:`pairproof.chaos.labs.real.ha_ears`; ``reaches``: where
+the log of a node ends that does not trace itself, see :mod:`pairproof.chaos.labs.real.outside`.
 """
 READ_BYTES = 1 << 20
 

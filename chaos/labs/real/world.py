@@ -11,8 +11,8 @@ from pairproof.chaos.labs.real.evidence import Evidence
 from pairproof.chaos.labs.real.links import Link, Links
 from pairproof.chaos.labs.real.machines import Machine
 from pairproof.chaos.labs.real.nodes import RealNode
-from pairproof.chaos.targets.reference import ReferenceTarget
-from pairproof.harness.errors import UsageError
+from pairproof.chaos.targets.rocketmq import AnyTarget
+from pairproof.harness.errors import Unable, UsageError
 from pairproof.harness.schedule import Args
 
 T = TypeVar("T")
@@ -30,7 +30,7 @@ class World:
     pair: tuple[str, ...]
     """The pair's brokers, the master first."""
     links: Links
-    target: ReferenceTarget
+    target: AnyTarget
     settings: Args
     seed: str
 
@@ -86,6 +86,13 @@ class World:
             valid = ", ".join(self.nodes)
             raise UsageError(f"there is no node {name!r} in this trial; valid: {valid} (lab.slaves, lab.names)")
         return self.nodes[name]
+
+    def obedient(self, name: str) -> RealNode:
+        """A node whose disk and clock obey the lab; Unable for real RocketMQ, which has no seam for that."""
+        found = self.node(name)
+        if not found.has_seams:
+            raise Unable(f"{name} runs {self.target.runs(name)}, whose clock and flushes the lab has no hold of")
+        return found
 
     def link(self, name: str) -> Link:
         """A link; UsageError for one that this trial does not have."""

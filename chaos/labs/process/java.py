@@ -1,0 +1,53 @@
+"""Real RocketMQ brokers as nodes of a process trial: a JVM each, started by the bench's keeper."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pairproof.chaos.labs.process.nodes import NodeProcess
+from pairproof.chaos.labs.real.bench import Bench
+from pairproof.chaos.labs.real.keeper import Keeper
+from pairproof.chaos.labs.real.node import NodeSpec
+from pairproof.chaos.labs.real.nodes import Status
+from pairproof.chaos.labs.real.outside import OutsideView
+from pairproof.chaos.rocketmq import jvm
+from pairproof.reference.core.config import BrokerConfig
+
+
+class JavaProcess(NodeProcess):
+    """See :class:`RealNode`. ``jars``: of the version that it runs."""
+
+    orderly = Status("exited", jvm.SIGTERM_EXIT)
+    has_seams = False
+
+    def __init__(
+        self, keeper: Keeper, bench: Bench, folder: Path, name: str, target: str, config: BrokerConfig | None,
+        jars: Path,
+    ) -> None:  # fmt: skip
+        super().__init__(keeper, bench, folder, name, target, config)
+        self.jars = jars
+        self._begins = 0
+        """Of what it has said in all its lives: where the present one begins."""
+
+    def launch(self, spec: NodeSpec) -> int:
+        """Start its JVM; the pid."""
+        command = jvm.broker(self.jars, self.folder / f"{self.name}-home", Path(spec["conf"]))
+        self._begins = len(self.said())
+        self._last = self.keeper.exec(command, Path(spec["output"]))
+        return self._last
+
+    def view(self, trace: Path) -> OutsideView:
+        """What can be seen of it."""
+        assert self.store is not None
+        begins, incarnation = self._begins, self.incarnation
+        return OutsideView(
+            self.store.path / "commitlog",
+            lambda: jvm.READY in self.said()[begins:],
+            lambda: self.is_up and self.incarnation == incarnation,
+        )
+
+    def _properties(self) -> dict[str, object]:
+        assert self.config is not None and self.store is not None
+        own = {"brokerIP2": self.config.brokerIP2 or self.config.brokerIP1}
+        paths = {"storePathCommitLog": self.store.path / "commitlog"}
+        return {**jvm.SETTINGS, **super()._properties(), **own, **paths}

@@ -1,0 +1,91 @@
+"""What can be said of a broker that tells nothing of its inside: it serves, and how far its log goes.
+
+It stands for a :class:`pairproof.chaos.labs.real.trace.TraceReader`: rows that nobody has traced, of what is to be seen
+from outside. That it serves its output says. Where its log ends its files say, which are read as they grow: a few bytes
+at a time, since what was read once is not read again.
+
+Left out: when anything happened. So no row becomes an event but ``start``, whose range is not known.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from pairproof.chaos.labs.real.trace import Row
+from pairproof.chaos.observers.stored_record import MAGIC, MAGIC_BLANK, START
+
+
+class LogFollower:
+    """Where a growing log ends: after its last record whose size and magic number are there."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.end: int | None = None
+        self._file: tuple[int, int] | None = None
+        """The start of the file that it ends in, and that file's size."""
+
+    def look(self) -> int:
+        """Where it ends now; 0 where there is none yet."""
+        if self._file is None:
+            names = sorted(each.name for each in self.folder.glob("[0-9]*")) if self.folder.is_dir() else []
+            if not names:
+                return 0
+            first = self.folder / names[0]
+            self._file = int(names[0]), first.stat().st_size
+            self.end = int(names[0])
+        while self._file is not None and self._step():
+            pass
+        return self.end or 0
+
+    def _step(self) -> bool:
+        assert self._file is not None and self.end is not None
+        start, size = self._file
+        try:
+            fd = os.open(self.folder / f"{start:020d}", os.O_RDONLY | os.O_CLOEXEC)
+        except OSError:
+            # Not there yet, or its disk has no power any more.
+            return False
+        try:
+            while self.end < start + size:
+                head = os.pread(fd, START.size, self.end - start)
+                if len(head) < START.size:
+                    return False
+                length, magic = START.unpack(head)
+                if magic not in (MAGIC, MAGIC_BLANK) or not 0 < length <= start + size - self.end:
+                    return False
+                self.end += length
+        finally:
+            os.close(fd)
+        self._file = start + size, size
+        return (self.folder / f"{start + size:020d}").exists()
+
+
+class OutsideView:
+    """See the module. ``serves`` says whether it does, ``lives`` whether its process is there; ``log``: its folder."""
+
+    def __init__(self, log: Path, serves: Callable[[], bool], lives: Callable[[], bool]) -> None:
+        self._log = LogFollower(log)
+        self._serves = serves
+        self._lives = lives
+        self._is_ready = False
+        self._end: int | None = None
+
+    def read(self) -> list[Row]:
+        """What is new."""
+        now, rows = time.monotonic_ns(), []
+        if not self._lives():
+            # The files are the next one's.
+            return []
+        if not self._is_ready:
+            if not self._serves():
+                return []
+            self._is_ready = True
+            rows = [[now, "start", "unknown", None, None], [now, "ready"]]
+        end = self._log.look()
+        if end != self._end:
+            self._end = end
+            rows.append([now, "reaches", end])
+        return rows

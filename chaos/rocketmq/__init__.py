@@ -1,0 +1,1 @@
+"""Real RocketMQ: its jars, fetched by Maven, and how its programs are run."""

@@ -1,0 +1,75 @@
+"""Real RocketMQ pairs as targets, and mixed ones: the reference on one side, RocketMQ on the other.
+
+They run where processes run. Nothing is known of the inside of a Java broker, so laws that ask for it are not
+observable; clients, taps and stores say the rest. The name server is the lab's own in every target,
+since it has to hand out the proxies' addresses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+from pairproof.chaos.rocketmq.install import VERSIONS
+from pairproof.chaos.targets.reference import TARGET, ReferenceTarget
+from pairproof.harness import places
+from pairproof.harness.schedule import Args
+from pairproof.reference.client.consumer import Consumer
+from pairproof.reference.core.config import BrokerConfig
+
+DEFAULTS: Mapping[str, str | int] = MappingProxyType({
+    # Java maps files and wants whole pages; the rest as small as it stands it.
+    "mappedFileSizeCommitLog": 65_536, "haTransferBatchSize": 32_768, "mappedFileSizeConsumeQueue": 2_000,
+    "maxMessageSize": 32_768, "maxHashSlotNum": 1_000, "maxIndexNum": 4_000,
+    # It reports for the first time after one such interval.
+    "haSendHeartbeatInterval": 500,
+})  # fmt: skip
+LOG_FILE = "mappedFileSizeCommitLog"
+OURS = ("rocketmqVersion", "haPushes", "totalMemory")
+
+
+class RocketMQTarget(NamedTuple):
+    """``master`` and ``slave``: which program they run, a version of RocketMQ or ``reference``."""
+
+    master: str
+    slave: str
+    images: Mapping[str, str] = MappingProxyType({})
+
+    @property
+    def name(self) -> str:
+        """``rocketmq-VERSION``, or of a mixed pair both programs, the master's first."""
+        both = [each if each == TARGET.name else f"rocketmq-{each}" for each in (self.master, self.slave)]
+        return both[0] if both[0] == both[1] else "-".join(both)
+
+    def runs(self, node: str) -> str:
+        """Which program a node is."""
+        if node == places.NAMES:
+            return TARGET.name
+        return self.slave if node in places.SLAVES else self.master
+
+    def settings(self, schedule: Args) -> Args:
+        """See :meth:`ReferenceTarget.settings`. What only the reference can be set to is what RocketMQ does anyway."""
+        given = {key: value for key, value in schedule.items() if key not in OURS}
+        size = given.get(LOG_FILE)
+        if isinstance(size, int):
+            given[LOG_FILE] = max(size, int(DEFAULTS[LOG_FILE]))
+        version = next((each for each in (self.master, self.slave) if each in VERSIONS), BrokerConfig.rocketmqVersion)
+        return TARGET.settings({**DEFAULTS, "rocketmqVersion": version, **given})
+
+    def config(self, node: str, settings: Args) -> BrokerConfig:
+        """See :meth:`ReferenceTarget.config`."""
+        return TARGET.config(node, settings)
+
+    def sync_period_ms(self, settings: Args) -> int:
+        """See :meth:`ReferenceTarget.sync_period_ms`."""
+        return TARGET.sync_period_ms(settings)
+
+    def consumer_class(self) -> type[Consumer]:
+        """Consumers are the reference's."""
+        return Consumer
+
+
+V4, V5 = (RocketMQTarget(each, each) for each in VERSIONS)
+V4_MASTER, V4_SLAVE = RocketMQTarget(VERSIONS[0], TARGET.name), RocketMQTarget(TARGET.name, VERSIONS[0])
+AnyTarget = ReferenceTarget | RocketMQTarget

@@ -1,0 +1,98 @@
+"""Real RocketMQ in the process lab: what pairs and mixed pairs keep, and what a power loss shows that they do not."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+from real_labs import play, sends, sent, under, violated
+from toxiproxies import binary
+
+from pairproof.chaos.labs.process.lab import ProcessLab
+from pairproof.chaos.labs.real import session
+from pairproof.chaos.rocketmq.install import JARS
+from pairproof.chaos.targets import rocketmq
+from pairproof.chaos.targets.reference import TARGET
+from pairproof.chaos.targets.rocketmq import AnyTarget
+from pairproof.harness.schedule import Op
+from pairproof.harness.trial import Trial
+from pairproof.harness.verdict import Verdict
+
+pytestmark = pytest.mark.slow
+
+POWER_LOSS = [
+    *sends(10), Op("advance", {"ms": 100}), Op("fault", {"name": "power_loss", "node": "master", "keep": "none"}),
+    Op("heal", {"name": "power_loss"}), Op("advance", {"ms": 6_000}), *sends(20), Op("advance", {"ms": 1_000}),
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def lab() -> Iterator[ProcessLab]:
+    """One lab for all trials, once RocketMQ is there."""
+    os.environ["PAIRPROOF_TOXIPROXY"] = str(binary())
+    for each in JARS.values():
+        each.install()
+    made = ProcessLab()
+    yield made
+    made.close()
+
+
+def held(trial: Trial) -> set[str]:
+    return {each.law for each in trial.judgements if each.verdict is Verdict.HOLDS}
+
+
+def test_a_real_pair_keeps_the_laws_under_a_kill_of_its_master(lab: ProcessLab) -> None:
+    trial = play(lab, under("kill", node="master"), rocketmq.V4)
+    assert not violated(trial)
+    assert sent(trial)["PUT_OK"] > 5 and sent(trial)["refused"]
+    assert {"contract", "ha-contiguous", "ha-report-monotone", "log-prefix", "loss-is-suffix"} <= held(trial)
+    assert [each.effect["processes_killed"] for each in trial.faults] == [1]
+
+
+@pytest.mark.parametrize("target", [rocketmq.V4_MASTER, rocketmq.V4_SLAVE], ids=lambda target: target.name)
+def test_mixed_pairs_keep_the_laws(lab: ProcessLab, target: AnyTarget) -> None:
+    began = [*sends(5), Op("fault", {"name": "stall", "link": "ha", "direction": "down"}), *sends(2)]
+    waits = Op("advance", {"ms": 2_500})
+    trial = play(lab, [*began, waits, Op("heal", {"name": "stall"}), waits, *sends(2)], target)
+    assert not violated(trial)
+    assert sent(trial)["FLUSH_SLAVE_TIMEOUT"] and trial.faults[0].bit
+    assert {"log-prefix", "ha-contiguous", "queue-derived-equal"} <= held(trial)
+
+
+def test_version_5_keeps_the_laws_and_learns_of_its_master_from_the_name_server(lab: ProcessLab) -> None:
+    trial = play(lab, [*sends(20), Op("advance", {"ms": 500})], rocketmq.V5, **{"lab.names": 1, "inSyncReplicas": 2})
+    assert not violated(trial)
+    assert sent(trial)["PUT_OK"] > 20
+    assert {"ha-address-source", "log-prefix", "ha-contiguous"} <= held(trial)
+
+
+@pytest.mark.parametrize("target", [TARGET, rocketmq.V4], ids=lambda target: target.name)
+def test_after_a_power_loss_the_real_master_acknowledges_what_its_slave_does_not_hold(
+    lab: ProcessLab, target: AnyTarget, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # They would not agree in a minute either.
+    monkeypatch.setattr(session, "SETTLE_NS", 5_000_000_000)
+    trial = play(lab, POWER_LOSS, target)
+    assert trial.faults[0].effect["machines_crashed"] == 1
+    if trial.faults[0].effect["bytes_lost"] == 0:
+        pytest.skip("the disk had flushed everything: nothing was lost")
+    broken = violated(trial)
+    if target is TARGET:
+        assert not broken
+        return
+    assert {"log-prefix", "loss-is-suffix"} <= broken.keys()
+    after = [each for each in trial.events if each.kind == "ok" and each.status == "PUT_OK"][-20:]
+    assert len(after) == 20, "every send was acknowledged"
+    (lacking,) = (each for each in trial.judgements if each.law == "loss-is-suffix")
+    assert lacking.broken >= 10
+
+
+def test_what_nobody_can_do_to_a_real_broker_is_skipped_with_the_reason(lab: ProcessLab) -> None:
+    names = {"disk_stall": {}, "slow_disk": {}, "lying_flush": {}, "clock_skew": {}, "retention": {},
+             "power_loss": {"keep": "half"}}  # fmt: skip
+    ops = [Op("fault", {"name": name, "node": "master", **args}) for name, args in names.items()]
+    trial = play(lab, [*ops, *sends(2)], rocketmq.V4)
+    assert not violated(trial) and not trial.faults
+    assert len(trial.skipped) == len(names)
+    assert trial.skipped[0] == "disk_stall: master runs 4.9.7, whose clock and flushes the lab has no hold of"

@@ -1,0 +1,126 @@
+"""Real RocketMQ as a target: what it is called and set to, where its jars are looked for, how far its log is read."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from pairproof.chaos.labs.real.outside import LogFollower, OutsideView
+from pairproof.chaos.labs.sim.lab import LAB as SIM
+from pairproof.chaos.rocketmq.install import JARS, V4
+from pairproof.chaos.targets import rocketmq
+from pairproof.chaos.targets.rocketmq import RocketMQTarget
+from pairproof.harness import places, resolve
+from pairproof.harness.errors import LabError
+
+
+def test_a_target_says_what_both_sides_run() -> None:
+    for name in ("rocketmq-4.9.7", "rocketmq-5.5.0", "rocketmq-4.9.7-reference", "reference-rocketmq-4.9.7"):
+        found = resolve.target(name)
+        assert isinstance(found, RocketMQTarget) and found.name == name
+    mixed = rocketmq.V4_MASTER
+    assert [mixed.runs(node) for node in ("master", "slave", "slave2", "names")] == [
+        "4.9.7", "reference", "reference", "reference",
+    ]  # fmt: skip
+
+
+def test_settings_that_only_the_reference_has_are_what_rocketmq_is() -> None:
+    found = rocketmq.V5.settings({"rocketmqVersion": "4.4.0", "haPushes": "flushed", "mappedFileSizeCommitLog": 4_096})
+    assert found["rocketmqVersion"] == "5.5.0" and "haPushes" not in found
+    assert found["mappedFileSizeCommitLog"] == 65_536
+    assert rocketmq.V4.config(places.MASTER, rocketmq.V4.settings({})).haSendHeartbeatInterval == 500
+
+
+def test_what_only_a_broker_can_tell_is_not_observed() -> None:
+    process = resolve.lab("process")
+    assert process.observes(resolve.target("reference")) - process.observes(rocketmq.V4) == {
+        "append", "flush", "dispatch", "sync", "persist", "register", "expire", "diverged",
+    }  # fmt: skip
+
+
+def test_labs_that_cannot_run_it_say_so() -> None:
+    for lab in (SIM, resolve.lab("docker")):
+        with pytest.raises(LabError, match=r"lab .*rocketmq-4\.9\.7"):
+            lab.open(rocketmq.V4, rocketmq.V4.settings({}), "seed")
+
+
+# Its jars
+
+
+def test_without_jars_or_maven_the_remedy_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PAIRPROOF_TOOLS", str(tmp_path))
+    with pytest.raises(
+        LabError, match=r"no RocketMQ 4\.9\.7: run: pairproof labs install rocketmq-4\.9\.7 \(needs a JDK"
+    ):
+        V4.find()
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    with pytest.raises(LabError, match="there is no mvn, and real RocketMQ needs a JDK"):
+        V4.install()
+    assert [each.name for each in tmp_path.iterdir()] == [".gitignore"]
+
+
+def test_what_maven_says_is_told_and_nothing_half_fetched_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PAIRPROOF_TOOLS", str(tmp_path / "tools"))
+    maven = tmp_path / "mvn"
+    maven.write_text('#!/bin/sh\nmkdir -p "${0%/*}"\necho "no such host"; exit 1\n')
+    maven.chmod(0o755)
+    monkeypatch.setattr(shutil, "which", lambda name: str(maven))
+    with pytest.raises(LabError, match=r"Maven could not fetch RocketMQ 4\.9\.7: no such host; is the network there"):
+        V4.install()
+    assert [each.name for each in (tmp_path / "tools").iterdir()] == [".gitignore"]
+    maven.write_text(
+        '#!/bin/sh\nfor each in "$@"; do case $each in -DoutputDirectory=*) mkdir "${each#*=}";; esac; done\n'
+    )
+    assert V4.install() == V4.find() == JARS["4.9.7"].find()
+    assert V4.find().parent == tmp_path / "tools"
+
+
+# Its log
+
+
+def log(folder: Path, *files: bytes) -> Path:
+    folder.mkdir(exist_ok=True)
+    for number, data in enumerate(files):
+        (folder / f"{number * len(data):020d}").write_bytes(data)
+    return folder
+
+
+def record(size: int, magic: int = -626843481) -> bytes:
+    return size.to_bytes(4, "big") + magic.to_bytes(4, "big", signed=True) + bytes(size - 8)
+
+
+def test_a_log_is_followed_record_by_record_and_file_by_file(tmp_path: Path) -> None:
+    follower = LogFollower(tmp_path / "commitlog")
+    assert follower.look() == 0
+    folder = log(tmp_path / "commitlog", (record(100) + record(60)).ljust(256, b"\0"), bytes(256))
+    assert follower.look() == follower.look() == 160
+    first = record(100) + record(60) + record(96, -875286124)
+    log(folder, first, bytes(256))
+    assert follower.look() == 256
+    log(folder, first, record(91).ljust(256, b"\0"))
+    assert follower.look() == 347
+
+
+@pytest.mark.parametrize(
+    "torn", [record(100)[:6], (300).to_bytes(4, "big") + record(100)[4:], record(100, 7)], ids=["short", "long", "odd"]
+)
+def test_what_is_no_whole_record_ends_it(torn: bytes, tmp_path: Path) -> None:
+    assert LogFollower(log(tmp_path / "log", (record(100) + torn).ljust(256, b"\0"))).look() == 100
+
+
+def test_a_view_tells_that_its_broker_serves_and_how_its_log_grows_and_nothing_after_its_end(tmp_path: Path) -> None:
+    serves, lives = [False], [True]
+    view = OutsideView(log(tmp_path / "log", record(100).ljust(256, b"\0")), lambda: serves[0], lambda: lives[0])
+    assert view.read() == []
+    serves[0] = True
+    assert [row[1:] for row in view.read()] == [["start", "unknown", None, None], ["ready"], ["reaches", 100]]
+    assert view.read() == []
+    log(tmp_path / "log", (record(100) + record(91)).ljust(256, b"\0"))
+    lives[0] = False
+    assert view.read() == []
+    lives[0] = True
+    assert [row[1:] for row in view.read()] == [["reaches", 191]]
