@@ -50,7 +50,9 @@ class RocketMQTarget(NamedTuple):
 
     def settings(self, schedule: Args) -> Args:
         """See :meth:`ReferenceTarget.settings`. What only the reference can be set to is what RocketMQ does anyway."""
-        given = {key: value for key, value in schedule.items() if key not in OURS}
+        # What goes with another version's conduct goes with it.
+        left_out = (*OURS, "inSyncReplicas") if "rocketmqVersion" in schedule else OURS
+        given = {key: value for key, value in schedule.items() if key not in left_out}
         size = given.get(LOG_FILE)
         if isinstance(size, int):
             given[LOG_FILE] = max(size, int(DEFAULTS[LOG_FILE]))

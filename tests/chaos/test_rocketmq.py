@@ -13,7 +13,7 @@ from pairproof.chaos.rocketmq.install import JARS, V4
 from pairproof.chaos.targets import rocketmq
 from pairproof.chaos.targets.rocketmq import RocketMQTarget
 from pairproof.harness import places, resolve
-from pairproof.harness.errors import LabError
+from pairproof.harness.errors import LabError, UsageError
 
 
 def test_a_target_says_what_both_sides_run() -> None:
@@ -30,6 +30,11 @@ def test_settings_that_only_the_reference_has_are_what_rocketmq_is() -> None:
     found = rocketmq.V5.settings({"rocketmqVersion": "4.4.0", "haPushes": "flushed", "mappedFileSizeCommitLog": 4_096})
     assert found["rocketmqVersion"] == "5.5.0" and "haPushes" not in found
     assert found["mappedFileSizeCommitLog"] == 65_536
+    drawn = {"rocketmqVersion": "5.5.0", "inSyncReplicas": 2}
+    assert "inSyncReplicas" not in rocketmq.V4.settings(drawn)
+    with pytest.raises(UsageError, match=r"inSyncReplicas came with 5\.0"):
+        rocketmq.V4.settings({"inSyncReplicas": 2})
+    assert rocketmq.V5.settings({"inSyncReplicas": 2})["inSyncReplicas"] == 2
     assert rocketmq.V4.config(places.MASTER, rocketmq.V4.settings({})).haSendHeartbeatInterval == 500
 
 
