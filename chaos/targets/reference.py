@@ -103,7 +103,7 @@ class ReferenceTarget(NamedTuple):
 
     def runs(self, node: str) -> str:
         """Which program a node is."""
-        return "reference"
+        return self.name
 
     def broker_class(self, node: str) -> type[Broker]:
         """The class that plays this broker."""

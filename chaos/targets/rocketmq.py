@@ -14,6 +14,7 @@ from typing import NamedTuple
 from pairproof.chaos.rocketmq.install import VERSIONS
 from pairproof.chaos.targets.reference import TARGET, ReferenceTarget
 from pairproof.harness import places
+from pairproof.harness.errors import UsageError
 from pairproof.harness.schedule import Args
 from pairproof.reference.client.consumer import Consumer
 from pairproof.reference.core.config import BrokerConfig
@@ -25,6 +26,7 @@ DEFAULTS: Mapping[str, str | int] = MappingProxyType({
     # It reports for the first time after one such interval.
     "haSendHeartbeatInterval": 500,
 })  # fmt: skip
+V5_LINE = VERSIONS[1]
 LOG_FILE = "mappedFileSizeCommitLog"
 OURS = ("rocketmqVersion", "haPushes", "totalMemory")
 
@@ -35,6 +37,7 @@ class RocketMQTarget(NamedTuple):
     master: str
     slave: str
     images: Mapping[str, str] = MappingProxyType({})
+    """For containers, where it does not run yet."""
 
     @property
     def name(self) -> str:
@@ -56,6 +59,8 @@ class RocketMQTarget(NamedTuple):
         size = given.get(LOG_FILE)
         if isinstance(size, int):
             given[LOG_FILE] = max(size, int(DEFAULTS[LOG_FILE]))
+        if V5_LINE in (self.master, self.slave) and not given.setdefault("lab.names", 1):
+            raise UsageError(f"RocketMQ {V5_LINE} learns of its master only from a name server: leave lab.names=0 out")
         version = next((each for each in (self.master, self.slave) if each in VERSIONS), BrokerConfig.rocketmqVersion)
         return TARGET.settings({**DEFAULTS, "rocketmqVersion": version, **given})
 

@@ -27,13 +27,24 @@ class LogRecordsWhole(Law):
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)
         self.final: dict[str, Event] = {}
+        self.copied: set[str] = set()
+        """Slaves that were sent something in their present life: whatever appends are seen, they have grown."""
+
+    def on_start(self, event: Event) -> None:
+        """It holds what it has recovered."""
+        self.copied.discard(event.node or "")
+
+    def on_frame(self, event: Event) -> None:
+        """It may be in the middle of a record."""
+        if event.side == "s" and event.lo != event.hi:
+            self.copied.add(event.node or "")
 
     def on_audit(self, event: Event) -> None:
         """A store reader walked a log."""
         node = event.node or ""
         if event.f == "final":
             self.final[node] = event
-        elif node in self.ledger.fresh:
+        elif node in self.ledger.fresh and node not in self.copied:
             self._judge(event, node)
 
     def end(self, last: Event) -> None:

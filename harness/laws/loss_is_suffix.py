@@ -35,6 +35,8 @@ class LossIsSuffix(Law):
         self.written: dict[str | None, Place] = {}
         """The master's messages, where they lie."""
         self.crashes = 0
+        self.power = True
+        """Whether the master's machine has had it since the last start."""
         self.begun: dict[int | None, int] = {}
         """Sends, and the master's crashes before them; kept only where no appends are seen."""
         self.blind = "append" not in ledger.observes
@@ -62,6 +64,7 @@ class LossIsSuffix(Law):
         """Where no recovery says what a crash took, nothing is sure."""
         if event.node == MASTER:
             self.crashes += 1
+            self.power = self.power and event.f != "machine"
 
     on_stop = on_crash
 
@@ -71,9 +74,13 @@ class LossIsSuffix(Law):
             self.written = {}
 
     def on_start(self, event: Event) -> None:
-        """Recovery took what lies above the log's new end."""
+        """Recovery took what lies above the log's new end; where nobody says where that is, all that power kept."""
         if event.node == MASTER:
-            end = event.hi or 0
+            end, power = event.hi, self.power
+            self.power = True
+            if end is None and power:
+                return
+            end = end or 0
             self.written = {message: place for message, place in self.written.items() if place[1] <= end}
 
     def on_record(self, event: Event) -> None:

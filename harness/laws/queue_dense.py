@@ -134,6 +134,9 @@ class QueueDense(Law):
         if event.node != MASTER:
             return
         self.life += 1
+        if event.hi is None and not self.lost_power:
+            # Nobody says what was recovered; without a power loss it is all that there was.
+            return
         lo, hi = event.lo or 0 if self.lost_power else 0, event.hi or 0
         kept = {place: each for place, each in self.taken.items() if lo <= (each.lo or 0) and (each.hi or 0) <= hi}
         self.taken, self.lost_power = kept, False

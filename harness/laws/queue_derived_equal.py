@@ -37,6 +37,7 @@ class QueueDerivedEqual(Law):
         self.audit: int | None = None
         self.seen: dict[tuple[str, str | None], Event] = {}
         """What the present audit read first of each queue and key."""
+        self.blind = "append" not in ledger.observes
         self.reached: dict[str, int] = {}
         """How far a node says that it has dispatched, in its present life."""
         self.grown: dict[str, int] = {}
@@ -49,6 +50,16 @@ class QueueDerivedEqual(Law):
         self.grown[event.node or ""] = event.t
 
     on_start = on_append
+
+    def on_frame(self, event: Event) -> None:
+        """Where no appends are seen, a slave may have something to dispatch."""
+        if self.blind and event.side == "s":
+            self.grown[event.node or ""] = event.t
+
+    def on_ok(self, event: Event) -> None:
+        """And so may the broker that a send went to."""
+        if self.blind and event.f == "send":
+            self.grown[event.node or ""] = event.t
 
     def on_dispatch(self, event: Event) -> None:
         """It is dispatched."""

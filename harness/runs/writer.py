@@ -43,6 +43,8 @@ MAX_KEPT_EVENTS = 50_000_000
 MAX_FINDINGS = 9_999
 MAX_FAILURES = 99
 """Trials kept in which a lab failed."""
+MAX_FAILED_EVENTS = 20_000
+"""Events kept of each of them, the last ones."""
 
 STATES = ("complete", "interrupted", "failed")
 
@@ -150,13 +152,16 @@ class RunWriter:
 
     def failure(self, target: str, lab: str, why: LabError) -> Path | None:
         """Write the trial in which a lab failed, as far as it came; where it is, or None if it had not begun."""
-        trial, number = why.trial, next(self._failures)
+        trial = why.trial
+        number = next(self._failures) if trial is not None else 0
         if trial is None or number > MAX_FAILURES:
             return None
         path = self.folder / "failures" / f"{number:04d}.json"
         path.parent.mkdir(exist_ok=True)
-        found = Finding("", str(why), target, lab, trial.number, trial.number, trial.schedule, len(trial.schedule.ops))
-        history = [each._asdict() for each in trial.events]
+        found = Finding("", str(why), target, lab, -1, -1, trial.schedule, len(trial.schedule.ops))
+        # What led to it is what came last.
+        last = trial.events[-MAX_FAILED_EVENTS:]
+        history = [{name: value for name, value in each._asdict().items() if value is not None} for each in last]
         return atomic.write_json(path, {**finding_json(found, path), "logs": dict(trial.logs), "history": history})
 
     def coverage(self, rows: Mapping[tuple[str, str, str], int]) -> None:

@@ -38,10 +38,16 @@ def test_settings_that_only_the_reference_has_are_what_rocketmq_is() -> None:
     assert rocketmq.V4.config(places.MASTER, rocketmq.V4.settings({})).haSendHeartbeatInterval == 500
 
 
+def test_version_5_has_a_name_server() -> None:
+    assert rocketmq.V5.settings({})["lab.names"] == 1 and "lab.names" not in rocketmq.V4.settings({})
+    with pytest.raises(UsageError, match=r"learns of its master only from a name server: leave lab\.names=0 out"):
+        rocketmq.V5.settings({"lab.names": 0})
+
+
 def test_what_only_a_broker_can_tell_is_not_observed() -> None:
     process = resolve.lab("process")
     assert process.observes(resolve.target("reference")) - process.observes(rocketmq.V4) == {
-        "append", "flush", "dispatch", "sync", "persist", "register", "expire", "diverged",
+        "append", "cut", "flush", "dispatch", "sync", "persist", "register", "expire", "diverged",
     }  # fmt: skip
 
 
@@ -108,6 +114,18 @@ def test_a_log_is_followed_record_by_record_and_file_by_file(tmp_path: Path) -> 
     assert follower.look() == 256
     log(folder, first, record(91).ljust(256, b"\0"))
     assert follower.look() == 347
+
+
+def test_a_file_that_has_no_size_yet_is_none(tmp_path: Path) -> None:
+    folder = log(tmp_path / "log", b"")
+    follower = LogFollower(folder)
+    assert follower.look() == 0
+    log(folder, record(100).ljust(256, b"\0"))
+    assert follower.look() == 100
+    (log(folder, record(100) + record(156)) / f"{256:020d}").touch()
+    assert follower.look() == 256
+    shutil.rmtree(folder)
+    assert follower.look() == 256
 
 
 @pytest.mark.parametrize(

@@ -148,8 +148,7 @@ class ContainerTrouble(NodeTrouble):
         effect = dict(self.kill(node.name) if node.pauses else self.stop(node.name))
         self.aside(node.remove)
         node.image = image
-        self.boot(node.name)
-        self.audit("recovery", node.name)
+        self.restart(node.name)
         return {**effect, "images_replaced": 1}
 
     def _contained(self, node: str) -> NodeContainer:

@@ -19,7 +19,6 @@ from pairproof.chaos.labs.real.stores import Stores
 from pairproof.chaos.labs.real.taps import Tap
 from pairproof.chaos.labs.real.wires import Passage
 from pairproof.chaos.rocketmq.install import JARS
-from pairproof.chaos.targets.reference import ReferenceTarget
 from pairproof.chaos.targets.rocketmq import AnyTarget
 from pairproof.chaos.toxiproxy import server
 from pairproof.chaos.toxiproxy.install import TOOL
@@ -83,8 +82,7 @@ class ProcessBench(Bench):
         program = target.runs(name)
         if program in JARS:
             return JavaProcess(self.keeper, self, folder, name, target.name, config, JARS[program].find())
-        own = target.name if isinstance(target, ReferenceTarget) else program
-        return NodeProcess(self.keeper, self, folder, name, own, config)
+        return NodeProcess(self.keeper, self, folder, name, program, config)
 
     def tap(self, name: str, client: str, to: Address, buffer: int | None, evidence: Evidence) -> LinkTap:
         """Taps in this process."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 
 from pairproof.chaos.labs.process.nodes import NodeProcess
@@ -12,6 +13,11 @@ from pairproof.chaos.labs.real.nodes import Status
 from pairproof.chaos.labs.real.outside import OutsideView
 from pairproof.chaos.rocketmq import jvm
 from pairproof.reference.core.config import BrokerConfig
+
+FAILED = (
+    *(Status("exited", code) for code in jvm.FAILED_EXITS),
+    *(Status("killed", number) for number in (signal.SIGABRT, signal.SIGBUS)),
+)
 
 
 class JavaProcess(NodeProcess):
@@ -35,6 +41,14 @@ class JavaProcess(NodeProcess):
         self._begins = len(self.said())
         self._last = self.keeper.exec(command, Path(spec["output"]))
         return self._last
+
+    def may_end(self, status: Status) -> bool:
+        """By an error of its own, or of the JVM's, where its disk fails it."""
+        return status in FAILED and self.store is not None and self.store.is_read_only
+
+    def has_stopped(self, status: Status) -> bool:
+        """A JVM says the same whether its broker could write what it had to or not."""
+        return super().has_stopped(status) and self.store is not None and not self.store.is_read_only
 
     def view(self, trace: Path) -> OutsideView:
         """What can be seen of it."""

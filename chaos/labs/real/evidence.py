@@ -154,8 +154,7 @@ class Evidence:
             case "append", [_, int(hi), *_]:
                 self.log_ends[node] = hi
             case "reaches", [int(hi)]:
-                # Nobody says of it what it has derived.
-                self.log_ends[node] = self.dispatched[node] = hi
+                self.log_ends[node] = hi
             case "dispatch", [int(hi)]:
                 self.dispatched[node] = hi
             case "ready", _:

@@ -58,7 +58,7 @@ class Inspection:
 
     def _snapshot(self, node: RealNode) -> Snapshot:
         assert node.config is not None
-        end = self.session.evidence.log_ends.get(node.name) if node.is_up else None
+        end = self.session.evidence.log_ends.get(node.name) if self.session.serves(node) else None
         files = node.files(STORE_PARTS)
         return Snapshot(node.name, node.incarnation, files, end, node.config.maxHashSlotNum)
 

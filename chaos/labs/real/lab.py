@@ -18,7 +18,7 @@ from pairproof.harness.schedule import Args
 if TYPE_CHECKING:
     from pairproof.chaos.labs.real.bench import Bench
 
-UNTRACED = frozenset(("append", "flush", "dispatch", "sync", "persist", "register", "expire", "diverged"))
+UNTRACED = frozenset(("append", "cut", "flush", "dispatch", "sync", "persist", "register", "expire", "diverged"))
 """What only a broker itself can tell."""
 
 

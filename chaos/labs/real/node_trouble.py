@@ -132,6 +132,7 @@ class NodeTrouble(World):
         connections = self._connections(found)
         # As with a crash: what it still closes on its way out is no longer its conduct as a broker.
         told = self.evidence.now()
+        self.evidence.poll()
         self.forget(found)
         self.aside(lambda: found.signal(signal.SIGTERM))
         if not self.run_until(lambda: found.status().over, int(STOP_S * 1e9)):
@@ -139,11 +140,11 @@ class NodeTrouble(World):
             raise LabError(f"{node} did not stop within {STOP_S:g} s of SIGTERM: {found.log_tail()}")
         self.evidence.poll()
         status = found.status()
-        if status == found.orderly:
+        if found.has_stopped(status):
             self.evidence.add(told, "stop", node, found.incarnation)
             # It has flushed everything, and says nothing of it.
             self.evidence.flushed[node] = self.evidence.log_ends.get(node, 0)
-        elif status in ENDS or found.may_end(status):
+        elif status in (*ENDS, found.orderly) or found.may_end(status):
             # Its disk has failed it, say, and what it had written is not flushed.
             self.evidence.add(told, "crash", node, found.incarnation, f="process", value=0)
         else:

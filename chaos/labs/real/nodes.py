@@ -106,6 +106,10 @@ class RealNode:
         """The address that it listens on."""
         raise NotImplementedError
 
+    def has_stopped(self, status: Status) -> bool:
+        """Whether it has ended in an orderly way, everything flushed."""
+        return status == self.orderly
+
     def may_end(self, status: Status) -> bool:
         """Whether it may end by itself like this, because of what was done to it."""
         return False

@@ -30,37 +30,40 @@ class LogFollower:
     def look(self) -> int:
         """Where it ends now; 0 where there is none yet."""
         if self._file is None:
-            names = sorted(each.name for each in self.folder.glob("[0-9]*")) if self.folder.is_dir() else []
-            if not names:
+            self._file = self._first()
+            if self._file is None:
                 return 0
-            first = self.folder / names[0]
-            self._file = int(names[0]), first.stat().st_size
-            self.end = int(names[0])
-        while self._file is not None and self._step():
+            self.end = self._file[0]
+        while self._step():
             pass
         return self.end or 0
+
+    def _first(self) -> tuple[int, int] | None:
+        try:
+            names = sorted(each.name for each in self.folder.iterdir() if each.name.isdigit())
+            size = (self.folder / names[0]).stat().st_size if names else 0
+        except OSError:
+            # Not there yet, or its disk has no power any more.
+            return None
+        # It is made empty, and gets its size a moment later.
+        return (int(names[0]), size) if size else None
 
     def _step(self) -> bool:
         assert self._file is not None and self.end is not None
         start, size = self._file
         try:
-            fd = os.open(self.folder / f"{start:020d}", os.O_RDONLY | os.O_CLOEXEC)
+            with (self.folder / f"{start:020d}").open("rb", buffering=0) as file:
+                while self.end < start + size:
+                    head = os.pread(file.fileno(), START.size, self.end - start)
+                    length, magic = START.unpack(head) if len(head) == START.size else (0, 0)
+                    if magic not in (MAGIC, MAGIC_BLANK) or not 0 < length <= start + size - self.end:
+                        return False
+                    self.end += length
         except OSError:
-            # Not there yet, or its disk has no power any more.
+            # As above; or the next file is not there yet.
             return False
-        try:
-            while self.end < start + size:
-                head = os.pread(fd, START.size, self.end - start)
-                if len(head) < START.size:
-                    return False
-                length, magic = START.unpack(head)
-                if magic not in (MAGIC, MAGIC_BLANK) or not 0 < length <= start + size - self.end:
-                    return False
-                self.end += length
-        finally:
-            os.close(fd)
         self._file = start + size, size
-        return (self.folder / f"{start + size:020d}").exists()
+        return True
 
 
 class OutsideView:

@@ -65,8 +65,8 @@ class StoreTrouble(NodeTrouble):
         found, store = self._stored(node)
         if not found.powered:
             return {}
-        if keep in WITHIN_LOG and not found.has_seams:
-            raise Unable(f"nobody knows what {node} has flushed, so keep={keep} cannot be played; none and all can")
+        if not found.has_seams and keep != "all" and (keep in WITHIN_LOG or store.kind != "device"):
+            raise Unable(f"nobody knows what {node} has flushed: keep={keep} cannot be played on a {store.kind}")
         running = found.is_up
         if running:
             self.freeze(found)
@@ -138,8 +138,8 @@ class StoreTrouble(NodeTrouble):
         return {effect: control.get(counter) - bitten}
 
     def fill_disk(self, node: str) -> Taken:
-        """See :class:`pairproof.harness.ports.CanFillDisk`."""
-        found, store = self._stored(node)
+        """See :class:`pairproof.harness.ports.CanFillDisk`. Real RocketMQ deletes its oldest files then, unseen."""
+        found, store = self._stored(self.obedient(node).name)
         self._needs(store.kind != "folder", "a full disk", store)
         return Taken(found, store.fill(), store.free)
 

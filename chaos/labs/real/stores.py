@@ -204,6 +204,8 @@ class Store:
                     if why.errno != errno.ENOSPC:
                         raise LabError(f"cannot fill {self.path}: {why.strerror}") from why
                     piece //= 2
+            # It is still there after a power loss.
+            self._sync(fd)
         finally:
             os.close(fd)
         self._is_full = True

@@ -88,10 +88,10 @@ class World:
         return self.nodes[name]
 
     def obedient(self, name: str) -> RealNode:
-        """A node whose disk and clock obey the lab; Unable for real RocketMQ, which has no seam for that."""
+        """A node that obeys the lab and tells what it does; Unable for real RocketMQ, which has no seam for that."""
         found = self.node(name)
         if not found.has_seams:
-            raise Unable(f"{name} runs {self.target.runs(name)}, whose clock and flushes the lab has no hold of")
+            raise Unable(f"{name} runs {self.target.runs(name)}, of whose clock, flushes and files the lab has no hold")
         return found
 
     def link(self, name: str) -> Link:

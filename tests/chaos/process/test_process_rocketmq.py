@@ -67,6 +67,13 @@ def test_version_5_keeps_the_laws_and_learns_of_its_master_from_the_name_server(
     assert {"ha-address-source", "log-prefix", "ha-contiguous"} <= held(trial)
 
 
+def test_a_real_broker_whose_disk_turns_read_only_comes_back(lab: ProcessLab) -> None:
+    if not lab.has_devices():
+        pytest.skip("no disks of our own here")
+    trial = play(lab, [*sends(4), Op("advance", {"ms": 1_500}), *under("read_only", node="slave")], rocketmq.V4)
+    assert "log-prefix" in held(trial) and trial.faults[0].bit
+
+
 @pytest.mark.parametrize("target", [TARGET, rocketmq.V4], ids=lambda target: target.name)
 def test_after_a_power_loss_the_real_master_acknowledges_what_its_slave_does_not_hold(
     lab: ProcessLab, target: AnyTarget, monkeypatch: pytest.MonkeyPatch
@@ -90,9 +97,9 @@ def test_after_a_power_loss_the_real_master_acknowledges_what_its_slave_does_not
 
 def test_what_nobody_can_do_to_a_real_broker_is_skipped_with_the_reason(lab: ProcessLab) -> None:
     names = {"disk_stall": {}, "slow_disk": {}, "lying_flush": {}, "clock_skew": {}, "retention": {},
-             "power_loss": {"keep": "half"}}  # fmt: skip
+             "disk_full": {}, "power_loss": {"keep": "half"}}  # fmt: skip
     ops = [Op("fault", {"name": name, "node": "master", **args}) for name, args in names.items()]
     trial = play(lab, [*ops, *sends(2)], rocketmq.V4)
     assert not violated(trial) and not trial.faults
     assert len(trial.skipped) == len(names)
-    assert trial.skipped[0] == "disk_stall: master runs 4.9.7, whose clock and flushes the lab has no hold of"
+    assert trial.skipped[0] == "disk_stall: master runs 4.9.7, of whose clock, flushes and files the lab has no hold"
