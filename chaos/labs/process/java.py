@@ -24,6 +24,7 @@ class JavaProcess(NodeProcess):
     """See :class:`RealNode`. ``jars``: of the version that it runs."""
 
     orderly = Status("exited", jvm.SIGTERM_EXIT)
+    ready_s = 60
     has_seams = False
 
     def __init__(

@@ -48,6 +48,8 @@ class RealNode:
 
     orderly = Status("exited", 0)
     """How it ends when it is told to stop."""
+    ready_s = 20
+    """Until it serves, at the longest."""
     has_seams = True
     """Whether its disk and clock obey a :class:`Control`, and it traces itself."""
 

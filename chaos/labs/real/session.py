@@ -42,7 +42,6 @@ TICK_S = 0.005
 """How often the nodes' traces are read where something is waited for."""
 LOOKS = 50
 """After so many ticks it is looked whether the bench still stands."""
-READY_NS = 20_000 * MS
 REGISTERED_NS = 5_000 * MS
 WARM_NS = 30_000 * MS
 SETTLE_NS = 60_000 * MS
@@ -176,9 +175,10 @@ class RealSession(ClientAbilities, LinkTrouble, StoreTrouble, Strangers):
         def is_late(node: RealNode) -> bool:
             return node.is_up and not (self.serves(node) or node.pauses or node.is_held)
 
-        if not self.run_until(lambda: not any(map(is_late, nodes)), READY_NS):
+        limit_s = max((node.ready_s for node in nodes), default=0)
+        if not self.run_until(lambda: not any(map(is_late, nodes)), limit_s * 1000 * MS):
             late = next(filter(is_late, nodes))
-            raise LabError(f"{late.name} does not serve after {READY_NS // MS // 1000} s: {late.log_tail()}")
+            raise LabError(f"{late.name} does not serve after {limit_s} s: {late.log_tail()}")
         self.refresh()
 
     def serves(self, node: RealNode) -> bool:
