@@ -10,12 +10,12 @@ Left out: versions that nobody has measured, and removal (``make clean``, or del
 from __future__ import annotations
 
 import hashlib
-import os
 import shutil
 import subprocess
 import tempfile
 from pathlib import Path
 
+from pairproof.chaos import programs
 from pairproof.chaos.toxiproxy.install import TOOLS_VARIABLE, tool_folders
 from pairproof.harness.errors import LabError
 
@@ -66,16 +66,7 @@ class RocketMQ:
         goal = ["dependency:copy-dependencies", "-DincludeScope=runtime", f"-DoutputDirectory={to}"]
         command = [program("mvn"), "--quiet", "--batch-mode", "--strict-checksums", "--file", str(POM)]
         try:
-            done = subprocess.run(
-                [*command, f"-Drocketmq.version={self.version}", *goal],
-                env=os.environ,
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                errors="replace",
-                timeout=FETCH_S,
-                check=False,
-            )
+            done = programs.run([*command, f"-Drocketmq.version={self.version}", *goal], FETCH_S)
         except subprocess.TimeoutExpired:
             raise LabError(f"Maven did not fetch RocketMQ {self.version} within {FETCH_S} s; try again") from None
         if done.returncode != 0:

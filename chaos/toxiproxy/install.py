@@ -18,6 +18,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from pairproof.chaos import programs
 from pairproof.harness.errors import LabError
 
 VERSION = "2.12.0"
@@ -106,15 +107,7 @@ def tool_folders() -> list[Path]:
 def _checked(path: Path) -> Path:
     """The absolute path, if that is the server in the version that is wanted; :class:`Unusable` otherwise."""
     try:
-        done = subprocess.run(
-            [str(path.absolute()), "-version"],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=ASK_LIMIT_S,
-            check=False,
-        )
+        done = programs.run([str(path.absolute()), "-version"], ASK_LIMIT_S)
     except subprocess.TimeoutExpired:
         raise Unusable(f"{path} does not say its version within {ASK_LIMIT_S} s") from None
     except OSError as why:
@@ -138,17 +131,7 @@ def _build(to: Path) -> Path:
     # Without cgo no C compiler is needed.
     environ = {**os.environ, "GOBIN": str(to), "CGO_ENABLED": "0"}
     try:
-        done = subprocess.run(
-            command,
-            cwd=to,
-            env=environ,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=BUILD_LIMIT_S,
-            check=False,
-        )
+        done = programs.run(command, BUILD_LIMIT_S, environ, to)
     except subprocess.TimeoutExpired:
         raise LabError(
             f"go did not build {PROGRAM} within {BUILD_LIMIT_S} s; is the network there? Otherwise set "

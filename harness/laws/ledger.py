@@ -70,8 +70,6 @@ class Ledger:
         self.sync_flush = False
         self.up: set[str] = set()
         self.last_started: str | None = None
-        self.fresh: set[str] = set()
-        """Nodes that have appended nothing since they started."""
         self.starts: dict[str, int] = {}
         self.ends: dict[str, int] = {}
         """Log start and end by the nodes' own trace; no key where it is unknown, no start of a slave without a log."""
@@ -216,7 +214,6 @@ class Ledger:
         self.trouble.up(node, event.t)
         self.up.add(node)
         self.last_started = node
-        self.fresh.add(node)
         if node == MASTER:
             self._incarnation += 1
             self.ahead = self.refused = -1
@@ -270,7 +267,6 @@ class Ledger:
         self.consumption.hear(event)
         self.trouble.down(node, event.t)
         self.up.discard(node)
-        self.fresh.discard(node)
         if node == MASTER:
             self._lost_power = event.f == "machine" and event.status != "lied"
             for link in self.links.values():
@@ -309,7 +305,6 @@ class Ledger:
     def on_append(self, event: Event) -> None:
         """A log grew."""
         node, lo, hi = event.node or "", event.lo or 0, event.hi or 0
-        self.fresh.discard(node)
         if node == MASTER:
             if event.f == "put":
                 self._coverage.put(lo, hi, event.message)

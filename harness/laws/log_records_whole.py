@@ -27,24 +27,30 @@ class LogRecordsWhole(Law):
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)
         self.final: dict[str, Event] = {}
-        self.copied: set[str] = set()
-        """Slaves that were sent something in their present life: whatever appends are seen, they have grown."""
+        self.fresh: set[str] = set()
+        """Nodes that hold what they have recovered, and nothing else yet."""
 
     def on_start(self, event: Event) -> None:
         """It holds what it has recovered."""
-        self.copied.discard(event.node or "")
+        self.fresh.add(event.node or "")
+
+    def on_append(self, event: Event) -> None:
+        """Its log has grown; or what is read next is another life's."""
+        self.fresh.discard(event.node or "")
+
+    on_crash = on_stop = on_append
 
     def on_frame(self, event: Event) -> None:
-        """It may be in the middle of a record."""
+        """Whether its appends are seen or not, it may be in the middle of a record."""
         if event.side == "s" and event.lo != event.hi:
-            self.copied.add(event.node or "")
+            self.fresh.discard(event.node or "")
 
     def on_audit(self, event: Event) -> None:
         """A store reader walked a log."""
         node = event.node or ""
         if event.f == "final":
             self.final[node] = event
-        elif node in self.ledger.fresh and node not in self.copied:
+        elif node in self.fresh:
             self._judge(event, node)
 
     def end(self, last: Event) -> None:

@@ -153,8 +153,7 @@ class RunWriter:
     def failure(self, target: str, lab: str, why: LabError) -> Path | None:
         """Write the trial in which a lab failed, as far as it came; where it is, or None if it had not begun."""
         trial = why.trial
-        number = next(self._failures) if trial is not None else 0
-        if trial is None or number > MAX_FAILURES:
+        if trial is None or (number := next(self._failures)) > MAX_FAILURES:
             return None
         path = self.folder / "failures" / f"{number:04d}.json"
         path.parent.mkdir(exist_ok=True)

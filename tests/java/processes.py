@@ -18,6 +18,8 @@ from typing import Any, NamedTuple
 import jars
 from real_brokers import die_with_parent, free_port
 
+from pairproof.chaos.rocketmq import jvm
+
 READY_S = 40
 STOP_S = 30
 POLL_S = 0.02
@@ -25,15 +27,7 @@ HOST = "127.0.0.1"
 CLUSTER = "pairproof-cluster"
 BROKER = "broker-a"
 
-JVM: tuple[str, ...] = (
-    "-Xms64m", "-Xmx256m", "-XX:MaxDirectMemorySize=256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
-    "-XX:-UsePerfData", "-Djava.net.preferIPv4Stack=true",
-    # Without these a Java broker cannot unmap its files: it ends with its abort file left, and may not start again.
-    "--add-opens=java.base/java.nio=ALL-UNNAMED", "--add-opens=java.base/sun.nio.ch=ALL-UNNAMED",
-    "--add-opens=java.base/jdk.internal.ref=ALL-UNNAMED", "--add-opens=java.base/java.util=ALL-UNNAMED",
-    # A disk that others have filled is not what these tests are about.
-    "-Drocketmq.broker.diskSpaceWarningLevelRatio=0.99", "-Drocketmq.broker.diskSpaceCleanForciblyRatio=0.98",
-)  # fmt: skip
+JVM = jvm.FLAGS
 LOGBACK = """<configuration>
   <appender name="file" class="ch.qos.logback.core.FileAppender">
     <file>${pairproof.log}</file>

@@ -27,6 +27,7 @@ from typing import Any, NamedTuple
 import requests
 import urllib3
 
+from pairproof.chaos import programs
 from pairproof.chaos.labs.docker.connection import Connection, Refused
 from pairproof.harness.errors import LabError
 
@@ -259,16 +260,7 @@ def _run_script(where: str) -> None:
     # Of the same engine, whichever one the docker command would take by itself.
     environ = {**os.environ, "DOCKER_HOST": where if "://" in where else f"unix://{where}"}
     try:
-        done = subprocess.run(
-            ["sh", str(script)],
-            env=environ,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=SCRIPT_S,
-            check=False,
-        )
+        done = programs.run(["sh", str(script)], SCRIPT_S, environ)
     except subprocess.TimeoutExpired:
         raise LabError(f"{script} was not done within {SCRIPT_S:g} s; is the network there?") from None
     if done.returncode != 0:

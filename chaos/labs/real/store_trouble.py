@@ -213,10 +213,10 @@ class StoreTrouble(NodeTrouble):
         if slave.pauses:
             self.kill(node)
         self.stop(node)
-        for each in (slave, master):
+        for name, store in ((node, own), (places.MASTER, old)):
             # Whoever moves a disk takes it from its machine, and what that could not write is gone.
-            if each.store is not None and each.store.is_read_only:
-                self.crash_machine(each.name, "none")
+            if store.is_read_only:
+                self.crash_machine(name, "none")
         own.swap(old)
         effect = dict(self._replaced(master, "image", effect, node))
         if rejoin == "wiped":
