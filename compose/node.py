@@ -94,7 +94,7 @@ def broker_settings(name: str, found: Mapping[str, Proxy]) -> dict[str, str]:
 
 def run_broker(name: str) -> None:
     """Until a signal stops it; errors as those of ``serve``."""
-    serve(settings(broker_settings(name, proxies())), Log(), Classes(shell=BehindProxies))
+    serve(settings(broker_settings(name, proxies()), anywhere=True), Log(), Classes(shell=BehindProxies))
 
 
 def run_names(told: Mapping[str, str]) -> None:

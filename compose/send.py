@@ -19,7 +19,7 @@ from pairproof.reference.client import admin
 from pairproof.reference.client.client import Client
 from pairproof.reference.shell.disk import RealDisk
 from pairproof.reference.shell.log import Log
-from pairproof.reference.shell.shell import Shell
+from pairproof.reference.shell.shell import Limits, Shell
 from pairproof.reference.wire.bodies_client import MessageQueue
 
 TOPIC = "play"
@@ -61,7 +61,7 @@ async def holds(client: Client, address: str | None, queue: MessageQueue) -> str
 @contextmanager
 def connected() -> Iterator[Client]:
     """A client on real sockets."""
-    shell = Shell(RealDisk(Path("/nonexistent")), Log(fd=-1))
+    shell = Shell(RealDisk(Path("/nonexistent")), Log(fd=-1), Limits(anywhere=True))
     client = Client(shell)
     shell.start(client)
     try:

@@ -2,7 +2,8 @@
 
 Listens on listenPort, the fast port two below and the HA port one above, on loopback unless ``bindAddress`` says
 otherwise. SIGTERM and Ctrl-C stop it in an orderly way. Where the file has no ``namesrvAddr``, the environment's
-NAMESRV_ADDR says which name servers it registers at.
+NAMESRV_ADDR says which name servers it registers at. It connects to nothing but loopback, whatever file or name server
+say, unless ``--connect-anywhere`` is given: a production file would announce it at production's name server.
 """
 
 from __future__ import annotations
@@ -16,8 +17,14 @@ from pairproof.reference.commands.process import run
 
 @click.command("broker")
 @click.option("-c", "config", required=True, type=click.Path(path_type=Path), help="The broker's properties file.")
+@click.option(
+    "--connect-anywhere",
+    "anywhere",
+    is_flag=True,
+    help="Let it connect to name servers and masters on other machines, and register there. Without it: loopback only.",
+)
 @click.pass_context
-def command(context: click.Context, config: Path) -> None:
+def command(context: click.Context, config: Path, anywhere: bool) -> None:
     """Run one reference broker from a RocketMQ properties file.
 
     Exit codes: 0 stopped by SIGTERM or Ctrl-C, 2 it cannot start, 4 it cannot go on.
@@ -26,7 +33,7 @@ def command(context: click.Context, config: Path) -> None:
     from pairproof.reference.shell.serve import serve
     from pairproof.reference.shell.settings import settings
 
-    run(context, config, lambda values, log: serve(settings(values), log))
+    run(context, config, lambda values, log: serve(settings(values, anywhere=anywhere), log))
 
 
 if __name__ == "__main__":

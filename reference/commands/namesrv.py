@@ -1,7 +1,7 @@
 """``pairproof namesrv``: run a reference name server from a RocketMQ properties file.
 
 Listens on listenPort (9876 unless the file says otherwise), on loopback unless ``bindAddress`` says otherwise. SIGTERM
-and Ctrl-C stop it.
+and Ctrl-C stop it. A name server connects to nobody.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from pairproof.reference.core.broker import Broker
 from pairproof.reference.core.namesrv import NameServer
 from pairproof.reference.errors import BrokerError, StoreError
 from pairproof.reference.ports import Node, Watcher
-from pairproof.reference.shell import sockets
+from pairproof.reference.shell import reach, sockets
 from pairproof.reference.shell.disk import RealDisk, locked
 from pairproof.reference.shell.log import Log, LogWatcher
 from pairproof.reference.shell.settings import NameSettings, Settings, told
@@ -63,6 +63,9 @@ PLAIN = Classes()
 def serve(settings: Settings, log: Log, classes: Classes = PLAIN) -> None:
     """Run the broker until a signal stops it; BrokerError if it cannot start, BrokerFailed if it cannot go on."""
     broker: Broker
+    if not settings.anywhere:
+        # Before anything is on the disk.
+        reach.check(settings.connects)
 
     def build(shell: Shell) -> Node:
         nonlocal broker
@@ -75,7 +78,7 @@ def serve(settings: Settings, log: Log, classes: Classes = PLAIN) -> None:
                 disk=classes.disk(settings.root, settings.commit_log),
                 bind=settings.bind,
                 ports=settings.ports,
-                limits=Limits(idle_s=settings.idle_s),
+                limits=Limits(idle_s=settings.idle_s, anywhere=settings.anywhere),
                 build=build,
                 started=lambda: _started(settings, broker),
                 stopped=lambda: f"stopped; the log ends at {broker.log.end}",

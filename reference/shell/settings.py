@@ -43,6 +43,10 @@ class Settings(NamedTuple):
     idle_s: int
     ignored: tuple[str, ...]
     """Keys of the file that nothing here acts on, sorted."""
+    connects: tuple[tuple[str, str], ...] = ()
+    """Keys, and the addresses that they tell this broker to connect to."""
+    anywhere: bool = False
+    """Whether these and others may be on other machines."""
 
     @property
     def ports(self) -> list[tuple[int, str]]:
@@ -51,8 +55,11 @@ class Settings(NamedTuple):
         return [(main, "main"), (main - 2, "fast"), (main + 1, "ha")]
 
 
-def settings(values: dict[str, str], environment: Mapping[str, str] = os.environ) -> Settings:
-    """Settings from a file's keys and values; ConfigError, one line with the key, for what cannot work."""
+def settings(values: dict[str, str], environment: Mapping[str, str] = os.environ, anywhere: bool = False) -> Settings:
+    """Settings from a file's keys and values; ConfigError, one line with the key, for what cannot work.
+
+    Host names are not looked up here: without ``anywhere`` that is done before the broker starts.
+    """
     acted_on = {each.name for each in fields(BrokerConfig)}
     given = {
         "namesrvAddr": environment.get(NAMESRV_ADDR, ""),
@@ -66,10 +73,12 @@ def settings(values: dict[str, str], environment: Mapping[str, str] = os.environ
         raise ConfigError(f"listenPort must be from 3 to 65534, since two below and one above are used, too: not "
                           f"{config.listenPort}")  # fmt: skip
     hours_of(config.deleteWhen)
+    names_key = "namesrvAddr" if "namesrvAddr" in values else NAMESRV_ADDR
+    connects = [(names_key, each) for each in config.name_servers]
     if config.haMasterAddress:
-        _check_address("haMasterAddress", config.haMasterAddress)
-    for each in config.name_servers:
-        _check_address("namesrvAddr" if "namesrvAddr" in values else NAMESRV_ADDR, each)
+        connects.append(("haMasterAddress", config.haMasterAddress))
+    for key, address in connects:
+        _check_address(key, address)
     own = {key: values.get(key) or default for key, default in OWN.items()}
     root = Path(own["storePathRootDir"] or Path.home() / "store")
     return Settings(
@@ -79,6 +88,8 @@ def settings(values: dict[str, str], environment: Mapping[str, str] = os.environ
         bind=_ipv4(own["bindAddress"]),
         idle_s=_seconds(values.get(IDLE, str(IDLE_S))),
         ignored=tuple(sorted(values.keys() - acted_on - OWN.keys() - {IDLE})),
+        connects=tuple(connects),
+        anywhere=anywhere,
     )
 
 

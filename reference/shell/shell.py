@@ -47,6 +47,8 @@ class Limits(NamedTuple):
 
     connections: int = 2_000
     idle_s: float = 120
+    anywhere: bool = False
+    """Whether it may connect to other machines; see :mod:`pairproof.reference.shell.reach`."""
 
 
 class Shell:
@@ -125,7 +127,7 @@ class Shell:
 
     def connect(self, address: str) -> None:
         """Start to connect to ``host:port``."""
-        task = self.loop.create_task(sockets.connect(address))
+        task = self.loop.create_task(sockets.connect(address, self.limits.anywhere))
         self._connecting.add(task)
         task.add_done_callback(partial(self._connected, address))
 

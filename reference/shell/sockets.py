@@ -9,9 +9,9 @@ import asyncio
 import socket
 from collections.abc import Hashable
 from contextlib import ExitStack
-from ipaddress import IPv4Address
 
 from pairproof.reference.errors import ConfigError
+from pairproof.reference.shell import reach
 
 BACKLOG = 1_024
 CONNECT_TIMEOUT_S = 5
@@ -35,7 +35,7 @@ class Connection:
         self.address = address
         self.port = port
         self.last_used = now
-        self._loopback = IPv4Address(address[0]).is_loopback
+        self._loopback = reach.is_loopback(address[0])
         self.open = True
         self.blocked = False
         # Sent by the node, not yet by the socket.
@@ -76,17 +76,19 @@ def listen(host: str, ports: list[int], stack: ExitStack) -> list[socket.socket]
     return found
 
 
-async def connect(address: str) -> tuple[socket.socket, tuple[str, int]]:
+async def connect(address: str, anywhere: bool = False) -> tuple[socket.socket, tuple[str, int]]:
     """A socket connected to ``host:port``, and the other end's address; what follows a ``#`` tells connections apart.
 
-    OSError if nobody takes it; ValueError or OverflowError for an address that is none.
+    To this machine's loopback only, unless ``anywhere``. OSError if nobody takes it, or it is not allowed; ValueError
+    or OverflowError for an address that is none.
     """
     host, _, port = address.partition("#")[0].rpartition(":")
     sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
         sock.setblocking(False)
         async with asyncio.timeout(CONNECT_TIMEOUT_S):
-            await asyncio.get_running_loop().sock_connect(sock, (host, int(port)))
+            found = await reach.resolve(host, anywhere)
+            await asyncio.get_running_loop().sock_connect(sock, (found, int(port)))
         # Now: of a peer that resets the connection it cannot be had later.
         peer = sock.getpeername()
         if sock.getsockname() == peer:

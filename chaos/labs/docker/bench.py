@@ -57,6 +57,7 @@ class DockerBench(Bench):
     """LabError if it cannot be set up; nothing stays then."""
 
     label = "guest"
+    anywhere = True
 
     def __init__(self) -> None:
         self.engine = Engine()

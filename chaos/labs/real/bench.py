@@ -28,6 +28,8 @@ class Bench:
 
     label = "ha"
     """Of HA connections that taps of this process let through."""
+    anywhere = False
+    """Whether its addresses are others than loopback's; where not, nodes and clients connect to loopback only."""
 
     def __init__(self, folder: Path, proxies: Proxies, stores: Stores) -> None:
         self.folder = folder

@@ -13,7 +13,7 @@ from pairproof.harness.errors import LabError
 from pairproof.reference.ports import Node
 from pairproof.reference.shell.disk import RealDisk
 from pairproof.reference.shell.log import Log
-from pairproof.reference.shell.shell import Shell
+from pairproof.reference.shell.shell import Limits, Shell
 
 NOWHERE = Path("/nonexistent")
 NOBODY = -1
@@ -21,11 +21,15 @@ NOBODY = -1
 
 
 class Machine:
-    """See :class:`pairproof.chaos.labs.stage.Machine`. Its node's process is played by a shell of its own."""
+    """See :class:`pairproof.chaos.labs.stage.Machine`. Its node's process is played by a shell of its own.
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, name: str) -> None:
+    ``anywhere``: whether it may connect to other addresses than loopback.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, name: str, anywhere: bool) -> None:
         self.loop = loop
         self.name = name
+        self.anywhere = anywhere
         self.node: Node | None = None
         self._shell: Shell | None = None
         self._listener: socket.socket | None = None
@@ -34,7 +38,7 @@ class Machine:
     def io(self) -> Shell:
         """What the node may do."""
         if self._shell is None:
-            self._shell = self.loop.run_until_complete(_shell())
+            self._shell = self.loop.run_until_complete(_shell(self.anywhere))
         return self._shell
 
     def start(self, build: Callable[[], Node]) -> None:
@@ -68,5 +72,5 @@ class Machine:
         self.node = None
 
 
-async def _shell() -> Shell:
-    return Shell(RealDisk(NOWHERE), Log(fd=NOBODY))
+async def _shell(anywhere: bool) -> Shell:
+    return Shell(RealDisk(NOWHERE), Log(fd=NOBODY), Limits(anywhere=anywhere))

@@ -56,6 +56,8 @@ class NodeSpec(TypedDict):
     """Where its stdout and stderr go: lines are added."""
     control: NotRequired[str]
     """The file of its :class:`Control`; without it disk and clock are left alone."""
+    anywhere: NotRequired[bool]
+    """Whether it may connect to other addresses than loopback."""
     asks: NotRequired[dict[str, int]]
     """Of a name server: the ports to listen on instead of the file's, by who asks there."""
     views: NotRequired[dict[str, dict[str, str]]]
@@ -140,7 +142,7 @@ def _broker(spec: NodeSpec, trace: Trace, log: Log) -> None:
         disk=RealDisk if control is None else partial(ControlledDisk, control),
         shell=partial(NodeShell, trace, control),
     )
-    serve(settings(properties.read(Path(spec["conf"])), {}), log, classes)
+    serve(settings(properties.read(Path(spec["conf"])), {}, spec.get("anywhere", False)), log, classes)
 
 
 def _names(spec: NodeSpec, trace: Trace, log: Log) -> None:

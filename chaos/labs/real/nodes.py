@@ -147,6 +147,7 @@ class RealNode:
         spec = NodeSpec(
             program="broker" if self.config is not None else "names", target=self.target, node=self.name,
             conf=str(conf), trace=str(trace), output=str(self.folder / f"{self.name}.log"),
+            anywhere=self.bench.anywhere,
         )  # fmt: skip
         if self.config is not None:
             # Mapped here first: the node finds the file.

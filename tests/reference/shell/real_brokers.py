@@ -73,6 +73,7 @@ class BrokerProcess:
         self.config.write_text("".join(f"{key} = {value}\n" for key, value in values.items()))
         self.process: subprocess.Popen[bytes] | None = None
         self.said = b""
+        self.options: tuple[str, ...] = ()
 
     @property
     def store(self) -> Path:
@@ -81,7 +82,7 @@ class BrokerProcess:
     def launch(self) -> BrokerProcess:
         """Start the process without waiting for anything."""
         self.process = subprocess.Popen(
-            [sys.executable, "-m", self.module, "-c", str(self.config)],
+            [sys.executable, "-m", self.module, "-c", str(self.config), *self.options],
             stderr=subprocess.PIPE,
             preexec_fn=die_with_parent,
         )

@@ -62,9 +62,9 @@ def flood(sock: socket.socket) -> None:
 def test_a_server_that_resets_at_once_is_one_that_went_away(monkeypatch: pytest.MonkeyPatch) -> None:
     connect, connected = sockets.connect, threading.Event()
 
-    async def connect_and_wait(address: str) -> tuple[socket.socket, tuple[str, int]]:
+    async def connect_and_wait(address: str, anywhere: bool) -> tuple[socket.socket, tuple[str, int]]:
         """The reset comes before whoever asked for the connection hears of it."""
-        sock, peer = await connect(address)
+        sock, peer = await connect(address, anywhere)
         connected.set()
         await until(lambda: not has_peer(sock))
         return sock, peer
