@@ -17,6 +17,7 @@ from pairproof.chaos.labs.real.nodes import RealNode, is_slave
 from pairproof.chaos.observers import table_reader
 from pairproof.chaos.observers.auditing import Snapshot
 from pairproof.harness import places
+from pairproof.harness.errors import LabError
 from pairproof.reference.client import admin
 from pairproof.reference.client.client import Client
 from pairproof.reference.core.calls import Outcome
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
 STORE_PARTS = ("commitlog/", "consumequeue/", "index/")
 ASK_S = 4.0
+SNAPSHOTS = 5
+"""How often stores are read again that were written meanwhile, because somebody else sent SIGCONT."""
 TABLES = {
     "topics": RequestCode.GET_ALL_TOPIC_CONFIG,
     "groups": RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG,
@@ -50,11 +53,18 @@ class Inspection:
 
     # Stores.
 
-    def snapshots(self, *names: str) -> list[Snapshot]:
-        """Brokers' stores at one moment."""
+    def snapshots(self, *names: str) -> tuple[int, list[Snapshot]]:
+        """Brokers' stores at one moment, and when that was.
+
+        The time is taken while they stand still: what they do from then on is later, what they did before is earlier.
+        """
         nodes = [self.session.node(name) for name in names]
-        with self.session.standing_still(*nodes):
-            return [self._snapshot(node) for node in nodes]
+        for _ in range(SNAPSHOTS):
+            with self.session.standing_still(*nodes) as stood_still:
+                now, found = self.session.now(), [self._snapshot(node) for node in nodes]
+                if stood_still():
+                    return now, found
+        raise LabError(f"{', '.join(names)} cannot be read: something outside the lab lets them go on meanwhile")
 
     def _snapshot(self, node: RealNode) -> Snapshot:
         assert node.config is not None

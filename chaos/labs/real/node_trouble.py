@@ -7,10 +7,11 @@ history says exactly what it had done when it died, and the kill itself is as re
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
+from pairproof.chaos.labs.real import proc
 from pairproof.chaos.labs.real.nodes import RealNode, Status
 from pairproof.chaos.labs.real.world import DRAIN_S, World
 from pairproof.harness.errors import LabError
@@ -65,16 +66,22 @@ class NodeTrouble(World):
         return sum(each.tap.standing() for each in links if node.name in (each.client, each.server))
 
     @contextmanager
-    def standing_still(self, *nodes: RealNode) -> Iterator[None]:
-        """Processes that run do nothing meanwhile: what is read of them is of one moment."""
-        stopped = [node for node in nodes if node.pid is not None and not node.pauses]
+    def standing_still(self, *nodes: RealNode) -> Iterator[Callable[[], bool]]:
+        """Processes that run do nothing meanwhile: what is read of them is of one moment.
+
+        Yields a function that says whether they still stand still: anybody may send them SIGCONT.
+        """
+        # One that a fault has paused already is stopped again, in case it was.
+        stopped = [node for node in nodes if node.pid is not None]
+        awake = [node for node in stopped if not node.pauses]
         for node in stopped:
             self.aside(node.freeze)
         try:
+            ran = [_ran_ns(node) for node in stopped]
             self.evidence.poll()
-            yield
+            yield lambda: [_ran_ns(node) for node in stopped] == ran
         finally:
-            for node in stopped:
+            for node in awake:
                 self.aside(node.thaw)
 
     def end(self, node: RealNode) -> None:
@@ -196,3 +203,7 @@ class NodeTrouble(World):
     def _set_clock(self, node: RealNode, ms: int) -> None:
         self.bench.control(node.name).set("skew_ms", ms)
         self.evidence.add(self.evidence.now(), "clock", node.name, value=ms)
+
+
+def _ran_ns(node: RealNode) -> int | None:
+    return None if node.pid is None else proc.ran_ns(node.pid)

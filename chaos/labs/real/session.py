@@ -311,9 +311,9 @@ class RealSession(ClientAbilities, LinkTrouble, StoreTrouble, Strangers):
         for name in self.pair[1:]:
             if name in nodes or places.MASTER in nodes:
                 self.evidence.audits += 1
-                one, other = self.inspection.snapshots(places.MASTER, name)
+                now, (one, other) = self.inspection.snapshots(places.MASTER, name)
                 wanted = listed & {name, places.MASTER}
-                auditing.audit(self.recorder, self.now(), self.evidence.audits, f, one, other, wanted)
+                auditing.audit(self.recorder, now, self.evidence.audits, f, one, other, wanted)
                 # Its records are in the history now: beside the other slaves its bytes are enough.
                 listed.discard(places.MASTER)
         if self.whole is not None:

@@ -17,7 +17,7 @@ from pairproof.chaos.labs.real.nodes import RealNode
 from pairproof.chaos.labs.real.stores import Store
 from pairproof.chaos.observers.auditing import Snapshot
 from pairproof.harness import places
-from pairproof.harness.errors import Unable
+from pairproof.harness.errors import LabError, Unable
 from pairproof.harness.ports import Effect
 
 
@@ -193,8 +193,11 @@ class StoreTrouble(NodeTrouble):
     def take_image(self, node: str) -> Image:
         """Copy the store as any process sees it now: page cache included, and the trace of a running broker."""
         found, store = self._stored(node)
-        with self.standing_still(found):
-            return Image(found, store.image())
+        with self.standing_still(found) as stood_still:
+            image = Image(found, store.image())
+            if not stood_still():
+                raise LabError(f"{node} cannot be copied: something outside the lab has let it go on meanwhile")
+            return image
 
     def restore_image(self, handle: Image) -> Effect:
         """End the process, put the copy in place, durable throughout, and start it again."""

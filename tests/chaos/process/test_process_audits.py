@@ -1,0 +1,114 @@
+"""An audit is of the moment at which the stores were read, and of one moment only."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from pairproof.chaos.labs.real import node_trouble
+from pairproof.chaos.labs.real.evidence import Evidence
+from pairproof.chaos.labs.real.inspection import SNAPSHOTS, Inspection
+from pairproof.chaos.labs.real.node_trouble import NodeTrouble
+from pairproof.chaos.labs.real.session import RealSession
+from pairproof.chaos.labs.real.trace import TraceReader
+from pairproof.harness.errors import LabError
+from pairproof.harness.history import Event, Recorder
+
+PAIR = ("master", "slave")
+
+
+class Node:
+    """A node that goes on the moment it is let go, and traces that."""
+
+    pid = 1
+    incarnation = 1
+
+    def __init__(self, name: str, trace: Path) -> None:
+        self.name = name
+        self.trace = trace
+        self.pauses: list[object] = []
+        self.config = SimpleNamespace(maxHashSlotNum=100)
+        self.still = False
+
+    def note(self, kind: str, *columns: object) -> None:
+        with self.trace.open("a") as file:
+            file.write(json.dumps([time.monotonic_ns(), kind, *columns]) + "\n")
+
+    def freeze(self) -> None:
+        self.note("dispatch", 100)
+        self.still = True
+
+    def thaw(self) -> None:
+        self.still = False
+        self.note("dispatch", 200)
+
+    def files(self, prefixes: object) -> dict[str, bytes]:
+        assert self.still
+        return {"commitlog/" + "0" * 20: bytes(100)}
+
+
+class World(NodeTrouble):
+    """A pair of such nodes."""
+
+    whole = None
+
+    def __init__(self, folder: Path) -> None:
+        self.evidence = Evidence(Recorder())
+        self.recorder = self.evidence.recorder
+        self.pair = PAIR
+        self.nodes = {name: cast(Any, Node(name, folder / f"{name}.jsonl")) for name in PAIR}
+        for name in PAIR:
+            self.evidence.born(name, 1, TraceReader(folder / f"{name}.jsonl"))
+        self.inspection = Inspection.__new__(Inspection)
+        self.inspection.session = cast(Any, self)
+
+    def aside(self, work: Callable[[], Any]) -> Any:
+        return work()
+
+    def serves(self, node: object) -> bool:
+        return True
+
+    def now(self) -> int:
+        return self.evidence.now()
+
+    def audited(self) -> list[Event]:
+        RealSession.audit(cast(Any, self), "final", *PAIR)
+        self.evidence.weave()
+        return self.recorder.events
+
+
+def test_what_nodes_do_after_they_were_let_go_comes_after_the_audit(tmp_path: Path) -> None:
+    kinds = [(each.kind, each.hi) for each in World(tmp_path).audited() if each.kind in ("dispatch", "audit")]
+    before, after = kinds.index(("audit", 0)), kinds.index(("dispatch", 200))
+    assert kinds[:2] == [("dispatch", 100)] * 2 and before < after
+
+
+def test_stores_are_read_again_where_somebody_else_let_their_nodes_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran = iter([1, 1, 2, 1, *[2] * 100])
+    monkeypatch.setattr(node_trouble, "_ran_ns", lambda node: next(ran))
+    world = World(tmp_path)
+    assert [each.node for each in world.audited() if each.kind == "audit"] == list(PAIR)
+    assert sum(each.kind == "dispatch" for each in world.recorder.events) == 8, "both stopped and went on twice"
+
+
+def test_stores_that_are_never_left_alone_are_not_audited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ran = iter(range(1_000))
+    monkeypatch.setattr(node_trouble, "_ran_ns", lambda node: next(ran))
+    with pytest.raises(LabError, match=r"master, slave cannot be read: something outside the lab"):
+        World(tmp_path).audited()
+    assert next(ran) == 4 * SNAPSHOTS
+
+
+def test_a_paused_node_stays_paused(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.nodes["slave"].pauses.append(object())
+    world.audited()
+    assert world.nodes["slave"].still and not world.nodes["master"].still
