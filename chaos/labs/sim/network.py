@@ -156,17 +156,22 @@ class Network:
             sender.pipe.feed(chunk)
 
     def _deliver(self, sender: End, chunk: bytes | None) -> None:
-        """At the receiver."""
+        """At the receiver's machine, if its cable is in."""
         receiver = sender.peer
         if receiver.host.cable.pulled:
             receiver.host.cable.keep_incoming(chunk, self._deliver, sender, chunk)
-            return
+        else:
+            self._arrived(sender, chunk)
+
+    def _arrived(self, sender: End, chunk: bytes | None) -> None:
+        """In the receiver's socket: no cable holds it any more, or it would be overtaken by what came after it."""
+        receiver = sender.peer
         if receiver.host.pauses and receiver.open:
             # It lies in the socket's buffer: still in flight, so that the sender feels it.
-            receiver.host.hold(self._deliver, sender, chunk)
+            receiver.host.hold(self._arrived, sender, chunk)
             return
         if chunk is None:
-            self._close_receiver(sender)
+            self._end_receiver(sender)
             return
         self._taken(sender, len(chunk))
         if receiver.open:
@@ -188,7 +193,11 @@ class Network:
         receiver = sender.peer
         if receiver.host.cable.pulled:
             receiver.host.cable.keep_incoming(None, self._close_receiver, sender)
-            return
+        else:
+            self._end_receiver(sender)
+
+    def _end_receiver(self, sender: End) -> None:
+        receiver = sender.peer
         if receiver.open:
             receiver.open = False
             self._forget(receiver)
