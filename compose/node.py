@@ -23,7 +23,7 @@ from typing import NamedTuple
 from pairproof.chaos.labs.real.names import name_server
 from pairproof.harness import places
 from pairproof.reference.core.namesrv import NameServer
-from pairproof.reference.errors import EXIT_FAILED, EXIT_USAGE, BrokerError
+from pairproof.reference.errors import EXIT_FAILED, EXIT_USAGE, BrokerError, exit_code
 from pairproof.reference.shell import properties
 from pairproof.reference.shell.disk import RealDisk
 from pairproof.reference.shell.log import Log
@@ -143,7 +143,7 @@ def main(arguments: list[str]) -> int:
         chosen()
     except BrokerError as why:
         print(f"node.py: {' '.join(str(why).split())}", file=sys.stderr)
-        return EXIT_FAILED if isinstance(why, BrokerFailed) else EXIT_USAGE
+        return EXIT_FAILED if isinstance(why, BrokerFailed) else exit_code(why)
     return 0
 
 

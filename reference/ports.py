@@ -37,7 +37,7 @@ class Disk(Protocol):
     def open(self, name: str, size: int) -> File:
         """Open the file, zero-filled at ``size`` bytes if it is new.
 
-        Raises StoreError if it has another size, StoreFull if there is no room.
+        Raises StoreRefused if it has another size, StoreFull if there is no room.
         """
 
     def delete(self, name: str) -> None:

@@ -27,7 +27,8 @@ from pairproof.reference.commands.process import run
 def command(context: click.Context, config: Path, anywhere: bool) -> None:
     """Run one reference broker from a RocketMQ properties file.
 
-    Exit codes: 0 stopped by SIGTERM or Ctrl-C, 2 it cannot start, 4 it cannot go on.
+    Exit codes: 0 stopped by SIGTERM or Ctrl-C, 2 it cannot start, 4 it cannot go on, 5 it refuses its
+    store, of which nothing was changed.
     """
     # Here, so that a list of the commands needs none of this.
     from pairproof.reference.shell.serve import serve

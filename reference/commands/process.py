@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pairproof.reference.errors import EXIT_FAILED, EXIT_USAGE
+from pairproof.reference.errors import EXIT_FAILED, exit_code
 
 if TYPE_CHECKING:
     from pairproof.reference.shell.log import Log
 
 
 def run(context: click.Context, config: Path, begin: Callable[[dict[str, str], Log], None]) -> None:
-    """Run ``begin`` with the file's keys and values until it returns; exit with 2 or 4 as the commands say."""
+    """Run ``begin`` with the file's keys and values until it returns; exit with 2, 4 or 5 as the commands say."""
     from pairproof.reference.errors import BrokerError
     from pairproof.reference.shell import properties
     from pairproof.reference.shell.log import Log
@@ -26,4 +26,4 @@ def run(context: click.Context, config: Path, begin: Callable[[dict[str, str], L
         begin(properties.read(config), Log())
     except BrokerError as why:
         print(f"pairproof {context.command.name}: {' '.join(str(why).split())}", file=sys.stderr)
-        context.exit(EXIT_FAILED if isinstance(why, BrokerFailed) else EXIT_USAGE)
+        context.exit(EXIT_FAILED if isinstance(why, BrokerFailed) else exit_code(why))

@@ -73,7 +73,7 @@ class ConsumeQueue:
     def recover(self, clean: bool) -> None:
         """Open the files and end the queue behind its last whole entry; what remains is durable.
 
-        After a clean stop only the last three files are read. StoreError for files that do not form a queue; after
+        After a clean stop only the last three files are read. StoreRefused for files that do not form a queue; after
         another stop files behind a gap are given up instead. Which entries are live says :meth:`expire`.
         """
         if not clean:

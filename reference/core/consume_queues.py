@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from pairproof.reference.core.consume_queue import MAX_QUEUE_OFFSET, ConsumeQueue, Entry
 from pairproof.reference.core.topics import NAME
-from pairproof.reference.errors import StoreError
+from pairproof.reference.errors import StoreRefused
 from pairproof.reference.ports import Disk
 
 FOLDER = "consumequeue"
@@ -47,11 +47,11 @@ class ConsumeQueues:
         return sorted(self._queues)
 
     def recover(self, clean: bool) -> None:
-        """Open every queue that the disk holds; StoreError for folders that are none."""
+        """Open every queue that the disk holds; StoreRefused for folders that are none."""
         for topic in self._disk.folders(self._folder):
             for queue_id in self._disk.folders(f"{self._folder}/{topic}"):
                 if not NAME.fullmatch(topic) or not _QUEUE_ID.fullmatch(queue_id):
-                    raise StoreError(f"{self._folder}/{topic}/{queue_id} is no consume queue: move it elsewhere")
+                    raise StoreRefused(f"{self._folder}/{topic}/{queue_id} is no consume queue: move it elsewhere")
                 self._made(topic, int(queue_id)).recover(clean)
 
     def put(self, topic: str, queue_id: int, offset: int, entry: Entry) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from pairproof.reference.errors import StoreError
+from pairproof.reference.errors import StoreError, StoreRefused
 from pairproof.reference.ports import Disk, File
 
 NAME_DIGITS = 20
@@ -38,12 +38,12 @@ class MappedFiles:
     def load(self) -> None:
         """Open what the folder holds, every file taken as full.
 
-        StoreError, with the remedy, for a foreign name, a gap between files or a file of another size.
+        StoreRefused, with the remedy, for a foreign name, a gap between files or a file of another size.
         """
         starts = [self._start_of(name) for name in self.disk.names(self.folder)]
         for before, after in pairwise(starts):
             if after != before + self.file_size:
-                raise StoreError(
+                raise StoreRefused(
                     f"{self.folder} has a gap: {self._name(before)} ends at {before + self.file_size}, the next file "
                     f"starts at {after}; restore the missing files or empty the folder"
                 )
@@ -155,9 +155,9 @@ class MappedFiles:
 
     def _start_of(self, name: str) -> int:
         if len(name) != NAME_DIGITS or not (name.isascii() and name.isdigit()) or int(name) > MAX_OFFSET:
-            raise StoreError(f"{self.folder}/{name} is not named by a start offset of 20 digits: move it elsewhere")
+            raise StoreRefused(f"{self.folder}/{name} is not named by a start offset of 20 digits: move it elsewhere")
         if int(name) % self.file_size:
-            raise StoreError(
+            raise StoreRefused(
                 f"{self.folder}/{name} does not start at a multiple of {self.file_size}: "
                 "configure the file size that the store was written with"
             )

@@ -21,7 +21,7 @@ from itertools import takewhile
 from struct import Struct
 from typing import NamedTuple
 
-from pairproof.reference.errors import StoreError
+from pairproof.reference.errors import StoreError, StoreRefused
 from pairproof.reference.ports import Disk
 from pairproof.reference.wire.properties import java_hash
 
@@ -158,12 +158,12 @@ class KeyIndex:
 
         After a clean stop that is what lies behind the log's end, after another one also every file that is not full
         or not older than ``flushed_ms``, the checkpoint's time. What was in them must be dispatched again, from
-        ``end_offset`` on. StoreError for a foreign name or size.
+        ``end_offset`` on. StoreRefused for a foreign name or size.
         """
         names = self._disk.names(FOLDER)
         for name in names:
             if not _NAME.fullmatch(name):
-                raise StoreError(f"{FOLDER}/{name} is not named by a time of 17 digits: move it elsewhere")
+                raise StoreRefused(f"{FOLDER}/{name} is not named by a time of 17 digits: move it elsewhere")
         files = [self._open(name) for name in names]
 
         def trusted(file: IndexFile) -> bool:

@@ -81,10 +81,11 @@ class MessageStore:
         """Recover the log, make queues and index agree with it, and note that no clean stop has followed yet."""
         clean = self.ends_cleanly()
         self.recovery = self.log.recover(clean).kind
-        self.io.disk.open(ABORT, 0)
-        self.io.disk.sync(ABORT)
         self.checkpoint = Checkpoint(self.io.disk)
         self.dispatcher.recover(clean, self.checkpoint)
+        # Not before: a store that is refused stays as it was.
+        self.io.disk.open(ABORT, 0)
+        self.io.disk.sync(ABORT)
         self.dispatch()
 
     def stop(self) -> None:

@@ -19,7 +19,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from pairproof.reference.errors import StoreError, StoreFull
+from pairproof.reference.errors import StoreError, StoreFull, StoreRefused
 
 COMMIT_LOG = "commitlog"
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -35,7 +35,9 @@ class MappedFile:
         with path.open("r+b") as file:
             found = os.fstat(file.fileno()).st_size
             if found != size:
-                raise StoreError(f"{path} has {found} bytes, not the configured {size}")
+                raise StoreRefused(
+                    f"{path} has {found} bytes, not the configured {size}: configure the size that it was written with"
+                )
             # Nothing of no size can be mapped.
             self._bytes = mmap.mmap(file.fileno(), size) if size else bytearray()
         self.size = size
@@ -79,7 +81,7 @@ class RealDisk:
         return sorted(each.name for each in path.iterdir() if each.is_dir() and _holds_files(each))
 
     def open(self, name: str, size: int) -> MappedFile:
-        """Open or create; StoreError for another size, StoreFull without room."""
+        """Open or create; StoreRefused for another size, StoreFull without room."""
         path = self._path(name)
         with _told_full(path):
             if not path.exists():

@@ -25,7 +25,7 @@ from pairproof.chaos.labs.real.trace import Trace, TraceWatcher
 from pairproof.chaos.targets.reference import TARGET, ReferenceTarget
 from pairproof.harness.errors import LabError
 from pairproof.reference.core.broker import Broker
-from pairproof.reference.errors import EXIT_FAILED, EXIT_USAGE, BrokerError, ConfigError
+from pairproof.reference.errors import EXIT_FAILED, BrokerError, ConfigError, exit_code
 from pairproof.reference.ports import Node
 from pairproof.reference.shell import properties
 from pairproof.reference.shell.disk import RealDisk
@@ -114,7 +114,7 @@ def run(spec: NodeSpec) -> int:
         _last_word(trace, line)
         if isinstance(why, ConfigError):
             return EXIT_BUG
-        return EXIT_FAILED if isinstance(why, BrokerFailed) else EXIT_USAGE
+        return EXIT_FAILED if isinstance(why, BrokerFailed) else exit_code(why)
     except BaseException as why:
         traceback.print_exc()
         _last_word(trace, f"{type(why).__name__}: {' '.join(str(why).split())}")

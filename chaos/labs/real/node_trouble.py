@@ -16,12 +16,15 @@ from pairproof.chaos.labs.real.nodes import RealNode, Status
 from pairproof.chaos.labs.real.world import DRAIN_S, World
 from pairproof.harness.errors import LabError
 from pairproof.harness.ports import Effect
-from pairproof.reference.errors import EXIT_FAILED, EXIT_USAGE
+from pairproof.reference.errors import EXIT_FAILED, EXIT_REFUSED, EXIT_USAGE
 
 STOP_S = 15.0
 TOLD, LATER_S = 500, 0.01
 """How often it is looked how a process that is gone has ended, and how long apart."""
-ENDS = (Status("exited", EXIT_USAGE), Status("exited", EXIT_FAILED), Status("killed", signal.SIGBUS))
+ENDS = (
+    *(Status("exited", code) for code in (EXIT_USAGE, EXIT_FAILED, EXIT_REFUSED)),
+    Status("killed", signal.SIGBUS),
+)
 """How a node may end by itself: it refuses its store, its disk fails, or does so under a mapped file. All else is no
 conduct that laws could judge: a bug, a port that is taken, or somebody killed it."""
 

@@ -20,7 +20,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from pairproof.chaos.labs.sim.trouble import Trouble, count
-from pairproof.reference.errors import StoreError, StoreFull
+from pairproof.reference.errors import StoreError, StoreFull, StoreRefused
 
 SECTOR = 512
 LOG = "commitlog/"
@@ -107,7 +107,7 @@ class SimDisk:
         return sorted({name.partition("/")[0] for name in inside if "/" in name})
 
     def open(self, name: str, size: int) -> SimFile:
-        """Open or create; StoreError for another size, StoreFull without room."""
+        """Open or create; StoreRefused for another size, StoreFull without room."""
         file = self.files.get(name)
         if file is None:
             self.check_writable(name)
@@ -116,7 +116,7 @@ class SimDisk:
                 raise StoreFull(f"no room for the {size} bytes of {name}")
             file = self.files[name] = SimFile(size)
         elif file.size != size:
-            raise StoreError(f"{name} has {file.size} bytes, not the configured {size}")
+            raise StoreRefused(f"{name} has {file.size} bytes, not the configured {size}")
         return file
 
     def delete(self, name: str) -> None:

@@ -1,4 +1,4 @@
-"""What a broker process cannot start with: one line and exit code 2; what disturbs it while it runs: nothing."""
+"""What a broker process cannot start with: one line and exit code 2, 5 for its store; what disturbs it: nothing."""
 
 from __future__ import annotations
 
@@ -87,12 +87,12 @@ def test_a_config_that_is_not_there_is_one_line_and_exit_2(broker: Make) -> None
     assert (code, said) == (2, f"pairproof broker: cannot read {master.config}: No such file or directory\n")
 
 
-def test_a_store_of_another_file_size_is_one_line_and_exit_2(broker: Make) -> None:
+def test_a_store_of_another_file_size_is_one_line_and_exit_5(broker: Make) -> None:
     first = broker().start()
     asyncio.run(send_one(first.address))
     first.kill()
     code, said = broker(mappedFileSizeCommitLog=131_072).refusal()
-    assert (code, said.count("\n")) == (2, 1)
+    assert (code, said.count("\n")) == (5, 1)
     assert "has 65536 bytes, not the configured 131072" in said
 
 
