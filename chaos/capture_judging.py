@@ -19,7 +19,7 @@ from pairproof.chaos.replay_stream import Replayed, feed_reference_slave, segmen
 from pairproof.harness.errors import UsageError
 from pairproof.harness.judge import judge
 from pairproof.harness.laws.base import Law
-from pairproof.harness.verdict import Judgement, Verdict, exit_code
+from pairproof.harness.verdict import Judgement, Standing, Verdict, exit_code
 from pairproof.reference.errors import BrokerError
 
 
@@ -42,8 +42,8 @@ class JudgedCapture(NamedTuple):
     @property
     def exit_code(self) -> int:
         """0 holds, 1 violated, 3 unknown."""
-        verdicts = {each.law: each.verdict for each in self.laws} | {each.id: each.verdict for each in self.checks}
-        return exit_code(verdicts)
+        verdicts = [*(each.verdict for each in self.laws), *(each.verdict for each in self.checks)]
+        return exit_code(map(Standing, verdicts))
 
 
 def judge_capture(folder: Path, laws: Iterable[type[Law]], checks: bool = True) -> JudgedCapture:

@@ -28,7 +28,7 @@ from pairproof.harness.schedule import Schedule
 from pairproof.harness.search import cuts, machine, repeated, shrink, swarm, sweep, whole
 from pairproof.harness.search.paced import paced
 from pairproof.harness.trial import Finding, Trial
-from pairproof.harness.verdict import Verdict, over_trials
+from pairproof.harness.verdict import NO_DEMANDS, Demands, Standing, Verdict, over_trials, standing
 from pairproof.harness.workers import Workers
 
 MAX_FINDINGS_PER_LAW = 3
@@ -60,7 +60,8 @@ def rare_collection() -> Iterator[None]:
 class Summary(NamedTuple):
     """What an exploration came to."""
 
-    verdicts: dict[str, Verdict]
+    seen: dict[str, frozenset[tuple[str, Verdict]]]
+    """By law: the origins of the trials that it judged, each with its verdicts."""
     trials: int
     events: int
     by_origin: dict[str, int]
@@ -72,6 +73,15 @@ class Summary(NamedTuple):
     coverage: CoverageTable
     shrinking_s: float = 0.0
     """What shrinking took where it is not counted: where the lab is not deterministic."""
+
+    @property
+    def verdicts(self) -> dict[str, Verdict]:
+        """By law, over all trials."""
+        return {law: over_trials(each for _, each in seen) for law, seen in self.seen.items()}
+
+    def standings(self, demands: Demands = NO_DEMANDS) -> dict[str, Standing]:
+        """What all trials say of each law, measured by what the run demands."""
+        return {law: standing(law, seen, demands) for law, seen in self.seen.items()}
 
     def rate(self) -> str:
         """Trials a minute, in words, and what was not counted."""
@@ -136,7 +146,7 @@ class Explorer:
         self.on_finding = on_finding
         self.on_failure = on_failure
         self.progress = progress
-        self.seen: dict[str, set[Verdict]] = {law.id: set() for law in self.laws}
+        self.seen: dict[str, set[tuple[str, Verdict]]] = {law.id: set() for law in self.laws}
         self.by_origin: Counter[str] = Counter()
         self.events = 0
         self.findings: list[Finding] = []
@@ -180,9 +190,9 @@ class Explorer:
 
     def summary(self) -> Summary:
         """What is known so far."""
-        verdicts = {law: over_trials(seen) for law, seen in self.seen.items()}
+        seen = {law: frozenset(each) for law, each in self.seen.items()}
         return Summary(
-            verdicts, sum(self.by_origin.values()), self.events, dict(self.by_origin), self.findings, self.totals,
+            seen, sum(self.by_origin.values()), self.events, dict(self.by_origin), self.findings, self.totals,
             self.seconds_so_far(), self.coverage, self._shrinking_s,
         )  # fmt: skip
 
@@ -258,7 +268,7 @@ class Explorer:
         self.coverage.count(trial.events)
         violated = False
         for each in trial.judgements:
-            self.seen[each.law].add(each.verdict)
+            self.seen[each.law].add((trial.origin, each.verdict))
             violated = violated or each.verdict is Verdict.VIOLATED
         self.on_trial(trial)
         wanted = violated and any(

@@ -1,13 +1,22 @@
-"""Verdicts: what is said of a law after one trial, after a run, and for a process's exit code."""
+"""Verdicts: what is said of a law after one trial and after a run, and for a process's exit code.
+
+A run's trials are those of the fixed corpus (``origin`` :data:`CORPUS`) and those of its searches, and a law may be
+*vacuous*, without anything to judge, in either. What a run demands is a fact of its folder (:class:`Demands`); whether
+the demand is met, :func:`standing` alone decides, for the terminal, the report, JUnit and the exit code alike. Why the
+two are kept apart: docs/decisions/0034.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import NamedTuple
 
 from pairproof.harness.errors import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED
 from pairproof.harness.laws.base import Violation
+
+CORPUS = "corpus"
+"""The origin of the trials that are the same in every run, whatever its seed and its bounds."""
 
 
 class Verdict(StrEnum):
@@ -34,6 +43,38 @@ class Judgement(NamedTuple):
     notes: dict[str, int] = {}
 
 
+class Demands(NamedTuple):
+    """Ids of the laws that a run must have given something to judge."""
+
+    by_corpus: frozenset[str] = frozenset()
+    """By the trials of the corpus: the fact ``corpus_must_judge``."""
+    by_searches: frozenset[str] = frozenset()
+    """By the trials of the searches: the fact ``must_not_be_vacuous``."""
+
+    @classmethod
+    def of_facts(cls, facts: Mapping[str, object]) -> Demands:
+        """What a run's facts demand; nothing where they do not say."""
+        return cls(_ids(facts.get("corpus_must_judge")), _ids(facts.get("must_not_be_vacuous")))
+
+
+NO_DEMANDS = Demands()
+
+
+class Standing(NamedTuple):
+    """What a run says of one law."""
+
+    verdict: Verdict
+    lacking: str = ""
+    """What the law was not given to judge although the run demands it, in words; empty if nothing is lacking."""
+    corpus_only: bool = False
+    """Whether only the corpus gave the law something to judge, which is not lacking where the searches need not."""
+
+    @property
+    def remark(self) -> str:
+        """What to say beside the verdict; empty if nothing."""
+        return self.lacking or ("judged by the corpus only" if self.corpus_only else "")
+
+
 def over_trials(verdicts: Iterable[Verdict]) -> Verdict:
     """One verdict for a law over many trials: vacuous only if no trial gave it anything to judge."""
     seen = set(verdicts)
@@ -43,12 +84,33 @@ def over_trials(verdicts: Iterable[Verdict]) -> Verdict:
     return Verdict.NOT_APPLICABLE if seen else Verdict.VACUOUS
 
 
-def exit_code(by_law: dict[str, Verdict], must_not_be_vacuous: frozenset[str] = frozenset()) -> int:
-    """0 holds, 1 violated, 3 unknown, or vacuous where the profile forbids it."""
-    if Verdict.VIOLATED in by_law.values():
-        return EXIT_VIOLATED
-    if Verdict.UNKNOWN in by_law.values():
-        return EXIT_UNKNOWN
-    if any(by_law.get(law) is Verdict.VACUOUS for law in must_not_be_vacuous):
-        return EXIT_UNKNOWN
-    return EXIT_HOLDS
+def standing(law: str, seen: Iterable[tuple[str, Verdict]], demands: Demands = NO_DEMANDS) -> Standing:
+    """What the trials of a run say of a law. ``seen``: the origin of a trial and the law's verdict on it."""
+    known = set(seen)
+    verdict = over_trials(each for _, each in known)
+    by_corpus = over_trials(each for origin, each in known if origin == CORPUS)
+    by_searches = over_trials(each for origin, each in known if origin != CORPUS)
+    lacking = ""
+    if law in demands.by_corpus and by_corpus is Verdict.VACUOUS:
+        lacking = "the corpus gave it nothing to judge"
+    elif law in demands.by_searches and by_searches is Verdict.VACUOUS:
+        lacking = "the searches gave it nothing to judge"
+    return Standing(verdict, lacking, verdict is Verdict.HOLDS is not by_searches)
+
+
+def conclusion(standings: Iterable[Standing]) -> Verdict:
+    """The run in one word: violated, unknown or holds. Unknown, too, if a demand is not met or nothing was judged."""
+    known = list(standings)
+    verdict = over_trials(each.verdict for each in known)
+    if verdict is Verdict.HOLDS and any(each.lacking for each in known):
+        return Verdict.UNKNOWN
+    return verdict if verdict in (Verdict.VIOLATED, Verdict.HOLDS) else Verdict.UNKNOWN
+
+
+def exit_code(standings: Iterable[Standing]) -> int:
+    """Of a process that says :func:`conclusion`: 0 holds, 1 violated, 3 unknown."""
+    return {Verdict.VIOLATED: EXIT_VIOLATED, Verdict.HOLDS: EXIT_HOLDS}.get(conclusion(standings), EXIT_UNKNOWN)
+
+
+def _ids(fact: object) -> frozenset[str]:
+    return frozenset(str(each) for each in fact) if isinstance(fact, list) else frozenset()

@@ -15,10 +15,9 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from pairproof.harness import registry
-from pairproof.harness.errors import EXIT_UNKNOWN, EXIT_VIOLATED
 from pairproof.harness.runs.schema import FACTS
 from pairproof.harness.schedule import from_json
-from pairproof.harness.verdict import Verdict, exit_code, over_trials
+from pairproof.harness.verdict import Demands, Standing, Verdict, conclusion, over_trials, standing
 from pairproof.reports import scenarios
 from pairproof.reports.inputs import Corrupt, RunInput
 from pairproof.reports.measures import VERDICTS
@@ -70,7 +69,7 @@ def assemble(
     by_run = [_judged(row, must[row["run"]]) for row in tables["by_run"].to_pylist()]
     anywhere = frozenset[str]().union(*must.values())
     matrix = [_judged(row, anywhere) for row in tables["matrix"].to_pylist()]
-    described = [_described(run, by_run, must[run.run]) for run in runs]
+    described = [_described(run, by_run) for run in runs]
     played = [row for run in runs for row in run.scenarios]
     firsts = tables["firsts"].to_pylist()
     findings = _findings(runs, firsts)
@@ -104,18 +103,14 @@ def merged(row: Row) -> Verdict:
 
 
 def _judged(row: Row, must: frozenset[str]) -> Row:
-    verdict = merged(row)
-    return row | {"verdict": verdict.value, "forbidden": verdict is Verdict.VACUOUS and row["law"] in must}
+    found = standing(row["law"], [("", merged(row))], Demands(by_searches=must))
+    return row | {"verdict": found.verdict.value, "forbidden": bool(found.lacking)}
 
 
-def _described(run: RunInput, by_run: Iterable[Row], must: frozenset[str]) -> Row:
+def _described(run: RunInput, by_run: Iterable[Row]) -> Row:
     facts = run.facts
-    laws = {row["law"]: Verdict(row["verdict"]) for row in by_run if row["run"] == run.run}
-    code = exit_code(laws, must)
-    verdict = {EXIT_VIOLATED: Verdict.VIOLATED, EXIT_UNKNOWN: Verdict.UNKNOWN}.get(code, Verdict.HOLDS)
-    if not any(each in (Verdict.HOLDS, Verdict.VIOLATED) for each in laws.values()):
-        # A run that judged nothing has shown nothing.
-        verdict = Verdict.UNKNOWN
+    laws = [row for row in by_run if row["run"] == run.run]
+    verdict = conclusion(Standing(Verdict(row["verdict"]), "vacuous" if row["forbidden"] else "") for row in laws)
     # Laws that hold do not make a scenario come true.
     said = scenarios.worst([verdict.value, *(row["verdict"] for row in run.scenarios)])
     # A run that was killed never came to write some of its facts; its scenarios are a table of their own.

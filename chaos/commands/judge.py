@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 MAX_LINES = 20
 """Violations shown to people; ``--json`` has all that were kept."""
+NOTHING = "it holds no history to judge; record a run with pairproof check --keep all"
 
 
 @click.command("judge")
@@ -97,7 +98,7 @@ def _table(title: str, rows: list[tuple[str, str, int, int]], texts: list[str]) 
 def _runs(names: tuple[str, ...], law_ids: tuple[str, ...], json_to: str | None) -> int:
     from pairproof.chaos.rejudging import judge_run
     from pairproof.harness.runs.reader import RunReader, resolve_run
-    from pairproof.harness.verdict import exit_code
+    from pairproof.harness.verdict import Standing, exit_code
 
     laws = _laws(law_ids)
     found = [judge_run(RunReader(resolve_run(name)), laws) for name in names]
@@ -107,4 +108,7 @@ def _runs(names: tuple[str, ...], law_ids: tuple[str, ...], json_to: str | None)
         for each in found:
             texts = [f"trial {trial}, {law}: {text}" for trial, law, text in each.texts]
             _table(f"{each.run}: {each.trials} kept histories, {each.events} events", each.rows(), texts)
-    return max((exit_code(each.verdicts) for each in found), key=(0, 3, 1).index)
+            if not any(each.judged.values()):
+                click.echo(f"{each.run} says nothing: {NOTHING if each.trials else 'no law found anything to judge'}")
+    codes = [exit_code(map(Standing, each.verdicts.values())) for each in found]
+    return max(codes, key=(0, 3, 1).index)

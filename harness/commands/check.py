@@ -17,7 +17,7 @@ from pairproof.harness.commands import output
 from pairproof.harness.errors import EXIT_LAB, EXIT_VIOLATED, LabError, UsageError
 from pairproof.harness.profiles import PROFILES, Profile, default, profile
 from pairproof.harness.schedule import check_text
-from pairproof.harness.verdict import Verdict
+from pairproof.harness.verdict import Demands, Verdict
 from pairproof.harness.workers import MAX_JOBS
 
 RUNS = Path("runs")
@@ -189,9 +189,9 @@ class _Request:
             writer.close(
                 state, reason=reason, seconds=round(found.seconds, 3), trials=found.trials, events=found.events
             )
-        forbidden = self._must_not_be_vacuous()
-        code = verdicts.exit_code(found.verdicts, frozenset(forbidden))
-        output.say_verdict(self.target.name, self.lab, self.profile.name, self.seed, found, writer.folder, forbidden)
+        standings = found.standings(Demands.of_facts(writer.facts))
+        code = verdicts.exit_code(standings.values())
+        output.say_verdict(self.target.name, self.lab, self.profile.name, self.seed, found, writer.folder, standings)
         if code != EXIT_VIOLATED:
             # A trial that its lab did not finish might have shown something.
             code = INTERRUPTED if interrupted else EXIT_LAB if self.failures else code

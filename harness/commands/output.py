@@ -11,7 +11,7 @@ import contextlib
 import json
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO, TypeVar
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from pairproof.harness.explore import Summary
     from pairproof.harness.trial import Finding
+    from pairproof.harness.verdict import Standing
 
 STDOUT = "-"
 STDOUT_NAMES = (STDOUT, "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
@@ -168,17 +169,10 @@ def say_finding(finding: Finding, path: Path) -> None:
 
 
 def say_verdict(
-    target: str, lab: Lab, profile: str, seed: str, found: Summary, folder: Path, forbidden: Iterable[str]
+    target: str, lab: Lab, profile: str, seed: str, found: Summary, folder: Path, standings: Mapping[str, Standing]
 ) -> None:
-    """Print a run's verdict per law, what it rests on, and where it is kept.
-
-    ``forbidden``: the laws that must not be vacuous.
-    """
-    strict = frozenset(forbidden)
-    rows = [
-        (law, verdict, "nothing gave it anything to judge" if law in strict and verdict == "vacuous" else "")
-        for law, verdict in sorted(found.verdicts.items())
-    ]
+    """Print a run's verdict per law, what it rests on, and where it is kept."""
+    rows = [(law, str(each.verdict), each.remark) for law, each in sorted(standings.items())]
     table("", ("law", "verdict", ""), rows)
     counts = Counter(str(verdict) for verdict in found.verdicts.values())
     said = ", ".join(f"{number} {verdict}" for verdict, number in sorted(counts.items()))

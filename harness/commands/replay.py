@@ -57,8 +57,7 @@ def command(
         write_json(answer(known, trials, events), json_to)
     if json_to != "-":
         _print(known, trials, events)
-    seen = {(each.law, each.verdict) for trial in trials for each in trial.judgements}
-    return verdict.exit_code({law: verdict.over_trials(v for each, v in seen if each == law) for law, _ in seen})
+    return verdict.exit_code(verdict.Standing(each.verdict) for trial in trials for each in trial.judgements)
 
 
 def telling(finding: Finding, trials: list[Trial]) -> Trial:

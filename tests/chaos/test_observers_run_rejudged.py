@@ -57,3 +57,11 @@ def test_a_folder_that_is_no_run_is_said_in_one_line(tmp_path: Path, capsys: pyt
     assert main(["judge", str(tmp_path / "nowhere")]) == 2
     assert main(["judge", str(tmp_path)]) == 3
     assert capsys.readouterr().err.count("\n") == 2
+
+
+def test_a_run_without_a_history_does_not_say_that_laws_hold(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    record_run(tmp_path / "empty", [], frozenset())
+    assert main(["judge", str(tmp_path / "empty")]) == 3
+    assert "empty says nothing: it holds no history to judge; record a run" in capsys.readouterr().out

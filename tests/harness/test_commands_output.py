@@ -20,7 +20,7 @@ from pairproof.harness.errors import PairproofError, UsageError
 from pairproof.harness.explore import Summary
 from pairproof.harness.schedule import Op, Schedule
 from pairproof.harness.trial import Finding
-from pairproof.harness.verdict import Verdict
+from pairproof.harness.verdict import Demands, Verdict
 
 
 @click.command()
@@ -207,15 +207,17 @@ def test_a_bar_begins_anew_with_each_thing_that_is_done() -> None:
 
 
 def summary(**verdicts: Verdict) -> Summary:
-    return Summary(verdicts, 10, 2_000, {"sweep": 6, "swarm": 4}, [], {"sweep": 8}, 1.5, CoverageTable())
+    seen = {law: frozenset({("sweep", each)}) for law, each in verdicts.items()}
+    return Summary(seen, 10, 2_000, {"sweep": 6, "swarm": 4}, [], {"sweep": 8}, 1.5, CoverageTable())
 
 
 def test_the_verdict_names_what_it_rests_on(capsys: Any) -> None:
     found = summary(a=Verdict.HOLDS, b=Verdict.VACUOUS, c=Verdict.VACUOUS)
-    output.say_verdict("reference", resolve.lab("sim"), "quick", "s1", found, Path("runs/r"), ["b"])
+    demands = Demands(by_searches=frozenset("b"))
+    output.say_verdict("reference", resolve.lab("sim"), "quick", "s1", found, Path("runs/r"), found.standings(demands))
     said = capsys.readouterr().out
     assert "reference in sim: 1 holds, 2 vacuous" in said
-    assert said.count("nothing gave it anything to judge") == 1
+    assert said.count("the searches gave it nothing to judge") == 1
     assert "10 trials (swarm 4, sweep 6)\nsingle faults at every event: 6 of 8, cut short by the clock\n" in said
     assert "profile quick, seed s1, recorded in runs/r" in said
 

@@ -14,7 +14,7 @@ from pairproof.harness.explore import MAX_FINDINGS_PER_LAW, Explorer
 from pairproof.harness.interpreter import run_trial
 from pairproof.harness.profiles import profile
 from pairproof.harness.trial import Trial
-from pairproof.harness.verdict import Verdict, exit_code
+from pairproof.harness.verdict import Verdict
 
 SIM = resolve.lab("sim")
 QUICK = profile("quick")
@@ -100,15 +100,6 @@ def test_state_machine_of_a_test_suite_raises_with_law_and_program() -> None:
         broken = conformance.machine("reference+eager_push", laws=["ha-silent-until-asked"])
         run_state_machine_as_test(broken, settings=BRIEFLY)
     run_state_machine_as_test(conformance.machine("reference"), settings=BRIEFLY)
-
-
-def test_exit_code_says_the_worst() -> None:
-    holds, vacuous = {"a": Verdict.HOLDS}, {"a": Verdict.HOLDS, "b": Verdict.VACUOUS}
-    assert exit_code(holds) == 0 and exit_code(vacuous) == 0
-    assert exit_code(vacuous, frozenset({"b"})) == 3
-    assert exit_code({**vacuous, "c": Verdict.UNKNOWN}) == 3
-    assert exit_code({**vacuous, "c": Verdict.UNKNOWN, "d": Verdict.VIOLATED}) == 1
-    assert exit_code({"a": Verdict.NOT_OBSERVABLE, "b": Verdict.NOT_APPLICABLE}) == 0
 
 
 @pytest.mark.parametrize(
