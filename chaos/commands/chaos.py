@@ -359,6 +359,9 @@ def _say(recording: Any, plan: Any) -> None:
                 output.say(f"  {line}")
             if len(each.reasons) > MAX_SAID:
                 output.say(f"  ... and {len(each.reasons) - MAX_SAID} more; --json has them")
+    for each in results:
+        if each.not_observable:
+            output.say(f"{each.scenario.name}: not observable here: {', '.join(each.not_observable)}")
     for finding, path in recording.findings:
         output.say(f"replay {finding.law}: {replay_line(path)}")
     _say_left_out("this lab", recording.left_out)

@@ -33,16 +33,8 @@ LOGBACK = """<configuration>
   <root level="WARN"><appender-ref ref="out"/></root>
 </configuration>
 """
-SETTINGS: Mapping[str, object] = {
-    # What a shared machine may be late with.
-    "waitTimeMillsInSendQueue": 5_000,
-    "osPageCacheBusyTimeOutMills": 10_000,
-    "diskMaxUsedSpaceRatio": 98,
-    # 5.5.0 only; 4.9.7 passes over them.
-    "timerWheelEnable": "false",
-    "enableControllerMode": "false",
-}
-"""Of every broker, beside a trial's own."""
+NOT_INHERITED = ("NAMESRV_ADDR",)
+"""Of the environment: a broker that is given no name server would register with this one, a production one perhaps."""
 
 
 def broker(jars: Path, home: Path, properties: Path) -> list[str]:
@@ -54,3 +46,8 @@ def broker(jars: Path, home: Path, properties: Path) -> list[str]:
     own = {"user.home": home, "rocketmq.home.dir": home}
     given = [f"-D{key}={value}" for key, value in own.items()]
     return [program("java"), *FLAGS, *given, "-cp", f"{jars}/*", BROKER, "-c", str(properties)]
+
+
+def environment(ours: Mapping[str, str]) -> dict[str, str]:
+    """What its process inherits."""
+    return {name: value for name, value in ours.items() if name not in NOT_INHERITED}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import NamedTuple
 
 from pairproof.chaos.scenarios.amounts import Bound
@@ -31,12 +31,12 @@ class Interval(NamedTuple):
         return self.lo <= event.seq < self.hi
 
 
-def unmet(case: Case, trial: Trial) -> list[str]:
-    """What the trial owes its scenario, a line each."""
+def unmet(case: Case, trial: Trial, observes: Set[str]) -> list[str]:
+    """What the trial owes its scenario, a line each. Of kinds that nobody can observe it owes nothing."""
     events = trial.events
     ran = _ran(events)
     whole = Interval(0, len(events))
-    found = _compare(case.expect.whole, _statuses(events, ran), _kinds(events, whole), "")
+    found = _compare(_seen(case.expect.whole, observes), _statuses(events, ran), _kinds(events, whole), "")
     for phase in case.expect.phases:
         interval = _interval(phase, case.steps, events)
         if interval is None:
@@ -44,8 +44,22 @@ def unmet(case: Case, trial: Trial) -> list[str]:
             continue
         within = Interval(max(interval.lo, ran.lo), min(interval.hi, ran.hi))
         statuses, kinds = _statuses(events, within), _kinds(events, interval)
-        found += _compare(phase.counts, statuses, kinds, f"{phase.when} {phase.id}: ")
+        found += _compare(_seen(phase.counts, observes), statuses, kinds, f"{phase.when} {phase.id}: ")
     return found
+
+
+def unseen(case: Case, observes: Set[str]) -> list[str]:
+    """Kinds of event that a case expects so many of, and that nobody can observe."""
+    counts = (case.expect.whole, *(each.counts for each in case.expect.phases))
+    return sorted({kind for each in counts for name in each.events if (kind := _kind(name)) not in observes})
+
+
+def _seen(wanted: Counts, observes: Set[str]) -> Counts:
+    return wanted._replace(events={name: each for name, each in wanted.events.items() if _kind(name) in observes})
+
+
+def _kind(name: str) -> str:
+    return name.partition("@")[0]
 
 
 def without_effect(case: Case, trial: Trial) -> list[str]:

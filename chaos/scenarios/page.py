@@ -72,8 +72,9 @@ FORM = """\
 
 A trial is *violated* if a law is, *unmet* if an expectation was not met (both end with 1); *unknown* if a law could not
 tell, a fault did nothing or a law in `judged` had nothing to judge, *skipped* if the lab could not do a part, here or
-at all (both 3); *failed* if the lab failed (4). In `parity` a lab *cannot* where it lacks an ability: the others are
-compared.
+at all (both 3); *failed* if the lab failed (4). A law in `judged`, or a kind of event with a count, that the lab cannot
+observe of the target is named and owed nothing; without any observable law in `judged` the scenario is unknown. In
+`parity` a lab *cannot* where it lacks an ability: the others are compared.
 """
 
 

@@ -27,8 +27,8 @@ VIOLATED, UNMET, FAILED, UNKNOWN, SKIPPED, HOLDS = VERDICTS = (
     "violated", "unmet", "failed", "unknown", "skipped", "holds",
 )  # fmt: skip
 """Worst first. unmet: an expectation was not met; failed: the lab failed; unknown: a law could not tell, a fault did
-not bite, a law that it is about had nothing to judge, or it was interrupted; skipped: the lab could not do a part of
-it."""
+not bite, a law that it is about had nothing to judge, none of them is observable, or it was interrupted; skipped: the
+lab could not do a part of it."""
 SEEDED = "+"
 """In the name of a target with a seeded bug."""
 
@@ -44,6 +44,8 @@ class Played(NamedTuple):
     doubts: tuple[str, ...]
     """Why it proves nothing: unknown laws, faults without effect, what was skipped."""
     seconds: float
+    unseen: tuple[str, ...] = ()
+    """Kinds of event that it expects so many of, and that the lab cannot record of this target."""
 
 
 class Result(NamedTuple):
@@ -56,17 +58,33 @@ class Result(NamedTuple):
     """How many trials it should have been."""
 
     @property
+    def _wanted(self) -> list[str]:
+        return sorted({law for each in self.played for law in each.case.expect.judged})
+
+    @property
     def not_judged(self) -> tuple[str, ...]:
-        """Laws that the scenario is about, and that no trial put to the test."""
-        wanted = {law for each in self.played for law in each.case.expect.judged}
-        tested = (Verdict.HOLDS, Verdict.VIOLATED, Verdict.UNKNOWN)
-        return tuple(sorted(law for law in wanted if self.laws.get(law) not in tested))
+        """Laws that the scenario is about, that could be judged here, and that no trial put to the test."""
+        settled = (Verdict.HOLDS, Verdict.VIOLATED, Verdict.UNKNOWN, Verdict.NOT_OBSERVABLE)
+        return tuple(law for law in self._wanted if self.laws.get(law) not in settled)
+
+    @property
+    def not_observable(self) -> tuple[str, ...]:
+        """What the scenario is about, laws and then kinds of event, that the lab cannot observe of this target."""
+        laws = [law for law in self._wanted if self.laws.get(law) is Verdict.NOT_OBSERVABLE]
+        return (*laws, *sorted({f"{kind} events" for each in self.played for kind in each.unseen}))
+
+    @property
+    def is_blind(self) -> bool:
+        """Whether no law that the scenario is about can be observed here: that nothing was seen says nothing then."""
+        return bool(self._wanted) and all(self.laws.get(law) is Verdict.NOT_OBSERVABLE for law in self._wanted)
 
     @property
     def verdict(self) -> str:
-        """The worst of its trials'; unknown if a law that it is about was not judged, or a trial is missing."""
+        """The worst of its trials'; unknown if a law that it is about had nothing to judge, or none of them could be
+        observed, or a trial is missing.
+        """
         found = {each.verdict for each in self.played}
-        if self.not_judged or len(self.played) < self.planned:
+        if self.not_judged or self.is_blind or len(self.played) < self.planned:
             found.add(UNKNOWN)
         return min(found, key=VERDICTS.index)
 
@@ -79,6 +97,8 @@ class Result(NamedTuple):
     def reasons(self) -> list[str]:
         """Why it is not green, each line once."""
         lines = [f"{law} had nothing to judge" for law in self.not_judged]
+        if self.is_blind:
+            lines.append(f"no law that it is about is observable here: {', '.join(self._wanted)}")
         if len(self.played) < self.planned:
             lines.append(f"only {len(self.played):,} of {self.planned:,} trials were played")
         for each in self.played:
@@ -187,11 +207,18 @@ def play(
         part = Trial(0, ORIGIN, schedule, events, _unknown(laws, why), logs=logs) if events else None
         verdict = UNKNOWN if isinstance(why, KeyboardInterrupt) else FAILED
         raise Stopped(_ended(case, part, verdict, why, began) if part else None, why) from why
-    return _played(scenario, case, trial, target, began)
+    return _played(case, trial, lab.observes(target), began)
 
 
 def check(scenario: Scenario, target: Target) -> None:
-    """UsageError where a scenario that wants a law broken is to be played against a target without a seeded bug."""
+    """UsageError for a scenario that a target cannot play: settings that it does not take, or a law that is to be
+    broken, which a target without a seeded bug does not owe.
+    """
+    for case in scenario.cases:
+        try:
+            target.settings(case.settings)
+        except UsageError as why:
+            raise UsageError(f"{scenario.name}, on {target.name}: {why}") from None
     if SEEDED not in target.name and any(case.expect.violated for case in scenario.cases):
         raise UsageError(
             f"{scenario.name} expects a violation, which only a target with a seeded bug owes: "
@@ -209,12 +236,12 @@ def result(scenario: Scenario, played: Sequence[Played], planned: int) -> Result
     return Result(scenario, tuple(played), laws, planned)
 
 
-def _played(scenario: Scenario, case: Case, trial: Trial, target: Target, began: float) -> Played:
+def _played(case: Case, trial: Trial, observes: Set[str], began: float) -> Played:
     expected = case.expect.violated
     by_law = {each.law: each for each in trial.judgements}
     broken = {law for law, each in by_law.items() if each.verdict is Verdict.VIOLATED}
     unmet = [f"{law} should be violated, and is not" for law in expected if law not in broken]
-    unmet += meeting.unmet(case, trial)
+    unmet += meeting.unmet(case, trial, observes)
     doubts = [f"{law}: {each.doubt}" for law, each in by_law.items() if each.verdict is Verdict.UNKNOWN]
     doubts += meeting.without_effect(case, trial)
     skipped = [f"skipped: {reason}" for reason in trial.skipped]
@@ -225,7 +252,8 @@ def _played(scenario: Scenario, case: Case, trial: Trial, target: Target, began:
         verdict, unmet = SKIPPED, []
     else:
         verdict = UNMET if unmet else UNKNOWN if doubts else HOLDS
-    return Played(case, trial, verdict, tuple(unmet), (*doubts, *skipped), monotonic() - began)
+    unseen = tuple(meeting.unseen(case, observes))
+    return Played(case, trial, verdict, tuple(unmet), (*doubts, *skipped), monotonic() - began, unseen)
 
 
 def _ended(case: Case, part: Trial, verdict: str, why: BaseException, began: float) -> Played:

@@ -7,7 +7,7 @@ settings give it, settings that the reference takes, and that each case's timeli
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from itertools import product
 from math import prod
 from pathlib import Path
@@ -18,6 +18,7 @@ from pairproof.chaos.scenarios.yaml_tree import Spot, close_to, parse, read
 from pairproof.harness import judge, registry, resolve
 from pairproof.harness.errors import UsageError
 from pairproof.harness.schedule import Args, Scalar
+from pairproof.reference.core.versions import VERSIONS
 
 KEYS = (
     "name", "about", "promises", "settings", "workload", "timeline", "lasts", "each", "repeat", "laws", "expect",
@@ -121,21 +122,25 @@ def _settings(spot: Spot | None) -> dict[str, Scalar]:
     if not isinstance(spot.value, dict):
         spot.fail(f"settings are RocketMQ's keys and lab.slaves, ..., with their values, not {spot.shown()}")
     found = {key: fields.scalar(each, key) for key, each in spot.value.items()}
-    check = resolve.target(REFERENCE).settings
-    try:
-        check(found)
-    except UsageError as why:
+    why = _complaint(found)
+    if why:
         for key, each in spot.value.items():
             # One that is wrong by itself says so in the same words: its line is the place.
-            if _complaint(check, {key: found[key]}) == str(why):
-                each.fail(str(why))
-        spot.fail(str(why))
+            if _complaint({key: found[key]}) == why:
+                each.fail(why)
+        spot.fail(why)
     return found
 
 
-def _complaint(check: Callable[[Args], object], settings: Args) -> str:
+def _complaint(settings: Args) -> str:
+    """What is wrong with settings, for every version that they may be meant for; empty if one takes them."""
+    said = [_refused({"rocketmqVersion": version, **settings}) for version in VERSIONS]
+    return "" if "" in said else _refused(settings)
+
+
+def _refused(settings: Args) -> str:
     try:
-        check(settings)
+        resolve.target(REFERENCE).settings(settings)
     except UsageError as why:
         return str(why)
     return ""

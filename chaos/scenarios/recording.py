@@ -1,8 +1,8 @@
 """Keeps a run of scenarios in a run folder: every trial with its history, findings to replay, and what each came to.
 
 The facts' ``scenarios`` lists, in the order of the request: name, verdict, how many trials, seconds, the reasons why it
-is not green, and its laws; ``left_out`` those that were not played, with the abilities that the lab lacks. A trial's
-seed names its scenario.
+is not green, what of it the lab cannot observe of the target, and its laws; ``left_out`` those that were not played,
+with the abilities that the lab lacks. A trial's seed names its scenario.
 """
 
 from __future__ import annotations
@@ -124,6 +124,7 @@ def summary(found: Result) -> dict[str, object]:
         "trials": len(found.played),
         "seconds": round(found.seconds, 3),
         "reasons": found.reasons[:MAX_REASONS],
+        "not_observable": list(found.not_observable),
         "laws": {law: str(verdict) for law, verdict in found.laws.items()},
     }
 

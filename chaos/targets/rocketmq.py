@@ -12,12 +12,14 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from pairproof.chaos.rocketmq.install import VERSIONS
+from pairproof.chaos.rocketmq.settings import OURS
 from pairproof.chaos.targets.reference import TARGET, ReferenceTarget
 from pairproof.harness import places
 from pairproof.harness.errors import UsageError
 from pairproof.harness.schedule import Args
 from pairproof.reference.client.consumer import Consumer
 from pairproof.reference.core.config import BrokerConfig
+from pairproof.reference.core.versions import VERSIONS as LINES
 
 DEFAULTS: Mapping[str, str | int] = MappingProxyType({
     # Java maps files and wants whole pages; the rest as small as it stands it.
@@ -28,7 +30,6 @@ DEFAULTS: Mapping[str, str | int] = MappingProxyType({
 })  # fmt: skip
 V5_LINE = VERSIONS[1]
 LOG_FILE = "mappedFileSizeCommitLog"
-OURS = ("rocketmqVersion", "haPushes", "totalMemory")
 
 
 class RocketMQTarget(NamedTuple):
@@ -53,15 +54,16 @@ class RocketMQTarget(NamedTuple):
 
     def settings(self, schedule: Args) -> Args:
         """See :meth:`ReferenceTarget.settings`. What only the reference can be set to is what RocketMQ does anyway."""
-        # What goes with another version's conduct goes with it.
-        left_out = (*OURS, "inSyncReplicas") if "rocketmqVersion" in schedule else OURS
+        version = next((each for each in (self.master, self.slave) if each in VERSIONS), BrokerConfig.rocketmqVersion)
+        # What was meant for another version goes with that version's name.
+        is_others = "rocketmqVersion" in schedule and not LINES[version].counts_replicas
+        left_out = (*OURS, "inSyncReplicas") if is_others else OURS
         given = {key: value for key, value in schedule.items() if key not in left_out}
         size = given.get(LOG_FILE)
         if isinstance(size, int):
             given[LOG_FILE] = max(size, int(DEFAULTS[LOG_FILE]))
         if V5_LINE in (self.master, self.slave) and not given.setdefault("lab.names", 1):
             raise UsageError(f"RocketMQ {V5_LINE} learns of its master only from a name server: leave lab.names=0 out")
-        version = next((each for each in (self.master, self.slave) if each in VERSIONS), BrokerConfig.rocketmqVersion)
         return TARGET.settings({**DEFAULTS, "rocketmqVersion": version, **given})
 
     def config(self, node: str, settings: Args) -> BrokerConfig:

@@ -103,7 +103,7 @@ FACTS: dict[str, str] = {
     "trials": "how many trials were executed",
     "events": "how many events they recorded",
     "keep": "what histories were kept: all, or one in N besides violating and unknown trials",
-    "scenarios": "of a run of scenarios: name, verdict, trials, seconds, reasons and laws of each",
+    "scenarios": "of a run of scenarios: name, verdict, trials, seconds, reasons, what is not observable, laws",
     "left_out": "of a run of scenarios: name of each that was not played, and the abilities that the lab lacks for it",
     "versions": "pairproof, python, hypothesis",
     "reason": "why it is not complete, if it is not",

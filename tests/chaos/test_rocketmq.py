@@ -34,7 +34,8 @@ def test_settings_that_only_the_reference_has_are_what_rocketmq_is() -> None:
     assert "inSyncReplicas" not in rocketmq.V4.settings(drawn)
     with pytest.raises(UsageError, match=r"inSyncReplicas came with 5\.0"):
         rocketmq.V4.settings({"inSyncReplicas": 2})
-    assert rocketmq.V5.settings({"inSyncReplicas": 2})["inSyncReplicas"] == 2
+    for asked in (drawn, {"rocketmqVersion": "4.9.7"} | {"inSyncReplicas": 2}, {"inSyncReplicas": 2}):
+        assert rocketmq.V5.settings(asked)["inSyncReplicas"] == 2
     assert rocketmq.V4.config(places.MASTER, rocketmq.V4.settings({})).haSendHeartbeatInterval == 500
 
 

@@ -134,6 +134,44 @@ def test_trials_that_are_missing_prove_nothing() -> None:
     assert of(played(GOOD)).verdict == HOLDS and of(played(GOOD)).reasons == []
 
 
+class Blind(SimLab):
+    """A simulation that cannot tell some kinds of event."""
+
+    def __init__(self, *hidden: str) -> None:
+        self.hidden = frozenset(hidden)
+
+    def observes(self, target: Target) -> frozenset[str]:
+        return super().observes(target) - self.hidden
+
+
+def test_what_a_lab_cannot_observe_is_named_and_is_no_lack_of_something_to_judge() -> None:
+    expect = "  judged: [ack-replicated, contract]\n  events: {append@slave: 99}"
+    seeing, blind = of(played(expect)), of(played(expect, lab=Blind("append")))
+    assert seeing.verdict == UNMET and seeing.not_observable == ()
+    assert blind.verdict == HOLDS and blind.reasons == [] and exit_code([blind]) == 0
+    assert blind.not_observable == ("ack-replicated", "append events")
+
+
+def test_a_law_that_could_be_judged_and_was_not_is_still_missed() -> None:
+    found = of(played("  judged: [ack-replicated, deliver-no-loss]", lab=Blind("append")))
+    assert found.verdict == UNKNOWN and found.reasons == ["deliver-no-loss had nothing to judge"]
+
+
+def test_a_scenario_of_whose_laws_none_can_be_observed_proves_nothing() -> None:
+    found = of(played("  judged: [ack-replicated]", lab=Blind("append")))
+    assert found.verdict == UNKNOWN
+    assert found.reasons == ["no law that it is about is observable here: ack-replicated"]
+
+
+def test_settings_of_another_version_are_refused_before_anything_runs() -> None:
+    found = scenario(" {}", CUT.replace("slaveTimeout: 1000", "inSyncReplicas: 2"))
+    with pytest.raises(UsageError, match=r"cut, on reference: inSyncReplicas came with 5\.0: leave it out"):
+        check(found, REFERENCE)
+    with pytest.raises(UsageError, match=r"cut, on rocketmq-4\.9\.7: inSyncReplicas came with"):
+        check(found, resolve.target("rocketmq-4.9.7"))
+    check(found, resolve.target("rocketmq-5.5.0"))
+
+
 class Lab(SimLab):
     """A simulation in which something goes wrong when a cut begins."""
 

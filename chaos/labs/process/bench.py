@@ -81,7 +81,7 @@ class ProcessBench(Bench):
         """A node that the keeper will fork, or a JVM that it will start."""
         program = target.runs(name)
         if program in JARS:
-            return JavaProcess(self.keeper, self, folder, name, target.name, config, JARS[program].find())
+            return JavaProcess(self.keeper, self, folder, name, target.name, config, program)
         return NodeProcess(self.keeper, self, folder, name, program, config)
 
     def tap(self, name: str, client: str, to: Address, buffer: int | None, evidence: Evidence) -> LinkTap:

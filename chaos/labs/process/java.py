@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from pathlib import Path
 
@@ -12,6 +13,8 @@ from pairproof.chaos.labs.real.node import NodeSpec
 from pairproof.chaos.labs.real.nodes import Status
 from pairproof.chaos.labs.real.outside import OutsideView
 from pairproof.chaos.rocketmq import jvm
+from pairproof.chaos.rocketmq.install import JARS
+from pairproof.chaos.rocketmq.settings import DIALECTS
 from pairproof.reference.core.config import BrokerConfig
 
 FAILED = (
@@ -21,7 +24,7 @@ FAILED = (
 
 
 class JavaProcess(NodeProcess):
-    """See :class:`RealNode`. ``jars``: of the version that it runs."""
+    """See :class:`RealNode`. ``version``: which RocketMQ it runs."""
 
     orderly = Status("exited", jvm.SIGTERM_EXIT)
     ready_s = 60
@@ -29,10 +32,11 @@ class JavaProcess(NodeProcess):
 
     def __init__(
         self, keeper: Keeper, bench: Bench, folder: Path, name: str, target: str, config: BrokerConfig | None,
-        jars: Path,
+        version: str,
     ) -> None:  # fmt: skip
         super().__init__(keeper, bench, folder, name, target, config)
-        self.jars = jars
+        self.version = version
+        self.jars = JARS[version].find()
         self._begins = 0
         """Of what it has said in all its lives: where the present one begins."""
 
@@ -40,7 +44,7 @@ class JavaProcess(NodeProcess):
         """Start its JVM; the pid."""
         command = jvm.broker(self.jars, self.folder / f"{self.name}-home", Path(spec["conf"]))
         self._begins = len(self.said())
-        self._last = self.keeper.exec(command, Path(spec["output"]))
+        self._last = self.keeper.exec(command, Path(spec["output"]), jvm.environment(os.environ))
         return self._last
 
     def may_end(self, status: Status) -> bool:
@@ -63,6 +67,6 @@ class JavaProcess(NodeProcess):
 
     def _properties(self) -> dict[str, object]:
         assert self.config is not None and self.store is not None
-        own = {"brokerIP2": self.config.brokerIP2 or self.config.brokerIP1}
-        paths = {"storePathCommitLog": self.store.path / "commitlog"}
-        return {**jvm.SETTINGS, **super()._properties(), **own, **paths}
+        store = self.store.path
+        paths = {"storePathRootDir": store, "storePathCommitLog": store / "commitlog", "bindAddress": self.bind()}
+        return DIALECTS[self.version].properties(self.config, paths)

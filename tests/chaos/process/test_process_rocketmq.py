@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator
 
@@ -10,7 +11,7 @@ from real_labs import play, sends, sent, under, violated
 from toxiproxies import binary
 
 from pairproof.chaos.labs.process.lab import ProcessLab
-from pairproof.chaos.labs.real import session
+from pairproof.chaos.labs.real import session, whole
 from pairproof.chaos.rocketmq.install import JARS
 from pairproof.chaos.targets import rocketmq
 from pairproof.chaos.targets.reference import TARGET
@@ -48,6 +49,22 @@ def test_a_real_pair_keeps_the_laws_under_a_kill_of_its_master(lab: ProcessLab) 
     assert sent(trial)["PUT_OK"] > 5 and sent(trial)["refused"]
     assert {"contract", "ha-contiguous", "ha-report-monotone", "log-prefix", "loss-is-suffix"} <= held(trial)
     assert [each.effect["processes_killed"] for each in trial.faults] == [1]
+
+
+def test_a_real_pair_registers_what_the_lab_knows_it_by_and_its_consumers_come_through_the_taps(
+    lab: ProcessLab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(whole, "CALLS_MS", 0)
+    ops = [Op("join", {"group": 0, "consumer": 0}), *sends(4), Op("advance", {"ms": 2_000})]
+    trial = play(lab, ops, rocketmq.V4, **{"lab.names": 1})
+    assert not violated(trial)
+    assert {"deliver-no-loss", "progress-never-ahead", "ha-address-source"} <= held(trial)
+    known = [each.detail for each in trial.events if each.kind == "table" and each.f == "brokers"]
+    assert json.loads(known[-1] or "") == {"broker-a": {"0": "master", "1": "slave"}}
+    # Who has the HA address of the master's own port makes no connection that a tap sees.
+    assert [each for each in trial.events if each.kind == "connect" and each.node == "slave"]
+    asked = {each.node for each in trial.events if each.group is not None and each.kind == "invoke"}
+    assert asked <= {"master", "slave", "names"} and "master" in asked
 
 
 @pytest.mark.parametrize("target", [rocketmq.V4_MASTER, rocketmq.V4_SLAVE], ids=lambda target: target.name)

@@ -1,0 +1,53 @@
+"""Which scenarios real RocketMQ can keep to at all: what stands in the way of the others is said here, by scenario."""
+
+from __future__ import annotations
+
+import pytest
+
+from pairproof.chaos.scenarios import library
+from pairproof.chaos.scenarios.play import check, lacking
+from pairproof.chaos.scenarios.scenario import Scenario, Step
+from pairproof.harness import judge, resolve
+from pairproof.harness.ports import Target
+
+PROCESS = resolve.lab("process")
+JAVA = ("rocketmq-4.9.7", "rocketmq-5.5.0", "rocketmq-4.9.7-reference", "reference-rocketmq-4.9.7")
+NO_SEAM = {"clock_skew", "disk_full", "disk_stall", "lying_flush", "retention", "slow_disk"}
+"""What nobody can do to a JVM."""
+IN_THE_WAY = {
+    "clock-jumps": "fault", "disk-full-on-either-side": "fault", "lying-disk": "fault",
+    "master-power-sync-flush": "fault", "retention-outruns-slave": "fault", "slave-power-loss": "fault",
+    "image-replaced": "ability", "memory-limit": "ability", "network-disconnect": "ability",
+}  # fmt: skip
+
+
+def cannot(step: Step, target: Target) -> bool:
+    args = step.op.args
+    node = str(args.get("node"))
+    if step.op.do != "fault" or node == "None" or target.runs(node) == "reference":  # type: ignore[attr-defined]
+        return False
+    return args["name"] in NO_SEAM or (args["name"] == "power_loss" and args.get("keep") in ("half", "hole"))
+
+
+def in_the_way(scenario: Scenario, target: Target) -> str:
+    """Why it can never be green; empty if it can."""
+    if lacking(scenario, PROCESS):
+        return "ability"
+    if any(cannot(step, target) for case in scenario.cases for step in case.steps):
+        return "fault"
+    laws = judge.laws({law for case in scenario.cases for law in case.expect.judged})
+    return "" if any(law.needs <= PROCESS.observes(target) for law in laws) else "laws"
+
+
+def test_most_scenarios_can_be_green_on_real_rocketmq() -> None:
+    target = resolve.target("rocketmq-4.9.7")
+    found = {name: in_the_way(library.shipped(name), target) for name in library.names()}
+    assert {name: why for name, why in found.items() if why} == IN_THE_WAY
+    assert (len(found), len(IN_THE_WAY)) == (46, 9)
+
+
+@pytest.mark.parametrize("name", JAVA)
+def test_every_java_target_takes_the_settings_of_every_scenario(name: str) -> None:
+    target = resolve.target(name)
+    for each in library.names():
+        check(library.shipped(each), target)
