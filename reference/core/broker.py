@@ -57,6 +57,7 @@ CONFIG = "config"
 class Broker:
     """A node of the pair. The shell calls the ``on_…`` methods; see :class:`pairproof.reference.ports.Node`."""
 
+    peers_class: ClassVar[type[CommandPeers]] = CommandPeers
     store_class: ClassVar[type[MessageStore]] = MessageStore
     master_class: ClassVar[type[HaMaster]] = HaMaster
     slave_class: ClassVar[type[HaSlave]] = HaSlave
@@ -84,7 +85,7 @@ class Broker:
         self.log = self.store.log
         self.ha = self.master_class(config, self.log, io, watcher)
         self.replica = self.slave_class(config, self.log, io, watcher)
-        self.peers = CommandPeers(io, self._on_command, self._on_gone)
+        self.peers = self.peers_class(io, self._on_command, self._on_gone)
         self.parts = self._make_parts()
         self.sending = self.sending_class(self.parts)
         self.pulling = self.pulling_class(self.parts)

@@ -2,8 +2,10 @@
 
 A peer that sends what is no frame is dropped, since nothing tells whom to answer; so is one that lets its answers pile
 up. While a peer does not take its answers its next requests wait, unparsed. Where all of them together hold up too many
-bytes, half frames or answers, those go that have got no further for the longest time: never whoever came last. What a
-command means is its node's business. Source: NettyRemotingServer; its limits on memory are ours.
+bytes, half frames or answers, those go that have got no further for the longest time: never whoever came last. Where
+there are too many connections, an idle one makes room: first those that have never asked anything, the oldest first,
+then those that have asked nothing for :data:`IDLE_NS`. What a command means is its node's business.
+Source: NettyRemotingServer; its limits on memory and connections are ours.
 """
 
 from __future__ import annotations
@@ -17,6 +19,8 @@ from pairproof.reference.wire import remoting
 from pairproof.reference.wire.remoting import Command, CommandReader
 
 MAX_PEERS = 1_000
+IDLE_NS = 90 * 1_000_000_000
+"""Clients send heartbeats every 30 s, brokers register as often; a slave fetches tables every 60 s at the latest."""
 MAX_UNSENT = 4 * 1024 * 1024
 MAX_HELD = 2 * remoting.MAX_FRAME
 """Bytes that one peer may have sent and not seen taken."""
@@ -45,6 +49,40 @@ class Kept:
         return next(iter(self.sizes))
 
 
+class Seats:
+    """The open connections, by who has to leave first when there are too many."""
+
+    def __init__(self) -> None:
+        # In order: who came first; who asked last longest ago.
+        self.silent: dict[Conn, None] = {}
+        self.asked: dict[Conn, int] = {}
+
+    def __len__(self) -> int:
+        return len(self.silent) + len(self.asked)
+
+    def take(self, conn: Conn) -> None:
+        """Somebody comes, and has asked nothing."""
+        self.silent[conn] = None
+
+    def asks(self, conn: Conn, now: int) -> None:
+        """It sends a whole command."""
+        self.silent.pop(conn, None)
+        self.asked.pop(conn, None)
+        self.asked[conn] = now
+
+    def leave(self, conn: Conn) -> None:
+        """It goes."""
+        self.silent.pop(conn, None)
+        self.asked.pop(conn, None)
+
+    def idle(self, now: int) -> Conn | None:
+        """Who makes room; None if all have asked something lately."""
+        if self.silent:
+            return next(iter(self.silent))
+        conn, last = next(iter(self.asked.items()))
+        return conn if now - last >= IDLE_NS else None
+
+
 class CommandPeers:
     """The open connections of one node. ``on_gone`` hears of each that ends, whoever ended it."""
 
@@ -55,6 +93,7 @@ class CommandPeers:
         self.on_command = on_command
         self.on_gone = on_gone
         self._readers: dict[Conn, CommandReader] = {}
+        self._seats = Seats()
         self._unsent: dict[Conn, bytearray] = {}
         self._unsent_sizes = Kept()
         self._held = Kept()
@@ -69,11 +108,19 @@ class CommandPeers:
         return len(self._readers)
 
     def accept(self, conn: Conn) -> None:
-        """Somebody connected; one too many is closed at once."""
-        if len(self._readers) >= MAX_PEERS:
+        """Somebody connected: an idle connection makes room, if need be; where there is none this one is closed."""
+        if len(self._readers) >= MAX_PEERS and not self.make_room():
             self.io.close(conn)
-        else:
-            self._readers[conn] = CommandReader()
+            return
+        self._readers[conn] = CommandReader()
+        self._seats.take(conn)
+
+    def make_room(self) -> bool:
+        """Close the connection that has been idle for the longest time; False if none is idle."""
+        idle = self._seats.idle(self.io.now())
+        if idle is not None:
+            self.drop(idle)
+        return idle is not None
 
     def feed(self, conn: Conn, data: bytes) -> None:
         """Bytes came: hand over the commands that are complete now, as long as their answers are taken."""
@@ -102,7 +149,9 @@ class CommandPeers:
                 command = next(commands, None)
                 if command is None:
                     break
-                got_on = True
+                if not got_on:
+                    got_on = True
+                    self._seats.asks(conn, self.io.now())
                 self.on_command(conn, command)
                 if conn not in self._readers:
                     return
@@ -176,6 +225,7 @@ class CommandPeers:
     def closed(self, conn: Conn) -> None:
         """The peer ended the connection."""
         if self._readers.pop(conn, None) is not None:
+            self._seats.leave(conn)
             self._unsent.pop(conn, None)
             self._unsent_sizes.note(conn, 0, True)
             self._held.note(conn, 0, True)

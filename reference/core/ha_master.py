@@ -7,11 +7,13 @@ may be pushed ends with the log, or with what is durable of it, as ``haPushes`` 
 
 Where this differs from RocketMQ on purpose (see docs/decisions): a connection counts as a slave only from its first
 valid report on, a first report outside the log is refused instead of believed, two connections of one slave count as
-one replica, and a slave whose next bytes have expired is told so by a close.
+one replica, a slave whose next bytes have expired is told so by a close, and connections are bounded, each address's
+too: where there are too many, the one goes that has got no further for the longest time.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable
 from enum import Enum, auto
 from typing import ClassVar
@@ -24,6 +26,8 @@ from pairproof.reference.wire.ha import ReportReader, encode_header
 
 MS = 1_000_000
 MAX_CONNECTIONS = 64
+MAX_PER_ADDRESS = 8
+"""Behind a proxy all slaves have one address, and each may leave a few half-open connections behind."""
 
 
 class Phase(Enum):
@@ -42,6 +46,7 @@ class Heard(Enum):
     INVALID_REPORT = auto()
     SILENCE = auto()
     EXPIRED = auto()
+    CROWDED = auto()
     END = auto()
 
 
@@ -49,16 +54,19 @@ NEXT: dict[tuple[Phase, Heard], Phase] = {
     (Phase.ACCEPTED, Heard.VALID_REPORT): Phase.TRANSFER,
     (Phase.ACCEPTED, Heard.INVALID_REPORT): Phase.REFUSED,
     (Phase.ACCEPTED, Heard.SILENCE): Phase.CLOSED,
+    (Phase.ACCEPTED, Heard.CROWDED): Phase.CLOSED,
     (Phase.ACCEPTED, Heard.END): Phase.CLOSED,
     (Phase.TRANSFER, Heard.VALID_REPORT): Phase.TRANSFER,
     (Phase.TRANSFER, Heard.INVALID_REPORT): Phase.CLOSED,
     (Phase.TRANSFER, Heard.SILENCE): Phase.CLOSED,
     (Phase.TRANSFER, Heard.EXPIRED): Phase.CLOSED,
+    (Phase.TRANSFER, Heard.CROWDED): Phase.CLOSED,
     (Phase.TRANSFER, Heard.END): Phase.CLOSED,
     # A refused peer stays refused whatever it says later: its log is not ours.
     (Phase.REFUSED, Heard.VALID_REPORT): Phase.REFUSED,
     (Phase.REFUSED, Heard.INVALID_REPORT): Phase.REFUSED,
     (Phase.REFUSED, Heard.SILENCE): Phase.CLOSED,
+    (Phase.REFUSED, Heard.CROWDED): Phase.CLOSED,
     (Phase.REFUSED, Heard.END): Phase.CLOSED,
 }
 
@@ -66,10 +74,15 @@ NEXT: dict[tuple[Phase, Heard], Phase] = {
 class HaConnection:
     """One accepted peer: HAConnection with its read and write service."""
 
-    __slots__ = ("acked", "conn", "last_read", "last_write", "next_offset", "phase", "reports", "unsent")
+    __slots__ = (
+        "acked", "address", "conn", "got_on", "last_read", "last_write", "next_offset", "phase", "reports", "unsent"
+    )  # fmt: skip
 
-    def __init__(self, conn: Conn, now: int) -> None:
+    def __init__(self, conn: Conn, address: str, now: int) -> None:
         self.conn = conn
+        self.address = address
+        # Whether it has ever reported more than at first, and since when no more than now.
+        self.got_on = (False, now)
         self.phase = Phase.ACCEPTED
         self.reports = ReportReader()
         self.next_offset = -1
@@ -142,6 +155,19 @@ class HaMaster:
             return False
         return any(self.counts_as_slave(each) for each in self.connections.values())
 
+    def makes_room(self, address: str) -> HaConnection | None:
+        """Who has to go before one more peer of this address is taken in; None while there is room.
+
+        Of the address that has the most connections, so that one address cannot crowd out another.
+        """
+        counts = Counter(each.address for each in self.connections.values())
+        if counts[address] < MAX_PER_ADDRESS:
+            if len(self.connections) < MAX_CONNECTIONS:
+                return None
+            address = max(counts, key=lambda each: counts[each])
+        crowd = (each for each in self.connections.values() if each.address == address)
+        return min(crowd, key=lambda each: each.got_on)
+
     def replica_of(self, peer: HaConnection) -> Hashable:
         """Which slave this connection belongs to: its words count once, however many connections it left behind."""
         return self.io.peer(peer.conn)
@@ -173,16 +199,13 @@ class HaMaster:
     # What the shell tells us.
 
     def on_accepted(self, conn: Conn) -> None:
-        """A peer connected to the HA port: the oldest that is no slave makes room for it, if need be."""
-        if len(self.connections) >= MAX_CONNECTIONS:
-            # Whoever says nothing must not keep a slave out.
-            idle = next((each for each in self.connections.values() if each.phase is not Phase.TRANSFER), None)
-            if idle is None:
-                self.io.close(conn)
-                return
-            self._move(idle, Heard.SILENCE)
+        """A peer connected to the HA port: strangers that get no further must not keep a slave out."""
+        address = self.io.address(conn)[0]
+        crowded = self.makes_room(address)
+        if crowded is not None:
+            self._move(crowded, Heard.CROWDED)
         now = self.io.now()
-        self.connections[conn] = HaConnection(conn, now)
+        self.connections[conn] = HaConnection(conn, address, now)
         self.io.timer(("ha-silence", conn), now + self.housekeeping_ns)
 
     def on_bytes(self, conn: Conn, data: bytes) -> None:
@@ -247,6 +270,8 @@ class HaMaster:
             self._on_first_report(peer, reported)
         elif peer.phase is Phase.TRANSFER:
             if self.is_believable(peer, reported):
+                if reported > peer.acked:
+                    peer.got_on = (True, self.io.now())
                 peer.acked = reported
                 self.believe(reported)
             else:

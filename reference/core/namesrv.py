@@ -37,12 +37,13 @@ NO_ROUTE = (
 class NameServer:
     """A node; see :class:`pairproof.reference.ports.Node`."""
 
+    peers_class: ClassVar[type[CommandPeers]] = CommandPeers
     routes_class: ClassVar[type[RouteTable]] = RouteTable
 
     def __init__(self, io: Effects) -> None:
         self.io = io
         self.routes = self.routes_class()
-        self.peers = CommandPeers(io, self._on_command, self.routes.gone)
+        self.peers = self.peers_class(io, self._on_command, self.routes.gone)
         self._handlers = {
             RequestCode.REGISTER_BROKER: self._on_register,
             RequestCode.UNREGISTER_BROKER: self._on_unregister,

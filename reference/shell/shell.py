@@ -261,21 +261,24 @@ class Shell:
                 sock.close()
                 self._refused(address, port)
                 continue
+            before = len(self.connections)
             conn = self._adopt(sock, address, port)
             self._read(conn)
             self._node.on_accepted(conn, port)
-            if conn.open:
-                self._full.discard(port)
-            else:
+            if not conn.open:
                 self._refused(address, port)
+            elif len(self.connections) <= before:
+                self._crowded(port, f"took in {address[0]} in place of another connection that had long got no further")
+            else:
+                self._full.discard(port)
 
     def _refused(self, address: tuple[str, int], port: str) -> None:
+        self._crowded(port, f"refused {address[0]}: no connection is idle")
+
+    def _crowded(self, port: str, what: str) -> None:
         if port not in self._full:
             self._full.add(port)
-            self.log.say(
-                f"refused {address[0]} on the {port} port, and says so once: no more are taken, with "
-                f"{len(self.connections)} connections open; clients that are idle for {self.limits.idle_s} s are closed"
-            )
+            self.log.say(f"the {port} port is full, which is said once: {what}; {len(self.connections)} are open")
 
     def _rest(self, listener: socket.socket, port: str, why: OSError) -> None:
         # The connection stays in the backlog, so the loop would ring again at once, and for ever.

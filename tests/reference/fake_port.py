@@ -48,7 +48,8 @@ class FakePort:
         return conn.partition("#")[0]
 
     def address(self, conn: str) -> tuple[str, int]:
-        return "127.0.0.1", 0
+        """Connection ``s1@a`` comes from the address ``a``."""
+        return conn.partition("@")[2] or "127.0.0.1", 0
 
     def close(self, conn: str) -> None:
         self.closed.append(conn)

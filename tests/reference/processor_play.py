@@ -38,7 +38,8 @@ class Play(FakePort):
         return self.broker.parts
 
     def address(self, conn: str) -> tuple[str, int]:
-        return "127.0.0.1", 40_000 + self.conns.index(conn)
+        # A replica's has none that anything asks for.
+        return "127.0.0.1", 40_000 + self.conns.index(conn) if conn in self.conns else 0
 
     def close(self, conn: str) -> None:
         super().close(conn)

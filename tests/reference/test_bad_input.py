@@ -12,7 +12,6 @@ import pytest
 from processor_play import Play, consumer
 
 from pairproof.reference.core.consume_queue import Entry
-from pairproof.reference.core.ha_master import MAX_CONNECTIONS
 from pairproof.reference.core.processors.members import MAX_GROUPS_OF_CLIENT
 from pairproof.reference.core.processors.pulling import MAX_TAGS
 from pairproof.reference.core.reading import MOST_SCANNED
@@ -149,15 +148,6 @@ def test_a_body_that_is_far_too_large_is_refused_unread(monkeypatch: pytest.Monk
 
 
 # What keeps others out.
-
-
-def test_silent_peers_of_the_ha_port_make_room_for_a_slave() -> None:
-    play = Play()
-    for number in range(MAX_CONNECTIONS):
-        play.broker.on_accepted(f"silent{number}", "ha")
-    play.broker.on_accepted("slave", "ha")
-    play.broker.on_bytes("slave", encode_report(0))
-    assert "slave" not in play.closed
 
 
 def test_an_ha_address_that_is_also_the_main_one_is_given_up_for_a_better_one() -> None:

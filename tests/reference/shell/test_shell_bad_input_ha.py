@@ -15,7 +15,7 @@ import pytest
 from abuse import MIB, Honest, Impostor, crowd, is_open, last_words, peak_memory, survives
 from real_brokers import DEADLINE_S, BrokerProcess, caller, connected, free_port
 
-from pairproof.reference.core.ha_master import MAX_CONNECTIONS
+from pairproof.reference.core.ha_master import MAX_PER_ADDRESS
 from pairproof.reference.wire.ha import encode_header, encode_report
 
 Make = Callable[..., BrokerProcess]
@@ -102,7 +102,8 @@ def test_silent_peers_of_a_master_make_room_for_a_slave_and_are_closed_in_time(
 ) -> None:
     def attack() -> None:
         address = f"127.0.0.1:{master.port + 1}"
-        with crowd(address, MAX_CONNECTIONS - 1) as peers, connected(address) as late:
+        # One place is the slave's.
+        with crowd(address, MAX_PER_ADDRESS - 1) as peers, connected(address) as late:
             late.sendall(encode_report(0))
             assert late.recv(1)
             assert last_words(peers[0]) == b"", "the oldest goes first"

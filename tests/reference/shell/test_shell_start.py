@@ -170,7 +170,7 @@ def test_a_half_sent_frame_is_answered_once_it_is_whole_and_harms_nobody_before(
         assert answers(slow, 1) == [1]
 
 
-def test_a_thousand_idle_connections_are_held_and_one_more_is_closed(broker: Make) -> None:
+def test_a_thousand_idle_connections_are_held_and_the_oldest_makes_room_for_one_more(broker: Make) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(4_096, hard)), hard))
     master = broker().start()
@@ -179,8 +179,13 @@ def test_a_thousand_idle_connections_are_held_and_one_more_is_closed(broker: Mak
         for number in (0, MAX_PEERS // 2, MAX_PEERS - 1):
             idle[number].sendall(request(number))
             assert answers(idle[number], 1) == [number]
-        assert closes(stack.enter_context(connected(master.address)))
-        assert not select.select(idle, [], [], 0)[0], "an idle connection was closed"
+        late = stack.enter_context(connected(master.address))
+        late.sendall(request(7))
+        assert answers(late, 1) == [7]
+        assert closes(idle[1]), "the oldest that has never asked anything"
+        del idle[1]
+        assert not select.select(idle, [], [], 0)[0], "another connection was closed"
+    master.hear("the main port is full, which is said once: took in 127.0.0.1 in place of another connection")
 
 
 def test_a_client_that_does_not_read_is_not_read_from_and_gets_every_answer_when_it_reads(broker: Make) -> None:
