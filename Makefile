@@ -4,6 +4,8 @@
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+# Two at once: most tests wait more than they compute. tests/conftest.py says which share a process.
+PYTEST := $(BIN)/python -m pytest -rs --numprocesses 2 --dist loadgroup
 INSTALL := $(PIP) install --require-hashes --no-build-isolation
 UV := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header
 BROWSER := chromium fonts-dejavu-core
@@ -22,9 +24,9 @@ run: $(VENV)/.run $(VENV)/.java ## explore the reference pair, judge it, make th
 	@$(BIN)/pairproof check --profile quick --report
 
 test: $(VENV)/.dev jdk $(VENV)/.java browser ## run all tests: the quick ones, then the slow ones
-	@$(BIN)/python -m pytest -rs -m 'not slow'
+	@$(PYTEST) -m 'not slow'
 	@trap 'sh .ci/engine stop' EXIT; trap 'exit 130' INT TERM; \
-	  $(engine); $(BIN)/python -m pytest -rs -m slow
+	  $(engine); $(PYTEST) -m slow
 
 check: $(VENV)/.dev ## lint, formatting, types, and which room may import which
 	@$(BIN)/ruff check .
