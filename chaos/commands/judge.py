@@ -109,6 +109,6 @@ def _runs(names: tuple[str, ...], law_ids: tuple[str, ...], json_to: str | None)
             texts = [f"trial {trial}, {law}: {text}" for trial, law, text in each.texts]
             _table(f"{each.run}: {each.trials} kept histories, {each.events} events", each.rows(), texts)
             if not any(each.judged.values()):
-                click.echo(f"{each.run} says nothing: {NOTHING if each.trials else 'no law found anything to judge'}")
+                click.echo(f"{each.run} says nothing: {'no law found anything to judge' if each.trials else NOTHING}")
     codes = [exit_code(map(Standing, each.verdicts.values())) for each in found]
     return max(codes, key=(0, 3, 1).index)

@@ -111,12 +111,19 @@ def schedules(lab: Lab, target: Target, seed: str) -> list[Schedule]:
         for boundary in range(boundaries(lab, target, settings) + 1):
             begun = (*base_program(settings), Op("step", {"events": boundary}))
             for args in faults:
-                found.append(Schedule(settings, seed, (*begun, Op("fault", args), *_lasting(args))))
+                ops = (*begun, Op("fault", args), *_lasting(args))
+                found += [Schedule(under, seed, ops) for under in (settings, *_also_under(settings, args))]
                 if args["name"] in BRIEF:
                     quick = {**settings, **QUICK}
                     found.append(Schedule(quick, seed, (*begun, Op("fault", args), *_brief(args, quick))))
     Random(f"{seed}/sweep").shuffle(found)
     return found
+
+
+def _also_under(settings: Args, args: Args) -> Iterator[Args]:
+    more = ALSO_UNDER.get(str(args["name"]))
+    if more is not None:
+        yield {**settings, **more}
 
 
 def _lasting(args: Args) -> tuple[Op, ...]:
@@ -136,6 +143,13 @@ AT_ANY_TIME = ("intruder",)
 BRIEF = ("down", "kill", "power_loss", "restart")
 QUICK: Args = {"haSendHeartbeatInterval": 500}
 """Under RocketMQ's default a slave's first report comes five seconds after its connect: too late for a waiting send."""
+
+ALSO_UNDER: dict[str, Args] = {
+    # A slave that goes on after a failed append closes all the same when the next frame does not fit, and under the
+    # default size each record has a next frame. Here a record is one frame, so the last one may be lost unnoticed.
+    "disk_full": {"haTransferBatchSize": 1_024},
+}
+"""Settings under which a fault is swept once more."""
 
 SEQUELS: dict[str, tuple[Op, ...]] = {
     # A flush that never ends is answered after five seconds; what that answer was worth shows when the power fails.
