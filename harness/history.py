@@ -11,7 +11,7 @@ from functools import lru_cache
 from hashlib import blake2b
 from typing import Annotated, NamedTuple, get_args, get_type_hints
 
-FORMAT = 3
+FORMAT = 4
 """Version of the event row. Raised whenever a column or a kind changes its meaning."""
 
 CHUNK = 1024
@@ -107,8 +107,9 @@ KINDS: dict[str, str] = {
     "diverged": "the master refuses a slave that is ahead of it, and says so: node, link, hi (the refused report), "
     "value (the master's end)",
     "invoke": "a client began: process, op, f, node (asked), message, queue, value (send: 1 waits, 0 does not; "
-    "pull: offset asked for), detail (of a delayed send: its level as JSON). Of a consumer also group and broker (the "
-    "id that it chose of its route). f: send; pull; "
+    "pull: offset asked for), detail (of a send, JSON: body (its digest), flag, tags; level of a "
+    "delayed one, half: true of a half message). Of a consumer also group and broker (the id that it chose of its "
+    "route). f: send; pull; "
     "commit (queue_offset: the group's progress; value: 1 if a pull carries it); query (the group's progress); topic "
     "and group (an administrator creates or changes one at node: message is its name, detail its JSON)",
     "ok": "it happened: as invoke, and status; of a send also queue_offset, lo, hi (where its record lies); of a pull "
@@ -138,7 +139,8 @@ KINDS: dict[str, str] = {
     "keys": "a store reader asked a key index: node, op (audit), message (the key), digest (of the log offsets found "
     "within the range that both nodes hold)",
     "record": "a store reader found a record: node, op (audit), lo, hi, message, queue, queue_offset, digest, "
-    "value (store timestamp, ms)",
+    "value (store timestamp, ms), detail (JSON: body (its digest), flag, tags, and the real queue that its properties "
+    "name)",
     "chunk": "a store reader's digest over the grid: node, op (audit), lo, hi, digest",
     "audit": "a store reader is done: node, incarnation, op, f (recovery, final; compare: chunks only), lo, hi (the "
     "log's range), status (whole, broken), value (where it stops being whole), detail (why)",

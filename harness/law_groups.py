@@ -10,6 +10,7 @@ GROUPS = (
     ("log-", "Log and storage"),
     ("loss-", "Log and storage"),
     ("store-", "Log and storage"),
+    ("stored-", "Log and storage"),
     ("queue-", "Log and storage"),
     ("ack-", "Acknowledgement"),
     ("role-", "Roles"),

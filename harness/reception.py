@@ -10,10 +10,10 @@ Left out: whether it was allowed, as in :mod:`pairproof.harness.autopsy`. Bounde
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable
 
 from pairproof.harness import places
+from pairproof.harness.content import level_of
 from pairproof.harness.history import Event
 from pairproof.harness.naming import the
 
@@ -61,7 +61,7 @@ class Reception:
         if event.kind == "invoke" and event.f == "send":
             self.home = places.OTHER if event.node == places.OTHER else places.MASTER
             self.queue = event.queue
-            self.level = int(json.loads(event.detail).get("level", 0)) if event.detail else 0
+            self.level = level_of(event)
         elif self.offset is None and event.queue == (self.queue or event.queue) and self._is_final(event):
             self.queue, self.offset = event.queue, event.queue_offset
 

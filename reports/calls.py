@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from pairproof.harness import places
+from pairproof.harness.content import level_of
 from pairproof.harness.history import Event
 from pairproof.harness.naming import the
 
@@ -32,7 +33,7 @@ def asked(event: Event) -> str:
 def _manner(event: Event) -> str:
     if event.f != "send" or event.value is None:
         return ""
-    level = _object(event.detail).get("level")
+    level = level_of(event)
     held = f", to be held back for level {level}" if level else ""
     return f" ({'waits for the store' if event.value else 'does not wait'}{held})"
 

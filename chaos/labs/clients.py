@@ -14,6 +14,7 @@ from typing import NamedTuple
 from pairproof.chaos.labs.provision import TOPIC
 from pairproof.chaos.labs.stage import Stage
 from pairproof.harness import places
+from pairproof.harness.content import content
 from pairproof.harness.errors import LabError, UsageError
 from pairproof.reference.client import admin
 from pairproof.reference.client.client import Client, Outcome
@@ -26,6 +27,11 @@ SMALL = 100
 """Bytes of a body of which only the way matters."""
 MAX_SIZE = 4 * 1024 * 1024
 MAX_PULL = 32
+FLAGS = 4
+"""How many flags the messages have in turn, the first of them 0."""
+TAGS = ("", "a", "")
+"""The tags that they have in turn."""
+WAITS_NOT = "\x02WAIT\x01false"
 PULL_ANSWER = ("nextBeginOffset", "minOffset", "maxOffset", "suggestWhichBrokerId")
 
 
@@ -75,15 +81,18 @@ class Clients:
     def _send(self, client: str, node: str, size: int, wait: bool, queue: int, level: int = 0) -> int:
         if size > MAX_SIZE:
             raise LabError(f"a message of {size} bytes is above the limit of {MAX_SIZE}; send a smaller one")
-        key = f"m{self._next_message}"
+        number = self._next_message
         self._next_message += 1
-        properties = f"KEYS\x01{key}" if wait else f"KEYS\x01{key}\x02WAIT\x01false"
-        detail = None
+        key, flag, tags = f"m{number}", number % FLAGS, TAGS[number % len(TAGS)]
+        properties = f"KEYS\x01{key}{'' if wait else WAITS_NOT}"
+        if tags:
+            properties += f"\x02TAGS\x01{tags}"
         if level:
-            properties, detail = f"{properties}\x02DELAY\x01{level}", json.dumps({"level": level})
+            properties += f"\x02DELAY\x01{level}"
         body = (key.encode() * (size // len(key) + 1))[:size]
+        detail = content(body, tags, flag, level=level) if level else content(body, tags, flag)
         call = self._invoke(client, "send", node, key, _queue(queue), int(wait), detail)
-        self.client.send(self._address(call), TOPIC, queue, body, properties, partial(self._sent, call))
+        self.client.send(self._address(call), TOPIC, queue, body, properties, partial(self._sent, call), flag)
         return call.op
 
     def pull(self, reader: int, node: str, queue: int) -> None:

@@ -2,6 +2,7 @@
 
 from pairproof.chaos.mutants.acks import ACKS
 from pairproof.chaos.mutants.client_port import CLIENT_PORT
+from pairproof.chaos.mutants.contents import CONTENTS
 from pairproof.chaos.mutants.delivery import DELIVERY
 from pairproof.chaos.mutants.fan_out import FAN_OUT
 from pairproof.chaos.mutants.master import MASTER
@@ -21,7 +22,7 @@ from pairproof.chaos.mutants.stream import STREAM
 MUTANTS: dict[str, Mutant] = {
     each.name: each
     for each in (
-        *MASTER, *ACKS, *REPLICAS, *SLAVE, *STORE, *STREAM, *CLIENT_PORT, *FAN_OUT, *STORAGE, *PIECES,
+        *MASTER, *ACKS, *REPLICAS, *SLAVE, *STORE, *STREAM, *CLIENT_PORT, *CONTENTS, *FAN_OUT, *STORAGE, *PIECES,
         *METADATA, *ROLES, *ROUTING, *QUEUES, *DELIVERY, *PROGRESS,
     )
 }  # fmt: skip

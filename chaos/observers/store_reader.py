@@ -236,7 +236,7 @@ def audit(
                 key = each.key
             add(
                 t, "record", node, None, None, None, None, number, None, None, key, queue, each.queue_offset, lo, hi,
-                digest(raw), each.store_ms,
+                digest(raw), each.store_ms, each.content,
             )  # fmt: skip
     lo = common_lo
     while lo < common_hi:

@@ -12,6 +12,7 @@ from struct import Struct
 from typing import NamedTuple
 from zlib import crc32
 
+from pairproof.harness.content import content
 from pairproof.harness.history import digest
 
 Data = bytes | bytearray | memoryview | mmap
@@ -28,6 +29,7 @@ START = Struct(">ii")
 HEAD = Struct(">iiiiiqqi8x8x8x8x4x8xi")
 SYS_FLAG_AT = 36
 STORED_AT = 56
+FLAG_AT = 16
 INT = Struct(">i")
 _SHORT = Struct(">h")
 
@@ -86,6 +88,23 @@ class LogRecord(NamedTuple):
     def unique_key(self) -> str | None:
         """The UNIQ_KEY, which real clients give every message of theirs, while KEYS may repeat; else the KEYS."""
         return self.value_of(b"UNIQ_KEY") or self.value_of(b"KEYS")
+
+    @property
+    def body(self) -> bytes:
+        """The body as stored, which may be compressed."""
+        (size,) = INT.unpack_from(self.data, self.body_at - 4)
+        return bytes(self.data[self.body_at : self.body_at + size])
+
+    @property
+    def content(self) -> str:
+        """What the history says of its content: see :mod:`pairproof.harness.content`."""
+        properties = self.properties
+        tags = (self.value_of(b"TAGS") if b"TAGS\x01" in properties else None) or ""
+        (flag,) = INT.unpack_from(self.data, self.at + FLAG_AT)
+        if b"REAL_TOPIC\x01" not in properties:
+            return content(self.body, tags, flag)
+        real = f"{self.value_of(b'REAL_TOPIC')}/{self.value_of(b'REAL_QID')}"
+        return content(self.body, tags, flag, real=real)
 
     @property
     def store_ms(self) -> int:

@@ -12,10 +12,10 @@ last one counts as that. Source: ScheduleMessageService; CommitLog.checkMessageA
 
 from __future__ import annotations
 
-import json
 import re
 from functools import lru_cache
 
+from pairproof.harness.content import level_of
 from pairproof.harness.history import Event
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.ledger import MASTER, Ledger
@@ -57,9 +57,9 @@ class DeliverDelayed(Law):
 
     def on_invoke(self, event: Event) -> None:
         """A delayed send began."""
-        if event.f == "send" and event.node == MASTER and event.detail is not None:
+        if event.f == "send" and event.node == MASTER and level_of(event):
             delays = delays_ms(str(self.ledger.config.get(MASTER, {}).get("messageDelayLevel", LEVELS)))
-            level = min(json.loads(event.detail).get("level", 0), len(delays))
+            level = min(level_of(event), len(delays))
             if level > 0:
                 self.delays[event.message] = delays[level - 1]
 

@@ -22,6 +22,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from pairproof.harness import contract
+from pairproof.harness.content import level_of
 from pairproof.harness.history import Event
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.consumption import MS, SLACK_NS, Assignment, Consumed, Consumer
@@ -39,6 +40,7 @@ class Stored(NamedTuple):
     happened: int
     """How much had happened to stores when it began."""
     misled: bool
+    delayed: bool
     given: dict[str, int]
     """Where readers of its queue stood then, if the master had lost something before."""
 
@@ -54,7 +56,8 @@ class DeliverNoLoss(Law):
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)
-        self.begun: dict[int | None, int] = {}
+        self.begun: dict[int | None, tuple[int, bool]] = {}
+        """Sends in flight: how much had happened to stores, and whether they ask for a delay."""
         self.stored: list[Stored] = []
         self.happened: list[tuple[str, str, int]] = []
         """What was done to stores: the node, how, and below which log offset (of an expiry; else none of all)."""
@@ -76,7 +79,7 @@ class DeliverNoLoss(Law):
     def on_invoke(self, event: Event) -> None:
         """A send began."""
         if event.f == "send":
-            self.begun[event.op] = len(self.happened)
+            self.begun[event.op] = len(self.happened), level_of(event) > 0
 
     def on_ok(self, event: Event) -> None:
         """It is stored."""
@@ -85,7 +88,8 @@ class DeliverNoLoss(Law):
         known, given = self.ledger.consumption, {}
         if known.lost_from is not None:
             given = {each.reader: each.given for each in known.consumed.values() if each.queue == event.queue}
-        self.stored.append(Stored(event, self.begun.pop(event.op, 0), bool(self.ledger.rolled), given))
+        happened, delayed = self.begun.pop(event.op, (0, False))
+        self.stored.append(Stored(event, happened, bool(self.ledger.rolled), delayed, given))
 
     def on_fail(self, event: Event) -> None:
         """A group may be refused for good, as its operator wants it."""
@@ -158,7 +162,7 @@ class DeliverNoLoss(Law):
         offset, message = ok.queue_offset, ok.message
         if offset is None or offset < max(consumed.first or 0, consumed.chosen):
             return
-        if self.lies.get(message, (ok.queue, offset)) != (ok.queue, offset):
+        if stored.delayed and self.lies.get(message, (ok.queue, offset)) != (ok.queue, offset):
             return
         if message in consumed.messages:
             self.judged += 1

@@ -13,6 +13,7 @@ Source: PullMessageProcessor hands out the log's own bytes.
 
 from __future__ import annotations
 
+from pairproof.harness.content import level_of
 from pairproof.harness.history import Event
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.ledger import Ledger
@@ -47,7 +48,7 @@ class DeliverNoPhantom(Law):
     def on_invoke(self, event: Event) -> None:
         """A send or a pull began."""
         if event.f == "send":
-            if event.message in self.sent or event.detail is not None:
+            if event.message in self.sent or level_of(event):
                 self.repeated.add(event.message)
             self.sent[event.message] = event.queue
         elif event.f == "pull":

@@ -19,6 +19,7 @@ Source: CommitLog.topicQueueTable, DefaultMessageStore.recoverTopicQueueTable.
 
 from __future__ import annotations
 
+from pairproof.harness.content import level_of
 from pairproof.harness.history import Event
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.ledger import MASTER, Ledger
@@ -54,7 +55,7 @@ class QueueDense(Law):
 
     def on_invoke(self, event: Event) -> None:
         """A producer sends."""
-        if event.f == "send" and event.node == MASTER and event.detail is None:
+        if event.f == "send" and event.node == MASTER and not level_of(event):
             self.began[event.op] = self.life
 
     def on_ok(self, event: Event) -> None:

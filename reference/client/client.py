@@ -24,8 +24,10 @@ class Client(CallingNode):
         self.io = io
         self.calls = Calls(io)
 
-    def send(self, address: str, topic: str, queue_id: int, body: bytes, properties: str, done: Done) -> None:
-        """Send one message."""
+    def send(
+        self, address: str, topic: str, queue_id: int, body: bytes, properties: str, done: Done, flag: int = 0
+    ) -> None:
+        """Send one message. ``flag``: the application's, which a broker only keeps."""
         opaque = self.calls.next_opaque()
         frame = remoting.send_request(
             opaque,
@@ -35,6 +37,7 @@ class Client(CallingNode):
             born_ms=self.io.wall_ms(),
             body=body,
             properties=properties,
+            flag=flag,
         )
         self.calls.call_frame(address, opaque, frame, done)
 

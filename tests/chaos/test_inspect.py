@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,11 @@ import pytest
 
 from pairproof.chaos.commands.inspect import lines
 from pairproof.chaos.observers.full_record import java_hash, parse_properties
+from pairproof.chaos.observers.store_folder import open_log
+from pairproof.chaos.observers.store_reader import read_log
 from pairproof.harness.commands.main import main
+from pairproof.harness.content import told as told_of
+from pairproof.harness.history import digest
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "rocketmq-4.9.7"
 EXPECTED = {"master": "master", "slave": "master", "late-slave": "late-slave"}
@@ -116,3 +121,16 @@ def test_tag_codes_are_javas_string_hash(text: str, value: int) -> None:
 def test_properties_without_name_or_value_do_not_count() -> None:
     data = b"KEYS\x01a b\x02\x02n\x01\x02\x01v\x02x\x02TAGS\x01t\x02"
     assert parse_properties(data) == {"KEYS": "a b", "TAGS": "t"}
+
+
+@pytest.mark.parametrize("store", EXPECTED)
+def test_what_a_history_says_of_a_record_s_content_is_what_java_says(store: str) -> None:
+    reading = read_log(open_log(GOLDEN / "store" / store))
+    java = [each for each in expected(EXPECTED[store]) if each["kind"] == "message"]
+    assert len(reading.records) == len(java) > 0
+    for record, says in zip(reading.records, java, strict=True):
+        held = told_of(record.content)
+        assert (held.get("tags"), held["flag"]) == (says["tags"], says["flag"])
+        assert sha256(record.body).hexdigest() == says["storedBodySha256"] and held["body"] == digest(record.body)
+        real = says["properties"].get("REAL_TOPIC")
+        assert held.get("real") == (real and f"{real}/{says['properties']['REAL_QID']}")

@@ -29,7 +29,9 @@ class C(H):
 
     # Messages.
 
-    def store(self, message: str, status: str = "PUT_OK", wait: bool = True, queue: str = Q) -> C:
+    def store(
+        self, message: str, status: str = "PUT_OK", wait: bool = True, queue: str = Q, detail: str | None = None
+    ) -> C:
         """A client sends, the master stores and answers."""
         op, self.ops = self.ops, self.ops + 1
         lo = self.end["master"]
@@ -37,7 +39,7 @@ class C(H):
         self.where[message] = (lo, hi)
         self.offsets[message] = self.next_offset
         call = {"node": "master", "process": 0, "op": op, "f": "send", "message": message, "queue": queue}
-        self.add("invoke", **call, value=int(wait))
+        self.add("invoke", **call, value=int(wait), detail=detail)
         self.end["master"] = hi
         self.add("append", node="master", lo=lo, hi=hi, f="put", message=message, digest=digest(message.encode()))
         ended = {**call, "value": int(wait), "status": status, "lo": lo, "hi": hi}

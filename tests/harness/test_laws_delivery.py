@@ -389,13 +389,15 @@ def test_who_asks_a_slave_for_what_it_lacks_may_stand_still() -> None:
 
 
 def test_a_delayed_message_lies_elsewhere() -> None:
-    def delayed(queue: str) -> C:
-        history = healed("m0").pull(0, then=1)
+    def lying_in(queue: str, detail: str | None = '{"level": 1}') -> C:
+        history = consuming().store("m0", detail=detail).come().take(None).mark("heal").pull(0, then=1)
         history.add("record", node="master", op=1, message="m0", lo=0, hi=SIZE, queue=queue, queue_offset=0)
         return ended(history)
 
-    assert_vacuous(DeliverNoLoss, delayed("SCHEDULE_TOPIC_XXXX/0"))
-    assert_broken(DeliverNoLoss, delayed("T/0"), "m0 (PUT_OK)")
+    assert_vacuous(DeliverNoLoss, lying_in("SCHEDULE_TOPIC_XXXX/0"))
+    assert_broken(DeliverNoLoss, lying_in("T/0"), "m0 (PUT_OK)")
+    for detail in (None, '{"body": 1, "flag": 0}'):
+        assert_broken(DeliverNoLoss, lying_in("RMQ_SYS_TRANS_HALF_TOPIC/0", detail), "m0 (PUT_OK)")
 
 
 def test_every_broadcasting_consumer_receives_all_for_itself() -> None:

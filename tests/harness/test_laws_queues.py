@@ -91,7 +91,7 @@ def test_a_sender_is_told_the_offset_that_its_message_has() -> None:
     assert_broken(QueueDense, listed(answered(bare(), "m0", 0, 7), "master", *THREE), told)
     # What was told of a message that was lost is not told of the one in its place.
     assert_holds(QueueDense, listed(answered(bare(), "lost", 0, 7), "master", *THREE))
-    assert_holds(QueueDense, listed(answered(bare(), "m0", 0, 7, detail="delay 3"), "master", *THREE))
+    assert_holds(QueueDense, listed(answered(bare(), "m0", 0, 7, detail='{"level": 3}'), "master", *THREE))
     refused = finish(begin(bare(), "m0"), "m0", 0, 7, phase="fail")
     assert_holds(QueueDense, listed(refused, "master", *THREE))
 

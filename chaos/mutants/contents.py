@@ -1,0 +1,73 @@
+"""Mutants of what a master stores of a message: another queue, body, key, tags or flag than its producer sent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pairproof.chaos.mutants.mutant import Mutant, with_parts
+from pairproof.reference.core.processors.sending import Sending
+from pairproof.reference.core.processors.transactions import half_message
+from pairproof.reference.core.store import Stored
+from pairproof.reference.wire.properties import properties_of, properties_to
+from pairproof.reference.wire.record import Message
+
+Change = Callable[[Message], Message]
+
+
+class OtherBody(Sending):
+    """Stores now and then what it stored last: a buffer that is used again too soon."""
+
+    _body = b""
+
+    def _put(self, messages: list[Message]) -> list[Stored]:
+        """Every message whose body is as long as the one before."""
+        last, self._body = self._body, messages[0].body
+        messages[0] = messages[0]._replace(body=last) if len(last) == len(self._body) else messages[0]
+        return super()._put(messages)
+
+
+class FilesInFirstQueue(Sending):
+    """Answers for the queue that was asked for, and files the message in the topic's first one."""
+
+    def _put(self, messages: list[Message]) -> list[Stored]:
+        """Queue 0 will do."""
+        return super()._put([each._replace(queue_id=0) for each in messages])
+
+
+class LiesAboutPlace(Sending):
+    """Answers with the queue offset behind the one that the message got."""
+
+    def _put(self, messages: list[Message]) -> list[Stored]:
+        """One too far."""
+        return [each._replace(queue_offset=each.queue_offset + 1) for each in super()._put(messages)]
+
+
+def _without(name: str) -> Change:
+    def change(message: Message) -> Message:
+        kept = {key: value for key, value in properties_of(message.properties).items() if key != name}
+        return message._replace(properties=properties_to(kept))
+
+    return change
+
+
+def _storing(change: Change) -> type[Sending]:
+    class Storing(Sending):
+        def _put(self, messages: list[Message]) -> list[Stored]:
+            return super()._put([change(each) for each in messages])
+
+    return Storing
+
+
+def _mutant(name: str, part: type[Sending], breaks: str) -> Mutant:
+    return Mutant(name, "master", with_parts(sending_class=part), "stored-as-sent", breaks)
+
+
+CONTENTS = (
+    _mutant("files_as_half", _storing(half_message), "files every message as a half message, which nobody receives"),
+    _mutant("files_in_first_queue", FilesInFirstQueue, "files every message in the first queue"),
+    _mutant("lies_about_place", LiesAboutPlace, "names a queue offset that the message does not have"),
+    _mutant("drops_keys", _storing(_without("KEYS")), "stores messages without their keys"),
+    _mutant("drops_tags", _storing(_without("TAGS")), "stores messages without their tags"),
+    _mutant("drops_flag", _storing(lambda each: each._replace(flag=0)), "stores every message with flag 0"),
+    _mutant("other_body", OtherBody, "stores a message with the body of the one before"),
+)

@@ -1,0 +1,40 @@
+"""What a producer said of a message, and what a record holds of it: one short JSON text that both sides are given as.
+
+The clients write it into the ``detail`` of a send's ``invoke``, the store readers into that of a ``record``; equal
+texts mean that body, tags and flag are equal. A send may add its delay ``level``, or ``half`` for a half message; a
+record the ``real`` queue that its properties name, where it waits for something.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import lru_cache
+from typing import Any
+
+from pairproof.harness.history import Event, digest
+
+Data = bytes | bytearray | memoryview
+
+
+def content(body: Data, tags: str, flag: int, **more: object) -> str:
+    """The text. ``body`` as it was sent or stored, which may be compressed; ``tags``: empty without any."""
+    if more or tags:
+        # Sorted as the short form below is.
+        return json.dumps({"body": digest(bytes(body)), "flag": flag, **({"tags": tags} if tags else {}), **more})
+    return f'{{"body": {digest(bytes(body))}, "flag": {flag}}}'
+
+
+@lru_cache(maxsize=4_096)
+def told(detail: str | None) -> dict[str, Any]:
+    """What such a text says; nothing if it is none, as in histories whose clients or readers could not say."""
+    try:
+        found = json.loads(detail) if detail else {}
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def level_of(invoke: Event) -> int:
+    """The delay level that a send asked for; 0 for none."""
+    level = told(invoke.detail).get("level", 0)
+    return level if isinstance(level, int) else 0
