@@ -19,6 +19,7 @@ from time import monotonic
 from typing import NamedTuple
 
 from pairproof.harness import judge as judging
+from pairproof.harness.cause import cause, violated
 from pairproof.harness.coverage_table import CoverageTable
 from pairproof.harness.errors import LabError
 from pairproof.harness.interpreter import Laws, run_trial
@@ -115,7 +116,7 @@ def _play(lab: Lab, target: Target, task: _Task) -> Trial:
 
 
 class Explorer:
-    """One exploration. ``on_trial`` hears every trial, ``on_finding`` every shrunk violation.
+    """One exploration. ``on_trial`` hears every trial, ``on_findings`` the laws that one shrunk program violates.
 
     ``jobs``: how many trials of seeded searches are played at once; where there are several, the lab and the target
     must be registered. ``on_failure`` hears why one of these processes ended; the others go on.
@@ -132,7 +133,7 @@ class Explorer:
         seconds: float | None = None,
         jobs: int = 1,
         on_trial: Callable[[Trial], None] = lambda trial: None,
-        on_finding: Callable[[Finding], None] = lambda finding: None,
+        on_findings: Callable[[list[Finding]], None] = lambda findings: None,
         on_failure: Callable[[LabError], None] = lambda why: None,
         progress: Callable[[int, int | None, str], None] = lambda done, total, doing: None,
     ) -> None:
@@ -143,7 +144,7 @@ class Explorer:
         self.laws = judging.all_laws() if laws is None else laws
         self.seconds = profile.seconds if seconds is None else seconds
         self.on_trial = on_trial
-        self.on_finding = on_finding
+        self.on_findings = on_findings
         self.on_failure = on_failure
         self.progress = progress
         self.seen: dict[str, set[tuple[str, Verdict]]] = {law.id: set() for law in self.laws}
@@ -283,30 +284,41 @@ class Explorer:
         return max(known, self._shrunk[law]) < MAX_FINDINGS_PER_LAW
 
     def _shrink_all(self, trial: Trial) -> None:
-        for each in trial.judgements:
-            if each.verdict is Verdict.VIOLATED and self._wants(each.law):
-                self._shrink(trial, each.law)
+        # The law that broke first goes first: the smallest program for it mostly shows what follows from it, too.
+        told: set[str] = set()
+        for each in violated(trial):
+            if each.law not in told and self._wants(each.law):
+                told |= self._shrink(trial, each.law)
 
-    def _shrink(self, trial: Trial, law: str) -> None:
+    def _shrink(self, trial: Trial, law: str) -> set[str]:
+        """Make a program small by one law, and keep a finding for every law that it violates; which these are."""
         small, shrunk_in, minimal = self._smaller(trial, law)
-        texts = [j.violations[0].text for j in minimal.judgements if j.law == law and j.violations]
-        if not texts:
+        texts = {each.law: each.violations[0].text for each in violated(minimal)}
+        if law not in texts:
             # Not reproduced from its schedule, though the lab should be deterministic: the original is all there is.
-            small, minimal, texts = trial.schedule, trial, [
-                j.violations[0].text for j in trial.judgements if j.law == law
-            ]  # fmt: skip
-        finding = Finding(
-            law, texts[0], self.target.name, self.lab.name, trial.number, minimal.number, small,
-            len(trial.schedule.ops), shrunk_in if shrunk_in != self.lab.name else "",
-        )  # fmt: skip
+            small, minimal = trial.schedule, trial
+            texts = {each.law: each.violations[0].text for each in violated(trial) if each.law == law}
+        # In a real-time lab the minimal program was judged by this law alone.
+        why = cause(minimal if self.lab.deterministic else trial)
+        new = [
+            Finding(
+                each, text, self.target.name, self.lab.name, trial.number, minimal.number, small,
+                len(trial.schedule.ops), shrunk_in if shrunk_in != self.lab.name else "", why,
+            )
+            for each, text in texts.items()
+            if self._wants(each) and not self._known(each, small)
+        ]  # fmt: skip
         if minimal is not trial:
             self._note(minimal)
             if minimal in self._pending:
                 self._pending.remove(minimal)
-        if any(each.law == law and each.schedule.ops == finding.schedule.ops for each in self.findings):
-            return
-        self.findings.append(finding)
-        self.on_finding(finding)
+        self.findings += new
+        if new:
+            self.on_findings(new)
+        return set(texts)
+
+    def _known(self, law: str, schedule: Schedule) -> bool:
+        return any(each.law == law and each.schedule.ops == schedule.ops for each in self.findings)
 
     def _smaller(self, trial: Trial, law: str) -> tuple[Schedule, str, Trial]:
         """A smaller schedule, the lab where that was found, and a trial of it in this lab, or else the trial given."""

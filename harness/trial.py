@@ -53,3 +53,5 @@ class Finding(NamedTuple):
     original_ops: int
     shrunk_in: str = ""
     """The lab in which the schedule was made small, if that is another than ``lab``; it shows the violation there."""
+    cause: str = ""
+    """What its trial broke first (:mod:`pairproof.harness.cause`): findings with one cause are told together."""

@@ -345,8 +345,17 @@ def _answer(recording: Any, plan: Any) -> dict[str, object]:
     }
 
 
+def _by_trial(findings: Sequence[Any]) -> list[tuple[list[str], Path]]:
+    """The laws of each violating trial, and its first finding: one replay shows them all."""
+    found: dict[int, tuple[list[str], Path]] = {}
+    for finding, path in findings:
+        found.setdefault(finding.trial, ([], path))[0].append(finding.law)
+    return list(found.values())
+
+
 def _say(recording: Any, plan: Any) -> None:
     from pairproof.chaos.scenarios.play import HOLDS
+    from pairproof.harness import invocation
     from pairproof.harness.runs.writer import replay_line
 
     results = recording.results()
@@ -362,8 +371,10 @@ def _say(recording: Any, plan: Any) -> None:
     for each in results:
         if each.not_observable:
             output.say(f"{each.scenario.name}: not observable here: {', '.join(each.not_observable)}")
-    for finding, path in recording.findings:
-        output.say(f"replay {finding.law}: {replay_line(path)}")
+    for laws, path in _by_trial(recording.findings):
+        output.say(f"violated in one trial: {', '.join(laws)}")
+        output.say(f"  replay: {replay_line(path)}")
+        output.say(f"  autopsy: {invocation.line('autopsy', path)}")
     _say_left_out("this lab", recording.left_out)
     green = sum(each.verdict == HOLDS for each in results)
     missing = len(recording.scenarios) - len(results)

@@ -17,11 +17,11 @@ from pairproof.chaos.scenarios.play import FAILED, Plan, Played, Result, result
 from pairproof.chaos.scenarios.scenario import Scenario
 from pairproof.harness import judge as judging
 from pairproof.harness import resolve
+from pairproof.harness.cause import cause, violated
 from pairproof.harness.coverage_table import CoverageTable
 from pairproof.harness.errors import UsageError
 from pairproof.harness.runs.writer import RunWriter
 from pairproof.harness.trial import Finding
-from pairproof.harness.verdict import Verdict
 
 PROFILE = "scenarios"
 MAX_REASONS = 20
@@ -75,11 +75,11 @@ class Recording:
         self.played[scenario.name].append(kept)
         self._coverage.count(trial.events)
         self.writer.trial(trial)
-        for each in trial.judgements:
-            if each.verdict is Verdict.VIOLATED and not self._found(scenario, each.law):
+        for each in violated(trial):
+            if not self._found(scenario, each.law):
                 finding = Finding(
                     each.law, each.violations[0].text, self.plan.target, self.plan.lab, trial.number, trial.number,
-                    trial.schedule, len(trial.schedule.ops),
+                    trial.schedule, len(trial.schedule.ops), cause=cause(trial),
                 )  # fmt: skip
                 self.findings.append((finding, self.writer.finding(finding)))
 

@@ -26,24 +26,23 @@ MAX_NAMED = 10
 
 
 @click.command("autopsy")
-@click.argument("run", metavar="RUN")
-@click.option("--trial", type=click.IntRange(min=0), required=True, help="The trial's number, as findings name it.")
+@click.argument("run", metavar="FINDING.json|RUN")
+@click.option("--trial", type=click.IntRange(min=0), help="Of a run: the trial's number. A finding knows its own.")
 @click.option("--message", metavar="KEY", help="The message; default: the one that the trial's violation is about.")
 @json_option
-def command(run: str, trial: int, message: str | None, json_to: str | None) -> int:
+def command(run: str, trial: int | None, message: str | None, json_to: str | None) -> int:
     """Tell the life of a message: who sent it, which logs held it, what took it, where it is now, and who received it.
 
-    RUN is a run's folder, its id under runs/, or latest. Where no message is given and no violation names one, every
-    message of the trial gets a line. Exits with 0; 2 if there is no such run, trial or message; 3 if the folder is no
-    run.
+    FINDING.json is a finding of a run, as check prints it. RUN is a run's folder, its id under runs/, or latest, and
+    needs --trial. Where no message is given and no violation names one, every message of the trial gets a line. Exits
+    with 0; 2 if there is no such finding, run, trial or message; 3 if the folder is no run.
     """
     from pairproof.harness import autopsy as telling
-    from pairproof.harness.runs.reader import RunReader, resolve_run
 
-    reader = RunReader(resolve_run(run, RUNS))
+    reader, trial, law = _finding(Path(run), trial) if Path(run).is_file() else _run(run, trial)
     events = _history(reader, trial)
     known = telling.messages(events)
-    chosen = message if message is not None else _violated(reader, trial, events)
+    chosen = message if message is not None else _violated(reader, trial, law, events)
     if chosen is None:
         _list([telling.autopsy(events, each) for each in known[:MAX_LISTED]], len(known), json_to)
         return 0
@@ -59,6 +58,32 @@ def command(run: str, trial: int, message: str | None, json_to: str | None) -> i
     return 0
 
 
+def _finding(path: Path, trial: int | None) -> tuple[RunReader, int, str]:
+    """The run of a finding, the trial to tell of, and the finding's law."""
+    from pairproof.harness.runs.reader import RunReader, named_finding
+
+    found = named_finding(path)
+    if not found["law"]:
+        raise UsageError(
+            f"{path} is a trial in which the lab failed, so it has no verdict to explain; replay executes it"
+        )
+    folder = path.absolute().parent.parent
+    if not (folder / "run.json").is_file():
+        raise UsageError(f"{path} does not lie in its run's folder, which has the history; name the run with --trial")
+    return RunReader(folder), found["shrunk_trial"] if trial is None else trial, found["law"]
+
+
+def _run(name: str, trial: int | None) -> tuple[RunReader, int, str]:
+    from pairproof.harness.runs.reader import RunReader, resolve_run
+
+    reader = RunReader(resolve_run(name, RUNS))
+    if trial is None:
+        red = sorted({row["trial"] for row in reader.verdicts() if row["verdict"] == "violated"})
+        told = f"; trials with a violation: {_some(list(map(str, red)))}" if red else "; no trial violated a law"
+        raise UsageError(f"name a finding (findings/NNNN.json of {reader.folder}), or add --trial NUMBER{told}")
+    return reader, trial, ""
+
+
 def _history(reader: RunReader, trial: int) -> list[Event]:
     for _, events in reader.histories([trial]):
         return events
@@ -68,11 +93,12 @@ def _history(reader: RunReader, trial: int) -> list[Event]:
     )
 
 
-def _violated(reader: RunReader, trial: int, events: list[Event]) -> str | None:
-    """The message that the trial's first violation which is about one is about."""
+def _violated(reader: RunReader, trial: int, law: str, events: list[Event]) -> str | None:
+    """The message of the trial's violation of ``law``, or else of the first violation that is about a message."""
     from pairproof.harness.autopsy import message_of
 
     rows = [row for row in reader.verdicts() if row["trial"] == trial and row["verdict"] == "violated"]
+    rows.sort(key=lambda row: row["law"] != law)
     found = (message_of(events, row["seq"], row["text"] or "") for row in rows)
     return next((each for each in found if each is not None), None)
 

@@ -153,11 +153,12 @@ class _Request:
 
     def run(self) -> tuple[int, Path, dict[str, object]]:
         """Explore; exit code, run folder and a JSON-able summary."""
+        from pairproof.harness.commands.findings import Findings
         from pairproof.harness.explore import Explorer
         from pairproof.harness.runs.writer import RunWriter
 
         writer = RunWriter(self.runs / self._run_id(), self._facts())
-        state, reason, interrupted = "failed", "the harness failed", False
+        state, reason, interrupted, told = "failed", "the harness failed", False, Findings()
         try:
             with output.progress() as progress:
                 explorer = Explorer(
@@ -170,7 +171,7 @@ class _Request:
                     jobs=self.jobs,
                     on_failure=lambda why: self._go_on(writer, why),
                     on_trial=lambda trial: self._take(writer, explorer, trial),
-                    on_finding=lambda finding: output.say_finding(finding, writer.finding(finding)),
+                    on_findings=lambda found: told.say([(each, writer.finding(each)) for each in found]),
                     progress=progress,
                 )
                 try:
@@ -191,7 +192,9 @@ class _Request:
             )
         standings = found.standings(Demands.of_facts(writer.facts))
         code = verdicts.exit_code(standings.values())
-        output.say_verdict(self.target.name, self.lab, self.profile.name, self.seed, found, writer.folder, standings)
+        output.say_verdict(
+            self.target.name, self.lab, self.profile.name, self.seed, found, writer.folder, standings, told.sentence()
+        )
         if code != EXIT_VIOLATED:
             # A trial that its lab did not finish might have shown something.
             code = INTERRUPTED if interrupted else EXIT_LAB if self.failures else code
@@ -256,7 +259,13 @@ class _Request:
             "laws": {law: str(verdict) for law, verdict in sorted(found.verdicts.items())},
             "violated": sorted(law for law, verdict in found.verdicts.items() if verdict is Verdict.VIOLATED),
             "findings": [
-                {"law": each.law, "text": each.text, "program": each.schedule.program(), "shrunk_in": each.shrunk_in}
+                {
+                    "law": each.law,
+                    "text": each.text,
+                    "cause": each.cause,
+                    "program": each.schedule.program(),
+                    "shrunk_in": each.shrunk_in,
+                }
                 for each in found.findings
             ],
         }

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from pairproof.harness.explore import Summary
-    from pairproof.harness.trial import Finding
     from pairproof.harness.verdict import Standing
 
 STDOUT = "-"
@@ -153,31 +152,19 @@ def say(line: str, style: str = "") -> None:
     console().print(line, style=style or None, soft_wrap=True)
 
 
-def say_finding(finding: Finding, path: Path) -> None:
-    """Print a violation, its minimal program and the line that replays it."""
-    from pairproof.harness.runs.writer import replay_line
-
-    say(f"violated: {finding.law}: {finding.text}", COLOURS["violated"])
-    for number, line in enumerate(finding.schedule.program(), 1):
-        say(f"  {number:3d}  {line}")
-    if not finding.schedule.ops:
-        say("       (nothing: bringing the pair up shows it)")
-    settings = ", ".join(f"{key}={value}" for key, value in finding.schedule.settings.items())
-    where = f" in {finding.shrunk_in}" if finding.shrunk_in else ""
-    say(f"  with {settings or 'the default settings'} ({finding.original_ops} operations before shrinking{where})")
-    say(f"  replay: {replay_line(path)}")
-
-
 def say_verdict(
-    target: str, lab: Lab, profile: str, seed: str, found: Summary, folder: Path, standings: Mapping[str, Standing]
-) -> None:
-    """Print a run's verdict per law, what it rests on, and where it is kept."""
+    target: str, lab: Lab, profile: str, seed: str, found: Summary, folder: Path, standings: Mapping[str, Standing],
+    findings: str = "",
+) -> None:  # fmt: skip
+    """Print a run's verdict per law, what it rests on, and where it is kept. ``findings``: them in a sentence."""
     rows = [(law, str(each.verdict), each.remark) for law, each in sorted(standings.items())]
     table("", ("law", "verdict", ""), rows)
     counts = Counter(str(verdict) for verdict in found.verdicts.values())
     said = ", ".join(f"{number} {verdict}" for verdict, number in sorted(counts.items()))
     worst = next((each for each in COLOURS if each in counts), "")
     say(f"{target} in {lab.name}: {said or 'no law was asked'}", COLOURS.get(worst, ""))
+    if findings:
+        say(findings, COLOURS["violated"])
     searches = ", ".join(f"{name} {number:,}" for name, number in sorted(found.by_origin.items()))
     say(f"{found.trials:,} trials ({searches or 'none'})")
     say("; ".join(found.enumerated()) or "no search was enumerated")

@@ -43,10 +43,10 @@ def command(
     """
     from pairproof.harness import judge, resolve, verdict
     from pairproof.harness.interpreter import run_trial
-    from pairproof.harness.runs.reader import read_finding, to_finding
+    from pairproof.harness.runs.reader import named_finding, to_finding
     from pairproof.harness.search.repeated import REPEATS
 
-    known = to_finding(read_finding(finding))
+    known = to_finding(named_finding(finding))
     known = known._replace(target=target or known.target, lab=lab or known.shrunk_in or known.lab)
     # A law that is not registered would otherwise read as one that was not violated.
     judge.laws([known.law] if known.law else [])

@@ -184,7 +184,9 @@ def _remarks() -> str:
         f"A JSON object with {', '.join(f'`{name}`' for name in fields)}: `trial` found the violation, `shrunk_trial`\n"
         "executed the minimal schedule, `original_ops` is how many operations the schedule had before it was shrunk.\n"
         "`shrunk_in` is the lab in which it was shrunk, if not the run's, and in which it is replayed; `shrunk_trial`\n"
-        "is then the trial that found it, unless the minimal schedule showed it in the run's lab, too.\n"
+        "is then the trial that found it, unless the minimal schedule showed it in the run's lab, too. `cause` is\n"
+        "what that trial broke first: the law, and the event that broke it. Findings with one cause are told\n"
+        "together.\n"
     )
 
 

@@ -133,10 +133,25 @@ def resolve_run(name: str, root: Path = Path("runs")) -> Path:
     raise UsageError(f"no run folder {name}; newest in {root}/: {known}")
 
 
-def read_finding(path: Path) -> Row:
-    """A finding's JSON object, its fields checked; UsageError if there is no file, CorruptRun if it is no finding."""
+def named_finding(path: Path) -> Row:
+    """The finding that a user named; UsageError if there is none, CorruptRun if a run folder's own file is damaged."""
+    if path.is_dir():
+        known = sorted(path.glob("findings/[0-9]*.json")) or sorted(path.glob("[0-9]*.json"))
+        told = f"name one of its findings, such as {known[0]}" if known else "name a finding's file (NNNN.json)"
+        raise UsageError(f"{path} is a folder; {told}")
     if not path.is_file():
         raise UsageError(f"no finding {path}: its file is named in the line that check printed")
+    try:
+        return read_finding(path)
+    except CorruptRun:
+        if (path.absolute().parent.parent / "run.json").is_file():
+            raise
+        # The user's own file, which nothing here may advise to delete.
+        raise UsageError(f"{path} is no finding; name a file such as runs/RUN/findings/0001.json") from None
+
+
+def read_finding(path: Path) -> Row:
+    """A finding's JSON object, its fields checked; CorruptRun if it is no finding."""
     data = _json_object(path, f"delete {path.name} to go on without it")
     _check_format(path, data)
     wrong = [name for name, kind in FINDING_FIELDS.items() if not isinstance(data.get(name), kind)]
@@ -149,9 +164,9 @@ def read_finding(path: Path) -> Row:
 def to_finding(data: Row) -> Finding:
     """The finding that :func:`read_finding` read; UsageError if its schedule is not one."""
     known = {name: data[name] for name in FINDING_FIELDS}
-    # Where it is missing, it was shrunk where it was found, like all that were written before there was a choice.
-    shrunk_in = str(data.get("shrunk_in", ""))
-    return Finding(schedule=schedules.from_json(data["schedule"]), shrunk_in=shrunk_in, **known)
+    # Older findings lack these: they were shrunk where they were found, and nobody asked what they had in common.
+    shrunk_in, cause = (str(data.get(name, "")) for name in ("shrunk_in", "cause"))
+    return Finding(schedule=schedules.from_json(data["schedule"]), shrunk_in=shrunk_in, cause=cause, **known)
 
 
 def _facts(folder: Path) -> Row:

@@ -13,7 +13,6 @@ from __future__ import annotations
 import json
 import os
 import platform
-import shlex
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -23,6 +22,7 @@ from time import monotonic
 from types import TracebackType
 from typing import NamedTuple
 
+from pairproof.harness import invocation
 from pairproof.harness.errors import LabError, UsageError
 from pairproof.harness.history import Event
 from pairproof.harness.objectives import Row, measure
@@ -242,6 +242,7 @@ def finding_json(finding: Finding, path: Path) -> dict[str, object]:
         "shrunk_trial": finding.shrunk_trial,
         "original_ops": finding.original_ops,
         "shrunk_in": finding.shrunk_in,
+        "cause": finding.cause,
         "program": finding.schedule.program(),
         "schedule": finding.schedule.to_json(),
         "replay": replay_line(path),
@@ -249,10 +250,8 @@ def finding_json(finding: Finding, path: Path) -> dict[str, object]:
 
 
 def replay_line(path: Path) -> str:
-    """The command that replays the finding at ``path``, as a shell takes it; relative where it is below here."""
-    absolute = path.absolute()
-    shown = absolute.relative_to(Path.cwd()) if absolute.is_relative_to(Path.cwd()) else absolute
-    return f"pairproof replay {shlex.quote(str(shown))}"
+    """The command that replays the finding at ``path``, as the user's shell takes it."""
+    return invocation.line("replay", path)
 
 
 def versions() -> dict[str, str]:

@@ -57,9 +57,11 @@ def test_broken_target_exits_1_and_its_replay_line_reproduces(tmp_path: Path) ->
     )
     assert done.returncode == 1, done.stdout + done.stderr
     line = next(each for each in done.stdout.splitlines() if "replay: " in each).partition("replay: ")[2]
-    assert line.startswith("pairproof replay ")
-    again = run(tmp_path, *line.split()[1:])
+    again = subprocess.run(line, shell=True, capture_output=True, text=True, cwd=tmp_path, timeout=60, check=False)
     assert again.returncode == 1 and "ha-start-offset" in again.stdout
+    story = next(each for each in done.stdout.splitlines() if "autopsy: " in each).partition("autopsy: ")[2]
+    told = subprocess.run(story, shell=True, capture_output=True, text=True, cwd=tmp_path, timeout=60, check=False)
+    assert told.returncode == 0 and "tells one life" in told.stdout
     cured = run(tmp_path, *line.split()[1:], "--target", "reference")
     assert cured.returncode == 0, cured.stdout + cured.stderr
 

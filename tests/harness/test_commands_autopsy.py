@@ -10,11 +10,11 @@ from click.testing import CliRunner, Result
 from histories import H, pair
 
 from pairproof.harness.commands.autopsy import command
-from pairproof.harness.errors import UsageError
+from pairproof.harness.errors import LabError, UsageError
 from pairproof.harness.laws.base import Violation
 from pairproof.harness.runs.writer import RunWriter
 from pairproof.harness.schedule import Schedule
-from pairproof.harness.trial import Trial
+from pairproof.harness.trial import Finding, Trial
 from pairproof.harness.verdict import Judgement, Verdict
 
 
@@ -76,6 +76,36 @@ def test_what_is_not_there_is_refused_in_one_line(run: Path, arguments: tuple[ob
     done = ask(run, *arguments)
     assert isinstance(done.exception, UsageError)
     assert said in str(done.exception) and "\n" not in str(done.exception)
+
+
+def test_a_finding_tells_of_its_own_trial_and_of_its_law_s_message(run: Path) -> None:
+    schedule = Schedule({}, "s", ())
+    with RunWriter(run.parent / "found", {"keep": "all", "seed": "s"}) as writer:
+        history = pair().sent("m0").sent("m1").audit(records={"master": ["m0", "m1"], "slave": ["m0"]})
+        first, second = (
+            Judgement(law, Verdict.VIOLATED, 1, 1, (Violation(seq, 0, f"{message} is gone", message),))
+            for seq, (law, message) in enumerate((("a-law", "m0"), ("contract", "m1")))
+        )
+        writer.trial(trial(3, history, first, second))
+        path = writer.finding(Finding("contract", "m1 is gone", "reference", "sim", 1, 3, schedule, 5))
+        lost = writer.failure("reference", "sim", failed())
+    assert ask(path).stdout.splitlines()[-1].startswith("m1 was answered")
+    assert ask(path, "--message", "m0").stdout.splitlines()[-1].startswith("m0 was answered")
+    assert "a trial in which the lab failed" in str(ask(lost).exception)
+    stray = run.parent / "stray.json"
+    stray.write_bytes(path.read_bytes())
+    assert "does not lie in its run's folder" in str(ask(stray).exception)
+
+
+def failed() -> LabError:
+    why = LabError("no disk")
+    why.trial = trial(9, pair())
+    return why
+
+
+def test_a_run_without_a_trial_says_which_trials_are_red(run: Path) -> None:
+    refused = ask(run).exception
+    assert isinstance(refused, UsageError) and "--trial NUMBER; trials with a violation: 3" in str(refused)
 
 
 def test_a_run_that_does_not_exist_or_a_trial_that_is_no_number_is_a_usage_error(tmp_path: Path) -> None:

@@ -18,8 +18,6 @@ from pairproof.harness.commands import output
 from pairproof.harness.coverage_table import CoverageTable
 from pairproof.harness.errors import PairproofError, UsageError
 from pairproof.harness.explore import Summary
-from pairproof.harness.schedule import Op, Schedule
-from pairproof.harness.trial import Finding
 from pairproof.harness.verdict import Demands, Verdict
 
 
@@ -220,15 +218,3 @@ def test_the_verdict_names_what_it_rests_on(capsys: Any) -> None:
     assert said.count("the searches gave it nothing to judge") == 1
     assert "10 trials (swarm 4, sweep 6)\nsingle faults at every event: 6 of 8, cut short by the clock\n" in said
     assert "profile quick, seed s1, recorded in runs/r" in said
-
-
-def test_a_finding_is_told_with_program_and_replay_line(capsys: Any) -> None:
-    schedule = Schedule({"brokerRole": "SYNC_MASTER"}, "s", (Op("advance", {"ms": 5}),))
-    finding = Finding("log-prefix", "differs [at] 40", "reference+x", "sim", 7, 8, schedule, 30)
-    output.say_finding(finding, Path("/r/0001.json"))
-    assert capsys.readouterr().out.splitlines() == [
-        "violated: log-prefix: differs [at] 40",
-        "    1  advance(ms=5)",
-        "  with brokerRole=SYNC_MASTER (30 operations before shrinking)",
-        "  replay: pairproof replay /r/0001.json",
-    ]

@@ -14,7 +14,7 @@ from pairproof.harness import history
 from pairproof.harness.errors import CorruptRun, UsageError
 from pairproof.harness.history import Event
 from pairproof.harness.runs import atomic, schema
-from pairproof.harness.runs.reader import RunReader, find_runs, read_finding, resolve_run, to_finding
+from pairproof.harness.runs.reader import RunReader, find_runs, named_finding, read_finding, resolve_run, to_finding
 from pairproof.harness.runs.writer import RunWriter
 from pairproof.harness.schedule import Op, Schedule
 from pairproof.harness.trial import FaultOutcome, Finding, Trial
@@ -150,7 +150,26 @@ def test_no_folder_is_a_usage_error(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="record a run with pairproof check"):
         RunReader(tmp_path / "nowhere")
     with pytest.raises(UsageError, match="no finding"):
-        read_finding(tmp_path / "nowhere.json")
+        named_finding(tmp_path / "nowhere.json")
+
+
+def test_a_file_of_the_user_s_own_is_not_a_damaged_finding(run: Path, tmp_path: Path) -> None:
+    own = tmp_path / "README.md"
+    own.write_text("# Mine\n")
+    with pytest.raises(UsageError, match=r"README\.md is no finding; name a file such as") as refused:
+        named_finding(own)
+    assert "delete" not in str(refused.value)
+    # What lies in a run folder is the run's.
+    (run / "findings" / "0001.json").write_text("{")
+    with pytest.raises(CorruptRun, match=r"0001\.json cannot be read"):
+        named_finding(run / "findings" / "0001.json")
+
+
+def test_a_folder_in_a_finding_s_place_is_told_what_to_name(run: Path, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"is a folder; name one of its findings, such as .*findings/0001\.json"):
+        named_finding(run)
+    with pytest.raises(UsageError, match="is a folder; name a finding's file"):
+        named_finding(tmp_path)
 
 
 def test_a_finding_with_a_foreign_schedule_is_a_usage_error(run: Path) -> None:

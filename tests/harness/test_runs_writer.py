@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from pairproof.harness import invocation
 from pairproof.harness.errors import PairproofError, UsageError
 from pairproof.harness.history import Event
 from pairproof.harness.laws.base import Violation
@@ -264,7 +265,7 @@ def test_a_finding_is_read_back_and_names_its_replay_line(tmp_path: Path, monkey
         path = writer.finding(FINDING)
         assert writer.finding(FINDING).name == "0002.json"
     (first, second) = RunReader(Path("runs") / "r").findings()
-    assert first["replay"] == "pairproof replay runs/r/findings/0001.json" == replay_line(path)
+    assert first["replay"] == f"{invocation.program()} replay runs/r/findings/0001.json" == replay_line(path)
     assert first["program"] == ["advance(ms=5)", 'fault(name="down")']
     assert to_finding(read_finding(path)) == to_finding(second) == FINDING
 
@@ -277,7 +278,7 @@ def test_a_finding_s_trial_is_in_the_tables_before_the_finding_is(tmp_path: Path
 
 
 def test_a_path_with_spaces_is_quoted_in_the_replay_line(tmp_path: Path) -> None:
-    assert replay_line(tmp_path / "a b" / "1.json") == f"pairproof replay '{tmp_path}/a b/1.json'"
+    assert replay_line(tmp_path / "a b" / "1.json") == f"{invocation.program()} replay '{tmp_path}/a b/1.json'"
 
 
 def test_new_folders_do_not_collide(tmp_path: Path) -> None:

@@ -1,0 +1,66 @@
+"""How findings are told on a terminal: a cause in full when it first shows, later only what is new about it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from pairproof.harness import invocation
+from pairproof.harness.commands.output import COLOURS, say
+from pairproof.harness.runs.writer import replay_line
+from pairproof.harness.trial import Finding
+
+AROUND = (
+    "before these operations the pair comes up and replicates one message; after them the faults end, messages are "
+    "sent as probes, and every store is read"
+)
+"""What a trial has that its program does not: often it is there that a law is broken."""
+
+
+class Findings:
+    """Tells findings as they come, and counts them by cause."""
+
+    def __init__(self) -> None:
+        self.laws: dict[str, list[str]] = {}
+        """By cause, the laws told so far."""
+        self.number = 0
+
+    def say(self, found: Sequence[tuple[Finding, Path]]) -> None:
+        """Print the laws that one program violates, each with the file of its finding."""
+        self.number += len(found)
+        first, path = found[0]
+        told = self.laws.setdefault(first.cause or "; ".join(first.schedule.program()), [])
+        new = [(each, where) for each, where in found if each.law not in told]
+        if not told:
+            say_finding(first, path, [each.law for each, _ in new[1:]])
+        else:
+            for each, where in new:
+                say(f"  violated too, from the same cause: {each.law}: {each.text} ({invocation.shown(where)})")
+        told += [each.law for each, _ in new]
+
+    def sentence(self) -> str:
+        """How many there are, of how many causes; empty where there is none."""
+        if not self.number:
+            return ""
+        causes = len(self.laws)
+        return (
+            f"{self.number} finding{'' if self.number == 1 else 's'} of {causes} "
+            f"cause{'' if causes == 1 else 's'} (what broke first): {'; '.join(self.laws)}"
+        )
+
+
+def say_finding(finding: Finding, path: Path, also: Sequence[str] = ()) -> None:
+    """Print a violation, the laws that the program violates ``also``, the program, and the lines that go on from it."""
+    say(f"violated: {finding.law}: {finding.text}", COLOURS["violated"])
+    if also:
+        say(f"  the same program violates: {', '.join(also)}")
+    for number, line in enumerate(finding.schedule.program(), 1):
+        say(f"  {number:3d}  {line}")
+    if not finding.schedule.ops:
+        say("       (nothing: bringing the pair up shows it)")
+    settings = ", ".join(f"{key}={value}" for key, value in finding.schedule.settings.items())
+    where = f" in {finding.shrunk_in}" if finding.shrunk_in else ""
+    say(f"  with {settings or 'the default settings'} ({finding.original_ops} operations before shrinking{where})")
+    say(f"  {AROUND}")
+    say(f"  replay: {replay_line(path)}")
+    say(f"  autopsy: {invocation.line('autopsy', path)}")
