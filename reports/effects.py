@@ -38,7 +38,6 @@ MEANINGS = {
     "flushes_slowed": "took longer",
     "images_replaced": "how often a node of another image took a node's place, also to give it back",
     "limits_hit": "how often a node was killed because it needed more memory than it was to have",
-    "links_shut": "nobody could connect",
     "log_bytes_gone": "by which a node's log was shorter afterwards",
     CUT: "the broker's process was killed, and the end of its log that it had not flushed was cut off afterwards",
     "machines_crashed": "lost power while the broker ran",

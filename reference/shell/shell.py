@@ -224,6 +224,10 @@ class Shell:
         del self._timers[key]
         self._tell(self._node.on_timer, key)
 
+    def connect_failed(self, address: str) -> None:
+        """Nobody can be connected to at ``address``: the node hears of it."""
+        self._node.on_connect_failed(address)
+
     def _connected(self, address: str, done: asyncio.Task[tuple[socket.socket, tuple[str, int]]]) -> None:
         self._connecting.discard(done)
         if done.cancelled():
@@ -237,7 +241,7 @@ class Shell:
             if known not in self._unreachable and len(self._unreachable) < MAX_UNREACHABLE:
                 self._unreachable.add(known)
                 self.log.say(f"cannot connect to {address}, and says so once: {why or type(why).__name__}")
-            self._node.on_connect_failed(address)
+            self.connect_failed(address)
         else:
             self._unreachable.discard(known)
             conn = self._adopt(*done.result(), "")

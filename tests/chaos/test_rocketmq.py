@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
 import pytest
 
-from pairproof.chaos.labs.real.outside import LogFollower, OutsideView
+from pairproof.chaos.labs.real.outside import LogFollower, OutsideView, dated
 from pairproof.chaos.labs.sim.lab import LAB as SIM
 from pairproof.chaos.rocketmq.install import JARS, V4
 from pairproof.chaos.targets import rocketmq
 from pairproof.chaos.targets.rocketmq import RocketMQTarget
 from pairproof.harness import places, resolve
 from pairproof.harness.errors import LabError, UsageError
+from pairproof.harness.history import Event, Recorder
+from pairproof.harness.judge import judge, laws
+from pairproof.harness.verdict import Verdict
+
+PROCESS = resolve.lab("process")
 
 
 def test_a_target_says_what_both_sides_run() -> None:
@@ -148,3 +154,42 @@ def test_a_view_tells_that_its_broker_serves_and_how_its_log_grows_and_nothing_a
     assert view.read() == []
     lives[0] = True
     assert [row[1:] for row in view.read()] == [["reaches", 191]]
+
+
+# When it started
+
+
+def seen_from_outside(connected_at: int, started_at: int) -> list[Event]:
+    recorder = Recorder()
+    recorder.add(0, "lab", f="process", value=0, detail="{}")
+    for node, role in (("master", "SYNC_MASTER"), ("slave", "SLAVE")):
+        told = {"brokerRole": role, "haMasterAddress": "127.0.0.1:1", "brokerName": "broker-a"}
+        recorder.add(0, "config", node, detail=json.dumps(told))
+    recorder.add(1, "start", "master", 1, f="unknown")
+    recorder.add(connected_at, "connect", "slave", link="ha:1", side="s", f="slave")
+    recorder.add(started_at, "start", "slave", 1, f="unknown")
+    recorder.add(started_at + 15_000_000_000, "mark", f="end")
+    return recorder.events
+
+
+def starts(events: list[Event]) -> list[tuple[str | None, int]]:
+    return [(each.node, each.t) for each in events if each.kind == "start"]
+
+
+def test_a_slave_that_connects_before_it_says_that_it_serves_is_not_accused() -> None:
+    events = seen_from_outside(2_000, 3_000)
+    law, observes = laws(["ha-address-source"]), PROCESS.observes(rocketmq.V4)
+    assert [each.verdict for each in judge(events, law, observes)] == [Verdict.VIOLATED]
+    honest = dated(events, {("master", 1): 0, ("slave", 1): 1_500})
+    assert [each.verdict for each in judge(honest, law, observes)] == [Verdict.HOLDS]
+    assert starts(honest) == [("master", 1), ("slave", 2_000)]
+    assert [each.kind for each in honest][-3:] == ["start", "connect", "mark"]
+
+
+def test_a_connect_of_the_process_before_dates_nothing() -> None:
+    events = seen_from_outside(2_000, 3_000)
+    assert starts(dated(events, {("master", 1): 0, ("slave", 1): 2_500})) == [("master", 1), ("slave", 3_000)]
+    # Nor does one that the broker made later, or a start that its own trace tells.
+    assert starts(dated(seen_from_outside(4_000, 3_000), {("master", 1): 0, ("slave", 1): 0}))[1] == ("slave", 3_000)
+    traced = [each._replace(f="normal") if each.kind == "start" else each for each in events]
+    assert starts(dated(traced, {})) == [("master", 1), ("slave", 3_000)]

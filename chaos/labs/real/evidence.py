@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from pairproof.chaos.labs.real.ha_ears import HaEars
 from pairproof.chaos.labs.real.nodes import NodeView
+from pairproof.chaos.labs.real.outside import dated
 from pairproof.chaos.labs.real.trace import Row
 from pairproof.chaos.observers.stored_record import stored_key
 from pairproof.harness.history import Event, Recorder, digest
@@ -34,6 +35,8 @@ class Life(NamedTuple):
     node: str
     incarnation: int
     trace: NodeView
+    began: int = 0
+    """When, ns of the trial."""
 
 
 class Evidence:
@@ -59,6 +62,8 @@ class Evidence:
         """Nodes and incarnations that serve."""
         self.registered: set[tuple[str, int]] = set()
         """Those that a name server has answered."""
+        self.unreached: Counter[str] = Counter()
+        """By address: how often a node, or a client, was refused there. Real RocketMQ does not say so."""
         self.addresses: dict[str, str] = {}
         """Which node is behind an address that anybody may be told of."""
         self.stores: dict[str, tuple[Path, int]] = {}
@@ -81,6 +86,10 @@ class Evidence:
     def node_at(self, address: str) -> str:
         """The node behind an address; the address itself if it is nobody's."""
         return self.addresses.get(address, address)
+
+    def unreached_at(self, address: str) -> None:
+        """Somebody could not connect there; a client says behind ``#`` which of its connections it was."""
+        self.unreached[address.partition("#")[0]] += 1
 
     def end_of_record(self, node: str, lo: int) -> int | None:
         """Only its trace knows: :meth:`weave` fills it in."""
@@ -108,7 +117,7 @@ class Evidence:
 
     def born(self, node: str, incarnation: int, trace: NodeView) -> None:
         """A node's process begins; its trace is read from now on."""
-        self._lives.append(Life(node, incarnation, trace))
+        self._lives.append(Life(node, incarnation, trace, self.now()))
 
     def poll(self) -> None:
         """Read what the nodes have traced meanwhile."""
@@ -161,6 +170,8 @@ class Evidence:
                 self.ready.add(who)
             case "register", ["ok", *_]:
                 self.registered.add(who)
+            case "unreached", [str(address)]:
+                self.unreached_at(address)
             case "met", [str(address), str(label), str(peer)]:
                 self.met(address, label, peer)
             case "heard", [str(peer)]:
@@ -185,7 +196,9 @@ class Evidence:
     def weave(self) -> None:
         """Put everything in order: the recorder then holds the whole history."""
         self.poll()
-        merged = sorted([*self.traced, *self.recorder.events], key=lambda event: event.t)
+        merged = dated(
+            [*self.traced, *self.recorder.events], {(life.node, life.incarnation): life.began for life in self._lives}
+        )
         self.traced.clear()
         events = self.recorder.events
         events.clear()

@@ -35,11 +35,12 @@ class OnLink(NamedTuple):
 
 
 class Cut(NamedTuple):
-    """A link that is cut, and how many connections that ended."""
+    """A link that is cut, how many connections that ended, and how many attempts had been refused there before."""
 
     link: Link
     token: object
     closed: int
+    unreached: int
 
 
 class LinkTrouble(World):
@@ -66,16 +67,21 @@ class LinkTrouble(World):
 
     def cut_link(self, link: str) -> Cut:
         """See :class:`pairproof.harness.ports.CanCutLink`."""
-        cut = Cut(self.link(link), object(), self.link(link).tap.standing())
+        where = self.link(link)
+        self.evidence.poll()
+        cut = Cut(where, object(), where.tap.standing(), self.evidence.unreached[where.address])
         cut.link.cuts.append(cut.token)
         self.refresh()
         return cut
 
     def mend_link(self, handle: Cut) -> Effect:
         """Mend it."""
+        # Who was refused says so itself: there is no tap where nobody listens.
+        self.evidence.poll()
+        refused = self.evidence.unreached[handle.link.address] - handle.unreached
         handle.link.cuts.remove(handle.token)
         self.refresh()
-        return {"connections_closed": handle.closed, "links_shut": 1}
+        return {"connections_closed": handle.closed, "connections_refused": refused}
 
     def reset_link(self, link: str) -> Effect:
         """Reset what is open."""

@@ -23,13 +23,17 @@ NOBODY = -1
 class Machine:
     """See :class:`pairproof.chaos.labs.stage.Machine`. Its node's process is played by a shell of its own.
 
-    ``anywhere``: whether it may connect to other addresses than loopback.
+    ``anywhere``: whether it may connect to other addresses than loopback. ``unreached`` hears of addresses where it
+    could not connect.
     """
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, name: str, anywhere: bool) -> None:
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, name: str, anywhere: bool, unreached: Callable[[str], None]
+    ) -> None:
         self.loop = loop
         self.name = name
         self.anywhere = anywhere
+        self.unreached = unreached
         self.node: Node | None = None
         self._shell: Shell | None = None
         self._listener: socket.socket | None = None
@@ -38,7 +42,7 @@ class Machine:
     def io(self) -> Shell:
         """What the node may do."""
         if self._shell is None:
-            self._shell = self.loop.run_until_complete(_shell(self.anywhere))
+            self._shell = self.loop.run_until_complete(_shell(self.anywhere, self.unreached))
         return self._shell
 
     def start(self, build: Callable[[], Node]) -> None:
@@ -72,5 +76,16 @@ class Machine:
         self.node = None
 
 
-async def _shell(anywhere: bool) -> Shell:
-    return Shell(RealDisk(NOWHERE), Log(fd=NOBODY), Limits(anywhere=anywhere))
+class _ClientShell(Shell):
+    unreached: Callable[[str], None]
+
+    def connect_failed(self, address: str) -> None:
+        self.unreached(address)
+        super().connect_failed(address)
+
+
+async def _shell(anywhere: bool, unreached: Callable[[str], None]) -> Shell:
+    # A shell wants a loop that turns.
+    shell = _ClientShell(RealDisk(NOWHERE), Log(fd=NOBODY), Limits(anywhere=anywhere))
+    shell.unreached = unreached
+    return shell

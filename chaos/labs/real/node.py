@@ -91,6 +91,11 @@ class NodeShell(Shell):
         super().stop()
         self.trace.note("stopped")
 
+    def connect_failed(self, address: str) -> None:
+        """Nobody could be connected to."""
+        self.trace.note("unreached", address)
+        super().connect_failed(address)
+
     def peer(self, conn: Connection) -> Hashable:
         """The connection itself: every one comes from a tap."""
         return conn

@@ -4,18 +4,25 @@ It stands for a :class:`pairproof.chaos.labs.real.trace.TraceReader`: rows that 
 from outside. That it serves its output says. Where its log ends its files say, which are read as they grow: a few bytes
 at a time, since what was read once is not read again.
 
-Left out: when anything happened. So no row becomes an event but ``start``, whose range is not known.
+Left out: when anything happened. So no row becomes an event but ``start``, whose range is not known. A broker says late
+that it serves: its HA client has connected by then. So :func:`dated` dates a start by the first connect that the taps
+saw of that process.
 """
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from pairproof.chaos.labs.real.trace import Row
 from pairproof.chaos.observers.stored_record import MAGIC, MAGIC_BLANK, START
+from pairproof.harness.history import Event
+
+SLAVES_SIDE = "s"
+UNKNOWN = "unknown"
+"""The recovery of a start that was seen from outside."""
 
 
 class LogFollower:
@@ -86,9 +93,28 @@ class OutsideView:
             if not self._serves():
                 return []
             self._is_ready = True
-            rows = [[now, "start", "unknown", None, None], [now, "ready"]]
+            rows = [[now, "start", UNKNOWN, None, None], [now, "ready"]]
         end = self._log.look()
         if end != self._end:
             self._end = end
             rows.append([now, "reaches", end])
         return rows
+
+
+def dated(events: Iterable[Event], born: Mapping[tuple[str, int], int]) -> list[Event]:
+    """Events in order of time, each start that was seen from outside no later than its process's first connect.
+
+    ``born``: by node and incarnation, when its process began, ns: an earlier connect is another process's.
+    """
+    listed = list(events)
+    connects = [each for each in listed if each.kind == "connect" and each.side == SLAVES_SIDE]
+    moved, others = [], []
+    for each in listed:
+        if each.kind == "start" and each.f == UNKNOWN:
+            since = born[each.node or "", each.incarnation or 0]
+            seen = (one.t for one in connects if one.node == each.node and since <= one.t < each.t)
+            moved.append(each._replace(t=min(seen, default=each.t)))
+        else:
+            others.append(each)
+    # At equal times a start stands before what its process did: the sort is stable.
+    return sorted([*moved, *others], key=lambda event: event.t)

@@ -151,7 +151,7 @@ class RealSession(ClientAbilities, LinkTrouble, StoreTrouble, Strangers):
 
     def machine(self, name: str) -> Machine:
         """A machine for one of our own nodes."""
-        machine = Machine(self.loop, name, self.bench.anywhere)
+        machine = Machine(self.loop, name, self.bench.anywhere, self.evidence.unreached_at)
         self.machines.append(machine)
         return machine
 

@@ -34,6 +34,7 @@ KINDS = {
     "persist": ("table",),
     "register": ("status", "masterAddr", "haServerAddr"),
     "expire": ("lo",),
+    "unreached": ("address",),
     "refused": ("peer", "reported", "end", "why"),
     "stopping": (),
     "stopped": (),
@@ -44,9 +45,10 @@ KINDS = {
     "reaches": ("hi",),
 }
 """Columns behind time and kind. ``start``: recovery (normal, abnormal, empty) and the log's range after it; ``ready``:
-the node listens; ``peer``: ip:port of the other end; ``failed``: one line, as on stderr. ``seen``, ``met`` and
-``heard`` are those of an observer, what its taps tell, see :mod:`pairproof.chaos.labs.real.ha_ears`; ``reaches``: where
-the log of a node ends that does not trace itself, see :mod:`pairproof.chaos.labs.real.outside`.
+the node listens; ``unreached``: it could not connect there; ``peer``: ip:port of the other end; ``failed``: one line,
+as on stderr. ``seen``, ``met`` and ``heard`` are those of an observer, what its taps tell, see
+:mod:`pairproof.chaos.labs.real.ha_ears`; ``reaches``: where the log of a node ends that does not trace itself, see
+:mod:`pairproof.chaos.labs.real.outside`.
 """
 READ_BYTES = 1 << 20
 

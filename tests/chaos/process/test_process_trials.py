@@ -12,7 +12,7 @@ from toxiproxies import binary
 
 from pairproof.chaos.labs.process.lab import ProcessLab
 from pairproof.chaos.targets.reference import TARGET
-from pairproof.harness.schedule import Args
+from pairproof.harness.schedule import Args, Op
 
 pytestmark = pytest.mark.slow
 
@@ -58,6 +58,21 @@ def test_the_reference_keeps_the_laws_and_every_fault_bites(lab: ProcessLab) -> 
         (outcome,) = trial.faults
         assert outcome.effect.get(bite, 0) > 0, (name, outcome.effect)
         assert status is None or sent(trial)[status], (name, sent(trial))
+
+
+def test_a_cut_bites_where_connections_were_ended_or_refused_and_nowhere_else(lab: ProcessLab) -> None:
+    ops: list[Op] = []
+    # The first sends find out that their connection is gone, the next ones that there is no other.
+    sent_twice = [*sends(2), Op("advance", {"ms": 300})] * 2
+    starts = [Op("fault", {"name": "kill", "node": "slave"}), Op("heal", {"name": "kill"}), *sent_twice]
+    for link, meanwhile in (("client-slave", sent_twice), ("client-master", sent_twice), ("ha", starts)):
+        ops += [Op("fault", {"name": "down", "link": link}), *meanwhile, Op("heal", {"name": "down"})]
+    trial = play(lab, ops)
+    assert not violated(trial)
+    idle, clients, replication = (each.effect for each in trial.faults if each.name == "down")
+    assert idle == {"connections_closed": 0, "connections_refused": 0} and not trial.faults[0].bit
+    for busy in (clients, replication):
+        assert busy["connections_closed"] and busy["connections_refused"]
 
 
 @pytest.mark.parametrize(("name", "node"), [("kill", "slave"), ("restart", "master")])
