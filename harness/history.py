@@ -90,6 +90,9 @@ KINDS: dict[str, str] = {
     "expire": "the oldest files of a node's log were deleted: node, incarnation, lo (the log's new start)",
     "pause": "a node was stopped in its tracks, as by SIGSTOP: node, incarnation",
     "resume": "it goes on: node, incarnation",
+    "stall": "a process was late by this machine's fault, not by the target's or the lab's; t: when that began (it is "
+    "known before laws judge): f (harness, keeper, proxy, tap, node), node (if it was a node's), value (ns that it "
+    "lasted), detail (how: a signal stopped it, it waited for a CPU or a disk, its loop did not turn)",
     "clock": "a node's wall clock was set: node, value (ms ahead of the true time)",
     "append": "bytes entered a node's log: node, incarnation, lo, hi, digest, f (put, filler, replicate), message",
     "flush": "a node's log became durable up to hi: node, incarnation, hi",

@@ -34,6 +34,7 @@ class AckTimeoutHonest(Law):
     )
     source = "HAService.GroupTransferService, CommitLog.submitReplicaRequest"
     needs = frozenset({"config", "invoke", "ok"})
+    timed = True
     key = "message"
 
     def __init__(self, ledger: Ledger) -> None:
@@ -84,7 +85,7 @@ class AckTimeoutHonest(Law):
         waited_ms = (event.t - began_ns) / MS
         least_ms, why = self._least_ms(self.reports - reports)
         if waited_ms < least_ms:
-            self.violate(event, f"{event.message} timed out after {waited_ms:.3f} ms, {why}")
+            self.violate(event, f"{event.message} timed out after {waited_ms:.3f} ms, {why}", since=began_ns)
 
     def _least_ms(self, reports: int) -> tuple[int, str]:
         """How long a send must have waited during which so many reports were heard, and why."""
@@ -116,4 +117,4 @@ class AckTimeoutHonest(Law):
         """Answered as stored, and not there."""
         if self.audited:
             for message, answer in self.unproven.items():
-                self.violate(answer, f"{message} was answered as stored, the master's log does not hold it")
+                self.violate(answer, f"{message} was answered as stored, the master's log does not hold it", since=None)

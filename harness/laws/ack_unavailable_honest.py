@@ -29,6 +29,7 @@ class Begun:
     """A send in flight, at its invocation."""
 
     seq: int
+    t: int
     near: int
     """The most advanced report that the master had read for certain."""
     knew: bool
@@ -44,6 +45,7 @@ class AckUnavailableHonest(Law):
     )
     source = "HAService.isSlaveOK"
     needs = frozenset({"append", "connect", "close", "report", "invoke", "ok"})
+    timed = True
     key = "message"
 
     def __init__(self, ledger: Ledger) -> None:
@@ -62,7 +64,7 @@ class AckUnavailableHonest(Law):
         if event.value and event.f == "send" and self.ledger.sync_master:
             ledger = self.ledger
             near = ledger.pushed if self._has_read(ledger.pushed_at, event.t) else 0
-            self.begun[event.op] = Begun(event.seq, near, self._has_read(ledger.available_changed[1], event.t))
+            self.begun[event.op] = Begun(event.seq, event.t, near, self._has_read(ledger.available_changed[1], event.t))
 
     def _has_read(self, since: int, now: int) -> bool:
         """Whether the master has read what arrived at ``since``; in a simulation it reads at once."""
@@ -84,16 +86,24 @@ class AckUnavailableHonest(Law):
         if self.never_said:
             self.judged += 1
             if event.status == "SLAVE_NOT_AVAILABLE":
-                self.violate(event, f"{event.message}: no slave, says the master; 5.x lets it wait instead")
+                self.violate(event, f"{event.message}: no slave, says the master; 5.x lets it wait instead", since=None)
             return
         expected = self._available(event, began)
         if expected is None:
             return
         self.judged += 1
         if expected and event.status == "SLAVE_NOT_AVAILABLE":
-            self.violate(event, f"{event.message}: no slave, says the master, while one was connected and near enough")
+            self.violate(
+                event,
+                f"{event.message}: no slave, says the master, while one was connected and near enough",
+                since=began.t,
+            )
         elif not expected and event.status in WAITED:
-            self.violate(event, f"{event.message}: {event.status}, although there was no slave during the whole call")
+            self.violate(
+                event,
+                f"{event.message}: {event.status}, although there was no slave during the whole call",
+                since=began.t,
+            )
 
     def _available(self, ok: Event, began: Begun) -> bool | None:
         """Whether there was a slave during the whole call; None if that changed."""

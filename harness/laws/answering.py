@@ -62,6 +62,7 @@ class Client:
 class AnswerTimes(Law):
     """Subclasses define :meth:`owed`."""
 
+    timed = True
     key = "message"
 
     def __init__(self, ledger: Ledger) -> None:
@@ -175,7 +176,7 @@ class AnswerTimes(Law):
             self.judged += 1
         if late:
             what = f"answered after {took_ns / MS:.3f} ms" if answered else f"not answered for {took_ns / MS:.3f} ms"
-            self.violate(event, f"{event.message} was {what}; {self.promised(owed)}")
+            self.violate(event, f"{event.message} was {what}; {self.promised(owed)}", since=owed.since_ns)
 
     def _is_sound(self, call: Call) -> bool:
         """Whether the client's connection was good all the time."""

@@ -11,6 +11,7 @@ from typing import ClassVar, NamedTuple
 
 from pairproof.harness.history import Event
 from pairproof.harness.laws.ledger import Ledger
+from pairproof.harness.laws.trouble import told
 
 MAX_VIOLATIONS = 16
 """Violations that one law keeps of one trial; the rest are counted only."""
@@ -35,6 +36,8 @@ class Law:
     """Kinds without which nothing can be judged: a lab that cannot record one of them cannot observe the law."""
     others: ClassVar[bool] = False
     """Whether it hears what happens at, and is asked of, brokers of other names than the pair's."""
+    timed: ClassVar[bool] = False
+    """Whether times decide: each violation then says since when the time ran, or that it is none of time."""
     key: ClassVar[str] = "trial"
     """What separates independent judgements: trial, link, node or message."""
 
@@ -47,8 +50,19 @@ class Law:
         self.applicable = True
         self.notes: dict[str, int] = {}
 
-    def violate(self, event: Event, text: str) -> None:
-        """The promise was broken at ``event``."""
+    def violate(self, event: Event, text: str, since: int | None = None, until: int | None = None) -> None:
+        """The promise was broken at ``event``.
+
+        ``since``: where a time decides, when that began to run, ns; ``until``: when it was read, if not at ``event``.
+        Where this machine stalled between the two, nobody knows whether the target was late or the machine: the law is
+        unknown there, and goes on.
+        """
+        if since is not None:
+            stall = self.ledger.trouble.stall(since, event.t if until is None else until)
+            if stall is not None:
+                self.notes["stalled"] = self.notes.get("stalled", 0) + 1
+                self.doubt = self.doubt or f"the machine stalled ({told(stall)}), so nobody knows: {text}"
+                return
         self.broken += 1
         if len(self.violations) < MAX_VIOLATIONS:
             self.violations.append(Violation(event.seq, event.t, text, event.message))

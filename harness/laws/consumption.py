@@ -203,7 +203,8 @@ class Consumption:
             return [Observation(group, queue, seen, register, possible)]
         if event.f != "offsets":
             return []
-        table, since = offsets_of(event.detail or "{}"), event.t - self.ledger.healthy_ns
+        since = self.ledger.trouble.punctual(event.t - self.ledger.healthy_ns, event.t)
+        table = offsets_of(event.detail or "{}")
         return [
             Observation(of, q, table.get((of, q), NONE), register, register.possible_since(since))
             for (where, of, q), register in self.registers.items()
@@ -251,7 +252,7 @@ class Consumption:
             if event.node == MASTER or not event.value:
                 register = self._register(event.node, event.group or "", event.queue or "")
                 since, places = event.t - ARRIVED_NS, (event.node, f"client-{event.node}")
-                if all(self.ledger.trouble.is_quiet(each, since) for each in places):
+                if self.ledger.trouble.is_calm(since, event.t, *places):
                     register.give_up(since)
                 register.begin(event)
         elif event.f == "query":
@@ -386,7 +387,7 @@ class Consumption:
         due = well - period - SLACK_NS
         if well - SLACK_NS < born + FIRST_PERSIST_NS or trouble.ended.get(node, -1) >= due:
             return since
-        return since if trouble.still_ns(node, due, t) else max(since, due)
+        return since if trouble.still_ns(node, due, t) or trouble.stall(due, t) else max(since, due)
 
     def _wipe(self, event: Event) -> None:
         for (node, _, _), register in self.registers.items():

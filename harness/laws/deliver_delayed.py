@@ -41,6 +41,7 @@ class DeliverDelayed(Law):
     promise = "A delayed message comes into its queue when its time has passed: not earlier, and once."
     source = "ScheduleMessageService; messageDelayLevel"
     needs = frozenset({"config", "invoke", "ok", "start", "record", "audit"})
+    timed = True
     key = "message"
 
     def __init__(self, ledger: Ledger) -> None:
@@ -93,10 +94,10 @@ class DeliverDelayed(Law):
             if (each.value or 0) - since < delay_ms:
                 self.violate(
                     each, f"{message} came into {each.queue} {(each.value or 0) - since} ms after it was stored; "
-                    f"its delay is {delay_ms} ms"
+                    f"its delay is {delay_ms} ms", since=None
                 )  # fmt: skip
         if len(came) > 1 and not self.went_down:
-            self.violate(end._replace(message=message), f"{message} was delivered {len(came)} times")
+            self.violate(end._replace(message=message), f"{message} was delivered {len(came)} times", since=None)
         answered = self.answered.get(message)
         if came or answered is None or MASTER not in self.ledger.up:
             return
@@ -105,7 +106,7 @@ class DeliverDelayed(Law):
             self.judged += 1
             self.violate(
                 end._replace(message=message), f"{message} still waits, though it is due since "
-                f"{(end.t - answered) / MS - delay_ms:.0f} ms"
+                f"{(end.t - answered) / MS - delay_ms:.0f} ms", since=due
             )  # fmt: skip
 
     # What changes what is due.

@@ -52,6 +52,7 @@ class DeliverNoLoss(Law):
     promise = "After healing, every message that the contract says must survive is delivered to every group."
     source = "docs/contract.md; ConsumeQueue and ConsumerOffsetManager"
     needs = frozenset({"config", "invoke", "ok", "crash", "deliver", "consumer", "assign", "mark"})
+    timed = True
     key = "message"
 
     def __init__(self, ledger: Ledger) -> None:
@@ -174,10 +175,12 @@ class DeliverNoLoss(Law):
         where = f"{message} ({ok.status}), {ok.queue} at {offset}, never came to {consumed.reader}"
         if self._has_passed(offset, consumed, held, end):
             self.judged += 1
-            self.violate(end._replace(message=message), f"{where}, which has gone on behind it")
+            what = f"{where}, which has gone on behind it"
+            self.violate(end._replace(message=message), what, since=end.t - SLACK_NS)
         elif not self._is_excused(ok, consumed, held, end):
             self.judged += 1
-            self.violate(end._replace(message=message), f"{where}; for {STUCK_NS / MS:.0f} ms nothing has held it up")
+            what = f"{where}; for {STUCK_NS / MS:.0f} ms nothing has held it up"
+            self.violate(end._replace(message=message), what, since=end.t - STUCK_NS)
 
     @staticmethod
     def _has_passed(offset: int, consumed: Consumed, held: list[Assignment], end: Event) -> bool:

@@ -39,6 +39,7 @@ class HaAddressSource(Law):
     )
     source = "BrokerController.registerBrokerAll: updateHaMasterAddress; HAService.HAClient.connectMaster"
     needs = frozenset({"config", "start", "connect"})
+    timed = True
     key = "node"
 
     def __init__(self, ledger: Ledger) -> None:
@@ -99,7 +100,7 @@ class HaAddressSource(Law):
             return
         self.judged += 1
         if known.get("brokerRole") == "SLAVE" or known.get("brokerName") != self.slaves[node].get("brokerName"):
-            self.violate(event, f"a name server told {node} that {answered} is its master")
+            self.violate(event, f"a name server told {node} that {answered} is its master", since=None)
 
     def _learn(self, node: str, event: Event) -> None:
         self.known.add(node)
@@ -120,7 +121,7 @@ class HaAddressSource(Law):
             return
         self.judged += 1
         if node not in self.ever and "register" in self.ledger.observes:
-            self.violate(event, f"{node} opened an HA connection, and nobody had told it where")
+            self.violate(event, f"{node} opened an HA connection, and nobody had told it where", since=None)
         self._judge_overdue(event)
         self.connected.add(node)
         self.owed.pop(node, None)
@@ -146,8 +147,9 @@ class HaAddressSource(Law):
     def _judge_overdue(self, event: Event) -> None:
         bound = CONNECT_NS + self.ledger.healthy_ns
         for node in [node for node, since in self.owed.items() if event.t - since > bound]:
-            took = (event.t - self.owed.pop(node)) / MS
-            self.violate(event, f"{node} has had its master's HA address for {took:.0f} ms, and has not connected")
+            since = self.owed.pop(node)
+            what = f"{node} has had its master's HA address for {(event.t - since) / MS:.0f} ms, and has not connected"
+            self.violate(event, what, since)
 
     # Without one.
 
@@ -171,7 +173,7 @@ class HaAddressSource(Law):
         if event.status not in REFUSALS or (version(settings) >= (5,) and not is_on(settings, "slaveReadEnable")):
             return
         self.judged += 1
-        self.violate(event, f"{event.node} has no HA address, and does not serve: {event.status}")
+        self.violate(event, f"{event.node} has no HA address, and does not serve: {event.status}", since=None)
 
     def on_info(self, event: Event) -> None:
         """Nobody knows."""

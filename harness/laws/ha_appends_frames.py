@@ -25,6 +25,7 @@ class HaAppendsFrames(Law):
     source = "HAService.HAClient.dispatchReadRequest"
     # Flushes are seen only where nodes trace themselves, and there slaves' appends are seen as well.
     needs = frozenset({"append", "flush", "frame", "close"})
+    timed = True
     key = "node"
 
     def __init__(self, ledger: Ledger) -> None:
@@ -55,12 +56,16 @@ class HaAppendsFrames(Law):
         while received and received[0].lo != event.lo and any(each.lo == event.lo for each in received):
             self._left_out(event, received.popleft())
         if not received or (received[0].lo, received[0].hi) != (event.lo, event.hi):
-            self.violate(event, f"{node} appended [{event.lo}, {event.hi}), which no complete frame had brought")
+            self.violate(
+                event, f"{node} appended [{event.lo}, {event.hi}), which no complete frame had brought", since=None
+            )
             return
         frame = received.popleft()
         if frame.digest != event.digest:
             self.violate(
-                event, f"{node} appended other bytes as [{event.lo}, {event.hi}) than {frame.link} had brought"
+                event,
+                f"{node} appended other bytes as [{event.lo}, {event.hi}) than {frame.link} had brought",
+                since=None,
             )
 
     def on_close(self, event: Event) -> None:
@@ -82,7 +87,8 @@ class HaAppendsFrames(Law):
     def _overdue(self, event: Event, node: str, bound: int) -> None:
         ledger, received = self.ledger, self.received.get(node)
         if received and node in ledger.traced and is_late(ledger, node, received[0].t, event.t, bound):
-            self._left_out(event, received[0])
+            self._left_out(event, received[0], received[0].t)
 
-    def _left_out(self, event: Event, frame: Event) -> None:
-        self.violate(event, f"{frame.node} never appended [{frame.lo}, {frame.hi}), which {frame.link} had brought")
+    def _left_out(self, event: Event, frame: Event, since: int | None = None) -> None:
+        what = f"{frame.node} never appended [{frame.lo}, {frame.hi}), which {frame.link} had brought"
+        self.violate(event, what, since=since)

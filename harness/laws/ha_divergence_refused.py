@@ -26,6 +26,7 @@ class HaDivergenceRefused(Law):
     )
     source = "HAConnection.ReadSocketService; apache/rocketmq issue 3349"
     needs = frozenset({"append", "report", "frame"})
+    timed = True
     key = "link"
 
     def __init__(self, ledger: Ledger) -> None:
@@ -55,13 +56,17 @@ class HaDivergenceRefused(Law):
         start, offset = self.ledger.starts.get(MASTER, 0), event.hi or 0
         if event.value is not None and start <= offset <= event.value:
             self.violate(
-                event, f"{event.link}: refused at {offset}, which lies in the master's log [{start}, {event.value}]"
+                event,
+                f"{event.link}: refused at {offset}, which lies in the master's log [{start}, {event.value}]",
+                since=None,
             )
 
     def on_frame(self, event: Event) -> None:
         """Something left the master."""
         if self.ahead and event.side == "m" and event.link in self.ahead:
-            self.violate(event, f"{event.link}: [{event.lo}, {event.hi}) went to a slave that is ahead of the master")
+            self.violate(
+                event, f"{event.link}: [{event.lo}, {event.hi}) went to a slave that is ahead of the master", since=None
+            )
 
     def on_ok(self, event: Event) -> None:
         """A send was answered."""
@@ -70,14 +75,16 @@ class HaDivergenceRefused(Law):
             return
         covered = event.hi is not None and event.hi <= ledger.refused
         if ledger.needed and covered and not ledger.is_covered(event):
-            self.violate(event, f"{event.message} was acknowledged; only a refused slave had reported {event.hi}")
+            self.violate(
+                event, f"{event.message} was acknowledged; only a refused slave had reported {event.hi}", since=None
+            )
 
     def on_close(self, event: Event) -> None:
         """A refused peer left, or was thrown out: by then, or where time is real at once, the master has said why."""
         if event.link in self.untold and event.side == "m":
             self.left[event.link] = event.t
             if not self.ledger.instant_ns:
-                self._owed(event.link)
+                self._owed(event.link, event)
 
     def on_crash(self, event: Event) -> None:
         """A dead master owes nothing."""
@@ -89,11 +96,14 @@ class HaDivergenceRefused(Law):
     def end(self, last: Event) -> None:
         """What the master never said."""
         for link in list(self.untold):
-            self._owed(link)
+            self._owed(link, last)
 
-    def _owed(self, link: str | None) -> None:
+    def _owed(self, link: str | None, now: Event) -> None:
         report = self.untold.pop(link, None)
         if report is not None:
             self.violate(
-                report, f"{link}: nobody was told that the slave's log, at {report.hi}, is ahead of the master's"
+                report,
+                f"{link}: nobody was told that the slave's log, at {report.hi}, is ahead of the master's",
+                since=report.t,
+                until=now.t,
             )

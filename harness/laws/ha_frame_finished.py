@@ -41,6 +41,7 @@ class HaFrameFinished(Law):
     promise = "Once a header's first byte is out, exactly that frame follows before anything else, and all of it."
     source = "HAConnection.WriteSocketService"
     needs = frozenset({"frame", "partial", "close"})
+    timed = True
     key = "link"
 
     def __init__(self, ledger: Ledger) -> None:
@@ -56,7 +57,7 @@ class HaFrameFinished(Law):
         writer = self.writers.setdefault(event.link, Writer())
         if (event.detail or "").startswith("broken"):
             self.judged += 1
-            self.violate(event, f"{event.link}: the stream is no frames any more ({event.detail})")
+            self.violate(event, f"{event.link}: the stream is no frames any more ({event.detail})", since=None)
         elif event.value and event.value != writer.pieces:
             writer.pieces, writer.since = event.value, event.t
             self._follows(event, writer)
@@ -84,6 +85,7 @@ class HaFrameFinished(Law):
             self.violate(
                 event,
                 f"{frame.link}: the frame [{frame.lo}, {frame.hi}) left in pieces, which are not the master's log",
+                since=None,
             )
 
     def on_close(self, event: Event) -> None:
@@ -108,7 +110,8 @@ class HaFrameFinished(Law):
 
     def _follows(self, event: Event, writer: Writer) -> None:
         if event.lo is not None and writer.following is not None and event.lo != writer.following:
-            self.violate(event, f"{event.link}: a header names {event.lo}, the stream goes on with {writer.following}")
+            what = f"{event.link}: a header names {event.lo}, the stream goes on with {writer.following}"
+            self.violate(event, what, since=None)
             writer.following = None
 
     def _stood_still(self, event: Event, link: str | None, writer: Writer) -> None:
@@ -121,4 +124,4 @@ class HaFrameFinished(Law):
             trouble.still_ns(node, since, event.t) for node in (MASTER, known.peer)
         ):
             self.judged += 1
-            self.violate(event, f"{link}: {writer.pieces} bytes of a frame left, and the rest never did")
+            self.violate(event, f"{link}: {writer.pieces} bytes of a frame left, and the rest never did", since=since)

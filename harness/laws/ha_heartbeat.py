@@ -29,6 +29,7 @@ class HaHeartbeat(Law):
     )
     source = "HAConnection.WriteSocketService, HAService.HAClient"
     needs = frozenset({"config", "report", "frame", "partial", "close"})
+    timed = True
     key = "link"
 
     def __init__(self, ledger: Ledger) -> None:
@@ -57,7 +58,8 @@ class HaHeartbeat(Law):
         self._spoke(event, MASTER)
         following = self.next.get(event.link)
         if event.lo == event.hi and following is not None and event.lo != following:
-            self.violate(event, f"{event.link}: a heartbeat names {event.lo}, the stream goes on with {following}")
+            what = f"{event.link}: a heartbeat names {event.lo}, the stream goes on with {following}"
+            self.violate(event, what, since=None)
         self.next[event.link] = event.hi or 0
 
     def on_partial(self, event: Event) -> None:
@@ -121,7 +123,8 @@ class HaHeartbeat(Law):
         if speaker.node == MASTER and self.next.get(link, 0) > self.flushed and self._holds_back():
             return
         silent, bound = (event.t - speaker.since) // MS, speaker.bound // MS
-        self.violate(event, f"{link}: {speaker.node} was silent for {silent} ms; a heartbeat is due within {bound} ms")
+        what = f"{link}: {speaker.node} was silent for {silent} ms; a heartbeat is due within {bound} ms"
+        self.violate(event, what, since=speaker.since)
 
     def _holds_back(self) -> bool:
         return self.ledger.config.get(MASTER, {}).get("haPushes") == "flushed"

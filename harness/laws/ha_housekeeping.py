@@ -45,6 +45,7 @@ class HaHousekeeping(Law):
     )
     source = "HAConnection.ReadSocketService, HAService.HAClient"
     needs = frozenset({"config", "connect", "close", "report", "frame", "partial"})
+    timed = True
     key = "link"
 
     def __init__(self, ledger: Ledger) -> None:
@@ -52,8 +53,8 @@ class HaHousekeeping(Law):
         self.listeners: dict[End, Listener] = {}
         self.named: set[str | None] = set()
         """Connections whose peer the master named as one that it cannot serve."""
-        self.early: list[tuple[str, Event, str]] = []
-        """Closes without a reason so far: node, event, text."""
+        self.early: list[tuple[str, Event, str, int]] = []
+        """Closes without a reason so far: node, event, text, and when the peer was last heard, ns."""
 
     def on_connect(self, event: Event) -> None:
         """An end stands."""
@@ -103,7 +104,7 @@ class HaHousekeeping(Law):
         ):
             silent = (event.t - listener.heard) // MS
             text = f"{event.link}: {listener.node} dropped its peer after {silent} ms of silence, for no other reason"
-            self.early.append((listener.node, event, text))
+            self.early.append((listener.node, event, text, listener.heard))
 
     def on_crash(self, event: Event) -> None:
         """All of a node's ends are gone; what it closed on its way out, it closed for that."""
@@ -117,8 +118,8 @@ class HaHousekeeping(Law):
         """Peers that should be gone by now, and closes that nothing explains."""
         for (link, _), listener in self.listeners.items():
             self._kept_too_long(last, link, listener)
-        for _, event, text in self.early:
-            self.violate(event, text)
+        for _, event, text, heard in self.early:
+            self.violate(event, text, since=heard)
 
     def _heard(self, event: Event, end: End) -> None:
         listener = self.listeners.get(end)
@@ -136,7 +137,9 @@ class HaHousekeeping(Law):
         if late:
             silent, bound = (event.t - listener.heard) // MS, listener.bound // MS
             self.violate(
-                event, f"{link}: {listener.node} kept a peer that was silent for {silent} ms; {bound} ms are enough"
+                event,
+                f"{link}: {listener.node} kept a peer that was silent for {silent} ms; {bound} ms are enough",
+                since=listener.heard,
             )
         return late
 

@@ -26,6 +26,7 @@ class HaMismatchCloses(Law):
     promise = "A frame that does not start at the slave's log end is not appended: it closes and asks from its own end."
     source = "HAService.HAClient.dispatchReadRequest"
     needs = frozenset({"report", "frame"})
+    timed = True
     key = "link"
 
     def __init__(self, ledger: Ledger) -> None:
@@ -60,9 +61,12 @@ class HaMismatchCloses(Law):
             self._first_report(event, node, offset)
         elif event.link in self.mismatched and (offset > end or self._is_late(self.mismatched[event.link], event.t)):
             frame = self.mismatched.pop(event.link)
+            # A report beyond the log's end is wrong at any time.
+            since = None if offset > end else frame.t
             self.violate(
                 event,
                 f"{event.link}: the slave reports {offset} after a frame at {frame.lo}, where its log ended at {end}",
+                since=since,
             )
         self.reported[node] = offset
 
@@ -75,7 +79,7 @@ class HaMismatchCloses(Law):
         if own is not None:
             self.judged += 1
             if offset != own:
-                self.violate(event, f"{event.link}: the slave asks from {offset}, its log ends at {own}")
+                self.violate(event, f"{event.link}: the slave asks from {offset}, its log ends at {own}", since=None)
             return
         most = self.received.get(node)
         if most is None:
@@ -85,7 +89,9 @@ class HaMismatchCloses(Law):
         least = self.reported.get(node, 0)
         if not least <= offset <= most:
             self.violate(
-                event, f"{event.link}: the slave asks from {offset}, it had reported {least} and received {most}"
+                event,
+                f"{event.link}: the slave asks from {offset}, it had reported {least} and received {most}",
+                since=None,
             )
 
     def on_append(self, event: Event) -> None:
@@ -97,7 +103,8 @@ class HaMismatchCloses(Law):
         end = self.ledger.streams.get(link or "")
         if frame is not None and end is not None and event.node == frame.node and (event.hi or 0) > end:
             del self.mismatched[link]
-            self.violate(event, f"{link}: the slave appended a frame at {frame.lo}, where its log ended at {end}")
+            what = f"{link}: the slave appended a frame at {frame.lo}, where its log ended at {end}"
+            self.violate(event, what, since=None)
 
     def on_connect(self, event: Event) -> None:
         """A slave has one connection at a time: a new one says that the old one is gone."""
@@ -129,4 +136,5 @@ class HaMismatchCloses(Law):
         """A slave that never closed."""
         for link, frame in self.mismatched.items():
             if self._is_late(frame, last.t):
-                self.violate(frame, f"{link}: the slave kept the connection after a frame at {frame.lo} did not fit")
+                what = f"{link}: the slave kept the connection after a frame at {frame.lo} did not fit"
+                self.violate(frame, what, since=frame.t, until=last.t)

@@ -35,6 +35,7 @@ class HaReportPrompt(Law):
     promise = "A slave reports after each append, and otherwise at least every haSendHeartbeatInterval (and a poll)."
     source = "HAService.HAClient"
     needs = frozenset({"config", "connect", "report", "frame", "partial"})
+    timed = True
     key = "link"
 
     def __init__(self, ledger: Ledger) -> None:
@@ -103,8 +104,10 @@ class HaReportPrompt(Law):
         link, ledger = link or event.link, self.ledger
         if reporter.is_overdue(ledger, event.t):
             silent = (event.t - reporter.since) // MS
-            self.violate(event, f"{link}: no report for {silent} ms; one is due within {reporter.bound // MS} ms")
+            what = f"{link}: no report for {silent} ms; one is due within {reporter.bound // MS} ms"
+            self.violate(event, what, since=reporter.since)
         elif reporter.received and not reporter.blocked:
             hi, since = reporter.received[0]
             if is_late(ledger, reporter.node, since, event.t, POLL_NS + ledger.healthy_ns):
-                self.violate(event, f"{link}: a frame up to {hi} was not reported for {(event.t - since) // MS} ms")
+                what = f"{link}: a frame up to {hi} was not reported for {(event.t - since) // MS} ms"
+                self.violate(event, what, since=since)

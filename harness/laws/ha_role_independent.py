@@ -35,6 +35,7 @@ class HaRoleIndependent(Law):
     promise = "In either role a connection carries the master's log, and an idle one has carried all of it."
     source = "CommitLog.submitReplicaRequest"
     needs = frozenset({"config", "append", "report", "frame", "source", "partial", "close"})
+    timed = True
     key = "link"
 
     def __init__(self, ledger: Ledger) -> None:
@@ -79,7 +80,9 @@ class HaRoleIndependent(Law):
             self.judged += 1
             if hi > self.limit:
                 self.violate(
-                    event, f"{event.link}: [{event.lo}, {hi}) left, only what lies below {self.limit} is flushed"
+                    event,
+                    f"{event.link}: [{event.lo}, {hi}) left, only what lies below {self.limit} is flushed",
+                    since=None,
                 )
         copy = self.copies.get(event.link)
         if copy is not None:
@@ -93,7 +96,8 @@ class HaRoleIndependent(Law):
         if pushed is not None and (pushed.lo, pushed.hi) == (event.lo, event.hi):
             self.judged += 1
             if pushed.digest != event.digest:
-                self.violate(event, f"{pushed.link}: [{pushed.lo}, {pushed.hi}) was pushed with bytes of another log")
+                what = f"{pushed.link}: [{pushed.lo}, {pushed.hi}) was pushed with bytes of another log"
+                self.violate(event, what, since=None)
 
     def on_partial(self, event: Event) -> None:
         """A link takes no more."""
@@ -137,4 +141,5 @@ class HaRoleIndependent(Law):
             # A slave may hold more than is flushed: then nothing is left to push.
             complete = copy.end == self.limit or (self.flushed_only and copy.end > self.limit)
         if not complete:
-            self.violate(event, f"{link}: the idle link has carried up to {copy.end}, the log ends at {self.limit}")
+            what = f"{link}: the idle link has carried up to {copy.end}, the log ends at {self.limit}"
+            self.violate(event, what, since=idle_since)

@@ -36,6 +36,7 @@ class HaWakeup(Law):
     promise = "New data, newly flushed data where only that is pushed, leaves for an idle, caught-up slave in 100 ms."
     source = "HAConnection.WriteSocketService, WaitNotifyObject"
     needs = frozenset({"config", "append", "report", "frame", "partial", "close"})
+    timed = True
     key = "link"
 
     def __init__(self, ledger: Ledger) -> None:
@@ -122,4 +123,5 @@ class HaWakeup(Law):
     def _left(self, event: Event, link: str | None, writer: Writer) -> None:
         since, writer.new_since = writer.new_since, None
         if since is not None and is_late(self.ledger, MASTER, since, event.t, WAIT_NS + self.ledger.healthy_ns):
-            self.violate(event, f"{link}: what was new at {writer.end} did not leave for {(event.t - since) // MS} ms")
+            what = f"{link}: what was new at {writer.end} did not leave for {(event.t - since) // MS} ms"
+            self.violate(event, what, since=since)

@@ -188,6 +188,10 @@ class Ledger:
         """A fault began or ended."""
         self.trouble.fault(event)
 
+    def on_stall(self, event: Event) -> None:
+        """This machine is late."""
+        self.trouble.stalls(event)
+
     def on_pause(self, event: Event) -> None:
         """A node stands still."""
         self.trouble.pause(event.node or "", event.t)

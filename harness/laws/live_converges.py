@@ -70,6 +70,7 @@ class LiveConverges(Law):
     )
     source = "HAService.HAClient: it reconnects and asks from its own end"
     needs = frozenset({"mark", "audit"})
+    timed = True
     key = "node"
 
     def __init__(self, ledger: Ledger) -> None:
@@ -147,20 +148,24 @@ class LiveConverges(Law):
         if self.healed is None or self.settled is None or not self.applicable:
             return
         self.judged += 1
+        since = self.healed.t
         silent = self.probes and not self.probes & self.stored and not self.impatient
         if silent and "ok" in self.ledger.observes:
-            self.violate(self.settled, f"none of {len(self.probes)} sends after healing was answered as stored")
+            self.violate(
+                self.settled, f"none of {len(self.probes)} sends after healing was answered as stored", since=since
+            )
         bound = max(
             bound_ms(self.ledger.setting, slave) + address_ms(self.ledger.config.get(slave, {})) for slave in slaves
         )
         bound += flush_ms(self.ledger.config.get(MASTER, {}))
         took = (self.settled.t - self.healed.t) / MS
         if self.settled.f == "unsettled":
-            self._judge_missing(slaves, self.settled, took)
+            self._judge_missing(slaves, self.settled, since)
         elif took > bound:
-            self.violate(self.settled, f"{_named(slaves)} needed {took:.0f} ms to catch up; {bound} ms are enough")
+            what = f"{_named(slaves)} needed {took:.0f} ms to catch up; {bound} ms are enough"
+            self.violate(self.settled, what, since=since)
         else:
-            self._compare_ends()
+            self._compare_ends(self.settled.t)
 
     def _may_meet(self, slave: str) -> bool:
         """Whether a connection can outlive the wait for its first report and the silence between two heartbeats."""
@@ -168,7 +173,8 @@ class LiveConverges(Law):
         pauses = [setting(node, "haSendHeartbeatInterval") for node in (MASTER, slave)]
         return max(pauses) < min(setting(node, "haHousekeepingInterval") for node in (MASTER, slave))
 
-    def _judge_missing(self, slaves: list[str], settled: Event, took: float) -> None:
+    def _judge_missing(self, slaves: list[str], settled: Event, since: int) -> None:
+        took = (settled.t - since) / MS
         master = self.final.get(MASTER)
         excused = False
         for slave in slaves:
@@ -176,19 +182,20 @@ class LiveConverges(Law):
             if slave in self.named and not self._is_served(slave):
                 excused = True
             elif master is None or audit is None or audit.hi != master.hi:
-                self.violate(settled, f"{slave} did not catch up in {took:.0f} ms, and nobody said why")
+                self.violate(settled, f"{slave} did not catch up in {took:.0f} ms, and nobody said why", since=since)
         if not excused and not self.violations:
-            self.violate(settled, f"all logs end alike, yet the brokers did not come to rest in {took:.0f} ms")
+            what = f"all logs end alike, yet the brokers did not come to rest in {took:.0f} ms"
+            self.violate(settled, what, since=since)
 
     def _is_served(self, slave: str) -> bool:
         """Whether a slave was accepted after all: then an earlier refusal excuses nothing."""
         return any(each.open and each.valid and each.peer == slave for each in self.ledger.links.values())
 
-    def _compare_ends(self) -> None:
+    def _compare_ends(self, since: int) -> None:
         master = self.final.get(MASTER)
         for node, audit in self.final.items():
             if master is not None and audit.hi != master.hi and node not in self.ledger.rolled:
-                self.violate(audit, f"{node}'s log ends at {audit.hi}, the master's at {master.hi}")
+                self.violate(audit, f"{node}'s log ends at {audit.hi}, the master's at {master.hi}", since=since)
 
 
 def _named(slaves: list[str]) -> str:

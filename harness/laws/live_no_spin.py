@@ -30,6 +30,7 @@ class LiveNoSpin(Law):
     promise = "No node makes more than 3 HA connects in any second."
     source = "HAService.HAClient.connectMaster, waitForRunning(5 s)"
     needs = frozenset({"connect"})
+    timed = True
     key = "node"
 
     def __init__(self, ledger: Ledger) -> None:
@@ -49,7 +50,8 @@ class LiveNoSpin(Law):
         last.append(event.t)
         self.judged += 1
         if len(last) > MOST and event.t - last[0] < SECOND_NS:
-            self.violate(event, f"{node} made {len(last)} HA connects in {(event.t - last[0]) / 1e9:.3f} s")
+            what = f"{node} made {len(last)} HA connects in {(event.t - last[0]) / 1e9:.3f} s"
+            self.violate(event, what, since=last[0])
             last.clear()
 
     def on_fault(self, event: Event) -> None:
@@ -63,4 +65,4 @@ class LiveNoSpin(Law):
         self.judged += 1
         seconds = (event.t - began.t) // SECOND_NS + 1
         if refused > MOST * seconds:
-            self.violate(event, f"{event.link}: {refused} HA connects were refused in {seconds} s")
+            self.violate(event, f"{event.link}: {refused} HA connects were refused in {seconds} s", since=began.t)

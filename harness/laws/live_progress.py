@@ -32,6 +32,7 @@ class LiveProgress(Law):
     )
     source = "BrokerController: client requests and replication have threads of their own"
     needs = frozenset({"invoke", "ok", "fault"})
+    timed = True
     key = "node"
 
     def __init__(self, ledger: Ledger) -> None:
@@ -112,4 +113,5 @@ class LiveProgress(Law):
         if not served or took > bound:
             what = f"the send of {call.message}" if call.f == "send" else f"a pull at {call.value}"
             how = f"took {took / MS:.0f} ms" if served else "was not answered"
-            self.violate(now, f"{what} {how}: nothing was wrong with {node}; {bound / MS:.0f} ms are enough")
+            text = f"{what} {how}: nothing was wrong with {node}; {bound / MS:.0f} ms are enough"
+            self.violate(now, text, since=call.t)

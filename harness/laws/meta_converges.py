@@ -69,6 +69,7 @@ class MetaConverges(MetadataLaw):
     )
     source = "SlaveSynchronize.syncAll, every 10 s"
     needs = frozenset({"config", "table", "mark"})
+    timed = True
     key = "node"
 
     def __init__(self, ledger: Ledger) -> None:
@@ -216,13 +217,15 @@ class MetaConverges(MetadataLaw):
         for slave, settings in self.slaves.items():
             for table in STEPS:
                 copy, original = self.readings.get((slave, table)), self.readings.get((MASTER, table))
-                if copy is not None and original is not None and self._is_due(slave, settings, table, copy):
+                since = None if copy is None else self._due_since(slave, settings, table, copy)
+                if copy is not None and original is not None and since is not None:
                     self.judged += 1
                     difference = _difference(original.event, copy.event)
                     if difference:
-                        self.violate(copy.event, f"{slave}'s {table} are not the master's: {difference}")
+                        self.violate(copy.event, f"{slave}'s {table} are not the master's: {difference}", since=since)
 
-    def _is_due(self, slave: str, settings: Settings, table: str, copy: Reading) -> bool:
+    def _due_since(self, slave: str, settings: Settings, table: str, copy: Reading) -> int | None:
+        """Since when a slave has had the time to be like its master, ns; None if it need not be."""
         quiet = max(self.disturbed, self.changed[table], self.changed_at.get((slave, table), 0))
         if table == OFFSETS:
             # Nobody may have waited for the master's word.
@@ -230,9 +233,9 @@ class MetaConverges(MetadataLaw):
         elif table in NAMED and "persist" not in self.ledger.observes:
             quiet += HEARTBEAT_NS
         if copy.event.t < quiet:
-            return False
+            return None
         if copy.asked is not None and copy.asked >= quiet:
-            return True
+            return quiet - SLACK_NS
         plan = schedule(settings)
         bound = (plan.period + plan.look) * MS + len(STEPS) * CALL_NS + self.ledger.healthy_ns
         if copy.known is None:
@@ -240,7 +243,7 @@ class MetaConverges(MetadataLaw):
             bound += 3 * registers * MS
         since = max(quiet, copy.known or 0)
         since = next((t for t in copy.failures if t >= since), since)
-        return copy.event.t - since > bound
+        return since if copy.event.t - since > bound else None
 
 
 def _difference(original: Event, copy: Event) -> str:

@@ -45,6 +45,7 @@ class MetaDurable(MetadataLaw):
     promise = "Tables that a slave has synced survive its restart, even when the last write was torn."
     source = "ConfigManager.persist, ConfigManager.load: X, or its backup X.bak"
     needs = frozenset({"config", "start", "sync", "persist"})
+    timed = True
     key = "node"
 
     def __init__(self, ledger: Ledger) -> None:
@@ -110,7 +111,9 @@ class MetaDurable(MetadataLaw):
                 self.judged += 1
                 if event.status == "applied":
                     self.violate(
-                        event, f"{place[0]} has other {place[1]} after its restart than those that it had synced"
+                        event,
+                        f"{place[0]} has other {place[1]} after its restart than those that it had synced",
+                        since=agreement.agreed[0] if agreement.agreed is not None else None,
                     )
         agreement.end(event)
         if not self._is_sound(place[0]):
@@ -178,7 +181,8 @@ class MetaDurable(MetadataLaw):
     def _is_flushed(self, node: str, table: str, since: int, now: int) -> bool:
         late = now - FLUSHED_NS
         saves = self.saves.get((node, table), [])
-        return since <= late and (len(saves) < 2 or saves[-2] <= late) and self._is_sound_at(node, now)
+        known = since <= late and (len(saves) < 2 or saves[-2] <= late) and self._is_sound_at(node, now)
+        return known and self.ledger.trouble.stall(late, now) is None
 
     def _is_sound_at(self, node: str, now: int) -> bool:
         """As before the fault that takes the power, which has just begun."""
@@ -221,7 +225,7 @@ class MetaDurable(MetadataLaw):
             self.judged += 1
         for name in names:
             if not holds(event, name):
-                self.violate(event, f"{node}'s {table} lack {name} after its restart")
+                self.violate(event, f"{node}'s {table} lack {name} after its restart", since=None)
         before = self.before.pop((node, table), None)
         if before is not None:
             self._compare(before, event)
@@ -235,11 +239,13 @@ class MetaDurable(MetadataLaw):
                 after,
                 f"{after.node}'s {after.f} are of version ({after.value}, {after.lo}) after its restart, and were of "
                 f"({before.value}, {before.lo})",
+                since=None,
             )
         found = entries(after)
         lost = sorted(name for name, entry in entries(before).items() if found.get(name) != entry)
         if lost:
-            self.violate(after, f"{after.node}'s {after.f} have lost or changed {', '.join(lost)} by its restart")
+            what = f"{after.node}'s {after.f} have lost or changed {', '.join(lost)} by its restart"
+            self.violate(after, what, since=None)
 
     def on_invoke(self, event: Event) -> None:
         """A client asks, or tells."""
@@ -280,7 +286,8 @@ class MetaDurable(MetadataLaw):
 
     def _violate_answer(self, event: Event, name: Name) -> None:
         if name in self.owed.get(event.node or "", ()):
-            self.violate(event, f"{event.node} answered {event.status} after its restart, and had synced {name[1]}")
+            what = f"{event.node} answered {event.status} after its restart, and had synced {name[1]}"
+            self.violate(event, what, since=None)
 
     def on_info(self, event: Event) -> None:
         """Nobody knows."""

@@ -57,6 +57,7 @@ class MetaSchedule(MetadataLaw):
     )
     source = "BrokerController.handleSlaveSynchronize: scheduleAtFixedRate; SlaveSynchronize.syncAll"
     needs = frozenset({"config", "start", "sync", "register"})
+    timed = True
     key = "node"
 
     def __init__(self, ledger: Ledger) -> None:
@@ -106,7 +107,7 @@ class MetaSchedule(MetadataLaw):
         life = self.lives.get(node)
         if life is None:
             if node in self.ledger.config and node not in self.slaves:
-                self.violate(event, f"{node} syncs {event.f}, and is no slave that knows a name server")
+                self.violate(event, f"{node} syncs {event.f}, and is no slave that knows a name server", since=None)
             return
         if event.status == "asked" or not life.asked:
             self._begin(node, life, event)
@@ -117,10 +118,10 @@ class MetaSchedule(MetadataLaw):
     def _begin(self, node: str, life: Life, event: Event) -> None:
         step = STEPS[life.step]
         if life.asked:
-            self.violate(event, f"{node} asks for {event.f} while {step} are still under way")
+            self.violate(event, f"{node} asks for {event.f} while {step} are still under way", since=None)
         elif event.f != step:
             if event.f != TOPICS or not life.free:
-                self.violate(event, f"{node} goes on with {event.f} where {step} come next")
+                self.violate(event, f"{node} goes on with {event.f} where {step} come next", since=None)
         elif life.step and not life.free:
             self._judge_pause(node, life, event, f"before it went on with {step}")
         if event.f == TOPICS:
@@ -132,7 +133,7 @@ class MetaSchedule(MetadataLaw):
 
     def _end(self, node: str, life: Life, event: Event) -> None:
         if STEPS[life.step] != event.f:
-            self.violate(event, f"{node} ends {event.f}, and {STEPS[life.step]} are under way")
+            self.violate(event, f"{node} ends {event.f}, and {STEPS[life.step]} are under way", since=None)
         self._judge_pause(node, life, event, f"with {event.f}")
         self.judged += 1
         life.asked = False
@@ -145,7 +146,7 @@ class MetaSchedule(MetadataLaw):
     def _judge_pause(self, node: str, life: Life, event: Event, where: str) -> None:
         took = event.t - life.last - self._still(node, life.last, event.t)
         if took > CALL_NS + self._slack():
-            self.violate(event, f"{node} let {took / MS:.0f} ms pass {where}; 3000 ms are enough")
+            self.violate(event, f"{node} let {took / MS:.0f} ms pass {where}; 3000 ms are enough", since=life.last)
 
     def _judge_round(self, node: str, life: Life, event: Event) -> None:
         self._judge_silence(node, life, event)
@@ -153,14 +154,16 @@ class MetaSchedule(MetadataLaw):
         if self._still(node, life.started, event.t):
             life.regular = False
         if life.began is None:
-            early = event.t - life.started < plan.first * MS - SLACK_NS
+            since = life.started
+            early = event.t - since < plan.first * MS - SLACK_NS
             what = f"{(event.t - life.started) / MS:.0f} ms after its start; {plan.first} ms are to pass"
         else:
-            early = life.regular and event.t - life.began < plan.period * MS - CALL_NS - self._slack()
+            since = life.began
+            early = life.regular and event.t - since < plan.period * MS - CALL_NS - self._slack()
             what = f"{(event.t - life.began) / MS:.0f} ms after the one before; a period has {plan.period} ms"
         self.judged += 1
         if early:
-            self.violate(event, f"{node} began a round {what}")
+            self.violate(event, f"{node} began a round {what}", since=since)
         life.began = event.t
 
     def _judge_silence(self, node: str, life: Life, event: Event) -> None:
@@ -179,7 +182,8 @@ class MetaSchedule(MetadataLaw):
         due += plan.look * MS + CALL_NS + self._slack()
         if event.t > due and event.t - self._still(node, life.started, event.t) > due:
             since = max(life.last, life.known)
-            self.violate(event, f"{node} synced nothing for {(event.t - since) / MS:.0f} ms, and knew its master")
+            what = f"{node} synced nothing for {(event.t - since) / MS:.0f} ms, and knew its master"
+            self.violate(event, what, since=since)
 
     def _still(self, node: str, since: int, until: int) -> int:
         return self.ledger.trouble.still_ns(node, since, until)

@@ -47,6 +47,7 @@ class MetaVersionGate(MetadataLaw):
     promise = "A slave takes over and saves its master's topics or groups if and only if their data versions differ."
     source = "SlaveSynchronize.syncTopicConfig, syncSubscriptionGroupConfig: dataVersion.equals"
     needs = frozenset({"config", "start", "sync", "persist"})
+    timed = True
     key = "node"
 
     def __init__(self, ledger: Ledger) -> None:
@@ -81,7 +82,9 @@ class MetaVersionGate(MetadataLaw):
             return
         if all(self.ledger.trouble.is_quiet(each, copy.agreed[0]) for each in (MASTER, event.node or "")):
             self.violate(
-                event, f"{event.node} took over the master's {event.f}, though neither has changed since they agreed"
+                event,
+                f"{event.node} took over the master's {event.f}, though neither has changed since they agreed",
+                since=copy.agreed[0],
             )
 
     def _judge_same(self, copy: Copy, asked: int, event: Event) -> None:
@@ -90,13 +93,15 @@ class MetaVersionGate(MetadataLaw):
         agreed = copy.agreed[0] if copy.agreed is not None else asked
         if copy.ordered is not None and copy.ordered <= asked and self.ledger.trouble.is_quiet(MASTER, agreed):
             self.violate(
-                event, f"{event.node} took its {event.f} for the master's, though those were changed since they agreed"
+                event,
+                f"{event.node} took its {event.f} for the master's, though those were changed since they agreed",
+                since=agreed,
             )
         if copy.saves and copy.saves[-1].seq == event.seq - 1 and copy.saves[-1].t == event.t:
             self._violate_save(event)
 
     def _violate_save(self, event: Event) -> None:
-        self.violate(event, f"{event.node} saved its {event.f}, though they were the master's already")
+        self.violate(event, f"{event.node} saved its {event.f}, though they were the master's already", since=None)
 
     # Changes.
 
@@ -136,7 +141,8 @@ class MetaVersionGate(MetadataLaw):
                 copy.applied = None
                 copy.late = not self.ledger.trouble.is_quiet(node, applied.t)
                 if not copy.late:
-                    self.violate(applied, f"{node} took over the master's {table}, and did not save them")
+                    what = f"{node} took over the master's {table}, and did not save them"
+                    self.violate(applied, what, since=applied.t, until=event.t)
 
     # Lives.
 

@@ -228,6 +228,9 @@ class Copies:
         if asked is None or step.status not in DONE:
             return set()
         found = {name for name, since in self.master.items() if name[0] == table and since <= asked}
+        if table == OFFSETS:
+            # Where the machine stalled, a commit for whose answer nobody waits may have come later than that.
+            found = {name for name in found if self.ledger.trouble.stall(self.master[name] - SLACK_NS, asked) is None}
         self.slaves.setdefault(node, set()).update(found)
         return found
 

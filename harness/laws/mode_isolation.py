@@ -70,6 +70,7 @@ class ModeIsolation(Law):
     source = "the design: brokers of different names share nothing"
     needs = frozenset({"config", "invoke", "ok", "fault", "crash", "consumer", "register"})
     others = True
+    timed = True
     key = "node"
 
     def __init__(self, ledger: Ledger) -> None:
@@ -238,6 +239,7 @@ class ModeIsolation(Law):
             self.violate(
                 event,
                 f"{asked.message} got {how} from {node} after {took / MS:.0f} ms; only another broker name was lost",
+                since=asked.t,
             )
 
     def _store(self, event: Event) -> None:
@@ -301,7 +303,7 @@ class ModeIsolation(Law):
         if took > self._within(ASKED_NS):
             what = f"asked for offset {offset} of {queue} at {name}"
             how = f"{what} after {took / MS:.0f} ms" if asked else f"has not {what} for {took / MS:.0f} ms"
-            self.violate(event, f"group {group} {how}; only another broker name was lost")
+            self.violate(event, f"group {group} {how}; only another broker name was lost", since=since)
 
     def _judge_backlog(self, key: Key, read: Read, event: Event, asked: bool) -> bool:
         """Whether there was something to say: the group asked, or it is too late."""
@@ -311,13 +313,15 @@ class ModeIsolation(Law):
             return False
         if read.since is None:
             return False
-        took = event.t - max(returned, read.since, self._touched(name), self.came.get(group, 0))
+        began = max(returned, read.since, self._touched(name), self.came.get(group, 0))
+        took = event.t - began
         late = took > self._within(RETURN_NS)
         if asked or late:
             self.judged += 1
         if late:
             what = f"{queue} of {name} up to {read.backlog}"
-            self.violate(event, f"group {group} did not ask for {what} for {took / MS:.0f} ms after its return")
+            text = f"group {group} did not ask for {what} for {took / MS:.0f} ms after its return"
+            self.violate(event, text, since=began)
         return late
 
     def end(self, last: Event) -> None:

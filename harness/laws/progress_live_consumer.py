@@ -35,6 +35,7 @@ class ProgressLiveConsumer(ShownProgress):
     )
     source = "ProcessQueue; RemoteBrokerOffsetStore.persistAll"
     needs = frozenset({"invoke", "ok", "deliver", "assign", "crash", "start"})
+    timed = True
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)
@@ -63,7 +64,7 @@ class ProgressLiveConsumer(ShownProgress):
             how = "skipped from" if event.queue_offset > held.next else "went back from"
             self.violate(
                 event, f"{held.group} lived through the master's loss, and {how} {held.next} to {event.queue_offset} "
-                f"in {event.queue}"
+                f"in {event.queue}", since=None
             )  # fmt: skip
 
     def _tested(self, process: int | None, queue: str) -> Assignment | None:
@@ -87,7 +88,7 @@ class ProgressLiveConsumer(ShownProgress):
                 if seen.seen < stood:
                     self.violate(
                         event, f"{seen.group} stood at {stood} of {seen.queue} {HEARD_NS / MS:.0f} ms ago; the master, "
-                        f"back since {(event.t - known.born[MASTER]) / MS:.0f} ms, knows {seen.shown()}"
+                        f"back since {(event.t - known.born[MASTER]) / MS:.0f} ms, knows {seen.shown()}", since=since
                     )  # fmt: skip
 
     def _stood(self, group: str, queue: str, since: int) -> int | None:

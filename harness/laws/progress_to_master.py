@@ -36,6 +36,7 @@ class ProgressToMaster(Law):
     promise = "A consumer commits to the master while its route names one, and to a slave while it does not."
     source = "RemoteBrokerOffsetStore: id 0, or any broker of the name after a route refresh"
     needs = frozenset({"invoke", "deliver", "consumer", "route"})
+    timed = True
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)
@@ -67,14 +68,16 @@ class ProgressToMaster(Law):
             if node == MASTER or self._is_master_well(event):
                 self.judged += 1
             if node != MASTER and self._is_master_well(event):
-                self.violate(event, f"{what}, and nothing has happened to the master")
+                since = self.ledger.consumption.consumers[event.process].since
+                self.violate(event, f"{what}, and nothing has happened to the master", since=since)
             return
         self.judged += 1
         master = route.nodes.get(MASTER_ID)
         if master is not None and node != master:
-            self.violate(event, f"{what}; by its route {master} is the master")
+            self.violate(event, f"{what}; by its route {master} is the master", since=None)
         elif master is None and node not in route.nodes.values():
-            self.violate(event, f"{what}; its route names {', '.join(route.nodes.values()) or 'nobody'}")
+            named = ", ".join(route.nodes.values()) or "nobody"
+            self.violate(event, f"{what}; its route names {named}", since=None)
 
     def _is_master_well(self, event: Event) -> bool:
         consumer, trouble = self.ledger.consumption.consumers.get(event.process), self.ledger.trouble
@@ -98,7 +101,7 @@ class ProgressToMaster(Law):
             del self.spoke[key]
             self.violate(
                 now, f"{held.group} held {key[1]} for {(now.t - since) / MS:.0f} ms and committed nothing; its route "
-                f"names {', '.join(route.nodes.values())}"
+                f"names {', '.join(route.nodes.values())}", since=since
             )  # fmt: skip
 
     def on_assign(self, event: Event) -> None:

@@ -120,4 +120,4 @@ class QueueDerivedEqual(Law):
             return True
         grown = self.grown.get(node, 0)
         rested = now - grown - trouble.still_ns(node, grown, now) > REST_NS
-        return rested and trouble.is_quiet(node, grown)
+        return rested and trouble.is_calm(grown, now, node)

@@ -41,6 +41,7 @@ class QueueWholeRecords(Law):
     promise = "A record is dispatched only when all its bytes are in the log, and within a second of that."
     source = "DefaultMessageStore.ReputMessageService"
     needs = frozenset({"append", "record", "entries", "audit"})
+    timed = True
     key = "node"
 
     def __init__(self, ledger: Ledger) -> None:
@@ -97,9 +98,9 @@ class QueueWholeRecords(Law):
             return
         self.judged += 1
         if hi > end:
-            self.violate(event, f"{node} dispatched up to {hi}; its log ends at {end}")
+            self.violate(event, f"{node} dispatched up to {hi}; its log ends at {end}", since=None)
         elif self._is_inside(node, hi):
-            self.violate(event, f"{node} dispatched up to {hi}, in the middle of a record")
+            self.violate(event, f"{node} dispatched up to {hi}, in the middle of a record", since=None)
         owed = self.owed.get(node)
         if owed:
             self._settle(node, owed, hi, event)
@@ -125,7 +126,9 @@ class QueueWholeRecords(Law):
         took = event.t - since - trouble.still_ns(node, since, event.t)
         if took > WITHIN_NS and trouble.is_quiet(node, since) and node not in self.ledger.rolled:
             self.violate(
-                event, f"{node} had the record that ends at {hi} for {took / MS:.0f} ms, and it was in no queue"
+                event,
+                f"{node} had the record that ends at {hi} for {took / MS:.0f} ms, and it was in no queue",
+                since=since,
             )
 
     def on_start(self, event: Event) -> None:
@@ -182,7 +185,7 @@ class QueueWholeRecords(Law):
             return
         grown = self.grown.get(node, 0)
         rested = event.t - grown - trouble.still_ns(node, grown, event.t) > WITHIN_NS
-        if rested and trouble.is_quiet(node, grown):
+        if rested and trouble.is_calm(grown, event.t, node):
             self.due[node] = (event.hi or 0, event)
         elif node in self.reached:
             self.due[node] = (self.reached[node], event)
@@ -208,12 +211,16 @@ class QueueWholeRecords(Law):
             entries = found.get(queue)
             if entries is None:
                 self.violate(
-                    seen, f"{node} has no queue {queue}; its log holds offsets {listed.first} to {listed.last}"
+                    seen,
+                    f"{node} has no queue {queue}; its log holds offsets {listed.first} to {listed.last}",
+                    since=None,
                 )
             elif (entries.lo or 0) > listed.first or (entries.hi or 0) <= listed.last:
                 held = f"[{entries.lo}, {entries.hi})"
                 self.violate(
-                    entries, f"{node}'s queue {queue} holds {held}, its log offsets {listed.first} to {listed.last}"
+                    entries,
+                    f"{node}'s queue {queue} holds {held}, its log offsets {listed.first} to {listed.last}",
+                    since=None,
                 )
 
     def end(self, last: Event) -> None:

@@ -46,6 +46,7 @@ class RoleFanOut(Law):
     promise = "A slow or dead slave holds up neither the other slaves nor the acknowledgements."
     source = "HAConnection.WriteSocketService; HAService.GroupTransferService"
     needs = frozenset({"config", "invoke", "ok", "append", "connect", "report", "frame", "fault"})
+    timed = True
     key = "link"
 
     def __init__(self, ledger: Ledger) -> None:
@@ -148,15 +149,20 @@ class RoleFanOut(Law):
             return
         self.judged += 1
         since, lo = owed
-        if event.t - since > WRITER_WAIT_NS:
+        if event.t - since > self._wait_ns():
             slave = self._peer(link)
             took = (event.t - since) / MS
             self.violate(
-                event, f"{link}: what lies behind {lo} waited {took:.0f} ms for {slave}, another slave is in trouble"
+                event,
+                f"{link}: what lies behind {lo} waited {took:.0f} ms for {slave}, another slave is in trouble",
+                since=since,
             )
 
+    def _wait_ns(self) -> int:
+        return WRITER_WAIT_NS + self.ledger.instant_ns
+
     def _settle_overdue(self, event: Event) -> None:
-        for link in [link for link, (since, _) in self.owed.items() if event.t - since > WRITER_WAIT_NS]:
+        for link in [link for link, (since, _) in self.owed.items() if event.t - since > self._wait_ns()]:
             self._settle(link, event)
 
     # Sends that healthy slaves alone can answer.
@@ -191,6 +197,7 @@ class RoleFanOut(Law):
             self.violate(
                 event,
                 f"{event.message} waited {took / MS:.0f} ms, while {', '.join(send.links)} could have answered it",
+                since=send.since,
             )
 
     on_info = on_ok

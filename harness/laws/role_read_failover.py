@@ -68,6 +68,7 @@ class RoleReadFailover(Law):
     )
     source = "MQClientInstance.updateTopicRouteInfoFromNameServer, PullAPIWrapper.pullKernelImpl"
     needs = frozenset({"config", "crash", "consumer", "assign", "ok", "register", "sync"})
+    timed = True
     key = "node"
 
     def __init__(self, ledger: Ledger) -> None:
@@ -245,7 +246,7 @@ class RoleReadFailover(Law):
             took = (event.t - since) // MS
             self.violate(
                 event, f"group {key[0]} got no answer for {key[1]} from {who} for {took} ms after {what}; "
-                f"{bound // MS} ms are enough"
+                f"{bound // MS} ms are enough", since=since
             )  # fmt: skip
 
     def _due(self, key: Key, claim: Claim) -> tuple[int, int] | None:

@@ -56,6 +56,7 @@ class RouteExpiry(Law):
     source = "RouteInfoManager.onChannelDestroy, scanNotActiveBroker; BrokerController.registerBrokerAll"
     needs = frozenset({"config", "start", "crash", "fault", "register", "table", "route"})
     others = True
+    timed = True
     key = "node"
 
     def __init__(self, ledger: Ledger) -> None:
@@ -158,7 +159,8 @@ class RouteExpiry(Law):
             return
         self.judged += 1
         if node in listed:
-            self.violate(event, f"{node} is down for {took // MS} ms and still named; {bound // MS} ms are enough")
+            what = f"{node} is down for {took // MS} ms and still named; {bound // MS} ms are enough"
+            self.violate(event, what, since=since)
 
     def _judge_running(self, event: Event, node: str, listed: Listed) -> None:
         trouble, places = self.ledger.trouble, (node, NAMES, _link(node))
@@ -173,12 +175,15 @@ class RouteExpiry(Law):
         self.judged += 1
         found, own = listed.get(node), int(self.brokers[node].get("brokerId", 0))
         if found is None:
-            late = (event.t - max(born, touched)) // MS
+            since = max(born, touched)
+            late = (event.t - since) // MS
             self.violate(
-                event, f"{node} runs, untouched for {late} ms, and is not named; it registers every {period // MS} ms"
+                event,
+                f"{node} runs, untouched for {late} ms, and is not named; it registers every {period // MS} ms",
+                since=since,
             )
         elif found != own:
-            self.violate(event, f"{node} is named as broker {found}; it is {own}")
+            self.violate(event, f"{node} is named as broker {found}; it is {own}", since=None)
 
     def _touched(self, node: str) -> int:
         """When the name server was started, or a fault or a pause at either or between them ended, last, ns."""

@@ -6,6 +6,9 @@ delay: a node that a fault pauses or that is down owes nothing for that time, an
 judged only where no fault touched that link meanwhile. A node with a fault at every link of it stands still, too, for
 whoever looks from outside: what reaches the last observer before it need not reach it, and nothing of it is heard.
 
+A *stall* is trouble of the machine that the lab runs on: the lab noticed that a process was late for a reason that the
+lab had not made. What else became late by it nobody can tell, so a stall concerns every place.
+
 Left out: what a fault does. Nothing here knows a fault by its name.
 """
 
@@ -15,6 +18,8 @@ from pairproof.harness import places
 from pairproof.harness.history import Event
 
 Span = tuple[int, int]
+AFTER_NS = 500_000_000
+"""How long after a stall what has piled up meanwhile may still be late."""
 
 
 def touched(fault: Event) -> frozenset[str]:
@@ -39,6 +44,8 @@ class Trouble:
         self._holds: dict[str, set[int | None]] = {}
         """What has them stand still: None for a pause or the node's end, otherwise faults by number."""
         self._spans: dict[str, list[Span]] = {}
+        self._stalls: list[tuple[int, Event]] = []
+        """In the order in which they began; before each: the last moment that it, or one before it, concerns, ns."""
 
     # What the ledger tells.
 
@@ -55,6 +62,11 @@ class Trouble:
             self.ended.update(dict.fromkeys(touched(event), event.t))
             if event.link == places.EVERY_LINK:
                 self.resume(event.node or "", event.t, event.op)
+
+    def stalls(self, event: Event) -> None:
+        """The machine is late from now on, for a time that is known already."""
+        ends = event.t + (event.value or 0) + AFTER_NS
+        self._stalls.append((max(ends, self._stalls[-1][0]) if self._stalls else ends, event))
 
     def pause(self, node: str, t: int, fault: int | None = None) -> None:
         """A node stands still; ``fault``: the number of one at every link of it."""
@@ -83,6 +95,10 @@ class Trouble:
             return False
         return all(place not in each for each in self._touched.values())
 
+    def is_calm(self, since: int, now: int, *where: str) -> bool:
+        """Whether these places are quiet since then, and the machine was punctual."""
+        return self.stall(since, now) is None and all(self.is_quiet(place, since) for place in where)
+
     def is_struck(self, *where: str) -> bool:
         """Whether a fault acts on one of these places now, or one of them is a node that stands still."""
         if any(place in self._still for place in where):
@@ -92,6 +108,30 @@ class Trouble:
     def is_still(self, node: str) -> bool:
         """Whether a node is paused or down now."""
         return node in self._still
+
+    def stall(self, since: int, until: int) -> Event | None:
+        """The longest stall that concerns a time between the two; None if the machine was punctual."""
+        found: Event | None = None
+        for reach, stall in reversed(self._stalls):
+            if reach < since:
+                break
+            value = stall.value or 0
+            if (
+                stall.t <= until
+                and stall.t + value + AFTER_NS >= since
+                and (found is None or value > (found.value or 0))
+            ):
+                found = stall
+        return found
+
+    def punctual(self, since: int, until: int) -> int:
+        """``since``, or the moment at which the first of the stalls began that reach from there up to ``until``."""
+        for reach, stall in reversed(self._stalls):
+            if reach < since:
+                break
+            if stall.t <= until and stall.t + (stall.value or 0) + AFTER_NS >= since:
+                since = min(since, stall.t)
+        return since
 
     def still_ns(self, node: str, since: int, until: int) -> int:
         """For how long between the two a node was paused or down."""
@@ -103,3 +143,9 @@ class Trouble:
         if node in self._still:
             total += max(0, until - max(self._still[node], since))
         return total
+
+
+def told(stall: Event) -> str:
+    """A stall in a few words."""
+    who = stall.node or f"the lab's {stall.f}"
+    return f"{who} {stall.detail or 'stood still'}, {(stall.value or 0) // 1_000_000} ms"

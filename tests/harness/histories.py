@@ -93,6 +93,10 @@ class H:
         """Recorded where time is real: a process needs up to so long to go on with what it has."""
         return self.add("lab", f="process", value=0, detail=json.dumps({"instantNs": instant_ms * MS}))
 
+    def stall(self, ms: float, f: str = "harness", node: str | None = None) -> H:
+        """The machine is late from now on, for so long; time passes as the story says."""
+        return self.add("stall", f=f, node=node, value=int(ms * MS), detail="waited for a CPU")
+
     # The HA link.
 
     def connect(self, peer: str = "slave") -> H:

@@ -38,6 +38,14 @@ def test_new_data_leaves_for_a_healthy_slave_in_time() -> None:
     assert_vacuous(RoleFanOut, fan_out().put("m1").after(100).mark("end"))
 
 
+def test_where_time_is_real_a_writer_may_need_a_moment_besides() -> None:
+    def waited(ms: float) -> H:
+        return reach(fan_out().real(300).put("m1").after(ms))
+
+    assert_holds(RoleFanOut, waited(400))
+    assert_broken(RoleFanOut, waited(401), "waited 401 ms")
+
+
 def test_a_part_of_a_frame_has_left_too() -> None:
     part = fan_out().put("m1").after(50).add("partial", node="master", link="ha:1", side="m", f="out", value=12)
     assert_holds(RoleFanOut, reach(part.after(100)))
