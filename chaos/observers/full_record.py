@@ -38,7 +38,7 @@ def describe(record: LogRecord, file: str) -> dict[str, object]:
     store_host_at = at + 8
     at, store_host, store_bytes = _host(raw, store_host_at, bool(sys_flag & STORE_V6))
     reconsumed, prepared = _TAIL.unpack_from(raw, at)
-    body = raw[record.body_at - record.at : record.topic_at - record.at - 1]
+    body = record.body
     unpacked = _unpack(body, sys_flag)
     properties = parse_properties(record.properties)
     tags = properties.get("TAGS")
@@ -47,9 +47,7 @@ def describe(record: LogRecord, file: str) -> dict[str, object]:
         "file": file,
         "physicalOffset": offset,
         "storeSize": size,
-        "topic": str(
-            record.data[record.topic_at : record.topic_at + record.data[record.topic_at - 1]], "utf-8", "replace"
-        ),
+        "topic": str(record.data[record.topic_at : record.topic_at + record.topic_size], "utf-8", "replace"),
         "queueId": queue_id,
         "queueOffset": queue_offset,
         "msgId": (store_bytes + _LONG.pack(offset)).hex().upper(),

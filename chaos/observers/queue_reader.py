@@ -145,8 +145,8 @@ def keys_of(records: Iterable[LogRecord]) -> dict[str, tuple[str, ...]]:
     """By key, the topics that have messages with it: the words of KEYS, and UNIQ_KEY."""
     found: dict[str, tuple[str, ...]] = {}
     for each in records:
-        at = each.topic_at - 1
-        topic, keys = _keys(bytes(each.data[at : each.at + each.hi - each.lo]))
+        text = bytes(each.data[each.topic_at : each.at + each.hi - each.lo])
+        topic, keys = _keys(text, each.topic_size)
         for key in keys:
             topics = found.get(key, ())
             if topic not in topics:
@@ -155,11 +155,10 @@ def keys_of(records: Iterable[LogRecord]) -> dict[str, tuple[str, ...]]:
 
 
 @lru_cache(maxsize=4_096)
-def _keys(names: bytes) -> tuple[str, tuple[str, ...]]:
-    """Topic and keys by a record's end: the topic's length, the topic, the properties' length, the properties."""
-    size = names[0]
-    topic = names[1 : 1 + size].decode("utf-8", "backslashreplace")
-    values = dict(each.partition(b"\x01")[::2] for each in names[size + 3 :].split(b"\x02"))
+def _keys(text: bytes, size: int) -> tuple[str, tuple[str, ...]]:
+    """Topic and keys by a record's end: the topic, ``size`` bytes, the properties' length, the properties."""
+    topic = text[:size].decode("utf-8", "backslashreplace")
+    values = dict(each.partition(b"\x01")[::2] for each in text[size + 2 :].split(b"\x02"))
     words = [*values.get(b"KEYS", b"").split(b" "), values.get(b"UNIQ_KEY", b"")]
     return topic, tuple(dict.fromkeys(each.decode("utf-8", "backslashreplace") for each in words if each))
 

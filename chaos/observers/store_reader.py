@@ -4,8 +4,7 @@ Two readers of the same walk: :func:`read_log` for audits in a lab (all in memor
 :class:`Walk` for stores of any size (one record at a time). What is checked of a record: see
 :mod:`pairproof.chaos.observers.stored_record`.
 
-Left out: version 2 records (topics over 127 bytes, RocketMQ 5), named as such when met. Files and their ends: facts of
-CommitLog and MappedFileQueue of RocketMQ 4.9.
+Files and their ends: facts of CommitLog and MappedFileQueue of RocketMQ 4.9.
 """
 
 from __future__ import annotations
@@ -22,6 +21,8 @@ from pairproof.chaos.observers.stored_record import (
     LEAST_SIZE,
     MAGIC,
     MAGIC_BLANK,
+    MAGIC_V2,
+    SECTOR,
     START,
     STORE_V6,
     SYS_FLAG_AT,
@@ -29,6 +30,8 @@ from pairproof.chaos.observers.stored_record import (
     Filler,
     LogRecord,
     fits,
+    length_size,
+    lost_sector,
     why_magic,
     why_not,
     why_size,
@@ -100,6 +103,7 @@ class Walk:
                         or crc32(view[body_at : topic_at - 1]) & 0x7FFFFFFF != crc
                         or offset != lo
                         or not fits(data, topic_at, end)
+                        or (end - topic_at >= SECTOR and lost_sector(data, topic_at, end) is not None)
                     ):
                         self.why = why_not(data, lo, at, stop, body_at, body_size)
                         return
@@ -111,7 +115,7 @@ class Walk:
             yield found
 
     def _odd(self, data: Data, start: int, at: int, stop: int) -> LogRecord | Filler | None:
-        """What is no plain IPv4 record: a filler, a record with IPv6 hosts, the end, or the reason why it is none."""
+        """What is no plain record: a filler, one with IPv6 hosts or of version 2, the end, or why it is none."""
         lo, left = start + at, stop - at
         if left < BLANK_SIZE:
             if bytes(data[at:stop]).strip(b"\0") or self.limit is not None:
@@ -120,7 +124,7 @@ class Walk:
         size, magic = START.unpack_from(data, at)
         if magic == MAGIC_BLANK:
             return self._filler(data, start, at, stop, size)
-        if magic != MAGIC:
+        if magic not in (MAGIC, MAGIC_V2):
             self.why = None if size == magic == 0 and self.limit is None else why_magic(magic)
             return None
         if size < LEAST_SIZE or size > left:
@@ -128,7 +132,8 @@ class Walk:
             return None
         (flags,) = INT.unpack_from(data, at + SYS_FLAG_AT)
         body_at = at + HEAD.size + (12 if flags & BORN_V6 else 0) + (12 if flags & STORE_V6 else 0)
-        if body_at + 3 > at + size:
+        before = length_size(magic)
+        if body_at + before + 2 > at + size:
             self.why = f"size {size} is too little for its hosts"
             return None
         (body_size,) = INT.unpack_from(data, body_at - 4)
@@ -137,7 +142,7 @@ class Walk:
             self.why = why
             return None
         queue, queue_offset = HEAD.unpack_from(data, at)[3], HEAD.unpack_from(data, at)[5]
-        return LogRecord(lo, lo + size, queue, queue_offset, data, at, body_at, body_at + body_size + 1)
+        return LogRecord(lo, lo + size, queue, queue_offset, data, at, body_at, body_at + body_size + before)
 
     def _filler(self, data: Data, start: int, at: int, stop: int, size: int) -> Filler | None:
         to_end = len(data) - at
@@ -224,7 +229,7 @@ def audit(
         for each in reading.records:
             raw, lo, hi = each.raw, each.lo, each.hi
             names = raw[each.topic_at - each.at :]
-            end = each.data[each.topic_at - 1]
+            end = each.topic_size
             queue = queues.get((names[:end], each.queue_id))
             if queue is None:
                 queue = queues[names[:end], each.queue_id] = each.queue

@@ -1,8 +1,10 @@
 """One stored message record, seen from outside: where its fields lie, and what may be wrong with it.
 
-The fields are decoded when asked for, from the file's own bytes. Checked: sizes against each other, the body's CRC, and
-that the record lies where it says it lies; not the *text* of topic and properties. Shares no code with the broker that
-is judged. Layout: CommitLog, MessageExtEncoder and MessageDecoder of RocketMQ 4.9.
+The fields are decoded when asked for, from the file's own bytes. Checked: sizes against each other, the body's CRC,
+that the record lies where it says it lies, and that no sector of its topic and properties is lost: 512 zeros at a
+multiple of 512 in its file. Nothing else is asked of their *text*, which may hold NUL. Shares no code with the broker
+that is judged. Layout: CommitLog, MessageExtEncoder and MessageDecoder of RocketMQ 4.9; MessageVersion of RocketMQ 5,
+whose version 2 has two bytes for the length of a topic over 127 bytes.
 """
 
 from __future__ import annotations
@@ -19,8 +21,11 @@ Data = bytes | bytearray | memoryview | mmap
 MAGIC = -626843481
 MAGIC_V2 = -626843477
 MAGIC_BLANK = -875286124
+_WIDE = MAGIC_V2 & 0xFF
+"""The last byte of version 2's magic."""
 BLANK_SIZE = 8
 LEAST_SIZE = 91
+SECTOR = 512
 BORN_V6 = 0x10
 STORE_V6 = 0x20
 
@@ -46,7 +51,7 @@ class LogRecord(NamedTuple):
     """Where the record begins in ``data``."""
     body_at: int
     topic_at: int
-    """Where the topic's first character lies in ``data``; the byte before is its length."""
+    """Where the topic's first character lies in ``data``; its length is before it: see :attr:`topic_size`."""
 
     @property
     def raw(self) -> bytes:
@@ -54,10 +59,26 @@ class LogRecord(NamedTuple):
         return bytes(self.data[self.at : self.at + self.hi - self.lo])
 
     @property
+    def length_size(self) -> int:
+        """Bytes of the topic's length: two in version 2, one in version 1."""
+        return 2 if self.data[self.at + 7] == _WIDE else 1
+
+    @property
+    def topic_size(self) -> int:
+        """Bytes of the topic."""
+        low = self.data[self.topic_at - 1]
+        return self.data[self.topic_at - 2] << 8 | low if self.data[self.at + 7] == _WIDE else low
+
+    @property
+    def body(self) -> bytes:
+        """The body as stored."""
+        return bytes(self.data[self.body_at : self.topic_at - self.length_size])
+
+    @property
     def topic(self) -> str:
         """The topic; bytes that are no UTF-8 are shown as such."""
         at = self.topic_at
-        return bytes(self.data[at : at + self.data[at - 1]]).decode("utf-8", "backslashreplace")
+        return bytes(self.data[at : at + self.topic_size]).decode("utf-8", "backslashreplace")
 
     @property
     def queue(self) -> str:
@@ -67,7 +88,7 @@ class LogRecord(NamedTuple):
     @property
     def properties(self) -> bytes:
         """The properties' text as stored: name 0x01 value, separated by 0x02."""
-        return bytes(self.data[self.topic_at + self.data[self.topic_at - 1] + 2 : self.at + self.hi - self.lo])
+        return bytes(self.data[self.topic_at + self.topic_size + 2 : self.at + self.hi - self.lo])
 
     def value_of(self, name: bytes) -> str | None:
         """One property's value; None if it is not there."""
@@ -134,20 +155,40 @@ class Filler(NamedTuple):
     hi: int
 
 
+def length_size(magic: int) -> int:
+    """Bytes of the topic's length in a record with this magic."""
+    return 2 if magic == MAGIC_V2 else 1
+
+
 def fits(data: Data, topic_at: int, end: int) -> bool:
-    """Whether topic and properties fill the record exactly; a Java byte is signed, so 127 is a topic's limit."""
+    """Whether topic and properties fill a version 1 record exactly; a Java byte is signed: a topic has 127 at most."""
     topic_size = data[topic_at - 1]
     at = topic_at + topic_size
     return topic_size < 128 and at + 2 <= end and data[at] < 128 and (data[at] << 8 | data[at + 1]) == end - at - 2
 
 
+def fits_wide(data: Data, topic_at: int, end: int) -> bool:
+    """The same of a version 2 record."""
+    topic_size = data[topic_at - 2] << 8 | data[topic_at - 1]
+    at = topic_at + topic_size
+    return topic_size < 1 << 15 and at + 2 <= end and data[at] < 128 and (data[at] << 8 | data[at + 1]) == end - at - 2
+
+
+def lost_sector(data: Data, topic_at: int, end: int) -> int | None:
+    """Where in ``data``, a whole file, the first lost sector of a record's topic and properties lies, if any does."""
+    for at in range(topic_at + -topic_at % SECTOR, end - SECTOR + 1, SECTOR):
+        if not any(data[at : at + SECTOR]):
+            return at
+    return None
+
+
 def why_not(data: Data, lo: int, at: int, stop: int, body_at: int, body_size: int) -> str | None:
     """What is wrong with a record that begins well; None if nothing is. Its fixed part lies within ``stop``."""
-    size = START.unpack_from(data, at)[0]
-    end = at + size
+    size, magic = START.unpack_from(data, at)
+    end, before = at + size, length_size(magic)
     if end > stop:
         return why_size(size, stop - at)
-    if body_size < 0 or body_at + body_size + 3 > end:
+    if body_size < 0 or body_at + body_size + before + 2 > end:
         return f"size {size} does not hold a body of {body_size} bytes"
     _, _, crc, _, _, _, offset, *_ = HEAD.unpack_from(data, at)
     found = crc32(bytes(data[body_at : body_at + body_size])) & 0x7FFFFFFF
@@ -155,8 +196,12 @@ def why_not(data: Data, lo: int, at: int, stop: int, body_at: int, body_size: in
         return f"CRC mismatch: the body has {found}, the record says {crc}"
     if offset != lo:
         return f"the record says that it lies at {offset}"
-    if not fits(data, body_at + body_size + 1, end):
+    topic_at = body_at + body_size + before
+    if not (fits if before == 1 else fits_wide)(data, topic_at, end):
         return f"the lengths of body, topic and properties do not add up to size {size}"
+    lost = lost_sector(data, topic_at, end)
+    if lost is not None:
+        return f"a lost sector in topic or properties: {SECTOR} zeros from {lo - at + lost} on"
     return None
 
 
@@ -169,6 +214,4 @@ def why_size(size: int, left: int) -> str:
 
 def why_magic(magic: int) -> str:
     """What ``magic`` is, since it is neither a record's nor a filler's."""
-    if magic == MAGIC_V2:
-        return "a version 2 record (RocketMQ 5, long topic): only version 1 is read"
     return "zero bytes" if magic == 0 else f"bad magic 0x{magic & 0xFFFFFFFF:08x}"

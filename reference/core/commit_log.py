@@ -12,13 +12,16 @@ from collections.abc import Sequence
 from typing import ClassVar, NamedTuple
 
 from pairproof.reference.core.files import MAX_OFFSET, MappedFiles
-from pairproof.reference.core.recovery import LogRecovery, Recovery
+from pairproof.reference.core.recovery import SECTOR, Hints, LogRecovery, Recovery
 from pairproof.reference.errors import CodecError, StoreError, StoreFull
 from pairproof.reference.ports import Disk
+from pairproof.reference.wire.properties import BETWEEN
 from pairproof.reference.wire.record import (
     BLANK_SIZE,
     FIXED_SIZE,
     MAGIC_V1,
+    MAGIC_V2,
+    MAX_TOPIC,
     Message,
     encode,
     encode_blank,
@@ -57,6 +60,8 @@ class CommitLog:
         self.file_size = file_size
         self.max_message_size = max_message_size
         self.flushed = 0
+        self._unfinished = False
+        """Whether bytes behind the end are still in the files: recovery has left an unfinished record there."""
 
     @property
     def start(self) -> int:
@@ -68,15 +73,16 @@ class CommitLog:
         """The offset behind the last byte written; 0 without files."""
         return self.files.end
 
-    def recover(self, clean: bool) -> Recovery:
+    def recover(self, clean: bool, hints: Hints | None = None) -> Recovery:
         """Open what the disk holds and end the log behind its last whole record; what remains is durable.
 
-        ``clean``: whether the last stop was an orderly one. Once, before anything else. StoreError if the files
-        themselves do not form a log (size, names, gaps).
+        ``clean``: whether the last stop was an orderly one. Once, before anything else. StoreRefused, and nothing has
+        changed, if the files do not form a log (size, names, gaps), or if it is not whole after a clean stop.
         """
         self.files.load()
-        recovery = self.recovery_class(self.files, clean).run()
+        recovery = self.recovery_class(self.files, clean, hints).run()
         self.flushed = self.end
+        self._unfinished = recovery.unfinished
         return recovery
 
     def put(self, message: Message, queue_offset: int, store_ms: int) -> Put:
@@ -85,7 +91,9 @@ class CommitLog:
         CodecError for a message that the format or the limits refuse, StoreFull if the disk has no room for the next
         file; nothing is written then.
         """
+        message = _ended(message)
         size = self._size_within_limits(message)
+        self._erase_unfinished()
         filler = self._filler_before(size)
         at = filler[1] if filler else self.end
         data = encode(message, queue_offset, at, store_ms)
@@ -103,11 +111,12 @@ class CommitLog:
 
         The range of the filler that this takes, if any. Errors as :meth:`put`; nothing is written then.
         """
-        size = sum(map(self._size_within_limits, messages))
+        size = sum(self._size_within_limits(_ended(each)) for each in messages)
         if size > self.file_size - BLANK_SIZE:
             raise CodecError(f"batch of {size} bytes does not fit into a file of {self.file_size} with its filler")
+        self._erase_unfinished()
         filler = self._filler_before(size)
-        if filler or self.end == self.files.limit:
+        if (filler[1] if filler else self.end) == self.files.limit:
             self.files.add_file()
         if filler:
             self.files.write(filler[0], encode_blank(filler[1] - filler[0]))
@@ -136,7 +145,7 @@ class CommitLog:
             return 0
         size, magic = peek(self.read(at, BLANK_SIZE))
         room = min(self.end, at - at % self.file_size + self.file_size) - at
-        return size if magic == MAGIC_V1 and FIXED_SIZE <= size <= room else 0
+        return size if magic in (MAGIC_V1, MAGIC_V2) and FIXED_SIZE <= size <= room else 0
 
     def flush_due(self) -> list[str]:
         """Disk names of the files that hold bytes which are not known to be durable."""
@@ -155,6 +164,8 @@ class CommitLog:
     def _append(self, at: int, data: bytes) -> bool:
         if len(data) > self.file_size - at % self.file_size:
             return False
+        if self.end in (0, at):
+            self._erase_unfinished()
         if self.end == 0:
             self.files.begin(at)
             self.flushed = at
@@ -167,15 +178,21 @@ class CommitLog:
             self.files.end = at + len(data)
         return True
 
+    def _erase_unfinished(self) -> None:
+        """Before the log grows: what lies behind its end must never be taken for a part of it."""
+        if self._unfinished:
+            self.files.truncate(self.end)
+            self._unfinished = False
+
     def _filler_before(self, size: int) -> tuple[int, int] | None:
         """The range that a filler takes before a record of ``size`` bytes; None if the record fits at the end."""
         at = self.end
-        room = self.files.limit - at
+        room = -at % self.file_size
         if room == 0 or room >= size + BLANK_SIZE:
             return None
         if room < BLANK_SIZE:
             raise StoreError(f"the log's end at {at} leaves no room for a filler in its file: empty the store")
-        return at, self.files.limit
+        return at, at + room
 
     def _size_within_limits(self, message: Message) -> int:
         try:
@@ -188,7 +205,16 @@ class CommitLog:
             )
         if size > self.file_size - BLANK_SIZE:
             raise CodecError(f"record of {size} bytes does not fit into a file of {self.file_size} with its filler")
-        if b"\0" in message.properties or "\0" in message.topic:
-            # Recovery takes NUL there for the trace of a lost sector.
-            raise CodecError("topic and properties must not contain NUL characters")
+        if len(message.topic.encode()) > MAX_TOPIC:
+            raise CodecError(f"topic of {len(message.topic.encode())} bytes: the limit is {MAX_TOPIC}")
+        if "\0" in message.topic or bytes(SECTOR) in message.properties:
+            # Recovery takes so many for a lost sector; fewer in properties are stored, as in RocketMQ.
+            raise CodecError(f"a topic must not contain NUL characters, nor properties {SECTOR} in a row")
         return size
+
+
+def _ended(message: Message) -> Message:
+    """Properties that end in NUL get the separator that may follow the last one: the end of a record is no zero."""
+    if message.properties[-1:] != b"\0":
+        return message
+    return message._replace(properties=message.properties + BETWEEN.encode())

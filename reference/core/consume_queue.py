@@ -86,6 +86,13 @@ class ConsumeQueue:
         self.flushed = self.files.end
         self.first = self._first_at(0)
 
+    def stored_end(self) -> int:
+        """The log offset behind the last message that the files hold, -1 without one. Changes nothing on the disk."""
+        self.files.load()
+        end = self._whole_until(next(iter(self.files.starts[-FILES_AFTER_CLEAN_STOP:]), 0))
+        last = self._entry(end // ENTRY_SIZE - 1) if end > self.files.start else MARKER
+        return -1 if last == MARKER else last.physical_offset + last.size
+
     def put(self, offset: int, entry: Entry) -> bool:
         """Add the entry of the message with this logical offset; False if the queue has it already.
 

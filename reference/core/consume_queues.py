@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 
 from pairproof.reference.core.consume_queue import MAX_QUEUE_OFFSET, ConsumeQueue, Entry
-from pairproof.reference.core.topics import NAME
+from pairproof.reference.core.topics import STORED_NAME
 from pairproof.reference.errors import StoreRefused
 from pairproof.reference.ports import Disk
 
@@ -46,13 +46,15 @@ class ConsumeQueues:
         """Topic and queue id of every queue, sorted."""
         return sorted(self._queues)
 
+    def stored_end(self) -> int:
+        """The log offset behind the last message that the files of any queue have; -1 without one. Changes nothing."""
+        queues = [ConsumeQueue(self._disk, self._path(*each), self._file_size) for each in self._stored()]
+        return max((queue.stored_end() for queue in queues), default=-1)
+
     def recover(self, clean: bool) -> None:
         """Open every queue that the disk holds; StoreRefused for folders that are none."""
-        for topic in self._disk.folders(self._folder):
-            for queue_id in self._disk.folders(f"{self._folder}/{topic}"):
-                if not NAME.fullmatch(topic) or not _QUEUE_ID.fullmatch(queue_id):
-                    raise StoreRefused(f"{self._folder}/{topic}/{queue_id} is no consume queue: move it elsewhere")
-                self._made(topic, int(queue_id)).recover(clean)
+        for topic, queue_id in self._stored():
+            self._made(topic, queue_id).recover(clean)
 
     def put(self, topic: str, queue_id: int, offset: int, entry: Entry) -> bool:
         """Add a message's entry to its queue, which is made if it is new.
@@ -61,7 +63,7 @@ class ConsumeQueues:
         """
         queue = self._queues.get((topic, queue_id))
         if queue is None:
-            if not NAME.fullmatch(topic) or queue_id < 0:
+            if not STORED_NAME.fullmatch(topic) or queue_id < 0:
                 return False
             queue = self._made(topic, queue_id)
         if not 0 <= offset <= MAX_QUEUE_OFFSET or not queue.put(offset, entry):
@@ -122,7 +124,19 @@ class ConsumeQueues:
             self._disk.sync(name)
         self.finish_flush()
 
+    def _stored(self) -> list[tuple[str, int]]:
+        found = []
+        for topic in self._disk.folders(self._folder):
+            for queue_id in self._disk.folders(f"{self._folder}/{topic}"):
+                if not STORED_NAME.fullmatch(topic) or not _QUEUE_ID.fullmatch(queue_id):
+                    raise StoreRefused(f"{self._folder}/{topic}/{queue_id} is no consume queue: move it elsewhere")
+                found.append((topic, int(queue_id)))
+        return found
+
     def _made(self, topic: str, queue_id: int) -> ConsumeQueue:
-        folder = f"{self._folder}/{topic}/{queue_id}"
+        folder = self._path(topic, queue_id)
         queue = self._queues[topic, queue_id] = ConsumeQueue(self._disk, folder, self._file_size)
         return queue
+
+    def _path(self, topic: str, queue_id: int) -> str:
+        return f"{self._folder}/{topic}/{queue_id}"

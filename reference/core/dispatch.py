@@ -27,6 +27,7 @@ from pairproof.reference.wire.record import (
     FIXED_SIZE,
     MAGIC_BLANK,
     MAGIC_V1,
+    MAGIC_V2,
     Blank,
     Record,
     decode,
@@ -149,7 +150,7 @@ class Dispatcher:
                     return room - inside
                 self.at = begin + room
                 return 0
-            if magic != MAGIC_V1 or not FIXED_SIZE <= size <= room - inside:
+            if magic not in (MAGIC_V1, MAGIC_V2) or not FIXED_SIZE <= size <= room - inside:
                 self.stalled = f"no record at {self.at}: size {size}, magic {magic & 0xFFFFFFFF:#010x}"
                 return 0
             if size > left:

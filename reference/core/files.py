@@ -1,9 +1,10 @@
 """A queue of fixed-size files over the disk port: RocketMQ's MappedFileQueue.
 
 Each file is named by its start offset (20 digits) and has its full size, zero-filled, from its creation; files follow
-each other without a gap, and no read or write crosses their borders. Where it differs: the next file is created when it
-is needed, not one ahead; and what lies behind a cut is zeroed, because bytes left there could be taken for records once
-the log has grown past them. Source: MappedFileQueue, MappedFile, UtilAll.offset2FileName.
+each other without a gap, and no read or write crosses their borders. Where it differs: the next file is created when
+it is needed, not one ahead (one that RocketMQ made ahead is used); and what lies behind a cut is zeroed, because bytes
+left there could be taken for records once the log has grown past them.
+Source: MappedFileQueue, MappedFile, UtilAll.offset2FileName.
 """
 
 from __future__ import annotations
@@ -58,8 +59,11 @@ class MappedFiles:
 
     @property
     def starts(self) -> list[int]:
-        """Start offsets of the files."""
-        return list(range(self.start, self.limit, self.file_size))
+        """Start offsets of the files, without those that were made ahead: that begin at ``end`` or behind it.
+
+        The first file is in any case none of these.
+        """
+        return list(range(self.start, min(self.limit, max(self.end, self.start + 1)), self.file_size))
 
     def read(self, at: int, limit: int) -> bytes:
         """Up to ``limit`` bytes from ``at``, at most to the end of its file and to ``end``; empty outside the log."""
@@ -100,9 +104,7 @@ class MappedFiles:
         Later files are deleted, the last one first: a crash in between leaves no gap. The rest of the file around
         ``end`` becomes zero.
         """
-        removed = end
-        for start in self.starts:
-            removed = max(removed, self._last_used(max(start, end), start + self.file_size))
+        removed = self.used_until(end)
         # A file that starts right at the end stays if it was there: nothing in it is behind the cut but zeros.
         keep = max(self.start, end - end % self.file_size)
         self._delete_from(keep + self.file_size)
@@ -111,9 +113,19 @@ class MappedFiles:
             self._zero(end, self.limit)
         return removed
 
+    def used_until(self, end: int) -> int:
+        """The offset behind the last non-zero byte of all files, or ``end`` if only zeros lie behind that."""
+        used = end
+        for start in range(self.start, self.limit, self.file_size):
+            used = max(used, self._last_used(max(start, end), start + self.file_size))
+        return used
+
     def expire(self, keep: int) -> None:
-        """Delete all but the newest ``keep`` files, and never the last, the oldest first: a crash leaves no gap."""
-        while len(self._files) > max(1, keep):
+        """Delete all but the newest ``keep`` files, and never the last, the oldest first: a crash leaves no gap.
+
+        Files that were made ahead stay, and are not counted.
+        """
+        while len(self.starts) > max(1, keep):
             self.disk.delete(self._name(self.start))
             self._files.pop(0)
             self.start += self.file_size

@@ -1,31 +1,57 @@
-"""Where a commit log ends after a start: the last whole record or filler, and nothing behind it.
+"""Where a commit log ends after a start, and what lies behind that end.
 
-After a clean stop parsing begins at the third last file, otherwise at the first: there is no checkpoint yet that would
-let an abnormal start skip files. A record is whole if it decodes (magic, sizes, CRC) and lies where it says it does, a
-filler if it reaches exactly to its file's end. Parsing goes on in the next file after a filler, and stops for good at
-anything else: everything behind is cut, zeroed and made durable.
+A record is whole if it decodes (magic, sizes, CRC), lies where it says it does and has no lost sector in its topic or
+properties; a filler is whole if it reaches exactly to its file's end. Parsing goes on in the next file after a filler,
+and stops for good at anything else. It begins at the third last file after a clean stop, otherwise at the first.
+
+- **After a clean stop nothing is cut.** What was stopped in an orderly way was whole: a log that is not whole then has
+  been damaged since, and the broker refuses to start (StoreRefused) before a byte has changed. One thing is no damage:
+  a slave stops in the middle of a record. Then no whole record lies behind the last one, and the queues end with it.
+- **After an unclean stop** everything behind the end is cut, zeroed and made durable.
+
+A lost sector: a machine crash leaves the sectors of a file that the disk never got as zeros. The CRC covers the body
+only, and zeros over the sizes do not add up; but topic and properties may decode with zeros in them. RocketMQ stores
+NUL characters there, so only 512 zeros at a multiple of 512 in the file count. Of a record that may not have been
+durable at an unclean stop also these do: a sector of zeros that begins in the text and reaches beyond the record's
+end; and in a copied log, which may have been flushed in the middle of a record, zeros from anywhere in the text to the
+end of their sector.
 
 Where this differs from RocketMQ, on purpose:
-- A record must carry its own position and no NUL in topic or properties; RocketMQ compares neither.
+- It cuts also after a clean stop, takes a record wherever it says that it lies, and knows no lost sectors.
 - A filler that nothing follows stays part of the log. RocketMQ keeps or drops it depending on whether the next file had
   been created ahead. Only its 8 defined bytes are needed: the others are undefined (zeros, here).
 - What is kept is synced, so it may be reported as durable; what is cut is erased.
 
 A log whose first bytes were replicated into the middle of a file (a master that does not start at a file border) begins
-with zeros there, so nothing in it can be parsed: it is cut to its file's start. RocketMQ does the same.
+with zeros there, so nothing in it can be parsed: after an unclean stop it is cut to its file's start, as in RocketMQ.
 Source: CommitLog.recoverNormally and recoverAbnormally, MappedFileQueue.truncateDirtyFiles.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cached_property
 from typing import NamedTuple
 
 from pairproof.reference.core.files import MappedFiles
-from pairproof.reference.errors import CodecError
-from pairproof.reference.wire.record import BLANK_SIZE, Blank, decode, peek, why_misplaced
+from pairproof.reference.errors import CodecError, StoreRefused
+from pairproof.reference.wire.record import (
+    BLANK_SIZE,
+    RECORD_MAGICS,
+    Blank,
+    Record,
+    decode,
+    peek,
+    text_size,
+    why_misplaced,
+)
 
 FILES_AFTER_CLEAN_STOP = 3
+SECTOR = 512
+MAX_MISSED = 64 * 1024 * 1024
+"""Bytes of what looks like records behind a cut and is none, after which whole ones are counted no further."""
 _WINDOW = 64 * 1024
+_MAGIC_AT = 4
 
 
 class Recovery(NamedTuple):
@@ -39,29 +65,57 @@ class Recovery(NamedTuple):
     """The offset behind the last non-zero byte that was cut; None if nothing but zeros was."""
     why: str
     """Why the log ends at ``end`` instead of ``cut_from``; empty if nothing was cut."""
+    lost: int = 0
+    """Whole records that lay behind the cut."""
+    unfinished: bool = False
+    """Whether the piece of a record behind the end was left where it is."""
+
+    def told(self) -> str:
+        """What was cut, for people; empty if nothing was."""
+        if self.cut_from is None:
+            return ""
+        return f"cut {self.cut_from - self.end} bytes at {self.end}, with {counted(self.lost)} in them: {self.why}"
+
+
+class Hints(NamedTuple):
+    """What the rest of the store knows of the log."""
+
+    copied: bool = False
+    """Whether it is a slave's."""
+    durable_ms: int = 0
+    """Records that were stored before this time are durable, as the checkpoint says."""
+    dispatched: Callable[[], int] = lambda: -1
+    """The log offset behind the last message in the stored queues, -1 without one. Asked only where it matters."""
 
 
 class LogRecovery:
     """One recovery of one loaded log. Its decisions are methods, so that another version can replace exactly one."""
 
-    def __init__(self, files: MappedFiles, clean: bool) -> None:
+    def __init__(self, files: MappedFiles, clean: bool, hints: Hints | None = None) -> None:
         self.files = files
         self.clean = clean
+        self.hints = hints or Hints()
         self._window = b""
         self._window_at = 0
 
     def run(self) -> Recovery:
-        """Parse, cut, make durable, and say what was done."""
+        """Parse, cut or refuse, make durable, and say what was done."""
         files = self.files
         if not files.starts:
             return Recovery("empty", 0, 0, None, "")
         first = self.first_file()
         end, why = self.find_end(first)
+        used = files.used_until(end)
+        if self.clean:
+            self.check_whole(end, used, why)
+            files.end = end
+            files.sync(first, files.end)
+            return Recovery("normal", files.start, files.end, None, "", unfinished=used > end)
+        lost = self.count_whole(end, used)
         removed = self.cut(end)
         files.sync(first, files.end)
-        kind = "normal" if self.clean else "abnormal"
         cut_from = removed if removed > files.end else None
-        return Recovery(kind, files.start, files.end, cut_from, "" if cut_from is None else why)
+        return Recovery("abnormal", files.start, files.end, cut_from, "" if cut_from is None else why, lost)
 
     def first_file(self) -> int:
         """Start offset of the file where parsing begins."""
@@ -88,11 +142,90 @@ class LogRecovery:
             return str(why)
         if isinstance(found, Blank):
             return room if found.size == room else f"filler at {at} has size {found.size}, but the file ends in {room}"
-        return why_misplaced(found, at) or found.size
+        return why_misplaced(found, at) or self.why_torn(found, at) or found.size
+
+    def why_torn(self, record: Record, at: int) -> str | None:
+        """Where a sector is lost in a record's topic or properties; None if none is. See the module."""
+        message = record.message
+        if b"\0" not in message.properties and "\0" not in message.topic:
+            return None
+        end, size = at + record.size, self.files.file_size
+        text = end - text_size(message)
+        suspect = not self.clean and record.store_ms >= self.hints.durable_ms
+        sector = text - text % size % SECTOR
+        while sector < end:
+            border = sector + SECTOR
+            begin = min(end, border) - 1 if suspect and self.hints.copied else sector
+            if begin >= text and (suspect or border <= end) and self._is_zero(begin, size):
+                return f"record at {at} has a lost sector: zeros from {begin} on"
+            sector = border
+        if self.clean and self.hints.copied and message.properties[-1:] == b"\0" and self._dispatched < end:
+            return f"record at {at} is perhaps not written to its end: no queue has it, and its last byte is zero"
+        return None
+
+    def check_whole(self, end: int, used: int, why: str) -> None:
+        """StoreRefused if anything but an unfinished record lies behind the end of a log that was stopped cleanly."""
+        if used <= end:
+            return
+        lost = self.count_whole(end, used)
+        if not lost and self._dispatched == self._last_record_end(end):
+            return
+        raise StoreRefused(
+            f"the log is not whole, although it was stopped in an orderly way: {why}; a cut at {end} would lose "
+            f"{used - end} bytes, with {counted(lost)} in them; nothing was changed: restore the store from a copy, "
+            f"or create an empty file named abort in it, to have it cut there as after a crash"
+        )
+
+    def count_whole(self, end: int, used: int) -> int:
+        """Whole records in [end, used), wherever they begin."""
+        at, count, missed = end, 0, 0
+        while missed < MAX_MISSED and (at := self._next_magic(at, used)) >= 0:
+            step = self.step(at)
+            if isinstance(step, int):
+                at, count = at + step, count + 1
+            else:
+                at, missed = at + 1, missed + BLANK_SIZE + len(self._window)
+        return count
 
     def cut(self, end: int) -> int:
         """End the log at ``end``; the offset behind the last non-zero byte that this removed."""
         return self.files.truncate(end)
+
+    @cached_property
+    def _dispatched(self) -> int:
+        return self.hints.dispatched()
+
+    def _last_record_end(self, end: int) -> int:
+        """The offset behind the last record before ``end``; -1 if the log begins there."""
+        at = self.first_file()
+        last = -1
+        while at < end:
+            step = self.step(at)
+            assert isinstance(step, int), "everything before the end is whole"
+            at += step
+            # A record never reaches to its file's end: a filler does.
+            if at % self.files.file_size:
+                last = at
+        return last
+
+    def _is_zero(self, at: int, size: int) -> bool:
+        """Whether the file has nothing but zeros from ``at`` to the end of its sector."""
+        inside = at % size
+        piece = self.files.read(at, min(SECTOR - inside % SECTOR, size - inside))
+        return not any(piece)
+
+    def _next_magic(self, at: int, until: int) -> int:
+        """Where what may be a record begins, from ``at`` on; -1 if none does before ``until``."""
+        while at < until:
+            piece = self.files.read(at + _MAGIC_AT, min(_WINDOW, until - at))
+            found = min((place for magic in RECORD_MAGICS if (place := piece.find(magic)) >= 0), default=-1)
+            if found >= 0:
+                return at + found
+            file_end = at - at % self.files.file_size + self.files.file_size
+            # A magic may begin in this piece and end in the next one; none crosses a file's end.
+            ahead = at + len(piece) - _MAGIC_AT + 1
+            at = file_end if ahead + 2 * _MAGIC_AT > file_end else max(ahead, at + 1)
+        return -1
 
     def _load(self, at: int, room: int) -> tuple[bytes, int]:
         """A piece of the file that holds what begins at ``at`` as far as its size says, and where it begins there."""
@@ -107,3 +240,8 @@ class LogRecovery:
     def _refill(self, at: int, size: int) -> int:
         self._window, self._window_at = self.files.read(at, size), at
         return 0
+
+
+def counted(records: int) -> str:
+    """``1 whole record``, ``2 whole records``."""
+    return f"{records} whole record{'' if records == 1 else 's'}"

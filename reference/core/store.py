@@ -19,6 +19,7 @@ from pairproof.reference.core.delay import parse_levels
 from pairproof.reference.core.dispatch import Arrived, Dispatcher
 from pairproof.reference.core.flushing import Flusher
 from pairproof.reference.core.key_index import KeyIndex
+from pairproof.reference.core.recovery import Hints, Recovery
 from pairproof.reference.errors import StoreFull
 from pairproof.reference.ports import Effects, Watcher
 from pairproof.reference.wire.record import Message, Record, decode
@@ -41,7 +42,8 @@ class Stored(NamedTuple):
 class MessageStore:
     """Log, queues, index and checkpoint. The parts are class attributes, so that a version of one replaces just that.
 
-    ``arrived`` hears of each message that a queue did not have yet. ``recovery`` says how the last start found it.
+    ``arrived`` hears of each message that a queue did not have yet. ``recovery`` and
+    ``recovered`` say how the last start found it.
     """
 
     log_class: ClassVar[type[CommitLog]] = CommitLog
@@ -64,7 +66,9 @@ class MessageStore:
         self.dispatcher = self.dispatcher_class(self.log, self.queues, self.index, self.delays_ms, arrived)
         self.flusher = self.flusher_class(config, self.log, io, watcher)
         self.flush_every_ns = config.flushIntervalConsumeQueue * MS
+        self.copied = config.is_slave
         self.recovery = "empty"
+        self.recovered = Recovery("empty", 0, 0, None, "")
         self.checkpoint: Checkpoint
         self._flush_due = False
         self._flushing_ms: int | None = None
@@ -78,10 +82,14 @@ class MessageStore:
     # Life.
 
     def start(self) -> None:
-        """Recover the log, make queues and index agree with it, and note that no clean stop has followed yet."""
+        """Recover the log, make queues and index agree with it, and note that no clean stop has followed yet.
+
+        StoreRefused for a store that this could destroy a part of; after a clean stop nothing has changed then.
+        """
         clean = self.ends_cleanly()
-        self.recovery = self.log.recover(clean).kind
         self.checkpoint = Checkpoint(self.io.disk)
+        self.recovered = self.log.recover(clean, Hints(self.copied, self.checkpoint.physic_ms, self.queues.stored_end))
+        self.recovery = self.recovered.kind
         self.dispatcher.recover(clean, self.checkpoint)
         # Not before: a store that is refused stays as it was.
         self.io.disk.open(ABORT, 0)

@@ -20,6 +20,8 @@ from pairproof.reference.wire.bodies import DataVersion, TopicConfig, TopicConfi
 
 NAME = re.compile(r"[%|a-zA-Z0-9_-]{1,127}")
 """What a topic may be called."""
+STORED_NAME = re.compile(r"[%|a-zA-Z0-9_-]{1,255}")
+"""What a stored message's topic may be called: retry and dead-letter topics of RocketMQ 5 may be longer."""
 INHERIT, WRITE, READ = 1, 2, 4
 TEMPLATE = "TBW102"
 SCHEDULE = "SCHEDULE_TOPIC_XXXX"

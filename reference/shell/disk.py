@@ -177,10 +177,15 @@ def _sync_folder(path: Path) -> None:
 
 @contextlib.contextmanager
 def locked(root: Path) -> Iterator[None]:
-    """Hold the store's lock file; StoreError if another process holds it."""
+    """Hold the store's lock file; StoreError if another process holds it.
+
+    A store that is refused meanwhile (StoreRefused) has no other lock file afterwards than before.
+    """
+    path = root / "lock"
     try:
         root.mkdir(parents=True, exist_ok=True)
-        file = (root / "lock").open("ab")
+        is_new = not path.exists()
+        file = path.open("ab")
     except OSError as why:
         raise StoreError(f"cannot use the store {root}: {why.strerror}") from why
     with file:
@@ -192,12 +197,21 @@ def locked(root: Path) -> Iterator[None]:
             raise StoreError(
                 f"another broker runs on the store {root}: stop it, or set another storePathRootDir"
             ) from None
+        was_empty = file.tell() == 0
         with contextlib.suppress(OSError):
             # Nobody reads it; without room for it the lock holds all the same.
-            if file.tell() == 0:
+            if was_empty:
                 file.write(b"lock")
                 file.flush()
-        yield
+        try:
+            yield
+        except StoreRefused:
+            with contextlib.suppress(OSError):
+                if was_empty:
+                    file.truncate(0)
+                if is_new:
+                    path.unlink()
+            raise
 
 
 def _holds_files(folder: Path) -> bool:

@@ -16,7 +16,7 @@ NAME_VALUE = "\x01"
 BETWEEN = "\x02"
 TAGS = "TAGS"
 DELAY = "DELAY"
-_RESERVED = frozenset("\x00\x01\x02")
+_RESERVED = frozenset("\x01\x02")
 
 
 def properties_of(raw: bytes) -> dict[str, str]:
@@ -34,10 +34,10 @@ def properties_of(raw: bytes) -> dict[str, str]:
 
 
 def properties_to(properties: Mapping[str, str]) -> bytes:
-    """The stored text, without a trailing separator; CodecError for a name or value that holds a separator or NUL."""
+    """The stored text, without a trailing separator; CodecError for a name or value that holds a separator."""
     for name, value in properties.items():
         if not _RESERVED.isdisjoint(name) or not _RESERVED.isdisjoint(value):
-            raise CodecError(f"property {name!r} holds one of the characters 0, 1, 2, which separate properties")
+            raise CodecError(f"property {name!r} holds one of the characters 1 and 2, which separate properties")
     try:
         return BETWEEN.join(f"{name}{NAME_VALUE}{value}" for name, value in properties.items()).encode()
     except UnicodeEncodeError as why:

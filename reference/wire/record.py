@@ -1,11 +1,12 @@
-"""The stored message record (V1) and the filler at a file's end: bytes to values and back.
+"""The stored message record (V1 and V2) and the filler at a file's end: bytes to values and back.
 
 Field order and sizes are those of CommitLog's message layout: 91 bytes besides body, topic and properties for two IPv4
 hosts, 12 more per IPv6 host (bits 0x10 and 0x20 of the system flag). Big-endian, signed. The CRC covers the body only.
 
 Decoding proves magic, sizes, bounds and CRC. It does not prove that a record lies where it says it lies: recovery does
-(:mod:`pairproof.reference.core.recovery`). The V2 record of RocketMQ 5 (topics over 127 bytes) is refused by name.
-Source: CommitLog.calMsgLength and checkMessageAndReturnSize, MessageExtEncoder, MessageDecoder.
+(:mod:`pairproof.reference.core.recovery`). V2 has two bytes for the topic's length instead of one: RocketMQ 5 writes
+it, and so do we, for topics over 127 bytes, which only retry and dead-letter topics of long groups have.
+Source: CommitLog.calMsgLength and checkMessageAndReturnSize, MessageExtEncoder, MessageVersion, MessageDecoder.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ __all__ = [
     "FIXED_SIZE",
     "MAX_PROPERTIES",
     "MAX_TOPIC",
+    "RECORD_MAGICS",
     "Blank",
     "Message",
     "Record",
@@ -35,6 +37,7 @@ __all__ = [
     "properties_to",
     "size_of",
     "tags_code",
+    "text_size",
     "why_misplaced",
 ]
 
@@ -44,9 +47,13 @@ Host = tuple[bytes, int]
 MAGIC_V1 = 0xDAA320A7 - (1 << 32)
 MAGIC_V2 = 0xDAA320AB - (1 << 32)
 MAGIC_BLANK = 0xCBD43194 - (1 << 32)
+RECORD_MAGICS = tuple(magic.to_bytes(4, "big", signed=True) for magic in (MAGIC_V1, MAGIC_V2))
 BLANK_SIZE = 8
 FIXED_SIZE = 91
 MAX_TOPIC = 127
+"""Bytes of a V1 record's topic."""
+MAX_WIDE_TOPIC = 32767
+"""Bytes of a V2 record's."""
 MAX_PROPERTIES = 32767
 BORN_HOST_V6 = 0x10
 STORE_HOST_V6 = 0x20
@@ -64,7 +71,7 @@ _HEADS = {
 _HEAD = _HEADS[0]
 _SYS_FLAG_AT = 36
 _LOOPBACK = b"\x7f\x00\x00\x01"
-# Every head is followed by one byte of topic length and two of properties length.
+# Every head is followed by one byte of topic length, in V2 by two, and by two of properties length.
 _LENGTHS = 3
 
 
@@ -105,36 +112,45 @@ class Blank(NamedTuple):
 def size_of(message: Message) -> int:
     """Bytes of the record, without checking any limit."""
     head = _HEADS[message.sys_flag & _ANY_V6].size
-    return head + _LENGTHS + len(message.body) + len(message.topic.encode()) + len(message.properties)
+    topic = len(message.topic.encode())
+    return head + _LENGTHS + (topic > MAX_TOPIC) + len(message.body) + topic + len(message.properties)
+
+
+def text_size(message: Message) -> int:
+    """Bytes from the topic's first one to the record's end: what no CRC covers and no sum of lengths proves."""
+    return len(message.topic.encode()) + 2 + len(message.properties)
 
 
 def encode(message: Message, queue_offset: int, physical_offset: int, store_ms: int) -> bytes:
-    """The record's bytes.
+    """The record's bytes: V2 for a topic over 127 bytes, otherwise V1.
 
-    CodecError where a field does not fit the format: topic over 127 or properties over 32767 bytes, a host whose length
+    CodecError where a field does not fit the format: topic or properties over 32767 bytes, a host whose length
     contradicts the system flag, a number out of range.
     """
     topic_text, queue_id, body, properties, flag, sys_flag, born_ms, born, store, reconsumed, prepared = message
     try:
         topic = topic_text.encode()
         head = _HEADS[sys_flag & _ANY_V6]
-        size = head.size + _LENGTHS + len(body) + len(topic) + len(properties)
-        if len(topic) > MAX_TOPIC or len(properties) > MAX_PROPERTIES:
+        wide = len(topic) > MAX_TOPIC
+        magic = MAGIC_V2 if wide else MAGIC_V1
+        size = head.size + _LENGTHS + wide + len(body) + len(topic) + len(properties)
+        if len(topic) > MAX_WIDE_TOPIC or len(properties) > MAX_PROPERTIES:
             raise CodecError(_too_long(topic, properties))
         if len(born[0]) + len(store[0]) != head.size - 80 or len(born[0]) != (16 if sys_flag & BORN_HOST_V6 else 4):
             raise CodecError(f"hosts of {len(born[0])} and {len(store[0])} bytes contradict system flag {sys_flag:#x}")
         start = head.pack(
-            *(size, MAGIC_V1, crc32(body) & _CRC_MASK, queue_id, flag, queue_offset, physical_offset, sys_flag),
+            *(size, magic, crc32(body) & _CRC_MASK, queue_id, flag, queue_offset, physical_offset, sys_flag),
             *(born_ms, *born, store_ms, *store, reconsumed, prepared, len(body)),
         )
     except (StructError, UnicodeEncodeError) as why:
         raise CodecError(f"message for topic {topic_text!r} cannot be stored: {why}") from why
-    return b"".join((start, body, bytes((len(topic),)), topic, _SHORT.pack(len(properties)), properties))
+    topic_size = _SHORT.pack(len(topic)) if wide else bytes((len(topic),))
+    return b"".join((start, body, topic_size, topic, _SHORT.pack(len(properties)), properties))
 
 
 def _too_long(topic: bytes, properties: bytes) -> str:
-    if len(topic) > MAX_TOPIC:
-        return f"topic of {len(topic)} bytes: the limit is {MAX_TOPIC}"
+    if len(topic) > MAX_WIDE_TOPIC:
+        return f"topic of {len(topic)} bytes: the limit is {MAX_WIDE_TOPIC}"
     return f"properties of {len(properties)} bytes: the limit is {MAX_PROPERTIES}"
 
 
@@ -159,7 +175,7 @@ def decode(data: bytes, at: int = 0, check_crc: bool = True, origin: int = 0) ->
     ``origin``: where ``data`` begins in the log; only for the places that errors name.
 
     CodecError (with the place and the reason) unless it is a filler of at least 8 bytes, whose undefined rest may lie
-    outside ``data``, or one whole V1 record with fitting lengths and, if ``check_crc``, the right CRC.
+    outside ``data``, or one whole record with fitting lengths and, if ``check_crc``, the right CRC.
     """
     place = origin + at
     if len(data) - at < BLANK_SIZE:
@@ -169,16 +185,16 @@ def decode(data: bytes, at: int = 0, check_crc: bool = True, origin: int = 0) ->
         if size < BLANK_SIZE:
             raise CodecError(f"filler at {place} has size {size}, less than its own {BLANK_SIZE} bytes")
         return Blank(size)
-    if magic != MAGIC_V1:
+    if magic not in (MAGIC_V1, MAGIC_V2):
         raise CodecError(_why_magic(magic, place))
     if size < FIXED_SIZE:
         raise CodecError(f"record at {place} has size {size}, less than the smallest one of {FIXED_SIZE}")
     if size > len(data) - at:
         raise CodecError(f"record at {place} has size {size}, but only {len(data) - at} bytes are there")
-    return _decode_v1(data, at, size, check_crc, place)
+    return _decode_record(data, at, size, check_crc, place)
 
 
-def _decode_v1(data: bytes, at: int, size: int, check_crc: bool, position: int) -> Record:
+def _decode_record(data: bytes, at: int, size: int, check_crc: bool, position: int) -> Record:
     fields = _HEAD.unpack_from(data, at)
     body_at = at + _HEAD.size
     if fields[7] & _ANY_V6:
@@ -187,16 +203,17 @@ def _decode_v1(data: bytes, at: int, size: int, check_crc: bool, position: int) 
             raise CodecError(f"record at {position} has size {size}, too little for its IPv6 hosts")
         fields = head.unpack_from(data, at)
         body_at = at + head.size
-    (_, _, crc, queue, flag, queue_offset, offset, sys_flag, born, b_ip, b_port, stored, s_ip, s_port, *tail) = fields
+    _, magic, crc, queue, flag, queue_offset, offset, sys_flag, born, b_ip, b_port, stored, s_ip, s_port, *tail = fields
     reconsumed, prepared, body_size = tail
     topic_at = body_at + body_size
     end = at + size
-    if body_size < 0 or topic_at + _LENGTHS > end:
+    wide = magic == MAGIC_V2
+    if body_size < 0 or topic_at + _LENGTHS + wide > end:
         raise CodecError(f"record at {position} of {size} bytes claims a body of {body_size} bytes")
-    topic_size = data[topic_at]
-    properties_at = topic_at + topic_size + _LENGTHS
-    # A Java byte is signed: a length above 127 would be negative there.
-    if topic_size > MAX_TOPIC or properties_at > end:
+    topic_size = data[topic_at] << 8 | data[topic_at + 1] if wide else data[topic_at]
+    properties_at = topic_at + topic_size + _LENGTHS + wide
+    # Java's numbers are signed: a length above these would be negative there.
+    if topic_size > (MAX_WIDE_TOPIC if wide else MAX_TOPIC) or properties_at > end:
         raise CodecError(f"record at {position} of {size} bytes claims a topic of {topic_size} bytes")
     (properties_size,) = _SHORT.unpack_from(data, properties_at - 2)
     if properties_at + properties_size != end or properties_size < 0:
@@ -207,7 +224,7 @@ def _decode_v1(data: bytes, at: int, size: int, check_crc: bool, position: int) 
     if check_crc and crc32(body) & _CRC_MASK != crc:
         raise CodecError(f"record at {position} has a body that does not match its CRC {crc}")
     try:
-        topic = str(data[topic_at + 1 : properties_at - 2], "utf-8")
+        topic = str(data[topic_at + 1 + wide : properties_at - 2], "utf-8")
     except UnicodeDecodeError as why:
         raise CodecError(f"record at {position} has a topic that is not UTF-8") from why
     properties = bytes(data[properties_at:end])
@@ -217,17 +234,9 @@ def _decode_v1(data: bytes, at: int, size: int, check_crc: bool, position: int) 
 
 
 def why_misplaced(record: Record, position: int) -> str | None:
-    """Why a decoded record cannot be what was once written at ``position``; None if it can.
-
-    The CRC covers the body only, so a machine crash may leave a record whose other parts are a hole of zeros and that
-    still decodes. Two signs give it away: a hole over the head takes the record's own offset with it (the body length
-    and CRC fall otherwise), and a hole behind the body leaves NUL in the topic or the properties, where no broker of
-    ours writes one.
-    """
+    """Why a decoded record cannot be what was once written at ``position``; None if it can."""
     if record.physical_offset != position:
         return f"record at {position} says that it belongs at {record.physical_offset}"
-    if "\0" in record.message.topic or b"\0" in record.message.properties:
-        return f"record at {position} has zero bytes in its topic or properties, as a lost sector leaves them"
     return None
 
 
@@ -236,8 +245,6 @@ def _too_few(left: int, at: int) -> str:
 
 
 def _why_magic(magic: int, at: int) -> str:
-    if magic == MAGIC_V2:
-        return f"record at {at} is in the V2 format of RocketMQ 5 (magic 0xDAA320AB): only V1 is read here"
     if magic == 0:
         return f"no record at {at}: zero bytes"
     return f"no record at {at}: magic {magic & 0xFFFFFFFF:#010x}"

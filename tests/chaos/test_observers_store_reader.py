@@ -10,6 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pairproof.chaos.observers.full_record import describe
+from pairproof.chaos.observers.queue_reader import keys_of
 from pairproof.chaos.observers.store_folder import open_log
 from pairproof.chaos.observers.store_reader import LogFile, LogReading, audit, read_log
 from pairproof.harness.errors import UsageError
@@ -17,21 +19,25 @@ from pairproof.harness.history import CHUNK, Event, Recorder, digest
 
 FILE = 1024
 MAGIC = 0xDAA320A7 - (1 << 32)
+MAGIC_V2 = 0xDAA320AB - (1 << 32)
 BLANK = 0xCBD43194 - (1 << 32)
 HEADS = {
     flags: Struct(f">iiiiiqqiq{4 + flags % 32 // 16 * 12}siq{4 + flags // 32 * 12}siiqi") for flags in (0, 16, 32, 48)
 }
 
 
-def record(at: int, number: int, size: int = 200, flags: int = 0, properties: bytes | None = None) -> bytes:
-    """A record of ``size`` bytes that lies at ``at``."""
+def record(
+    at: int, number: int, size: int = 200, flags: int = 0, properties: bytes | None = None, topic: bytes = b"topic"
+) -> bytes:
+    """A record of ``size`` bytes that lies at ``at``; of version 2 for a topic over 127 bytes."""
     props = f"KEYS\x01k{number}".encode() if properties is None else properties
-    head, topic = HEADS[flags], b"topic"
-    body = bytes([number % 256]) * (size - head.size - 3 - len(topic) - len(props))
+    head, before = HEADS[flags], 2 if len(topic) > 127 else 1
+    body = bytes([number % 256]) * (size - head.size - 2 - before - len(topic) - len(props))
     hosts = (b"\x7f\0\0\x01" * (4 if flags & 16 else 1), 1, 2, b"\x7f\0\0\x01" * (4 if flags & 32 else 1), 3)
     crc = crc32(body) & 0x7FFFFFFF
-    start = head.pack(size, MAGIC, crc, 4, 0, number, at, flags, 1, *hosts, 0, 0, len(body))
-    return start + body + bytes([len(topic)]) + topic + len(props).to_bytes(2, "big") + props
+    magic = MAGIC if before == 1 else MAGIC_V2
+    start = head.pack(size, magic, crc, 4, 0, number, at, flags, 1, *hosts, 0, 0, len(body))
+    return start + body + len(topic).to_bytes(before, "big") + topic + len(props).to_bytes(2, "big") + props
 
 
 def log(count: int = 7, start: int = 0, **how: int) -> tuple[list[tuple[int, bytearray]], int]:
@@ -69,6 +75,46 @@ def test_a_whole_log_is_read_to_its_end(known_end: bool, flags: int) -> None:
     assert reading.records[6].digest == digest(record(1224, 6, flags=flags))
 
 
+@pytest.mark.parametrize("flags", [0, 16, 32, 48])
+@pytest.mark.parametrize("topic", [b"t" * 127, b"t" * 128, b"t" * 300])
+def test_records_of_both_versions_are_read(topic: bytes, flags: int) -> None:
+    one, two = record(0, 1, 500, flags, topic=topic), record(500, 2, 300, flags)
+    reading = read_log([(0, bytearray(one + two + bytes(FILE - 800)))])
+    assert (reading.whole, reading.where) == (True, 800)
+    first, second = reading.records
+    assert (first.topic, first.key, first.queue_id) == (topic.decode(), "k1", 4)
+    assert (second.topic, second.key) == ("topic", "k2")
+    assert first.body == one[first.body_at : -len(topic) - 9 - (2 if len(topic) > 127 else 1)] != b""
+    assert describe(first, "f")["topic"] == topic.decode() and describe(first, "f")["keys"] == "k1"
+    assert keys_of([first]) == {"k1": (topic.decode(),)}
+    recorder = Recorder()
+    audit(recorder, 1, 1, "final", "master", 1, reading, 0, 800)
+    assert [each.queue for each in recorder.events if each.kind == "record"] == [f"{topic.decode()}/4", "topic/4"]
+
+
+def test_a_v2_record_cut_or_changed_anywhere_before_its_text_is_noticed() -> None:
+    whole = record(0, 1, 500, topic=b"t" * 200)
+    for at in range(500 - 200 - 9):
+        if not 8 <= at < 84:
+            changed = bytearray(whole)
+            changed[at] ^= 1
+            assert read_log([(0, changed + bytes(FILE - 500))]).where == 0, at
+        assert not read_log([(0, bytearray(whole[:at] + bytes(FILE - at)))], 500).whole
+
+
+@pytest.mark.parametrize(("zeros", "whole"), [(512, False), (511, True)])
+def test_nul_in_properties_is_no_damage_but_a_lost_sector_is(zeros: int, whole: bool) -> None:
+    # Its text begins at 192, so that a whole sector from 512 on lies in it.
+    properties = b"K\x01" + b"x" * (512 - 201) + b"y" * (512 - zeros) + bytes(zeros) + b"z" * 76
+    data = record(0, 1, 1100, properties=properties)
+    assert data[1023] == 0
+    reading = read_log([(0, bytearray(data + bytes(4 * FILE - 1100)))])
+    assert reading.whole is whole
+    assert whole or "a lost sector in topic or properties: 512 zeros from 512 on" in str(reading.why)
+    few = record(0, 1, properties=b"KEYS\x01a\0b\0")
+    assert read_log([(0, bytearray(few + bytes(FILE - 200)))]).records[0].key == "a\0b\0"
+
+
 def test_a_preallocated_next_file_does_not_matter() -> None:
     files, end = log(5)
     put(files, 1000, (24).to_bytes(4, "big") + BLANK.to_bytes(4, "big", signed=True))
@@ -96,7 +142,7 @@ def damaged(at: int, data: bytes) -> LogReading:
     ("at", "data", "where", "why"),
     [
         (204, b"\x12\x34\x56\x78", 200, "bad magic 0x12345678"),
-        (204, (0xDAA320AB).to_bytes(4, "big"), 200, "version 2"),
+        (204, (0xDAA320AB).to_bytes(4, "big"), 200, "do not add up"),
         (200, (0).to_bytes(4, "big"), 200, "size 0 is less"),
         (200, (90).to_bytes(4, "big"), 200, "size 90 is less"),
         (200, (-5).to_bytes(4, "big", signed=True), 200, "size -5 is less"),

@@ -12,6 +12,7 @@ from pairproof.reference.core.consume_queue import Entry
 from pairproof.reference.core.consume_queues import ConsumeQueues
 from pairproof.reference.core.dispatch import Dispatcher
 from pairproof.reference.core.key_index import KeyIndex
+from pairproof.reference.core.recovery import Hints
 from pairproof.reference.errors import StoreFull
 from pairproof.reference.wire.record import Message, Record, decode
 
@@ -64,6 +65,7 @@ class Store:
         layout: tuple[int, ...] = (),
         kind: type[Dispatcher] = Dispatcher,
         indexed: bool = True,
+        copied: bool = False,
     ) -> None:
         log_file, queue_file, slots, entries = layout or (LOG_FILE, QUEUE_FILE, SLOTS, ENTRIES)
         self.disk = disk
@@ -73,7 +75,7 @@ class Store:
         self.checkpoint = Checkpoint(disk)
         self.arrived: list[tuple[int, int]] = []
         self.dispatcher = kind(self.log, self.queues, self.index if indexed else None, arrived=self._arrived)
-        self.log.recover(clean)
+        self.log.recover(clean, Hints(copied, self.checkpoint.physic_ms, self.queues.stored_end))
         self.dispatcher.recover(clean, self.checkpoint)
 
     def put(self, number: int, queue_id: int = 0, topic: str = "topic", ms: int = 0, **changes: Any) -> int:
@@ -122,12 +124,12 @@ class Store:
         self.arrived.append((record.queue_offset, code))
 
 
-def fresh(log_disk: TreeDisk, layout: tuple[int, ...] = ()) -> Store:
+def fresh(log_disk: TreeDisk, layout: tuple[int, ...] = (), copied: bool = False) -> Store:
     """Everything derived anew from the same log."""
     disk = TreeDisk()
     for name, data in log_disk.content("commitlog").items():
         disk.open(name, len(data)).write(0, data)
-    store = Store(disk, clean=False, layout=layout)
+    store = Store(disk, clean=False, layout=layout, copied=copied)
     store.dispatcher.dispatch()
     return store
 

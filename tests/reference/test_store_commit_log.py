@@ -69,11 +69,20 @@ def test_record_larger_than_a_file_or_the_limit_is_refused_and_nothing_written(d
     assert (log.end, disk.files) == (0, {})
 
 
-def test_nul_in_topic_or_properties_is_refused_since_recovery_would_cut_it(disk: Any) -> None:
-    log = opened(disk)
-    for bad in (message(topic="a\0"), message(properties=b"A\x01\0")):
+def test_nul_is_stored_where_recovery_cannot_take_it_for_a_lost_sector(disk: Any) -> None:
+    size = 2 * SIZE
+    log = CommitLog(disk, size)
+    log.recover(True)
+    kept = message(properties=b"A\x01" + bytes(511) + b"\x02B\x01\0b")
+    for bad in (message(topic="a\0"), message(properties=bytes(512) + b"A")):
         with pytest.raises(CodecError, match="NUL"):
             log.put(bad, 0, 1)
+    assert log.put(kept, 0, 1).hi == log.end
+    put = log.put(message(properties=b"A\x01\0"), 1, 2)
+    assert put.data.endswith(b"A\x01\0\x02") and put.hi == log.end
+    for clean in (True, False):
+        again = CommitLog(disk, size)
+        assert again.recover(clean).end == log.end
 
 
 def test_full_disk_leaves_the_log_as_it_was(make_disk: Any) -> None:

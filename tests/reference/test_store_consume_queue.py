@@ -247,7 +247,7 @@ def test_lookup_by_time_without_messages_or_with_unreadable_ones(disk: TreeDisk)
 
 
 @pytest.mark.parametrize(("topic", "queue_id", "offset"), [
-    ("../up", 0, 0), ("", 0, 0), ("a/b", 0, 0), ("ä", 0, 0), ("t" * 128, 0, 0), ("t", -1, 0), ("t", 0, -1),
+    ("../up", 0, 0), ("", 0, 0), ("a/b", 0, 0), ("ä", 0, 0), ("t" * 256, 0, 0), ("t", -1, 0), ("t", 0, -1),
     ("t", 0, MAX_QUEUE_OFFSET + 1),
 ])  # fmt: skip
 def test_what_cannot_be_a_queue_gets_no_folder(disk: TreeDisk, topic: str, queue_id: int, offset: int) -> None:

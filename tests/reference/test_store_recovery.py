@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pairproof.reference.core.commit_log import CommitLog
-from pairproof.reference.core.recovery import LogRecovery, Recovery
+from pairproof.reference.core.recovery import Hints, LogRecovery, Recovery
 from pairproof.reference.errors import StoreError
 from pairproof.reference.wire import record
 from pairproof.reference.wire.record import Message
 
-SIZE = 1024
+SIZE, SECTOR = 1024, 512
 GOLDEN_SIZE, GOLDEN_END, LATE_START = 65536, 385638, 262144
 LAST, SECOND_LAST = 385350, 385061
 """Where the last two records of the captured logs begin (288 and 289 bytes)."""
@@ -37,9 +37,12 @@ def filled(disk: Any, count: int, size: int = SIZE) -> tuple[CommitLog, list[int
     return log, borders
 
 
-def reopen(disk: Any, clean: bool = False, size: int = SIZE) -> tuple[CommitLog, Recovery]:
+COPIED = Hints(copied=True)
+
+
+def reopen(disk: Any, clean: bool = False, size: int = SIZE, hints: Hints | None = None) -> tuple[CommitLog, Recovery]:
     log = CommitLog(disk, size)
-    return log, log.recover(clean)
+    return log, log.recover(clean, hints)
 
 
 def bytes_of(disk: Any) -> bytes:
@@ -67,21 +70,21 @@ def test_golden_stores_recover_whole(broker: str, clean: bool, golden_disk: Call
     assert bytes_of(disk) == before and disk.deleted == []
 
 
-@pytest.mark.parametrize("clean", [True, False])
 def test_golden_log_cut_at_every_byte_of_its_last_two_records_ends_at_the_last_whole_one(
-    clean: bool, golden_disk: Callable[[str], Any]
+    golden_disk: Callable[[str], Any],
 ) -> None:
     whole = bytes_of(golden_disk("late-slave"))
     for cut in range(SECOND_LAST, GOLDEN_END + 1):
         disk = golden_disk("late-slave")
         wipe(disk, cut, GOLDEN_END, GOLDEN_SIZE)
-        log, found = reopen(disk, clean, GOLDEN_SIZE)
+        log, found = reopen(disk, False, GOLDEN_SIZE, COPIED)
         expected = max(border for border in (SECOND_LAST, LAST, GOLDEN_END) if border <= cut)
         assert log.end == found.end == expected
         # A record's first byte is zero here: alone it cannot be told from no byte.
         seen = LATE_START + len(whole[: cut - LATE_START].rstrip(b"\0"))
         assert found.cut_from == (seen if seen > expected else None)
         assert (found.cut_from is None) == (found.why == "")
+        assert found.lost == 0
         kept = expected - LATE_START
         assert bytes_of(disk) == whole[:kept] + bytes(len(whole) - kept)
 
@@ -89,29 +92,33 @@ def test_golden_log_cut_at_every_byte_of_its_last_two_records_ends_at_the_last_w
 def test_golden_log_with_a_zeroed_tail_over_two_files_loses_the_later_file(golden_disk: Callable[[str], Any]) -> None:
     disk = golden_disk("master")
     wipe(disk, 300_000, GOLDEN_END, GOLDEN_SIZE)
-    log, found = reopen(disk, True, GOLDEN_SIZE)
+    log, found = reopen(disk, False, GOLDEN_SIZE)
     assert found.end == log.end < 300_000
     assert found.cut_from == 300_000 and "record at 282340" in found.why
     assert sorted(disk.files)[-1] == f"commitlog/{LATE_START:020d}"
 
 
+@pytest.mark.parametrize("hints", [Hints(), COPIED], ids=["master", "slave"])
 @given(st.data())
 @settings(deadline=None, max_examples=60)
-def test_log_torn_anywhere_keeps_every_whole_record_before_and_nothing_behind(
-    make_disk: Any, data: st.DataObject
+def test_log_with_lost_sectors_keeps_every_whole_record_before_and_nothing_behind(
+    make_disk: Any, hints: Hints, data: st.DataObject
 ) -> None:
     disk = make_disk()
     log, borders = filled(disk, 12)
     lo = data.draw(st.integers(0, log.end - 1))
-    wipe(disk, lo, data.draw(st.integers(lo + 1, log.end)))
+    # What a slave has flushed may end anywhere in a record, and with it what is left of a sector.
+    lo -= 0 if hints.copied else lo % SECTOR
+    hi = min(log.end, lo - lo % SECTOR + SECTOR * data.draw(st.integers(1, 4)))
+    wipe(disk, lo, hi)
     before = bytes_of(disk)
-    log, found = reopen(disk)
+    log, found = reopen(disk, hints=hints)
     # A hole in a filler's undefined rest loses nothing; anywhere else the record concerned goes, with what follows.
     assert found.end in borders and log.end == found.end
     assert found.end >= max(border for border in borders if border <= lo)
     assert bytes_of(disk)[: found.end] == before[: found.end]
     assert not any(bytes_of(disk)[found.end :])
-    assert reopen(disk)[1]._replace(why="", cut_from=None) == found._replace(why="", cut_from=None)
+    assert reopen(disk, hints=hints)[1] == found._replace(why="", cut_from=None, lost=0)
 
 
 def test_hole_behind_the_body_is_cut_and_a_recovery_without_that_check_would_keep_it(make_disk: Any) -> None:
@@ -126,7 +133,7 @@ def test_hole_behind_the_body_is_cut_and_a_recovery_without_that_check_would_kee
         wipe(disk, borders[2] + 88 + 100 + 1 + 5 + 2, borders[3])
         log = CommitLog(disk, SIZE)
         log.recovery_class = recovery  # type: ignore[misc]
-        return borders.index(log.recover(False).end)
+        return borders.index(log.recover(False, COPIED).end)
 
     assert (recovered(LogRecovery), recovered(Trusting)) == (2, 3)
 

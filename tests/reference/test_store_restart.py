@@ -216,9 +216,9 @@ def test_slave_that_joined_late_and_crashed_has_its_master_s_entries(
             slave.flush()
         elif then:
             slave.disk.lose_power(then)
-            slave = Store(slave.disk, clean=False)
+            slave = Store(slave.disk, clean=False, copied=True)
             slave.dispatcher.dispatch()
         if slave.log.end:
-            same(slave, fresh(slave.disk), whole=False)
+            same(slave, fresh(slave.disk, copied=True), whole=False)
         for here, (first, entries) in slave.view().items():
             assert master.queues.get(*here, first, len(entries)) == entries

@@ -58,7 +58,7 @@ def test_any_bytes_are_some_properties(raw: bytes) -> None:
     assert all(name and value for name, value in properties_of(raw).items())
 
 
-@pytest.mark.parametrize("bad", [{"a\x01": "b"}, {"a": "b\x02"}, {"a": "\0"}, {"a": "\ud800"}])
+@pytest.mark.parametrize("bad", [{"a\x01": "b"}, {"a": "b\x02"}, {"a": "\ud800"}])
 def test_properties_that_cannot_be_stored_are_refused(bad: dict[str, str]) -> None:
     with pytest.raises(CodecError):
         properties_to(bad)

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from pairproof.chaos.labs.real.trace import Row
-from pairproof.chaos.observers.stored_record import MAGIC, MAGIC_BLANK, START
+from pairproof.chaos.observers.stored_record import MAGIC, MAGIC_BLANK, MAGIC_V2, START
 from pairproof.harness.history import Event
 
 SLAVES_SIDE = "s"
@@ -63,7 +63,7 @@ class LogFollower:
                 while self.end < start + size:
                     head = os.pread(file.fileno(), START.size, self.end - start)
                     length, magic = START.unpack(head) if len(head) == START.size else (0, 0)
-                    if magic not in (MAGIC, MAGIC_BLANK) or not 0 < length <= start + size - self.end:
+                    if magic not in (MAGIC, MAGIC_V2, MAGIC_BLANK) or not 0 < length <= start + size - self.end:
                         return False
                     self.end += length
         except OSError:

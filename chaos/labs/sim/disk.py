@@ -1,9 +1,10 @@
 """A disk with a page cache: writes are visible at once, a flush makes them durable, a power loss takes the rest.
 
 A *process* crash keeps everything that was written. A *machine* crash keeps what had been flushed and, of the
-commit log's unflushed bytes, what ``keep`` says: ``none``, ``half`` (the first half, in log order), ``hole`` (a lost
-sector, with later bytes kept) or ``all``. What is derived from the log, and small files, lose all that was not flushed,
-save under ``all``. A file that was never flushed does not survive unless something of it is kept.
+commit log's unflushed bytes, what ``keep`` says: ``none``, ``half`` (the first half, in log order, up to a sector's
+begin), ``hole`` (a lost sector, with later bytes kept) or ``all``. What is derived from the log, and small files, lose
+all that was not flushed, save under ``all``. A file that was never flushed does not survive unless something of it is
+kept.
 
 The disk may *lie*: a flush ends as if it had worked, and only the file's name is durable. Its bytes stay dirty, so
 that a later honest flush of the same file makes up for it. It may be *full*: no file that needs room can be created,
@@ -256,12 +257,12 @@ def _lost_ranges(pending: list[tuple[str, int, int]], keep: str) -> list[tuple[s
         if kept >= hi - lo:
             kept -= hi - lo
             continue
-        start = lo + kept
+        # A disk writes whole sectors: what a lost one held before is all that is left of it.
+        first = max(lo, lo + kept - (lo + kept) % SECTOR)
         kept = 0
         if keep == "hole":
             # One sector around the middle is lost, what lies behind it was written out.
-            first = max(lo, start - start % SECTOR)
             lost.append((name, first, min(hi, first - first % SECTOR + SECTOR)))
             break
-        lost.append((name, start, hi))
+        lost.append((name, first, hi))
     return lost

@@ -139,7 +139,7 @@ WRONG: list[tuple[int, dict[str, Any], bytes, int]] = [
     (10, {**SEND, "topic": "new", "defaultTopic": "none"}, b"", remoting.TOPIC_NOT_EXIST),
     (10, SEND, bytes(32_769), remoting.MESSAGE_ILLEGAL),
     (10, {**SEND, "properties": "K\x01" + "v" * 32_767}, b"", remoting.MESSAGE_ILLEGAL),
-    (10, {**SEND, "properties": "K\x01\0"}, b"", remoting.MESSAGE_ILLEGAL),
+    (10, {**SEND, "properties": "K\x01" + "\0" * 512}, b"", remoting.MESSAGE_ILLEGAL),
     (10, {**SEND, "batch": True}, b"no batch", remoting.MESSAGE_ILLEGAL),
     *((11, {**PULL, "queueId": queue}, b"", remoting.SYSTEM_ERROR) for queue in (-1, 4, 2**31 - 1, "x")),
     *((11, {**PULL, "queueOffset": at}, b"", remoting.SYSTEM_ERROR) for at in (2**63, -(2**63) - 1, "x")),

@@ -10,6 +10,7 @@ import struct
 from collections.abc import Callable, Hashable
 from contextlib import ExitStack
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -94,6 +95,36 @@ def test_a_store_of_another_file_size_is_one_line_and_exit_5(broker: Make) -> No
     code, said = broker(mappedFileSizeCommitLog=131_072).refusal()
     assert (code, said.count("\n")) == (5, 1)
     assert "has 65536 bytes, not the configured 131072" in said
+
+
+def test_a_damaged_store_that_was_stopped_cleanly_is_refused_and_stays_as_it_was(broker: Make) -> None:
+    first = broker(messageIndexEnable="false").start()
+    asyncio.run(send_one(first.address))
+    asyncio.run(send_one(first.address))
+    first.stop()
+    (log,) = (first.store / "commitlog").iterdir()
+    with log.open("r+b") as file:
+        file.seek(90)
+        file.write(b"?")
+    for lock in (True, False):
+        if not lock:
+            (first.store / "lock").unlink()
+        before = contents(first.store)
+        code, said = broker().refusal()
+        assert (code, said.count("\n")) == (5, 1)
+        assert "a cut at 0 would lose" in said and "with 1 whole record in them; nothing was changed" in said
+        assert contents(first.store) == before
+    (first.store / "abort").touch()
+    assert ", with 1 whole record in them: record at 0 has a body that" in broker().start().said.decode()
+
+
+def contents(folder: Path) -> dict[str, tuple[bytes, int]]:
+    """Every file's bytes and when it was last written."""
+    return {
+        str(path.relative_to(folder)): (path.read_bytes(), path.stat().st_mtime_ns)
+        for path in folder.rglob("*")
+        if path.is_file() and (path.name != "lock" or path.stat().st_size)
+    }
 
 
 def test_keys_that_nothing_acts_on_are_named_in_one_line(broker: Make) -> None:

@@ -1,0 +1,204 @@
+"""Recovery never destroys what is whole: what is refused after a clean stop, and what is cut after another one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from store_play import QUEUE_FILE, Store, TreeDisk
+
+from pairproof.reference.core.commit_log import CommitLog
+from pairproof.reference.core.consume_queues import ConsumeQueues
+from pairproof.reference.core.recovery import Hints, Recovery
+from pairproof.reference.errors import StoreRefused
+from pairproof.reference.wire import record
+from pairproof.reference.wire.record import Message, encode
+
+SIZE, SECTOR = 4096, 512
+LAYOUT = (SIZE, QUEUE_FILE, 7, 6)
+FIRST = f"commitlog/{0:020d}"
+
+
+def message(number: int, body: int = 100, **changes: Any) -> Message:
+    properties = b"KEYS\x01k%03d\x02nul\x01a\0b\0\x02UNIQ_KEY\x01u%d" % (number, number)
+    return Message("topic", number % 2, b"b" * body, properties)._replace(**changes)
+
+
+def opened(disk: TreeDisk, clean: bool = True, copied: bool = False) -> tuple[CommitLog, Recovery]:
+    log = CommitLog(disk, SIZE)
+    return log, log.recover(clean, Hints(copied, 0, ConsumeQueues(disk, QUEUE_FILE).stored_end))
+
+
+def stored(count: int, **changes: Any) -> tuple[Store, list[int]]:
+    """A whole store with messages, and where their records begin and the log ends."""
+    store = Store(TreeDisk(), layout=LAYOUT)
+    begins = []
+    for number in range(count):
+        each = message(number, **changes)
+        begins.append(store.log.put(each, store.queues.next_offset(each.topic, each.queue_id), 1_000 + number).lo)
+        store.dispatcher.dispatch()
+    return store, [*begins, store.log.end]
+
+
+def damage(disk: TreeDisk, at: int, data: bytes) -> None:
+    disk.files[f"commitlog/{at - at % SIZE:020d}"].write(at % SIZE, data)
+
+
+def contents(disk: TreeDisk) -> dict[str, bytes]:
+    return {name: bytes(file.cache) for name, file in disk.files.items()}
+
+
+@pytest.mark.parametrize("clean", [True, False])
+@pytest.mark.parametrize("copied", [True, False])
+def test_nul_in_properties_is_no_damage(clean: bool, copied: bool) -> None:
+    store, begins = stored(60)
+    before = contents(store.disk)
+    assert len(store.log.files.starts) >= 3
+    log, found = opened(store.disk, clean, copied)
+    assert (log.end, found.cut_from) == (begins[-1], None)
+    assert contents(store.disk) == before
+
+
+@pytest.mark.parametrize("clean", [True, False])
+def test_v2_record_is_kept_and_dispatched(clean: bool) -> None:
+    store, begins = stored(2)
+    topic = "%RETRY%" + "g" * 200
+    wide = encode(message(2, topic=topic, queue_id=0), 0, store.log.end, 3)
+    assert store.log.append(store.log.end, wide)
+    store.log.put(message(3), 1, 4)
+    store.dispatcher.dispatch()
+    assert store.queues.next_offset(topic, 0) == 1 and store.dispatcher.at == store.log.end
+    again = Store(store.disk, clean, LAYOUT)
+    again.dispatcher.dispatch()
+    assert again.log.end == store.log.end == again.dispatcher.at
+    assert again.queues.get(topic, 0, 0, 9) == store.queues.get(topic, 0, 0, 9) != []
+    assert again.log.record_size(begins[-1]) == len(wide)
+
+
+@pytest.mark.parametrize("evidence", ["queues", "no queues"])
+@pytest.mark.parametrize(("place", "lost"), [(5, 14), (18, 1), (19, 0)])
+def test_damage_after_a_clean_stop_is_refused_and_nothing_changes(place: int, lost: int, evidence: str) -> None:
+    store, begins = stored(20)
+    damage(store.disk, begins[place] + 90, b"\xff")
+    if evidence == "no queues":
+        for name in [each for each in store.disk.files if each.startswith("consumequeue")]:
+            store.disk.delete(name)
+    before = contents(store.disk)
+    records = "1 whole record " if lost == 1 else f"{lost} whole records "
+    with pytest.raises(StoreRefused, match=f"a cut at {begins[place]} would lose .* bytes, with {records}") as refused:
+        opened(store.disk)
+    assert "restore the store from a copy, or create an empty file named abort" in str(refused.value)
+    assert contents(store.disk) == before
+    # As the message advises.
+    log, found = opened(store.disk, clean=False)
+    assert (log.end, found.cut_from, found.lost) == (begins[place], begins[-1], lost)
+    assert f"cut {begins[-1] - log.end} bytes at {log.end}, with {records}in them: record at" in found.told() + " "
+
+
+def test_whole_records_behind_zeros_are_counted_over_files() -> None:
+    store, begins = stored(70)
+    damage(store.disk, begins[3], bytes(begins[5] - begins[3]))
+    assert len(store.log.files.starts) > 3
+    assert opened(store.disk)[0].end == store.log.end, "of a store that was stopped cleanly three files are read"
+    log, found = opened(store.disk, clean=False)
+    assert (log.end, found.lost) == (begins[3], 65)
+
+
+def test_slave_that_stopped_in_the_middle_of_a_record_goes_on_there_and_erases_the_piece_only_then() -> None:
+    store, begins = stored(5)
+    rest = encode(message(5, body=300), 5, begins[-1], 9)
+    for piece in range(1, len(rest)):
+        slave = Store(TreeDisk(), layout=LAYOUT)
+        assert slave.log.append(0, store.log.read(0, SIZE) + rest[:piece])
+        slave.dispatcher.dispatch()
+        before = contents(slave.disk)
+        log, found = opened(slave.disk, copied=True)
+        assert (log.end, found.cut_from) == (begins[-1], None), piece
+        assert contents(slave.disk) == before
+        # Another master's record may be shorter: nothing of the piece stays behind it.
+        other = encode(message(5, body=1), 5, begins[-1], 9)
+        assert log.append(begins[-1], other)
+        assert not any(bytes(slave.disk.files[FIRST].cache)[begins[-1] + len(other) :])
+
+
+def test_piece_of_a_record_that_decodes_with_zeros_for_its_rest_is_not_taken_for_whole() -> None:
+    store, begins = stored(5)
+    rest = encode(message(5), 5, begins[-1], 9)
+    slave = Store(TreeDisk(), layout=LAYOUT)
+    assert slave.log.append(0, store.log.read(0, SIZE) + rest[:-3])
+    slave.dispatcher.dispatch()
+    assert opened(slave.disk, copied=True)[0].end == begins[-1]
+    # Whole, it may well end in such bytes: its queue has it then.
+    whole = bytearray(rest[:-3] + bytes(3))
+    assert slave.log.append(begins[-1] + len(rest) - 3, bytes(whole[-3:]))
+    slave.dispatcher.dispatch()
+    assert opened(slave.disk, copied=True)[0].end == begins[-1] + len(rest)
+
+
+def test_file_made_ahead_stays_and_the_log_grows_into_it() -> None:
+    store, _ = stored(3)
+    store.disk.open(f"commitlog/{SIZE:020d}", SIZE)
+    before = contents(store.disk)
+    log, found = opened(store.disk)
+    assert found.cut_from is None and contents(store.disk) == before
+    assert log.expire(1) == 0, "what is in use is the last file"
+    while log.end < SIZE + 100:
+        log.put(message(9), 9, 1)
+    assert store.disk.names("commitlog") == [f"{0:020d}", f"{SIZE:020d}"]
+    assert log.expire(1) == SIZE
+    again, _ = opened(store.disk, clean=False)
+    assert again.end == log.end
+
+
+@pytest.mark.parametrize("clean", [True, False])
+@pytest.mark.parametrize(("zeros", "whole"), [(SECTOR, False), (SECTOR - 1, True)])
+def test_only_a_whole_aligned_sector_of_zeros_in_a_text_is_lost(zeros: int, whole: bool, clean: bool) -> None:
+    store, begins = stored(3)
+    begin = begins[-1]
+    # The text begins before the sector at 1536 (2048) and ends well behind it.
+    text_at = begin + len(encode(message(3, properties=b""), 0, 0, 0)) + 4
+    sector = text_at + -text_at % SECTOR
+    properties = b"long\x01" + b"x" * (sector - text_at - 9) + b"y" * zeros + b"z" * 99
+    long = message(3, properties=properties)
+    lo = store.log.put(long, 9, 2_000).lo
+    damage(store.disk, sector, bytes(zeros))
+    store.log.put(message(4), 2, 2_001)
+    assert isinstance(record.decode(store.log.read(lo, record.size_of(long))), record.Record)
+    if whole:
+        assert opened(store.disk, clean)[0].end == store.log.end
+    elif clean:
+        with pytest.raises(StoreRefused, match=f"lost sector: zeros from {sector} on"):
+            opened(store.disk)
+    else:
+        log, found = opened(store.disk, clean=False)
+        assert (log.end, found.lost) == (begin, 1) and f"zeros from {sector} on" in found.why
+
+
+def test_record_that_the_checkpoint_calls_durable_may_end_in_nul_at_the_end_of_the_log() -> None:
+    for durable_ms, kept in ((0, False), (2_001, True)):
+        log = CommitLog(TreeDisk(), SIZE)
+        log.recover(True)
+        size = record.size_of(message(0, body=0, properties=b"A\x01b\0"))
+        data = encode(message(0, body=SECTOR + 1 - size, properties=b"A\x01b\0"), 0, 0, 2_000)
+        assert len(data) == SECTOR + 1 and log.append(0, data)
+        again = CommitLog(log.files.disk, SIZE)
+        assert (again.recover(False, Hints(durable_ms=durable_ms)).end == len(data)) is kept
+
+
+def test_hostile_bytes_behind_a_cut_do_not_hold_recovery_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pairproof.reference.core.recovery.MAX_MISSED", 100_000)
+    log = CommitLog(TreeDisk(), 1 << 20)
+    log.recover(True)
+    fake = (1 << 19).to_bytes(4, "big") + record.RECORD_MAGICS[0]
+    assert log.append(0, b"junk" + fake * 100_000)
+    steps = []
+
+    class Counting(log.recovery_class):  # type: ignore[name-defined, misc]
+        def step(self, at: int) -> int | str:
+            steps.append(at)
+            return super().step(at)
+
+    again = CommitLog(log.files.disk, 1 << 20)
+    again.recovery_class = Counting  # type: ignore[misc]
+    assert again.recover(False).end == 0
+    assert len(steps) < 20
