@@ -70,11 +70,6 @@ class LogRecord(NamedTuple):
         return self.data[self.topic_at - 2] << 8 | low if self.data[self.at + 7] == _WIDE else low
 
     @property
-    def body(self) -> bytes:
-        """The body as stored."""
-        return bytes(self.data[self.body_at : self.topic_at - self.length_size])
-
-    @property
     def topic(self) -> str:
         """The topic; bytes that are no UTF-8 are shown as such."""
         at = self.topic_at
