@@ -26,6 +26,7 @@ from pairproof.chaos.labs.real.keeper import Keeper
 from pairproof.chaos.labs.real.leases import Leases
 from pairproof.chaos.labs.real.links import LinkTap
 from pairproof.chaos.labs.real.nodes import RealNode
+from pairproof.chaos.labs.real.stalls import Watched, helper
 from pairproof.chaos.labs.real.stores import Stores
 from pairproof.chaos.labs.real.trace import TraceReader
 from pairproof.chaos.targets.rocketmq import AnyTarget
@@ -214,6 +215,11 @@ class DockerBench(Bench):
     def pid(self, helper: str) -> int:
         """Of toxiproxy's or the observer's process."""
         return self._helpers[helper].pid
+
+    def helpers(self) -> list[Watched]:
+        """Keeper, toxiproxy and observer."""
+        pids = {"keeper": self.keeper.pid, "proxy": self.pid(TOXIPROXY), "tap": self.pid(OBSERVER)}
+        return [helper(f, pid) for f, pid in pids.items()]
 
     def end_nodes(self) -> None:
         """Remove all nodes' containers."""

@@ -21,6 +21,7 @@ from typing import Any
 from pairproof.chaos.labs.real.addresses import Address, Way
 from pairproof.chaos.labs.real.ha_ears import HaEars
 from pairproof.chaos.labs.real.ha_passage import HaPassage
+from pairproof.chaos.labs.real.stalls import LEAST_NS, NO_TURN, STEP_S
 from pairproof.chaos.labs.real.stores import copy_files
 from pairproof.chaos.labs.real.taps import Tap
 from pairproof.chaos.labs.real.trace import Trace
@@ -98,6 +99,15 @@ class Observer:
         except (PairproofError, OSError, KeyError, TypeError, ValueError, AttributeError) as why:
             return {"why": f"{type(why).__name__}: {why}"}, b""
 
+    async def watch_itself(self) -> None:
+        """Tell of each time at which its loop did not turn: taps that are late make others late."""
+        while True:
+            before = time.monotonic_ns()
+            await asyncio.sleep(STEP_S)
+            late = time.monotonic_ns() - before
+            if late >= LEAST_NS + STEP_S * 1e9 and self.trace is not None:
+                Telling(self.trace).add(before, "stall", f="tap", value=late, detail=NO_TURN)
+
     # Requests.
 
     async def do_reach(self, host: str, port: int) -> None:
@@ -173,8 +183,9 @@ async def main(host: str, port: int) -> None:
     """Observe, until it is killed."""
     observer = Observer()
     asyncio.get_running_loop().set_exception_handler(observer.went_wrong)
+    watching = asyncio.create_task(observer.watch_itself())
     server = await asyncio.start_server(observer.serve, host, port, limit=MAX_LINE)
-    await server.serve_forever()
+    await asyncio.gather(server.serve_forever(), watching)
 
 
 if __name__ == "__main__":

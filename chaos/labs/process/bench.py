@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from pairproof.chaos.labs.real.keeper import Keeper
 from pairproof.chaos.labs.real.leases import HOST, Leases
 from pairproof.chaos.labs.real.links import LinkTap
 from pairproof.chaos.labs.real.nodes import RealNode
+from pairproof.chaos.labs.real.stalls import Watched, helper
 from pairproof.chaos.labs.real.stores import Stores
 from pairproof.chaos.labs.real.taps import Tap
 from pairproof.chaos.labs.real.wires import Passage
@@ -28,6 +30,8 @@ from pairproof.harness.errors import LabError
 from pairproof.reference.core.config import BrokerConfig
 
 READY_S = 15.0
+STANDS_S = 10.0
+"""How long toxiproxy may stand still; shorter than its calls may take."""
 
 
 class ProcessBench(Bench):
@@ -47,6 +51,8 @@ class ProcessBench(Bench):
             self.keeper.close()
             raise
         self._ports: dict[str, int] = {}
+        self._runs_at = time.monotonic()
+        """When toxiproxy was last seen not to stand still."""
 
     def way(self, name: str) -> Way:
         """Where a link's parts listen."""
@@ -92,10 +98,17 @@ class ProcessBench(Bench):
         return Tap(self.link(name), to, make, buffer or 0)
 
     def check(self) -> None:
-        """LabError if toxiproxy has ended, or stands still."""
+        """LabError if toxiproxy has ended, or stands still for good; if somebody has it pause, that is a stall."""
         found = self.keeper.status(self.toxiproxy)
-        if found.state != "running":
+        now = time.monotonic()
+        if found.state != "stopped":
+            self._runs_at = now
+        if found.over or now - self._runs_at > STANDS_S:
             raise LabError(f"toxiproxy-server runs no more ({found.state} {found.number}); play the trial again")
+
+    def helpers(self) -> list[Watched]:
+        """Keeper and toxiproxy; the taps are in this process."""
+        return [helper("keeper", self.keeper.pid), helper("proxy", self.toxiproxy)]
 
     def end_nodes(self) -> None:
         """Kill all processes but toxiproxy; LabError if one does not end."""

@@ -15,6 +15,7 @@ from pairproof.chaos.labs.real.control import Control
 from pairproof.chaos.labs.real.evidence import Evidence
 from pairproof.chaos.labs.real.links import LinkTap
 from pairproof.chaos.labs.real.nodes import RealNode
+from pairproof.chaos.labs.real.stalls import Watched
 from pairproof.chaos.labs.real.stores import Store, Stores
 from pairproof.chaos.targets.rocketmq import AnyTarget
 from pairproof.chaos.toxiproxy.proxies import Proxies
@@ -78,6 +79,10 @@ class Bench:
 
     def check(self) -> None:
         """LabError if something of the lab has ended, or stands still."""
+        raise NotImplementedError
+
+    def helpers(self) -> list[Watched]:
+        """The lab's own processes but this one: who is late there makes others late."""
         raise NotImplementedError
 
     def end_nodes(self) -> None:

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 from pairproof.chaos.labs.real.ha_ears import HaEars
 from pairproof.chaos.labs.real.nodes import NodeView
 from pairproof.chaos.labs.real.outside import dated
+from pairproof.chaos.labs.real.stalls import Stall
 from pairproof.chaos.labs.real.trace import Row
 from pairproof.chaos.observers.stored_record import stored_key
 from pairproof.harness.history import Event, Recorder, digest
@@ -192,6 +193,13 @@ class Evidence:
         self.heard_from.add(who)
 
     # The end.
+
+    def stalled(self, stalls: Iterable[Stall]) -> None:
+        """This machine was late."""
+        for each in stalls:
+            begin = max(0, each.begin - self.base)
+            value = max(0, each.end - self.base - begin)
+            self.add(begin, "stall", each.node, f=each.f, value=value, detail=each.how)
 
     def weave(self) -> None:
         """Put everything in order: the recorder then holds the whole history."""

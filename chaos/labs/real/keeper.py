@@ -37,8 +37,8 @@ START_S = 30.0
 ANSWER_S = 10.0
 CLOSE_S = 90.0
 LEAVE_S = 60.0
-STOP_S = 2.0
-"""How long the kernel may take to stop a process."""
+STOP_S = 8.0
+"""How long the kernel may take to stop a process: one that waits for its disk stops after that, on a busy machine."""
 POLL_S = 0.002
 WATCH_S = 1.0
 MAX_LINE = 1 << 20

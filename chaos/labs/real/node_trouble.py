@@ -60,7 +60,7 @@ class NodeTrouble(World):
 
     def freeze(self, node: RealNode) -> int:
         """Stop a process in its tracks and hear the last of it; how many connections of links it has."""
-        self.aside(node.freeze)
+        self.aside(node.halt)
         self.drained()
         return self._connections(node)
 
@@ -78,14 +78,14 @@ class NodeTrouble(World):
         stopped = [node for node in nodes if node.pid is not None]
         awake = [node for node in stopped if not node.pauses]
         for node in stopped:
-            self.aside(node.freeze)
+            self.aside(node.halt)
         try:
             ran = [_ran_ns(node) for node in stopped]
             self.evidence.poll()
             yield lambda: [_ran_ns(node) for node in stopped] == ran
         finally:
             for node in awake:
-                self.aside(node.thaw)
+                self.aside(node.go_on)
 
     def end(self, node: RealNode) -> None:
         """kill -9, and links to it are shut."""
@@ -170,7 +170,7 @@ class NodeTrouble(World):
         token = object()
         if found.pid is not None:
             if not found.pauses:
-                self.aside(found.freeze)
+                self.aside(found.halt)
                 self.evidence.poll()
                 self.evidence.add(self.evidence.now(), "pause", node, found.incarnation)
             found.pauses.append(token)
@@ -184,7 +184,7 @@ class NodeTrouble(World):
         node.pauses.remove(token)
         if not node.pauses:
             self.evidence.add(self.evidence.now(), "resume", node.name, node.incarnation)
-            self.aside(node.thaw)
+            self.aside(node.go_on)
             self.await_serving(node)
         return {"processes_paused": 1}
 

@@ -69,6 +69,8 @@ class RealNode:
         """Faults that have it stand still."""
         self.unplugged: list[object] = []
         """Faults that have it off the network."""
+        self.halted = False
+        """Whether the lab has it stand still now, or is about to."""
         self._held = 0
         """How many of its flushes had been held when its process began."""
         self.asks: dict[str, int] = {}
@@ -123,6 +125,16 @@ class RealNode:
 
     # The same everywhere.
 
+    def halt(self) -> None:
+        """As :meth:`freeze`; that it stands still is the lab's doing, and no stall."""
+        self.halted = True
+        self.freeze()
+
+    def go_on(self) -> None:
+        """Undo it."""
+        self.thaw()
+        self.halted = False
+
     @property
     def is_up(self) -> bool:
         """Whether its process lives."""
@@ -171,6 +183,7 @@ class RealNode:
         if self.pidfd is not None:
             os.close(self.pidfd)
         self.pid = self.pidfd = None
+        self.halted = False
         self.pauses.clear()
 
     def log_tail(self) -> str:

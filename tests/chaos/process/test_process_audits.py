@@ -40,11 +40,11 @@ class Node:
         with self.trace.open("a") as file:
             file.write(json.dumps([time.monotonic_ns(), kind, *columns]) + "\n")
 
-    def freeze(self) -> None:
+    def halt(self) -> None:
         self.note("dispatch", 100)
         self.still = True
 
-    def thaw(self) -> None:
+    def go_on(self) -> None:
         self.still = False
         self.note("dispatch", 200)
 

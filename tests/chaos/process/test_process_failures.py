@@ -14,7 +14,7 @@ import pytest
 from real_labs import SIGNALS, ended, events, goes_on, gone, left, opened, started, until
 from toxiproxies import binary
 
-from pairproof.chaos.labs.process.bench import Bench
+from pairproof.chaos.labs.process.bench import STANDS_S, Bench
 from pairproof.chaos.labs.process.lab import ProcessLab
 from pairproof.chaos.labs.real.keeper import Keeper
 from pairproof.chaos.labs.real.session import RealSession
@@ -43,6 +43,8 @@ def toxiproxy_dies(session: RealSession) -> None:
 
 
 def toxiproxy_stands_still(session: RealSession) -> None:
+    # It is given time to go on, but not for ever.
+    session.bench._runs_at -= STANDS_S
     os.kill(session.bench.toxiproxy, signal.SIGSTOP)
 
 

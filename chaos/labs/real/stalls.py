@@ -1,0 +1,238 @@
+"""Whether this machine let the lab's processes be punctual: what laws of time must know before they accuse anybody.
+
+A stall is recorded where a process of the lab was late for a reason that lies in the machine: somebody stopped it by a
+signal, it waited for a CPU or a disk, or, of the harness, its loop or its threads did not get on for any reason. Of
+nodes only what the kernel tells counts, never that they were slow: a node that blocks itself is to blame. What the lab
+does to nodes itself is no stall either, see :attr:`pairproof.chaos.labs.real.nodes.RealNode.halted`.
+
+A thread of the harness looks at all processes every :data:`STEP_S`. The kernel's counts of waiting go on where that
+thread does not; and that it does not is a stall itself. Not seen are waits for memory that is swapped out and back
+within a step, and a host that takes a CPU away from this machine while another one goes on.
+
+Sources: see :mod:`pairproof.chaos.labs.real.proc`.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from asyncio import AbstractEventLoop, TimerHandle
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple
+
+from pairproof.chaos.labs.real import proc
+from pairproof.chaos.labs.real.proc import Task
+
+MS = 1_000_000
+STEP_S = 0.05
+LEAST_NS = 100 * MS
+"""What is shorter is none: laws allow for three times as much wherever time is real."""
+WINDOW_NS = 1_000 * MS
+SHARE_NS = {"waited for a CPU": 250 * MS, "waited for a disk": 500 * MS}
+"""So much within a window is a stall, too, be it in small pieces: who gets a tenth of a CPU never waits for long."""
+CPU, DISK = SHARE_NS
+STOPPED = "was stopped by a signal"
+NO_TURN = "did not turn its loop"
+NO_STEP = "did not get on"
+MANY = 40
+"""Threads of a process that is looked at less often: a JVM."""
+SELDOM = 10
+MAX_STALLS = 20_000
+
+
+class Watched(NamedTuple):
+    """A process of the lab. ``f``, ``node``: see the history's kind ``stall``."""
+
+    f: str
+    node: str | None
+    pid: int
+    halted: Callable[[], bool]
+    """Whether the lab itself has it stand still."""
+
+
+class Stall(NamedTuple):
+    """Times are those of CLOCK_MONOTONIC, ns."""
+
+    f: str
+    node: str | None
+    how: str
+    begin: int
+    end: int
+
+
+class Stalls:
+    """What was found, in the order in which it ended; stalls of one kind that touch are one. Any thread may tell."""
+
+    def __init__(self) -> None:
+        self._found: list[Stall] = []
+        self._last: dict[tuple[str, str | None, str], int] = {}
+        self._alone = threading.Lock()
+
+    def add(self, f: str, node: str | None, how: str, begin: int, end: int) -> None:
+        """A stall was found."""
+        with self._alone:
+            key = (f, node, how)
+            at = self._last.get(key)
+            known = None if at is None else self._found[at]
+            touches = known is not None and begin <= known.end and end >= known.begin
+            if at is not None and known is not None and (touches or len(self._found) >= MAX_STALLS):
+                self._found[at] = known._replace(begin=min(begin, known.begin), end=max(end, known.end))
+            else:
+                self._last[key] = len(self._found)
+                self._found.append(Stall(f, node, how, begin, end))
+
+    def all(self) -> list[Stall]:
+        """All so far."""
+        with self._alone:
+            return list(self._found)
+
+    def total_ns(self, since: int) -> int:
+        """For how long of the time since then some process was late."""
+        total, upto = 0, since
+        for each in sorted(self.all(), key=lambda stall: stall.begin):
+            total += max(0, each.end - max(each.begin, upto))
+            upto = max(upto, each.end)
+        return total
+
+
+class Pulse:
+    """One process, looked at again and again."""
+
+    def __init__(self, watched: Watched, stalls: Stalls) -> None:
+        self.watched = watched
+        self._tell = stalls.add
+        self._looked: int | None = None
+        self._tasks: dict[int, Task] = {}
+        self._began: dict[tuple[int, str], int] = {}
+        """By thread and what it does: since when that was seen."""
+        self._pieces: dict[str, deque[tuple[int, int]]] = {how: deque() for how in SHARE_NS}
+        """Waits within the last window: when they were seen, and how long they were, ns."""
+
+    def turn(self, before: int, now: int, looks: int) -> None:
+        """Look, if it is its turn; ``looks``: how often others have been looked at."""
+        if len(self._tasks) > MANY and looks % SELDOM:
+            return
+        halted, tasks = self.watched.halted(), proc.tasks(self.watched.pid)
+        # What was seen may be from before, or from after, the lab had it stand still.
+        self.look(self._looked or before, now, tasks, halted or self.watched.halted())
+        self._looked = now
+
+    def look(self, before: int, now: int, tasks: Mapping[int, Task], halted: bool) -> None:
+        """What its threads do now; ``before``: when that was asked last."""
+        if halted:
+            # What it waits for, if anything, is that the lab lets it go on.
+            tasks = {tid: task._replace(state="") for tid, task in tasks.items()}
+        on_disk = False
+        for tid, task in tasks.items():
+            last = self._tasks.get(tid)
+            still = last is not None and last.ran_ns == task.ran_ns
+            if last is not None:
+                self._waited(before, now, task.waited_ns - last.waited_ns)
+            self._lasts(tid, STOPPED, before, now, task.state in proc.STOPPED)
+            self._lasts(tid, DISK, before, now, task.state in proc.DISK and still)
+            self._lasts(tid, CPU, before, now, task.state in proc.RUNNABLE and still)
+            on_disk = on_disk or task.state in proc.DISK
+        for tid, how in [key for key in self._began if key[0] not in tasks]:
+            self._lasts(tid, how, before, now, False)
+        self._piece(DISK, before, now, now - before if on_disk else 0)
+        self._tasks = dict(tasks)
+
+    def _waited(self, before: int, now: int, waited: int) -> None:
+        # The kernel counts a wait when it is over.
+        if waited >= LEAST_NS:
+            self._told(CPU, before - waited, now)
+        self._piece(CPU, before, now, waited)
+
+    def _piece(self, how: str, before: int, now: int, ns: int) -> None:
+        pieces = self._pieces[how]
+        if ns:
+            pieces.append((now, ns))
+        while pieces and pieces[0][0] < now - WINDOW_NS:
+            pieces.popleft()
+        if ns and sum(each for _, each in pieces) >= SHARE_NS[how]:
+            self._told(how, pieces[0][0] - pieces[0][1], now)
+
+    def _lasts(self, tid: int, how: str, before: int, now: int, does: bool) -> None:
+        began = self._began.setdefault((tid, how), before) if does else self._began.pop((tid, how), now)
+        # Told as long as it lasts: nobody knows whether it ends before the trial does.
+        if now - began >= LEAST_NS:
+            self._told(how, began, now)
+
+    def _told(self, how: str, begin: int, end: int) -> None:
+        self._tell(self.watched.f, self.watched.node, how, begin, end)
+
+
+class Watch:
+    """Looks at ``processes``, which are asked for each time, from :meth:`start` to :meth:`stop`."""
+
+    def __init__(self, loop: AbstractEventLoop, processes: Callable[[], Iterable[Watched]]) -> None:
+        self.stalls = Stalls()
+        self._loop = loop
+        self._processes = processes
+        self._pulses: dict[int, Pulse] = {}
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._watch, name="stalls", daemon=True)
+        self._beaten = time.monotonic_ns()
+        self._timer: TimerHandle | None = None
+
+    def start(self) -> None:
+        """Begin; the loop need not run yet."""
+        self._beaten = time.monotonic_ns()
+        self._timer = self._loop.call_later(0, self._beat)
+        self._thread.start()
+
+    def stop(self) -> list[Stall]:
+        """Look no more; all that was found."""
+        self._over.set()
+        if self._thread.is_alive():
+            self._thread.join()
+        if self._timer is not None:
+            self._turned()
+            self._timer.cancel()
+            self._timer = None
+        return self.stalls.all()
+
+    # The loop of clients and taps.
+
+    def _beat(self) -> None:
+        self._turned()
+        self._timer = self._loop.call_later(STEP_S, self._beat)
+
+    def _turned(self) -> None:
+        now, before = time.monotonic_ns(), self._beaten
+        self._beaten = now
+        if now - before >= LEAST_NS + STEP_S * 1e9:
+            self.stalls.add("harness", None, NO_TURN, before, now)
+
+    # Processes.
+
+    def _watch(self) -> None:
+        before, looks = time.monotonic_ns(), 0
+        while not self._over.wait(STEP_S):
+            now = time.monotonic_ns()
+            if now - before >= LEAST_NS + STEP_S * 1e9:
+                self.stalls.add("harness", None, NO_STEP, before, now)
+            self._look(before, now, looks)
+            before, looks = now, looks + 1
+
+    def _look(self, before: int, now: int, looks: int) -> None:
+        seen = {each.pid: each for each in self._processes()}
+        for pid in [pid for pid in self._pulses if pid not in seen]:
+            del self._pulses[pid]
+        for pid, watched in seen.items():
+            pulse = self._pulses.get(pid)
+            if pulse is None or pulse.watched.node != watched.node:
+                pulse = self._pulses[pid] = Pulse(watched, self.stalls)
+            pulse.turn(before, now, looks)
+
+
+def helper(f: str, pid: int) -> Watched:
+    """A process of the lab's own, which never has it stand still."""
+    return Watched(f, None, pid, lambda: False)
+
+
+def harness() -> Watched:
+    """This process."""
+    return helper("harness", os.getpid())
