@@ -1,5 +1,6 @@
 """Something that is no broker connects to the master's HA port: silent, over-claiming (reports far above
-the log), two-faced (does so after an honest first report) or sending junk."""
+the log), two-faced (does so after an honest first report), sending junk, acknowledging (reports what it is sent and
+stores nothing), log-end (its first report is the log's end, on one connection after the other), or a crowd of those."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ class Hostile:
 
     name = "hostile"
     needs = CanImpersonate
-    arguments = {"character": ("over-claiming", "two-faced", "silent", "junk")}
+    arguments = {"character": ("over-claiming", "two-faced", "silent", "junk", "acknowledging", "log-end", "crowd")}
 
     def start(self, session: CanImpersonate, args: Args) -> Any:
         """Begin."""

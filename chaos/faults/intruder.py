@@ -1,4 +1,5 @@
-"""Something that is no client connects to the port for clients of a broker or name server, and talks nonsense."""
+"""Something that is no client connects to the port for clients of a broker or name server, and talks nonsense; or a
+thousand such connections say nothing, and keep others out if they can."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ class Intruder:
     arguments = {
         "node": (*places.NODES, places.NAMES),
         "port": ("main", "fast"),
-        "character": ("junk", "silent", "endless"),
+        "character": ("junk", "silent", "endless", "crowd"),
     }
 
     def start(self, session: CanIntrude, args: Args) -> Any:

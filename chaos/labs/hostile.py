@@ -4,10 +4,12 @@ client.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Hashable
 from random import Random
 from typing import ClassVar
 
+from pairproof.chaos.observers.ha_tap import FrameTap
 from pairproof.harness.errors import LabError
 from pairproof.reference.ports import Conn, Effects
 
@@ -18,6 +20,16 @@ MAX_CONNECTS = 3
 MAX_UTTERANCES = 20
 PAUSE_NS = 300 * 1_000_000
 FAR_AHEAD = 5_000_000
+CROWD = 70
+"""More than an HA port of the reference takes from all addresses together."""
+IDLE_CROWD = 1_010
+"""More than the reference takes on its ports for clients."""
+NEWCOMER = "-newcomer"
+_ROUTE = json.dumps(
+    {"code": 105, "language": "JAVA", "version": 0, "opaque": 1, "flag": 0, "extFields": {"topic": "T"}}
+)
+QUESTION = (4 + len(_ROUTE)).to_bytes(4, "big") + len(_ROUTE).to_bytes(4, "big") + _ROUTE.encode()
+"""A question that a name server answers; a broker answers that it does not know it."""
 
 
 class Stranger:
@@ -72,94 +84,22 @@ class Stranger:
         self.io.timer("again", self.io.now() + PAUSE_NS)
 
 
-class Hostile(Stranger):
-    """A stranger at the master's HA port.
+class Caller(Stranger):
+    """A stranger that connects, on one or many connections, and speaks on each from time to time."""
 
-    ``silent`` says nothing; ``over-claiming`` reports far above the master's log; ``two-faced`` does so after a first
-    report that any new slave could make; ``junk`` sends random bytes.
-    """
-
-    characters = ("silent", "over-claiming", "two-faced", "junk")
-
-    def __init__(self, character: str, address: str, io: Effects, dice: Random, master_end: Callable[[], int]) -> None:
-        super().__init__(character, io, dice)
-        self.address = address
-        self.master_end = master_end
-        self.conn: Conn | None = None
-        self.connects = 0
-        self.utterances = 0
-
-    def on_start(self) -> None:
-        """Connect."""
-        self.connects += 1
-        self.io.connect(self.address)
-
-    def on_stop(self) -> None:
-        """Hang up."""
-        if self.conn is not None:
-            self.io.close(self.conn)
-            self.conn = None
-
-    def on_connected(self, address: str, conn: Conn) -> None:
-        """Say the first thing."""
-        self.conn = conn
-        self._count("connections")
-        self._speak()
-
-    def on_connect_failed(self, address: str) -> None:
-        """Try again, a few times."""
-        self._again()
-
-    def on_closed(self, conn: Conn) -> None:
-        """Thrown out; try again, a few times."""
-        self.conn = None
-        self._count("thrown_out")
-        self._again()
-
-    def on_timer(self, key: Hashable) -> None:
-        """Speak again, or connect again."""
-        if self.conn is not None:
-            self._speak()
-        elif self.connects < MAX_CONNECTS:
-            self.on_start()
-
-    def _speak(self) -> None:
-        if self.conn is None or self.character == "silent" or self.utterances >= MAX_UTTERANCES:
-            return
-        self.utterances += 1
-        if self.character == "junk":
-            words = self.dice.randbytes(self.dice.randint(1, 64))
-        elif self.character == "two-faced" and self.utterances % 2 == 1:
-            words = bytes(8)
-        else:
-            words = (self.master_end() + FAR_AHEAD + self.utterances).to_bytes(8, "big")
-        self._count("bytes_sent", len(words))
-        self.io.send(self.conn, words)
-        if self.conn is not None:
-            self._again()
-
-
-class Intruder(Stranger):
-    """A stranger at a port for clients, on several connections.
-
-    ``silent`` says nothing; ``junk`` sends random bytes, again and again; ``endless`` begins a frame that never ends.
-    """
-
-    characters = ("silent", "junk", "endless")
+    wanted = 1
+    """Connections at a time."""
 
     def __init__(self, character: str, address: str, io: Effects, dice: Random) -> None:
         super().__init__(character, io, dice)
         self.address = address
-        self.conns: dict[Conn, bool] = {}
-        """Whether it has said something there."""
-        self.connects = 0
-        self.utterances = 0
+        self.conns: dict[Conn, int] = {}
+        """How often it has spoken there."""
+        self.connects = self.pending = self.utterances = 0
 
     def on_start(self) -> None:
         """Connect."""
-        for _ in range(INTRUDERS_CONNECTIONS):
-            self._connect()
-        self._again()
+        self._connect()
 
     def on_stop(self) -> None:
         """Hang up."""
@@ -169,39 +109,191 @@ class Intruder(Stranger):
 
     def on_connected(self, address: str, conn: Conn) -> None:
         """Say the first thing."""
-        self.conns[conn] = False
+        self.pending -= 1
+        self.conns[conn] = 0
         self._count("connections")
         self._speak(conn)
 
+    def on_connect_failed(self, address: str) -> None:
+        """Try again, a few times."""
+        self.pending -= 1
+        self._again()
+
     def on_closed(self, conn: Conn) -> None:
-        """Thrown out."""
+        """Thrown out; try again, a few times."""
         self.conns.pop(conn, None)
         self._count("thrown_out")
+        self._again()
 
     def on_timer(self, key: Hashable) -> None:
         """Speak again, or connect again."""
         for conn in list(self.conns):
             self._speak(conn)
-        if len(self.conns) < INTRUDERS_CONNECTIONS:
-            self._connect()
-        self._again()
+        self._connect()
+
+    def _most_connects(self) -> int:
+        return MAX_CONNECTS * self.wanted
 
     def _connect(self) -> None:
-        if self.connects < MAX_UTTERANCES:
+        while len(self.conns) + self.pending < self.wanted and self.connects < self._most_connects():
             self.connects += 1
+            self.pending += 1
             self.io.connect(f"{self.address}#{self.connects}")
 
     def _speak(self, conn: Conn) -> None:
-        if self.character == "silent" or self.utterances >= INTRUDERS_UTTERANCES:
+        raise NotImplementedError
+
+    def _say(self, conn: Conn, words: bytes) -> None:
+        self.conns[conn] += 1
+        self._count("bytes_sent", len(words))
+        self.io.send(conn, words)
+
+
+class Hostile(Caller):
+    """A stranger at the master's HA port.
+
+    ``silent`` says nothing; ``over-claiming`` reports far above the master's log; ``two-faced`` does so after a first
+    report that any new slave could make; ``junk`` sends random bytes. Two are what the wire cannot tell from slaves:
+    ``acknowledging`` asks for the log, reports what it is sent and stores nothing; ``log-end`` reports the log's end,
+    first thing on one connection after the other. ``crowd`` are many that do so, and stay.
+    """
+
+    characters = ("silent", "over-claiming", "two-faced", "junk", "acknowledging", "log-end", "crowd")
+
+    def __init__(self, character: str, address: str, io: Effects, dice: Random, master_end: Callable[[], int]) -> None:
+        super().__init__(character, address, io, dice)
+        self.master_end = master_end
+        self.wanted = CROWD if character == "crowd" else 1
+        self._frames: dict[Conn, FrameTap] = {}
+        self._held: dict[Conn, int] = {}
+        """What it says that it holds."""
+
+    def on_bytes(self, conn: Conn, data: bytes) -> None:
+        """What the master sends: one of them says that it has it."""
+        super().on_bytes(conn, data)
+        if self.character != "acknowledging" or conn not in self.conns:
+            return
+        for offset, body in self._frames.setdefault(conn, FrameTap()).feed(data):
+            self._held[conn] = offset + len(body)
+        if conn in self._held:
+            self._say(conn, self._held[conn].to_bytes(8, "big"))
+
+    def on_closed(self, conn: Conn) -> None:
+        """Thrown out; try again, a few times."""
+        self._frames.pop(conn, None)
+        self._held.pop(conn, None)
+        super().on_closed(conn)
+
+    def on_timer(self, key: Hashable) -> None:
+        """Speak again, or connect again; one of them always does the latter."""
+        if self.character == "log-end":
+            self.on_stop()
+        super().on_timer(key)
+
+    def _most_connects(self) -> int:
+        return MAX_UTTERANCES if self.character == "log-end" else super()._most_connects()
+
+    def _speak(self, conn: Conn) -> None:
+        if self.character == "silent" or self.utterances >= MAX_UTTERANCES * self.wanted:
+            return
+        self.utterances += 1
+        self._say(conn, self._words(conn))
+        if self.conns:
+            self._again()
+
+    def _words(self, conn: Conn) -> bytes:
+        if self.character == "junk":
+            return self.dice.randbytes(self.dice.randint(1, 64))
+        if self.character == "acknowledging" or (self.character == "two-faced" and self.utterances % 2 == 1):
+            return self._held.get(conn, 0).to_bytes(8, "big")
+        if self.character in ("log-end", "crowd"):
+            return self._held.setdefault(conn, self.master_end()).to_bytes(8, "big")
+        return (self.master_end() + FAR_AHEAD + self.utterances).to_bytes(8, "big")
+
+
+class Intruder(Caller):
+    """A stranger at a port for clients, on several connections.
+
+    ``silent`` says nothing; ``junk`` sends random bytes, again and again; ``endless`` begins a frame that never ends.
+    ``crowd`` takes every place that there is and says nothing. While it stands a newcomer comes now and then, and asks
+    something as any client may: the effect tells whether it is answered.
+    """
+
+    characters = ("silent", "junk", "endless", "crowd")
+
+    def __init__(self, character: str, address: str, io: Effects, dice: Random) -> None:
+        super().__init__(character, address, io, dice)
+        self.wanted = IDLE_CROWD if character == "crowd" else INTRUDERS_CONNECTIONS
+        self.newcomers = 0
+        self.newcomer: Conn | None = None
+        self._comes = False
+
+    def on_start(self) -> None:
+        """Connect."""
+        super().on_start()
+        self._again()
+
+    def on_connected(self, address: str, conn: Conn) -> None:
+        """Say the first thing."""
+        if address.endswith(NEWCOMER):
+            self.newcomer = conn
+            self.io.send(conn, QUESTION)
+        else:
+            super().on_connected(address, conn)
+            self._invite()
+
+    def on_bytes(self, conn: Conn, data: bytes) -> None:
+        """Count what it is told."""
+        if conn is self.newcomer:
+            self._over("newcomers_answered")
+            self.io.close(conn)
+        else:
+            super().on_bytes(conn, data)
+
+    def on_connect_failed(self, address: str) -> None:
+        """Try again, a few times."""
+        if address.endswith(NEWCOMER):
+            self._over("newcomers_refused")
+        else:
+            super().on_connect_failed(address)
+
+    def on_closed(self, conn: Conn) -> None:
+        """Thrown out."""
+        if conn is self.newcomer:
+            self._over("newcomers_refused")
+        else:
+            self.conns.pop(conn, None)
+            self._count("thrown_out")
+
+    def on_timer(self, key: Hashable) -> None:
+        """Speak again, or connect again; once the crowd stands, a newcomer comes."""
+        super().on_timer(key)
+        self._invite()
+        self._again()
+
+    def _invite(self) -> None:
+        """One newcomer at a time, once the crowd stands."""
+        if self.character == "crowd" and not self._comes and not self.pending and self.newcomers < MAX_UTTERANCES:
+            self._comes = True
+            self.newcomers += 1
+            self.io.connect(f"{self.address}#{self.newcomers}{NEWCOMER}")
+
+    def _over(self, how: str) -> None:
+        self.newcomer, self._comes = None, False
+        self._count(how)
+
+    def _most_connects(self) -> int:
+        return self.wanted + MAX_UTTERANCES
+
+    def _speak(self, conn: Conn) -> None:
+        if self.character in ("silent", "crowd") or self.utterances >= INTRUDERS_UTTERANCES:
             return
         self.utterances += 1
         words = self.dice.randbytes(self.dice.randint(1, 64))
         if self.character == "endless" and not self.conns[conn]:
             # A frame of just below 16 MiB, RocketMQ's limit, a little at a time: not even its header comes whole.
             words = ENDLESS.to_bytes(4, "big") + HEADER.to_bytes(4, "big") + words
-        self.conns[conn] = True
-        self._count("bytes_sent", len(words))
-        self.io.send(conn, words)
+        self._say(conn, words)
 
 
 class Impostor(Stranger):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pairproof.chaos.mutants.mutant import Mutant, with_parts
 from pairproof.reference.core.broker import Broker
+from pairproof.reference.core.command_peers import CommandPeers
 from pairproof.reference.core.processors.sending import Sending
 from pairproof.reference.core.requests import Request
 from pairproof.reference.ports import Conn
@@ -44,6 +45,14 @@ class DeafAfterJunk(Broker):
         self._deaf = self._deaf or (is_client and conn not in self.peers)
 
 
+class RefusesNewcomers(CommandPeers):
+    """Where every place is taken nobody is let in, however long the others have said nothing."""
+
+    def make_room(self) -> bool:
+        """Nobody goes."""
+        return False
+
+
 CLIENT_PORT = (
     Mutant("deaf_after_restart", "master", with_parts(sending_class=DeafAfterRestart), "live-converges",
            "answers no send after a restart"),
@@ -51,4 +60,6 @@ CLIENT_PORT = (
            "takes no send after a restart"),
     Mutant("deaf_after_junk", "master", DeafAfterJunk, "live-converges",
            "answers nobody once somebody has sent what is no frame"),
+    Mutant("refuses_newcomers", "master", with_parts(peers_class=RefusesNewcomers), "live-newcomers",
+           "a thousand idle connections close the ports for clients: the reference once"),
 )  # fmt: skip

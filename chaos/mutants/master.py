@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable
 from pairproof.chaos.mutants.mutant import Mutant, with_parts
 from pairproof.reference.core.flushing import Flusher
 from pairproof.reference.core.group_transfer import GroupTransfer
-from pairproof.reference.core.ha_master import HaConnection, HaMaster, Phase
+from pairproof.reference.core.ha_master import MAX_CONNECTIONS, HaConnection, HaMaster, Phase
 from pairproof.reference.ports import Conn
 
 
@@ -144,6 +144,23 @@ class CallsTimeoutOk(Flusher):
         super().wait(end, lambda status: answer("PUT_OK"))
 
 
+class CrowdedOut(HaMaster):
+    """Only peers that have said nothing valid make room."""
+
+    def makes_room(self, address: str) -> HaConnection | None:
+        """The oldest of those."""
+        if len(self.connections) < MAX_CONNECTIONS:
+            return None
+        return next((each for each in self.connections.values() if each.phase is not Phase.TRANSFER), None)
+
+    def on_accepted(self, conn: Conn) -> None:
+        """With none of them the door is shut."""
+        if len(self.connections) >= MAX_CONNECTIONS and self.makes_room("") is None:
+            self.io.close(conn)
+        else:
+            super().on_accepted(conn)
+
+
 def _transferring(transfer: type[GroupTransfer]) -> type[HaMaster]:
     class Master(HaMaster):
         transfer_class = transfer
@@ -166,6 +183,7 @@ MASTER = (
     _mutant("serves_diverged", ServesDiverged, "ha-divergence-refused", "sends its own bytes to a slave that is ahead"),
     _mutant("names_everybody", NamesEverybody, "ha-divergence-refused", "calls slaves diverged that it serves"),
     _mutant("bare_connection_counts", BareConnectionCounts, "ack-unavailable-honest", "any peer is a slave to it"),
+    _mutant("crowded_out", CrowdedOut, "ha-admits-slave", "lets plausible strangers have all places"),
     _mutant("acks_at_once", AcksAtOnce, "ack-replicated", "answers PUT_OK before a slave has reported the message"),
     _mutant("covers_older_files", CoversOlderFiles, "ack-replicated", "lets a new slave vouch for files it never got"),
     _mutant("five_wake_ups", FiveWakeUps, "ack-timeout-honest", "gives up after five reports, not after slaveTimeout"),

@@ -74,7 +74,7 @@ class ForgetsAll(LogRecovery):
 class ClaimsFlush(Flusher):
     """Takes for durable what it has written."""
 
-    def _flush(self, upto: int | None) -> None:
+    def _flush(self) -> None:
         self.on_flushed(self.log.end)
 
 

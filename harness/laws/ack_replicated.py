@@ -7,6 +7,9 @@ its appends are traced). The slave's log began at or below the message: one that
 master's last file, and its reports prove nothing of what lies before. A report of a slave in class rollback is taken at
 its word, since the master cannot know better.
 
+Enough may also be peers of which the lab knows that they are no slaves: they reported what they never stored. The 4.9
+wire has no identity, so such an answer is no violation; ``notes`` count it as ``strangers_word``.
+
 Left out: whether those slaves still have it now, see ``contract``. Source: HAService.GroupTransferService
 (5.x counts a slave's connections, not slaves).
 """
@@ -43,7 +46,9 @@ class AckReplicated(Law):
             return
         self.judged += 1
         holders = self.ledger.holders(event)
-        if holders < needed:
+        if self.ledger.rests_on_strangers(event):
+            self.notes["strangers_word"] = self.notes.get("strangers_word", 0) + 1
+        elif holders < needed:
             self.violate(event, self._why(event, holders))
 
     def _why(self, ok: Event, holders: int) -> str:

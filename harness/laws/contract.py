@@ -5,6 +5,8 @@ At the final audits every send is looked up in the records of all stores and jud
 since. A record of a message that nobody sent is a violation too. ``notes`` count what was ``required`` (to survive, or
 not to exist), the ``permitted_losses``, and what was ``stronger`` than promised: it might have vanished and did not.
 
+An answer that rests on the word of peers that are no slaves (``ack-replicated``) promises a copy on the master only.
+
 Left out: how often a message is stored, and losses on the slave alone. Source: the design of master/slave replication
 as RocketMQ's users rely on it.
 """
@@ -23,13 +25,15 @@ from pairproof.harness.settings import promised_slaves
 class Sent:
     """One message's story."""
 
-    __slots__ = ("crashes_before", "expired_on", "hi", "misled", "status", "waits")
+    __slots__ = ("copied", "crashes_before", "expired_on", "hi", "misled", "status", "waits")
 
     def __init__(self, waits: bool, crashes_before: int) -> None:
         self.waits = waits
         self.crashes_before = crashes_before
         self.status = contract.UNKNOWN
         self.misled = False
+        self.copied = True
+        """Whether as many slaves as its answer needs may be held to it."""
         self.hi: int | None = None
         self.expired_on: list[tuple[int, str]] = []
         """Nodes whose retention deleted it, and what had happened before, as :attr:`crashes_before`."""
@@ -79,6 +83,7 @@ class Contract(Law):
         if sent is not None and event.f == "send" and event.status in contract.STORED:
             sent.status = event.status or contract.UNKNOWN
             sent.misled = bool(self.ledger.rolled)
+            sent.copied = not self.ledger.rests_on_strangers(event)
             sent.hi = event.hi if sent.hi is None else sent.hi
 
     def on_fail(self, event: Event) -> None:
@@ -152,6 +157,8 @@ class Contract(Law):
         happened = self.crashes[sent.crashes_before :]
         for at, node in reversed(sent.expired_on):
             happened.insert(max(0, at - sent.crashes_before), (node, "expire"))
+        if not sent.copied:
+            copies = 0
         fault = contract.fault_class(happened, sent.misled, copies, copies == self.slaves)
         must = contract.must(role, copies + 1, flush, sent.waits, sent.status, fault)
         on_master = message in held[MASTER]

@@ -4,6 +4,8 @@ A report names one offset: the slave's log reaches from wherever it *begins* up 
 the message lies between the two. A slave that joined without a log begins with its master's last file, and whatever it
 reports later says nothing about messages in older files.
 
+Apart from them are kept the strangers: peers of which the lab knows that they store nothing, whatever they report.
+
 Left out: which reports may be believed, and what is known of a slave's appends, see the ledger. Source: HAConnection
 (where the copy for a slave without a log begins), HAService.push2SlaveMaxOffset (which forgets that).
 """
@@ -45,6 +47,8 @@ class Coverage:
         self._covered: dict[tuple[int | None, str | None], int] = {}
         """The slaves that ever held a message, a bit each."""
         self._slaves: dict[str, _Slave] = {}
+        self._strangers: dict[str, int] = {}
+        """What strangers reported to the master in its present life, by connection."""
 
     def put(self, lo: int, hi: int, message: str | None) -> None:
         """The master appended a message."""
@@ -80,6 +84,18 @@ class Coverage:
         if slave.missed and slave.missed[-1].lo >= begin:
             self._look_again(slave, begin, reach)
 
+    def claimed(self, label: str, reach: int) -> None:
+        """A stranger was heard on this connection, and believed."""
+        self._strangers[label] = max(reach, self._strangers.get(label, 0))
+
+    def restarted(self) -> None:
+        """The master has forgotten who reported what."""
+        self._strangers.clear()
+
+    def strangers(self, hi: int | None) -> int:
+        """On how many connections strangers had reported this offset."""
+        return sum(1 for reach in self._strangers.values() if hi is not None and hi <= reach)
+
     def _cover(self, put: Put, slave: _Slave) -> None:
         key = (put.lo, put.message)
         self._covered[key] = self._covered.get(key, 0) | slave.bit
@@ -100,7 +116,3 @@ class Coverage:
                 if hi <= slave.reach and (lo is None or slave.begin <= lo):
                     found |= slave.bit
         return found.bit_count()
-
-    def has(self, lo: int | None, hi: int | None, message: str | None) -> bool:
-        """Whether one slave at least held all of it."""
-        return self.holders(lo, hi, message) > 0

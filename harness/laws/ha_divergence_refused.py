@@ -74,7 +74,7 @@ class HaDivergenceRefused(Law):
         if not self.ahead or event.f != "send" or event.status != "PUT_OK" or not event.value:
             return
         covered = event.hi is not None and event.hi <= ledger.refused
-        if ledger.needed and covered and not ledger.is_covered(event):
+        if ledger.needed and covered and not ledger.is_covered(event) and not ledger.rests_on_strangers(event):
             self.violate(
                 event, f"{event.message} was acknowledged; only a refused slave had reported {event.hi}", since=None
             )

@@ -2,8 +2,8 @@
 
 Both ends keep house. Silence is time without a byte, measured at the end that listens; one poll is added. A close of an
 end's own, a while after the last byte, with time left before the interval and for no other reason that shows in the
-history (a peer that was refused or named as diverged, bytes that the own socket did not take, a pause, the node's end)
-is taken for one for silence.
+history (a peer that was refused or named as diverged, bytes that the own socket did not take, a pause, the node's end,
+room for another peer on a port that has :data:`MANY`) is taken for one for silence.
 
 Left out: closes right after bytes came, which answer those. A broker on its way out closes its connections up to
 :data:`LEAVING_NS` before anybody sees that it ended. Source: HAConnection.ReadSocketService and HAService.HAClient
@@ -18,6 +18,8 @@ from pairproof.harness.laws.ledger import HOSTILE, MASTER, Ledger
 from pairproof.harness.laws.waits import MS, configured_ns, is_late
 
 LEAVING_NS = 10_000 * MS
+MANY = 8
+"""Beside so many other peers a master may drop one: no pair has so many slaves, so most of them are none."""
 
 End = tuple[str | None, str | None]
 """(connection, side)"""
@@ -150,5 +152,7 @@ class HaHousekeeping(Law):
         if close.side == "m":
             link = ledger.links.get(close.link or "")
             if close.link in self.named or link is None or (link.first is not None and not link.valid):
+                return False
+            if sum(side == "m" for _, side in self.listeners) >= MANY:
                 return False
         return not ledger.trouble.still_ns(listener.node, listener.heard, close.t)

@@ -16,7 +16,7 @@ Left out: what only one law needs. Sources: HAConnection, HAService.push2SlaveMa
 
 from __future__ import annotations
 
-from pairproof.harness.history import BY_THEMSELVES, KINDS, Event
+from pairproof.harness.history import KINDS, Event
 from pairproof.harness.laws.consumption import Consumption
 from pairproof.harness.laws.coverage import Coverage
 from pairproof.harness.laws.trouble import Trouble
@@ -64,13 +64,10 @@ class Ledger:
         """What lies between two things that a node does at once: nothing in virtual time."""
         self.trouble = Trouble()
         self.consumption = Consumption(self)
-        self.sync_master = False
+        self.sync_master = self.sync_flush = False
         self.needed = 0
         """How many slaves must hold a waiting send that is answered with PUT_OK."""
-        self.sync_flush = False
         self.up: set[str] = set()
-        self.gone: set[str] = set()
-        """Nodes that are down by themselves: they crashed, or did not come up. What that means ``node-lives`` says."""
         self.last_started: str | None = None
         self.starts: dict[str, int] = {}
         self.ends: dict[str, int] = {}
@@ -91,16 +88,13 @@ class Ledger:
         """``seq`` and time (ns) of the event since which there have been some, or none."""
         self.pushed, self.pushed_at = 0, 0
         """The highest valid report of the master's present life (push2SlaveMaxOffset), and when it arrived, ns."""
-        self.ahead = -1
-        """The highest report above the master's end, in its present life."""
-        self.refused = -1
-        """The highest report on a refused connection, in the master's present life."""
+        self.ahead = self.refused = -1
+        """The highest report above the master's end, and on a refused connection, in its present life."""
         self.rolled: dict[str, int] = {}
         """Slaves in class rollback, and the offset up to which their bytes are still the master's."""
         self.rollbacks = 0
         """How often a power loss of the master, and nothing worse, brought a slave into class rollback."""
-        self._lost_power = False
-        self._incarnation = 0
+        self._lost_power, self._incarnation = False, 0
         self._cuts: list[tuple[int, int]] = []
         self._coverage = Coverage()
         self._images: set[str] = set()
@@ -111,8 +105,7 @@ class Ledger:
         """Slaves whose oldest files expired, and where their log began before."""
         self._begins: dict[str, int] = {}
         """Per connection: where the slave's log began at its last report."""
-        self._heard_seq = -1
-        self._heard = VALID
+        self._heard_seq, self._heard = -1, VALID
 
     # What laws ask.
 
@@ -142,11 +135,16 @@ class Ledger:
 
     def is_covered(self, ok: Event) -> bool:
         """Whether a slave had appended this send and validly reported its last byte."""
-        return self._coverage.has(ok.lo, ok.hi, ok.message)
+        return self.holders(ok) > 0
 
     def holders(self, ok: Event) -> int:
         """How many slaves had."""
         return self._coverage.holders(ok.lo, ok.hi, ok.message)
+
+    def rests_on_strangers(self, ok: Event) -> bool:
+        """Whether enough held this send only if peers count that are no slaves, which no master can tell apart."""
+        held = self.holders(ok)
+        return held < self.needed <= held + self._coverage.strangers(ok.hi)
 
     def is_longer(self, node: str) -> bool:
         """Whether a node's log begins before that of a promoted slave, which gives its queue offsets anew."""
@@ -219,12 +217,12 @@ class Ledger:
         self._copied.pop(node, None)
         self.trouble.up(node, event.t)
         self.up.add(node)
-        self.gone.discard(node)
         self.last_started = node
         if node == MASTER:
             self._incarnation += 1
             self.ahead = self.refused = -1
             self.pushed = 0
+            self._coverage.restarted()
             if end is not None:
                 self._recovered(end, image)
         elif end is not None:
@@ -274,18 +272,12 @@ class Ledger:
         self.consumption.hear(event)
         self.trouble.down(node, event.t)
         self.up.discard(node)
-        if event.status in BY_THEMSELVES:
-            self.gone.add(node)
         if node == MASTER:
             self._lost_power = event.f == "machine" and event.status != "lied"
             for link in self.links.values():
                 self._drop(link, event)
 
     on_stop = on_crash
-
-    def on_abort(self, event: Event) -> None:
-        """A node that was down stays so."""
-        self.gone.add(event.node or "")
 
     def on_wipe(self, event: Event) -> None:
         """A slave's store is another one; of a master's, its next start tells what it lost.
@@ -403,5 +395,6 @@ class Ledger:
         if link.peer in self.traced and link.peer not in self.rolled:
             reach = min(offset, self.appended.get(link.peer, -1))
         elif link.peer == HOSTILE:
+            self._coverage.claimed(label, offset)
             return
         self._coverage.reported(link.peer, self._begins.get(label, self.starts.get(link.peer, 0)), reach)

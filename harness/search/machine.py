@@ -12,6 +12,8 @@ there depends on what was drawn before and on nothing that happened, since Hypot
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import inf
+from time import monotonic
 from typing import Any, ClassVar
 
 import hypothesis
@@ -29,8 +31,7 @@ from pairproof.harness.verdict import Verdict
 STEPS, STEPS_PACED = 14, 9
 """Rules of a program."""
 BATCH = 40
-"""Examples of one Hypothesis run; between runs the bound is looked at."""
-MAX_BATCHES = 25_000
+"""Examples of one Hypothesis run; between runs the clock is looked at."""
 
 
 def _settings() -> st.SearchStrategy[Args]:
@@ -69,8 +70,8 @@ class PairMachine(RuleBasedStateMachine):
     laws: ClassVar[Laws | None]
     seed: ClassVar[str]
     on_trial: ClassVar[Callable[[Trial], None]]
-    more: ClassVar[Callable[[], int]] = staticmethod(lambda: 1)
-    """How many more trials may begin; asked where a lab is not deterministic, since a batch takes long there."""
+    until: ClassVar[float] = inf
+    """When no more trials are to begin, by the monotonic clock, s."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -113,7 +114,7 @@ class PairMachine(RuleBasedStateMachine):
             settings = paced.settings(settings)
             self.pace = paced.Pace(settings)
         self.settings = settings
-        if not self.lab.deterministic and type(self).more() <= 0:
+        if monotonic() >= self.until:
             # The rest of a batch costs nothing.
             return
         session = self.lab.open(self.target, self.target.settings(settings), self.seed)
@@ -254,19 +255,19 @@ def explore(
     target: Target,
     laws: Laws | None,
     seed: str,
-    more: Callable[[], int],
+    seconds: float,
+    max_examples: int,
     on_trial: Callable[[Trial], None],
 ) -> None:
-    """Generate and execute programs as long as there may be ``more``; each trial goes to ``on_trial``, which counts it.
-
-    The last batch may bring a few more than were asked for.
-    """
+    """Generate and execute programs until the time or the number is up; each trial goes to ``on_trial``."""
+    until = monotonic() + seconds
+    done = 0
+    batch = 0
     found: Any = machine(lab, target, laws, seed=seed, on_trial=on_trial)
-    found.more = staticmethod(more)
-    for batch in range(MAX_BATCHES):
-        count = min(BATCH, more())
-        if count <= 0:
-            return
+    if not lab.deterministic:
+        found.until = until
+    while done < max_examples and (done == 0 or monotonic() < until):
+        count = min(BATCH, max_examples - done)
         settings = hypothesis.settings(
             max_examples=count,
             stateful_step_count=STEPS if lab.deterministic else STEPS_PACED,
@@ -278,3 +279,5 @@ def explore(
         )
         seeded = hypothesis.seed(f"{seed}/machine/{batch}")(found)
         run_state_machine_as_test(seeded, settings=settings)
+        done += count
+        batch += 1

@@ -163,6 +163,14 @@ SEQUELS: dict[str, tuple[Op, ...]] = {
         Op("fault", {"name": "power_loss", "node": "master", "keep": "none"}),
         Op("advance", {"ms": 50}),
     ),
+    # A stranger keeps a slave out, or acknowledges in its place, only where the slave is away and comes back.
+    "hostile": (
+        Op("fault", {"name": "kill", "node": "slave"}),
+        Op("send", {"producer": 0, "size": 200, "wait": True, "queue": 0}),
+        Op("advance", {"ms": 1_000}),
+        Op("heal", {"name": "kill"}),
+        Op("advance", {"ms": 13_000}),
+    ),
     # A close is delayed only where somebody closes.
     "slow_close": (
         Op("fault", {"name": "kill", "node": "slave"}),

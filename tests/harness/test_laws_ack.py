@@ -49,11 +49,6 @@ def test_a_report_ahead_of_the_slave_s_appends_covers_nothing() -> None:
     assert_holds(AckReplicated, mended.ok("m1"))
 
 
-def test_a_stranger_s_word_covers_nothing() -> None:
-    stranger = bare().put("m0").connect("hostile").report(100, peer="hostile")
-    assert_broken(AckReplicated, stranger.ok("m0"), "m0")
-
-
 def test_reports_of_another_life_of_the_log_cover_nothing_that_came_in_their_place() -> None:
     rewritten = pair().sent("m0").sent("m1").crash("master", "machine").restart("master", 100).put("m2")
     assert_broken(AckReplicated, rewritten.ok("m2"), "m2")

@@ -1,0 +1,65 @@
+"""``live-newcomers``: a port for clients that idle strangers crowd is open for a client that comes now.
+
+The fault that brings the crowd also brings newcomers, each with one question, and says at its end how many were
+answered and how many were thrown out or not let in. Not one of the latter, if nothing else happened to the node
+meanwhile.
+
+Left out: what is answered; newcomers that still wait when the crowd goes. Source: NettyRemotingServer has no limit on
+connections; the reference has, see docs/decisions/0010.
+"""
+
+from __future__ import annotations
+
+import json
+
+from pairproof.harness.history import Event
+from pairproof.harness.laws.base import Law
+from pairproof.harness.laws.ledger import Ledger
+from pairproof.harness.laws.trouble import touched
+
+ANSWERED, REFUSED = "newcomers_answered", "newcomers_refused"
+
+
+class LiveNewcomers(Law):
+    """See the module."""
+
+    id = "live-newcomers"
+    promise = (
+        "While a crowd of idle strangers holds connections to a port for clients, a client that comes is answered."
+    )
+    source = "NettyRemotingServer, which refuses nobody"
+    needs = frozenset({"fault", "start"})
+    others = True
+    key = "node"
+
+    def __init__(self, ledger: Ledger) -> None:
+        super().__init__(ledger)
+        self.calm: dict[int | None, str] = {}
+        """Faults that are going on at nodes to which nothing else has happened since they began."""
+
+    def on_fault(self, event: Event) -> None:
+        """One begins: another one at its node is no longer alone. One ends, and says what became of newcomers."""
+        if event.status == "on":
+            node = event.node or ""
+            crowded = any(node in touched(each) for each in self.ledger.trouble.active.values())
+            self._disturb(touched(event))
+            if node and not crowded and not self.ledger.trouble.is_still(node):
+                self.calm[event.op] = node
+            return
+        found = json.loads(event.detail or "{}")
+        answered, refused = found.get(ANSWERED, 0), found.get(REFUSED, 0)
+        if self.calm.pop(event.op, None) is None or not answered + refused:
+            return
+        self.judged += answered + refused
+        if refused:
+            self.violate(event, f"{event.node}: {refused} of {answered + refused} newcomers were not let in")
+
+    def on_crash(self, event: Event) -> None:
+        """It is down, or stands still."""
+        self._disturb(frozenset((event.node or "",)))
+
+    on_stop = on_pause = on_start = on_crash
+
+    def _disturb(self, places: frozenset[str]) -> None:
+        for op in [op for op, node in self.calm.items() if node in places]:
+            del self.calm[op]
