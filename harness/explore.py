@@ -94,6 +94,16 @@ class Summary(NamedTuple):
         """Whether every schedule of an enumerated search was executed."""
         return 0 < self.totals.get(origin, 0) <= self.by_origin.get(origin, 0)
 
+    def searches(self) -> list[dict[str, object]]:
+        """How far each enumerated search came: the fact ``searches`` of the run."""
+        return [
+            {
+                "origin": origin, "what": ENUMERATED[origin][1], "done": self.by_origin.get(origin, 0), "of": total,
+                "complete": self.complete(origin),
+            }
+            for origin, total in self.totals.items()
+        ]  # fmt: skip
+
     def enumerated(self) -> list[str]:
         """How far each enumerated search came, in words: ``cut points: 312 of 312``."""
         return [

@@ -41,33 +41,24 @@ class Grid(NamedTuple):
         return [(title, pairs) for title, pairs in (*known, ("Others", rest)) if pairs]
 
     @property
-    def unseen_pairs(self) -> int:
-        """Pairs of state and event that no trial saw, under any fault."""
-        return sum(1 for pair in self.pairs if not any((*pair, fault) in self.cells for fault in self.faults))
-
-    @property
     def empty(self) -> int:
         """Cells that no trial filled."""
         return len(self.pairs) * len(self.faults) - len(self.cells)
 
     @property
     def sentence(self) -> str:
-        """What is missing, in words."""
+        """What was seen and what is missing, in words. A pair that never occurred has no row, so none is claimed."""
         pairs, size = len(self.pairs), len(self.pairs) * len(self.faults)
-        unseen = self.unseen_pairs
-        seen = f"Of {pairs:,} pairs of state and event {unseen:,} {_were(unseen)} never seen"
-        if not unseen:
-            seen = f"All {pairs:,} pairs of state and event were seen"
         return (
-            f"{seen}; of {size:,} combinations of such a pair with a fault, or with none, {self.empty:,} "
-            f"{_were(self.empty)} never seen."
+            f"{pairs:,} pairs of state and event occurred; of {size:,} combinations of such a pair with a fault, or "
+            f"with none, {self.empty:,} {_were(self.empty)} never seen. Whether other pairs could occur is not known."
         )
 
 
 def grid(rows: Iterable[Row]) -> Grid:
-    """The grid of table ``coverage``; rows with a count of 0 name pairs that could have been seen."""
-    found = list(rows)
-    cells = {(row["state"], row["event"], row["fault"]): row["count"] for row in found if row["count"]}
+    """The grid of table ``coverage``, whose rows are combinations that occurred."""
+    found = [row for row in rows if row["count"]]
+    cells = {(row["state"], row["event"], row["fault"]): row["count"] for row in found}
     faults = sorted({row["fault"] for row in found}, key=lambda fault: (fault != NO_FAULT, fault in PLACES, fault))
     pairs = sorted({(row["state"], row["event"]) for row in found}, key=_place)
     most = log10(1 + max(cells.values(), default=1))

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pairproof.harness.runs.tables import SCHEMAS, read_part
+from pairproof.harness.verdict import CORPUS
 from pairproof.reports.inputs import RunInput
 from pairproof.reports.measures import (
     CATCH_UP,
@@ -23,6 +24,7 @@ from pairproof.reports.measures import (
     OBJECTIVE_KEYS,
     OBJECTIVES,
     PERCENTILES,
+    SEARCHES,
     VERDICTS,
     Measure,
 )
@@ -32,7 +34,7 @@ def measure(runs: Sequence[RunInput]) -> dict[str, pa.Table]:
     """Every table of :data:`~pairproof.reports.measures.MEASURES`, and ``firsts``, as the Spark job makes them."""
     verdicts, trials, faults = (read(runs, table) for table in ("verdicts", "trials", "faults"))
     views = {
-        "judged": _judged(verdicts),
+        "judged": _judged(verdicts, trials),
         "injected": _injected(faults),
         "effected": _exploded(faults, ("name", "lab"), "effect", ("effect", "amount")),
         "noted": _exploded(verdicts, ("law", "target", "lab"), "notes", ("note", "amount")),
@@ -76,9 +78,15 @@ def of_trials(runs: Sequence[RunInput], table: str, wanted: Iterable[tuple[str, 
     )
 
 
-def _judged(verdicts: pa.Table) -> pa.Table:
+def _judged(verdicts: pa.Table, trials: pa.Table) -> pa.Table:
+    corpus = trials.filter(pc.equal(trials["origin"], CORPUS)).select(["run", "trial", "origin"])
+    verdicts = verdicts.join(corpus, ["run", "trial"], join_type="left outer")
     told = verdicts["verdict"]
     columns = {name: verdicts[name] for name in ("run", "target", "lab", "law", "judged", "broken")}
+    columns |= {
+        "source": pc.fill_null(verdicts["origin"], SEARCHES),
+        "exercised": pc.cast(pc.greater(verdicts["judged"], 0), pa.int64()),
+    }
     ones = {column: pc.cast(pc.equal(told, each.value), pa.int64()) for each, column in VERDICTS.items()}
     return pa.table(columns | ones | {"trials": pa.repeat(pa.scalar(1, pa.int64()), len(verdicts))})
 

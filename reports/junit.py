@@ -1,10 +1,11 @@
 """The report as JUnit XML: one suite per run, one case per law and per scenario, for a build server that shows such
 files.
 
-A violated law is a failure with its text, program and replay line; an unknown one is an error; a vacuous one is
-skipped, unless the run's profile forbids it: then it is a failure too. What could not be observed, or does not apply,
-is skipped. A scenario is a failure if a law is violated or an expectation not met, an error if the lab failed or it is
-unknown, skipped if the lab skipped a part of it; always with the reasons.
+A violated law is a failure with its text, program and replay line. An unknown one is an error, and so is one that was
+not given to judge what the run demands, and a run in which nothing was judged: nothing is violated, yet the exit code
+is not 0. Another vacuous one is skipped, like what could not be observed or does not apply. A scenario is a failure if
+a law is violated or an expectation not met, an error if the lab failed or it is unknown, skipped if the lab skipped a
+part of it; always with the reasons.
 """
 
 from __future__ import annotations
@@ -45,6 +46,10 @@ def _suite(report: Report, run: Row) -> TestSuite:
     for row in report.by_run:
         if row["run"] == run["run"]:
             suite.add_testcase(_case(report, row))
+    if not any(row["run"] == run["run"] and row["exercised"] for row in report.by_run):
+        case = TestCase("something was judged", f"{run['target']}.{run['lab']}", 0)
+        case.result = [Error("no trial gave any law anything to judge, so nothing is known", "unknown")]
+        suite.add_testcase(case)
     for row in report.scenarios:
         if row["run"] == run["run"]:
             suite.add_testcase(_scenario(row))
@@ -61,7 +66,7 @@ def _case(report: Report, row: Row) -> TestCase:
     elif verdict is Verdict.UNKNOWN:
         case.result = [Error(_clean(f"unknown: {_doubt(report, row)}"), "unknown")]
     elif row["forbidden"]:
-        case.result = [Failure("vacuous, and the profile forbids that: nothing put this law to the test", "vacuous")]
+        case.result = [Error(_clean(f"vacuous, and the run demands otherwise: {row['remark']}"), "vacuous")]
     elif verdict in SKIPPED:
         case.result = [Skipped(SKIPPED[verdict])]
     return case

@@ -15,7 +15,11 @@ from pairproof.harness.verdict import Verdict
 VERDICTS = {each: each.value.replace("-", "_") for each in Verdict}
 """Each verdict and the column that counts its trials."""
 
-COUNTS = ("trials", *VERDICTS.values(), "judged", "broken")
+COUNTS = ("trials", *VERDICTS.values(), "exercised", "judged", "broken")
+"""``exercised``: trials that gave the law something to judge. ``judged``: how often, in all of them."""
+
+SEARCHES = "searches"
+"""What stands for every origin of trials but the corpus, which a run's demands keep apart."""
 
 
 class Measure(NamedTuple):
@@ -27,7 +31,8 @@ class Measure(NamedTuple):
 
 
 MEASURES = {
-    "by_run": Measure("judged", ("run", "target", "lab", "law"), COUNTS),
+    "by_source": Measure("judged", ("run", "target", "lab", "law", "source"), COUNTS),
+    "by_run": Measure("by_source", ("run", "target", "lab", "law"), COUNTS),
     "matrix": Measure("by_run", ("law", "target", "lab"), COUNTS),
     "faults": Measure("injected", ("name", "lab"), ("uses", "bit", "missed")),
     "places": Measure("injected", ("place", "name", "lab"), ("uses", "bit", "missed")),
@@ -37,10 +42,11 @@ MEASURES = {
     "skipped": Measure("unexecuted", ("target", "lab", "reason"), ("trials",)),
     "coverage": Measure("coverage", ("state", "event", "fault"), ("count",)),
 }
-"""By table. matrix: the conformance matrix. faults: ``bit`` uses did something, ``missed`` uses hit nothing. places:
-the same by the node or link that the fault was at. effects: what the faults did, summed by the effect's name. contract:
-what laws counted besides (losses that were permitted, ...). search: where trials came from. skipped: why operations
-were not executed. coverage: how often a state met an event under a fault."""
+"""By table. by_source: verdicts of a run's corpus and of its searches. matrix: the conformance matrix. faults: ``bit``
+uses did something, ``missed`` uses hit nothing. places: the same by the node or link that the fault was at. effects:
+what the faults did, summed by the effect's name. contract: what laws counted besides (losses that were permitted, ...).
+search: where trials came from. skipped: why operations were not executed. coverage: how often a state met an event
+under a fault."""
 
 FIRSTS = ("run", "law", "verdict", "trial", "seq", "text")
 """The first trial of a run with a violation of a law, and the first with a doubt: the columns of table ``firsts``."""

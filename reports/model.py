@@ -7,28 +7,36 @@ does so with :mod:`pairproof.harness.verdict`, as ``pairproof check`` does.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from pairproof.harness import registry
+from pairproof.harness import invocation, registry
 from pairproof.harness.runs.schema import FACTS
 from pairproof.harness.schedule import from_json
 from pairproof.harness.verdict import Demands, Standing, Verdict, conclusion, over_trials, standing
-from pairproof.reports import scenarios
+from pairproof.reports import objectives, scenarios
 from pairproof.reports.inputs import Corrupt, RunInput
 from pairproof.reports.measures import VERDICTS
 
 FORMAT = 1
 """Version of report.json."""
 
+MAX_NAMED = 5
 MAX_PAGES = 100
 """Findings that get a page of their own; the others are listed only."""
 
+FEW = 20
+"""Trials that gave a law something to judge: fewer, of at least as many, are told: they hardly show rare faults."""
+
 Row = dict[str, Any]
+Standings = Mapping[tuple[str, str], Standing]
+"""By run and law."""
 Tables = Mapping[str, pa.Table]
 
 
@@ -44,6 +52,7 @@ class Report(NamedTuple):
     matrix: list[Row]
     by_run: list[Row]
     findings: list[Row]
+    causes: list[Row]
     doubts: list[Row]
     faults: list[Row]
     places: list[Row]
@@ -65,11 +74,14 @@ def assemble(
     runs: Sequence[RunInput], corrupt: Sequence[Corrupt], tables: Tables, rejudged: Row | None = None
 ) -> Report:
     """Merge counted verdicts, describe runs, laws and findings, and say the whole in one line."""
-    must = {run.run: frozenset(run.facts.get("must_not_be_vacuous") or ()) for run in runs}
-    by_run = [_judged(row, must[row["run"]]) for row in tables["by_run"].to_pylist()]
-    anywhere = frozenset[str]().union(*must.values())
-    matrix = [_judged(row, anywhere) for row in tables["matrix"].to_pylist()]
-    described = [_described(run, by_run) for run in runs]
+    standings = _standings(runs, tables["by_source"].to_pylist())
+    by_run = [_judged(row, [standings[row["run"], row["law"]]]) for row in tables["by_run"].to_pylist()]
+    runs_of = _runs_of(by_run)
+    matrix = [
+        _judged(row, [standings[run, row["law"]] for run in runs_of[row["law"], row["target"], row["lab"]]])
+        for row in tables["matrix"].to_pylist()
+    ]
+    described = [_described(run, standings) for run in runs]
     played = [row for run in runs for row in run.scenarios]
     firsts = tables["firsts"].to_pylist()
     findings = _findings(runs, firsts)
@@ -83,13 +95,14 @@ def assemble(
         matrix=matrix,
         by_run=by_run,
         findings=findings,
+        causes=causes(findings),
         doubts=[row for row in firsts if row["verdict"] == Verdict.UNKNOWN],
         faults=_faults(tables),
         places=tables["places"].to_pylist(),
         contract=tables["contract"].to_pylist(),
         search=tables["search"].to_pylist(),
         skipped=tables["skipped"].to_pylist(),
-        objectives=tables["objectives"].to_pylist(),
+        objectives=[objectives.known(row) for row in tables["objectives"].to_pylist()],
         coverage=tables["coverage"].to_pylist(),
         laws=_laws({row["law"] for row in matrix}),
         corrupt=[each._asdict() for each in corrupt],
@@ -97,25 +110,52 @@ def assemble(
     )
 
 
-def merged(row: Row) -> Verdict:
-    """One verdict from the counts of a row."""
-    return over_trials(verdict for verdict, column in VERDICTS.items() if row[column])
+def _standings(runs: Sequence[RunInput], by_source: Iterable[Row]) -> Standings:
+    """What each run says of each law: the corpus and the searches apart, as the run's demands want them."""
+    demands = {run.run: Demands.of_facts(run.facts) for run in runs}
+    seen: dict[tuple[str, str], list[tuple[str, Verdict]]] = {}
+    for row in by_source:
+        told = [(row["source"], verdict) for verdict, column in VERDICTS.items() if row[column]]
+        seen.setdefault((row["run"], row["law"]), []).extend(told)
+    return {(run, law): standing(law, each, demands[run]) for (run, law), each in seen.items()}
 
 
-def _judged(row: Row, must: frozenset[str]) -> Row:
-    found = standing(row["law"], [("", merged(row))], Demands(by_searches=must))
-    return row | {"verdict": found.verdict.value, "forbidden": bool(found.lacking)}
+def _runs_of(by_run: Iterable[Row]) -> dict[tuple[str, str, str], list[str]]:
+    """The runs whose counts are added up in each row of the matrix."""
+    found: dict[tuple[str, str, str], list[str]] = {}
+    for row in by_run:
+        found.setdefault((row["law"], row["target"], row["lab"]), []).append(row["run"])
+    return found
 
 
-def _described(run: RunInput, by_run: Iterable[Row]) -> Row:
+def _judged(row: Row, standings: Iterable[Standing]) -> Row:
+    """A row of counts with its verdict. ``forbidden``: a run demands something to judge that the law was not given."""
+    known = list(standings)
+    verdict, lacking = over_trials(each.verdict for each in known), [each.lacking for each in known if each.lacking]
+    remark = lacking[0] if lacking else known[0].remark if len(known) == 1 else ""
+    few = verdict is Verdict.HOLDS and row["exercised"] < FEW <= row["trials"]
+    return row | {"verdict": verdict.value, "forbidden": bool(lacking), "remark": remark, "few": few}
+
+
+def _described(run: RunInput, standings: Standings) -> Row:
     facts = run.facts
-    laws = [row for row in by_run if row["run"] == run.run]
-    verdict = conclusion(Standing(Verdict(row["verdict"]), "vacuous" if row["forbidden"] else "") for row in laws)
+    verdict = conclusion(each for (name, _), each in standings.items() if name == run.run)
     # Laws that hold do not make a scenario come true.
     said = scenarios.worst([verdict.value, *(row["verdict"] for row in run.scenarios)])
     # A run that was killed never came to write some of its facts; its scenarios are a table of their own.
     told = {name: value for name, value in {**dict.fromkeys(FACTS), **facts}.items() if name != "scenarios"}
     return {**told, "folder": str(run.folder), "verdict": said}
+
+
+def completeness(run: Row) -> str:
+    """How far the enumerated searches of a run came, in words; empty where it does not say."""
+    found = run.get("searches")
+    told = [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
+    return "; ".join(
+        f"{each.get('what')}: {each.get('done'):,} of {each.get('of'):,}{'' if each.get('complete') else ', cut short'}"
+        for each in told
+        if isinstance(each.get("done"), int) and isinstance(each.get("of"), int)
+    )
 
 
 def overall(runs: Iterable[Row]) -> str:
@@ -136,18 +176,46 @@ def _headline_of_laws(runs: Sequence[Row], rows: Sequence[Row]) -> str:
     counted = {verdict: len({row["law"] for row in rows if row["verdict"] == verdict}) for verdict in Verdict}
     if not runs:
         return "No run could be read."
+    idle = sorted(str(run["run"]) for run in runs if not any(row["run"] == run["run"] for row in rows))
+    rest = f" Nothing was judged in {', '.join(idle[:MAX_NAMED])}{', ...' if len(idle) > MAX_NAMED else ''}."
+    return _about_laws(rows, counted) + (rest if idle and rows else "")
+
+
+def _about_laws(rows: Sequence[Row], counted: Mapping[Verdict, int]) -> str:
     if broken := counted[Verdict.VIOLATED]:
-        return f"{broken} of {_laws_of(rows)} {'is' if broken == 1 else 'are'} violated."
+        return f"{broken} of {_laws_of(rows)} {'is' if broken == 1 else 'are'} violated{_by_whom(rows)}."
     doubts = counted[Verdict.UNKNOWN]
     empty = len({row["law"] for row in rows if row["forbidden"]})
     if doubts or empty:
         parts = [f"{doubts} could not be decided"] if doubts else []
-        parts += [f"{empty} had nothing to judge although the profile asks for it"] if empty else []
+        parts += [f"{empty} had nothing to judge although the run demands it"] if empty else []
         return f"Nothing is violated, but of {_laws_of(rows)} {' and '.join(parts)}."
     held = counted[Verdict.HOLDS]
     if not held:
         return "Nothing was judged."
-    return f"{held} of {_laws_of(rows)} {'was' if held == 1 else 'were'} put to the test, and every one holds."
+    most = {row["run"]: 0 for row in rows}
+    for row in rows:
+        most[row["run"]] = max(most[row["run"]], row["trials"])
+    trials = sum(most.values())
+    return (
+        f"{held} of {_laws_of(rows)} {'was' if held == 1 else 'were'} put to the test in {trials:,} "
+        f"trial{'' if trials == 1 else 's'}, and every one holds{_few(rows)}."
+    )
+
+
+def _few(rows: Iterable[Row]) -> str:
+    trials, exercised = Counter[str](), Counter[str]()
+    for row in rows:
+        trials[row["law"]] += row["trials"]
+        exercised[row["law"]] += row["exercised"]
+    few = sum(0 < number < FEW <= trials[law] for law, number in exercised.items())
+    return f"; {few} of them had something to judge in fewer than {FEW} trials" if few else ""
+
+
+def _by_whom(rows: Sequence[Row]) -> str:
+    """Where several targets were tested, which of them violate laws."""
+    guilty = sorted({row["target"] for row in rows if row["verdict"] == Verdict.VIOLATED})
+    return f" by {', '.join(guilty)}" if len({row["target"] for row in rows}) > 1 else ""
 
 
 def _laws_of(rows: Iterable[Row]) -> str:
@@ -168,7 +236,8 @@ def _findings(runs: Sequence[RunInput], firsts: Iterable[Row]) -> list[Row]:
 
 def _finding(run: RunInput, told: Row) -> Row:
     row: Row = {"run": run.run, "target": run.facts["target"], "lab": run.facts["lab"]}
-    row |= {name: told.get(name, "") for name in ("law", "text", "replay", "original_ops", "schedule")}
+    row |= {name: told.get(name, "") for name in ("law", "text", "replay", "original_ops", "schedule", "cause")}
+    row["autopsy"] = invocation.line("autopsy", Path(told["path"])) if "path" in told else ""
     row |= {name: int(told.get(name) or 0) for name in ("trial", "shrunk_trial")}
     row["program"] = [str(line) for line in told.get("program") or program_of(told.get("schedule"))]
     row["scenario"] = scenarios.of_seed(run.scenarios, run.run, _seed(told.get("schedule")))
@@ -186,11 +255,32 @@ def _unshrunk(run: RunInput, first: Row) -> Row:
         "law": first["law"],
         "text": first["text"] or "",
         "replay": "",
+        "autopsy": "",
         "original_ops": "",
         "schedule": None,
-        "scenario": "",
+        "cause": "",
     }
     return row | {"trial": first["trial"], "shrunk_trial": first["trial"], "program": [], "scenario": ""}
+
+
+def causes(findings: Iterable[Row]) -> list[Row]:
+    """The findings by what their trials broke first: ``first`` is the number of the finding that tells it best.
+
+    Those that do not say it (a run that ended early, or an older one) are put together by their trial.
+    """
+    found: dict[tuple[str, str, str], list[Row]] = {}
+    for row in findings:
+        alike = row["cause"] or f"trial {row['shrunk_trial']} of {row['run']} {row['scenario']}".strip()
+        found.setdefault((row["target"], row["lab"], alike), []).append(row)
+    return [_cause(target, lab, alike, rows) for (target, lab, alike), rows in found.items()]
+
+
+def _cause(target: str, lab: str, cause: str, rows: Sequence[Row]) -> Row:
+    law = cause.partition(",")[0]
+    first = min(rows, key=lambda row: (not row["shrunk"], row["law"] != law, len(row["program"]), row["number"]))
+    laws = [first["law"], *sorted({row["law"] for row in rows} - {first["law"]})]
+    numbers = [row["number"] for row in rows]
+    return {"target": target, "lab": lab, "cause": cause, "laws": laws, "first": first["number"], "findings": numbers}
 
 
 def with_schedules(findings: Iterable[Row], trials: pa.Table) -> list[Row]:

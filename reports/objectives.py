@@ -49,6 +49,16 @@ SECTIONS: tuple[tuple[str, str, str], ...] = (
 )  # fmt: skip
 
 
+LEAST = {"p50": 20, "p99": 100}
+"""Values below which a percentile is left out: it would be one of the few values, and read like a forecast."""
+
+
+def known(row: Row) -> Row:
+    """A row of table ``objectives`` with those percentiles only that its number of values can bear."""
+    values = row["times"] - row["open"]
+    return row | {name: None for name, least in LEAST.items() if values < least}
+
+
 def sections(rows: Sequence[Row]) -> list[Row]:
     """One section for each objective that was measured; its rows with the largest values first."""
     found = []
@@ -77,9 +87,15 @@ def worst(rows: Sequence[Row]) -> list[str]:
         if known:
             most = max(known, key=lambda row: row["max"])
             where = f"{CAUSES.get(most['cause'], most['cause'])}, fault {most['fault']}, {most['role']} {most['flush']}"
+            median = f"; p50 {shown(what)(most['p50'])}" if most["p50"] is not None else f"; {_values(most)}"
             left = f"; {open_:,} of {times:,} {'open' if what.endswith('_ns') else 'unknown'}" if open_ else ""
-            found.append(f"{title}: at most {shown(what)(most['max'])} ({where}; p50 {shown(what)(most['p50'])}{left})")
+            found.append(f"{title}: at most {shown(what)(most['max'])} ({where}{median}{left})")
     return found
+
+
+def _values(row: Row) -> str:
+    number = row["times"] - row["open"]
+    return f"of {number} value{'' if number == 1 else 's'}"
 
 
 def shown(what: str) -> Callable[[int], str]:

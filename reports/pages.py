@@ -22,7 +22,7 @@ from pairproof.reports.calls import plain
 from pairproof.reports.charts import LOOKS
 from pairproof.reports.events import words
 from pairproof.reports.folding import Line, fold
-from pairproof.reports.model import MAX_PAGES, Report, Row
+from pairproof.reports.model import FEW, MAX_PAGES, Report, Row, completeness
 from pairproof.reports.scene import scene
 from pairproof.reports.timeline import draw
 
@@ -96,6 +96,7 @@ def _environment(report: Report) -> Environment:
         lstrip_blocks=True,
     )
     made.filters |= {"number": number, "short": short, "span": span, "when": when, "page": page_name}
+    made.filters["searched"] = completeness
     made.filters["plain"] = lambda text: text.replace("_", " ")
     made.globals |= {
         "report": report,
@@ -104,6 +105,7 @@ def _environment(report: Report) -> Environment:
         "laws": {law["id"]: law for law in report.laws},
         "folders": {row["run"]: row["folder"] for row in report.runs},
         "max_pages": MAX_PAGES,
+        "few_trials": FEW,
         "max_lines": MAX_LINES,
     }
     return made
@@ -151,7 +153,7 @@ def _faults(report: Report) -> dict[str, Any]:
 
 
 def _index(report: Report) -> dict[str, Any]:
-    cards = _cards(report.findings)
+    cards = _cards(report)
     scenes = scenarios.lines(report.scenarios)
     columns = sorted({(row["target"], row["lab"]) for row in report.matrix})
     cells = {(row["law"], row["target"], row["lab"]): row for row in report.matrix}
@@ -163,7 +165,13 @@ def _index(report: Report) -> dict[str, Any]:
         "forbidden": [row for row in report.by_run if row["forbidden"]],
         "unfinished": [row for row in report.runs if row["state"] != "complete"],
         "cards": cards,
-        "linked": {(row["law"], row["target"], row["lab"]): row for row, _ in cards if row["number"] <= MAX_PAGES},
+        "linked": _linked(report.findings),
+        "few": [row for row in report.matrix if row["few"]],
+        "runs_in": {
+            column: sorted({row["run"] for row in report.by_run if (row["target"], row["lab"]) == column})
+            for column in columns
+        },
+        "completeness": [(row["run"], told) for row in report.runs if (told := completeness(row))],
         "trials": sum(row["trials"] for row in report.search),
         "events": sum(row["events"] for row in report.search),
         "virtual_s": sum(row["virtual_ns"] for row in report.search) / 1e9,
@@ -180,16 +188,26 @@ def _index(report: Report) -> dict[str, Any]:
     }
 
 
-def _cards(findings: Sequence[Row]) -> list[tuple[Row, list[Row]]]:
-    """One finding for each law, target and lab, the one with the shortest program, and the others like it."""
-    found: dict[tuple[str, str, str], list[Row]] = {}
-    for row in findings:
-        found.setdefault((row["law"], row["target"], row["lab"]), []).append(row)
+def _cards(report: Report) -> list[tuple[Row, list[Row], list[Row]]]:
+    """For each cause the finding that tells it best, the first finding of each other law, and other programs."""
+    by_number = {row["number"]: row for row in report.findings}
     cards = []
-    for alike in found.values():
-        first = min(alike, key=lambda row: (not row["shrunk"], len(row["program"]), row["number"]))
-        cards.append((first, [row for row in alike if row is not first]))
+    for cause in report.causes:
+        first = by_number[cause["first"]]
+        rows = [by_number[number] for number in cause["findings"]]
+        laws = [next(row for row in rows if row["law"] == law) for law in cause["laws"][1:]]
+        programs = {tuple(row["program"]): row for row in reversed(rows) if row["program"] != first["program"]}
+        cards.append((first, laws, sorted(programs.values(), key=lambda row: row["number"])))
     return cards
+
+
+def _linked(findings: Iterable[Row]) -> dict[tuple[str, str, str], Row]:
+    """The finding to which a violated law of the matrix leads: the one with the shortest program."""
+    found: dict[tuple[str, str, str], Row] = {}
+    for row in sorted(findings, key=lambda row: (not row["shrunk"], len(row["program"]), row["number"])):
+        if row["number"] <= MAX_PAGES:
+            found.setdefault((row["law"], row["target"], row["lab"]), row)
+    return found
 
 
 def _contract(report: Report) -> list[Row]:

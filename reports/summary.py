@@ -16,7 +16,7 @@ from pairproof.harness.errors import PairproofError
 from pairproof.harness.runs import atomic
 from pairproof.harness.verdict import Verdict
 from pairproof.reports import effects, objectives, scenarios
-from pairproof.reports.model import Report, Row
+from pairproof.reports.model import Report, Row, completeness
 
 STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
 MAX_FINDINGS = 20
@@ -89,18 +89,28 @@ def _head(report: Report) -> Iterator[str]:
     trials = sum(row["trials"] for row in report.search)
     yield (
         f"{len(report.runs)} run{'' if len(report.runs) == 1 else 's'}, {trials:,} trials, "
-        f"{len(report.findings)} finding{'' if len(report.findings) == 1 else 's'}."
+        f"{len(report.findings)} finding{'' if len(report.findings) == 1 else 's'}"
+        f"{f' of {len(report.causes)} cause' if report.findings else ''}{'' if len(report.causes) < 2 else 's'}."
     )
     yield ""
+    for run in report.runs:
+        if told := completeness(run):
+            yield f"Searched in {escape(run['run'])}: {escape(told)}."
+            yield ""
 
 
 def _findings(report: Report) -> Iterator[str]:
     promises = {law["id"]: law["promise"] for law in report.laws}
-    for row in report.findings[:MAX_FINDINGS]:
+    by_number = {row["number"]: row for row in report.findings}
+    for cause in report.causes[:MAX_FINDINGS]:
+        row = by_number[cause["first"]]
         yield f"### {row['number']}. {escape(row['law'])}: {escape(row['text'])}"
         yield ""
         if promises.get(row["law"]):
             yield f"> {escape(promises[row['law']])}"
+            yield ""
+        if cause["laws"][1:]:
+            yield f"From the same cause are violated: {', '.join(map(escape, cause['laws'][1:]))}."
             yield ""
         where = f"{escape(row['target'])} in {escape(row['lab'])}, trial {row['shrunk_trial']} of {escape(row['run'])}"
         yield f"{where}. {_size(row)}"
@@ -113,11 +123,11 @@ def _findings(report: Report) -> Iterator[str]:
             yield "With " + ", ".join(f"{escape(key)}={escape(value)}" for key, value in sorted(settings.items())) + "."
             yield ""
         if row["replay"]:
-            yield "Replay:"
-            yield from fenced([row["replay"]])
+            yield "Replay, and what became of the message:" if row["autopsy"] else "Replay:"
+            yield from fenced([each for each in (row["replay"], row["autopsy"]) if each])
             yield ""
-    if len(report.findings) > MAX_FINDINGS:
-        yield f"{len(report.findings) - MAX_FINDINGS} more findings are in the report."
+    if len(report.causes) > MAX_FINDINGS:
+        yield f"Findings of {len(report.causes) - MAX_FINDINGS} more causes are in the report."
         yield ""
 
 
@@ -165,19 +175,25 @@ def _laws(report: Report) -> Iterator[str]:
     rows = (
         (
             row["law"], f"{SIGNS[Verdict(row['verdict'])]} {row['verdict']}", row["target"], row["lab"],
-            f"{row['trials']:,}", f"{row['violated']:,}", f"{row['judged']:,}",
+            f"{row['trials']:,}", f"{row['violated']:,}", f"{row['exercised']:,}", f"{row['judged']:,}",
         )
         for row in sorted(report.matrix, key=lambda row: (list(Verdict).index(Verdict(row["verdict"])), row["law"]))
     )  # fmt: skip
-    yield from _table(("law", "verdict", "target", "lab", "trials", "violated in", "judged"), rows)
+    yield from _table(("law", "verdict", "target", "lab", "trials", "violated in", "judged in", "judged, times"), rows)
 
 
 def _not_tested(report: Report) -> Iterator[str]:
     lines = [f"left out {escape(each['folder'])}: {escape(each['reason'])}" for each in report.corrupt]
     lines += [
-        f"{escape(row['law'])} had nothing to judge in {escape(row['run'])}, although its profile asks for it"
+        f"{escape(row['law'])} in {escape(row['run'])}: {escape(row['remark'])}, although the run demands it"
         for row in report.by_run
         if row["forbidden"]
+    ]
+    lines += [
+        f"{escape(row['law'])} holds for {escape(row['target'])} in {escape(row['lab'])}, but was given something to "
+        f"judge in {row['exercised']:,} of {row['trials']:,} trials only"
+        for row in report.matrix
+        if row["few"]
     ]
     lines += [
         f"{escape(row['law'])} could not be decided in {escape(row['run'])}: {escape(row['text'] or 'no reason given')}"

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from pairproof.harness.runs import schema
+from pairproof.harness.verdict import CORPUS
 from pairproof.reports.inputs import RunInput
 from pairproof.reports.measures import (
     CATCH_UP,
@@ -23,6 +24,7 @@ from pairproof.reports.measures import (
     OBJECTIVE_KEYS,
     OBJECTIVES,
     PERCENTILES,
+    SEARCHES,
     VERDICTS,
     Measure,
 )
@@ -42,8 +44,10 @@ _ONES = ", ".join(f"if(verdict = '{each.value}', 1L, 0L) AS {column}" for each, 
 _NAMED = ", ".join(f"'{name}', {name}" for name in OBJECTIVES)
 
 VIEWS = {
-    "judged": f"SELECT run, target, lab, law, 1L AS trials, {_ONES}, judged, broken "
-    "FROM verdicts JOIN facts USING (run)",
+    # The corpus is small: its trials are sent to the verdicts, which are many.
+    "judged": f"SELECT /*+ BROADCAST(c) */ run, target, lab, law, coalesce(c.source, '{SEARCHES}') AS source, "
+    f"1L AS trials, {_ONES}, if(judged > 0, 1L, 0L) AS exercised, judged, broken FROM verdicts JOIN facts USING (run) "
+    f"LEFT JOIN (SELECT run, trial, origin AS source FROM trials WHERE origin = '{CORPUS}') c USING (run, trial)",
     "injected": "SELECT name, lab, 1L AS uses, if(bit > 0, 1L, 0L) AS bit, if(bit > 0, 0L, 1L) AS missed, "
     "coalesce(get_json_object(args, '$.node'), get_json_object(args, '$.link'), '') AS place "
     "FROM faults JOIN facts USING (run)",
@@ -86,7 +90,8 @@ def measure(spark: SparkSession, runs: Sequence[RunInput], said: Said = lambda _
     spark.createDataFrame(facts).createOrReplaceTempView("facts")
     for name, query in VIEWS.items():
         spark.sql(query).createOrReplaceTempView(name)
-    spark.sql(query_of(MEASURES["by_run"])).cache().createOrReplaceTempView("by_run")
+    for name in ("by_source", "by_run"):
+        spark.sql(query_of(MEASURES[name])).cache().createOrReplaceTempView(name)
     queries = {name: query_of(each) for name, each in MEASURES.items()} | {
         "firsts": _firsts(), "objectives": _objectives(),
     }  # fmt: skip

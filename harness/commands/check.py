@@ -188,8 +188,9 @@ class _Request:
             found = explorer.summary()
             writer.coverage(found.coverage.rows())
             writer.close(
-                state, reason=reason, seconds=round(found.seconds, 3), trials=found.trials, events=found.events
-            )
+                state, reason=reason, seconds=round(found.seconds, 3), trials=found.trials, events=found.events,
+                searches=found.searches(),
+            )  # fmt: skip
         standings = found.standings(Demands.of_facts(writer.facts))
         code = verdicts.exit_code(standings.values())
         output.say_verdict(

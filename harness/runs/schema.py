@@ -102,6 +102,7 @@ FACTS: dict[str, str] = {
     "seconds": "how long it took, wall clock",
     "trials": "how many trials were executed",
     "events": "how many events they recorded",
+    "searches": "of each search that ends: origin, what it enumerates, how many are done, of how many, whether all",
     "keep": "what histories were kept: all, or one in N besides violating and unknown trials",
     "scenarios": "of a run of scenarios: name, verdict, trials, seconds, reasons, what is not observable, laws",
     "left_out": "of a run of scenarios: name of each that was not played, and the abilities that the lab lacks for it",

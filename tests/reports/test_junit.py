@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 from pairproof.reports import fallback, inputs, junit, model
@@ -20,7 +21,7 @@ def test_every_verdict_has_its_kind_of_case(two_runs: list[Path], tmp_path: Path
     kinds = {key: [child.tag for child in case] for key, case in found.items()}
     assert kinds["reference.sim", "log-prefix"] == []
     assert kinds["reference.sim", "ack-replicated"] == ["skipped"]
-    assert kinds["reference.sim", "ha-batch-bound"] == ["failure"], "vacuous, and its profile forbids that"
+    assert kinds["reference.sim", "ha-batch-bound"] == ["error"], "vacuous, and the run demands otherwise"
     assert kinds["reference+ack_early.sim", "log-prefix"] == ["failure"]
     assert kinds["reference+ack_early.sim", "contract"] == ["error"]
 
@@ -37,7 +38,12 @@ def test_suites_count_what_they_hold(two_runs: list[Path], tmp_path: Path) -> No
     cases(two_runs, tmp_path / "junit.xml")
     suites = list(ElementTree.parse(tmp_path / "junit.xml").getroot().iter("testsuite"))
     counted = [[suite.get(name) for name in ("tests", "failures", "errors", "skipped")] for suite in suites]
-    assert counted == [["4", "1", "0", "1"], ["3", "2", "1", "0"]]
+    assert counted == [["4", "0", "1", "1"], ["3", "2", "1", "0"]]
+
+
+def test_a_run_without_a_trial_is_an_error_and_no_green_suite(write_run: Any, tmp_path: Path) -> None:
+    found = cases([write_run("r")], tmp_path / "junit.xml")
+    assert [[child.tag for child in case] for case in found.values()] == [["error"]]
 
 
 def test_text_that_xml_cannot_hold_does_not_break_the_file(write_run: object, rows: object, tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ def told(folders: list[Path]) -> str:
 
 def test_the_verdict_is_the_first_line_and_findings_come_next(two_runs: list[Path]) -> None:
     text = told(two_runs)
-    assert text.startswith("## ❌ pairproof: violated. 2 of 4 laws are violated.")
+    assert text.startswith("## ❌ pairproof: violated. 2 of 4 laws are violated by reference+ack\\_early.")
     order = ["### 1. log-prefix", "### 2. ack-replicated", "### Laws", "### What was not tested", "### RPO and RTO"]
     assert [text.index(each) for each in order] == sorted(text.index(each) for each in order)
     assert told(two_runs[:1]).startswith("## ❓ pairproof: unknown.")
@@ -31,7 +31,9 @@ def test_a_finding_carries_promise_program_and_replay_line(two_runs: list[Path])
     text = told(two_runs)
     assert r"With brokerRole=SYNC\_MASTER." in text
     assert "> " in text and 'fault(name="kill", node="slave")' in text
-    assert "```text\npairproof replay runs/r1/findings/0001.json\n```" in text
+    assert re.search(
+        r"```text\npairproof replay runs/r1/findings/0001\.json\n\S+ autopsy \S+/r2/findings/0001\.json\n```", text
+    )
 
 
 def test_every_law_has_its_row_and_the_worst_comes_first(two_runs: list[Path]) -> None:
@@ -43,7 +45,7 @@ def test_every_law_has_its_row_and_the_worst_comes_first(two_runs: list[Path]) -
 def test_what_was_skipped_vacuous_or_missed_is_listed(two_runs: list[Path]) -> None:
     text = told(two_runs)
     for each in (
-        "ha-batch-bound had nothing to judge in r1, although its profile asks for it",
+        "ha-batch-bound in r1: the searches gave it nothing to judge, although the run demands it",
         "contract could not be decided in r2: law crashed: KeyError",
         "fault stall never bit in sim",
         "step: this lab has no CanStep",
@@ -72,7 +74,24 @@ def test_a_long_text_is_cut_and_many_findings_are_counted(write_run: Any, rows: 
     assert len(summary.escape("x" * 10_000)) == summary.MAX_CHARS
     findings = [rows.finding("log-prefix", "differs", n, n) for n in range(summary.MAX_FINDINGS + 3)]
     folder = write_run("r", findings, verdicts=[rows.verdict(0, "log-prefix", "violated")], trials=[rows.trial(0)])
-    assert "3 more findings are in the report." in told([folder])
+    assert "Findings of 3 more causes are in the report." in told([folder])
+
+
+def test_findings_of_one_cause_are_one_section_that_names_all_its_laws(write_run: Any, rows: Any) -> None:
+    findings = [rows.finding(law, "differs", 0, 0, cause="log-prefix, append at slave") for law in ("a", "log-prefix")]
+    findings.append(rows.finding("b", "differs", 1, 1, cause="b, report at master"))
+    text = told([write_run("r", findings, trials=[rows.trial(0), rows.trial(1)])])
+    assert re.findall(r"^### (\d+\. \S+):", text, re.MULTILINE) == ["2. log-prefix", "3. b"]
+    assert "From the same cause are violated: a." in text and "3 findings of 2 causes." in text
+
+
+def test_how_far_the_searches_came_is_told(write_run: Any, rows: Any) -> None:
+    done = {"origin": "sweep", "what": "single faults at every event", "done": 1_200, "of": 13_704, "complete": False}
+    whole = {"origin": "cuts", "what": "cut points", "done": 7, "of": 7, "complete": True}
+    text = told([write_run("r", facts={"searches": [done, whole]}, trials=[rows.trial(0)])])
+    assert "Searched in r: single faults at every event: 1,200 of 13,704, cut short; cut points: 7 of 7." in text
+    assert "Searched" not in told([write_run("older", trials=[rows.trial(0)])])
+    assert "Searched" not in told([write_run("odd", facts={"searches": [{"done": "x"}, 3]}, trials=[rows.trial(0)])])
 
 
 @pytest.fixture

@@ -29,6 +29,59 @@ def test_only_the_run_whose_profile_asks_for_a_law_may_not_leave_it_vacuous(two_
     assert report.verdict == "violated"
 
 
+def report_of(*folders: Path) -> model.Report:
+    runs, corrupt = inputs.open_runs(folders)
+    return model.assemble(runs, corrupt, fallback.measure(runs))
+
+
+def test_what_the_searches_must_judge_the_corpus_does_not_judge_for_them(write_run: Any, rows: Any) -> None:
+    verdicts = [rows.verdict(0, "contract", "holds"), rows.verdict(1, "contract", "vacuous")]
+    trials = [rows.trial(0, "corpus"), rows.trial(1, "swarm")]
+    strict = report_of(write_run("a", facts={"must_not_be_vacuous": ["contract"]}, verdicts=verdicts, trials=trials))
+    assert strict.verdict == "unknown" and strict.by_run[0]["forbidden"]
+    assert strict.by_run[0]["remark"] == "the searches gave it nothing to judge"
+    free = report_of(write_run("b", facts={"corpus_must_judge": ["contract"]}, verdicts=verdicts, trials=trials))
+    assert (free.verdict, free.by_run[0]["remark"]) == ("holds", "judged by the corpus only")
+    swapped = [rows.trial(0, "swarm"), rows.trial(1, "corpus")]
+    other = report_of(write_run("c", facts={"corpus_must_judge": ["contract"]}, verdicts=verdicts, trials=swapped))
+    assert (other.verdict, other.by_run[0]["remark"]) == ("unknown", "the corpus gave it nothing to judge")
+
+
+def test_a_run_without_a_trial_is_unknown_and_said_beside_one_that_holds(write_run: Any, rows: Any) -> None:
+    empty = write_run("empty")
+    assert (report_of(empty).verdict, report_of(empty).headline) == ("unknown", "Nothing was judged.")
+    full = write_run("full", verdicts=[rows.verdict(0, "contract", "holds")], trials=[rows.trial(0)])
+    both = report_of(full, empty)
+    assert both.verdict == "unknown" and both.headline.endswith("every one holds. Nothing was judged in empty.")
+
+
+def test_a_law_that_few_of_many_trials_put_to_the_test_does_not_look_like_the_others(write_run: Any, rows: Any) -> None:
+    verdicts = [rows.verdict(n, "contract", "holds", judged=2) for n in range(model.FEW)]
+    verdicts += [rows.verdict(n, "log-prefix", "vacuous" if n else "holds") for n in range(model.FEW)]
+    report = report_of(write_run("r", verdicts=verdicts, trials=[rows.trial(n) for n in range(model.FEW)]))
+    told = {row["law"]: (row["exercised"], row["judged"], row["few"]) for row in report.matrix}
+    assert told == {"contract": (20, 40, False), "log-prefix": (1, 3, True)}
+    assert report.headline == (
+        "2 of 2 laws were put to the test in 20 trials, and every one holds; "
+        "1 of them had something to judge in fewer than 20 trials."
+    )
+
+
+def test_findings_are_told_by_cause_and_the_cause_s_own_law_tells_it_best(write_run: Any, rows: Any) -> None:
+    cause = "log-prefix, append at slave"
+    findings = [
+        rows.finding("contract", "lost", 1, 2, cause=cause, program=["a", "b"]),
+        rows.finding("log-prefix", "differs", 1, 2, cause=cause, program=["a", "b"]),
+        rows.finding("log-prefix", "differs", 3, 4, cause=cause, program=["c"]),
+        rows.finding("log-grows", "shrank", 5, 6, cause="log-grows, start at master"),
+        rows.finding("x", "an older one", 7, 8),
+        rows.finding("y", "an older one", 7, 8),
+    ]
+    report = report_of(write_run("r", findings, trials=[rows.trial(0)]))
+    told = [(each["first"], each["laws"], each["findings"]) for each in report.causes]
+    assert told == [(3, ["log-prefix", "contract"], [1, 2, 3]), (4, ["log-grows"], [4]), (5, ["x", "y"], [5, 6])]
+
+
 def test_a_violation_that_was_never_shrunk_is_still_a_finding(two_runs: list[Path]) -> None:
     runs, _ = inputs.open_runs(two_runs)
     measured = fallback.measure(runs)
