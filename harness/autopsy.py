@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from pairproof.harness.contract import STORED
-from pairproof.harness.history import Event
+from pairproof.harness.history import BY_THEMSELVES, Event
 from pairproof.harness.naming import all_of, ms, named, span, the
 from pairproof.harness.places import MASTER
 from pairproof.harness.reception import Reception
@@ -122,8 +122,9 @@ class _Life:
             "invoke": self.on_invoke, "ok": self.on_answer, "fail": self.on_answer, "info": self.on_answer,
             "append": self.on_append, "flush": self.on_flush, "frame": self.on_frame,
             "report": self.on_report, "connect": self.on_connect, "close": self.on_close, "fault": self.on_fault,
-            "crash": self.on_down, "stop": self.on_down, "start": self.on_start, "cut": self.on_cut,
-            "wipe": self.on_wipe, "expire": self.on_expire, "record": self.on_record, "audit": self.on_audit,
+            "crash": self.on_down, "stop": self.on_down, "abort": self.on_abort, "start": self.on_start,
+            "cut": self.on_cut, "wipe": self.on_wipe, "expire": self.on_expire, "record": self.on_record,
+            "audit": self.on_audit,
         }  # fmt: skip
 
     def say(self, event: Event, text: str) -> None:
@@ -263,7 +264,8 @@ class _Life:
     def on_down(self, event: Event) -> None:
         node = event.node or ""
         waiting = node == self.reception.home and self.asked is not None and self.answer is None
-        what, noun = _DOWN.get(event.f or "" if event.kind == "crash" else "stop", _DOWN["process"])
+        how = "own" if event.status in BY_THEMSELVES else event.f or ""
+        what, noun = _DOWN.get(how if event.kind == "crash" else "stop", _DOWN["process"])
         lied = ", which its disk had called durable" if event.status == "lied" else ""
         self.went[node] = (event.t, f"{noun} of {the(node)}")
         if event.value:
@@ -273,6 +275,10 @@ class _Life:
             self._loses(event, f"{the(node)} {what}{lied}: {event.value:,} bytes of its log are lost, and it with them")
         elif node in self.holds or waiting:
             self.say(event, f"{the(node)} {what}{self._under()}")
+
+    def on_abort(self, event: Event) -> None:
+        if event.node in self.holds:
+            self.say(event, f"{the(event.node)} does not come up again{self._under()}")
 
     def on_start(self, event: Event) -> None:
         node, lo, hi = event.node or "", event.lo or 0, event.hi or 0
@@ -381,5 +387,6 @@ class _Life:
 _DOWN = {
     "machine": ("loses power", "the power loss"),
     "process": ("is killed", "the kill"),
+    "own": ("crashes by itself", "the crash"),
     "stop": ("stops", "the stop"),
 }

@@ -2,7 +2,7 @@
 
 from pairproof.harness import conformance
 
-summary = conformance.run("reference", "sim", seconds=10)
+summary = conformance.run("reference", "sim", trials=500)
 assert not summary.findings
 
 TestPair = conformance.machine("reference", "sim").TestCase     # an ordinary Hypothesis state machine
@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING
 
 from pairproof.harness import judge as judging
 from pairproof.harness import profiles, resolve
-from pairproof.harness.explore import Explorer, Summary
+from pairproof.harness.explore import Explorer
 from pairproof.harness.ports import Lab, Target
 from pairproof.harness.search.machine import machine as state_machine
+from pairproof.harness.summary import Summary
 
 if TYPE_CHECKING:
     from hypothesis.stateful import RuleBasedStateMachine
@@ -29,11 +30,16 @@ def run(
     *,
     profile: str | None = None,
     seconds: float | None = None,
+    trials: int | None = None,
+    first: bool = False,
     seed: str = "conformance",
     laws: Iterable[str] | None = None,
 ) -> Summary:
     """Explore ``target`` in ``lab`` and judge it; ``laws`` are ids, all by default; ``profile`` as ``pairproof check``.
 
+    ``seconds`` or ``trials`` bounds the searches instead of the profile; neither bounds the corpus before them, nor (in
+    a deterministic lab) how long one violation takes to shrink. With ``trials`` the summary of a deterministic lab
+    depends on the seed alone; with ``first`` the run stops at the first violation.
     UsageError for names that do not exist, LabError if the lab failed.
     """
     place = resolve.lab(lab) if isinstance(lab, str) else lab
@@ -44,6 +50,8 @@ def run(
         seed,
         judging.all_laws() if laws is None else judging.laws(laws),
         seconds=seconds,
+        trials=trials,
+        first=first,
     )
     return explorer.run()
 

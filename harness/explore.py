@@ -1,4 +1,4 @@
-"""Explores a target in a lab: runs a profile's searches in turn, keeps what they find, makes violations small.
+"""Explores a target in a lab: plays the fixed corpus and a profile's searches in turn, makes violations small.
 
 The caller decides what to do with trials and findings; nothing here prints or writes. The searches share one schedule
 type, so a violation is shrunk and replayed the same way wherever it came from.
@@ -19,6 +19,7 @@ from time import monotonic
 from typing import NamedTuple
 
 from pairproof.harness import judge as judging
+from pairproof.harness.budget import Allowance, Budget
 from pairproof.harness.cause import cause, violated
 from pairproof.harness.coverage_table import CoverageTable
 from pairproof.harness.errors import LabError
@@ -27,24 +28,19 @@ from pairproof.harness.ports import Lab, Target
 from pairproof.harness.profiles import Profile
 from pairproof.harness.schedule import Schedule
 from pairproof.harness.search import cuts, machine, repeated, shrink, swarm, sweep, whole
+from pairproof.harness.search.corpus import corpus
 from pairproof.harness.search.paced import paced
+from pairproof.harness.summary import DOING, Summary
 from pairproof.harness.trial import Finding, Trial
-from pairproof.harness.verdict import NO_DEMANDS, Demands, Standing, Verdict, over_trials, standing
+from pairproof.harness.verdict import CORPUS, Verdict
 from pairproof.harness.workers import Workers
 
 MAX_FINDINGS_PER_LAW = 3
 """Violations of one law that are shrunk in one run; the rest are counted in its verdicts."""
-MAX_MACHINE_EXAMPLES = 1_000_000
-ENUMERATED = {
-    "sweep": (sweep.schedules, "single faults at every event"),
-    "cuts": (cuts.schedules, "cut points"),
-}
-"""Searches that end: what lists their schedules, and what to call it."""
-SEEDED = {
-    "swarm": (swarm.schedule, "seeded swarm"),
-    "whole": (whole.schedule, "whole trials"),
-}
-"""Searches that never end: what makes the schedule with a seed and a number, and what to call it."""
+ENUMERATED = {"sweep": sweep.schedules, "cuts": cuts.schedules}
+"""Searches that end: what lists their schedules."""
+SEEDED = {"swarm": swarm.schedule, "whole": whole.schedule}
+"""Searches that never end: what makes the schedule with a seed and a number."""
 
 
 @contextmanager
@@ -56,61 +52,6 @@ def rare_collection() -> Iterator[None]:
         yield
     finally:
         gc.set_threshold(*before)
-
-
-class Summary(NamedTuple):
-    """What an exploration came to."""
-
-    seen: dict[str, frozenset[tuple[str, Verdict]]]
-    """By law: the origins of the trials that it judged, each with its verdicts."""
-    trials: int
-    events: int
-    by_origin: dict[str, int]
-    findings: list[Finding]
-    totals: dict[str, int]
-    """How many schedules each enumerated search has, executed or not, by origin; empty where it did not begin."""
-    seconds: float
-    """Without those of ``shrinking_s``."""
-    coverage: CoverageTable
-    shrinking_s: float = 0.0
-    """What shrinking took where it is not counted: where the lab is not deterministic."""
-
-    @property
-    def verdicts(self) -> dict[str, Verdict]:
-        """By law, over all trials."""
-        return {law: over_trials(each for _, each in seen) for law, seen in self.seen.items()}
-
-    def standings(self, demands: Demands = NO_DEMANDS) -> dict[str, Standing]:
-        """What all trials say of each law, measured by what the run demands."""
-        return {law: standing(law, seen, demands) for law, seen in self.seen.items()}
-
-    def rate(self) -> str:
-        """Trials a minute, in words, and what was not counted."""
-        trials = self.trials - (self.by_origin.get("shrink", 0) if self.shrinking_s else 0)
-        a_minute = f"{60 * trials / self.seconds:,.0f} trials a minute" if self.seconds else "no time"
-        return a_minute + (f"; shrinking took {self.shrinking_s:.0f} s, not counted" if self.shrinking_s else "")
-
-    def complete(self, origin: str) -> bool:
-        """Whether every schedule of an enumerated search was executed."""
-        return 0 < self.totals.get(origin, 0) <= self.by_origin.get(origin, 0)
-
-    def searches(self) -> list[dict[str, object]]:
-        """How far each enumerated search came: the fact ``searches`` of the run."""
-        return [
-            {
-                "origin": origin, "what": ENUMERATED[origin][1], "done": self.by_origin.get(origin, 0), "of": total,
-                "complete": self.complete(origin),
-            }
-            for origin, total in self.totals.items()
-        ]  # fmt: skip
-
-    def enumerated(self) -> list[str]:
-        """How far each enumerated search came, in words: ``cut points: 312 of 312``."""
-        return [
-            f"{ENUMERATED[origin][1]}: {self.by_origin.get(origin, 0):,} of {total:,}"
-            f"{'' if self.complete(origin) else ', cut short by the clock'}"
-            for origin, total in self.totals.items()
-        ]
 
 
 class _Task(NamedTuple):
@@ -128,8 +69,10 @@ def _play(lab: Lab, target: Target, task: _Task) -> Trial:
 class Explorer:
     """One exploration. ``on_trial`` hears every trial, ``on_findings`` the laws that one shrunk program violates.
 
-    ``jobs``: how many trials of seeded searches are played at once; where there are several, the lab and the target
-    must be registered. ``on_failure`` hears why one of these processes ended; the others go on.
+    ``seconds`` or ``trials`` bounds the searches instead of the profile. ``first``: nothing begins after the first
+    violation, which is shrunk for one law. ``jobs``: how many trials of seeded searches are played at once; where there
+    are several, the lab and the target must be registered. ``on_failure`` hears why one of these processes ended; the
+    others go on.
     """
 
     def __init__(
@@ -141,6 +84,8 @@ class Explorer:
         laws: Laws | None = None,
         *,
         seconds: float | None = None,
+        trials: int | None = None,
+        first: bool = False,
         jobs: int = 1,
         on_trial: Callable[[Trial], None] = lambda trial: None,
         on_findings: Callable[[list[Finding]], None] = lambda findings: None,
@@ -149,10 +94,12 @@ class Explorer:
     ) -> None:
         self.lab = lab
         self.target = target
-        self.profile = profile
+        self.budget = Budget.of(profile, lab, seconds, trials)
+        if not lab.deterministic:
+            self.budget = self.budget.without(ENUMERATED)
+        self.first = first
         self.seed = seed
         self.laws = judging.all_laws() if laws is None else laws
-        self.seconds = profile.seconds if seconds is None else seconds
         self.on_trial = on_trial
         self.on_findings = on_findings
         self.on_failure = on_failure
@@ -166,25 +113,29 @@ class Explorer:
         self._workers = Workers(jobs, _play, lab.name, target.name) if jobs > 1 else None
         self._numbers = count()
         self._pending: list[Trial] = []
-        self._shrinking_s = 0.0
+        self._allowance = Allowance(0)
+        """Of the search that is going on."""
+        self._corpus_s = self._shrinking_s = 0.0
+        self._effort = repeated.Effort(self.budget.seconds, self.budget.trials)
         self._shrunk: Counter[str] = Counter()
         """By law, where a trial is dear: how often its violations were shrunk, whatever came of it."""
         self._began = monotonic()
 
     def run(self) -> Summary:
-        """Run every search for its share of the time. KeyboardInterrupt passes through; :meth:`summary` still works."""
+        """Play the corpus, then every search. KeyboardInterrupt passes through; :meth:`summary` still works."""
         self._began = monotonic()
         with rare_collection(), self._working():
-            shares = self.profile.shares
-            if not self.lab.deterministic:
-                shares = {origin: share for origin, share in shares.items() if origin not in ENUMERATED}
-            for number, origin in enumerate(shares):
+            if self.lab.deterministic:
+                self._corpus()
+            for origin in self.budget.shares:
+                if self.first and self.findings:
+                    break
+                spent = sum(self.by_origin[each] for each in self.budget.shares)
+                self._allowance = self.budget.allowance(origin, spent, self._searching_s)
                 search = self._machine
                 if origin != "machine":
                     search = self._enumerated if origin in ENUMERATED else self._seeded
-                # What an earlier search left over goes to the later ones.
-                left = max(0.0, self.seconds - self.seconds_so_far())
-                search(origin, left * shares[origin] / sum(list(shares.values())[number:]))
+                search(origin, self._allowance)
         return self.summary()
 
     @contextmanager
@@ -199,41 +150,48 @@ class Explorer:
         """Since :meth:`run` began, wall clock, without what shrinking took where that is not counted."""
         return monotonic() - self._began - self._shrinking_s
 
+    def _searching_s(self) -> float:
+        return self.seconds_so_far() - self._corpus_s
+
     def summary(self) -> Summary:
         """What is known so far."""
         seen = {law: frozenset(each) for law, each in self.seen.items()}
         return Summary(
             seen, sum(self.by_origin.values()), self.events, dict(self.by_origin), self.findings, self.totals,
-            self.seconds_so_far(), self.coverage, self._shrinking_s,
+            self.seconds_so_far(), self.coverage, self._shrinking_s, self.budget.words,
         )  # fmt: skip
 
-    # Searches, each for so many seconds.
+    # Searches, each with its allowance.
 
-    def _enumerated(self, origin: str, seconds: float) -> None:
-        until = monotonic() + seconds
-        schedules, doing = ENUMERATED[origin]
-        listed = schedules(self.lab, self.target, self.seed)
+    def _corpus(self) -> None:
+        schedules = corpus().schedules
+        self._allowance = Allowance(len(schedules))
+        for done, schedule in enumerate(schedules, 1):
+            if self._allowance.begin():
+                self._take(self._execute(schedule, CORPUS))
+                self.progress(done, len(schedules), DOING[CORPUS])
+        self._corpus_s = self.seconds_so_far()
+
+    def _enumerated(self, origin: str, allowance: Allowance) -> None:
+        listed = ENUMERATED[origin](self.lab, self.target, self.seed)
         self.totals[origin] = len(listed)
-        for done, schedule in enumerate(listed):
-            if done and monotonic() >= until:
+        for done, schedule in enumerate(listed, 1):
+            if not allowance.begin():
                 break
             self._take(self._execute(schedule, origin))
-            self.progress(done + 1, len(listed), doing)
+            self.progress(done, min(len(listed), allowance.trials), DOING[origin])
 
-    def _seeded(self, origin: str, seconds: float) -> None:
-        until = self.seconds_so_far() + seconds
-        schedule, doing = SEEDED[origin]
-
+    def _seeded(self, origin: str, allowance: Allowance) -> None:
         def drawn() -> Iterator[Schedule]:
             for number in count():
-                if number and self.seconds_so_far() >= until:
+                if not allowance.begin():
                     return
-                made = schedule(self.seed, number, self.lab)
+                made = SEEDED[origin](self.seed, number, self.lab)
                 yield made if self.lab.deterministic else paced(made)
 
         for done, trial in enumerate(self._played(drawn(), origin), 1):
             self._take(trial)
-            self.progress(done, None, doing)
+            self.progress(done, None, DOING[origin])
 
     def _played(self, schedules: Iterator[Schedule], origin: str) -> Iterator[Trial]:
         if self._workers is None:
@@ -248,15 +206,20 @@ class Explorer:
             else:
                 raise answer
 
-    def _machine(self, origin: str, seconds: float) -> None:
+    def _machine(self, origin: str, allowance: Allowance) -> None:
         done = count(1)
 
         def taken(trial: Trial) -> None:
+            if allowance.begun >= allowance.trials:
+                # Hypothesis ends a batch when it likes.
+                return
+            allowance.begun += 1
             # Hypothesis is still running: shrinking waits until it is not.
-            self._note(trial._replace(number=next(self._numbers)))
-            self.progress(next(done), None, "Hypothesis state machine")
+            if self._note(trial._replace(number=next(self._numbers))) and self.first:
+                allowance.end()
+            self.progress(next(done), None, DOING[origin])
 
-        machine.explore(self.lab, self.target, self.laws, self.seed, seconds, MAX_MACHINE_EXAMPLES, taken)
+        machine.explore(self.lab, self.target, self.laws, self.seed, allowance.more, taken)
         pending, self._pending = self._pending, []
         for trial in pending:
             self._shrink_all(trial)
@@ -290,6 +253,8 @@ class Explorer:
         return wanted
 
     def _wants(self, law: str) -> bool:
+        if self.first and self.findings:
+            return False
         known = sum(1 for each in self.findings if each.law == law)
         return max(known, self._shrunk[law]) < MAX_FINDINGS_PER_LAW
 
@@ -299,6 +264,8 @@ class Explorer:
         for each in violated(trial):
             if each.law not in told and self._wants(each.law):
                 told |= self._shrink(trial, each.law)
+        if self.first and self.findings:
+            self._allowance.end()
 
     def _shrink(self, trial: Trial, law: str) -> set[str]:
         """Make a program small by one law, and keep a finding for every law that it violates; which these are."""
@@ -337,16 +304,16 @@ class Explorer:
             laws = judging.laws([law])
             small = shrink.shrink(schedule, lambda each: _violation(lab, target, each, laws) is not None)
             return small, lab.name, self._execute(small, "shrink")
-        left = min(repeated.SHRINK_S, self.seconds - self._shrinking_s)
-        if left <= 0:
+        if not self._effort.begin():
             return schedule, lab.name, trial
         self._shrunk[law] += 1
         began = monotonic()
         self.progress(0, None, f"shrinking: {law}")
         try:
-            found = repeated.small(lab, target, schedule, law, left)
+            found = repeated.small(lab, target, schedule, law, self._effort.more)
         finally:
             self._shrinking_s += monotonic() - began
+            self._effort.end()
         if found.shown is None:
             return found.schedule, found.shrunk_in, trial
         return found.schedule, found.shrunk_in, found.shown._replace(number=next(self._numbers))

@@ -82,7 +82,11 @@ KINDS: dict[str, str] = {
     "config": "settings of a node, once, before its first start: node, detail (JSON: RocketMQ's keys and values)",
     "start": "a node came up: node, incarnation, lo/hi (log start and end after recovery), f (normal, abnormal, empty)",
     "crash": "a node went down without its will: node, incarnation, f (process, machine), value (log bytes lost), "
-    "status (lied: its disk had called durable what is lost)",
+    "status (lied: its disk had called durable what is lost; own: it ended by itself; disk: so it did, and its disk "
+    "was failing it; stuck: it went on without end, and was ended), detail (of the last three: what it said)",
+    "abort": "a node that was down did not come up: node, incarnation, f (refused: it declares that it will not start "
+    "on its store; ended: it ended in another way; stuck: it went on without end, and was ended), status (disk: its "
+    "disk was failing it), detail (what it said)",
     "stop": "a node ended cleanly: node, incarnation",
     "cut": "recovery ended the log earlier than it had been: node, incarnation, lo (new end), hi (old end)",
     "wipe": "the node's store was replaced while it was down: node, f (empty; image: an older state of it), hi (where "
@@ -152,6 +156,9 @@ KINDS: dict[str, str] = {
     "mark": "the trial's own milestones: f (warm, heal, converged, unsettled, end; probe: op is a send "
     "that must show that the pair is alive)",
 }
+
+BY_THEMSELVES = frozenset({"own", "disk", "stuck"})
+"""Status of a crash that nobody from outside was behind."""
 
 
 def digest(data: bytes | bytearray | memoryview) -> int:

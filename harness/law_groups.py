@@ -21,6 +21,7 @@ GROUPS = (
     ("progress-", "Consumer progress"),
     ("meta-", "Metadata"),
     ("live-", "Liveness"),
+    ("node-", "Liveness"),
 )
 """How ids begin, and what such laws are about."""
 

@@ -28,7 +28,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from pairproof.harness.contract import STORED
-from pairproof.harness.history import Event
+from pairproof.harness.history import BY_THEMSELVES, Event
 from pairproof.harness.places import MASTER, NAMES, OTHER
 from pairproof.harness.settings import parse
 
@@ -277,7 +277,7 @@ def blamed(active: Iterable[Event], node: str) -> str:
 
 def _cause(event: Event) -> str:
     if event.kind == "crash":
-        return event.f or "process"
+        return "own" if event.status in BY_THEMSELVES else event.f or "process"
     if event.kind == "wipe":
         image = "promotion" if event.node == MASTER and event.detail is not None else "image"
         return image if event.f == "image" else "wipe"

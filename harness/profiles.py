@@ -1,4 +1,4 @@
-"""How much a run does: shares of its time for each search, and which laws must have been exercised."""
+"""How much a run does: so many seconds shared out among the searches, or so many trials of each."""
 
 from __future__ import annotations
 
@@ -8,22 +8,27 @@ from typing import NamedTuple
 from pairproof.harness.errors import UsageError
 
 QUICK = "quick"
+CI = "ci"
 REAL = "real"
 """The profile for labs that are not deterministic."""
+ALL = 10**9
+"""Every schedule of an enumerated search."""
 
 
 class Profile(NamedTuple):
-    """``seconds`` bounds the exploration (not the report)."""
+    """``seconds`` bounds the searches, not the corpus before them nor the report; None where ``counts`` do."""
 
     name: str
-    seconds: float
+    seconds: float | None
     shares: Mapping[str, float]
-    """What each search gets of the time, in the order in which they run; what one leaves over goes to the later ones.
-    Why these: docs/decisions/0016."""
+    """What each search gets of a bound in time or in trials, in the order in which they run; what one leaves over goes
+    to the later ones. Why these: docs/decisions/0016."""
     keep_one_in: int
     """Histories kept besides those of violating and unknown trials: one in so many."""
-    must_not_be_vacuous: bool
     about: str
+    counts: Mapping[str, int] = {}
+    """Trials of each search, where the profile is bounded by them. Then the searches must give every law something to
+    judge: docs/decisions/0034."""
 
 
 PROFILES: dict[str, Profile] = {
@@ -34,23 +39,21 @@ PROFILES: dict[str, Profile] = {
             30,
             {"sweep": 0.3, "cuts": 0.17, "whole": 0.15, "swarm": 0.25, "machine": 0.13},
             400,
-            True,
             "a first verdict in seconds; every cut point, most of the sweep, samples of the three others",
         ),
         Profile(
-            "ci",
-            150,
+            CI,
+            None,
             {"sweep": 0.45, "cuts": 0.12, "whole": 0.2, "swarm": 0.15, "machine": 0.08},
             2_000,
-            True,
-            "the whole sweep of single faults, every cut point, and a minute of the three others",
+            "the whole sweep of single faults, every cut point, and fixed numbers of the three others",
+            {"sweep": ALL, "cuts": ALL, "whole": 800, "swarm": 2_500, "machine": 500},
         ),
         Profile(
             "deep",
             1_200,
             {"sweep": 0.13, "cuts": 0.04, "whole": 0.25, "swarm": 0.43, "machine": 0.15},
             20_000,
-            True,
             "all of the enumerated searches, then the three others for what is left of twenty minutes",
         ),
         Profile(
@@ -58,7 +61,6 @@ PROFILES: dict[str, Profile] = {
             600,
             {"swarm": 0.45, "whole": 0.35, "machine": 0.2},
             10,
-            False,
             "for labs where time is real: some dozens of trials, so a law may have had nothing to judge",
         ),
     )

@@ -78,8 +78,16 @@ def _start(event: Event) -> str:
 
 def _crash(event: Event) -> str:
     how = {"machine": "lost power", "process": "was killed"}.get(str(event.f), "went down")
+    if event.status in _BY_ITSELF:
+        return f"{event.node} {_BY_ITSELF[event.status]}: {event.detail}"
     lied = ", which its disk had called durable" if event.status == "lied" else ""
     return f"{event.node} {how}; {amount(event.value or 0)} of its log lost{lied}"
+
+
+def _abort(event: Event) -> str:
+    how = {"refused": "refuses its store", "stuck": "starts without end"}.get(str(event.f), "does not come up")
+    disk = "; its disk is failing it" if event.status == "disk" else ""
+    return f"{event.node} {how}: {event.detail}{disk}"
 
 
 def _wipe(event: Event) -> str:
@@ -102,6 +110,11 @@ def _clock(event: Event) -> str:
     return f"the clock of {event.node} is set {abs(ahead):,} ms {'behind' if ahead < 0 else 'ahead of'} the true time"
 
 
+_BY_ITSELF = {
+    "own": "ended by itself", "disk": "ended, since its disk was failing it", "stuck": "went on without end",
+}  # fmt: skip
+"""By a crash's status: what nobody from outside was behind."""
+
 _MARKS = {
     "warm": "the pair is up and one message is replicated",
     "heal": "every fault has ended",
@@ -120,6 +133,7 @@ _SAY: dict[str, Any] = {
     "config": lambda e: f"{e.node} is configured",
     "start": _start,
     "crash": _crash,
+    "abort": _abort,
     "stop": lambda e: f"{e.node} stops",
     "cut": lambda e: f"recovery of {e.node} ends the log at {_n(e.lo)}, earlier than {_n(e.hi)}",
     "wipe": _wipe,

@@ -22,6 +22,7 @@ WIDTH, HEIGHT = 220, 16
 
 CAUSES = {
     "process": "killed",
+    "own": "crashed by itself",
     "machine": "power lost",
     "stop": "stopped cleanly",
     "wipe": "store wiped",

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from pairproof.harness import places
-from pairproof.harness.history import Event
+from pairproof.harness.history import BY_THEMSELVES, Event
 from pairproof.reports import groups
 from pairproof.reports.axis import seconds
 from pairproof.reports.calls import plain, status
@@ -218,6 +218,7 @@ def _down(events: Iterable[Event], node: str) -> list[Bar]:
 def _away(went: Event, back: Event | None) -> Bar:
     paused = went.kind == "pause"
     label = "paused" if paused else {"machine": "power lost", "process": "killed"}.get(str(went.f), "stopped")
+    label = "crashed" if went.status in BY_THEMSELVES else label
     title = f"{words(went)}; {words(back) if back else 'not back'}"
     return Bar(went.t, back.t if back else None, "down paused" if paused else "down", label, title)
 
@@ -266,6 +267,7 @@ def _reported(events: Sequence[Event]) -> dict[str, list[Step]]:
 
 _MARKED = {
     "diverged": "{0.link} refused",
+    "abort": "{0.node} not up",
     "wipe": "{0.node} wiped",
     "expire": "{0.node} expires",
     "clock": "{0.node} clock",

@@ -74,7 +74,7 @@ class ForgetsAll(LogRecovery):
 class ClaimsFlush(Flusher):
     """Takes for durable what it has written."""
 
-    def _flush(self) -> None:
+    def _flush(self, upto: int | None) -> None:
         self.on_flushed(self.log.end)
 
 

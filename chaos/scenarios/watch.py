@@ -29,7 +29,7 @@ from pairproof.harness.verdict import Verdict, over_trials
 REDRAWS_A_SECOND = 4
 MAX_LOOK = 50_000
 """Events that one redraw looks at; the next one goes on."""
-NODE_STATES = {"start": "up", "crash": "down", "stop": "down", "pause": "paused", "resume": "up"}
+NODE_STATES = {"start": "up", "crash": "down", "abort": "down", "stop": "down", "pause": "paused", "resume": "up"}
 
 
 class Sight:

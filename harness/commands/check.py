@@ -7,12 +7,13 @@ import os
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
 from pairproof.harness import registry, resolve
 from pairproof.harness import verdict as verdicts
+from pairproof.harness.budget import Budget
 from pairproof.harness.commands import output
 from pairproof.harness.errors import EXIT_LAB, EXIT_VIOLATED, LabError, UsageError
 from pairproof.harness.profiles import PROFILES, Profile, default, profile
@@ -24,6 +25,7 @@ RUNS = Path("runs")
 MAX_SEED_CHARS = 200
 """Of ``--seed``; searches make the seeds of their trials longer."""
 MAX_PATH_CHARS = 4_096
+MAX_TRIALS = 100_000_000
 INTERRUPTED = 130
 FIRST_WORD_S = 2.0
 """When a first verdict is said; the last one takes as long as the profile gives it."""
@@ -44,9 +46,14 @@ FIRST_WORD_S = 2.0
     default=None,
     help=f"One of {', '.join(PROFILES)}. [default: {default(True)}; {default(False)} where time is real]",
 )
+@click.option("--time", "time_text", default=None, help="Bound of the searches, such as 90s or 10m.")
 @click.option(
-    "--time", "time_text", default=None, help="Bound of the exploration, such as 90s or 10m; default: the profile's."
+    "--trials",
+    type=click.IntRange(1, MAX_TRIALS),
+    default=None,
+    help="Bound of the searches in trials instead: in sim the same seed then gives the same trials and verdicts.",
 )
+@click.option("--first", is_flag=True, help="Stop at the first violation, and shrink it.")
 @click.option("--seed", default=None, help="Decides everything random; default: one made from the clock, and printed.")
 @click.option("--law", "law_ids", multiple=True, help="Judge by this law only; may be given more than once.")
 @click.option(
@@ -74,6 +81,8 @@ def command(
     lab_name: str,
     profile_name: str | None,
     time_text: str | None,
+    trials: int | None,
+    first: bool,
     seed: str | None,
     law_ids: tuple[str, ...],
     jobs: int,
@@ -84,8 +93,10 @@ def command(
 ) -> None:
     """Explore a replicated pair with generated operations and faults, and judge what happened.
 
-    Exit codes: 0 every law holds, 1 one is violated, 2 usage, 3 unknown or vacuous where the profile forbids it, 4 the
-    lab failed.
+    In the simulation a small fixed corpus comes first, then the searches until their bound.
+
+    Exit codes: 0 every law holds, 1 one is violated, 2 usage, 3 unknown, or a law had nothing to judge where the corpus
+    or the profile wants it, 4 the lab failed.
     """
     from pairproof.harness import judge as judging
 
@@ -96,12 +107,14 @@ def command(
     lab = resolve.lab(lab_name)
     if jobs > 1 and lab.deterministic:
         raise UsageError(f"--jobs is for labs in which time is real, and {lab_name} never waits; leave it out")
+    if time_text is not None and trials is not None:
+        raise UsageError("--time and --trials exclude each other; give one of them")
     chosen = profile(profile_name or default(lab.deterministic))
     request = _Request(
         resolve.target(target_name),
         lab,
         chosen,
-        _seconds(time_text) if time_text is not None else chosen.seconds,
+        _Bounds(_seconds(time_text) if time_text is not None else None, trials, first),
         seed if seed is not None else datetime.now(UTC).strftime("%Y%m%d%H%M%S"),
         judging.laws(law_ids) if law_ids else judging.all_laws(),
         jobs,
@@ -131,17 +144,28 @@ def make_report(folder: Path, json_to: str | None) -> int:
     return made if isinstance(made, int) else 0
 
 
+_DEMANDS = ("corpus_must_judge", "must_not_be_vacuous")
+
+
+class _Bounds(NamedTuple):
+    """What ends the searches, if not the profile."""
+
+    seconds: float | None
+    trials: int | None
+    first: bool
+
+
 class _Request:
     """One run: what was asked for, and its execution."""
 
     def __init__(
-        self, target: Any, lab: Any, chosen: Profile, seconds: float, seed: str, laws: Any, jobs: int, keep: str,
+        self, target: Any, lab: Any, chosen: Profile, bounds: _Bounds, seed: str, laws: Any, jobs: int, keep: str,
         runs: Path,
     ) -> None:  # fmt: skip
         self.target = target
         self.lab = lab
         self.profile = chosen
-        self.seconds = seconds
+        self.bounds = bounds
         self.seed = seed
         self.laws = laws
         self.jobs = jobs
@@ -167,7 +191,7 @@ class _Request:
                     self.profile,
                     self.seed,
                     self.laws,
-                    seconds=self.seconds,
+                    **self.bounds._asdict(),
                     jobs=self.jobs,
                     on_failure=lambda why: self._go_on(writer, why),
                     on_trial=lambda trial: self._take(writer, explorer, trial),
@@ -186,10 +210,12 @@ class _Request:
             raise
         finally:
             found = explorer.summary()
+            # A run that stopped at a violation had no time for the rest.
+            met: dict[str, object] = {name: [] for name in _DEMANDS} if self.bounds.first and found.findings else {}
             writer.coverage(found.coverage.rows())
             writer.close(
                 state, reason=reason, seconds=round(found.seconds, 3), trials=found.trials, events=found.events,
-                searches=found.searches(),
+                searches=found.searches(), **met,
             )  # fmt: skip
         standings = found.standings(Demands.of_facts(writer.facts))
         code = verdicts.exit_code(standings.values())
@@ -199,7 +225,7 @@ class _Request:
         if code != EXIT_VIOLATED:
             # A trial that its lab did not finish might have shown something.
             code = INTERRUPTED if interrupted else EXIT_LAB if self.failures else code
-        return code, writer.folder, self._summary(found, writer.folder, state)
+        return code, writer.folder, self._summary(found, writer.folder, state, standings)
 
     def _go_on(self, writer: Any, why: LabError) -> None:
         self.failures.append(why)
@@ -217,8 +243,13 @@ class _Request:
             self.spoke = True
             output.say_first_word(explorer.summary())
 
-    def _must_not_be_vacuous(self) -> list[str]:
-        return [law.id for law in self.laws] if self.profile.must_not_be_vacuous else []
+    def _demands(self) -> dict[str, list[str]]:
+        from pairproof.harness.search.corpus import corpus
+
+        listed = corpus().laws if self.lab.deterministic else ()
+        counted = Budget.of(self.profile, self.lab, self.bounds.seconds, self.bounds.trials).counts is not None
+        by_corpus = [law.id for law in self.laws if law.id in listed]
+        return dict(zip(_DEMANDS, (by_corpus, [law.id for law in self.laws] if counted else []), strict=True))
 
     def _run_id(self) -> str:
         stem = f"{datetime.now(UTC).strftime('%Y%m%dT%H%M%S')}-{self.lab.name}-{self.target.name.replace('+', '-')}"
@@ -238,11 +269,11 @@ class _Request:
             "seed": self.seed,
             "observes": sorted(self.lab.observes(self.target)),
             "laws": [law.id for law in self.laws],
-            "must_not_be_vacuous": self._must_not_be_vacuous(),
+            **self._demands(),
             "keep": "all" if self.keep == "all" else self.profile.keep_one_in,
         }
 
-    def _summary(self, found: Any, folder: Path, state: str) -> dict[str, object]:
+    def _summary(self, found: Any, folder: Path, state: str, standings: Any) -> dict[str, object]:
         return {
             "run": folder.name,
             "folder": str(folder),
@@ -252,12 +283,14 @@ class _Request:
             "profile": self.profile.name,
             "seed": self.seed,
             "trials": found.trials,
+            "corpus_trials": found.by_origin.get(verdicts.CORPUS, 0),
             "events": found.events,
             "seconds": round(found.seconds, 3),
             "shrinking_seconds": round(found.shrinking_s, 3),
             **{name: {"done": found.by_origin.get(name, 0), "of": total} for name, total in found.totals.items()},
             "coverage": {"counts": len(found.coverage.rows()), "gaps": _gaps(found.coverage, self.lab)},
             "laws": {law: str(verdict) for law, verdict in sorted(found.verdicts.items())},
+            "remarks": {law: each.remark for law, each in sorted(standings.items()) if each.remark},
             "violated": sorted(law for law, verdict in found.verdicts.items() if verdict is Verdict.VIOLATED),
             "findings": [
                 {

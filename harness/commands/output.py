@@ -22,11 +22,12 @@ from pairproof.harness import resolve
 from pairproof.harness.errors import UsageError
 from pairproof.harness.ports import Lab, Progress
 from pairproof.harness.runs import atomic
+from pairproof.harness.verdict import CORPUS
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from pairproof.harness.explore import Summary
+    from pairproof.harness.summary import Summary
     from pairproof.harness.verdict import Standing
 
 STDOUT = "-"
@@ -165,8 +166,11 @@ def say_verdict(
     say(f"{target} in {lab.name}: {said or 'no law was asked'}", COLOURS.get(worst, ""))
     if findings:
         say(findings, COLOURS["violated"])
-    searches = ", ".join(f"{name} {number:,}" for name, number in sorted(found.by_origin.items()))
-    say(f"{found.trials:,} trials ({searches or 'none'})")
+    searches = ", ".join(f"{name} {number:,}" for name, number in sorted(found.by_origin.items()) if name != CORPUS)
+    corpus = found.by_origin.get(CORPUS, 0)
+    if corpus:
+        say(found.of_corpus())
+    say(f"{found.trials - corpus:,} trials{' after it' if corpus else ''} ({searches or 'none'})")
     say("; ".join(found.enumerated()) or "no search was enumerated")
     say(f"coverage: {found.coverage.summary(resolve.drawn(lab))}")
     say(f"{found.events:,} events in {found.seconds:.1f} s, {found.rate()}")

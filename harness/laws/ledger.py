@@ -16,7 +16,7 @@ Left out: what only one law needs. Sources: HAConnection, HAService.push2SlaveMa
 
 from __future__ import annotations
 
-from pairproof.harness.history import KINDS, Event
+from pairproof.harness.history import BY_THEMSELVES, KINDS, Event
 from pairproof.harness.laws.consumption import Consumption
 from pairproof.harness.laws.coverage import Coverage
 from pairproof.harness.laws.trouble import Trouble
@@ -68,6 +68,8 @@ class Ledger:
         self.needed = 0
         """How many slaves must hold a waiting send that is answered with PUT_OK."""
         self.up: set[str] = set()
+        self.gone: set[str] = set()
+        """Nodes that are down by themselves: they crashed, or did not come up. What that means ``node-lives`` says."""
         self.last_started: str | None = None
         self.starts: dict[str, int] = {}
         self.ends: dict[str, int] = {}
@@ -217,6 +219,7 @@ class Ledger:
         self._copied.pop(node, None)
         self.trouble.up(node, event.t)
         self.up.add(node)
+        self.gone.discard(node)
         self.last_started = node
         if node == MASTER:
             self._incarnation += 1
@@ -272,12 +275,18 @@ class Ledger:
         self.consumption.hear(event)
         self.trouble.down(node, event.t)
         self.up.discard(node)
+        if event.status in BY_THEMSELVES:
+            self.gone.add(node)
         if node == MASTER:
             self._lost_power = event.f == "machine" and event.status != "lied"
             for link in self.links.values():
                 self._drop(link, event)
 
     on_stop = on_crash
+
+    def on_abort(self, event: Event) -> None:
+        """A node that was down stays so."""
+        self.gone.add(event.node or "")
 
     def on_wipe(self, event: Event) -> None:
         """A slave's store is another one; of a master's, its next start tells what it lost.

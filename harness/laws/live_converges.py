@@ -10,8 +10,8 @@ asks; and where a client gave up before the longest wait that a master may impos
 Not applicable where a heartbeat interval is not below the housekeeping interval: such a pair drops every connection
 before its first report. A slave that learns its master's address from a name server has three registration periods
 besides: the master has two, since the first may only find out that its connection is dead, and the slave the next. Left
-out: how long the others took where one slave never came; and quiet afterwards. Source: HAService.HAClient's waits,
-BrokerController (registration).
+out: how long the others took where one slave never came; trials at whose end a broker of the pair is down by itself,
+see ``node-lives``; and quiet afterwards. Source: HAService.HAClient's waits, BrokerController (registration).
 """
 
 from __future__ import annotations
@@ -146,6 +146,8 @@ class LiveConverges(Law):
         slaves = [node for node in slaves if self._may_meet(node)]
         self.applicable = bool(slaves)
         if self.healed is None or self.settled is None or not self.applicable:
+            return
+        if not self.ledger.gone.isdisjoint((MASTER, *slaves)):
             return
         self.judged += 1
         since = self.healed.t

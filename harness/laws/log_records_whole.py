@@ -4,8 +4,8 @@ Judged by what a store reader says of a node right after that node's restart, of
 at the end if its log ends where the master's does (a running slave may rightly hold half a record).
 
 Left out: what a slave in class rollback holds above the point up to which the two histories are one: where they meet,
-record borders are lost. Source: CommitLog's record check
-in recovery: magic, size, CRC; and that each record knows its own offset.
+record borders are lost; the last store of a node that is down by itself. Source: CommitLog's record check in
+recovery: magic, size, CRC; and that each record knows its own offset.
 """
 
 from __future__ import annotations
@@ -57,6 +57,9 @@ class LogRecordsWhole(Law):
         """The audits that ended the trial."""
         master = self.final.get(MASTER)
         for node, audit in self.final.items():
+            if node in self.ledger.gone:
+                # It may not even have recovered.
+                continue
             if node == MASTER or (master is not None and master.hi == audit.hi):
                 self._judge(audit, node)
 

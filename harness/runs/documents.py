@@ -126,7 +126,10 @@ in every table, and its `trials` file is renamed last: a number that `trials` la
 killed therefore holds whole trials only; its `state` is still `running`, and at most its last part is missing.
 `coverage` is written once, when the run ends, under the number of its last part.
 Parquet pages carry checksums. A folder of another format, or one that is damaged, is refused in one line that names
-the file.
+the file. So is one that lost files: when a run ends, `contents` lists all parts with their rows, findings, failures and
+logs. A run that was killed has no such list: what it committed can be read unless a number of its parts is missing, a
+part has no verdicts, or a finding names a trial that is not there. Of a run recorded before there were lists the number
+of trials is compared.
 """
 
 

@@ -2,6 +2,7 @@
 
 Whatever is damaged raises CorruptRun in one line that names the file and what to do about it; nothing is guessed.
 Hidden files (a part that was being written when the run died) and parts that ``trials`` never committed do not count.
+A folder that lost files is refused as well: see :mod:`pairproof.harness.runs.wholeness`.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from pairproof.harness.errors import CorruptRun, UsageError
 from pairproof.harness.history import Event
 from pairproof.harness.runs import tables
 from pairproof.harness.runs.schema import FORMAT, TABLES
+from pairproof.harness.runs.wholeness import REMEDY, Contents
 from pairproof.harness.trial import Finding
 
 LATEST = "latest"
@@ -49,9 +51,23 @@ class RunReader:
 
     def parts(self, table: str) -> list[Path]:
         """The Parquet files of a table that count, oldest first; each has the table's columns."""
-        found = sorted(p for p in (self.folder / table).glob("part-*.parquet") if p.name in self._committed)
+        found = self._of(table)
         for path in found:
-            _check_columns(path, table)
+            self._whole.check_rows(path, _check_columns(path, table))
+        return found
+
+    def _of(self, table: str) -> list[Path]:
+        return sorted(p for p in (self.folder / table).glob("part-*.parquet") if p.name in self._committed)
+
+    @cached_property
+    def _whole(self) -> Contents:
+        """Asked before anything is read: what the folder must hold, once it is known to hold all files of it."""
+        found = Contents(self.folder, self.facts)
+        found.check_files()
+        try:
+            found.check_trials(self._of("trials"), self._findings())
+        except tables.UNREADABLE as why:
+            raise _damaged(self.folder / "trials", why) from None
         return found
 
     def check(self) -> None:
@@ -85,6 +101,9 @@ class RunReader:
 
     def findings(self) -> list[Row]:
         """The findings as they were written, and ``path``, where each lies."""
+        return self._findings() if self._whole else []
+
+    def _findings(self) -> list[Row]:
         paths = sorted((self.folder / "findings").glob("[0-9]*.json"))
         return [read_finding(path) | {"path": str(path)} for path in paths]
 
@@ -152,12 +171,12 @@ def named_finding(path: Path) -> Row:
 
 def read_finding(path: Path) -> Row:
     """A finding's JSON object, its fields checked; CorruptRun if it is no finding."""
-    data = _json_object(path, f"delete {path.name} to go on without it")
+    data = _json_object(path, REMEDY)
     _check_format(path, data)
     wrong = [name for name, kind in FINDING_FIELDS.items() if not isinstance(data.get(name), kind)]
     if wrong or "schedule" not in data:
         missing = ", ".join(wrong) or "schedule"
-        raise CorruptRun(f"{path} is no finding (missing or wrong: {missing}); delete it to go on without it")
+        raise CorruptRun(f"{path} is no finding (missing or wrong: {missing}); {REMEDY}")
     return data
 
 
@@ -201,9 +220,10 @@ def _check_format(path: Path, data: Row) -> None:
         raise CorruptRun(f"{path} has format {found!r}, this version reads {FORMAT}; use the version that wrote it")
 
 
-def _check_columns(path: Path, table: str) -> None:
+def _check_columns(path: Path, table: str) -> int:
+    """How many rows it has, where its columns are the table's."""
     try:
-        schema = tables.read_schema(path)
+        schema, rows = tables.read_schema(path), tables.count_rows(path)
     except tables.UNREADABLE as why:
         raise _damaged(path, why) from None
     if not schema.equals(tables.SCHEMAS[table], check_metadata=False):
@@ -214,6 +234,7 @@ def _check_columns(path: Path, table: str) -> None:
         if table == "history":
             raise CorruptRun(f"{path} holds no history of format {history.FORMAT} ({shown}); {remedy}")
         raise CorruptRun(f"{path} has not the columns of {table} ({shown}); {remedy}")
+    return rows
 
 
 def _named(field: Any) -> str:
@@ -229,7 +250,7 @@ def _read(path: Path, trials: Collection[int] | None = None) -> Any:
 
 def _damaged(path: Path, why: Exception) -> CorruptRun:
     reason = " ".join(str(why).split())[:120]
-    return CorruptRun(f"{path} is damaged ({reason}); delete {path.name} from every table to go on without its trials")
+    return CorruptRun(f"{path} is damaged ({reason}); {REMEDY}")
 
 
 def _began(folder: Path) -> str:

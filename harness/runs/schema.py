@@ -107,5 +107,6 @@ FACTS: dict[str, str] = {
     "scenarios": "of a run of scenarios: name, verdict, trials, seconds, reasons, what is not observable, laws",
     "left_out": "of a run of scenarios: name of each that was not played, and the abilities that the lab lacks for it",
     "versions": "pairproof, python, hypothesis",
+    "contents": "once the run has ended: its parts by table, with their rows, and its findings, failures and logs",
     "reason": "why it is not complete, if it is not",
 }

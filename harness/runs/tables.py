@@ -47,6 +47,11 @@ def read_schema(path: Path) -> Any:
     return pq.read_schema(path)
 
 
+def count_rows(path: Path) -> int:
+    """How many rows a part has, by its footer; raises one of :data:`UNREADABLE`."""
+    return int(pq.read_metadata(path).num_rows)
+
+
 def read_part(path: Path, trials: Iterable[int] | None = None) -> Any:
     """A part's rows, of these trials only if they are given; raises one of :data:`UNREADABLE`."""
     filters = None if trials is None else [("trial", "in", sorted(trials))]

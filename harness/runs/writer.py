@@ -29,6 +29,7 @@ from pairproof.harness.objectives import Row, measure
 from pairproof.harness.runs import atomic, tables
 from pairproof.harness.runs.sampling import sampling
 from pairproof.harness.runs.schema import FORMAT, TABLES
+from pairproof.harness.runs.wholeness import contents, part_name
 from pairproof.harness.schedule import Schedule
 from pairproof.harness.trial import FaultOutcome, Finding, Trial
 from pairproof.harness.verdict import Judgement
@@ -104,6 +105,8 @@ class RunWriter:
         self._began = monotonic()
         self._part = Part()
         self._coverage: dict[tuple[str, str, str], int] = {}
+        self._rows: dict[str, dict[str, int]] = {}
+        """By table, the names of its parts with their rows."""
         self._make_folders()
 
     def trial(self, trial: Trial, keep: bool | None = None) -> None:
@@ -180,7 +183,8 @@ class RunWriter:
             facts["reason"] = "; ".join(filter(None, (str(facts.get("reason") or ""), limit)))
         # What the tables hold is what counts, whatever the caller counted up to an interrupt.
         counted = {"trials": self._part.trials_before, "events": self._part.events_before}
-        self.facts |= {**facts, **counted, "state": state}
+        listed = {"contents": contents(self.folder, self._rows)}
+        self.facts |= {**facts, **counted, **listed, "state": state}
         self._write_facts()
 
     def __enter__(self) -> RunWriter:
@@ -220,8 +224,9 @@ class RunWriter:
 
     def _write_rows(self, table: str, number: int, count: int, columns: Sequence[object]) -> None:
         arrow = tables.from_columns(table, count, [self.folder.name, *columns])
-        path = self.folder / table / f"part-{number:05d}.parquet"
+        path = self.folder / table / part_name(number)
         atomic.replace(path, lambda hidden: tables.write_part(arrow, hidden))
+        self._rows.setdefault(table, {})[path.name] = count
 
 
 def new_folder(root: Path = Path("runs")) -> Path:

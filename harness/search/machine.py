@@ -12,8 +12,6 @@ there depends on what was drawn before and on nothing that happened, since Hypot
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from math import inf
-from time import monotonic
 from typing import Any, ClassVar
 
 import hypothesis
@@ -31,7 +29,8 @@ from pairproof.harness.verdict import Verdict
 STEPS, STEPS_PACED = 14, 9
 """Rules of a program."""
 BATCH = 40
-"""Examples of one Hypothesis run; between runs the clock is looked at."""
+"""Examples of one Hypothesis run; between runs the bound is looked at."""
+MAX_BATCHES = 25_000
 
 
 def _settings() -> st.SearchStrategy[Args]:
@@ -70,8 +69,8 @@ class PairMachine(RuleBasedStateMachine):
     laws: ClassVar[Laws | None]
     seed: ClassVar[str]
     on_trial: ClassVar[Callable[[Trial], None]]
-    until: ClassVar[float] = inf
-    """When no more trials are to begin, by the monotonic clock, s."""
+    more: ClassVar[Callable[[], int]] = staticmethod(lambda: 1)
+    """How many more trials may begin; asked where a lab is not deterministic, since a batch takes long there."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -114,7 +113,7 @@ class PairMachine(RuleBasedStateMachine):
             settings = paced.settings(settings)
             self.pace = paced.Pace(settings)
         self.settings = settings
-        if monotonic() >= self.until:
+        if not self.lab.deterministic and type(self).more() <= 0:
             # The rest of a batch costs nothing.
             return
         session = self.lab.open(self.target, self.target.settings(settings), self.seed)
@@ -255,19 +254,19 @@ def explore(
     target: Target,
     laws: Laws | None,
     seed: str,
-    seconds: float,
-    max_examples: int,
+    more: Callable[[], int],
     on_trial: Callable[[Trial], None],
 ) -> None:
-    """Generate and execute programs until the time or the number is up; each trial goes to ``on_trial``."""
-    until = monotonic() + seconds
-    done = 0
-    batch = 0
+    """Generate and execute programs as long as there may be ``more``; each trial goes to ``on_trial``, which counts it.
+
+    The last batch may bring a few more than were asked for.
+    """
     found: Any = machine(lab, target, laws, seed=seed, on_trial=on_trial)
-    if not lab.deterministic:
-        found.until = until
-    while done < max_examples and (done == 0 or monotonic() < until):
-        count = min(BATCH, max_examples - done)
+    found.more = staticmethod(more)
+    for batch in range(MAX_BATCHES):
+        count = min(BATCH, more())
+        if count <= 0:
+            return
         settings = hypothesis.settings(
             max_examples=count,
             stateful_step_count=STEPS if lab.deterministic else STEPS_PACED,
@@ -279,5 +278,3 @@ def explore(
         )
         seeded = hypothesis.seed(f"{seed}/machine/{batch}")(found)
         run_state_machine_as_test(seeded, settings=settings)
-        done += count
-        batch += 1

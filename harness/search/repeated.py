@@ -1,12 +1,14 @@
 """Makes a violation small where the lab is not deterministic: there the same schedule may show it once and not again.
 
 If a simulation shows it too, the schedule is shrunk there, exactly and at once. Otherwise candidates are executed
-several times in the lab itself, and one counts as failing if any of its executions violates the law; bounded by time.
+several times in the lab itself, and one counts as failing if any of its executions violates the law; bounded by time or
+by the number of candidates.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf
 from time import monotonic
 from typing import NamedTuple
 
@@ -25,8 +27,44 @@ REPEATS = 3
 """Executions of one candidate at most."""
 SHRINK_S = 120.0
 """For one violation, s."""
+SHRINK_CANDIDATES = 60
+"""For one violation, where trials and not seconds are the bound."""
 SIMULATION = "sim"
 """The lab in which a violation is looked for first."""
+
+
+class Effort:
+    """What shrinking may take: for one violation, and for all together no more than the searches, whose bound this is.
+
+    ``seconds`` and ``candidates`` are the searches' own bounds; where neither is given, only one violation's counts.
+    """
+
+    def __init__(self, seconds: float | None, candidates: int | None) -> None:
+        self.by_time = seconds is not None
+        whole = seconds if seconds is not None else candidates
+        self._left = inf if whole is None else float(whole)
+        self._until = self._began = 0.0
+        self._asked = 0
+
+    def begin(self) -> bool:
+        """Whether another violation may be shrunk; from here on its own bound counts."""
+        self._asked = 0
+        self._began = self._now()
+        self._until = self._began + min(self._left, SHRINK_S if self.by_time else SHRINK_CANDIDATES)
+        return self._left > 0
+
+    def more(self) -> bool:
+        """Whether another candidate may be executed; it is counted."""
+        may = self._now() < self._until
+        self._asked += may
+        return may
+
+    def end(self) -> None:
+        """This violation is done."""
+        self._left -= self._now() - self._began
+
+    def _now(self) -> float:
+        return monotonic() if self.by_time else float(self._asked)
 
 
 class Small(NamedTuple):
@@ -54,12 +92,12 @@ def shows(lab: Lab, target: Target, schedule: Schedule, law: str, times: int = R
     return None
 
 
-def small(lab: Lab, target: Target, schedule: Schedule, law: str, seconds: float = SHRINK_S) -> Small:
-    """The smallest schedule found within the time, where that was, and a trial in ``lab`` that shows it."""
-    until = monotonic() + seconds
+def small(lab: Lab, target: Target, schedule: Schedule, law: str, more: Callable[[], bool]) -> Small:
+    """The smallest schedule found as long as there may be ``more`` candidates, where that was, and a trial in ``lab``
+    that shows it."""
     simulation = _simulation(lab)
     if simulation is not None and _once(simulation, target, law)(schedule):
-        found = _shrink(schedule, until, _once(simulation, target, law))
+        found = _shrink(schedule, more, _once(simulation, target, law))
         return Small(found, simulation.name, shows(lab, target, found, law))
     shown: list[Trial] = []
 
@@ -69,15 +107,15 @@ def small(lab: Lab, target: Target, schedule: Schedule, law: str, seconds: float
             shown[:] = [trial]
         return trial is not None
 
-    found = _shrink(schedule, until, fails)
+    found = _shrink(schedule, more, fails)
     # The last one that showed it is the one that was taken.
     return Small(found, lab.name, shown[0] if shown else None)
 
 
-def _shrink(schedule: Schedule, until: float, fails: Callable[[Schedule], bool]) -> Schedule:
+def _shrink(schedule: Schedule, more: Callable[[], bool], fails: shrink.StillFails) -> Schedule:
     # Short intervals are no part of what makes it fail: they are put back into whatever is executed.
     own = {name: value for name, value in schedule.settings.items() if name not in SHORT}
-    found = shrink.shrink(schedule._replace(settings=own), lambda each: monotonic() < until and fails(paced(each)))
+    found = shrink.shrink(schedule._replace(settings=own), lambda each: more() and fails(paced(each)))
     return paced(found)
 
 

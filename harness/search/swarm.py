@@ -34,6 +34,9 @@ SETTINGS: dict[str, tuple[Scalar, ...]] = {
     "haPushes": ("written", "written", "flushed"),
     "rocketmqVersion": ("4.9.7", "4.9.7", "4.9.7", "4.9.7", "5.5.0", "5.5.0", "4.9.2", "4.4.0"),
     "inSyncReplicas": (0, 0, 2, 3),
+    "flushCommitLogLeastPages": (4, 4, 1, 0),
+    "flushCommitLogThoroughInterval": (10_000, 10_000, 1_000),
+    "flushConsumeQueueLeastPages": (2, 0),
 }
 """Settings that a schedule draws; the first value is the one that shrinking prefers. See :func:`fitting`."""
 

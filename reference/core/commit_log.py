@@ -147,9 +147,9 @@ class CommitLog:
         room = min(self.end, at - at % self.file_size + self.file_size) - at
         return size if magic in (MAGIC_V1, MAGIC_V2) and FIXED_SIZE <= size <= room else 0
 
-    def flush_due(self) -> list[str]:
-        """Disk names of the files that hold bytes which are not known to be durable."""
-        return self.files.names(self.flushed, self.end)
+    def flush_due(self, upto: int | None = None) -> list[str]:
+        """Disk names of the files that hold bytes, below ``upto`` if given, which are not known to be durable."""
+        return self.files.names(self.flushed, self.end if upto is None else upto)
 
     def mark_flushed(self, upto: int) -> None:
         """A flush that covered the log up to ``upto`` has ended."""

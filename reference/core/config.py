@@ -22,7 +22,10 @@ from pairproof.reference.errors import ConfigError
 
 ROLES = ("ASYNC_MASTER", "SYNC_MASTER", "SLAVE")
 FLUSH_TYPES = ("ASYNC_FLUSH", "SYNC_FLUSH")
-MAY_BE_ZERO = ("brokerId", "inSyncReplicas", "accessMessageInMemoryMaxRatio")
+MAY_BE_ZERO = (
+    "brokerId", "inSyncReplicas", "accessMessageInMemoryMaxRatio", "flushCommitLogLeastPages",
+    "flushCommitLogThoroughInterval", "flushConsumeQueueLeastPages", "flushConsumeQueueThoroughInterval",
+)  # fmt: skip
 PUSHES = ("written", "flushed")
 
 
@@ -45,6 +48,8 @@ class BrokerConfig:
     syncFlushTimeout: int = 5_000
     flushDiskType: str = "ASYNC_FLUSH"
     flushIntervalCommitLog: int = 500
+    flushCommitLogLeastPages: int = 4
+    flushCommitLogThoroughInterval: int = 10_000
     mappedFileSizeCommitLog: int = 1_073_741_824
     maxMessageSize: int = 4_194_304
     defaultTopicQueueNums: int = 8
@@ -59,6 +64,8 @@ class BrokerConfig:
     flushConsumerOffsetInterval: int = 5_000
     mappedFileSizeConsumeQueue: int = 6_000_000
     flushIntervalConsumeQueue: int = 1_000
+    flushConsumeQueueLeastPages: int = 2
+    flushConsumeQueueThoroughInterval: int = 60_000
     messageIndexEnable: bool = True
     maxHashSlotNum: int = 5_000_000
     maxIndexNum: int = 20_000_000

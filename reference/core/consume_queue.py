@@ -20,6 +20,7 @@ from struct import Struct
 from typing import NamedTuple
 
 from pairproof.reference.core.files import MAX_OFFSET, NAME_DIGITS, MappedFiles
+from pairproof.reference.core.flush_schedule import flush_to
 from pairproof.reference.ports import Disk
 
 ENTRY_SIZE = 20
@@ -163,9 +164,13 @@ class ConsumeQueue:
         gone = (self.first * ENTRY_SIZE - self.files.start) // self._file_size
         self.files.expire(len(self.files.starts) - gone)
 
-    def flush_due(self) -> list[str]:
-        """Disk names of the files with entries that are not known to be durable."""
-        return self.files.names(self.flushed, self.files.end)
+    def flush_due(self, upto: int | None = None) -> list[str]:
+        """Disk names of the files with entries, below byte ``upto`` if given, that are not known to be durable."""
+        return self.files.names(self.flushed, self.files.end if upto is None else upto)
+
+    def flush_to(self, least_pages: int) -> int | None:
+        """Up to where a look of RocketMQ's flush service flushes; None if it leaves the queue alone."""
+        return flush_to(self.flushed, self.files.end, self._file_size, least_pages)
 
     def mark_flushed(self, upto: int) -> None:
         """A flush that covered the queue up to byte ``upto`` has ended."""

@@ -21,11 +21,14 @@ _QUEUE_ID = re.compile(r"0|[1-9][0-9]{0,9}")
 class ConsumeQueues:
     """The queues by topic and queue id. A queue that is not known is empty and begins at 0."""
 
-    def __init__(self, disk: Disk, file_size: int, folder: str = FOLDER) -> None:
+    def __init__(self, disk: Disk, file_size: int, folder: str = FOLDER, least_pages: int = 0) -> None:
         self._disk = disk
         self._file_size = file_size
         self._folder = folder
         self._queues: dict[tuple[str, int], ConsumeQueue] = {}
+        self._least_pages = least_pages
+        self.ripe = False
+        """Whether some queue has gathered enough for any look of the flush service."""
         self._dirty: dict[tuple[str, int], ConsumeQueue] = {}
         self._flushing: list[tuple[ConsumeQueue, int]] = []
 
@@ -69,6 +72,7 @@ class ConsumeQueues:
         if not 0 <= offset <= MAX_QUEUE_OFFSET or not queue.put(offset, entry):
             return False
         self._dirty[topic, queue_id] = queue
+        self.ripe = self.ripe or queue.flush_to(self._least_pages) is not None
         return True
 
     def next_offset(self, topic: str, queue_id: int) -> int:
@@ -104,25 +108,37 @@ class ConsumeQueues:
         for queue in self._queues.values():
             queue.expire(log_start)
 
-    def begin_flush(self) -> list[str]:
-        """Disk names of all files with entries that are not durable; :meth:`finish_flush` when they are flushed."""
-        self._flushing = [(queue, queue.files.end) for queue in self._dirty.values()]
-        self._dirty = {}
-        return [name for queue, _ in self._flushing for name in queue.flush_due()]
+    @property
+    def dirty(self) -> bool:
+        """Whether some entries are not durable, and no flush of them has begun."""
+        return bool(self._dirty)
+
+    def begin_flush(self, least_pages: int = 0) -> list[str]:
+        """Disk names of what a look of the flush service flushes; :meth:`finish_flush` when they are flushed.
+
+        Of each queue one file at most, and only if ``least_pages`` have gathered; 0: whatever there is.
+        """
+        due = {place: (queue, queue.flush_to(least_pages)) for place, queue in self._dirty.items()}
+        self._flushing = [(queue, upto) for queue, upto in due.values() if upto is not None]
+        self._dirty = {place: queue for place, (queue, upto) in due.items() if upto is None or upto < queue.files.end}
+        self.ripe = False
+        return [name for queue, upto in self._flushing for name in queue.flush_due(upto)]
 
     def finish_flush(self) -> None:
         """What :meth:`begin_flush` named has been flushed."""
         for queue, upto in self._flushing:
             queue.mark_flushed(upto)
         self._flushing = []
+        self.ripe = any(queue.flush_to(self._least_pages) is not None for queue in self._dirty.values())
 
     def sync(self) -> None:
         """Make everything durable before returning: for a clean stop."""
         # A flush that is under way may never end.
-        under_way = [name for queue, _ in self._flushing for name in queue.flush_due()]
-        for name in dict.fromkeys([*under_way, *self.begin_flush()]):
-            self._disk.sync(name)
-        self.finish_flush()
+        for queue in dict.fromkeys([*(queue for queue, _ in self._flushing), *self._dirty.values()]):
+            for name in queue.flush_due():
+                self._disk.sync(name)
+            queue.mark_flushed(queue.files.end)
+        self._dirty, self._flushing, self.ripe = {}, [], False
 
     def _stored(self) -> list[tuple[str, int]]:
         found = []

@@ -1,7 +1,11 @@
 """When a broker's log becomes durable: FlushRealTimeService and GroupCommitService of RocketMQ, sans-IO.
 
-ASYNC_FLUSH flushes an interval after the log became dirty; SYNC_FLUSH flushes at once, one flush at a time, and a send
-that waits is answered when a flush covers it or its deadline passes.
+ASYNC_FLUSH flushes as :mod:`pairproof.reference.core.flush_schedule` says: four pages, or all of it each ten seconds,
+unless the settings say otherwise. SYNC_FLUSH flushes at once, one flush at a time, and a send that waits is answered
+when a flush covers it or its deadline passes.
+
+Where only flushed bytes are pushed (``haPushes``), every look flushes all that there is: slaves would be ten seconds
+behind otherwise. RocketMQ has no such mode.
 """
 
 from __future__ import annotations
@@ -11,6 +15,7 @@ from collections.abc import Callable
 
 from pairproof.reference.core.commit_log import CommitLog
 from pairproof.reference.core.config import BrokerConfig
+from pairproof.reference.core.flush_schedule import FlushSchedule, Look, flush_to
 from pairproof.reference.ports import Effects, Watcher
 
 MS = 1_000_000
@@ -25,25 +30,41 @@ class Flusher:
         self.io = io
         self.watcher = watcher
         self.sync = config.flushDiskType == "SYNC_FLUSH"
-        self.interval_ns = config.flushIntervalCommitLog * MS
+        thorough_ns = config.flushCommitLogThoroughInterval * MS
+        self.schedule = FlushSchedule(
+            config.flushIntervalCommitLog * MS,
+            config.flushCommitLogLeastPages,
+            0 if config.haPushes == "flushed" else thorough_ns,
+            io.now(),
+        )
         self.timeout_ns = config.syncFlushTimeout * MS
         self.waiting: deque[tuple[int, int, Callable[[str], None]]] = deque()
         self.running = False
-        self.armed = False
+        self.on_put = config.version.flushes_on_put and not config.is_slave
+        self.look: Look | None = None
+        """The look that is to come, if any."""
         self.urged = 0
+
+    def start(self) -> None:
+        """The service starts, and looks for the first time an interval later."""
+        self.schedule.began = self.io.now()
 
     def urge(self) -> None:
         """Somebody waits for what is written: flush it at once, whatever the flush type."""
         self.urged = self.log.end
-        self._flush()
+        self._flush(self.urged)
 
     def grown(self) -> None:
         """The log has new bytes."""
         if self.sync:
-            self._flush()
-        elif not self.armed:
-            self.armed = True
-            self.io.timer(("flush", None), self.io.now() + self.interval_ns)
+            self._flush(self.log.end)
+        elif self.log.flushed < self.log.end:
+            if self.on_put:
+                self._flush(flush_to(self.log.flushed, self.log.end, self.log.file_size, self.schedule.least_pages))
+            look = self.schedule.following(self.io.now(), self.log.flushed, self.log.end, self.log.file_size)
+            if self.look is None or look.at < self.look.at:
+                self.look = look
+                self.io.timer(("flush", None), look.at)
 
     def wait(self, end: int, answer: Callable[[str], None]) -> None:
         """``answer`` is called once, with PUT_OK when [.., end) is durable, or FLUSH_DISK_TIMEOUT."""
@@ -58,8 +79,7 @@ class Flusher:
     def on_timer(self, what: str) -> None:
         """The flush interval is over, or a waiting send's deadline passed."""
         if what == "flush":
-            self.armed = False
-            self._flush()
+            self._look()
             return
         now = self.io.now()
         while self.waiting and self.waiting[0][1] <= now:
@@ -75,12 +95,17 @@ class Flusher:
         while self.waiting and self.waiting[0][0] <= upto:
             self.waiting.popleft()[2]("PUT_OK")
         if self.urged > upto:
-            self._flush()
+            self._flush(self.log.end)
         elif self.log.end > upto:
             self.grown()
 
-    def _flush(self) -> None:
-        if self.running or self.log.flushed >= self.log.end:
+    def _look(self) -> None:
+        log, look = self.log, self.look
+        self.look = None
+        self._flush(flush_to(log.flushed, log.end, log.file_size, look.least_pages if look is not None else 0))
+
+    def _flush(self, upto: int | None) -> None:
+        if self.running or upto is None or self.log.flushed >= upto:
             return
         self.running = True
-        self.io.flush(self.log.flush_due(), self.log.end)
+        self.io.flush(self.log.flush_due(upto), upto)

@@ -210,6 +210,11 @@ class KeyIndex:
         while len(self.files) > 1 and self.files[0].end_offset < log_start:
             self._disk.delete(f"{FOLDER}/{self.files.pop(0).name}")
 
+    @property
+    def ripe(self) -> bool:
+        """Whether a full file is not durable, of the newest ones: older ones were flushed when they filled."""
+        return any(file.full and not file.durable for file in self.files[-2:])
+
     def begin_flush(self) -> list[str]:
         """Disk names of the full files that are not durable; :meth:`finish_flush` when they are flushed."""
         self._flushing = [file for file in self.files if file.full and not file.durable]

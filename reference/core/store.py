@@ -17,6 +17,7 @@ from pairproof.reference.core.config import BrokerConfig
 from pairproof.reference.core.consume_queues import ConsumeQueues
 from pairproof.reference.core.delay import parse_levels
 from pairproof.reference.core.dispatch import Arrived, Dispatcher
+from pairproof.reference.core.flush_schedule import FlushSchedule, Look
 from pairproof.reference.core.flushing import Flusher
 from pairproof.reference.core.key_index import KeyIndex
 from pairproof.reference.core.recovery import Hints, Recovery
@@ -58,20 +59,26 @@ class MessageStore:
         disk = io.disk
         self.log = self.log_class(disk, config.mappedFileSizeCommitLog, max_message_size=config.maxMessageSize)
         size = -(-config.mappedFileSizeConsumeQueue // 20) * 20
-        self.queues = self.queues_class(disk, size)
+        least = config.flushConsumeQueueLeastPages
+        self.queues = self.queues_class(disk, size, least_pages=least)
         self.index: KeyIndex | None = None
         if config.messageIndexEnable:
             self.index = self.index_class(disk, config.maxHashSlotNum, config.maxIndexNum, io.wall_ms)
         self.delays_ms = parse_levels(config.messageDelayLevel)
         self.dispatcher = self.dispatcher_class(self.log, self.queues, self.index, self.delays_ms, arrived)
         self.flusher = self.flusher_class(config, self.log, io, watcher)
-        self.flush_every_ns = config.flushIntervalConsumeQueue * MS
         self.copied = config.is_slave
+        interval_ns = config.flushIntervalConsumeQueue * MS
+        thorough_ns = config.flushConsumeQueueThoroughInterval * MS
+        self.derived = FlushSchedule(interval_ns, least, thorough_ns, io.now())
         self.recovery = "empty"
         self.recovered = Recovery("empty", 0, 0, None, "")
         self.checkpoint: Checkpoint
-        self._flush_due = False
+        self._look: Look | None = None
+        """The next look at the queues' files, if any."""
+        self._flushing = False
         self._flushing_ms: int | None = None
+        """Of a thorough flush that is under way: up to which store time it makes the queues durable."""
 
     # Decisions.
 
@@ -94,6 +101,8 @@ class MessageStore:
         # Not before: a store that is refused stays as it was.
         self.io.disk.open(ABORT, 0)
         self.io.disk.sync(ABORT)
+        self.flusher.start()
+        self.derived.began = self.io.now()
         self.dispatch()
 
     def stop(self) -> None:
@@ -141,9 +150,7 @@ class MessageStore:
         self.dispatcher.dispatch()
         if self.dispatcher.at > before:
             self.watcher.dispatched(self.dispatcher.at)
-            if not self._flush_due:
-                self._flush_due = True
-                self.io.timer(DERIVED, self.io.now() + self.flush_every_ns)
+            self._await_look()
         if self.behind:
             # Perhaps nothing more comes that would make us look again.
             self.io.timer(DISPATCH, self.io.now() + RETRY_NS)
@@ -181,7 +188,6 @@ class MessageStore:
     def on_timer(self, key: tuple[str, None]) -> None:
         """A flush is due."""
         if key == DERIVED:
-            self._flush_due = False
             self._flush_derived()
         elif key == DISPATCH:
             self.dispatch()
@@ -199,7 +205,8 @@ class MessageStore:
             self.index.finish_flush()
         if self._flushing_ms is not None:
             self._note_times(self._flushing_ms)
-        self._flushing_ms = None
+        self._flushing, self._flushing_ms = False, None
+        self._await_look()
 
     def _catch_up(self) -> None:
         if self.dispatcher.at < self.log.end:
@@ -218,17 +225,30 @@ class MessageStore:
             at, end = filler
             self.watcher.appended(at, end, self.log.read(at, end - at), "filler")
 
-    def _flush_derived(self) -> None:
-        if self._flushing_ms is not None:
-            # The last one has not ended: this one follows.
-            self._flush_due = True
-            self.io.timer(DERIVED, self.io.now() + self.flush_every_ns)
+    def _await_look(self) -> None:
+        """Wake at the look that finds enough, unless a flush is under way, whose end leads here again."""
+        if self._flushing or not self.queues.dirty:
             return
-        names = self.queues.begin_flush()
+        ripe = self.queues.ripe or (self.index is not None and self.index.ripe)
+        look = self.derived.next_ripe(self.io.now(), ripe)
+        if self._look is None or look.at < self._look.at:
+            self._look = look
+            self.io.timer(DERIVED, look.at)
+
+    def _flush_derived(self) -> None:
+        least = self._look.least_pages if self._look is not None else 0
+        self._look = None
+        if self._flushing:
+            return
+        names = self.queues.begin_flush(least)
         if self.index is not None:
             names += self.index.begin_flush()
-        self._flushing_ms = self.dispatcher.last_ms
-        self.io.flush(list(dict.fromkeys([*names, checkpoint.NAME])), DERIVED)
+        if not least and not self.queues.dirty:
+            # Then nothing but the last file of any queue was left.
+            self._flushing_ms = self.dispatcher.last_ms
+            names.append(checkpoint.NAME)
+        self._flushing = True
+        self.io.flush(list(dict.fromkeys(names)), DERIVED)
 
     def _note_times(self, derived_ms: int) -> None:
         """What the checkpoint may say now; the log's time only if all of it is durable."""

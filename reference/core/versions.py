@@ -3,7 +3,7 @@
 The reference speaks the wire of all of them, which never changed. Left out: known defects of a version; those are
 mutants. Sources: HAService.GroupTransferService and CommitLog.handleHA (submitReplicaRequest) of 4.4.0, 4.9.2 and
 4.9.7, GroupTransferService of 5.5.0, HAConnection's constructor;
-BrokerController.handleSlaveSynchronize of 4.4.0, 4.9.7 and 5.5.0.
+BrokerController.handleSlaveSynchronize and MessageStoreConfig.flushCommitLogTimed of 4.4.0, 4.9.7 and 5.5.0.
 """
 
 from __future__ import annotations
@@ -50,10 +50,12 @@ class Version(NamedTuple):
     counts_replicas: bool
     """Whether inSyncReplicas is a setting. Where it is, nobody is told SLAVE_NOT_AVAILABLE: the send just waits."""
     sync: SyncSchedule
+    flushes_on_put: bool = False
+    """Whether each put wakes ASYNC_FLUSH's service, as where flushCommitLogTimed is false; otherwise only time does."""
 
 
 VERSIONS: Mapping[str, Version] = {
-    "4.4.0": Version(AckWait("syncFlushTimeout", in_turn=False, wake_ups=5), 65_536, 2, False, EARLY_SYNC),
+    "4.4.0": Version(AckWait("syncFlushTimeout", in_turn=False, wake_ups=5), 65_536, 2, False, EARLY_SYNC, True),
     "4.9.2": Version(AckWait("syncFlushTimeout", in_turn=True, wake_ups=0), 65_536, 2, False, SYNC),
     "4.9.7": Version(AckWait("slaveTimeout", in_turn=False, wake_ups=0), 0, 2, False, SYNC),
     "5.5.0": Version(AckWait("slaveTimeout", in_turn=False, wake_ups=0), 0, 1, True, LATE_SYNC),

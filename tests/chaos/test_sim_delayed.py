@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from pairproof.harness import resolve
+from pairproof.harness.content import level_of
 from pairproof.harness.history import Event
 from pairproof.harness.interpreter import run_trial
 from pairproof.harness.schedule import Op, Schedule
@@ -23,8 +22,8 @@ def events(settings: dict[str, int], *ops: Op) -> list[Event]:
 @pytest.mark.parametrize(("level", "delay_ms"), [(1, 1_000), (3, 10_000), (4, 30_000)])
 def test_a_delayed_message_is_consumed_when_its_time_has_passed(level: int, delay_ms: int) -> None:
     found = events({"lab.names": 1}, join(0, 0), delayed(2, level), advance(100))
-    (sent,) = (each for each in found if each.kind == "invoke" and each.detail is not None and each.f == "send")
-    assert (sent.node, sent.queue, json.loads(sent.detail or "")) == ("master", "pairproof/2", {"level": level})
+    (sent,) = (each for each in found if each.kind == "invoke" and each.f == "send" and level_of(each))
+    assert (sent.node, sent.queue, level_of(sent)) == ("master", "pairproof/2", level)
     (came,) = (each for each in found if each.kind == "deliver" and each.message == sent.message)
     assert came.queue == "pairproof/2" and delay_ms <= (came.t - sent.t) / MS < delay_ms + 50
 

@@ -66,19 +66,24 @@ def test_broken_target_exits_1_and_its_replay_line_reproduces(tmp_path: Path) ->
     assert cured.returncode == 0, cured.stdout + cured.stderr
 
 
-def test_law_that_nothing_exercised_exits_3(tmp_path: Path) -> None:
-    # A few trials only: with some seed nobody claims more than the master has, whatever the searches draw.
-    verdicts: list[str] = []
-    for seed in "abcdefgh":
-        options = ["--time", "0.01s", "--seed", seed, "--law", "ha-ack-identity"]
-        done = run(tmp_path, "check", *options, "--json", "-")
-        verdicts.append(json.loads(done.stdout)["laws"]["ha-ack-identity"])
-        assert done.returncode == {"holds": 0, "vacuous": 3}[verdicts[-1]]
-        if verdicts[-1] == "vacuous":
-            break
-    assert verdicts[-1] == "vacuous"
-    longer = run(tmp_path, "check", "--time", "2s", "--seed", "s", "--law", "ha-ack-identity")
-    assert longer.returncode == 0
+def test_first_ends_with_the_violation_and_says_nothing_of_what_there_was_no_time_for(tmp_path: Path) -> None:
+    options = [
+        "--target",
+        "reference+drops_messages",
+        "--first",
+        "--trials",
+        "5",
+        "--seed",
+        "s",
+        "--json",
+        "answer.json",
+    ]
+    done = run(tmp_path, "check", *options)
+    assert done.returncode == 1, done.stdout + done.stderr
+    answer = json.loads((tmp_path / "answer.json").read_text())
+    assert "gave it nothing to judge" not in done.stdout
+    assert {each["shrunk_in"] for each in answer["findings"]} == {""} and answer["trials"] < 30
+    assert RunReader(only_run(tmp_path)).facts["corpus_must_judge"] == []
 
 
 @pytest.mark.parametrize(
@@ -90,6 +95,8 @@ def test_law_that_nothing_exercised_exits_3(tmp_path: Path) -> None:
         (["--law", "gravity"], "unknown law 'gravity'; valid: ack-bounded"),
         (["--time", "soon"], "--time wants a number with s, m or h"),
         (["--time", "0s"], "--time must be above 0"),
+        (["--time", "1s", "--trials", "5"], "--time and --trials exclude each other; give one of them"),
+        (["--profile", "ci", "--lab", "process"], "profile ci counts thousands of trials, and process needs seconds"),
         (["--seed", os.fsdecode(b"a\xff")], "--seed must be text in UTF-8, not 'a\\udcff'"),
         (["--seed", "s" * 201], "--seed may have 200 characters at most, not 201"),
         (["--runs", "r" * 300], "File name too long; name another place with --runs"),

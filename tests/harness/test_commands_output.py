@@ -17,7 +17,7 @@ from pairproof.harness import resolve
 from pairproof.harness.commands import output
 from pairproof.harness.coverage_table import CoverageTable
 from pairproof.harness.errors import PairproofError, UsageError
-from pairproof.harness.explore import Summary
+from pairproof.harness.summary import Summary
 from pairproof.harness.verdict import Demands, Verdict
 
 

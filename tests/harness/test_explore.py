@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 
 import hypothesis
 import pytest
 from hypothesis.stateful import run_state_machine_as_test
+from shaky_lab import ShakyLab
 
-from pairproof.harness import conformance, resolve
+from pairproof.harness import conformance, judge, resolve
 from pairproof.harness.errors import UsageError
 from pairproof.harness.explore import MAX_FINDINGS_PER_LAW, Explorer
 from pairproof.harness.interpreter import run_trial
 from pairproof.harness.profiles import profile
+from pairproof.harness.search.corpus import Corpus
 from pairproof.harness.trial import Trial
 from pairproof.harness.verdict import Verdict
 
@@ -28,13 +30,53 @@ BRIEFLY = hypothesis.settings(
 )
 
 
-def test_reference_is_clean_and_nearly_every_law_was_exercised() -> None:
-    summary = conformance.run("reference", seconds=8, seed="clean")
-    assert summary.findings == []
-    # How many trials eight seconds are is the machine's business: a few laws may have had nothing to judge.
-    verdicts = Counter(summary.verdicts.values())
-    assert set(verdicts) <= {Verdict.HOLDS, Verdict.VACUOUS} and verdicts[Verdict.VACUOUS] < 15
-    assert set(summary.by_origin) == {"sweep", "cuts", "whole", "swarm", "machine"}
+def test_reference_is_clean_and_every_law_was_exercised_however_little_time_there_is() -> None:
+    summary = conformance.run("reference", seconds=0.01, seed="clean")
+    assert summary.findings == [] and set(summary.verdicts.values()) == {Verdict.HOLDS}
+    assert set(summary.by_origin) == {"corpus", "sweep", "cuts", "whole", "swarm", "machine"}
+    # The searches had no time to.
+    assert any(each.corpus_only for each in summary.standings().values())
+
+
+def test_a_number_of_trials_is_kept_exactly_and_shared_out() -> None:
+    summary = conformance.run("reference", trials=61, seed="n")
+    assert sum(summary.by_origin.values()) - summary.by_origin["corpus"] == 61 and summary.findings == []
+    assert set(summary.by_origin) == {"corpus", "sweep", "cuts", "whole", "swarm", "machine"}
+    assert summary.enumerated()[0].endswith("cut short by the number of trials")
+
+
+def test_first_stops_at_the_first_violation_and_shrinks_it() -> None:
+    trials: list[Trial] = []
+    target = resolve.target("reference+goes_back")
+    found = Explorer(SIM, target, QUICK, "s", trials=10_000, first=True, on_trial=trials.append).run()
+    broken = [each for each in trials if any(j.verdict is Verdict.VIOLATED for j in each.judgements)]
+    # The trial that showed it, and that of the minimal program.
+    assert [each.origin == "shrink" for each in broken] == [False, True] and trials[-1] is broken[-1]
+    assert {each.trial for each in found.findings} == {broken[0].number}
+    assert {each.shrunk_trial for each in found.findings} == {broken[1].number}
+
+
+@pytest.mark.parametrize("origin", ["sweep", "cuts", "whole", "swarm", "machine"])
+def test_first_stops_every_search(origin: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pairproof.harness.explore.corpus", lambda: Corpus(frozenset(), ()))
+    only = QUICK._replace(shares={origin: 1.0, "swarm" if origin != "swarm" else "sweep": 1.0})
+    target = resolve.target("reference+acks_at_once")
+    laws = judge.laws(["ack-replicated"])
+    found = Explorer(SIM, target, only, "s", laws, trials=2_000, first=True).run()
+    assert len(found.findings) == 1 and set(found.by_origin) == {origin, "shrink"}
+
+
+def test_a_profile_that_counts_plays_its_counts() -> None:
+    counts = {"sweep": 3, "cuts": 2, "whole": 1, "swarm": 4, "machine": 5}
+    found = Explorer(SIM, resolve.target("reference"), profile("ci")._replace(counts=counts), "s", ()).run()
+    assert {**found.by_origin, "corpus": 0} == {**counts, "corpus": 0}
+
+
+def test_a_profile_that_counts_thousands_is_refused_where_each_takes_seconds() -> None:
+    lab = ShakyLab("reference", 1)
+    with pytest.raises(UsageError, match="profile ci counts thousands of trials, and shaky needs seconds for each"):
+        Explorer(lab, resolve.target("reference"), profile("ci"), "s")
+    assert Explorer(lab, resolve.target("reference"), profile("ci"), "s", trials=1).budget.counts is None
 
 
 def test_an_exploration_says_how_much_of_its_enumerated_searches_it_did() -> None:
@@ -80,7 +122,7 @@ def test_every_trial_is_handed_over_once_under_its_own_number() -> None:
 
 def test_same_seed_explores_the_same_beginning() -> None:
     def explored(seed: str) -> dict[str, list[str]]:
-        found: dict[str, list[str]] = {"sweep": [], "cuts": [], "whole": [], "swarm": [], "machine": []}
+        found: dict[str, list[str]] = defaultdict(list)
 
         def taken(trial: Trial) -> None:
             found[trial.origin].append(repr(trial.schedule))

@@ -9,14 +9,15 @@ from typing import Any
 import pytest
 from shaky_lab import ShakyLab
 
-from pairproof.harness import registry, resolve
+from pairproof.harness import judge, registry, resolve
 from pairproof.harness.commands.main import main
-from pairproof.harness.explore import Explorer, Summary
+from pairproof.harness.explore import Explorer
 from pairproof.harness.profiles import REAL, profile
 from pairproof.harness.runs.reader import read_finding, to_finding
 from pairproof.harness.runs.writer import RunWriter
 from pairproof.harness.schedule import Op, Schedule
 from pairproof.harness.search import paced, repeated
+from pairproof.harness.summary import Summary
 from pairproof.harness.trial import Finding, Trial
 from pairproof.harness.verdict import Verdict
 
@@ -28,6 +29,10 @@ SEND = Op("send", {"producer": 0, "size": 420, "wait": True, "queue": 0})
 PULL = Op("pull", {"reader": 0, "node": "master", "queue": 0})
 LONG = paced.paced(Schedule({}, "s", (PULL, IMAGE, PULL, SEND, PULL, Op("step", {"events": 5}), PULL)))
 SMALL = ["fault", "send", "await"]
+
+
+def always() -> bool:
+    return True
 
 
 def explore(lab: ShakyLab, target: str = "reference", **options: Any) -> tuple[Summary, list[Trial]]:
@@ -53,14 +58,14 @@ def test_the_machine_begins_no_trial_when_its_time_is_over() -> None:
 def test_what_a_simulation_shows_too_is_shrunk_there() -> None:
     lab = ShakyLab(MUTANT, 1)
     before = next(lab.opened)
-    small = repeated.small(lab, resolve.target(MUTANT), LONG, LAW)
+    small = repeated.small(lab, resolve.target(MUTANT), LONG, LAW, always)
     assert small.shrunk_in == "sim" and [op.do for op in small.schedule.ops] == SMALL
     # Only to see whether it shows here.
     assert next(lab.opened) == before + 2 and small.shown is not None and repeated.violates(small.shown, LAW)
 
 
 def test_what_only_the_lab_shows_is_shrunk_there_by_repeats() -> None:
-    small = repeated.small(ShakyLab(MUTANT, 2), REFERENCE, LONG, LAW)
+    small = repeated.small(ShakyLab(MUTANT, 2), REFERENCE, LONG, LAW, always)
     assert small.shrunk_in == "shaky" and [op.do for op in small.schedule.ops] == SMALL
     assert small.shown is not None and small.shown.schedule == small.schedule
     assert paced.SHORT.items() <= small.schedule.settings.items()
@@ -72,13 +77,29 @@ def test_a_candidate_fails_if_any_of_its_repeats_does(nth: int, shows: bool) -> 
     assert (shown is not None) is shows
 
 
-def test_without_time_nothing_is_made_smaller() -> None:
-    small = repeated.small(ShakyLab(MUTANT, 1), REFERENCE, LONG, LAW, seconds=0)
+def test_without_an_effort_nothing_is_made_smaller() -> None:
+    small = repeated.small(ShakyLab(MUTANT, 1), REFERENCE, LONG, LAW, lambda: False)
     assert (small.schedule, small.shown) == (LONG, None)
 
 
+def test_an_effort_in_candidates_is_bounded_for_one_violation_and_for_all() -> None:
+    effort = repeated.Effort(None, repeated.SHRINK_CANDIDATES + 5)
+    assert effort.begin() and [effort.more() for _ in range(70)].count(True) == repeated.SHRINK_CANDIDATES
+    effort.end()
+    assert effort.begin() and [effort.more() for _ in range(70)].count(True) == 5
+    effort.end()
+    assert not effort.begin()
+
+
+def test_trials_bound_searches_and_shrinking_where_time_is_real() -> None:
+    found, trials = explore(ShakyLab(MUTANT, 2), trials=6)
+    assert sum(number for origin, number in found.by_origin.items() if origin != "shrink") == 6
+    assert "corpus" not in found.by_origin and found.bound == "the number of trials"
+    assert len(trials) == found.trials
+
+
 def test_findings_say_where_they_were_shrunk_and_their_time_is_told_apart() -> None:
-    found, trials = explore(ShakyLab(MUTANT, 1), MUTANT, seconds=2)
+    found, trials = explore(ShakyLab(MUTANT, 1), MUTANT, trials=80, first=True, laws=judge.laws([LAW]))
     assert found.verdicts[LAW] is Verdict.VIOLATED and {each.shrunk_in for each in found.findings} == {"sim"}
     assert {each.lab for each in found.findings} == {"shaky"}
     numbers = [each.number for each in trials]

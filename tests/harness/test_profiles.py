@@ -1,14 +1,16 @@
-"""Profiles give every search a share, and what a search leaves over goes to those after it."""
+"""Profiles give every search a share of a bound, and what a search leaves over goes to those after it."""
 
 from __future__ import annotations
 
 import pytest
 
 from pairproof.harness import resolve
+from pairproof.harness.budget import Budget
 from pairproof.harness.errors import UsageError
-from pairproof.harness.explore import ENUMERATED, SEEDED, Explorer
-from pairproof.harness.profiles import PROFILES, REAL, default, profile
+from pairproof.harness.explore import ENUMERATED, SEEDED
+from pairproof.harness.profiles import ALL, PROFILES, REAL, default, profile
 
+SIM = resolve.lab("sim")
 SEARCHES = {*ENUMERATED, *SEEDED, "machine"}
 
 
@@ -17,17 +19,19 @@ def test_every_profile_runs_every_search_and_spends_all_of_its_time(name: str) -
     found = profile(name)
     assert set(found.shares) == SEARCHES and min(found.shares.values()) > 0
     assert sum(found.shares.values()) == pytest.approx(1)
-    assert found.must_not_be_vacuous
 
 
-def test_the_profile_for_real_time_enumerates_nothing_and_forbids_no_law_to_be_vacuous() -> None:
+def test_the_profile_for_real_time_enumerates_nothing() -> None:
     found = profile(REAL)
     assert set(found.shares) == {*SEEDED, "machine"} and sum(found.shares.values()) == pytest.approx(1)
-    assert not found.must_not_be_vacuous and (default(True), default(False)) == ("quick", REAL)
+    assert (default(True), default(False)) == ("quick", REAL)
 
 
-def test_seconds_of_quick_and_ci_are_those_that_the_readme_promises() -> None:
-    assert (profile("quick").seconds, profile("ci").seconds) == (30, 150)
+def test_quick_takes_the_seconds_that_the_readme_promises_and_ci_every_enumerated_schedule() -> None:
+    assert (profile("quick").seconds, profile("ci").seconds) == (30, None)
+    counts = profile("ci").counts
+    assert set(counts) == SEARCHES and all(counts[origin] == ALL for origin in ENUMERATED)
+    assert max(counts[origin] for origin in counts if origin not in ENUMERATED) < 10_000
 
 
 def test_an_unknown_profile_is_refused_with_the_valid_ones() -> None:
@@ -36,16 +40,30 @@ def test_an_unknown_profile_is_refused_with_the_valid_ones() -> None:
 
 
 def test_time_that_a_search_leaves_over_goes_to_the_next() -> None:
-    explorer = Explorer(resolve.lab("sim"), resolve.target("reference"), profile("quick"), "s", (), seconds=1_000)
-    given: dict[str, float] = {}
-
-    def search(origin: str, seconds: float) -> None:
-        given[origin] = seconds
-
-    explorer._enumerated = explorer._seeded = explorer._machine = search  # type: ignore[method-assign]
-    explorer.run()
+    budget = Budget.of(profile("quick"), SIM, seconds=1_000)
+    given = {origin: budget.allowance(origin, 0, lambda: 0.0).until for origin in budget.shares}
     # No search took any time, so the last one is offered all of it.
-    assert list(given) == list(profile("quick").shares) and set(given) == SEARCHES
-    first, *_, last = given.values()
-    assert first == pytest.approx(1_000 * profile("quick").shares["sweep"], rel=0.01)
-    assert last == pytest.approx(1_000, rel=0.01)
+    assert set(given) == SEARCHES and given["sweep"] == pytest.approx(300) and given["machine"] == pytest.approx(1_000)
+    assert budget.allowance("machine", 0, lambda: 400.0).until == pytest.approx(1_000)
+
+
+def test_trials_that_a_search_leaves_over_go_to_the_next_and_none_are_lost() -> None:
+    budget = Budget.of(profile("quick"), SIM, trials=1_000)
+    spent = 0
+    for origin in budget.shares:
+        allowed = budget.allowance(origin, spent, lambda: 1e9).more()
+        assert allowed > 0
+        # The second search had only half as much to do.
+        spent += allowed // 2 if origin == "cuts" else allowed
+    assert spent == 1_000
+    assert budget.allowance("sweep", 0, lambda: 0.0).trials == 300
+
+
+def test_an_allowance_in_time_allows_one_trial_however_late_it_is() -> None:
+    allowance = Budget.of(profile("quick"), SIM, seconds=5).allowance("swarm", 0, lambda: 7.0)
+    assert allowance.begin() and not allowance.begin()
+
+
+def test_two_bounds_at_once_are_refused() -> None:
+    with pytest.raises(UsageError, match="exclude each other"):
+        Budget.of(profile("quick"), SIM, seconds=1, trials=1)

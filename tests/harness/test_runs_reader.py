@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import json
+import shutil
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from pairproof.harness import history
-from pairproof.harness.errors import CorruptRun, UsageError
+from pairproof.harness.errors import CorruptRun, LabError, UsageError
 from pairproof.harness.history import Event
+from pairproof.harness.laws.base import Violation
 from pairproof.harness.runs import atomic, schema
 from pairproof.harness.runs.reader import RunReader, find_runs, named_finding, read_finding, resolve_run, to_finding
 from pairproof.harness.runs.writer import RunWriter
@@ -58,8 +63,12 @@ DAMAGES: dict[str, tuple[str, Callable[[Path], object], str]] = {
     "facts too deep": ("run.json", lambda path: path.write_text("[" * 100_000), "cannot be read"),
     "another format": ("run.json", lambda path: edit_json(path, format=2), "has format 2, this version reads 1; use"),
     "no state": ("run.json", lambda path: edit_json(path, state=None), "has no state; delete"),
-    "no finding": ("findings/0001.json", lambda path: path.write_text("{"), "cannot be read .*; delete 0001.json"),
-    "other finding": ("findings/0001.json", lambda path: edit_json(path, law=7), r"is no finding \(.*law\); delete"),
+    "no finding": ("findings/0001.json", lambda path: path.write_text("{"), "cannot be read .*; copy the whole folder"),
+    "other finding": (
+        "findings/0001.json",
+        lambda path: edit_json(path, law=7),
+        r"is no finding \(.*law\); copy the whole folder",
+    ),
 }
 
 
@@ -78,7 +87,7 @@ def test_damaged_facts_and_findings_are_named_with_a_remedy(run: Path, damage: s
 def test_a_truncated_part_is_named_with_a_remedy(run: Path, table: str, length: int) -> None:
     part = run / table / "part-00000.parquet"
     part.write_bytes(part.read_bytes()[:length])
-    with pytest.raises(CorruptRun, match=rf"{table}/part-00000\.parquet is damaged .*; delete part-00000"):
+    with pytest.raises(CorruptRun, match=rf"{table}/part-00000\.parquet is damaged .*; copy the whole folder"):
         read_all(run)
 
 
@@ -136,6 +145,109 @@ def test_what_was_being_written_when_a_run_died_does_not_count(run: Path) -> Non
         (run / table / ".part-00001.parquet.tmp").write_bytes(b"half")
     (run / "findings" / ".0002.json.tmp").write_bytes(b"{")
     read_all(run)
+
+
+def record(folder: Path, ended: bool = True) -> None:
+    """A run of three parts, with everything that a run folder may hold."""
+    writer = RunWriter(folder, {**FACTS, "laws": ["log-prefix"]})
+    judged = [Judgement("log-prefix", Verdict.VIOLATED, 1, 1, (Violation(0, 0, "differs"),))]
+    for number in range(3):
+        fault = FaultOutcome(0, "down", {}, 1, 2, 1, {})
+        events = [Event(0, 0, "crash", "master", f="machine"), Event(1, 9, "start", "master")]
+        trial = Trial(number, "sweep", SCHEDULE, events, judged, (fault,), logs={"master": "hello"})
+        writer.trial(trial)
+        writer.finding(Finding("log-prefix", "differs", "reference", "sim", number, number, SCHEDULE, 1))
+        failed = LabError("no room")
+        failed.trial = trial
+        writer.failure("reference", "sim", failed)
+    if ended:
+        writer.coverage({("READY", "report", "down"): 1})
+        writer.close()
+
+
+def files(folder: Path) -> list[str]:
+    return sorted(str(each.relative_to(folder)) for each in folder.rglob("*") if each.is_file())
+
+
+def test_whatever_file_a_finished_run_has_lost_is_noticed_and_named(tmp_path: Path) -> None:
+    record(tmp_path / "whole")
+    names = files(tmp_path / "whole")
+    assert {each.split("/")[0] for each in names} >= {*schema.TABLES, "findings", "failures", "logs", "run.json"}
+    for number, name in enumerate(names):
+        copy = tmp_path / str(number)
+        shutil.copytree(tmp_path / "whole", copy)
+        (copy / name).unlink()
+        with pytest.raises(CorruptRun, match=f"{name} is missing") as raised:
+            read_all(copy)
+        assert "\n" not in str(raised.value) and raised.value.exit_code == 3
+
+
+@given(st.data())
+@settings(max_examples=40, deadline=None)
+def test_whatever_files_a_finished_run_has_lost_is_noticed(data: st.DataObject) -> None:
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place) / "r"
+        record(folder)
+        lost = data.draw(st.sets(st.sampled_from(files(folder)), min_size=1))
+        for name in lost:
+            (folder / name).unlink()
+        # Every way in: whoever reads one table alone must notice, too.
+        for read in (
+            RunReader.check,
+            RunReader.findings,
+            lambda run: list(run.trials()),
+            lambda run: list(run.faults()),
+        ):
+            with pytest.raises(CorruptRun):
+                read(RunReader(folder))  # type: ignore[operator]
+
+
+def test_rows_that_are_fewer_than_were_written_and_parts_of_other_runs_are_noticed(tmp_path: Path) -> None:
+    record(tmp_path / "r")
+    part = tmp_path / "r" / "faults" / "part-00001.parquet"
+    whole = part.read_bytes()
+    pq.write_table(pq.read_table(part).slice(0, 0), part)
+    with pytest.raises(CorruptRun, match=r"part-00001\.parquet has 0 rows, and 1 were written"):
+        read_all(tmp_path / "r")
+    part.write_bytes(whole)
+    shutil.copy(tmp_path / "r" / "trials" / "part-00001.parquet", tmp_path / "r" / "trials" / "part-00003.parquet")
+    with pytest.raises(CorruptRun, match=r"part-00003\.parquet is none of this run's parts"):
+        read_all(tmp_path / "r")
+
+
+def test_what_a_killed_run_committed_is_read_and_a_gap_in_it_is_noticed(tmp_path: Path) -> None:
+    record(tmp_path / "r", ended=False)
+    reader = RunReader(tmp_path / "r")
+    assert reader.facts["state"] == "running" and [row["trial"] for row in reader.trials()] == [0, 1, 2]
+    for name in ("trials/part-00000", "trials/part-00001", "verdicts/part-00001"):
+        shutil.copytree(tmp_path / "r", tmp_path / name)
+        (tmp_path / name / f"{name}.parquet").unlink()
+        with pytest.raises(CorruptRun, match=f"{name}.parquet is missing"):
+            read_all(tmp_path / name)
+    # The last part may be one that was never committed, but for its finding.
+    (tmp_path / "r" / "trials" / "part-00002.parquet").unlink()
+    with pytest.raises(CorruptRun, match="has a finding of trial 2, and not that trial"):
+        read_all(tmp_path / "r")
+    (tmp_path / "r" / "findings" / "0003.json").unlink()
+    assert [row["trial"] for row in RunReader(tmp_path / "r").trials()] == [0, 1]
+
+
+def test_a_run_from_before_there_were_lists_is_read_if_it_has_all_its_trials(tmp_path: Path) -> None:
+    record(tmp_path / "r")
+    facts = json.loads((tmp_path / "r" / "run.json").read_text())
+    del facts["contents"]
+    (tmp_path / "r" / "run.json").write_text(json.dumps(facts))
+    read_all(tmp_path / "r")
+    (tmp_path / "r" / "trials" / "part-00002.parquet").unlink()
+    with pytest.raises(CorruptRun, match="holds 2 of its 3 trials"):
+        read_all(tmp_path / "r")
+
+
+@pytest.mark.parametrize("told", [[], {"parts": {}}, {"parts": {"trials": 3}, "files": {}}, {"parts": {}, "files": []}])
+def test_a_list_that_is_none_is_refused(run: Path, told: object) -> None:
+    edit_json(run / "run.json", contents=told)
+    with pytest.raises(CorruptRun, match="has no list of contents"):
+        read_all(run)
 
 
 def test_histories_of_chosen_trials_are_found_in_whichever_part_they_lie(tmp_path: Path) -> None:

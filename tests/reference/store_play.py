@@ -89,9 +89,9 @@ class Store:
     def flush(self) -> None:
         """A flush of everything, and the checkpoint that it allows."""
         flushed_ms = self.dispatcher.last_ms
-        for name in [*self.log.flush_due(), *self.queues.begin_flush(), *self.index.begin_flush()]:
+        for name in [*self.log.flush_due(), *self.index.begin_flush()]:
             self.disk.sync(name)
-        self.queues.finish_flush()
+        self.queues.sync()
         self.index.finish_flush()
         self.checkpoint.physic_ms = self.checkpoint.logics_ms = flushed_ms
         self.checkpoint.index_ms = self.index.flushed_ms

@@ -197,7 +197,10 @@ def test_a_slave_s_files_go_by_the_times_that_its_master_gave_them() -> None:
 
 def test_a_file_that_begins_with_a_part_of_a_record_is_looked_at_again() -> None:
     world = World()
-    slave = world.broker(PORT, brokerRole="SLAVE", brokerId=1, namesrvAddr="", fileReservedTime=2, deleteWhen="")
+    slave = world.broker(
+        PORT, brokerRole="SLAVE", brokerId=1, namesrvAddr="", fileReservedTime=2, deleteWhen="",
+        flushCommitLogLeastPages=0,
+    )  # fmt: skip
     _, master = alone()
     fill(master, 1)
     put(master)

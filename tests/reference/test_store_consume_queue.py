@@ -221,12 +221,36 @@ def test_flush_covers_what_was_written_before_it_began(disk: TreeDisk) -> None:
     for number in range(7):
         queues.put("t", 0, number, entry(number))
     queues.put("t", 1, 4, entry(9))
-    assert sorted(queues.begin_flush()) == [file_of(0), file_of(1), f"consumequeue/t/1/{0:020d}"]
+    # One file of each queue, the first one that is not durable.
+    assert sorted(queues.begin_flush()) == [file_of(0), f"consumequeue/t/1/{0:020d}"]
+    queues.finish_flush()
+    assert queues.dirty and queues.begin_flush() == [file_of(1)]
     queues.put("t", 0, 7, entry(10))
     queues.finish_flush()
     assert queues.begin_flush() == [file_of(1)]
     queues.finish_flush()
-    assert queues.begin_flush() == []
+    assert queues.begin_flush() == [] and not queues.dirty
+
+
+def test_queue_waits_until_enough_pages_have_gathered_or_its_file_is_full(disk: TreeDisk) -> None:
+    queues = ConsumeQueues(disk, 16_380, least_pages=2)
+    for number in range(409):
+        queues.put("t", 0, number, entry(number))
+    assert not queues.ripe and queues.dirty and queues.begin_flush(2) == []
+    queues.put("t", 0, 409, entry(409))
+    assert queues.ripe and queues.begin_flush(2) == [file_of(0)]
+    queues.finish_flush()
+    assert not queues.ripe and not queues.dirty
+    for number in range(410, 818):
+        queues.put("t", 0, number, entry(number))
+    assert not queues.ripe
+    queues.put("t", 0, 818, entry(818))
+    queues.put("t", 0, 819, entry(819))
+    # Of the last file that there is not a page, so it waits; a thorough look takes it.
+    assert queues.ripe and queues.begin_flush(2) == [file_of(0)]
+    queues.finish_flush()
+    assert queues.dirty and queues.begin_flush(2) == []
+    assert len(queues.begin_flush()) == 1
 
 
 @pytest.mark.parametrize(

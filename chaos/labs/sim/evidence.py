@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict
 from functools import lru_cache, partial
 
+from pairproof.chaos.labs.sim.blame import Stuck, described
 from pairproof.chaos.labs.sim.disk import SimFile
 from pairproof.chaos.labs.sim.host import Host, Observer
 from pairproof.chaos.labs.sim.kernel import MS, Kernel
@@ -22,6 +23,7 @@ from pairproof.harness.history import Recorder, digest
 from pairproof.harness.schedule import Args
 from pairproof.reference.core.broker import Broker
 from pairproof.reference.core.config import BrokerConfig
+from pairproof.reference.errors import StoreError, StoreRefused
 from pairproof.reference.wire.record import Record
 
 FOLDER = "commitlog"
@@ -165,16 +167,22 @@ class Evidence(Observer):
             self.add(self.kernel.now, "cut", name, host.incarnation, lo=log.end, hi=before)
         self.log_ends[name] = log.end
 
-    def crashed(self, host: Host, how: str, lost: int, lied: bool = False) -> None:
-        """A node went down; its ends of connections went with it. ``lied``: so did what its disk called durable."""
-        status = "lied" if lied else None
-        self.add(self.kernel.now, "crash", host.name, host.incarnation, f=how, status=status, value=lost)
+    def crashed(self, host: Host, how: str, lost: int, status: str | None = None, detail: str | None = None) -> None:
+        """A node went down; its ends of connections went with it. ``status``: see kind ``crash``."""
+        self.add(self.kernel.now, "crash", host.name, host.incarnation, f=how, status=status, value=lost, detail=detail)
         for end in host.ends:
             self.closed(end, "local")
 
-    def failed(self, host: Host) -> None:
-        """A node ends for want of its disk."""
-        self.crashed(host, "process", 0)
+    def failed(self, host: Host, why: BaseException) -> None:
+        """A node ends by itself, for want of its disk perhaps."""
+        status = "disk" if _is_for_its_disk(host, why) else "stuck" if isinstance(why, Stuck) else "own"
+        self.crashed(host, "process", 0, status, described(why))
+
+    def aborted(self, host: Host, why: BaseException) -> None:
+        """A node does not come up."""
+        f = "refused" if isinstance(why, StoreRefused) else "stuck" if isinstance(why, Stuck) else "ended"
+        status = "disk" if _is_for_its_disk(host, why) else None
+        self.add(self.kernel.now, "abort", host.name, host.incarnation, f=f, status=status, detail=described(why))
 
     def stopped(self, host: Host) -> None:
         """A node ended in an orderly way."""
@@ -319,6 +327,10 @@ class Evidence(Observer):
             found += bytes(file.cache[lo - start : hi - start])
             lo = start + file.size
         return found
+
+
+def _is_for_its_disk(host: Host, why: BaseException) -> bool:
+    return isinstance(why, StoreError) and bool(host.disk.read_only or host.disk.full)
 
 
 def _file_of(host: Host, offset: int) -> tuple[int, SimFile | None]:

@@ -6,8 +6,9 @@ from collections import deque
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any
 
+from pairproof.chaos.labs.sim.blame import Stuck, Watchdog, is_the_labs
 from pairproof.chaos.labs.sim.cable import Cable, Waiting
-from pairproof.chaos.labs.sim.disk import Flush, Loss, ReadOnly, SimDisk
+from pairproof.chaos.labs.sim.disk import Flush, Loss, SimDisk
 from pairproof.chaos.labs.sim.kernel import MS, Entry, Kernel
 from pairproof.chaos.labs.sim.network import End, Link, Network
 from pairproof.chaos.labs.sim.trouble import Trouble, count
@@ -38,8 +39,8 @@ class Observer:
     def point(self, host: str, name: str) -> None:
         """The host passed append, flush, send or recv."""
 
-    def failed(self, host: Host) -> None:
-        """Its process cannot go on, and is about to end."""
+    def failed(self, host: Host, why: BaseException) -> None:
+        """What it runs raised this, and its process is about to end."""
 
 
 class Host:
@@ -63,6 +64,10 @@ class Host:
         self.log_file_size = 0
         self.index_slots = 0
         self.node: Node | None = None
+        self.tested = False
+        """Whether its node is one of those that are tested: what such a one raises is its own crash."""
+        self.acts = 0
+        """How often its node has acted."""
         self.incarnation = 0
         self.powered = True
         self.ends: dict[End, None] = {}
@@ -159,25 +164,31 @@ class Host:
     # What happens to the node.
 
     def start(self, build: Callable[[], Node]) -> None:
-        """Start the process on whatever the disk holds; ReadOnly if it cannot even lock its store."""
+        """Start the process on whatever the disk holds; raises what keeps it from that."""
         self.powered = True
-        self.disk.check_writable("lock")
         self.incarnation += 1
+        self.disk.check_writable("lock")
         self.node = build()
-        self.call(self.node.on_start)
+        try:
+            self.node.on_start()
+        except Crashed:
+            pass
 
     def call(self, function: Callable[..., Any], *arguments: Any) -> None:
         """Let the node act; a crash on the way ends what it was doing."""
+        self.acts += 1
         try:
             function(*arguments)
         except Crashed:  # suppress() costs more than most of these calls
             pass
-        except ReadOnly:
-            self.fail()
+        except (Exception, Stuck) as why:
+            self.fail(why)
 
-    def fail(self) -> None:
-        """The process ends by itself, and not in an orderly way: what it needs cannot be done."""
-        self.observer.failed(self)
+    def fail(self, why: BaseException) -> None:
+        """The process ends by itself, and not in an orderly way. Raises what says nothing about a tested node."""
+        if not self.tested or is_the_labs(why):
+            raise why
+        self.observer.failed(self, why)
         self.kill()
 
     def hold(self, function: Callable[..., Any], *arguments: Any) -> None:
@@ -196,14 +207,15 @@ class Host:
         """Bytes arrived. The network keeps those for a paused process: they fill a socket's buffer."""
         if self.node is not None:
             node = self.node
+            self.acts += 1
             try:
                 if self.armed:
                     self.observer.point(self.name, "recv")
                 node.on_bytes(end, data)
             except Crashed:  # suppress() costs more than most of these calls
                 pass
-            except ReadOnly:
-                self.fail()
+            except (Exception, Stuck) as why:
+                self.fail(why)
 
     def hear_closed(self, end: End, how: str) -> None:
         """The other side closed (``peer``), or a ``reset`` came."""
@@ -336,3 +348,7 @@ class Host:
         if near.open and self.node is not None:
             self.observer.opened(near, False)
             self.tell(self.node.on_connected, address, near)
+
+
+WATCHDOG = Watchdog(each.__code__ for each in (Host.start, Host.call, Host.hear))
+"""Of all simulated trials of this process."""

@@ -76,7 +76,7 @@ class NodeTrouble(World):
             return {}
         running = host.node is not None
         lost, lied = host.lose_power(keep)
-        self.evidence.crashed(host, "machine", lost, lied)
+        self.evidence.crashed(host, "machine", lost, "lied" if lied else None)
         return {"machines_crashed": int(running), "bytes_lost": lost}
 
     # Processes.

@@ -16,10 +16,11 @@ from pairproof.chaos.labs import provision
 from pairproof.chaos.labs.abilities import ClientAbilities
 from pairproof.chaos.labs.clients import Clients
 from pairproof.chaos.labs.sim import tables, topology
+from pairproof.chaos.labs.sim.blame import Stuck, is_the_labs
 from pairproof.chaos.labs.sim.disk import SimDisk
 from pairproof.chaos.labs.sim.evidence import Evidence
-from pairproof.chaos.labs.sim.host import Crashed, Host
-from pairproof.chaos.labs.sim.kernel import MS, Kernel
+from pairproof.chaos.labs.sim.host import WATCHDOG, Crashed, Host
+from pairproof.chaos.labs.sim.kernel import MOST_IN_A_MS, MS, Kernel
 from pairproof.chaos.labs.sim.link_trouble import LinkTrouble
 from pairproof.chaos.labs.sim.network import Link, Network
 from pairproof.chaos.labs.sim.node_trouble import NodeTrouble
@@ -32,7 +33,7 @@ from pairproof.harness.errors import LabError, UsageError
 from pairproof.harness.history import Recorder
 from pairproof.harness.schedule import Args
 from pairproof.reference.core.broker import Broker
-from pairproof.reference.errors import StoreError
+from pairproof.reference.ports import Node
 
 SETTLE_NS = 90_000 * MS
 # Addresses that come from a name server take three registration periods more.
@@ -42,7 +43,7 @@ PROBES = 3
 # A call's request and answer are taken to be no larger: through a small buffer they need a trip a bufferful.
 CALL_BYTES = 4_096
 POINTS = ("append", "flush", "send", "recv")
-# A trial that needs more simulated events than this is stuck in a loop, which is a bug of ours.
+# A phase of a trial that needs more simulated events than this is stuck in a loop.
 MAX_EVENTS = 2_000_000
 
 
@@ -53,12 +54,13 @@ class SimSession(ClientAbilities, LinkTrouble, NodeTrouble, Strangers):
         self.target = target
         self.settings = settings
         self.seed = seed
-        self.kernel = Kernel()
+        self.kernel = Kernel(self._crowded)
         self.recorder = Recorder()
         self.network = Network(self.kernel, int(settings.get("lab.bufferBytes", 65_536)))
         self.armed: dict[tuple[str, str], list[tuple[int, Callable[[], None]]]] = {}
         self.evidence = Evidence(self.kernel, self.recorder, self.armed, self.point)
         self.flush_ns = int(settings.get("lab.flushMicros", 800)) * 1_000
+        WATCHDOG.begin()
         found = topology.build(target, settings, self.network.links, self._machine)
         self.nodes, self.hosts = found.pair, found.hosts
         self.processes = (*found.servers, *found.brokers)
@@ -83,22 +85,29 @@ class SimSession(ClientAbilities, LinkTrouble, NodeTrouble, Strangers):
         return Host(name, self.kernel, self.network, self.evidence, self.flush_ns, ways)
 
     def boot(self, name: str) -> None:
-        """Start a node's process on whatever its disk holds; a broker that refuses that does not come up."""
+        """Start a node's process on whatever its disk holds; one that cannot use that does not come up."""
         host = self.hosts[name]
+        host.tested = True
+        try:
+            host.start(self._program(name, host))
+        except (Exception, Stuck) as why:
+            if is_the_labs(why):
+                raise
+            self.evidence.aborted(host, why)
+            host.kill()
+        else:
+            if host.node is not None:
+                self.evidence.started(host)
+
+    def _program(self, name: str, host: Host) -> Callable[[], Node]:
+        """What makes the node."""
         if name == places.NAMES:
             server = self.target.name_server_class()
-            host.start(lambda: server(host))
-            self.evidence.started(host)
-            return
+            return lambda: server(host)
         config = self.target.config(name, self.settings)
         build = self.target.broker_class(name)
         host.log_file_size, host.index_slots = config.mappedFileSizeCommitLog, config.maxHashSlotNum
-        try:
-            host.start(lambda: build(config, host, self.evidence.watcher(host)))
-        except StoreError:
-            host.kill()
-        else:
-            self.evidence.started(host)
+        return lambda: build(config, host, self.evidence.watcher(host))
 
     def provide(self, name: str, disk: SimDisk) -> None:
         """A fresh store's topic and group; a slave that will fetch them from its master gets none."""
@@ -155,6 +164,7 @@ class SimSession(ClientAbilities, LinkTrouble, NodeTrouble, Strangers):
 
     def close(self) -> None:
         """Nothing outlives a simulated trial."""
+        WATCHDOG.end()
 
     # Session: the trial's phases.
 
@@ -198,12 +208,30 @@ class SimSession(ClientAbilities, LinkTrouble, NodeTrouble, Strangers):
     def run_until(self, reached: Callable[[], bool], limit_ns: int) -> bool:
         """Let time pass until ``reached`` or for ``limit_ns``; whether it was reached."""
         until = self.kernel.now + limit_ns
-        for _ in range(MAX_EVENTS):
-            if reached():
-                return True
-            if not self.kernel.step(until):
-                return False
-        raise LabError(f"the simulation did not come to rest in {MAX_EVENTS} events; please report this schedule")
+        while True:
+            for _ in range(MAX_EVENTS):
+                if reached():
+                    return True
+                if not self.kernel.step(until):
+                    return False
+            if not self._end_busiest(f"{MAX_EVENTS:,} events without an end of the trial's present phase"):
+                raise LabError(
+                    f"the simulation did not come to rest in {MAX_EVENTS} events; please report this schedule"
+                )
+
+    def _crowded(self) -> None:
+        self._end_busiest(f"{MOST_IN_A_MS:,} events within a virtual millisecond")
+
+    def _end_busiest(self, what: str) -> bool:
+        """End the process of the node that has the simulation run without getting anywhere, if it is a node."""
+        busiest = max((self.hosts[name] for name in self.processes), key=lambda host: host.acts)
+        found = busiest.acts >= MOST_IN_A_MS // 10 and busiest.node is not None
+        if found:
+            self.evidence.crashed(busiest, "process", 0, "stuck", f"it acts on and on: {what}")
+            busiest.kill()
+            for name in self.processes:
+                self.hosts[name].acts = 0
+        return found
 
     # Abilities: triggers.
 

@@ -1,0 +1,92 @@
+"""Mutants that end, spin, or do not come up: what a process monitor would see, and a client only by silence."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pairproof.chaos.mutants.mutant import Mutant, with_parts
+from pairproof.reference.core.commit_log import CommitLog, Put
+from pairproof.reference.core.ha_master import HaMaster
+from pairproof.reference.core.ha_slave import HaSlave
+from pairproof.reference.core.store import MessageStore
+from pairproof.reference.errors import StoreRefused
+from pairproof.reference.ports import Conn
+from pairproof.reference.wire.record import Message
+
+SPIN = ("spin", None)
+
+
+class TripsOverFillers(CommitLog):
+    """Looks up how much room is left in a file that has just been filled."""
+
+    def put(self, message: Message, queue_offset: int, store_ms: int) -> Put:
+        """And finds no such file."""
+        put = super().put(message, queue_offset, store_ms)
+        left = {} if put.filler else {put.lo: self.file_size - put.hi % self.file_size}
+        assert left[put.lo] >= 0
+        return put
+
+
+class TripsOverLoss(HaSlave):
+    """Forgets a lost connection twice."""
+
+    def on_lost(self) -> None:
+        """The second time it is not there."""
+        known = {self.conn}
+        super().on_lost()
+        while self.log.end:
+            known.pop()
+
+
+class SpinsAlone(HaMaster):
+    """Waits for its slaves to come back by asking again at once."""
+
+    def on_closed(self, conn: Conn) -> None:
+        """Nobody is left: look again, and again."""
+        super().on_closed(conn)
+        self._look()
+
+    def on_timer(self, key: Any) -> None:
+        """Still nobody?"""
+        if key == SPIN:
+            self._look()
+        else:
+            super().on_timer(key)
+
+    def _look(self) -> None:
+        if not self.connections:
+            self.io.timer(SPIN, self.io.now())
+
+
+class RefusesAfterKill(MessageStore):
+    """Takes an abort file for the sign of another process."""
+
+    def start(self) -> None:
+        """Refuse."""
+        if not self.ends_cleanly():
+            raise StoreRefused("the abort file is there: somebody else uses this store; end it")
+        super().start()
+
+
+class ForgetsAfterStop(MessageStore):
+    """Reads after a clean stop what only a crash leaves."""
+
+    def start(self) -> None:
+        """Fall over a file that is not there."""
+        if self.ends_cleanly() and self.io.disk.names("commitlog"):
+            assert self.io.disk.read_whole("journal") is not None, "no journal"
+        super().start()
+
+
+LIVES = (
+    Mutant("trips_over_fillers", "master", with_parts(log_class=TripsOverFillers), "node-lives",
+           "raises after the first record of a new file of its log"),
+    Mutant("trips_over_loss", "slave", with_parts(slave_class=TripsOverLoss), "node-lives",
+           "raises when a connection is lost, as soon as it holds anything"),
+    Mutant("spins_alone", "master", with_parts(master_class=SpinsAlone), "node-lives",
+           "asks without a pause whether its last slave is back"),
+    Mutant("refuses_after_kill", "slave", with_parts(store_class=RefusesAfterKill), "node-lives",
+           "refuses the store that a killed process left, for its abort file"),
+    Mutant("forgets_after_stop", "master", with_parts(store_class=ForgetsAfterStop), "node-lives",
+           "does not start after a clean stop, for want of a file that only a crash leaves"),
+)  # fmt: skip

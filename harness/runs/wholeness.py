@@ -1,0 +1,111 @@
+"""Whether a run folder still holds all that its run wrote: an upload that lost files must not read as a pass.
+
+When a run ends, its facts list every part with its number of rows, and every finding, failure and log
+(:func:`contents`). They are replaced at once, so a run that has ended has the list of just what it wrote. A run that
+was killed has no list. What it committed can be read, and still a part is known to be missing where the numbers of the
+parts have a gap, where a part has no verdicts, or where a finding names a trial that no part holds. Runs recorded
+before there were lists say how many trials they have.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pairproof.harness.errors import CorruptRun
+from pairproof.harness.runs import tables
+from pairproof.harness.runs.schema import TABLES
+
+FILES = {"findings": "[0-9]*.json", "failures": "[0-9]*.json", "logs": "*.log"}
+"""Folders of files that are no parts, and the names of what is theirs."""
+REMEDY = "copy the whole folder again from where it was recorded, or record the run again"
+
+_PART = re.compile(r"part-(\d+)\.parquet")
+
+
+def part_name(number: int) -> str:
+    """The name of a part's file, the same in every table."""
+    return f"part-{number:05d}.parquet"
+
+
+def contents(folder: Path, parts: Mapping[str, Mapping[str, int]]) -> dict[str, object]:
+    """The fact ``contents``. ``parts``: by table, the names of its parts with their rows."""
+    files = {name: sorted(each.name for each in (folder / name).glob(glob)) for name, glob in FILES.items()}
+    return {"parts": {table: dict(parts.get(table, {})) for table in TABLES}, "files": files}
+
+
+class Contents:
+    """What a run folder must hold, as far as it says so."""
+
+    def __init__(self, folder: Path, facts: Mapping[str, Any]) -> None:
+        self.folder = folder
+        self.facts = facts
+        told = facts.get("contents")
+        if told is not None and not _is_list(told):
+            raise CorruptRun(f"{folder / 'run.json'} has no list of contents; {REMEDY}")
+        self.parts: Mapping[str, Mapping[str, int]] | None = None if told is None else told["parts"]
+        self.files: Mapping[str, list[str]] = {} if told is None else told["files"]
+
+    def check_files(self) -> None:
+        """That no file is missing, and no part is there that the run did not write; CorruptRun names one."""
+        for name, wanted in self.files.items():
+            for each in wanted:
+                self._must_exist(self.folder / name / each)
+        if self.parts is None:
+            self._check_numbers()
+            return
+        for table, rows in self.parts.items():
+            for each in rows:
+                self._must_exist(self.folder / table / each)
+        for path in sorted((self.folder / "trials").glob("part-*.parquet")):
+            if path.name not in self.parts.get("trials", {}):
+                raise CorruptRun(f"{path} is none of this run's parts; {REMEDY}")
+
+    def check_rows(self, path: Path, rows: int) -> None:
+        """That a part has as many rows as were written."""
+        wanted = rows if self.parts is None else self.parts.get(path.parent.name, {}).get(path.name)
+        if rows != wanted:
+            raise CorruptRun(f"{path} has {rows} rows, and {wanted or 'none'} were written; {REMEDY}")
+
+    def check_trials(self, parts: list[Path], findings: list[dict[str, Any]]) -> None:
+        """Of a run without a list: that its trials are as many as it says, or, if it was killed, that they hold those
+        of its findings."""
+        if self.parts is not None:
+            return
+        if self.facts["state"] != "running":
+            told, found = self.facts.get("trials"), sum(map(tables.count_rows, parts))
+            if isinstance(told, int) and told != found:
+                raise CorruptRun(f"{self.folder} holds {found} of its {told} trials; {REMEDY}")
+        elif findings:
+            known = {number for path in parts for number in tables.read_part(path).column("trial").to_pylist()}
+            lost = sorted(each["trial"] for each in findings if each["trial"] not in known)
+            if lost:
+                raise CorruptRun(f"{self.folder} has a finding of trial {lost[0]}, and not that trial; {REMEDY}")
+
+    def _check_numbers(self) -> None:
+        found = sorted(
+            int(name[1])
+            for path in (self.folder / "trials").glob("part-*.parquet")
+            if (name := _PART.fullmatch(path.name))
+        )
+        for number in range(max(found, default=-1) + 1):
+            self._must_exist(self.folder / "trials" / part_name(number))
+            if self.facts.get("laws"):
+                self._must_exist(self.folder / "verdicts" / part_name(number))
+
+    def _must_exist(self, path: Path) -> None:
+        if not path.is_file():
+            raise CorruptRun(f"{path} is missing; {REMEDY}")
+
+
+def _is_list(told: object) -> bool:
+    if not isinstance(told, dict):
+        return False
+    parts, files = told.get("parts"), told.get("files")
+    if not isinstance(parts, dict) or not isinstance(files, dict):
+        return False
+    return all(isinstance(each, dict) for each in parts.values()) and all(
+        isinstance(each, list) for each in files.values()
+    )

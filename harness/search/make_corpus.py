@@ -1,0 +1,88 @@
+"""Chooses the fixed corpus: ``python -m pairproof.harness.search.make_corpus [FILE]`` writes ``corpus.json`` anew.
+
+Plays the stories and a sample of every other search on the correct pair in the simulation, then takes, one after the
+other, the schedule that gives most laws something to judge for the events that it costs, until every law has
+:data:`TIMES` schedules: one may be lost when the reference or a law changes. Takes a minute or two. A law that no
+candidate reaches is named: it needs a story (:mod:`pairproof.harness.search.stories`), or an operation.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+from pairproof.harness import judge, resolve
+from pairproof.harness.errors import PairproofError
+from pairproof.harness.interpreter import run_trial
+from pairproof.harness.ports import Lab, Target
+from pairproof.harness.schedule import Schedule
+from pairproof.harness.search import cuts, swarm, sweep, whole
+from pairproof.harness.search.corpus import FILE, Corpus, to_text
+from pairproof.harness.search.stories import STORIES
+from pairproof.harness.verdict import Verdict
+
+SEED = "corpus"
+TIMES = 2
+SWEPT, CUT, SWARMED, WHOLE = 250, 250, 150, 2 * len(STORIES)
+"""Candidates from each search; of the whole trials the first are the stories."""
+
+
+class Candidate(NamedTuple):
+    """A schedule, what its trial cost, and the laws that it gave something to judge."""
+
+    schedule: Schedule
+    events: int
+    laws: frozenset[str]
+
+
+def candidates(lab: Lab, target: Target) -> Iterator[Schedule]:
+    """What is chosen from; the same each time."""
+    yield from islice(sweep.schedules(lab, target, SEED), SWEPT)
+    yield from islice(cuts.schedules(lab, target, SEED), CUT)
+    yield from (swarm.schedule(SEED, number, lab) for number in range(SWARMED))
+    yield from (whole.schedule(SEED, number, lab) for number in range(WHOLE))
+
+
+def played(lab: Lab, target: Target, schedule: Schedule) -> Candidate:
+    """A candidate; PairproofError if a law does not hold, since the corpus must be clean."""
+    trial = run_trial(lab, target, schedule, origin="corpus", laws=judge.all_laws())
+    bad = [each.law for each in trial.judgements if each.verdict in (Verdict.VIOLATED, Verdict.UNKNOWN)]
+    if bad:
+        raise PairproofError(f"{', '.join(bad)} not green on {target.name}, seed {schedule.seed}: mend that first")
+    held = frozenset(each.law for each in trial.judgements if each.verdict is Verdict.HOLDS)
+    return Candidate(schedule, len(trial.events), held)
+
+
+def chosen(found: list[Candidate]) -> list[Candidate]:
+    """A few that give every law that any of them reaches something to judge, :data:`TIMES` times where they can."""
+    reach = Counter(law for each in found for law in each.laws)
+    wanted = Counter({law: min(TIMES, times) for law, times in reach.items()})
+    taken: list[Candidate] = []
+    left = list(found)
+    while +wanted:
+        best = max(left, key=lambda each: sum(wanted[law] > 0 for law in each.laws) / (each.events + 100))
+        left.remove(best)
+        taken.append(best)
+        wanted.subtract(best.laws)
+    return taken
+
+
+def make() -> Corpus:
+    """The corpus for the laws that are registered now; PairproofError names those that nothing reaches."""
+    lab, target = resolve.lab("sim"), resolve.target("reference")
+    found = [played(lab, target, each) for each in candidates(lab, target)]
+    taken = chosen(found)
+    laws = frozenset[str]().union(*(each.laws for each in taken))
+    missing = sorted({law.id for law in judge.all_laws()} - laws)
+    if missing:
+        raise PairproofError(f"no candidate gives {', '.join(missing)} anything to judge: write a story that does")
+    return Corpus(laws, tuple(each.schedule for each in taken))
+
+
+if __name__ == "__main__":
+    place = Path(sys.argv[1]) if sys.argv[1:] else Path(__file__).with_name(FILE)
+    place.write_text(to_text(make()), encoding="utf-8")

@@ -1,0 +1,86 @@
+"""What an exploration came to: verdicts, counts, findings, and how far each search came."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from pairproof.harness.coverage_table import CoverageTable
+from pairproof.harness.trial import Finding
+from pairproof.harness.verdict import CORPUS, NO_DEMANDS, Demands, Standing, Verdict, over_trials, standing
+
+DOING = {
+    CORPUS: "fixed corpus",
+    "sweep": "single faults at every event",
+    "cuts": "cut points",
+    "whole": "whole trials",
+    "swarm": "seeded swarm",
+    "machine": "Hypothesis state machine",
+}
+"""What to call a trial's origin."""
+
+
+class Summary(NamedTuple):
+    """What an exploration came to."""
+
+    seen: dict[str, frozenset[tuple[str, Verdict]]]
+    """By law: the origins of the trials that it judged, each with its verdicts."""
+    trials: int
+    events: int
+    by_origin: dict[str, int]
+    findings: list[Finding]
+    totals: dict[str, int]
+    """How many schedules each enumerated search has, executed or not, by origin; empty where it did not begin."""
+    seconds: float
+    """Without those of ``shrinking_s``."""
+    coverage: CoverageTable
+    shrinking_s: float = 0.0
+    """What shrinking took where it is not counted: where the lab is not deterministic."""
+    bound: str = "the clock"
+    """What ends the searches."""
+
+    @property
+    def verdicts(self) -> dict[str, Verdict]:
+        """By law, over all trials."""
+        return {law: over_trials(each for _, each in seen) for law, seen in self.seen.items()}
+
+    def standings(self, demands: Demands = NO_DEMANDS) -> dict[str, Standing]:
+        """What all trials say of each law, measured by what the run demands."""
+        return {law: standing(law, seen, demands) for law, seen in self.seen.items()}
+
+    def rate(self) -> str:
+        """Trials a minute, in words, and what was not counted."""
+        trials = self.trials - (self.by_origin.get("shrink", 0) if self.shrinking_s else 0)
+        a_minute = f"{60 * trials / self.seconds:,.0f} trials a minute" if self.seconds else "no time"
+        return a_minute + (f"; shrinking took {self.shrinking_s:.0f} s, not counted" if self.shrinking_s else "")
+
+    def complete(self, origin: str) -> bool:
+        """Whether every schedule of an enumerated search was executed."""
+        return 0 < self.totals.get(origin, 0) <= self.by_origin.get(origin, 0)
+
+    def searches(self) -> list[dict[str, object]]:
+        """How far each enumerated search came: the fact ``searches`` of the run."""
+        return [
+            {
+                "origin": origin, "what": DOING[origin], "done": self.by_origin.get(origin, 0), "of": total,
+                "complete": self.complete(origin),
+            }
+            for origin, total in self.totals.items()
+        ]  # fmt: skip
+
+    def enumerated(self) -> list[str]:
+        """How far each enumerated search came, in words: ``cut points: 312 of 312``."""
+        return [
+            f"{DOING[origin]}: {self.by_origin.get(origin, 0):,} of {total:,}"
+            f"{'' if self.complete(origin) else f', cut short by {self.bound}'}"
+            for origin, total in self.totals.items()
+        ]
+
+    def of_corpus(self) -> str:
+        """What the corpus contributed, in words; empty where it was not played."""
+        number = self.by_origin.get(CORPUS, 0)
+        if not number:
+            return ""
+        judged = sum((CORPUS, Verdict.HOLDS) in seen for seen in self.seen.values())
+        alone = sorted(law for law, each in self.standings().items() if each.corpus_only)
+        told = f"; judged by it only: {', '.join(alone)}" if alone else ""
+        return f"fixed corpus: {number} trials, {judged} laws were judged and held{told}"

@@ -1,0 +1,94 @@
+"""The fixed corpus gives every law something to judge, and a run does not depend on how fast its machine is."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from pairproof.harness import judge, registry, resolve
+from pairproof.harness.commands.main import main
+from pairproof.harness.interpreter import run_trial
+from pairproof.harness.runs.reader import RunReader
+from pairproof.harness.search import make_corpus
+from pairproof.harness.search.corpus import Corpus, corpus, to_text
+from pairproof.harness.verdict import Verdict
+
+LAB, REFERENCE = resolve.lab("sim"), resolve.target("reference")
+AGAIN = "run python -m pairproof.harness.search.make_corpus"
+
+
+def test_the_corpus_gives_every_law_something_to_judge_on_the_reference() -> None:
+    verdicts: dict[str, Counter[Verdict]] = {law: Counter() for law in registry.names("laws")}
+    for schedule in corpus().schedules:
+        for each in run_trial(LAB, REFERENCE, schedule, laws=judge.all_laws()).judgements:
+            verdicts[each.law][each.verdict] += 1
+    idle = sorted(law for law, seen in verdicts.items() if not seen[Verdict.HOLDS])
+    assert not idle, f"the corpus gives {idle} nothing to judge: {AGAIN}"
+    assert not any(seen[Verdict.VIOLATED] or seen[Verdict.UNKNOWN] for seen in verdicts.values())
+    assert corpus().laws == set(verdicts), AGAIN
+
+
+def test_the_corpus_is_small_and_survives_its_file() -> None:
+    assert len(corpus().schedules) <= 40
+    assert to_text(corpus()) == Path(make_corpus.__file__).with_name("corpus.json").read_text(encoding="utf-8")
+
+
+def test_a_few_schedules_are_chosen_that_reach_every_law_twice_where_they_can() -> None:
+    def candidate(events: int, laws: str) -> make_corpus.Candidate:
+        return make_corpus.Candidate(corpus().schedules[0], events, frozenset(laws))
+
+    cheap, dear, other, useless = candidate(10, "ab"), candidate(900, "ab"), candidate(50, "bc"), candidate(1, "")
+    assert make_corpus.chosen([useless, dear, other, cheap]) == [cheap, other, dear]
+
+
+@pytest.mark.parametrize("seconds", ["0.01", "2"])
+def test_the_reference_exits_0_however_little_time_there_is(
+    seconds: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["check", "--time", seconds, "--seed", "s", "--runs", str(tmp_path)]) == 0
+    said = capsys.readouterr().out
+    assert "67 holds" in said.replace(str(len(corpus().laws)), "67") and "fixed corpus: " in said
+    assert "judged by the corpus only" in said or seconds == "2"
+
+
+def test_a_bug_that_leaves_laws_nothing_to_judge_is_seen_in_no_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # Nothing is ever delivered: laws of delivery have nothing to judge, and are not violated for it.
+    chosen = [part for law in ("deliver-no-phantom", "log-grows") for part in ("--law", law)]
+    command = ["check", "--time", "0.01", "--seed", "s", "--runs", str(tmp_path), *chosen]
+    assert main(command) == 0
+    silent = tuple(
+        each._replace(ops=tuple(op for op in each.ops if op.do not in ("join", "pull"))) for each in corpus().schedules
+    )
+    monkeypatch.setattr("pairproof.harness.explore.corpus", lambda: Corpus(corpus().laws, silent))
+    capsys.readouterr()
+    assert main(command) == 3
+    assert "the corpus gave it nothing to judge" in capsys.readouterr().out
+
+
+def test_same_seed_and_number_give_the_same_trials_verdicts_and_findings_in_every_process(tmp_path: Path) -> None:
+    def recorded(hash_seed: str) -> tuple[object, ...]:
+        runs = tmp_path / hash_seed
+        command = [
+            str(Path(sys.executable).parent / "pairproof"), "check", "--target", "reference+keeps_the_silent",
+            "--trials", "150", "--seed", "same", "--runs", str(runs), "--law", "ha-housekeeping", "--law", "log-grows",
+        ]  # fmt: skip
+        environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
+        assert done.returncode in (0, 1), done.stderr
+        (folder,) = runs.iterdir()
+        reader = RunReader(folder)
+        rows = [
+            [tuple(value for name, value in row.items() if name != "run") for row in table]
+            for table in (reader.trials(), reader.verdicts())
+        ]
+        findings = [(each["law"], each["trial"], each["shrunk_trial"], each["program"]) for each in reader.findings()]
+        return done.returncode, rows, findings
+
+    assert recorded("1") == recorded("2")
