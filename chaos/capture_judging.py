@@ -11,8 +11,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
+from pairproof.chaos.observers.capture_events import KILL
+from pairproof.chaos.observers.capture_folder import Connection
 from pairproof.chaos.observers.ha_capture import CapturedHistory, read_capture
-from pairproof.chaos.observers.ha_tap import FrameTap
+from pairproof.chaos.observers.ha_tap import FrameTap, ReportTap
 from pairproof.chaos.observers.store_folder import open_log
 from pairproof.chaos.observers.store_reader import LogReading, read_log
 from pairproof.chaos.replay_stream import Replayed, feed_reference_slave, segmentations
@@ -49,9 +51,16 @@ class JudgedCapture(NamedTuple):
 def judge_capture(folder: Path, laws: Iterable[type[Law]], checks: bool = True) -> JudgedCapture:
     """Judge a capture folder by ``laws``, and make the two checks if ``checks``. UsageError if it is no capture."""
     history = read_capture(folder)
-    found = judge(history.events, laws, history.observes)
+    found = [_doubted(each, history.told.unended) for each in judge(history.events, laws, history.observes)]
     made = [_framing(history), _reference_slave(folder, history)] if checks else []
     return JudgedCapture(history, found, made)
+
+
+def _doubted(judgement: Judgement, unended: list[str]) -> Judgement:
+    """A fault excuses what it disturbs until it ends: where nobody knows when that was, nothing is known to hold."""
+    if judgement.verdict is not Verdict.HOLDS or not unended:
+        return judgement
+    return judgement._replace(verdict=Verdict.UNKNOWN, doubt=unended[0])
 
 
 def _check(name: str, judged: int, why: list[str]) -> Check:
@@ -66,19 +75,25 @@ def _framing(history: CapturedHistory) -> Check:
 def _reference_slave(folder: Path, history: CapturedHistory) -> Check:
     judged, why = 0, []
     for node in sorted({each.node for each in history.connections}):
-        streams = [each.stream("m2s") for each in history.connections if each.node == node]
+        heard = [each for each in history.connections if each.node == node]
+        streams = [each.stream("m2s") for each in heard]
+        cuts = {number: cut for number, each in enumerate(heard) if (cut := history.cuts[each.name]) is not None}
         settings = history.configs[node]
         if not (folder / "store" / node).is_dir():
             raise UsageError(f"{folder}: missing store/{node}, the log that the slave made of what it received")
         real = read_log(open_log(folder / "store" / node))
+        reported = _reported(heard[-1]) if history.told.last_of(node) == KILL else None
         pieces = [segmentations(each) for each in streams]
         for name in pieces[0] if pieces else ():
             judged += 1
             try:
-                replayed = feed_reference_slave((each[name] for each in pieces), settings)
+                replayed = feed_reference_slave((each[name] for each in pieces), settings, cuts)
             except BrokerError as wrong:
                 raise UsageError(f"{folder}/conf/{node}.properties: {wrong}") from None
-            wrong_at = _difference(replayed, real, _received(streams))
+            if reported is None:
+                wrong_at = _difference(replayed, real, _received(streams))
+            else:
+                wrong_at = _difference_of_killed(replayed, real, reported)
             if wrong_at is not None:
                 why.append(f"{node}, {name}: {wrong_at}")
     return _check("reference-slave", judged, why)
@@ -89,14 +104,38 @@ def _received(streams: list[bytes]) -> int:
     return max((lo + len(body) for each in streams for lo, body in FrameTap().feed(each)), default=0)
 
 
+def _reported(connection: Connection) -> int:
+    """The last that a slave said of how far its log goes."""
+    return max(ReportTap().feed(connection.stream("s2m")), default=0)
+
+
 def _difference(replayed: Replayed, real: LogReading, received: int) -> str | None:
     """How the reference slave's log is not the real one's over what that received; None if it is the same."""
-    if replayed.start != real.start:
-        return f"the log starts at {replayed.start}, the real slave's at {real.start}"
     stored = real.read(replayed.start, replayed.end)
-    if stored != replayed.data:
-        at = next((n for n, (a, b) in enumerate(zip(stored, replayed.data, strict=False)) if a != b), len(stored))
-        return f"the log differs from the real slave's at {replayed.start + at}"
+    if why := _unlike(replayed, real, stored, replayed.data):
+        return why
     if replayed.end != received or replayed.closed:
         return f"the log ends at {replayed.end}, although frames reach {received}"
+    return None
+
+
+def _difference_of_killed(replayed: Replayed, real: LogReading, reported: int) -> str | None:
+    """The same for a slave that was killed and did not start again: nobody knows how much of what came it had read.
+
+    Files are full of zeros behind what it had written. A kill loses nothing of what it had reported.
+    """
+    stored = real.read(replayed.start, replayed.end).rstrip(b"\0")
+    if why := _unlike(replayed, real, stored, replayed.data[: len(stored)]):
+        return why
+    if len(stored) < len(replayed.data[: max(0, reported - replayed.start)].rstrip(b"\0")):
+        return f"the log ends at {replayed.start + len(stored)}, although the real slave had reported {reported}"
+    return None
+
+
+def _unlike(replayed: Replayed, real: LogReading, stored: bytes, wanted: bytes) -> str | None:
+    if replayed.start != real.start:
+        return f"the log starts at {replayed.start}, the real slave's at {real.start}"
+    if stored != wanted:
+        at = next((n for n, (a, b) in enumerate(zip(stored, wanted, strict=False)) if a != b), len(stored))
+        return f"the log differs from the real slave's at {replayed.start + at}"
     return None

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import fields
 from random import Random
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from pairproof.reference.core.commit_log import CommitLog
@@ -24,6 +25,9 @@ SINGLE_BYTES = 8 * 1024
 MAX_PIECE = 5_000
 SEEDS = (1, 2, 3)
 MASTER = "captured-master"
+NO_CUTS: Mapping[int, int] = MappingProxyType({})
+NOT_OF_SLAVES = frozenset({"rocketmqVersion", "inSyncReplicas", "namesrvAddr"})
+"""Settings that change nothing of what a slave appends, and may be other ones than the reference can have."""
 
 
 class Replayed(NamedTuple):
@@ -40,21 +44,24 @@ class Replayed(NamedTuple):
         return self.start + len(self.data)
 
 
-def feed_reference_slave(connections: Iterable[Iterable[bytes]], settings: Mapping[str, object]) -> Replayed:
+def feed_reference_slave(
+    connections: Iterable[Iterable[bytes]], settings: Mapping[str, object], cuts: Mapping[int, int] = NO_CUTS
+) -> Replayed:
     """Let an empty slave hear these connections one after the other, each as the pieces in which it arrives.
 
-    ``settings``: RocketMQ's keys; those that the reference does not know are left out. When the slave closes a
-    connection it hears no more of it. ConfigError for values that no broker can have.
+    ``settings``: RocketMQ's keys; those that the reference does not know are left out. ``cuts``: by the number of a
+    connection, from 0: before it the slave was killed, and its log ended there. When the slave closes a connection it
+    hears no more of it. ConfigError for values that no broker can have.
     """
-    known = {each.name for each in fields(BrokerConfig)}
+    known = {each.name for each in fields(BrokerConfig)} - NOT_OF_SLAVES
     values = {key: value for key, value in settings.items() if key in known}
     config = BrokerConfig.from_properties({**values, "brokerRole": "SLAVE", "haMasterAddress": MASTER})
     shell = _Shell()
-    log = CommitLog(shell.disk, config.mappedFileSizeCommitLog)
-    log.recover(clean=True)
-    slave = HaSlave(config, log, shell, shell)
-    slave.start()
+    log, slave = _born(config, shell)
     for number, pieces in enumerate(connections):
+        if number in cuts:
+            shell.disk.cut(cuts[number], config.mappedFileSizeCommitLog)
+            log, slave = _born(config, shell, clean=False)
         shell.open = number
         slave.on_connected(number)
         for piece in pieces:
@@ -65,6 +72,14 @@ def feed_reference_slave(connections: Iterable[Iterable[bytes]], settings: Mappi
             slave.on_lost()
         slave.on_timer(("ha-reconnect", None))
     return Replayed(log.start, _content(log), shell.reports, shell.closed)
+
+
+def _born(config: BrokerConfig, shell: _Shell, clean: bool = True) -> tuple[CommitLog, HaSlave]:
+    log = CommitLog(shell.disk, config.mappedFileSizeCommitLog)
+    log.recover(clean=clean)
+    slave = HaSlave(config, log, shell, shell)
+    slave.start()
+    return log, slave
 
 
 def segmentations(stream: bytes) -> dict[str, list[bytes]]:
@@ -114,6 +129,15 @@ class _MemoryDisk:
 
     def open(self, name: str, size: int) -> File:
         return self.files.setdefault(name, _MemoryFile(size))
+
+    def cut(self, end: int, file_size: int) -> None:
+        """Forget what stands behind an offset of the log."""
+        for name in list(self.files):
+            start = int(name.rpartition("/")[2])
+            if start >= end:
+                del self.files[name]
+            elif start + file_size > end:
+                self.files[name].data[end - start :] = bytes(start + file_size - end)
 
     def delete(self, name: str) -> None:
         self.files.pop(name, None)

@@ -27,7 +27,8 @@ def command(runs: tuple[str, ...], capture: Path | None, law_ids: tuple[str, ...
     """Judge the kept histories of RUNS (folders, ids, or latest) again, or a capture of real brokers.
 
     Without --law a capture's streams are also fed, cut in several ways, to the reference slave, whose commit log must
-    come out as the real slave's.
+    come out as the real slave's. Lines of its run.json that were not understood are named, and a fault that never ends
+    makes unknown. docs/capture-folder.md says what a capture folder holds.
 
     Exit codes: 0 every law holds, 1 one is violated, 2 usage, 3 unknown.
     """
@@ -57,7 +58,12 @@ def _as_json(folder: Path, found: JudgedCapture) -> dict[str, object]:
     return {
         "capture": str(folder),
         "events": len(found.history.events),
+        "rocketmq": found.history.version.name,
+        "rocketmq_known_from": found.history.version.source,
         "left_out": found.history.left_out,
+        "not_understood": found.history.told.unread,
+        "unended": found.history.told.unended,
+        "concluded": found.history.told.notes,
         "laws": [
             {
                 "law": each.law,
@@ -85,6 +91,20 @@ def _show(folder: Path, found: JudgedCapture) -> None:
     _table(f"{folder}: {len(found.history.events)} events", rows, texts)
     if left_out:
         click.echo(f"not judged: {left_out}")
+    version, told = found.history.version, found.history.told
+    click.echo(f"judged as RocketMQ {version.name}: {version.source}")
+    _listed("concluded", told.notes)
+    _listed("never ended, so nothing is known to hold", told.unended)
+    _listed("not understood in run.json's events, and left out", told.unread)
+
+
+def _listed(what: str, lines: list[str]) -> None:
+    if lines:
+        click.echo(f"{what}:")
+    for line in lines[:MAX_LINES]:
+        click.echo(f"  {line}")
+    if len(lines) > MAX_LINES:
+        click.echo(f"  ... and {len(lines) - MAX_LINES} more: --json has them")
 
 
 def _table(title: str, rows: list[tuple[str, str, int, int]], texts: list[str]) -> None:

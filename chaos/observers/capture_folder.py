@@ -1,12 +1,14 @@
 """A capture of real brokers, as a folder: what must be in it, read and checked, and nothing made of it yet.
 
-    run.json                     t0_epoch_ms, events (at_ms, event), ha (opened_at_ms and closed_at_ms by connection)
+    run.json                     t0_epoch_ms, events (at_ms, event), ha (opened_at_ms and closed_at_ms by connection);
+                                 optional: format (1), rocketmq (a version such as 4.9.7)
     conf/NODE.properties         each broker's configuration file
     ha/NAME.m2s.bin, .s2m.bin    bytes of one HA connection, by direction; NAME begins with the slave's node name
     ha/NAME.timeline.jsonl       its TCP segments: at_ms, direction, offset, length; both streams are covered
     store/NODE                   store folders after the end; the master's is needed
     remoting/*--master.*         optional: see :mod:`pairproof.chaos.observers.client_capture`
 
+What events are understood says :mod:`pairproof.chaos.observers.capture_events`, and docs/capture-folder.md all of it.
 Times are milliseconds since t0. Whatever is missing or contradicts itself is a UsageError of one line that names the
 file. The format is that of the captures in ``tests/golden``.
 """
@@ -23,6 +25,7 @@ from pairproof.chaos.observers.store_reader import LogFile
 from pairproof.harness.errors import UsageError
 
 MASTER = "master"
+FORMAT = 1
 DIRECTIONS = ("m2s", "s2m")
 MAX_STREAM = 1 << 30
 """Bytes of one captured file that is read into memory."""
@@ -75,6 +78,10 @@ class Capture(NamedTuple):
     events: list[tuple[int, str]]
     connections: list[Connection]
     log: list[LogFile]
+    others: frozenset[str] = frozenset()
+    """Processes with a configuration file that are no brokers."""
+    rocketmq: str | None = None
+    """The version, as run.json says it."""
 
 
 def open_capture(folder: Path) -> Capture:
@@ -93,9 +100,10 @@ def open_capture(folder: Path) -> Capture:
     if not store.is_dir():
         raise UsageError(f"{folder}: missing store/{MASTER}, the master's store after the run")
     events = [(ns(each["at_ms"]), str(each["event"])) for each in run["events"]]
-    return Capture(
-        folder, float(run["t0_epoch_ms"]), configs, events, sorted(connections, key=lambda c: c.opened), open_log(store)
-    )
+    others = frozenset(path.stem for path in (folder / "conf").glob("*.properties")) - configs.keys()
+    connections.sort(key=lambda each: each.opened)
+    t0_ms = float(run["t0_epoch_ms"])
+    return Capture(folder, t0_ms, configs, events, connections, open_log(store), others, run.get("rocketmq"))
 
 
 def ns(ms: float) -> int:
@@ -135,8 +143,13 @@ def _run(path: Path) -> dict[str, Any]:
             ns(each["at_ms"]), each["event"]
         for each in run["ha"].values():
             ns(each["opened_at_ms"]), ns(each["closed_at_ms"])
+        known, version = run.get("format", FORMAT), run.get("rocketmq")
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as why:
         raise UsageError(f"{path}: not a capture's facts: {type(why).__name__} at {why}") from None
+    if known != FORMAT:
+        raise UsageError(f"{path}: format {known!r} is not one that this version reads; {FORMAT} is")
+    if not isinstance(version, str | None):
+        raise UsageError(f'{path}: rocketmq must be a version such as "4.9.7", not {version!r}')
     return dict(run)
 
 

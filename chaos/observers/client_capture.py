@@ -40,6 +40,7 @@ REFUSED = {
     17: "TOPIC_NOT_EXIST",
 }
 
+MOST_VERSIONS = 16
 _LENGTHS = Struct(">ii")
 
 
@@ -74,6 +75,8 @@ class ClientCapture:
         self.ends = ends
         self.operations: list[Operation] = []
         self.left_out: Counter[str] = Counter()
+        self.versions: set[int] = set()
+        """What the master's answers say of the program that made them, as RemotingCommand numbers versions."""
         self.files = sorted((folder / "remoting").glob(f"producer*--{MASTER}.bin"))
         self._waiting: dict[tuple[str, int, int], Operation] = {}
         self._free: list[int] = []
@@ -91,10 +94,15 @@ class ClientCapture:
             elif frame.to_server:
                 self._request(path.name, frame, frame.header)
             elif frame.header["flag"] & RESPONSE:
+                self._note_version(frame.header.get("version"))
                 self._response(path.name, frame, frame.header)
         for sent in self._waiting.values():
             self.operations.append(sent._replace(t=last, phase="info", status="disconnected"))
         self._waiting.clear()
+
+    def _note_version(self, number: object) -> None:
+        if isinstance(number, int) and len(self.versions) < MOST_VERSIONS:
+            self.versions.add(number)
 
     def _request(self, file: str, frame: _Frame, header: dict[str, Any]) -> None:
         names = SENDS.get(header["code"])

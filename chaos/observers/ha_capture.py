@@ -6,13 +6,15 @@ its body apart). What the master appended comes from its store after the run, da
 (whole milliseconds, rounded down: a law that asks for more than that is given the earlier time). ``source`` is the
 master's store over each range that a frame carried.
 
-Brokers come and go, and are stopped for a while (SIGSTOP to SIGCONT, shown as the fault ``pause`` and as such), as the
-run's events say. After a pause ``heal`` and ``converged`` are marked where the recorder resumed the broker and then
+Brokers come and go, are killed, and are stopped for a while (SIGSTOP to SIGCONT, shown as the fault ``pause`` and as
+such), as the lines of the run's events say (:mod:`pairproof.chaos.observers.capture_events`); lines that were not
+understood are named. After a pause ``heal`` and ``converged`` are marked where the recorder resumed the broker and then
 saw both logs end alike. The stores after the run are audited as of the first broker's last clean end, if nothing moved
-after that.
+after that. A broker starts no later than it connects, whenever its line says so.
 
 Not seen by anybody, hence not among the kinds: flushes, recoveries' cuts, refusals, and what a slave appended; a
-restarted slave's log is taken to reach as far as the frames that it had received before. A master's store that is not
+restarted slave's log is taken to reach as far as the frames that it had received before, after a kill only as far as
+its next first report says: what it had not read yet is lost with its process. A master's store that is not
 whole dates nothing: then neither ``append`` nor ``source`` is given, and the audit says what is wrong. Sends are given
 where the producers' connection was captured; what of them is left out is counted.
 """
@@ -20,12 +22,24 @@ where the producers' connection was captured; what of them is left out is counte
 from __future__ import annotations
 
 import json
-import re
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from pairproof.chaos.observers.capture_events import (
+    KILL,
+    LATE_NS,
+    PAUSE,
+    RESUME,
+    START,
+    STOP,
+    Happening,
+    Told,
+    read_events,
+)
 from pairproof.chaos.observers.capture_folder import MASTER, Capture, Connection, open_capture
+from pairproof.chaos.observers.capture_version import Version, find_version, settings
 from pairproof.chaos.observers.client_capture import ClientCapture, Operation
 from pairproof.chaos.observers.ha_tap import FrameTap, ReportTap
 from pairproof.chaos.observers.store_folder import open_log
@@ -36,7 +50,7 @@ from pairproof.harness.history import Event, Recorder, digest
 OBSERVES = frozenset(
     {
         "lab", "config", "start", "stop", "pause", "resume", "connect", "close", "report", "frame", "partial", "fault",
-        "mark",
+        "mark", "crash",
     }
 )  # fmt: skip
 """What every capture shows."""
@@ -47,10 +61,6 @@ AUDIT_KINDS = frozenset({"chunk", "audit"})
 CLIENT_KINDS = frozenset({"invoke", "ok", "fail", "info"})
 """What it shows besides where a producer's connection to the master was captured."""
 
-STARTED = re.compile(r"(\S+) up \(start (\d+)")
-STOPPED = re.compile(r"(\S+) ended cleanly")
-PAUSED = re.compile(r"(\S+) SIG(STOP|CONT)$")
-IN_SYNC = re.compile(r"in sync\b")
 CLOSER_WITHIN_NS = 10_000_000_000
 """A broker closes its connections up to this long before its clean end is noticed (measured: 6.4 s)."""
 
@@ -75,6 +85,11 @@ class CapturedHistory(NamedTuple):
     """The link's name in the history, by the connection's."""
     broken: list[str]
     left_out: dict[str, int]
+    cuts: dict[str, int | None]
+    """By connection: where its slave's log was cut before it, by a kill; None where it was not."""
+    told: Told
+    """What the run's lines say, and which ones say nothing that was understood."""
+    version: Version
 
 
 def read_capture(folder: Path) -> CapturedHistory:
@@ -91,12 +106,17 @@ class _Reader:
         self.links = {each.name: f"ha:{number}" for number, each in enumerate(capture.connections, 1)}
         self.received: list[tuple[int, str, int, int]] = []
         self.broken: list[str] = []
+        self.told = read_events(capture.events, capture.configs, capture.others, self._sent())
+        self.cuts: dict[str, int | None] = {each.name: None for each in capture.connections}
 
     def history(self) -> CapturedHistory:
         """Everything, in order."""
-        ha = [row for each in self.capture.connections for row in self._connection(each)]
-        rows = [_lab(), *self._configs(), *self._nodes(), *self._appends(), *ha, *self._marks()]
-        clients = ClientCapture(self.capture.folder, {each.lo: each.hi for each in self.log.records})
+        capture = self.capture
+        clients = ClientCapture(capture.folder, {each.lo: each.hi for each in self.log.records})
+        version = find_version(capture.rocketmq, clients.versions, str(capture.folder / "run.json"))
+        configs = {node: settings(each, version) for node, each in capture.configs.items()}
+        ha = [row for each in capture.connections for row in self._connection(each)]
+        rows = [_lab(), *_configs(configs), *self._nodes(), *self._appends(), *ha, *self._marks()]
         rows += [_client_row(each) for each in clients.operations]
         rows.append((max(t for t, _, _ in rows), "mark", {"f": "end"}))
         rows.sort(key=lambda each: each[0])
@@ -111,41 +131,52 @@ class _Reader:
         if any(each.kind == "audit" for each in recorder.events):
             observes |= AUDIT_KINDS
         left_out = {what: count for what, count in clients.left_out.items() if count}
-        capture = self.capture
         return CapturedHistory(
-            recorder.events, observes, capture.configs, capture.connections, self.links, self.broken, left_out
-        )
-
-    def _configs(self) -> Iterator[Dated]:
-        for node, settings in self.capture.configs.items():
-            yield 0, "config", {"node": node, "detail": json.dumps(settings, sort_keys=True)}
+            recorder.events, observes, configs, capture.connections, self.links, self.broken, left_out,
+            self.cuts, self.told, version,
+        )  # fmt: skip
 
     # Nodes: what the run's events say of them.
 
-    def _nodes(self) -> Iterator[Dated]:
-        running: dict[str, int] = {}
-        clean: dict[str, bool] = {}
-        pauses: dict[str, int] = {}
-        for t, text in self.capture.events:
-            node = text.partition(" ")[0]
-            if node not in self.capture.configs:
-                continue
-            if started := STARTED.match(text):
-                running[node] = int(started[2]) + 1
-                yield t, "start", self._start(node, running[node], t, clean.pop(node, False))
-            elif STOPPED.match(text):
-                clean[node] = True
-                yield t, "stop", {"node": node, "incarnation": running.get(node)}
-            elif paused := PAUSED.match(text):
-                yield t, "fault", _pause(node, paused[2] == "STOP", pauses)
-                yield t, "pause" if paused[2] == "STOP" else "resume", {"node": node, "incarnation": running.get(node)}
+    def _sent(self) -> dict[str, list[int]]:
+        """When each broker sent bytes of HA connections."""
+        found: dict[str, list[int]] = defaultdict(list)
+        for each in self.capture.connections:
+            for t, direction, _ in each.segments:
+                found[MASTER if direction == "m2s" else each.node].append(t)
+        return {node: sorted(times) for node, times in found.items()}
 
-    def _start(self, node: str, incarnation: int, t: int, clean: bool) -> Row:
-        if node == MASTER and not self.log.whole:
-            return {"node": node, "incarnation": incarnation}
+    def _nodes(self) -> Iterator[Dated]:
+        lives: dict[str, int] = {}
+        ends: dict[str, Happening] = {}
+        pauses: dict[str, int] = {}
+        for each in self.told.happenings:
+            t, node = each.t, each.node
+            if each.what == START:
+                lives[node] = lives.get(node, 0) + 1 if each.number is None else each.number + 1
+                yield self._start(each, lives[node], ends.pop(node, None))
+                continue
+            who: Row = {"node": node, "incarnation": lives.get(node)}
+            if each.what in (PAUSE, RESUME):
+                yield t, "fault", _pause(node, each.what == PAUSE, pauses)
+                yield t, "pause" if each.what == PAUSE else "resume", who
+                continue
+            ends[node] = each
+            yield (t, "stop", who) if each.what == STOP else (t, "crash", {**who, "f": "process", "value": 0})
+
+    def _start(self, each: Happening, incarnation: int, ended: Happening | None) -> Dated:
+        node, since = each.node, ended.t if ended is not None else 0
+        # Its line may be written when it has connected already.
+        opened = (one.opened for one in self.capture.connections if one.node == node and since <= one.opened < each.t)
+        t = min(opened, default=each.t)
+        who: Row = {"node": node, "incarnation": incarnation}
+        if not each.known or (node == MASTER and not self.log.whole):
+            return t, "start", who
         lo, hi = self._held(node, t)
-        f = "empty" if hi == 0 else "normal" if clean else "abnormal"
-        return {"node": node, "incarnation": incarnation, "f": f, "lo": lo, "hi": hi}
+        if ended is not None and ended.what == KILL and node != MASTER:
+            lo, hi = self._cut(node, t, lo, hi)
+        f = "empty" if hi == 0 else "normal" if ended is not None and ended.what == STOP else "abnormal"
+        return t, "start", {**who, "f": f, "lo": lo, "hi": hi}
 
     def _held(self, node: str, t: int) -> tuple[int, int]:
         """The log of a node that starts at ``t``: what it had put, or received, until then."""
@@ -155,16 +186,26 @@ class _Reader:
         ranges = [(lo, hi) for at, slave, lo, hi in self.received if slave == node and at < t]
         return (ranges[0][0], ranges[-1][1]) if ranges else (0, 0)
 
+    def _cut(self, node: str, t: int, lo: int, hi: int) -> tuple[int, int]:
+        """The same of a slave that was killed: it begins where its next first report says, if that is less."""
+        following = next((each for each in self.capture.connections if each.node == node and each.opened >= t), None)
+        reports = ReportTap().feed(following.stream("s2m")) if following is not None else []
+        first = next(iter(reports), None)
+        if following is None or first is None or not 0 <= first < hi:
+            return lo, hi
+        self.cuts[following.name] = first
+        return (lo, first) if first > lo else (0, 0)
+
     def _marks(self) -> Iterator[Dated]:
         """A pause is a fault that ends; the next time that both logs were seen equal is its convergence."""
-        healed = False
-        for t, text in self.capture.events:
-            if (paused := PAUSED.match(text)) and paused[2] == "CONT":
-                healed = True
-                yield t, "mark", {"f": "heal"}
-            elif healed and IN_SYNC.match(text):
-                healed = False
-                yield t, "mark", {"f": "converged"}
+        resumed = [each.t for each in self.told.happenings if each.what == RESUME and each.known]
+        for number, t in enumerate(resumed):
+            yield t, "mark", {"f": "heal"}
+            until = resumed[number + 1] if number + 1 < len(resumed) else None
+            seen = (at for at in self.told.in_sync if at >= t and (until is None or at < until))
+            converged = next(seen, None)
+            if converged is not None:
+                yield converged, "mark", {"f": "converged"}
 
     # The stores after the run.
 
@@ -184,7 +225,8 @@ class _Reader:
             if not store.is_dir():
                 continue
             # What was pushed says how far the logs must reach; a log alone would end where it is damaged.
-            received = max((hi for _, slave, _, hi in self.received if slave == node), default=None)
+            was_killed = self.told.last_of(node) == KILL
+            received = max((hi for _, slave, _, hi in self.received if slave == node and not was_killed), default=None)
             master = self.log if self.log.whole else read_log(self.capture.log, received)
             readings = {MASTER: master, node: read_log(open_log(store), received)}
             lo = max(each.start for each in readings.values())
@@ -255,12 +297,18 @@ class _Reader:
 
     def _ended_soon_after(self, connection: Connection) -> str:
         """Who closed: of the two brokers the one that ended soonest after, else the slave."""
-        for t, text in self.capture.events:
-            node = text.partition(" ")[0]
-            soon = connection.closed <= t <= connection.closed + CLOSER_WITHIN_NS
-            if soon and node in (MASTER, connection.node) and STOPPED.match(text):
-                return node
+        for each in self.told.happenings:
+            if each.node in (MASTER, connection.node) and each.what in (STOP, KILL):
+                # A process that is killed closes at once, and its line may be written a little before or after.
+                early, late = (0, CLOSER_WITHIN_NS) if each.what == STOP else (LATE_NS, LATE_NS)
+                if connection.closed - early <= each.t <= connection.closed + late:
+                    return each.node
         return connection.node
+
+
+def _configs(configs: dict[str, dict[str, str | int]]) -> Iterator[Dated]:
+    for node, each in configs.items():
+        yield 0, "config", {"node": node, "detail": json.dumps(each, sort_keys=True)}
 
 
 def _lab() -> Dated:

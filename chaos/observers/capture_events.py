@@ -1,0 +1,222 @@
+"""What the lines of a capture's run.json say of its brokers: they start, end, are killed, stand still and go on.
+
+People and recorders word this differently, so a line is read by its words: which brokers it names, and either a signal
+(``SIGKILL``, ``kill -9``, ``SIGTERM``, ``kill -STOP``, ...) or words such as *up*, *ended cleanly*, *killed*, *paused*,
+*resumed*. A line is not understood, and kept to be named, if it names no broker, says several things at once, or says
+what cannot be so: a broker is resumed that did not stand still, one was killed and goes on sending. Remarks are lines
+that begin with one of :data:`REMARKS`, or with the name of a process that is no broker, and say nothing of a broker.
+
+Left out: faults of networks, disks and clocks. Their lines are not understood.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+START, STOP, KILL, PAUSE, RESUME, END = "start", "stop", "kill", "pause", "resume", "end"
+"""``end`` alone does not say how."""
+REMARKS = frozenset({
+    "admin", "before", "client", "clients", "consumer", "consumers", "explicit", "idle", "log", "note", "producer",
+    "producers", "topics",
+})  # fmt: skip
+"""First words of lines about what the clients and the recorder do."""
+IN_SYNC = re.compile(r"in sync\b", re.IGNORECASE)
+LATE_NS = 1_000_000_000
+"""How much later than its line a broker may have ended: it sends nothing after that."""
+
+_NUMBERS = {"9": KILL, "kill": KILL, "15": STOP, "term": STOP, "19": PAUSE, "stop": PAUSE, "18": RESUME, "cont": RESUME}
+_SIGNAL = re.compile(
+    r"\b(?:p?kill(?:all)?\s+-(?:s\s+)?(?:sig)?|sig-?)(9|kill|15|term|19|stop|18|cont)(?:l?ed|ped|inued|s)?\b"
+)
+_WORDS = {
+    START: re.compile(r"\b(up|starts?|started|restarted|booted|launched|running|comes back|came back)\b"),
+    STOP: re.compile(r"\b(ended cleanly|exited cleanly|shut ?down|stops?|stopped|(exit|exited|code|status) (0|143))\b"),
+    KILL: re.compile(r"\b(kills?|killed|crash|crashed|crashes|oom|(exit|exited|code|status) 137)\b"),
+    PAUSE: re.compile(r"\b(paused?|pauses|suspended|suspends|frozen|freezes?|froze)\b"),
+    RESUME: re.compile(r"\b(resumed?|resumes|continued?|continues|unpaused?|thawed|unfrozen|goes on)\b"),
+    END: re.compile(r"\b(ended|ends|gone|exited|exits|died)\b"),
+}
+_GOES_WITH = {
+    KILL: {KILL, END, STOP}, STOP: {STOP, END, KILL}, PAUSE: {PAUSE, STOP}, RESUME: {RESUME, START},
+}  # fmt: skip
+"""Words that a signal explains."""
+_NOT = re.compile(r"\b(not|never|no|cannot|failed|fails|still|about to|will|uncleanly|unless|until)\b|n't\b")
+_NAME = re.compile(r"[a-z0-9_.-]*[a-z0-9_]", re.IGNORECASE)
+_NUMBER = re.compile(r"\(start (\d{1,6})\b")
+
+End = tuple[int, str]
+
+
+class Happening(NamedTuple):
+    """Something that happened to a broker, ``t`` ns after t0."""
+
+    t: int
+    node: str
+    what: str
+    number: int | None = None
+    """Of a start: how many there had been before, where its line says so."""
+    known: bool = True
+    """False where no line says it, and it can only be concluded."""
+    line: str = ""
+
+
+class Told(NamedTuple):
+    """What the lines say, in order of time."""
+
+    happenings: list[Happening]
+    in_sync: list[int]
+    unread: list[str]
+    """Lines that were not understood, with their times."""
+    unended: list[str]
+    """Faults of which no line says when they ended."""
+    notes: list[str]
+    """What was concluded because no line says it."""
+
+    def last_of(self, node: str) -> str | None:
+        """What happened to a broker last."""
+        return next((each.what for each in reversed(self.happenings) if each.node == node), None)
+
+
+def read_events(
+    events: Iterable[tuple[int, str]], brokers: Collection[str], others: Collection[str],
+    sent: Mapping[str, Sequence[int]],
+) -> Told:  # fmt: skip
+    """Read the lines, as (ns, text). ``others``: processes that are no brokers; ``sent``: when each broker sent."""
+    reader = _Reader(brokers, others, sent)
+    for t, text in sorted(events, key=lambda each: each[0]):
+        reader.line(t, text)
+    return reader.end()
+
+
+def meaning(text: str) -> str | None:
+    """The one thing that a line says of whoever it names; None if that is none, several, or denied."""
+    low = text.lower()
+    signals = {_NUMBERS[each] for each in _SIGNAL.findall(low)}
+    rest = _SIGNAL.sub(" ", low)
+    words = {what for what, pattern in _WORDS.items() if pattern.search(rest)}
+    if _NOT.search(rest) or len(signals) > 1:
+        return None
+    if signals:
+        (signal,) = signals
+        return signal if words <= _GOES_WITH[signal] else None
+    if len(words) > 1:
+        # Ended how the other word says.
+        words.discard(END)
+    return words.pop() if len(words) == 1 and words != {END} else None
+
+
+class _Reader:
+    def __init__(self, brokers: Collection[str], others: Collection[str], sent: Mapping[str, Sequence[int]]) -> None:
+        self.brokers = {each.lower(): each for each in brokers}
+        self.others = {each.lower() for each in others}
+        self.sent = sent
+        self.told: list[Happening] = []
+        self.in_sync: list[int] = []
+        self.unread: list[tuple[int, str]] = []
+
+    def line(self, t: int, text: str) -> None:
+        """Read one."""
+        names = [each.lower() for each in _NAME.findall(text)]
+        named = [self.brokers[each] for each in dict.fromkeys(names) if each in self.brokers]
+        what, first = meaning(text), re.split(r"[\s:-]", text.strip().lower(), maxsplit=1)[0]
+        if named and what is not None:
+            number = _NUMBER.search(text)
+            count = int(number[1]) if number else None
+            self.told += [Happening(t, node, what, count, line=text) for node in named]
+        elif IN_SYNC.match(text.strip()):
+            self.in_sync.append(t)
+        elif first not in REMARKS and not self.others.intersection(names[:1]):
+            self.unread.append((t, text))
+
+    def end(self) -> Told:
+        """What came of it: what fits together."""
+        found: list[Happening] = []
+        unended: list[str] = []
+        notes: list[str] = []
+        for node in self.brokers.values():
+            life = _Life(node, self.sent.get(node, ()))
+            own = [each for each in self.told if each.node == node]
+            for index, each in enumerate(own):
+                starts = (one.t for one in own[index + 1 :] if one.what == START)
+                if not life.take(each, next(starts, None)):
+                    self.unread.append((each.t, f"{each.line} ({each.what} of {node}? what else is known contradicts)"))
+            life.end()
+            found += life.happenings
+            unended += life.unended
+            notes += life.notes
+        shown = [f"{_seconds(t)}: {text}" for t, text in sorted(self.unread)]
+        return Told(sorted(found, key=lambda each: each.t), self.in_sync, shown, unended, notes)
+
+
+class _Life:
+    """One broker's: what can follow what."""
+
+    def __init__(self, node: str, sent: Sequence[int]) -> None:
+        self.node = node
+        self.sent = sent
+        self.happenings: list[Happening] = []
+        self.unended: list[str] = []
+        self.notes: list[str] = []
+        self.is_up = False
+        self.paused: int | None = None
+        """Since when it stands still."""
+
+    def take(self, each: Happening, restarted: int | None) -> bool:
+        """Let this happen; False if it cannot be. ``restarted``: when it starts next."""
+        if each.what in (STOP, KILL):
+            # Bytes are seen a little later than a line is written, and the line may come first.
+            later = [t for t in self.sent if t > each.t and (restarted is None or t < restarted)]
+            if later and later[-1] > each.t + LATE_NS:
+                return False
+            if not self._was_up():
+                return False
+            each = each._replace(t=later[-1] + 1 if later else each.t)
+        if each.what == START:
+            if self.is_up:
+                self.notes.append(f"{self.node} starts again at {_seconds(each.t)}, and no line says how it had ended")
+                self._resumed(each.t, says_when=False)
+                self.happenings.append(Happening(each.t, self.node, KILL, known=False))
+            self.is_up = True
+        elif each.what == PAUSE:
+            if self.paused is not None or not self._was_up():
+                return False
+            self.paused = each.t
+        elif each.what == RESUME:
+            if self.paused is None:
+                return False
+            self.paused = None
+        else:
+            # Who stands still does not end in an orderly way: it had gone on before.
+            self._resumed(each.t, says_when=each.what == KILL)
+            self.is_up = False
+        self.happenings.append(each)
+        return True
+
+    def end(self) -> None:
+        """No more lines."""
+        if not self.happenings and self.sent:
+            self._was_up()
+        if self.paused is not None:
+            self.unended.append(f"{self.node} stands still from {_seconds(self.paused)}, and no line says until when")
+
+    def _was_up(self) -> bool:
+        """Whether it runs; who is not said to have started before anything befalls it ran from the beginning."""
+        if not self.is_up and not self.happenings:
+            self.notes.append(f"no line says when {self.node} started: taken to run from the beginning")
+            self.happenings.append(Happening(0, self.node, START, known=False))
+            self.is_up = True
+        return self.is_up
+
+    def _resumed(self, t: int, says_when: bool) -> None:
+        if self.paused is None:
+            return
+        if not says_when:
+            self.unended.append(f"{self.node} stands still from {_seconds(self.paused)}, and no line says until when")
+        self.paused = None
+        self.happenings.append(Happening(t, self.node, RESUME, known=says_when))
+
+
+def _seconds(t: int) -> str:
+    return f"{t / 1e9:.3f} s"

@@ -1,0 +1,205 @@
+"""Captures that somebody else made: other words, kills, versions, lines that nobody knows."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from doctors import body_byte, edit, lines, reports
+
+from pairproof.chaos.capture_judging import JudgedCapture, judge_capture
+from pairproof.chaos.observers.ha_capture import read_capture
+from pairproof.harness.commands.main import main
+from pairproof.harness.judge import all_laws, laws
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "rocketmq-4.9.7"
+CLEAN = "slave ended cleanly (SIGTERM)"
+LOST = 112_567 - 112_335
+"""Bytes of the record that the slave received last before its end."""
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    folder = tmp_path / "capture"
+    shutil.copytree(GOLDEN, folder, ignore=shutil.ignore_patterns("expected", "consumequeue", "index", "config"))
+    return folder
+
+
+def change_run(folder: Path, change: Callable[[dict[str, Any]], None]) -> None:
+    run = json.loads((folder / "run.json").read_bytes())
+    change(run)
+    edit(folder / "run.json", lambda _: json.dumps(run).encode())
+
+
+def reword(folder: Path, old: str, new: str | None, which: int = 0) -> None:
+    """Let one line read otherwise, or be gone."""
+
+    def change(run: dict[str, Any]) -> None:
+        found = [each for each in run["events"] if each["event"] == old][which]
+        if new is None:
+            run["events"].remove(found)
+        else:
+            found["event"] = new
+
+    change_run(folder, change)
+
+
+def unread_tail(folder: Path) -> None:
+    """The slave had not read its last record when it ended: it asks from before it, and is sent it again."""
+    master = (folder / "store" / "master" / "commitlog" / f"{65536:020d}").read_bytes()
+    body = master[112_335 - 65_536 : 112_567 - 65_536]
+    again = (112_335).to_bytes(8, "big") + len(body).to_bytes(4, "big") + body
+    edit(folder / "ha" / "slave-restart.m2s.bin", lambda old: again + old)
+    edit(folder / "ha" / "slave-restart.s2m.bin", lambda old: (112_335).to_bytes(8, "big") + old[8:])
+    seen = {"first": True}
+
+    def later(line: dict[str, Any]) -> None:
+        if line["direction"] == "m2s":
+            line["length"] += len(again) * seen["first"]
+            line["offset"] += len(again) * (not seen["first"])
+            seen["first"] = False
+
+    lines(folder / "ha" / "slave-restart.timeline.jsonl", later)
+
+
+def wrong(found: JudgedCapture) -> set[str]:
+    verdicts = [(each.law, str(each.verdict)) for each in found.laws] + [(c.id, str(c.verdict)) for c in found.checks]
+    return {name for name, verdict in verdicts if verdict in ("violated", "unknown")}
+
+
+def kinds(folder: Path, wanted: Iterable[str], node: str = "slave") -> list[str]:
+    return [each.kind for each in read_capture(folder).events if each.node == node and each.kind in wanted]
+
+
+@pytest.mark.parametrize("line", ["kill -9 slave", "slave killed (SIGKILL)", "slave vanished", None])
+def test_a_slave_that_was_killed_may_have_lost_what_it_had_not_read(copy: Path, line: str | None) -> None:
+    unread_tail(copy)
+    assert wrong(judge_capture(copy, all_laws())) == {"reference-slave"}
+    reword(copy, CLEAN, line)
+    found = judge_capture(copy, all_laws())
+    assert wrong(found) == set()
+    lived = [(each.kind, each.f, each.hi) for each in found.history.events
+             if each.node == "slave" and each.kind in ("start", "crash", "stop")]  # fmt: skip
+    assert lived == [("start", "empty", 0), ("crash", "process", None), ("start", "abnormal", 112_335),
+                     ("stop", None, None)]  # fmt: skip
+    # However its end is told, or not at all: it started again.
+    assert bool(found.history.told.notes) == (line in ("slave vanished", None))
+    assert [each.partition(": ")[2] for each in found.history.told.unread] == ["slave vanished"] * (
+        line == "slave vanished"
+    )
+
+
+def test_a_slave_that_stays_dead_is_compared_as_far_as_its_log_goes(copy: Path) -> None:
+    reword(copy, CLEAN, "kill -9 slave", which=1)
+    path = copy / "store" / "slave" / "commitlog" / f"{327680:020d}"
+    whole = path.read_bytes()
+    edit(path, lambda old: old[: 385_000 - 327_680] + bytes(len(old) - (385_000 - 327_680)))
+    found = judge_capture(copy, []).checks[1]
+    assert "the log ends at 385000, although the real slave had reported 385638" in found.why[0]
+    reports("slave-restart", lambda number, value: min(value, 385_000))(copy)
+    found = judge_capture(copy, all_laws())
+    # Of its laws only the one that misses the reports.
+    assert wrong(found) == {"ha-report-prompt"}
+    path.write_bytes(bytes([*whole[:1_000], whole[1_000] ^ 1, *whole[1_001:]]))
+    assert wrong(judge_capture(copy, [])) == {"reference-slave"}
+
+
+@pytest.mark.parametrize("line", ["slave resumed (SIGCONT)", "slave SIGCONT after 3.010 s", "kill -CONT slave"])
+def test_a_pause_ends_however_its_line_reads(copy: Path, line: str) -> None:
+    reword(copy, "slave SIGCONT", line)
+    assert kinds(copy, ("pause", "resume")) == ["pause", "resume"]
+    assert main(["judge", "--ha-capture", str(copy)]) == 0
+
+
+def test_a_fault_that_never_ends_makes_unknown_and_hides_no_violation(
+    copy: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    reword(copy, "slave SIGCONT", "slave wakes up again, perhaps not")
+    assert main(["judge", "--ha-capture", str(copy), "--json"]) == 3
+    told = json.loads(capsys.readouterr().out)
+    assert told["unended"] == ["slave stands still from 36.385 s, and no line says until when"]
+    assert told["not_understood"] == ["39.395 s: slave wakes up again, perhaps not"]
+    verdicts = {each["law"]: each for each in told["laws"]}
+    assert verdicts["ha-contiguous"]["verdict"] == "unknown" and verdicts["ha-contiguous"]["doubt"] in told["unended"]
+    assert "holds" not in {each["verdict"] for each in told["laws"]}
+    body_byte(copy)
+    assert main(["judge", "--ha-capture", str(copy)]) == 1
+
+
+def test_every_line_that_was_not_understood_is_named(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    strange = ["iptables drops master:20912", "slvae SIGSTOP", "slave took a nap"]
+    change_run(copy, lambda run: run["events"].extend({"at_ms": 20_000 + n, "event": s} for n, s in enumerate(strange)))
+    assert main(["judge", "--ha-capture", str(copy)]) == 0
+    shown = capsys.readouterr().out
+    assert all(f"  20.00{number} s: {line}" in shown for number, line in enumerate(strange))
+    assert read_capture(GOLDEN).told.unread == read_capture(GOLDEN).told.notes == []
+
+
+def test_a_slave_that_connects_before_its_line_is_written_is_not_accused(copy: Path) -> None:
+    def late(run: dict[str, Any]) -> None:
+        for each in run["events"]:
+            if each["event"].startswith("slave up (start 0"):
+                each["at_ms"] = 14_500
+
+    change_run(copy, late)
+    started = [each.t for each in read_capture(copy).events if each.kind == "start" and each.node == "slave"]
+    assert started[0] == 13_678_823_000 and main(["judge", "--ha-capture", str(copy)]) == 0
+
+
+def test_a_capture_without_any_line_is_judged_and_says_what_it_concluded(copy: Path) -> None:
+    change_run(copy, lambda run: run["events"].clear())
+    found = judge_capture(copy, all_laws())
+    assert len(found.history.told.notes) == 3 and kinds(copy, ("start", "stop")) == ["start"]
+    assert "ha-contiguous" not in wrong(found) and "reference-slave" not in wrong(found)
+
+
+# Versions
+
+
+def without_answers(folder: Path) -> Path:
+    shutil.rmtree(folder / "remoting")
+    return folder
+
+
+def version(folder: Path) -> tuple[str, str, object]:
+    found = read_capture(folder)
+    config = next(json.loads(each.detail or "") for each in found.events if each.kind == "config")
+    return found.version.name, found.version.source, config["rocketmqVersion"]
+
+
+def test_a_capture_says_itself_which_rocketmq_it_is_of(copy: Path) -> None:
+    assert version(copy) == ("4.9.7", "the master's answers say so", "4.9.7")
+    assert version(without_answers(copy)) == ("4.9.7", "nothing says which it is", "4.9.7")
+    change_run(copy, lambda run: run.update(format=1, rocketmq="5.3.1"))
+    assert version(copy) == ("5.3.1", "run.json says so", "5.3.1")
+    edit(copy / "conf" / "master.properties", lambda old: old + b"\nhaMaxGapNotInSync=77\n")
+    assert read_capture(copy).configs["master"]["haSlaveFallbehindMax"] == 77
+    assert judge_capture(copy, laws(["ha-contiguous"])).exit_code == 0
+
+
+def test_of_4_x_a_setting_of_5_x_is_what_it_is_there(copy: Path) -> None:
+    edit(copy / "conf" / "slave.properties", lambda old: old + b"\ninSyncReplicas=2\nhaMaxGapNotInSync=77\n")
+    assert read_capture(copy).configs["slave"]["haSlaveFallbehindMax"] == 268_435_456
+    assert main(["judge", "--ha-capture", str(copy)]) == 0
+
+
+@pytest.mark.parametrize(
+    ("facts", "complaint"),
+    [
+        ({"rocketmq": "5.5.0"}, "rocketmq is 5.5.0, but the master's answers are of 4.9.7"),
+        ({"rocketmq": "latest"}, "rocketmq must be a version of RocketMQ 4 or 5 such as 4.9.7, not 'latest'"),
+        ({"rocketmq": 4.9}, 'rocketmq must be a version such as "4.9.7", not 4.9'),
+        ({"format": 2}, "format 2 is not one that this version reads; 1 is"),
+    ],
+)
+def test_a_version_that_cannot_be_is_a_usage_error_of_one_line(
+    copy: Path, facts: dict[str, object], complaint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    change_run(copy, lambda run: run.update(facts))
+    assert main(["judge", "--ha-capture", str(copy)]) == 2
+    said = capsys.readouterr().err
+    assert complaint in said and said.count("\n") == 1
