@@ -25,7 +25,7 @@ none; the master refused what was reported."""
 NO_FAULT = "none"
 OUTSIDE = frozenset({
     "lab", "config", "fault", "mark", "record", "chunk", "audit", "source", "wipe", "clock", "pause", "resume",
-    "table", "entries", "keys", "consumer", "assign", "route", "sync", "register",
+    "stall", "table", "entries", "keys", "consumer", "assign", "route", "sync", "register",
 })  # fmt: skip
 """Kinds that are no step of replication or its clients: what faults do, what observers read, and what has states of
 its own."""

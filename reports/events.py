@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from pairproof.harness.history import FIELDS, Event
+from pairproof.harness.laws.trouble import told
 from pairproof.harness.naming import the
 from pairproof.reports import calls
 from pairproof.reports.calls import plain
@@ -140,6 +141,7 @@ _SAY: dict[str, Any] = {
     "expire": lambda e: f"{e.node} deletes its oldest files; its log starts at {_n(e.lo)} now",
     "pause": lambda e: f"{e.node} is paused, as by SIGSTOP",
     "resume": lambda e: f"{e.node} goes on",
+    "stall": lambda e: f"the machine is late: {told(e)}",
     "clock": _clock,
     "partial": _partial,
     "append": _append,

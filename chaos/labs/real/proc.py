@@ -6,7 +6,6 @@ Sources: proc_pid_stat(5), the kernel's Documentation/scheduler/sched-stats.rst 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -30,21 +29,24 @@ class Task(NamedTuple):
 
 def tasks(pid: int, proc: Path = PROC) -> dict[int, Task]:
     """A process's threads that live."""
-    return {tid: task for tid, task in _tasks(proc / str(pid) / "task") if task.state not in DEAD}
-
-
-def _tasks(folder: Path) -> Iterator[tuple[int, Task]]:
     try:
-        found = list(folder.iterdir())
+        tids = [int(each.name) for each in (proc / str(pid) / "task").iterdir()]
     except OSError:
-        return
-    for each in found:
-        # A thread may end while it is looked at.
-        with suppress(OSError, ValueError, IndexError):
-            # What is in brackets is the thread's name, and anything may be.
-            state = (each / "stat").read_text().rpartition(")")[2].split()[0]
-            ran, waited, *_ = (each / "schedstat").read_text().split()
-            yield int(each.name), Task(state, int(ran), int(waited))
+        return {}
+    found = {tid: task(pid, tid, proc) for tid in tids}
+    return {tid: each for tid, each in found.items() if each is not None and each.state not in DEAD}
+
+
+def task(pid: int, tid: int, proc: Path = PROC) -> Task | None:
+    """One thread of a process."""
+    folder = proc / str(pid) / "task" / str(tid)
+    # A thread may end while it is looked at.
+    with suppress(OSError, ValueError, IndexError):
+        # What is in brackets is the thread's name, and anything may be.
+        state = (folder / "stat").read_text().rpartition(")")[2].split()[0]
+        ran, waited, *_ = (folder / "schedstat").read_text().split()
+        return Task(state, int(ran), int(waited))
+    return None
 
 
 def ran_ns(pid: int, proc: Path = PROC) -> int | None:

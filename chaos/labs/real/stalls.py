@@ -113,11 +113,19 @@ class Pulse:
     def turn(self, before: int, now: int, looks: int) -> None:
         """Look, if it is its turn; ``looks``: how often others have been looked at."""
         if len(self._tasks) > MANY and looks % SELDOM:
+            # A stop is one of all threads, and may be over when it is their turn.
+            self._glance(before, now)
             return
         halted, tasks = self.watched.halted(), proc.tasks(self.watched.pid)
         # What was seen may be from before, or from after, the lab had it stand still.
         self.look(self._looked or before, now, tasks, halted or self.watched.halted())
         self._looked = now
+
+    def _glance(self, before: int, now: int) -> None:
+        pid, halted = self.watched.pid, self.watched.halted()
+        task = proc.task(pid, pid)
+        halted = halted or self.watched.halted()
+        self._lasts(pid, STOPPED, before, now, task is not None and task.state in proc.STOPPED and not halted)
 
     def look(self, before: int, now: int, tasks: Mapping[int, Task], halted: bool) -> None:
         """What its threads do now; ``before``: when that was asked last."""

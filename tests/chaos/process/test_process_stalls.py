@@ -199,6 +199,19 @@ def test_a_process_of_many_threads_is_looked_at_less_often(monkeypatch: pytest.M
     assert len(asked) == 3
 
 
+def test_a_short_stop_of_such_a_process_is_seen_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    state = "S"
+    monkeypatch.setattr(proc, "tasks", lambda pid: {n: Task(state, 0, 0) for n in range(1, MANY + 2)})
+    monkeypatch.setattr(proc, "task", lambda pid, tid: Task(state, 0, 0))
+    stalls = Stalls()
+    pulse = Pulse(helper("node", 1), stalls)
+    for looks in range(3 * SELDOM):
+        state = "T" if SELDOM + 2 <= looks < SELDOM + 6 else "S"
+        pulse.turn(looks * STEP, (looks + 1) * STEP, looks)
+    ((how, begin, end),) = [(each.how, each.begin // STEP, each.end // STEP) for each in stalls.all()]
+    assert (how, begin, end) == (STOPPED, SELDOM + 2, SELDOM + 7)
+
+
 # The harness's own.
 
 
