@@ -123,7 +123,8 @@ KINDS: dict[str, str] = {
     "queue_offset (where to go on), lo, hi (the queue's first and next logical offset as answered), broker (the id "
     "suggested for the next pull); of a query queue_offset (none where the broker knows none)",
     "fail": "it did not happen: as invoke, and status (the response code's name), detail (remark)",
-    "info": "nobody knows: as invoke, and status (timeout, disconnected)",
+    "info": "nobody knows: as invoke, and status (timeout, disconnected; unreadable answer: one came, and detail says "
+    "what is wrong with it)",
     "deliver": "one message of a pull's answer: process, op, node, message, queue, queue_offset, lo, hi, digest, group",
     "consumer": "a consumer came (status on) or went (off; lost: as its process dies): process, group, f (clustering, "
     "broadcasting)",
@@ -134,6 +135,8 @@ KINDS: dict[str, str] = {
     "table": "one of a node's tables was read: node, op (audit), f (topics, groups, offsets, delays; brokers: a name "
     "server's, broker name to id to node), value, lo (counter and timestamp of its data version; none for offsets, "
     "delays and brokers), detail (its content as JSON with sorted keys; of delays on a slave its file's)",
+    "garbled": "one of a node's tables cannot be read: node, op (audit), f (as of table), detail (what is "
+    "wrong with it)",
     "sync": "a slave did a step of its metadata sync: node, incarnation, f (topics, offsets, delays, groups), status "
     "(asked, same, applied, failed)",
     "persist": "a node wrote one of its tables to its disk: node, incarnation, f (topics, groups, offsets, delays)",

@@ -160,6 +160,7 @@ _SAY: dict[str, Any] = {
     "consumer": calls.consumer,
     "assign": calls.assign,
     "route": calls.route,
+    "garbled": lambda e: f"the {e.f} of {e.node} cannot be read: {e.detail}",
     "table": calls.table,
     "sync": calls.sync,
     "persist": calls.persist,

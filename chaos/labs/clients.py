@@ -18,6 +18,7 @@ from pairproof.harness.content import content
 from pairproof.harness.errors import LabError, UsageError
 from pairproof.reference.client import admin
 from pairproof.reference.client.client import Client, Outcome
+from pairproof.reference.errors import BrokerError
 from pairproof.reference.ports import Effects
 from pairproof.reference.wire import record
 from pairproof.reference.wire.bodies import SubscriptionGroupConfig, TopicConfig
@@ -27,11 +28,17 @@ SMALL = 100
 """Bytes of a body of which only the way matters."""
 MAX_SIZE = 4 * 1024 * 1024
 MAX_PULL = 32
+MAX_WORDS = 200
+"""Characters of an error's own words that a history keeps."""
 FLAGS = 4
 """How many flags the messages have in turn, the first of them 0."""
 TAGS = ("", "a", "")
 """The tags that they have in turn."""
 WAITS_NOT = "\x02WAIT\x01false"
+UNREADABLE = "unreadable answer"
+"""Status of a call whose answer came and cannot be read; consumers say the same."""
+GARBLED = (KeyError, ValueError, IndexError, BrokerError)
+"""What reading such an answer raises."""
 PULL_ANSWER = ("nextBeginOffset", "minOffset", "maxOffset", "suggestWhichBrokerId")
 
 
@@ -154,35 +161,49 @@ class Clients:
         queue_offset = lo = hi = None
         if outcome.phase == "ok" and outcome.answer is not None:
             fields = outcome.answer.fields
-            queue_offset = int(fields["queueOffset"])
-            lo = int(fields["msgId"][16:], 16)
-            hi = self.stage.end_of_record(call.node, lo)
+            try:
+                queue_offset, lo = int(fields["queueOffset"]), int(fields["msgId"][16:], 16)
+                hi = self.stage.end_of_record(call.node, lo)
+            except GARBLED as why:
+                self._unreadable(call, why)
+                return
         self._ended(call, outcome, queue_offset, lo, hi)
 
     def _pulled(self, place: tuple[int, str, int], call: Call, outcome: Outcome) -> None:
-        answer = outcome.answer
         following = low = high = suggested = None
-        if outcome.phase == "ok" and answer is not None:
-            following, low, high, suggested = (int(answer.fields[name]) for name in PULL_ANSWER)
+        if outcome.phase == "ok" and outcome.answer is not None:
+            try:
+                following, low, high, suggested = (int(outcome.answer.fields[name]) for name in PULL_ANSWER)
+                self._deliver(call, outcome.answer.body)
+            except GARBLED as why:
+                self._unreadable(call, why)
+                return
             self._places[place] = following
-            body = answer.body
-            at = 0
-            while at < len(body):
-                found = record.decode(body, at)
-                if isinstance(found, Record):
-                    self.stage.delivered(call.process, call.op, call.node, found, body[at : at + found.size])
-                at += found.size
         self._ended(call, outcome, following, low, high, suggested)
+
+    def _deliver(self, call: Call, body: bytes) -> None:
+        at = 0
+        while at < len(body):
+            found = record.decode(body, at)
+            if isinstance(found, Record):
+                self.stage.delivered(call.process, call.op, call.node, found, body[at : at + found.size])
+            at += found.size
+
+    def _unreadable(self, call: Call, why: Exception) -> None:
+        """The broker answered, and nobody can say what it did."""
+        words = " ".join(str(why).split())[:MAX_WORDS]
+        self._ended(call, Outcome("info", UNREADABLE, None), remark=f"{type(why).__name__}: {words}")
 
     def _ended(
         self, call: Call, outcome: Outcome, queue_offset: int | None = None, lo: int | None = None,
-        hi: int | None = None, broker: int | None = None,
+        hi: int | None = None, broker: int | None = None, remark: str | None = None,
     ) -> None:  # fmt: skip
         self.in_flight -= 1
         self.phase_of[call.op] = outcome.phase
         if outcome.phase == "info" and self._processes.get(call.client) == call.process:
             del self._processes[call.client]
-        remark = outcome.answer.remark if outcome.answer is not None else None
+        if outcome.answer is not None:
+            remark = outcome.answer.remark
         self.add(
             self.stage.now(), outcome.phase, call.node, None, None, None, call.process, call.op, call.f,
             outcome.status, call.message, call.queue, queue_offset, lo, hi, None, call.value, remark,

@@ -5,6 +5,7 @@ from pairproof.chaos.mutants.client_port import CLIENT_PORT
 from pairproof.chaos.mutants.contents import CONTENTS
 from pairproof.chaos.mutants.delivery import DELIVERY
 from pairproof.chaos.mutants.fan_out import FAN_OUT
+from pairproof.chaos.mutants.garbled import GARBLED
 from pairproof.chaos.mutants.lives import LIVES
 from pairproof.chaos.mutants.master import MASTER
 from pairproof.chaos.mutants.metadata import METADATA
@@ -24,7 +25,7 @@ MUTANTS: dict[str, Mutant] = {
     each.name: each
     for each in (
         *MASTER, *ACKS, *REPLICAS, *SLAVE, *STORE, *STREAM, *CLIENT_PORT, *CONTENTS, *FAN_OUT, *STORAGE, *PIECES,
-        *METADATA, *ROLES, *ROUTING, *QUEUES, *DELIVERY, *PROGRESS, *LIVES,
+        *METADATA, *ROLES, *ROUTING, *QUEUES, *DELIVERY, *PROGRESS, *LIVES, *GARBLED,
     )
 }  # fmt: skip
 

@@ -104,18 +104,13 @@ def _reading(files: list[tuple[int, Data]], first: int, until: int, reached: int
 
 
 class Index:
-    """A node's key index. UsageError for a file that is too small for its slots."""
+    """A node's key index. A file that is too small for its slots holds no entry: what lacks then, a law says."""
 
     def __init__(self, store: Store) -> None:
         self.slots = store.slots
-        names = sorted(name for name in store.files if name.startswith(INDEX))
-        self.files = [store.files[name] for name in names]
         self._entries_at = INDEX_HEADER + SLOT_SIZE * self.slots
-        for name, data in zip(names, self.files, strict=True):
-            if len(data) < self._entries_at:
-                raise UsageError(
-                    f"{name} has {len(data)} bytes, too few for {self.slots} slots; give its own maxHashSlotNum"
-                )
+        names = sorted(name for name in store.files if name.startswith(INDEX))
+        self.files = [store.files[name] for name in names if len(store.files[name]) >= self._entries_at]
 
     def find(self, topic: str, key: str) -> list[int]:
         """Log offsets of messages that this key's hash leads to, ascending, each once."""

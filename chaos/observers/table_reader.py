@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 BODIES = {
     "topics": "topicConfigTable", "groups": "subscriptionGroupTable", "offsets": "offsetTable", "delays": "offsetTable",
 }  # fmt: skip
 """By table, where its body has its content."""
+SHOWN = 40
+"""Bytes of what cannot be read that an error shows."""
 _BARE_KEY = re.compile(r'"(?:[^"\\]|\\.)*"|([{,]\s*)(-?\d+)(\s*:)')
 
 
@@ -30,12 +33,32 @@ class Table(NamedTuple):
 @lru_cache(maxsize=256)
 def read(table: str, body: bytes) -> Table:
     """Read one; ValueError for bytes that are no such table. Cached, since most tables are read again as they were."""
-    said = json.loads(_BARE_KEY.sub(_quoted, body.decode()))
-    if not isinstance(said, dict) or not isinstance(said.get(BODIES[table]), dict):
-        raise ValueError(f"no {table}: {body[:40]!r}")
+    said = _parsed(body)
     version = said.get("dataVersion") or {}
-    detail = json.dumps(said[BODIES[table]], sort_keys=True)
-    return Table(version.get("counter"), version.get("timestamp"), detail)
+    if not isinstance(said.get(BODIES[table]), dict) or not isinstance(version, dict):
+        raise ValueError(f"no {table}: {body[:SHOWN]!r}")
+    counter, timestamp = version.get("counter"), version.get("timestamp")
+    if not all(each is None or type(each) is int for each in (counter, timestamp)):
+        raise ValueError(f"no data version of {table}: {body[:SHOWN]!r}")
+    return Table(counter, timestamp, json.dumps(said[BODIES[table]], sort_keys=True))
+
+
+def read_file(table: str, contents: Iterable[bytes | None], empty: bytes) -> Table:
+    """Read a table's file as a broker does: the first of its contents, then its backup's, that is one.
+
+    Without anything in either it is ``empty``; ValueError if something is in one and neither is a table. What a file
+    that was made and never written holds, zeros, is nothing.
+    """
+    wrong: ValueError | None = None
+    for body in contents:
+        if body is not None and body.strip(b"\0"):
+            try:
+                return read(table, body)
+            except ValueError as why:
+                wrong = wrong or why
+    if wrong is not None:
+        raise wrong
+    return read(table, empty)
 
 
 def brokers(body: bytes) -> dict[str, dict[str, str]]:
@@ -43,11 +66,21 @@ def brokers(body: bytes) -> dict[str, dict[str, str]]:
 
     ValueError for bytes that are no such answer.
     """
-    said = json.loads(_BARE_KEY.sub(_quoted, body.decode()))
-    table = said.get("brokerAddrTable") if isinstance(said, dict) else None
-    if not isinstance(table, dict):
-        raise ValueError(f"no brokers: {body[:40]!r}")
-    return {name: dict(broker["brokerAddrs"]) for name, broker in sorted(table.items())}
+    table: Any = _parsed(body).get("brokerAddrTable")
+    try:
+        return {name: dict(broker["brokerAddrs"]) for name, broker in sorted(table.items())}
+    except (AttributeError, KeyError, TypeError):
+        raise ValueError(f"no brokers: {body[:SHOWN]!r}") from None
+
+
+def _parsed(body: bytes) -> dict[str, object]:
+    try:
+        said = json.loads(_BARE_KEY.sub(_quoted, body.decode()))
+    except RecursionError:
+        raise ValueError(f"nested too deeply: {body[:SHOWN]!r}") from None
+    if not isinstance(said, dict):
+        raise ValueError(f"no object: {body[:SHOWN]!r}")
+    return said
 
 
 def _quoted(found: re.Match[str]) -> str:

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from pairproof.chaos.observers.table_reader import Table, read
+from pairproof.chaos.observers.table_reader import Table, brokers, read, read_file
 
 TOPICS = b'{"dataVersion":{"counter":3,"timestamp":17},"topicConfigTable":{"b":{"perm":6},"a{1:":{"perm":4}}}'
 
@@ -38,3 +38,37 @@ def test_delays_are_offsets_by_level() -> None:
 def test_what_is_no_table_is_refused(body: bytes) -> None:
     with pytest.raises(ValueError):
         read("offsets", body)
+
+
+WRONG = [
+    b"\xff", b"[" * 100_000, b"null", b"{1}", b'{"offsetTable":5}', b'{"offsetTable":{},"dataVersion":[1]}',
+    b'{"offsetTable":{},"dataVersion":{"counter":"x"}}', b'{"brokerAddrTable":{"b":{}}}', b'{"brokerAddrTable":[]}',
+    b'{"brokerAddrTable":{"b":{"brokerAddrs":[1]}}}', b'{"brokerAddrTable":{"b":null}}',
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("body", WRONG, ids=range(len(WRONG)))
+def test_whatever_comes_instead_of_a_table_is_one_kind_of_error(body: bytes) -> None:
+    for reading in (lambda: read("offsets", body), lambda: brokers(body)):
+        with pytest.raises(ValueError):
+            reading()
+
+
+EMPTY, KEPT = b'{"offsetTable":{}}', b'{"offsetTable":{3:1}}'
+
+
+@pytest.mark.parametrize(
+    ("contents", "found"),
+    [
+        ((None, None), "{}"), ((b"", b""), "{}"), ((bytes(20), None), "{}"), ((KEPT, b"torn"), '{"3": 1}'),
+        ((KEPT[:-2], KEPT), '{"3": 1}'), ((bytes(20), KEPT), '{"3": 1}'),
+    ],
+)  # fmt: skip
+def test_a_file_is_read_with_its_backup_as_a_broker_would(contents: tuple[bytes | None, ...], found: str) -> None:
+    assert read_file("delays", contents, EMPTY).detail == found
+
+
+@pytest.mark.parametrize("contents", [(KEPT[:-2], None), (KEPT[:-2], KEPT[:-1]), (b"", KEPT[:-1])])
+def test_a_file_without_a_whole_backup_cannot_be_read(contents: tuple[bytes | None, ...]) -> None:
+    with pytest.raises(ValueError):
+        read_file("delays", contents, EMPTY)

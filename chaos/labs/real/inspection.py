@@ -39,6 +39,7 @@ TABLES = {
     "delays": RequestCode.GET_ALL_DELAY_OFFSET,
 }
 DELAYS = "config/delayOffset.json"
+DELAYS_BACKUP = f"{DELAYS}.bak"
 NO_DELAYS = b'{"offsetTable":{}}'
 
 
@@ -84,27 +85,36 @@ class Inspection:
         if node.config is None:
             body = await self._body(self._names(), RequestCode.GET_BROKER_CLUSTER_INFO)
             if body is not None:
-                known = table_reader.brokers(body)
-                found = {
-                    name: {number: self.session.evidence.node_at(address) for number, address in brokers.items()}
-                    for name, brokers in known.items()
-                }
-                self._record(node.name, "brokers", table_reader.Table(None, None, json.dumps(found, sort_keys=True)))
+                self._record(node.name, "brokers", partial(self._brokers, body))
             return
         for table, code in TABLES.items():
             if table == "delays" and is_slave(node.name):
-                body = node.files((DELAYS,)).get(DELAYS) or NO_DELAYS
-            else:
-                body = await self._body(node.config.address, code)
+                files = node.files((DELAYS,))
+                bodies = [bytes(files.get(name) or b"") for name in (DELAYS, DELAYS_BACKUP)]
+                self._record(node.name, table, partial(table_reader.read_file, table, bodies, NO_DELAYS))
+                continue
+            body = await self._body(node.config.address, code)
             if body is not None:
-                self._record(node.name, table, table_reader.read(table, bytes(body)))
+                self._record(node.name, table, partial(table_reader.read, table, bytes(body)))
+
+    def _brokers(self, body: bytes) -> table_reader.Table:
+        found = {
+            name: {number: self.session.evidence.node_at(address) for number, address in brokers.items()}
+            for name, brokers in table_reader.brokers(body).items()
+        }
+        return table_reader.Table(None, None, json.dumps(found, sort_keys=True))
 
     async def _body(self, address: str, code: RequestCode) -> bytes | None:
         outcome = await self._outcome(lambda done: self._client.calls.call(address, code, {}, b"", done))
         return outcome.answer.body if outcome.phase == "ok" and outcome.answer is not None else None
 
-    def _record(self, node: str, f: str, table: table_reader.Table) -> None:
+    def _record(self, node: str, f: str, read: Callable[[], table_reader.Table]) -> None:
         evidence = self.session.evidence
+        try:
+            table = read()
+        except ValueError as why:
+            evidence.add(evidence.now(), "garbled", node, op=evidence.audits, f=f, detail=str(why))
+            return
         evidence.add(
             evidence.now(), "table", node, op=evidence.audits, f=f, lo=table.timestamp, value=table.counter,
             detail=table.detail,

@@ -7,6 +7,8 @@ offsets are what its file holds, since it loads them only when it becomes a mast
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from functools import partial
 
 from pairproof.chaos.labs.sim.evidence import Evidence
 from pairproof.chaos.labs.sim.host import Host
@@ -28,22 +30,30 @@ def record(evidence: Evidence, host: Host) -> None:
         }
         _add(evidence, host.name, "brokers", table_reader.Table(None, None, json.dumps(brokers, sort_keys=True)))
     elif isinstance(node, Broker):
-        for table, body in _bodies(node).items():
-            _add(evidence, host.name, table, table_reader.read(table, body))
+        parts = node.parts
+        for table, of in (("topics", parts.topics), ("groups", parts.groups), ("offsets", parts.offsets)):
+            _answered(evidence, host, table, of.encode)
+        if node.config.is_slave:
+            file = parts.delay_offsets.file
+            bodies = (node.io.disk.read_whole(name) for name in (file.name, file.backup))
+            _read(evidence, host, "delays", partial(table_reader.read_file, "delays", bodies, EMPTY))
+        else:
+            _answered(evidence, host, "delays", parts.delay_offsets.encode)
 
 
-def _bodies(broker: Broker) -> dict[str, bytes]:
-    parts = broker.parts
-    found = {
-        "topics": parts.topics.encode(),
-        "groups": parts.groups.encode(),
-        "offsets": parts.offsets.encode(),
-    }
-    if broker.config.is_slave:
-        found["delays"] = broker.io.disk.read_whole(parts.delay_offsets.file.name) or EMPTY
-    else:
-        found["delays"] = parts.delay_offsets.encode()
-    return found
+def _answered(evidence: Evidence, host: Host, table: str, encode: Callable[[], bytes]) -> None:
+    said: list[bytes] = []
+    # The node's own code: what it raises is its crash.
+    host.call(lambda: said.append(encode()))
+    for body in said:
+        _read(evidence, host, table, partial(table_reader.read, table, body))
+
+
+def _read(evidence: Evidence, host: Host, f: str, read: Callable[[], table_reader.Table]) -> None:
+    try:
+        _add(evidence, host.name, f, read())
+    except ValueError as why:
+        evidence.add(evidence.kernel.now, "garbled", host.name, op=evidence.audits, f=f, detail=str(why))
 
 
 def _add(evidence: Evidence, node: str, f: str, table: table_reader.Table) -> None:

@@ -1,0 +1,41 @@
+"""Mutants whose words cannot be read: answers that lack what they must say, tables that end too early."""
+
+from __future__ import annotations
+
+from pairproof.chaos.mutants.mutant import Mutant, with_parts
+from pairproof.reference.core.metadata_sync import MetadataSync
+from pairproof.reference.core.processors.sending import Sending
+from pairproof.reference.core.requests import Request
+from pairproof.reference.wire import headers, remoting
+
+
+class AnswersWithoutOffset(Sending):
+    """Builds the answer to a send that is stored but not yet safe from a header that it has not filled."""
+
+    def answer(self, request: Request, ids: list[str], queue_id: int, queue_offset: int, status: str) -> None:
+        """Without its queue offset."""
+        if status == "PUT_OK":
+            super().answer(request, ids, queue_id, queue_offset, status)
+            return
+        code = remoting.CODE_OF_STATUS[status]
+        values = {"msgId": ",".join(ids), "queueId": queue_id, "queueOffset": queue_offset}
+        fields = headers.encode_response(request.command.code, values, code)
+        del fields["queueOffset"]
+        request.peers.answer(request.conn, request.command, code, fields, b"", None)
+
+
+class KeepsMostOfTheText(MetadataSync):
+    """Counts characters where it should count bytes, and one too few of them."""
+
+    def take_delays(self, body: bytes) -> bool:
+        """Without the last one."""
+        self.parts.delay_offsets.file.save(body[:-1])
+        return True
+
+
+GARBLED = (
+    Mutant("answers_without_offset", "master", with_parts(sending_class=AnswersWithoutOffset), "ack-readable",
+           "answers a send that no slave has without its queue offset"),
+    Mutant("keeps_most_of_the_text", "slave", with_parts(sync_class=KeepsMostOfTheText), "meta-readable",
+           "saves its master's delay offsets without the last byte"),
+)  # fmt: skip
