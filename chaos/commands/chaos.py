@@ -371,6 +371,9 @@ def _say(recording: Any, plan: Any) -> None:
     for each in results:
         if each.not_observable:
             output.say(f"{each.scenario.name}: not observable here: {', '.join(each.not_observable)}")
+    for each in results:
+        for line in each.losses.lines():
+            output.say(f"{each.scenario.name}: {line}")
     for laws, path in _by_trial(recording.findings):
         output.say(f"violated in one trial: {', '.join(laws)}")
         output.say(f"  replay: {replay_line(path)}")

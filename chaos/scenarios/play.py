@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from pairproof.chaos.scenarios import meeting, timeline
 from pairproof.chaos.scenarios.scenario import Case, Scenario
-from pairproof.harness import abilities, resolve
+from pairproof.harness import abilities, losses, resolve
 from pairproof.harness import judge as judging
 from pairproof.harness.errors import EXIT_HOLDS, EXIT_LAB, EXIT_UNKNOWN, EXIT_VIOLATED, PairproofError, UsageError
 from pairproof.harness.interpreter import Laws, run_trial
@@ -87,6 +87,11 @@ class Result(NamedTuple):
         if self.not_judged or self.is_blind or len(self.played) < self.planned:
             found.add(UNKNOWN)
         return min(found, key=VERDICTS.index)
+
+    @property
+    def losses(self) -> losses.Losses:
+        """What the stores lost of what was acknowledged, in all trials together."""
+        return losses.total(losses.measure(each.trial.events) for each in self.played)
 
     @property
     def seconds(self) -> float:

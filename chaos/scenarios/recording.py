@@ -1,7 +1,8 @@
 """Keeps a run of scenarios in a run folder: every trial with its history, findings to replay, and what each came to.
 
 The facts' ``scenarios`` lists, in the order of the request: name, verdict, how many trials, seconds, the reasons why it
-is not green, what of it the lab cannot observe of the target, and its laws; ``left_out`` those that were not played,
+is not green, what of it the lab cannot observe of the target, what its stores lost of what was acknowledged
+(:mod:`pairproof.harness.losses`), and its laws; ``left_out`` those that were not played,
 with the abilities that the lab lacks. A trial's seed names its scenario.
 """
 
@@ -125,6 +126,7 @@ def summary(found: Result) -> dict[str, object]:
         "seconds": round(found.seconds, 3),
         "reasons": found.reasons[:MAX_REASONS],
         "not_observable": list(found.not_observable),
+        "losses": found.losses.as_json(),
         "laws": {law: str(verdict) for law, verdict in found.laws.items()},
     }
 

@@ -104,7 +104,7 @@ FACTS: dict[str, str] = {
     "events": "how many events they recorded",
     "searches": "of each search that ends: origin, what it enumerates, how many are done, of how many, whether all",
     "keep": "what histories were kept: all, or one in N besides violating and unknown trials",
-    "scenarios": "of a run of scenarios: name, verdict, trials, seconds, reasons, what is not observable, laws",
+    "scenarios": "of a run of scenarios: name, verdict, trials, seconds, reasons, what is not observable, losses, laws",
     "left_out": "of a run of scenarios: name of each that was not played, and the abilities that the lab lacks for it",
     "versions": "pairproof, python, hypothesis",
     "contents": "once the run has ended: its parts by table, with their rows, and its findings, failures and logs",

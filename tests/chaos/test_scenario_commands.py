@@ -77,6 +77,17 @@ def test_run_of_a_good_target_exits_0_and_keeps_every_trial(tmp_path: Path) -> N
     assert {each["origin"] for each in rows} == {"scenario"}
 
 
+def test_a_run_that_holds_says_what_was_lost_all_the_same(tmp_path: Path) -> None:
+    done = run(tmp_path, "run", "master-power-async-flush", "slave-lag", "--json", "answer.json")
+    assert done.returncode == 0, done.stderr
+    losing, calm = json.loads((tmp_path / "answer.json").read_text())["scenarios"]
+    lost = losing["losses"]["lost"]["master"]
+    assert losing["verdict"] == "holds" and 20 <= lost["messages"] <= losing["losses"]["acknowledged"]
+    (line,) = (each for each in done.stdout.splitlines() if "PUT_OK; the master lost" in each)
+    assert f"the master lost {lost['messages']} of them ({lost['bytes']:,} bytes of its log)" in line
+    assert calm["losses"]["acknowledged"] > 0 and calm["losses"]["lost"] == {}
+
+
 def test_run_of_a_broken_target_exits_1_and_its_replay_line_reproduces(tmp_path: Path) -> None:
     done = run(tmp_path, "run", "slave-lag", "--target", "reference+acks_at_once", "--repeat", "2")
     assert done.returncode == 1 and "slave-lag: violated" in done.stdout
