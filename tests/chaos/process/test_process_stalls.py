@@ -11,6 +11,8 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 from real_labs import opened
@@ -277,3 +279,30 @@ def test_a_trial_with_a_paused_and_a_killed_node_shows_no_stop(lab: ProcessLab) 
     session.restart("slave")
     session.settle()
     assert not [each for each in session.recorder.events if each.kind == "stall" and each.detail == STOPPED]
+
+
+class Clock:
+    """Time that passes whenever somebody asks for it."""
+
+    def __init__(self) -> None:
+        self.now = 0
+
+    def __call__(self) -> int:
+        self.now += MS
+        return self.now
+
+
+@pytest.mark.parametrize(("late_ms", "waited_ms"), [(0, 100), (40, 140), (5_000, 200)])
+def test_a_wait_lasts_longer_by_what_was_stalled_and_by_as_much_again_at_most(
+    late_ms: int, waited_ms: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock, stalls = Clock(), Stalls()
+    monkeypatch.setattr("pairproof.chaos.labs.real.session.time.monotonic_ns", clock)
+    monkeypatch.setattr("pairproof.chaos.labs.real.session.TICK_S", 0)
+    stalls.add("proxy", None, CPU, 0, late_ms * MS)
+    nothing = SimpleNamespace(poll=lambda: None, check=lambda: None)
+    session = SimpleNamespace(evidence=nothing, bench=nothing, watch=SimpleNamespace(stalls=stalls), _wrong=None)
+    loop = asyncio.new_event_loop()
+    assert not loop.run_until_complete(RealSession._until(cast(RealSession, session), lambda: False, 100 * MS))
+    loop.close()
+    assert abs(clock.now // MS - waited_ms) <= 4
