@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import NamedTuple
 
 from pairproof.chaos.scenarios.amounts import Bound
 from pairproof.chaos.scenarios.scenario import BEFORE, DURING, Case, Counts, Phase, Step
 from pairproof.harness.history import Event
+from pairproof.harness.laws.trouble import Trouble, told
 from pairproof.harness.trial import Trial
 
 ENDS = ("ok", "fail", "info")
@@ -31,21 +32,43 @@ class Interval(NamedTuple):
         return self.lo <= event.seq < self.hi
 
 
-def unmet(case: Case, trial: Trial, observes: Set[str]) -> list[str]:
-    """What the trial owes its scenario, a line each. Of kinds that nobody can observe it owes nothing."""
-    events = trial.events
+def unmet(case: Case, trial: Trial, observes: Set[str]) -> tuple[list[str], list[str]]:
+    """What the trial owes its scenario, a line each; and what nobody knows, since the machine stalled meanwhile.
+
+    Of kinds that nobody can observe it owes nothing.
+    """
+    owes, doubts = list[str](), list[str]()
+    for lines, interval in _compared(case, trial.events, observes):
+        stall = _stall(trial.events, interval) if lines else None
+        if stall is None:
+            owes += lines
+        else:
+            doubts += [f"the machine stalled ({told(stall)}), so nobody knows: {line}" for line in lines]
+    return owes, doubts
+
+
+def _compared(case: Case, events: Sequence[Event], observes: Set[str]) -> Iterator[tuple[list[str], Interval]]:
     ran = _ran(events)
     whole = Interval(0, len(events))
-    found = _compare(_seen(case.expect.whole, observes), _statuses(events, ran), _kinds(events, whole), "")
+    yield _compare(_seen(case.expect.whole, observes), _statuses(events, ran), _kinds(events, whole), ""), whole
     for phase in case.expect.phases:
         interval = _interval(phase, case.steps, events)
         if interval is None:
-            found.append(f"{phase.when} {phase.id}: that fault is not in the history")
+            yield [f"{phase.when} {phase.id}: that fault is not in the history"], Interval(0, 0)
             continue
         within = Interval(max(interval.lo, ran.lo), min(interval.hi, ran.hi))
         statuses, kinds = _statuses(events, within), _kinds(events, interval)
-        found += _compare(_seen(phase.counts, observes), statuses, kinds, f"{phase.when} {phase.id}: ")
-    return found
+        yield _compare(_seen(phase.counts, observes), statuses, kinds, f"{phase.when} {phase.id}: "), interval
+
+
+def _stall(events: Sequence[Event], interval: Interval) -> Event | None:
+    """The longest stall of this machine within an interval."""
+    met = events[interval.lo : interval.hi]
+    trouble = Trouble()
+    for each in events:
+        if each.kind == "stall":
+            trouble.stalls(each)
+    return trouble.stall(met[0].t, met[-1].t) if met else None
 
 
 def unseen(case: Case, observes: Set[str]) -> list[str]:

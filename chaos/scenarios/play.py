@@ -245,9 +245,11 @@ def _played(case: Case, trial: Trial, observes: Set[str], began: float) -> Playe
     expected = case.expect.violated
     by_law = {each.law: each for each in trial.judgements}
     broken = {law for law, each in by_law.items() if each.verdict is Verdict.VIOLATED}
-    unmet = [f"{law} should be violated, and is not" for law in expected if law not in broken]
-    unmet += meeting.unmet(case, trial, observes)
-    doubts = [f"{law}: {each.doubt}" for law, each in by_law.items() if each.verdict is Verdict.UNKNOWN]
+    unknown = {law: each.doubt for law, each in by_law.items() if each.verdict is Verdict.UNKNOWN}
+    unmet = [f"{law} should be violated, and is not" for law in expected if law not in {*broken, *unknown}]
+    owes, late = meeting.unmet(case, trial, observes)
+    unmet += owes
+    doubts = [*(f"{law}: {doubt}" for law, doubt in unknown.items()), *late]
     doubts += meeting.without_effect(case, trial)
     skipped = [f"skipped: {reason}" for reason in trial.skipped]
     if broken - set(expected):

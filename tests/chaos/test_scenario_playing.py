@@ -92,6 +92,26 @@ def test_what_is_expected_and_not_seen_is_red(expect: str, complaint: str) -> No
     assert exit_code([result(scenario(expect), [found], 1)]) == 1
 
 
+class LateLab(SimLab):
+    """Its machine stalled as the trial began."""
+
+    def open(self, target: Target, settings: Args, seed: str) -> SimSession:
+        session = super().open(target, settings, seed)
+        session.recorder.add(0, "stall", f="harness", value=200_000_000, detail="waited for a CPU")
+        return session
+
+
+@pytest.mark.parametrize(("phase", "verdict"), [("before", UNKNOWN), ("after", UNMET)])
+def test_what_was_not_seen_while_the_machine_stalled_is_unknown_and_elsewhere_is_red(phase: str, verdict: str) -> None:
+    expect = f"  {phase}: {{cut: {{statuses: {{PUT_OK: 11}}}}}}\n"
+    assert played(expect).verdict == UNMET
+    found = played(expect, lab=LateLab())
+    assert found.verdict == verdict
+    if verdict == UNKNOWN:
+        (doubt,) = found.doubts
+        assert doubt.startswith("the machine stalled (the lab's harness waited for a CPU, 200 ms), so nobody knows: ")
+
+
 def test_a_law_that_is_violated_is_red_whatever_is_expected() -> None:
     found = played(GOOD, resolve.target("reference+acks_at_once"))
     assert found.verdict == VIOLATED and "ack-replicated is violated: m0" in " ".join(of(found).reasons)
