@@ -164,7 +164,7 @@ class Explorer:
     # Searches, each with its allowance.
 
     def _corpus(self) -> None:
-        schedules = corpus().schedules
+        schedules = corpus()
         self._allowance = Allowance(len(schedules))
         for done, schedule in enumerate(schedules, 1):
             if self._allowance.begin():

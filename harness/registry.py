@@ -10,6 +10,7 @@ from importlib.metadata import EntryPoint, entry_points
 
 from pairproof.harness.errors import UsageError
 
+DISTRIBUTION = "pairproof"
 GROUPS = ("labs", "tools", "targets", "faults", "laws", "commands", "profiles")
 
 
@@ -21,6 +22,12 @@ def _group(group: str) -> dict[str, EntryPoint]:
 def names(group: str) -> list[str]:
     """Registered names of a group, sorted."""
     return list(_group(group))
+
+
+@cache
+def own(group: str) -> frozenset[str]:
+    """Those of a group that pairproof itself registers, not a third party."""
+    return frozenset(name for name, each in _group(group).items() if each.dist and each.dist.name == DISTRIBUTION)
 
 
 @cache

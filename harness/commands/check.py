@@ -244,9 +244,8 @@ class _Request:
             output.say_first_word(explorer.summary())
 
     def _demands(self) -> dict[str, list[str]]:
-        from pairproof.harness.search.corpus import corpus
-
-        listed = corpus().laws if self.lab.deterministic else ()
+        # A third party's law may find nothing in it.
+        listed = registry.own("laws") if self.lab.deterministic else ()
         counted = Budget.of(self.profile, self.lab, self.bounds.seconds, self.bounds.trials).counts is not None
         by_corpus = [law.id for law in self.laws if law.id in listed]
         return dict(zip(_DEMANDS, (by_corpus, [law.id for law in self.laws] if counted else []), strict=True))

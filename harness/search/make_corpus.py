@@ -15,13 +15,13 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from pairproof.harness import judge, resolve
+from pairproof.harness import judge, registry, resolve
 from pairproof.harness.errors import PairproofError
 from pairproof.harness.interpreter import run_trial
 from pairproof.harness.ports import Lab, Target
 from pairproof.harness.schedule import Schedule
 from pairproof.harness.search import cuts, swarm, sweep, whole
-from pairproof.harness.search.corpus import FILE, Corpus, to_text
+from pairproof.harness.search.corpus import FILE, to_text
 from pairproof.harness.search.stories import STORIES
 from pairproof.harness.verdict import Verdict
 
@@ -71,16 +71,16 @@ def chosen(found: list[Candidate]) -> list[Candidate]:
     return taken
 
 
-def make() -> Corpus:
+def make() -> list[Schedule]:
     """The corpus for the laws that are registered now; PairproofError names those that nothing reaches."""
     lab, target = resolve.lab("sim"), resolve.target("reference")
     found = [played(lab, target, each) for each in candidates(lab, target)]
     taken = chosen(found)
     laws = frozenset[str]().union(*(each.laws for each in taken))
-    missing = sorted({law.id for law in judge.all_laws()} - laws)
+    missing = sorted(registry.own("laws") - laws)
     if missing:
         raise PairproofError(f"no candidate gives {', '.join(missing)} anything to judge: write a story that does")
-    return Corpus(laws, tuple(each.schedule for each in taken))
+    return [each.schedule for each in taken]
 
 
 if __name__ == "__main__":

@@ -14,7 +14,6 @@ from pairproof.harness.errors import UsageError
 from pairproof.harness.explore import MAX_FINDINGS_PER_LAW, Explorer
 from pairproof.harness.interpreter import run_trial
 from pairproof.harness.profiles import profile
-from pairproof.harness.search.corpus import Corpus
 from pairproof.harness.trial import Trial
 from pairproof.harness.verdict import Verdict
 
@@ -58,7 +57,7 @@ def test_first_stops_at_the_first_violation_and_shrinks_it() -> None:
 
 @pytest.mark.parametrize("origin", ["sweep", "cuts", "whole", "swarm", "machine"])
 def test_first_stops_every_search(origin: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pairproof.harness.explore.corpus", lambda: Corpus(frozenset(), ()))
+    monkeypatch.setattr("pairproof.harness.explore.corpus", lambda: ())
     only = QUICK._replace(shares={origin: 1.0, "swarm" if origin != "swarm" else "sweep": 1.0})
     target = resolve.target("reference+acks_at_once")
     laws = judge.laws(["ack-replicated"])
