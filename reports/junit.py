@@ -80,6 +80,8 @@ def _scenario(row: Row) -> TestCase:
         result = kind(_clean(f"{verdict}: {(row['reasons'] or ['no reason given'])[0]}"), verdict)
         result.text = _clean("\n".join(row["reasons"]))
         case.result = [result]
+    if row["not_observable"]:
+        case.system_out = _clean(f"not observable here: {', '.join(row['not_observable'])}")
     return case
 
 

@@ -31,6 +31,7 @@ ENDED_EARLY = "the run ended before it said what became of it"
 
 _FIELDS: dict[str, tuple[type, ...]] = {
     "name": (str,), "verdict": (str,), "trials": (int,), "seconds": (int, float), "reasons": (list,), "laws": (dict,),
+    "not_observable": (list,),
 }  # fmt: skip
 
 Place = tuple[str, str]
@@ -50,7 +51,7 @@ def rows(facts: Mapping[str, Any], where: str) -> list[Row]:
     """The scenarios of a run with these facts, those that are not green first; empty if it is none of scenarios.
 
     Keys: run, target, lab, name, verdict (one of :data:`VERDICTS`), trials and seconds (None if not known), reasons,
-    laws (verdict by id). CorruptRun names ``where`` if they are not what a run writes.
+    not_observable (what it is about and the lab cannot see of the target), laws (verdict by id). CorruptRun names ``where`` if they are not what a run writes.
     """
     told = facts.get("scenarios") or []
     place = {name: facts.get(name) for name in ("run", "target", "lab")}
@@ -93,6 +94,7 @@ def _row(told: Row) -> Row:
     row = {"name": told["name"], "verdict": told.get("verdict", UNKNOWN)}
     reasons = [str(each) for each in told.get("reasons", ())] if "verdict" in told else [ENDED_EARLY]
     row |= {"trials": told.get("trials"), "seconds": told.get("seconds"), "reasons": reasons}
+    row |= {"not_observable": [str(each) for each in told.get("not_observable", ())]}
     return row | {"laws": {str(law): str(verdict) for law, verdict in told.get("laws", {}).items()}}
 
 

@@ -168,6 +168,18 @@ def test_junit_has_a_case_for_each_scenario(played: Any, tmp_path: Path) -> None
     assert cases["holds"].get("time") == "1.5"
 
 
+def test_what_a_green_scenario_could_not_see_is_said(played: Any, tmp_path: Path) -> None:
+    hidden = told("a", "holds", not_observable=["ack-replicated", "cut events"])
+    report = report_of(played("r", hidden, told("b", "holds")))
+    pages.write(report, {}, {}, tmp_path)
+    junit.write(report, tmp_path / "junit.xml")
+    said = "not observable here: ack-replicated, cut events"
+    assert (tmp_path / "runs.html").read_text().count(said) == 1
+    suite = next(ElementTree.parse(tmp_path / "junit.xml").getroot().iter("testsuite"))
+    out = {case.get("name"): case.findtext("system-out") for case in suite if case.get("classname") != "law"}
+    assert out["a"] == said and out["b"] is None
+
+
 def test_the_summary_has_the_table_and_the_reasons(played: Any) -> None:
     many = [f"reason {number}" for number in range(summary.MAX_REASONS + 2)]
     text = summary.text(
