@@ -51,7 +51,8 @@ def rows(facts: Mapping[str, Any], where: str) -> list[Row]:
     """The scenarios of a run with these facts, those that are not green first; empty if it is none of scenarios.
 
     Keys: run, target, lab, name, verdict (one of :data:`VERDICTS`), trials and seconds (None if not known), reasons,
-    not_observable (what it is about and the lab cannot see of the target), laws (verdict by id). CorruptRun names ``where`` if they are not what a run writes.
+    not_observable (what it is about and the lab cannot see of the target), laws (verdict by id). CorruptRun names
+    ``where`` if they are not what a run writes.
     """
     told = facts.get("scenarios") or []
     place = {name: facts.get(name) for name in ("run", "target", "lab")}
