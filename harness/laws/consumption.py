@@ -316,7 +316,9 @@ class Consumption:
         key = (node, group, queue)
         found = self.registers.get(key)
         if found is None:
-            found = self.registers[key] = Register()
+            # A slave's metadata sync overwrites what was committed to it.
+            is_hidden = node in SLAVES and "sync" not in self.ledger.observes
+            found = self.registers[key] = Register(is_hidden)
         return found
 
     def _route(self, event: Event) -> None:

@@ -25,9 +25,11 @@ NONE = -1
 class Register:
     """What one broker's table may say of one group's progress in one queue."""
 
-    __slots__ = ("_past", "_pending", "_touched", "_unanswered", "carried", "restored", "settled")
+    __slots__ = ("_past", "_pending", "_touched", "_unanswered", "carried", "is_hidden", "restored", "settled")
 
-    def __init__(self) -> None:
+    def __init__(self, is_hidden: bool = False) -> None:
+        self.is_hidden = is_hidden
+        """Whether others may change it unseen: it may be anything then, always."""
         self.settled: set[int] | None = {NONE}
         """What it may be if no commit under way has arrived; None: anything."""
         self._pending: dict[int | None, tuple[int, set[int | None]]] = {}
@@ -44,7 +46,7 @@ class Register:
 
     def possible_since(self, t: int) -> set[int] | None:
         """All that it may have been at any moment since ``t`` (ns); None: anything."""
-        if self.settled is None:
+        if self.settled is None or self.is_hidden:
             return None
         found = self.settled | {value for value, _ in self._pending.values()}
         for ended, value in reversed(self._past):

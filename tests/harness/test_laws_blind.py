@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from consuming import grouped
 from histories import H, bare, pair
 
 from pairproof.harness.history import KINDS
@@ -10,6 +11,7 @@ from pairproof.harness.judge import Judge
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.log_records_whole import LogRecordsWhole
 from pairproof.harness.laws.loss_is_suffix import LossIsSuffix
+from pairproof.harness.laws.progress_kept import ProgressKept
 from pairproof.harness.laws.queue_dense import QueueDense
 from pairproof.harness.laws.queue_derived_equal import QueueDerivedEqual
 from pairproof.harness.verdict import Verdict
@@ -17,9 +19,9 @@ from pairproof.harness.verdict import Verdict
 UNTOLD = ("append", "flush", "dispatch", "cut")
 
 
-def verdict(law: type[Law], history: H) -> Verdict:
-    judge = Judge((law,), frozenset(KINDS) - frozenset(UNTOLD))
-    judge.feed_all(each for each in history.events if each.kind not in UNTOLD)
+def verdict(law: type[Law], history: H, untold: tuple[str, ...] = UNTOLD) -> Verdict:
+    judge = Judge((law,), frozenset(KINDS) - frozenset(untold))
+    judge.feed_all(each for each in history.events if each.kind not in untold)
     return judge.finish()[0].verdict
 
 
@@ -61,3 +63,10 @@ def test_what_was_sent_or_framed_a_moment_ago_may_not_be_indexed_yet(grows: str,
     for node, digest in (("master", 7), ("slave", 8)):
         grown.add("keys", node=node, op=grown.audits, message="k0", digest=digest)
     assert verdict(QueueDerivedEqual, grown) is found
+
+
+@pytest.mark.parametrize(("node", "blind"), [("slave", Verdict.HOLDS), ("master", Verdict.VIOLATED)])
+def test_a_slave_whose_syncs_nobody_sees_may_say_what_its_master_said(node: str, blind: Verdict) -> None:
+    history = grouped("m0", "m1", "m2").commit(1, node).query(2, node)
+    assert verdict(ProgressKept, history, ()) is Verdict.VIOLATED
+    assert verdict(ProgressKept, history, (*UNTOLD, "sync")) is blind
