@@ -78,7 +78,8 @@ FIELDS = _fields()
 KINDS: dict[str, str] = {
     "lab": "where the trial runs, once, first of all: f (the lab's name), value (ns that a healthy client's call may "
     "spend on the way, and what else the lab adds), detail (JSON: the lab's own settings; instantNs: what lies between "
-    "two things that a node does at once, absent in virtual time)",
+    "two things that a node does at once, absent in virtual time; stalls: counted, or seen where the kernel does "
+    "not count how long a process waited for a CPU)",
     "config": "settings of a node, once, before its first start: node, detail (JSON: RocketMQ's keys and values)",
     "start": "a node came up: node, incarnation, lo/hi (log start and end after recovery), f (normal, abnormal, empty)",
     "crash": "a node went down without its will: node, incarnation, f (process, machine), value (log bytes lost), "

@@ -15,6 +15,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from pairproof.chaos.labs.real import proc
 from pairproof.chaos.labs.real.ha_ears import HaEars
 from pairproof.chaos.labs.real.nodes import NodeView
 from pairproof.chaos.labs.real.outside import dated
@@ -110,6 +111,7 @@ class Evidence:
     def lab(self, healthy_ns: int, instant_ns: int, settings: Args) -> None:
         """The lab itself: what it may add to anything, to what a node does at once too, and what was set for it."""
         own = {key: value for key, value in settings.items() if key.startswith("lab.")} | {"instantNs": instant_ns}
+        own["stalls"] = "counted" if proc.counts_waits() else "seen"
         self.add(self.now(), "lab", f="process", value=healthy_ns, detail=json.dumps(own, sort_keys=True))
 
     def config(self, name: str, config: BrokerConfig) -> None:

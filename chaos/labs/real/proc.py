@@ -6,6 +6,7 @@ Sources: proc_pid_stat(5), the kernel's Documentation/scheduler/sched-stats.rst 
 
 from __future__ import annotations
 
+import os
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -17,6 +18,7 @@ DISK = frozenset("D")
 """States of a thread that waits in the kernel, which as a rule is for a disk."""
 RUNNABLE = frozenset("R")
 DEAD = frozenset("ZXx")
+TICK_NS = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
 
 
 class Task(NamedTuple):
@@ -43,10 +45,19 @@ def task(pid: int, tid: int, proc: Path = PROC) -> Task | None:
     # A thread may end while it is looked at.
     with suppress(OSError, ValueError, IndexError):
         # What is in brackets is the thread's name, and anything may be.
-        state = (folder / "stat").read_text().rpartition(")")[2].split()[0]
-        ran, waited, *_ = (folder / "schedstat").read_text().split()
-        return Task(state, int(ran), int(waited))
+        fields = (folder / "stat").read_text().rpartition(")")[2].split()
+        try:
+            ran, waited, *_ = map(int, (folder / "schedstat").read_text().split())
+        except FileNotFoundError:
+            # Coarser, and how long it waited nobody knows.
+            ran, waited = sum(map(int, fields[11:13])) * TICK_NS, 0
+        return Task(fields[0], ran, waited)
     return None
+
+
+def counts_waits(proc: Path = PROC) -> bool:
+    """Whether this kernel counts how long a thread waits for a CPU."""
+    return (proc / "self" / "schedstat").exists()
 
 
 def ran_ns(pid: int, proc: Path = PROC) -> int | None:

@@ -185,11 +185,18 @@ def test_of_a_process_that_is_not_there_nothing_is_said(tmp_path: Path) -> None:
     task = tmp_path / "1" / "task" / "7"
     task.mkdir(parents=True)
     (task / "stat").write_text("7 (a) R (b) D) S 1 2")
-    assert proc.tasks(1, tmp_path) == {}
     (task / "schedstat").write_text("5 6 7\n")
     assert proc.tasks(1, tmp_path) == {7: Task("S", 5, 6)}
     (task / "stat").write_text("7 (a) Z 1 2")
     assert proc.tasks(1, tmp_path) == {}
+
+
+def test_where_the_kernel_does_not_count_waits_threads_run_all_the_same(tmp_path: Path) -> None:
+    task = tmp_path / "1" / "task" / "7"
+    task.mkdir(parents=True)
+    (task / "stat").write_text(f"7 (a) R {' '.join('0' * 10)} 3 4 0")
+    assert proc.tasks(1, tmp_path) == {7: Task("R", 7 * proc.TICK_NS, 0)}
+    assert not proc.counts_waits(tmp_path) and proc.counts_waits() == Path("/proc/self/schedstat").exists()
 
 
 def test_a_process_of_many_threads_is_looked_at_less_often(monkeypatch: pytest.MonkeyPatch) -> None:
