@@ -12,6 +12,7 @@ Left out: faults of networks, disks and clocks. Their lines are not understood.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -23,6 +24,8 @@ REMARKS = frozenset({
 })  # fmt: skip
 """First words of lines about what the clients and the recorder do."""
 IN_SYNC = re.compile(r"in sync\b", re.IGNORECASE)
+MAX_LINE = 1_000
+"""Characters of a line that are read."""
 LATE_NS = 1_000_000_000
 """How much later than its line a broker may have ended: it sends nothing after that."""
 
@@ -118,6 +121,7 @@ class _Reader:
 
     def line(self, t: int, text: str) -> None:
         """Read one."""
+        text = "".join(each if each.isprintable() else " " for each in text[:MAX_LINE])
         names = [each.lower() for each in _NAME.findall(text)]
         named = [self.brokers[each] for each in dict.fromkeys(names) if each in self.brokers]
         what, first = meaning(text), re.split(r"[\s:-]", text.strip().lower(), maxsplit=1)[0]
@@ -137,10 +141,8 @@ class _Reader:
         notes: list[str] = []
         for node in self.brokers.values():
             life = _Life(node, self.sent.get(node, ()))
-            own = [each for each in self.told if each.node == node]
-            for index, each in enumerate(own):
-                starts = (one.t for one in own[index + 1 :] if one.what == START)
-                if not life.take(each, next(starts, None)):
+            for each, restarted in _with_next_start([one for one in self.told if one.node == node]):
+                if not life.take(each, restarted):
                     self.unread.append((each.t, f"{each.line} ({each.what} of {node}? what else is known contradicts)"))
             life.end()
             found += life.happenings
@@ -167,12 +169,12 @@ class _Life:
         """Let this happen; False if it cannot be. ``restarted``: when it starts next."""
         if each.what in (STOP, KILL):
             # Bytes are seen a little later than a line is written, and the line may come first.
-            later = [t for t in self.sent if t > each.t and (restarted is None or t < restarted)]
-            if later and later[-1] > each.t + LATE_NS:
+            # The last that it sent before it started again.
+            number = bisect_left(self.sent, restarted) if restarted is not None else len(self.sent)
+            last = self.sent[number - 1] if number else each.t
+            if last > each.t + LATE_NS or not self._was_up():
                 return False
-            if not self._was_up():
-                return False
-            each = each._replace(t=later[-1] + 1 if later else each.t)
+            each = each._replace(t=last + 1 if last > each.t else each.t)
         if each.what == START:
             if self.is_up:
                 self.notes.append(f"{self.node} starts again at {_seconds(each.t)}, and no line says how it had ended")
@@ -216,6 +218,16 @@ class _Life:
             self.unended.append(f"{self.node} stands still from {_seconds(self.paused)}, and no line says until when")
         self.paused = None
         self.happenings.append(Happening(t, self.node, RESUME, known=says_when))
+
+
+def _with_next_start(happenings: Sequence[Happening]) -> list[tuple[Happening, int | None]]:
+    """Each with when the broker starts next."""
+    found: list[tuple[Happening, int | None]] = []
+    following: int | None = None
+    for each in reversed(happenings):
+        found.append((each, following))
+        following = each.t if each.what == START else following
+    return found[::-1]
 
 
 def _seconds(t: int) -> str:

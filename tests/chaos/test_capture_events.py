@@ -111,3 +111,11 @@ def test_whatever_the_lines_say_a_broker_lives_one_life_at_a_time(lines: list[tu
             assert up != (what == START) and paused == (what == RESUME or (paused and what == KILL))
             up = what not in (STOP, KILL)
             paused = what == PAUSE
+
+
+def test_lines_are_read_in_time_and_shown_as_one_line_however_long_and_many() -> None:
+    found = told((1, "." * 1_000_000), (2, "slave\nnaps\x1b[31m"))
+    assert [len(each) < 1_100 for each in found.unread] == [True, True]
+    assert found.unread[1] == "2.000 s: slave naps [31m"
+    many = [(number, f"slave {what}") for number, what in enumerate(["up", "killed"] * 20_000)]
+    assert len(told(*many, sent={"slave": list(range(0, 40_000 * S, S // 2))}).happenings) == 40_000
