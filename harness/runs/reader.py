@@ -51,9 +51,10 @@ class RunReader:
 
     def parts(self, table: str) -> list[Path]:
         """The Parquet files of a table that count, oldest first; each has the table's columns."""
-        found = self._of(table)
+        # First, and also where there is no part to look at: all of them may be what is missing.
+        whole, found = self._whole, self._of(table)
         for path in found:
-            self._whole.check_rows(path, _check_columns(path, table))
+            whole.check_rows(path, _check_columns(path, table))
         return found
 
     def _of(self, table: str) -> list[Path]:

@@ -202,6 +202,15 @@ def test_whatever_files_a_finished_run_has_lost_is_noticed(data: st.DataObject) 
                 read(RunReader(folder))  # type: ignore[operator]
 
 
+@pytest.mark.parametrize("lost", [*schema.TABLES, "findings", "failures", "logs"])
+def test_a_folder_that_is_gone_as_a_whole_is_noticed_by_every_reader(tmp_path: Path, lost: str) -> None:
+    record(tmp_path / "r")
+    shutil.rmtree(tmp_path / "r" / lost)
+    for read in (RunReader.verdicts, RunReader.trials, RunReader.faults, RunReader.histories, RunReader.findings):
+        with pytest.raises(CorruptRun, match=f"{lost}/.* is missing"):
+            list(read(RunReader(tmp_path / "r")))  # type: ignore[operator]
+
+
 def test_rows_that_are_fewer_than_were_written_and_parts_of_other_runs_are_noticed(tmp_path: Path) -> None:
     record(tmp_path / "r")
     part = tmp_path / "r" / "faults" / "part-00001.parquet"
