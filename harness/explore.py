@@ -105,6 +105,7 @@ class Explorer:
         self.on_failure = on_failure
         self.progress = progress
         self.seen: dict[str, set[tuple[str, Verdict]]] = {law.id: set() for law in self.laws}
+        self.exercised: Counter[str] = Counter()
         self.by_origin: Counter[str] = Counter()
         self.events = 0
         self.findings: list[Finding] = []
@@ -158,7 +159,7 @@ class Explorer:
         seen = {law: frozenset(each) for law, each in self.seen.items()}
         return Summary(
             seen, sum(self.by_origin.values()), self.events, dict(self.by_origin), self.findings, self.totals,
-            self.seconds_so_far(), self.coverage, self._shrinking_s, self.budget.words,
+            self.seconds_so_far(), self.coverage, self._shrinking_s, self.budget.words, dict(self.exercised),
         )  # fmt: skip
 
     # Searches, each with its allowance.
@@ -243,6 +244,7 @@ class Explorer:
         violated = False
         for each in trial.judgements:
             self.seen[each.law].add((trial.origin, each.verdict))
+            self.exercised[each.law] += each.judged > 0
             violated = violated or each.verdict is Verdict.VIOLATED
         self.on_trial(trial)
         wanted = violated and any(

@@ -18,6 +18,28 @@ class CanMutate(Protocol):
         """The target with one bug; UsageError that lists the valid ones."""
 
 
+@runtime_checkable
+class IsParticular(Protocol):
+    """A lab that cannot run every target."""
+
+    def takes(self, target: Target) -> bool:
+        """Whether it knows how to run this target. Asked before anything is made."""
+
+
+def takes(lab: Lab, target: Target) -> bool:
+    """Whether the lab runs the target; a lab that says nothing of it does."""
+    return not isinstance(lab, IsParticular) or lab.takes(target)
+
+
+def check_pair(lab: Lab, target: Target) -> None:
+    """UsageError, with the labs that do, if the lab does not run the target."""
+    if not takes(lab, target):
+        others = [name for name in registry.names("labs") if takes(find_lab(name), target)]
+        raise UsageError(
+            f"lab {lab.name} does not run target {target.name}; labs that do: {', '.join(others) or 'none'}"
+        )
+
+
 def target(name: str) -> Target:
     """A target by name, ``base+mutant`` for one with a seeded bug."""
     base, _, mutant = name.partition("+")
@@ -32,6 +54,10 @@ def target(name: str) -> Target:
 def lab(name: str) -> Lab:
     """A lab by name."""
     return cast(Lab, registry.find("labs", name))
+
+
+find_lab = lab
+"""The same where a parameter has that name."""
 
 
 @cache

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from pairproof.harness.coverage_table import CoverageTable
@@ -37,6 +39,8 @@ class Summary(NamedTuple):
     """What shrinking took where it is not counted: where the lab is not deterministic."""
     bound: str = "the clock"
     """What ends the searches."""
+    exercised: Mapping[str, int] = MappingProxyType({})
+    """By law: trials that gave it something to judge."""
 
     @property
     def verdicts(self) -> dict[str, Verdict]:

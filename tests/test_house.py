@@ -244,5 +244,5 @@ def test_the_wheel_carries_licence_notice_command_and_entry_points(wheel: Path) 
     names = [name.partition(".dist-info/")[2] for name in archive.namelist() if ".dist-info/" in name]
     assert {"licenses/LICENSE", "licenses/NOTICE", "entry_points.txt", "METADATA"} <= set(names)
     entries = archive.read(next(name for name in archive.namelist() if name.endswith("entry_points.txt"))).decode()
-    assert "pairproof = pairproof.harness.commands.main:main" in entries
+    assert "pairproof = pairproof.harness.commands.entry:main" in entries
     assert all(f"\n{name} = " in entries for name in registered("laws"))

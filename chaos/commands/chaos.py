@@ -316,6 +316,7 @@ def _play(
     from pairproof.harness import resolve
 
     target = resolve.target(plan.target)
+    resolve.check_pair(resolve.lab(plan.lab), target)
     for each in chosen:
         check(each, target)
     scenarios = [each for each in chosen if each.name not in left_out]

@@ -17,6 +17,8 @@ from pairproof.harness.errors import UsageError
 
 MAX_FILES = 65_536
 NAME_DIGITS = 20
+OF_A_STORE = ("checkpoint", "config", "consumequeue", "index", "lock", "abort")
+"""What lies beside the commit log in a store."""
 
 
 def commit_log_folder(path: Path) -> Path:
@@ -25,6 +27,8 @@ def commit_log_folder(path: Path) -> Path:
         what = "not a folder" if path.exists() else "no such folder"
         raise UsageError(f"{path}: {what}; give a store folder, or its commitlog folder")
     inner = path / "commitlog"
+    if not inner.is_dir() and any((path / name).exists() for name in OF_A_STORE):
+        raise UsageError(f"{path}: a store without a commitlog folder: this broker has stored no message yet")
     return inner if inner.is_dir() else path
 
 

@@ -30,6 +30,8 @@ def find(given: str) -> Scenario:
     """A scenario by its name, or by the path of a file (``.yaml``, or with a slash); UsageError if there is none."""
     if given.endswith(ENDINGS) or "/" in given:
         return reading.from_file(Path(given))
+    if Path(given).is_file():
+        raise UsageError(f"{given} is a file, but no scenario's: that is YAML and ends in .yaml")
     if given not in names():
         raise UsageError(f"unknown scenario {given!r}{close_to(given, names())} (or name a file: my-scenario.yaml)")
     return shipped(given)

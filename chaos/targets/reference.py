@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from difflib import get_close_matches
 from functools import lru_cache
 from types import MappingProxyType
 from typing import NamedTuple, cast
@@ -58,6 +59,10 @@ LEAST_MESSAGE = 100
 """Bytes of the sends by which a lab sees whether the brokers are alive."""
 
 
+SHOWN = 5
+"""Mutants that are named where none is like the one asked for."""
+
+
 class ReferenceTarget(NamedTuple):
     """The reference nodes; ``mutated`` replaces the class of one of them, of every slave, or of every consumer."""
 
@@ -74,7 +79,9 @@ class ReferenceTarget(NamedTuple):
     def mutant(self, name: str) -> ReferenceTarget:
         """The target with this mutant in place of the correct node."""
         if name not in MUTANTS:
-            raise UsageError(f"unknown mutant {name!r}; valid: {', '.join(MUTANTS)}")
+            close = get_close_matches(name, MUTANTS, 1)
+            hint = f"did you mean {close[0]}?" if close else f"valid are {', '.join(sorted(MUTANTS)[:SHOWN])}, ..."
+            raise UsageError(f"unknown mutant {name!r}; {hint} (pairproof mutants tries all {len(MUTANTS)})")
         return ReferenceTarget(MUTANTS[name])
 
     def settings(self, schedule: Args) -> Args:

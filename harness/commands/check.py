@@ -110,6 +110,7 @@ def command(
     if time_text is not None and trials is not None:
         raise UsageError("--time and --trials exclude each other; give one of them")
     chosen = profile(profile_name or default(lab.deterministic))
+    resolve.check_pair(lab, resolve.target(target_name))
     request = _Request(
         resolve.target(target_name),
         lab,
@@ -290,6 +291,7 @@ class _Request:
             "coverage": {"counts": len(found.coverage.rows()), "gaps": _gaps(found.coverage, self.lab)},
             "laws": {law: str(verdict) for law, verdict in sorted(found.verdicts.items())},
             "remarks": {law: each.remark for law, each in sorted(standings.items()) if each.remark},
+            "judged_in_trials": {law: found.exercised.get(law, 0) for law in sorted(found.verdicts)},
             "violated": sorted(law for law, verdict in found.verdicts.items() if verdict is Verdict.VIOLATED),
             "findings": [
                 {

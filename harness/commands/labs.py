@@ -97,8 +97,8 @@ def tool(name: str) -> Tool:
 
 
 def describe() -> dict[str, list[dict[str, typing.Any]]]:
-    """``labs`` (id, can, cannot_inject, observes by target), ``targets`` (id), ``faults`` (id, needs, arguments),
-    ``tools`` (id, about, path or None, missing: why it has none).
+    """``labs`` (id, can, cannot_inject, observes by target that it runs), ``targets`` (id),
+    ``faults`` (id, needs, arguments), ``tools`` (id, about, path or None, missing: why it has none).
     """
     from pairproof.harness import resolve
 
@@ -112,7 +112,7 @@ def describe() -> dict[str, list[dict[str, typing.Any]]]:
             "id": name,
             "can": can,
             "cannot_inject": _missing(faults, can),
-            "observes": {target: sorted(lab.observes(resolve.target(target))) for target in targets},
+            "observes": {target: sorted(lab.observes(resolve.target(target))) for target in _taken(lab, targets)},
         })  # fmt: skip
     return {
         "labs": labs,
@@ -123,6 +123,12 @@ def describe() -> dict[str, list[dict[str, typing.Any]]]:
         ],
         "tools": [_where(name) for name in registry.names("tools")],
     }
+
+
+def _taken(lab: ports.Lab, names: list[str]) -> list[str]:
+    from pairproof.harness import resolve
+
+    return [name for name in names if resolve.takes(lab, resolve.target(name))]
 
 
 def _where(name: str) -> dict[str, str | None]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -34,6 +35,8 @@ STDOUT = "-"
 STDOUT_NAMES = (STDOUT, "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
 JSON_OPTION = "--json"
 JSON_TO = "pairproof.json_to"
+NARROW = 60
+"""Columns of a terminal below which a table's words would be broken letter by letter."""
 PLAIN_WIDTH = 140
 """Columns of a table that goes to a file or a pipe."""
 STEP = ": "
@@ -126,7 +129,11 @@ def console(file: TextIO | None = None) -> Console:
             # Rich would end the process with 1, which says "violated" here.
             raise BrokenPipeError
 
-    found = Piped(file=file or _people(), highlight=False, markup=False, emoji=False, soft_wrap=False)
+    found = Piped(
+        file=file or _people(), highlight=False, markup=False, emoji=False, soft_wrap=False,
+        # Rich alone would leave bold and italics.
+        color_system=None if os.environ.get("NO_COLOR") else "auto",
+    )  # fmt: skip
     if not found.is_terminal:
         found.width = PLAIN_WIDTH
     return found
@@ -138,6 +145,10 @@ def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]], 
     from rich.table import Table
     from rich.text import Text
 
+    shown = to or console()
+    if shown.is_terminal and shown.width < NARROW:
+        _stacked(shown, title, rows)
+        return
     made = Table(
         title=title or None, title_justify="left", title_style="bold", box=rich.box.SIMPLE_HEAD, pad_edge=False
     )
@@ -145,7 +156,17 @@ def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]], 
         made.add_column(column, overflow="fold")
     for row in rows:
         made.add_row(*(Text(str(cell), style=COLOURS.get(str(cell), "")) for cell in row))
-    (to or console()).print(made)
+    shown.print(made)
+
+
+def _stacked(to: Console, title: str, rows: Iterable[Sequence[object]]) -> None:
+    """A table for a narrow terminal: the cells of a row below one another."""
+    if title:
+        to.print(title, style="bold")
+    for first, *others in rows:
+        to.print(str(first), style="bold")
+        for cell in filter(None, map(str, others)):
+            to.print(cell, style=COLOURS.get(cell))
 
 
 def say(line: str, style: str = "") -> None:
@@ -158,8 +179,11 @@ def say_verdict(
     findings: str = "",
 ) -> None:  # fmt: skip
     """Print a run's verdict per law, what it rests on, and where it is kept. ``findings``: them in a sentence."""
-    rows = [(law, str(each.verdict), each.remark) for law, each in sorted(standings.items())]
-    table("", ("law", "verdict", ""), rows)
+    rows = [
+        (law, str(each.verdict), f"{found.exercised.get(law, 0):,}", each.remark)
+        for law, each in sorted(standings.items())
+    ]
+    table("", ("law", "verdict", "judged in trials", ""), rows)
     counts = Counter(str(verdict) for verdict in found.verdicts.values())
     said = ", ".join(f"{number} {verdict}" for verdict, number in sorted(counts.items()))
     worst = next((each for each in COLOURS if each in counts), "")

@@ -51,6 +51,7 @@ def command(
     # A law that is not registered would otherwise read as one that was not violated.
     judge.laws([known.law] if known.law else [])
     place, tested = resolve.lab(known.lab), resolve.target(known.target)
+    resolve.check_pair(place, tested)
     times = repeat or (1 if place.deterministic else REPEATS)
     trials = [run_trial(place, tested, known.schedule, number=each, origin="replay") for each in range(times)]
     if json_to is not None:

@@ -61,6 +61,12 @@ def settings(values: dict[str, str], environment: Mapping[str, str] = os.environ
     Host names are not looked up here: without ``anywhere`` that is done before the broker starts.
     """
     acted_on = {each.name for each in fields(BrokerConfig)}
+    known = {*acted_on, *OWN, IDLE}
+    if values and known.isdisjoint(values):
+        raise ConfigError(
+            f"none of the {len(values)} keys in this file is a broker's setting (first: {next(iter(values))[:40]!r}): "
+            "is it a broker's properties file?"
+        )
     given = {
         "namesrvAddr": environment.get(NAMESRV_ADDR, ""),
         "totalMemory": str(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")),
@@ -87,7 +93,7 @@ def settings(values: dict[str, str], environment: Mapping[str, str] = os.environ
         commit_log=Path(own["storePathCommitLog"] or root / "commitlog"),
         bind=_ipv4(own["bindAddress"]),
         idle_s=_seconds(values.get(IDLE, str(IDLE_S))),
-        ignored=tuple(sorted(values.keys() - acted_on - OWN.keys() - {IDLE})),
+        ignored=tuple(sorted(values.keys() - known)),
         connects=tuple(connects),
         anywhere=anywhere,
     )

@@ -12,10 +12,11 @@ import pytest
 
 from pairproof.chaos.commands.inspect import lines
 from pairproof.chaos.observers.full_record import java_hash, parse_properties
-from pairproof.chaos.observers.store_folder import open_log
+from pairproof.chaos.observers.store_folder import commit_log_folder, open_log
 from pairproof.chaos.observers.store_reader import read_log
 from pairproof.harness.commands.main import main
 from pairproof.harness.content import told as told_of
+from pairproof.harness.errors import UsageError
 from pairproof.harness.history import digest
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "rocketmq-4.9.7"
@@ -134,3 +135,9 @@ def test_what_a_history_says_of_a_record_s_content_is_what_java_says(store: str)
         assert sha256(record.body).hexdigest() == says["storedBodySha256"] and held["body"] == digest(record.body)
         real = says["properties"].get("REAL_TOPIC")
         assert held.get("real") == (real and f"{real}/{says['properties']['REAL_QID']}")
+
+
+def test_a_store_without_a_commit_log_is_told_as_one(tmp_path: Path) -> None:
+    (tmp_path / "checkpoint").write_bytes(bytes(4096))
+    with pytest.raises(UsageError, match="a store without a commitlog folder: this broker has stored no message yet"):
+        commit_log_folder(tmp_path)

@@ -14,6 +14,7 @@ from pairproof.chaos.mutants import MUTANTS, Mutant
 from pairproof.chaos.mutants.mutant import CONSUMER
 from pairproof.chaos.targets.reference import ReferenceTarget
 from pairproof.harness import places, registry, resolve
+from pairproof.harness.errors import UsageError
 from pairproof.reference.client.consumer import Consumer
 from pairproof.reference.core.broker import Broker
 from pairproof.reference.core.namesrv import NameServer
@@ -82,3 +83,13 @@ def test_mutant_leaves_the_correct_pair_alone() -> None:
     drawn = schedules(LAB, resolve.target("reference"), "mutants")
     broken = next(s for _, s in drawn if violated(LAB, resolve.target("reference+acks_at_once"), s))
     assert not violated(LAB, resolve.target("reference"), broken)
+
+
+def test_a_mistyped_mutant_is_told_the_one_that_is_meant() -> None:
+    with pytest.raises(UsageError, match=r"unknown mutant 'repeat_frame'; did you mean repeats_frame\?"):
+        resolve.target("reference+repeat_frame")
+    with pytest.raises(
+        UsageError, match=r"valid are acks_at_once, .*, \.\.\. \(pairproof mutants tries all"
+    ) as refused:
+        resolve.target("reference+zzzzzz")
+    assert len(str(refused.value)) < 200

@@ -252,10 +252,15 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
         library.find(str(path))
 
 
-def test_scenarios_are_found_by_name_and_by_path(tmp_path: Path) -> None:
+def test_scenarios_are_found_by_name_and_by_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "mine.yaml"
     path.write_text(EMPTY.replace("name: x", "name: mine"), encoding="utf-8")
     assert [each.name for each in library.find_all(["slave-lag", str(path), "slave-lag"])] == ["slave-lag", "mine"]
+    own = tmp_path / "notes.md"
+    own.write_text("# Mine\n")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageError, match=r"notes\.md is a file, but no scenario's: that is YAML and ends in \.yaml"):
+        library.find("notes.md")
     with pytest.raises(UsageError, match=r"unknown scenario 'slave-lga'; did you mean 'slave-lag'\? \(or name a file"):
         library.find("slave-lga")
     twin = tmp_path / "slave-lag.yaml"

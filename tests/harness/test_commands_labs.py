@@ -127,3 +127,16 @@ def test_wrong_usage_and_failures_are_one_line(others: Any, capsys: Any, line: l
     assert main(["labs", *line]) == code
     told = capsys.readouterr()
     assert told.out == "" and told.err.startswith(said) and told.err.count("\n") == 1
+
+
+def test_labs_list_the_targets_that_they_run_and_refuse_the_others_before_anything_is_made(
+    tmp_path: Path, capsys: Any
+) -> None:
+    assert main(["labs", "--json"]) == 0
+    listed = {each["id"]: set(each["observes"]) for each in json.loads(capsys.readouterr().out)["labs"]}
+    assert listed["sim"] == {"reference"} < listed["process"]
+    for command in (["check"], ["chaos", "run", "slave-lag"]):
+        assert main([*command, "--target", "rocketmq-4.9.7", "--runs", str(tmp_path / "runs")]) == 2
+        said = capsys.readouterr().err
+        assert "lab sim does not run target rocketmq-4.9.7; labs that do: process" in said
+    assert not (tmp_path / "runs").exists()

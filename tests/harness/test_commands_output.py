@@ -218,3 +218,33 @@ def test_the_verdict_names_what_it_rests_on(capsys: Any) -> None:
     assert said.count("the searches gave it nothing to judge") == 1
     assert "10 trials (swarm 4, sweep 6)\nsingle faults at every event: 6 of 8, cut short by the clock\n" in said
     assert "profile quick, seed s1, recorded in runs/r" in said
+
+
+class Terminal(io.StringIO):
+    """A terminal that shows colours."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def on_terminal(monkeypatch: pytest.MonkeyPatch, columns: int, **environment: str) -> Terminal:
+    for name in ("NO_COLOR", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in {"TERM": "xterm-256color", "COLUMNS": str(columns), **environment}.items():
+        monkeypatch.setenv(name, value)
+    terminal = Terminal()
+    console = output.console(terminal)
+    output.table("Laws", ("law", "promise"), [("log-prefix", "what was answered is on the slave")], to=console)
+    console.print("violated", style=output.COLOURS["violated"])
+    return terminal
+
+
+def test_no_color_leaves_no_escapes_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "\x1b[" in on_terminal(monkeypatch, 100).getvalue()
+    assert "\x1b" not in on_terminal(monkeypatch, 100, NO_COLOR="1").getvalue()
+
+
+def test_a_narrow_terminal_breaks_a_table_between_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = on_terminal(monkeypatch, 20, NO_COLOR="1").getvalue()
+    assert said.split() == ["Laws", "log-prefix", "what", "was", "answered", "is", "on", "the", "slave", "violated"]
+    assert max(map(len, said.splitlines())) <= 20

@@ -147,7 +147,7 @@ def test_state_machine_of_a_test_suite_raises_with_law_and_program() -> None:
     ("target", "lab", "name", "law", "complaint"),
     [
         ("nobody", "sim", "quick", "contract", "unknown target 'nobody'; valid: reference"),
-        ("reference+nothing", "sim", "quick", "contract", "unknown mutant 'nothing'; valid: eager_push"),
+        ("reference+nothing", "sim", "quick", "contract", "unknown mutant 'nothing'; "),
         ("reference", "moon", "quick", "contract", "unknown lab 'moon'; valid: docker, process, sim"),
         ("reference", "sim", "eternal", "contract", "unknown profile 'eternal'; valid: quick, ci, deep"),
         ("reference", "sim", "quick", "gravity", "unknown law 'gravity'; valid: ack-bounded"),

@@ -40,6 +40,10 @@ class RealLab:
         """A new bench. LabError if it cannot be had."""
         raise NotImplementedError
 
+    def takes(self, target: Target) -> bool:
+        """Whether it is of one of the kinds that this lab runs."""
+        return isinstance(target, self.runs)
+
     def observes(self, target: Target) -> frozenset[str]:
         """Everything: taps, clients, stores, and what the nodes trace themselves, if they do."""
         return frozenset(KINDS) - (UNTRACED if isinstance(target, RocketMQTarget) else frozenset())

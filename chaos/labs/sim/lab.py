@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pairproof.chaos.labs.sim.session import SimSession, open_session
+from pairproof.chaos.targets.reference import ReferenceTarget
 from pairproof.harness.history import KINDS
 from pairproof.harness.ports import Target
 from pairproof.harness.schedule import Args
@@ -13,6 +14,10 @@ class SimLab:
 
     name = "sim"
     deterministic = True
+
+    def takes(self, target: Target) -> bool:
+        """Only what lives in this process."""
+        return isinstance(target, ReferenceTarget)
 
     def observes(self, target: Target) -> frozenset[str]:
         """Everything: taps, clients, stores, and what the nodes trace themselves."""

@@ -108,6 +108,13 @@ def test_a_master_s_id_is_0_whatever_the_file_says() -> None:
     assert settings({"brokerRole": "SYNC_MASTER", "brokerId": "3"}).config.brokerId == 0
 
 
+def test_a_file_without_a_single_setting_is_no_broker_s() -> None:
+    with pytest.raises(ConfigError, match=r"none of the 2 keys in this file is a broker's setting \(first: '-'\)"):
+        settings({"-": "pairproof", "A": "broker takes listenPort"}, {})
+    assert settings({"A": "x", "bindAddress": "127.0.0.1"}, {}).ignored == ("A",)
+    assert settings({}, {}).bind == "127.0.0.1"
+
+
 def test_ignored_keys_take_one_line_with_what_a_mistyped_one_meant() -> None:
     assert told(("brokerrole", "duplicationEnable")) == (
         "nothing here acts on these settings: brokerrole (did you mean brokerRole?), duplicationEnable"
