@@ -15,8 +15,6 @@ READY = " boot success."
 """What a broker says once it serves."""
 SIGTERM_EXIT = 143
 """A JVM's exit code after an orderly end."""
-FAILED_EXITS = (253, 255)
-"""BrokerStartup's, -3 and -1, where it cannot go on."""
 FLAGS = (
     "-Xms128m", "-Xmx256m", "-XX:MaxDirectMemorySize=256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
     "-XX:-UsePerfData", "-Djava.net.preferIPv4Stack=true",

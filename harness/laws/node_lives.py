@@ -32,15 +32,23 @@ class NodeLives(Law):
     needs = frozenset({"start", "crash", "abort"})
     key = "node"
     others = True
+    timed = True
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)
         self.spoiled: set[str] = set()
         """Nodes whose stores are not their own work any more."""
+        self.since: dict[str, int] = {}
+        """When a node came up last, or went down, ns: for so long it may have gone on without end."""
 
     def on_start(self, event: Event) -> None:
         """It came up."""
         self.judged += 1
+        self.since[event.node or ""] = event.t
+
+    def on_stop(self, event: Event) -> None:
+        """It went down in order."""
+        self.since[event.node or ""] = event.t
 
     def on_crash(self, event: Event) -> None:
         """It went down: by itself?"""
@@ -48,6 +56,7 @@ class NodeLives(Law):
             self.spoiled.add(event.node or "")
         elif event.status in ("own", "stuck"):
             self._violate(event, event.status)
+        self.since[event.node or ""] = event.t
 
     def on_abort(self, event: Event) -> None:
         """It did not come up."""
@@ -61,4 +70,5 @@ class NodeLives(Law):
         (self.spoiled.discard if event.f == "empty" else self.spoiled.add)(event.node or "")
 
     def _violate(self, event: Event, how: str) -> None:
-        self.violate(event, f"{event.node} {_FAILED.get(how, how)}: {event.detail or 'it said nothing'}")
+        since = self.since.get(event.node or "", 0) if how == "stuck" else None
+        self.violate(event, f"{event.node} {_FAILED.get(how, how)}: {event.detail or 'it said nothing'}", since)

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from pairproof.chaos.labs.sim import blame
+from pairproof.chaos.labs import blame
+from pairproof.chaos.labs.sim import watchdog
 from pairproof.chaos.labs.sim.host import WATCHDOG
 from pairproof.chaos.labs.sim.network import Network
 from pairproof.chaos.labs.sim.session import SimSession
@@ -173,7 +174,7 @@ def test_a_node_that_acts_on_and_on_is_ended_and_named() -> None:
 
 def test_a_step_that_never_ends_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(WATCHDOG, "limit_s", 1)
-    monkeypatch.setattr(blame, "NEXT_LIMIT_S", 1)
+    monkeypatch.setattr(watchdog, "NEXT_LIMIT_S", 1)
 
     class Loops(HaSlave):
         def append(self, offset: int, body: bytes) -> bool:

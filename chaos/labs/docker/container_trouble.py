@@ -115,7 +115,7 @@ class ContainerTrouble(NodeTrouble):
         """As much as before, as far as no other trouble limits it."""
         node = handle.node
         self._bury_at_once(node)
-        starved = handle.was_up and not node.is_up and node.may_end(node.status())
+        starved = handle.was_up and not node.is_up and node.is_starved(node.status())
         node.limits.remove(handle.mb)
         try:
             self.aside(node.limit_memory)

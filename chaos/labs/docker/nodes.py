@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from pairproof.chaos.labs.docker.containers import Bind, Container
 from pairproof.chaos.labs.real.node import NodeSpec
-from pairproof.chaos.labs.real.nodes import RealNode, Status
+from pairproof.chaos.labs.real.nodes import Cause, RealNode, Status
 from pairproof.harness.errors import LabError
 from pairproof.reference.core.config import BrokerConfig
 
@@ -128,8 +128,12 @@ class NodeContainer(RealNode):
         """Wherever it has a network: it may be started while it is unplugged."""
         return "0.0.0.0"
 
-    def may_end(self, status: Status) -> bool:
-        """Also for want of memory."""
+    def cause(self, status: Status) -> Cause:
+        """Also the want of memory."""
+        return Cause.FAULT if self.is_starved(status) else super().cause(status)
+
+    def is_starved(self, status: Status) -> bool:
+        """Whether the kernel has killed it for want of memory."""
         return status == OUT_OF_MEMORY and self.container is not None and self.container.state().oom_killed
 
     def limit_memory(self) -> None:

@@ -3,31 +3,28 @@
 from __future__ import annotations
 
 import os
-import signal
 from pathlib import Path
 
 from pairproof.chaos.labs.process.nodes import NodeProcess
 from pairproof.chaos.labs.real.bench import Bench
 from pairproof.chaos.labs.real.keeper import Keeper
 from pairproof.chaos.labs.real.node import NodeSpec
-from pairproof.chaos.labs.real.nodes import Status
+from pairproof.chaos.labs.real.nodes import OUTSIDE, Cause, Status
 from pairproof.chaos.labs.real.outside import OutsideView
 from pairproof.chaos.rocketmq import jvm
 from pairproof.chaos.rocketmq.install import JARS
 from pairproof.chaos.rocketmq.settings import DIALECTS
 from pairproof.reference.core.config import BrokerConfig
 
-FAILED = (
-    *(Status("exited", code) for code in jvm.FAILED_EXITS),
-    *(Status("killed", number) for number in (signal.SIGABRT, signal.SIGBUS)),
-)
+SIGNALLED = 128
+"""What a JVM adds to the number of a signal at which it ends in order."""
 
 
 class JavaProcess(NodeProcess):
     """See :class:`RealNode`. ``version``: which RocketMQ it runs."""
 
     orderly = Status("exited", jvm.SIGTERM_EXIT)
-    ready_s = 60
+    ready_s = 120
     has_seams = False
 
     def __init__(
@@ -47,9 +44,11 @@ class JavaProcess(NodeProcess):
         self._last = self.keeper.exec(command, Path(spec["output"]), jvm.environment(os.environ))
         return self._last
 
-    def may_end(self, status: Status) -> bool:
-        """By an error of its own, or of the JVM's, where its disk fails it."""
-        return status in FAILED and self.store is not None and self.store.is_read_only
+    def cause(self, status: Status) -> Cause:
+        """Its exit codes are Java's: 253, which is -3, where the broker cannot load its store."""
+        number = status.number or 0
+        signalled = number if status.state == "killed" else number - SIGNALLED
+        return Cause.LAB if signalled in OUTSIDE else self.own_or_disk()
 
     def has_stopped(self, status: Status) -> bool:
         """A JVM says the same whether its broker could write what it had to or not."""

@@ -3,8 +3,8 @@
 A broker or a name server of the reference, as ``pairproof broker`` and ``pairproof namesrv`` run it, from the same
 properties file, or a mutant in its place. Two things are added: its trace, and, where the spec names a control file,
 a disk and a wall clock that obey that (see :mod:`pairproof.chaos.labs.real.control`). Exit codes: 0 stopped by
-SIGTERM, 2 it refuses its store, 4 it cannot go on, as those of the commands; 1 for what says nothing about the node:
-ports or settings that cannot be used, a trace that cannot be written, a bug.
+SIGTERM, 5 it refuses its store, 4 it cannot use it or cannot go on, 1 its own code raised; 2 and 3 for what says
+nothing about the node: ports or settings that cannot be used, a trace that cannot be written, a bug of the lab's.
 Sources: BrokerStartup, NamesrvStartup.
 """
 
@@ -19,13 +19,14 @@ from functools import partial
 from pathlib import Path
 from typing import NotRequired, TypedDict
 
+from pairproof.chaos.labs.blame import described, is_the_labs
 from pairproof.chaos.labs.real.control import Control, ControlledDisk
 from pairproof.chaos.labs.real.names import name_server
 from pairproof.chaos.labs.real.trace import Trace, TraceWatcher
 from pairproof.chaos.targets.reference import TARGET, ReferenceTarget
 from pairproof.harness.errors import LabError
 from pairproof.reference.core.broker import Broker
-from pairproof.reference.errors import EXIT_FAILED, BrokerError, ConfigError, exit_code
+from pairproof.reference.errors import EXIT_FAILED, BrokerError, ConfigError, StoreError, StoreRefused, exit_code
 from pairproof.reference.ports import Node
 from pairproof.reference.shell import properties
 from pairproof.reference.shell.disk import RealDisk
@@ -36,7 +37,7 @@ from pairproof.reference.shell.settings import name_settings, settings
 from pairproof.reference.shell.shell import Limits, Shell
 from pairproof.reference.shell.sockets import Connection
 
-EXIT_BUG = 1
+EXIT_BUG, EXIT_LAB = 1, 3
 
 
 class NodeSpec(TypedDict):
@@ -117,14 +118,21 @@ def run(spec: NodeSpec) -> int:
         line = " ".join(str(why).split())
         print(f"pairproof {spec['program']}: {line}", file=sys.stderr, flush=True)
         _last_word(trace, line)
-        if isinstance(why, ConfigError):
-            return EXIT_BUG
-        return EXIT_FAILED if isinstance(why, BrokerFailed) else exit_code(why)
+        return _exit_code(why)
     except BaseException as why:
         traceback.print_exc()
-        _last_word(trace, f"{type(why).__name__}: {' '.join(str(why).split())}")
-        return EXIT_BUG
+        # The last line is the one that a history keeps.
+        print(described(why), file=sys.stderr, flush=True)
+        _last_word(trace, described(why))
+        return EXIT_LAB if is_the_labs(why) else EXIT_BUG
     return 0
+
+
+def _exit_code(why: BrokerError) -> int:
+    if isinstance(why, ConfigError):
+        return EXIT_LAB
+    unusable = isinstance(why, StoreError) and not isinstance(why, StoreRefused)
+    return EXIT_FAILED if unusable or isinstance(why, BrokerFailed) else exit_code(why)
 
 
 def _last_word(trace: Trace, line: str) -> None:

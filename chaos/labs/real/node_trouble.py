@@ -12,21 +12,19 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from pairproof.chaos.labs.real import proc
-from pairproof.chaos.labs.real.nodes import RealNode, Status
+from pairproof.chaos.labs.real.nodes import Cause, RealNode
 from pairproof.chaos.labs.real.world import DRAIN_S, World
 from pairproof.harness.errors import LabError
 from pairproof.harness.ports import Effect
-from pairproof.reference.errors import EXIT_FAILED, EXIT_REFUSED, EXIT_USAGE
 
-STOP_S = 15.0
+STOP_S = 60.0
 TOLD, LATER_S = 500, 0.01
 """How often it is looked how a process that is gone has ended, and how long apart."""
-ENDS = (
-    *(Status("exited", code) for code in (EXIT_USAGE, EXIT_FAILED, EXIT_REFUSED)),
-    Status("killed", signal.SIGBUS),
-)
-"""How a node may end by itself: it refuses its store, its disk fails, or does so under a mapped file. All else is no
-conduct that laws could judge: a bug, a port that is taken, or somebody killed it."""
+MAX_WORDS = 300
+"""Characters of a node's last line that a history keeps; ``logs`` have more of it."""
+
+_CRASHED = {Cause.OWN: "own", Cause.REFUSED: "own", Cause.DISK: "disk", None: "stuck"}
+"""A crash's status by what was behind it; other causes have none."""
 
 
 class Pause(NamedTuple):
@@ -108,15 +106,34 @@ class NodeTrouble(World):
             self.loop.call_later(LATER_S, self._bury, node, incarnation, looks - 1)
             return
         self.evidence.poll()
-        status, who = node.status(), (node.name, incarnation)
-        if who in self.evidence.started:
-            self.evidence.add(self.evidence.now(), "crash", *who, f="process", value=0)
+        status = node.status()
+        cause = node.cause(status)
+        self._tell_end(node, cause, f"{status.state} {status.number}", self.evidence.now())
         self.forget(node)
-        if status not in ENDS and not node.may_end(status):
+        if cause is Cause.LAB:
             raise LabError(
                 f"{node.name} has ended by itself ({status.state} {status.number}), and said last: {node.log_tail()}"
             )
         self.loop.create_task(self.refreshed())
+
+    def _tell_end(self, node: RealNode, cause: Cause | None, how: str, t: int) -> None:
+        """Record an end that the trial had not asked for; without a cause the node went on without end."""
+        who = node.name, node.incarnation
+        detail = f"{how}, and said last: {node.log_tail()[:MAX_WORDS]}"
+        if who in self.evidence.started:
+            status = _CRASHED.get(cause)
+            self.evidence.add(t, "crash", *who, f="process", status=status, value=0, detail=detail if status else None)
+        elif cause is not Cause.LAB:
+            f = "stuck" if cause is None else "refused" if cause is Cause.REFUSED else "ended"
+            excused = "disk" if cause in (Cause.DISK, Cause.FAULT) else None
+            self.evidence.add(t, "abort", *who, f=f, status=excused, detail=detail)
+
+    def give_up(self, node: RealNode, how: str) -> None:
+        """End a node that goes on without end."""
+        self.aside(node.freeze)
+        self.drained()
+        self._tell_end(node, None, how, self.evidence.now())
+        self.end(node)
 
     def forget(self, node: RealNode) -> None:
         """A node's process is gone, or about to be: its end is no surprise."""
@@ -146,17 +163,22 @@ class NodeTrouble(World):
         self.forget(found)
         self.aside(lambda: found.signal(signal.SIGTERM))
         if not self.run_until(lambda: found.status().over, int(STOP_S * 1e9)):
+            self._tell_end(found, None, f"it did not stop within {STOP_S:g} s of SIGTERM", self.evidence.now())
             self.aside(found.kill)
-            raise LabError(f"{node} did not stop within {STOP_S:g} s of SIGTERM: {found.log_tail()}")
+            self.refresh()
+            return {"processes_stopped": 1, "connections_closed": connections}
         self.evidence.poll()
         status = found.status()
+        cause = found.cause(status)
         if found.has_stopped(status):
             self.evidence.add(told, "stop", node, found.incarnation)
             # It has flushed everything, and says nothing of it.
             self.evidence.flushed[node] = self.evidence.log_ends.get(node, 0)
-        elif status in (*ENDS, found.orderly) or found.may_end(status):
-            # Its disk has failed it, say, and what it had written is not flushed.
+        elif status == found.orderly:
+            # Its disk has failed it, and what it had written is not flushed.
             self.evidence.add(told, "crash", node, found.incarnation, f="process", value=0)
+        elif cause is not Cause.LAB:
+            self._tell_end(found, cause, f"told to stop it {status.state} {status.number}", told)
         else:
             raise LabError(f"{node} could not stop ({status.state} {status.number}), and said last: {found.log_tail()}")
         self.refresh()

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import asdict
+from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from pairproof.chaos.labs import provision
-from pairproof.chaos.labs.real.node import NodeSpec
+from pairproof.chaos.labs.real.child import EXIT_LOST
+from pairproof.chaos.labs.real.node import EXIT_BUG, EXIT_LAB, NodeSpec
 from pairproof.chaos.labs.real.trace import Row, TraceReader
 from pairproof.harness import places
 from pairproof.reference.core.config import BrokerConfig
+from pairproof.reference.errors import EXIT_REFUSED, EXIT_USAGE
 
 if TYPE_CHECKING:
     from pairproof.chaos.labs.real.bench import Bench
@@ -43,13 +47,34 @@ class Status(NamedTuple):
         return self.state in ("exited", "killed")
 
 
+OUTSIDE = frozenset(
+    (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGPIPE, signal.SIGALRM)
+)
+"""Signals that no process gets for what it does itself."""
+
+
+class Cause(Enum):
+    """What is behind the end of a node that the trial had not asked for."""
+
+    OWN = "own"
+    """Its own code."""
+    DISK = "disk"
+    """Its disk, which fails it."""
+    REFUSED = "refused"
+    """It declares that it will not start on its store."""
+    FAULT = "fault"
+    """Another fault of the trial."""
+    LAB = "lab"
+    """The lab, or somebody else: that says nothing about the node."""
+
+
 class RealNode:
     """One node. ``config``: a broker's; None for a name server. Each lab has its own way to run it."""
 
     orderly = Status("exited", 0)
     """How it ends when it is told to stop."""
-    ready_s = 20
-    """Until it serves, at the longest."""
+    ready_s = 60
+    """Until it serves, at the longest: a second on a quiet machine. What takes longer does not come up."""
     has_seams = True
     """Whether its disk and clock obey a :class:`Control`, and it traces itself."""
 
@@ -114,9 +139,19 @@ class RealNode:
         """Whether it has ended in an orderly way, everything flushed."""
         return status == self.orderly
 
-    def may_end(self, status: Status) -> bool:
-        """Whether it may end by itself like this, because of what was done to it."""
-        return False
+    def cause(self, status: Status) -> Cause:
+        """What is behind such an end."""
+        if status.state == "killed":
+            return Cause.LAB if status.number in OUTSIDE else self.own_or_disk()
+        if status.number == EXIT_REFUSED:
+            return Cause.REFUSED
+        if status.number in (EXIT_USAGE, EXIT_LAB, EXIT_LOST):
+            return Cause.LAB
+        return Cause.OWN if status.number == EXIT_BUG else self.own_or_disk()
+
+    def own_or_disk(self) -> Cause:
+        """A failing disk explains nearly every end."""
+        return Cause.DISK if self.store is not None and self.store.is_failing else Cause.OWN
 
     def files(self, prefixes: Collection[str]) -> dict[str, bytes]:
         """Its store's files whose names begin so, as any process sees them now."""

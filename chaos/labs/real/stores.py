@@ -97,6 +97,11 @@ class Store:
         """Whether it is to be; its ballast stays longer where the disk is read-only."""
         self._begin()
 
+    @property
+    def is_failing(self) -> bool:
+        """Whether its disk takes no writes, or has no room."""
+        return self.is_read_only or self._is_full
+
     def copy_files(self, prefixes: Collection[str] = ("",)) -> dict[str, bytes]:
         """See :func:`copy_files`."""
         return copy_files(self.path, prefixes)

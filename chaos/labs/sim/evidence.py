@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict
 from functools import lru_cache, partial
 
-from pairproof.chaos.labs.sim.blame import Stuck, described
+from pairproof.chaos.labs.blame import Stuck, described
 from pairproof.chaos.labs.sim.disk import SimFile
 from pairproof.chaos.labs.sim.host import Host, Observer
 from pairproof.chaos.labs.sim.kernel import MS, Kernel

@@ -14,9 +14,9 @@ from typing import Any
 
 from pairproof.chaos.labs import provision
 from pairproof.chaos.labs.abilities import ClientAbilities
+from pairproof.chaos.labs.blame import Stuck, is_the_labs
 from pairproof.chaos.labs.clients import Clients
 from pairproof.chaos.labs.sim import tables, topology
-from pairproof.chaos.labs.sim.blame import Stuck, is_the_labs
 from pairproof.chaos.labs.sim.disk import SimDisk
 from pairproof.chaos.labs.sim.evidence import Evidence
 from pairproof.chaos.labs.sim.host import WATCHDOG, Crashed, Host

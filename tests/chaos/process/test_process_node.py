@@ -16,7 +16,7 @@ from real_brokers import DEADLINE_S, caller, connected, free_port
 from real_labs import until
 
 from pairproof.chaos.labs.real.control import Control, ControlledDisk
-from pairproof.chaos.labs.real.node import target_of
+from pairproof.chaos.labs.real.node import EXIT_BUG, EXIT_LAB, target_of
 from pairproof.chaos.mutants import MUTANTS
 from pairproof.chaos.observers import store_folder, store_reader
 from pairproof.chaos.targets.reference import TARGET
@@ -87,9 +87,9 @@ def test_a_slave_traces_what_it_copies_and_a_master_whom_it_refuses(node: MakeNo
     assert f"refused {peer}" in master.said(), "the broker's own log says it, too"
 
 
-def test_a_broker_that_cannot_start_says_why_and_is_not_told_from_a_bug(node: MakeNode) -> None:
+def test_a_broker_with_settings_that_cannot_be_used_says_why_and_that_is_no_failure_of_its_own(node: MakeNode) -> None:
     broker = node(haSendHeartbeatInterval="soon").launch()
-    assert broker.wait() == ("exited", 1)
+    assert broker.wait() == ("exited", EXIT_LAB)
     (failed,) = broker.traced("failed")
     assert "haSendHeartbeatInterval" in failed[2]
     assert f"pairproof broker: {failed[2]}\n" in broker.said()
@@ -105,21 +105,31 @@ def test_a_broker_that_cannot_go_on_says_why(node: MakeNode) -> None:
     assert broker.traced("failed")
 
 
+def test_a_broker_whose_own_code_raises_says_what_and_where_and_so_does_its_exit_code(node: MakeNode) -> None:
+    broker = node(target="reference+trips_over_fillers", brokerRole="ASYNC_MASTER", mappedFileSizeCommitLog=2_048)
+    broker.start()
+    send(broker.address, 20)
+    assert broker.wait() == ("exited", EXIT_BUG)
+    (failed,) = broker.traced("failed")
+    assert failed[2].startswith("KeyError: ") and "(pairproof.chaos.mutants.lives:" in failed[2]
+    assert broker.said().splitlines()[-1] == failed[2]
+
+
 def test_a_trace_that_cannot_be_written_ends_the_node(node: MakeNode) -> None:
     broker = node()
     broker.spec["trace"] = "/dev/full"
     broker.pid = broker.keeper.fork_node(broker.spec)
-    assert broker.wait() == ("exited", 1)
+    assert broker.wait() == ("exited", EXIT_LAB)
     assert "No space left" in broker.said()
 
 
 def test_a_spec_that_is_none_is_told_in_the_output(node: MakeNode) -> None:
     broker = node()
     del broker.spec["conf"]  # type: ignore[misc]
-    assert broker.launch().wait() == ("exited", 1)
+    assert broker.launch().wait() == ("exited", EXIT_LAB)
     assert "KeyError: 'conf'" in broker.said()
     del broker.spec["program"]  # type: ignore[misc]
-    assert broker.launch().wait().number == 1
+    assert broker.launch().wait().number == EXIT_LAB
     broker.spec["trace"] = 7  # type: ignore[typeddict-item]
     broker.pid = broker.keeper.fork_node(broker.spec)
     assert broker.wait().number == 70 and "TypeError" in broker.said()
@@ -134,7 +144,7 @@ def test_a_mutant_takes_its_node_s_place(node: MakeNode) -> None:
         target_of("reference+nonsense")
     assert node(target=f"reference+{name}").start().end() == ("exited", 0)
     wrong = node(target="reference+nonsense").launch()
-    assert wrong.wait() == ("exited", 1)
+    assert wrong.wait() == ("exited", EXIT_LAB)
     assert "unknown mutant" in wrong.hear("failed")[2]
 
 

@@ -1,7 +1,4 @@
-"""Whose failure an exception is, in a process that the simulation shares with the nodes it runs.
-
-A node that raises has crashed, and one whose step never ends is stuck: events of the trial, which law ``node-lives``
-judges. What the lab's own code raises, even when a node has called it, says nothing about the node and passes through.
+"""Ends steps of simulated nodes that do not end by themselves.
 
 A step that does not end leaves no other sign than the CPU time that it takes, so a timer of the process's own CPU time
 looks once a second whether the same step is still going on. What ran long enough once will do so again while the
@@ -13,60 +10,15 @@ does to the memory of this process.
 
 from __future__ import annotations
 
-import re
 import signal
-import sys
 import threading
-import traceback
 from collections.abc import Iterable
 from types import CodeType, FrameType
 
-from pairproof.harness.errors import PairproofError
-from pairproof.reference.errors import BrokerError
+from pairproof.chaos.labs.blame import Stuck
 
-OWN = tuple(
-    f"pairproof.{room}." for room in ("harness", "chaos.labs", "chaos.faults", "chaos.observers", "chaos.scenarios")
-)
-"""How names of modules begin whose failures are the lab's."""
-MAX_WORDS = 300
-"""Characters of an exception's own words that a history keeps."""
 LIMIT_S, NEXT_LIMIT_S = 20, 3
 """Seconds of CPU time that one step of a node may take, and may take once one did not end; healthy ones take ms."""
-_ADDRESS = re.compile(r"0x[0-9a-f]{6,}")
-
-
-class Stuck(BaseException):
-    """Raised within a step that does not end. Not an Exception: a node that survives those would go on for ever."""
-
-
-def is_the_labs(why: BaseException) -> bool:
-    """Whether an exception that came out of a node's step was raised by the lab's own code."""
-    if isinstance(why, PairproofError):
-        return True
-    if isinstance(why, (BrokerError, Stuck, RecursionError, MemoryError)):
-        # A disk says in this way that it failed, and the last ones may surface anywhere.
-        return False
-    return any(_place(why, own=False).startswith(room) for room in OWN)
-
-
-def described(why: BaseException) -> str:
-    """An exception and where it was raised, in one line that is the same on every machine and in every process."""
-    words = _ADDRESS.sub("0x...", " ".join(str(why).split()))
-    words = words if len(words) <= MAX_WORDS else words[:MAX_WORDS] + "..."
-    if isinstance(why, Stuck):
-        return words
-    return f"{type(why).__name__}: {words} ({_place(why, own=True)})"
-
-
-def _place(why: BaseException, *, own: bool) -> str:
-    """``module:line`` of the innermost frame outside Python's library; with ``own`` outside the lab, too."""
-    found = "somewhere"
-    for frame, line in traceback.walk_tb(why.__traceback__):
-        module = str(frame.f_globals.get("__name__", ""))
-        if module.partition(".")[0] in sys.stdlib_module_names or (own and module.startswith(OWN)):
-            continue
-        found = f"{module}:{line}"
-    return found
 
 
 class Watchdog:
