@@ -18,6 +18,8 @@ from pairproof.harness.errors import UsageError
 
 MAX_FILE_BYTES = 256 * 1024
 MAX_DEPTH = 20
+MAX_NUMBER = 10**30
+"""No scenario needs more, and Python writes no number of thousands of digits."""
 MAX_SHOWN = 60
 """Characters of a value that a complaint repeats."""
 
@@ -117,7 +119,9 @@ class _Tree:
             here.fail(f"{node.value[:MAX_SHOWN]!r} is a {kind} to YAML; put it in quotes if it is text")
         try:
             value: Plain = self.plain.construct_object(node)
-        except ValueError:
+            if isinstance(value, int) and abs(value) > MAX_NUMBER:
+                raise OverflowError
+        except (ValueError, OverflowError):
             here.fail(f"{node.value[:MAX_SHOWN]!r} cannot be read; put it in quotes if it is text")
         return value
 

@@ -27,6 +27,11 @@ MAY_BE_ZERO = (
     "flushCommitLogThoroughInterval", "flushConsumeQueueLeastPages", "flushConsumeQueueThoroughInterval",
 )  # fmt: skip
 PUSHES = ("written", "flushed")
+MAX_NUMBER = (1 << 31) - 1
+"""Java's int, which RocketMQ's settings are."""
+MAX_MEMORY = (1 << 63) - 1
+MAX_SHOWN = 60
+"""Characters of a value that a complaint repeats."""
 
 
 @dataclass(frozen=True)
@@ -91,8 +96,10 @@ class BrokerConfig:
         parse_levels(self.messageDelayLevel)
         for each in fields(self):
             value = getattr(self, each.name)
-            if type(value) is int and value < (0 if each.name in MAY_BE_ZERO else 1):
-                raise ConfigError(f"{each.name} must be positive, not {value}")
+            if type(value) is int:
+                _check_number(each.name, value)
+            elif type(value) is str:
+                _check_text(each.name, value)
         if self.inSyncReplicas and not self.version.counts_replicas:
             raise ConfigError(f"inSyncReplicas came with 5.0: leave it out, or 0, for {self.rocketmqVersion}")
         if self.mappedFileSizeCommitLog < 512:
@@ -157,7 +164,7 @@ class BrokerConfig:
                 given[key] = known[key](value)
             except (TypeError, ValueError, OverflowError):
                 what = "text" if known[key] is _text else "true or false" if known[key] is _truth else "a whole number"
-                raise ConfigError(f"{key} must be {what}, not {value!r}") from None
+                raise ConfigError(f"{key} must be {what}, not {_shown(value)}") from None
         return cls(**given)  # type: ignore[arg-type]
 
 
@@ -181,6 +188,25 @@ def _text(value: Any) -> str:
 
 
 _READERS: Mapping[type, Callable[[Any], object]] = {int: _number, bool: _truth, str: _text}
+
+
+def _check_number(key: str, value: int) -> None:
+    if value < (0 if key in MAY_BE_ZERO else 1):
+        raise ConfigError(f"{key} must be positive, not {_shown(value)}")
+    most = MAX_MEMORY if key == "totalMemory" else MAX_NUMBER
+    if value > most:
+        raise ConfigError(f"{key} must be at most {most}, not {_shown(value)}")
+
+
+def _check_text(key: str, text: str) -> None:
+    if "\0" in text or any(0xD800 <= ord(each) < 0xE000 for each in text):
+        raise ConfigError(f"{key} must be text without NUL characters and surrogates, not {_shown(text)}")
+
+
+def _shown(value: object) -> str:
+    # A number of thousands of digits cannot even be written.
+    text = repr(value) if not isinstance(value, int) or abs(value) < 10**MAX_SHOWN else "a number that is much larger"
+    return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}..."
 
 
 def _check_ipv4(key: str, text: str) -> None:

@@ -86,6 +86,8 @@ def settings(values: dict[str, str], environment: Mapping[str, str] = os.environ
     for key, address in connects:
         _check_address(key, address)
     own = {key: values.get(key) or default for key, default in OWN.items()}
+    for key in ("storePathRootDir", "storePathCommitLog"):
+        _check_path(key, own[key])
     root = Path(own["storePathRootDir"] or Path.home() / "store")
     return Settings(
         config=config,
@@ -130,6 +132,16 @@ def told(ignored: tuple[str, ...]) -> str:
         named.append(f"{key} (did you mean {close[0]}?)" if close else key)
     more = f" and {len(ignored) - MAX_NAMED} more" if len(ignored) > MAX_NAMED else ""
     return f"nothing here acts on these settings: {', '.join(named)}{more}"
+
+
+def _check_path(key: str, text: str) -> None:
+    try:
+        os.fsencode(text)
+        possible = "\0" not in text
+    except UnicodeEncodeError:
+        possible = False
+    if not possible:
+        raise ConfigError(f"{key} must be a folder's path, without NUL characters and surrogates, not {text[:60]!r}")
 
 
 def _check_address(key: str, address: str) -> None:

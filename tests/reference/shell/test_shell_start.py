@@ -73,6 +73,13 @@ def test_a_taken_port_is_named(broker: Make, distance: int) -> None:
         ({"serverChannelMaxIdleTimeSeconds": "0"}, "serverChannelMaxIdleTimeSeconds must be a positive"),
         ({"slaveTimeout": "3s"}, "slaveTimeout must be a whole number"),
         ({"storePathRootDir": "/dev/null/store"}, "cannot use the store /dev/null/store"),
+        ({"storePathRootDir": r"a\u0000b"}, "storePathRootDir must be a folder's path, without NUL"),
+        ({"storePathCommitLog": r"\ud800"}, "storePathCommitLog must be a folder's path, without NUL"),
+        ({"brokerName": r"\ud800"}, "brokerName must be text without NUL characters and surrogates"),
+        ({"mappedFileSizeCommitLog": "9" * 20}, "mappedFileSizeCommitLog must be at most 2147483647, not 99999"),
+        ({"mappedFileSizeConsumeQueue": "9" * 15}, "mappedFileSizeConsumeQueue must be at most 2147483647"),
+        ({"slaveTimeout": "9" * 4_000}, "slaveTimeout must be at most 2147483647, not a number that is much larger"),
+        ({"slaveTimeout": "9" * 5_000}, "slaveTimeout must be a whole number, not '9999"),
     ],
 )
 def test_a_value_that_cannot_be_is_one_line_and_exit_2(broker: Make, settings: dict[str, Any], words: str) -> None:
