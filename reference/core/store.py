@@ -98,9 +98,10 @@ class MessageStore:
         self.recovered = self.log.recover(clean, Hints(self.copied, self.checkpoint.physic_ms, self.queues.stored_end))
         self.recovery = self.recovered.kind
         self.dispatcher.recover(clean, self.checkpoint)
-        # Not before: a store that is refused stays as it was.
-        self.io.disk.open(ABORT, 0)
-        self.io.disk.sync(ABORT)
+        if clean:
+            # Not before: a store that is refused stays as it was. One that is there may hold a process id (5.x).
+            self.io.disk.open(ABORT, 0)
+            self.io.disk.sync(ABORT)
         self.flusher.start()
         self.derived.began = self.io.now()
         self.dispatch()

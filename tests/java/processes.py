@@ -20,8 +20,8 @@ from real_brokers import die_with_parent, free_port
 
 from pairproof.chaos.rocketmq import jvm
 
-READY_S = 40
-STOP_S = 30
+READY_S = 120
+STOP_S = 60
 POLL_S = 0.02
 HOST = "127.0.0.1"
 CLUSTER = "pairproof-cluster"

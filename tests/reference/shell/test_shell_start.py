@@ -125,6 +125,15 @@ def test_a_damaged_store_that_was_stopped_cleanly_is_refused_and_stays_as_it_was
     assert ", with 1 whole record in them: record at 0 has a body that" in broker().start().said.decode()
 
 
+def test_an_abort_file_that_holds_a_process_id_is_an_unclean_stop(broker: Make) -> None:
+    first = broker().start()
+    first.stop()
+    # As RocketMQ 5 leaves it.
+    (first.store / "abort").write_text("12345")
+    again = broker().start()
+    assert again.stop() == 0 and not (again.store / "abort").exists()
+
+
 def contents(folder: Path) -> dict[str, tuple[bytes, int]]:
     """Every file's bytes and when it was last written."""
     return {
