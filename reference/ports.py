@@ -22,7 +22,11 @@ class File(Protocol):
         """``length`` bytes from ``at``; both within the file."""
 
     def write(self, at: int, data: bytes) -> None:
-        """Write ``data`` at ``at``; all of it within the file."""
+        """Write ``data`` at ``at``; all of it within the file.
+
+        StoreFull, and nothing is written, if the disk has no room: never of the commit log, whose files have theirs
+        from the start. Zeros where nothing was ever written always succeed.
+        """
 
 
 class Disk(Protocol):

@@ -1,4 +1,4 @@
-"""A broker's disk has no room for another file until the fault ends; files that are there take writes."""
+"""A broker's disk has no room for more until the fault ends; log files that are there take writes."""
 
 from __future__ import annotations
 

@@ -21,6 +21,7 @@ from typing import NamedTuple
 
 from pairproof.reference.core.files import MAX_OFFSET, NAME_DIGITS, MappedFiles
 from pairproof.reference.core.flush_schedule import flush_to
+from pairproof.reference.errors import StoreFull
 from pairproof.reference.ports import Disk
 
 ENTRY_SIZE = 20
@@ -97,7 +98,7 @@ class ConsumeQueue:
     def put(self, offset: int, entry: Entry) -> bool:
         """Add the entry of the message with this logical offset; False if the queue has it already.
 
-        StoreFull without room for a file: then nothing was added.
+        StoreFull without room for a file or for the entry: then nothing was added.
         """
         if entry.physical_offset + entry.size <= self.last_end:
             return False
@@ -192,7 +193,11 @@ class ConsumeQueue:
         self.clear()
         at = offset * ENTRY_SIZE
         self.files.begin(at)
-        self.files.write(self.files.start, _MARKER_BYTES * ((at - self.files.start) // ENTRY_SIZE))
+        try:
+            self.files.write(self.files.start, _MARKER_BYTES * ((at - self.files.start) // ENTRY_SIZE))
+        except StoreFull:
+            self.clear()
+            raise
         self.first, self.flushed = offset, self.files.start
 
     def _end_at(self, end: int) -> None:

@@ -21,7 +21,7 @@ from itertools import takewhile
 from struct import Struct
 from typing import NamedTuple
 
-from pairproof.reference.errors import StoreError, StoreRefused
+from pairproof.reference.errors import StoreError, StoreFull, StoreRefused
 from pairproof.reference.ports import Disk
 from pairproof.reference.wire.properties import java_hash
 
@@ -91,6 +91,8 @@ class IndexFile:
         """Enter a message under a hash; the file must not be full."""
         if self.count == 1:
             self.begin_ms, self.begin_offset = store_ms, offset
+            # The header's room first: without it an entry that was counted could be forgotten.
+            self._write_header()
         seconds = (store_ms - self.begin_ms) // 1000 if self.begin_ms > 0 else 0
         older = self._newest(value)
         entry = _ENTRY.pack(value, offset, min(max(seconds, 0), _MAX_SECONDS), older)
@@ -253,7 +255,11 @@ class KeyIndex:
             name = f"{int(self.files[-1].name) + 1:017d}"
         file = self._open(name)
         if self.files:
-            file.follow(self.files[-1])
+            try:
+                file.follow(self.files[-1])
+            except StoreFull:
+                self._disk.delete(f"{FOLDER}/{name}")
+                raise
         self.files.append(file)
 
     def _open(self, name: str) -> IndexFile:

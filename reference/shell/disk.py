@@ -2,9 +2,12 @@
 
 Files are mapped, so a write is in the page cache, and thereby visible to every process, at once; kill -9 loses none.
 A flush is fdatasync, which is what Java's MappedByteBuffer.force asks the kernel for; Python's own msync would hold
-the interpreter, and with it the whole broker, until the disk is through. A new file appears under its name complete,
-zero-filled and with its blocks reserved: a write to a mapped file can then never find the disk full. The flush that
-follows makes its name durable, too.
+the interpreter, and with it the whole broker, until the disk is through. A new file appears under its name complete
+and zero-filled. The flush that follows makes its name durable, too.
+
+A write to a mapped page that has no block on a full disk would kill the process, so each page's block is reserved
+before it is written: those of the commit log with the whole file, those of queues and index, of which a file may stay
+nearly empty, one by one. What has no block is not touched, but known to be zeros.
 
 The commit log may be in another directory (storePathCommitLog). ``lock`` is locked as RocketMQ locks it.
 """
@@ -22,6 +25,8 @@ from pathlib import Path
 from pairproof.reference.errors import StoreError, StoreFull, StoreRefused
 
 COMMIT_LOG = "commitlog"
+SPARSE = ("consumequeue/", "index/")
+BLOCK = mmap.PAGESIZE
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 HIDDEN = "."
 
@@ -29,32 +34,85 @@ HIDDEN = "."
 class MappedFile:
     """One mapped file; it stays mapped as long as somebody holds this."""
 
-    __slots__ = ("_bytes", "size")
+    __slots__ = ("_blocks", "_bytes", "_path", "size")
 
-    def __init__(self, path: Path, size: int) -> None:
+    def __init__(self, path: Path, size: int, sparse: bool = False) -> None:
         with path.open("r+b") as file:
             found = os.fstat(file.fileno()).st_size
             if found != size:
                 raise StoreRefused(
                     f"{path} has {found} bytes, not the configured {size}: configure the size that it was written with"
                 )
+            self._blocks = _blocks_of(file.fileno(), size) if sparse else None
             # Nothing of no size can be mapped.
             self._bytes = mmap.mmap(file.fileno(), size) if size else bytearray()
+        self._path = path
         self.size = size
 
     def read(self, at: int, length: int) -> bytes:
         """Bytes as any process sees them."""
         self._check(at, length)
-        return bytes(self._bytes[at : at + length])
+        blocks = self._blocks
+        if blocks is None or all(blocks[at // BLOCK : (at + length - 1) // BLOCK + 1]):
+            return bytes(self._bytes[at : at + length])
+        return b"".join(
+            self._bytes[lo:hi] if blocks[lo // BLOCK] else bytes(hi - lo) for lo, hi in _pieces(at, at + length)
+        )
 
     def write(self, at: int, data: bytes) -> None:
-        """Write into the page cache."""
+        """Write into the page cache; StoreFull without room for it, and nothing is written then."""
         self._check(at, len(data))
-        self._bytes[at : at + len(data)] = data
+        blocks = self._blocks
+        end = at + len(data)
+        if blocks is None or all(blocks[at // BLOCK : (end - 1) // BLOCK + 1]):
+            self._bytes[at:end] = data
+            return
+        # Zeros in a hole are there already.
+        pieces = [(lo, hi) for lo, hi in _pieces(at, end) if blocks[lo // BLOCK] or any(data[lo - at : hi - at])]
+        for lo, _ in pieces:
+            if not blocks[lo // BLOCK]:
+                self._reserve(lo // BLOCK * BLOCK)
+                blocks[lo // BLOCK] = 1
+        for lo, hi in pieces:
+            self._bytes[lo:hi] = data[lo - at : hi - at]
+
+    def _reserve(self, at: int) -> None:
+        with _told_full(self._path):
+            fd = os.open(self._path, os.O_RDWR | os.O_CLOEXEC)
+            try:
+                os.posix_fallocate(fd, at, min(BLOCK, self.size - at))
+            finally:
+                os.close(fd)
 
     def _check(self, at: int, length: int) -> None:
         if at < 0 or length < 0 or at + length > self.size:
             raise StoreError(f"[{at}, {at + length}) is not within the file's {self.size} bytes")
+
+
+def _pieces(lo: int, hi: int) -> Iterator[tuple[int, int]]:
+    """[lo, hi) in pieces that lie in one block each."""
+    while lo < hi:
+        end = min(hi, lo - lo % BLOCK + BLOCK)
+        yield lo, end
+        lo = end
+
+
+def _blocks_of(fd: int, size: int) -> bytearray:
+    """For each block of a file 1 if it may be touched, 0 if it is in a hole: without a block, or never written."""
+    blocks = bytearray(-(-size // BLOCK))
+    at = 0
+    while at < size:
+        try:
+            lo = os.lseek(fd, at, os.SEEK_DATA)
+        except OSError as why:
+            if why.errno != errno.ENXIO:
+                raise
+            # Only a hole is left.
+            break
+        at = os.lseek(fd, lo, os.SEEK_HOLE)
+        first, last = lo // BLOCK, -(-at // BLOCK)
+        blocks[first:last] = b"\1" * (last - first)
+    return blocks
 
 
 class RealDisk:
@@ -83,11 +141,12 @@ class RealDisk:
     def open(self, name: str, size: int) -> MappedFile:
         """Open or create; StoreRefused for another size, StoreFull without room."""
         path = self._path(name)
+        sparse = name.startswith(SPARSE)
         with _told_full(path):
             if not path.exists():
-                self._create(path, size)
+                self._create(path, size, sparse)
                 self._unnamed.add(name)
-            return MappedFile(path, size)
+            return MappedFile(path, size, sparse)
 
     def delete(self, name: str) -> None:
         """Remove, durably: what recovery or retention has cut must not come back."""
@@ -145,12 +204,14 @@ class RealDisk:
         return [each for each in path.parents if each.is_relative_to(self.root) or each == self.commit_log]
 
     @staticmethod
-    def _create(path: Path, size: int) -> None:
+    def _create(path: Path, size: int, sparse: bool) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         unfinished = path.with_name(HIDDEN + path.name)
         try:
             with unfinished.open("wb") as file:
-                if size:
+                if sparse:
+                    file.truncate(size)
+                elif size:
                     os.posix_fallocate(file.fileno(), 0, size)
             unfinished.rename(path)
         except OSError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pairproof.chaos.labs.sim.disk import KEEPS, SimDisk
+from pairproof.chaos.labs.sim.disk import BLOCK, KEEPS, SimDisk
 from pairproof.chaos.labs.sim.trouble import Trouble
 from pairproof.reference.errors import StoreError, StoreFull
 
@@ -170,3 +170,28 @@ def test_image_is_what_the_cache_held_and_later_writes_leave_it_alone() -> None:
     assert content(disk) == b"du" and disk.lose_power("none") == (0, False)
     disk.files["commitlog/0"].write(2, b"again")
     assert content(image) == b"du"
+
+
+@pytest.mark.parametrize("moved", [False, True])
+@pytest.mark.parametrize(("name", "sparse"), [("commitlog/0", False), ("consumequeue/t/0/0", True), ("index/1", True)])
+def test_full_disk_takes_writes_to_a_sparse_file_where_it_has_a_block(name: str, sparse: bool, moved: bool) -> None:
+    disk = SimDisk()
+    disk.open(name, 3 * BLOCK).write(BLOCK - 1, b"ab")
+    if moved:
+        other = SimDisk()
+        other.replace(disk)
+        disk = other
+    file = disk.files[name]
+    disk.full.append(Trouble())
+    file.write(7, b"x")
+    file.write(2 * BLOCK, bytes(BLOCK))
+    if sparse:
+        with pytest.raises(StoreFull):
+            file.write(2 * BLOCK - 1, b"yz")
+        assert disk.full[0].effect == {"files_refused": 1}
+        assert file.read(2 * BLOCK - 1, 2) == b"\0\0"
+    else:
+        file.write(2 * BLOCK - 1, b"yz")
+    disk.full.clear()
+    file.write(2 * BLOCK, b"!")
+    assert file.read(2 * BLOCK, 1) == b"!"

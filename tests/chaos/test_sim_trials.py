@@ -226,7 +226,7 @@ def test_what_does_not_exist_gets_one_clear_line(op: Op, complaint: str) -> None
         ({"haTransferBatchSize": 0}, "must be positive"),
         ({"slaveTimeout": "soon"}, "whole number"),
         ({"mappedFileSizeCommitLog": 10}, "at least 512"),
-        ({"mappedFileSizeCommitLog": 1 << 40}, "at most 67108864 where files are kept in memory"),
+        ({"mappedFileSizeCommitLog": 1 << 30}, "at most 67108864 where files are kept in memory"),
         ({"maxMessageSize": 99}, "at least 100, a probe's size"),
         ({"lab.bufferBytes": 2, "lab.latencyMicros": 50_000}, "let 19 bytes of the log pass in a second"),
         ({"lab.bufferBytes": 1, "haTransferBatchSize": 1}, "haTransferBatchSize=1 let 76 bytes"),

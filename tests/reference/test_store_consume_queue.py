@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from store_play import TreeDisk
+from store_play import BlocklessDisk, TreeDisk
 
+from pairproof.chaos.labs.sim.trouble import Trouble
 from pairproof.reference.core.consume_queue import (
     ENTRY_SIZE,
     MARKER,
@@ -214,6 +215,26 @@ def test_new_queue_without_room_is_empty_and_later_begins_as_if_nothing_had_been
     disk.room = 2
     assert queue.put(number, entry(number))
     assert seen(queue) == seen(reopened(disk)) == (number, number + 1, [number], number * 100 + 60)
+
+
+@pytest.mark.parametrize(("had", "number"), [(0, 0), (0, 3), (0, 43), (PER_FILE, PER_FILE), (2, 2)])
+def test_entry_without_room_for_its_block_is_not_added_and_comes_later(had: int, number: int) -> None:
+    disk = BlocklessDisk()
+    queue = filled(disk, 0, had)
+    before = seen(queue)
+    if had == 2:
+        # A block that the file has takes entries however full the disk is.
+        disk.full.append(Trouble())
+    else:
+        disk.full.append(Trouble())
+        for _ in range(2):
+            with pytest.raises(StoreFull):
+                queue.put(number, entry(number))
+            assert seen(queue) == before
+        disk.full.clear()
+    assert queue.put(number, entry(number))
+    assert seen(queue) == seen(reopened(disk))
+    assert queue.next_offset == number + 1
 
 
 def test_flush_covers_what_was_written_before_it_began(disk: TreeDisk) -> None:

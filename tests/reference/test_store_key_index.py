@@ -7,8 +7,9 @@ import struct
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from store_play import TreeDisk
+from store_play import BlocklessDisk, TreeDisk
 
+from pairproof.chaos.labs.sim.trouble import Trouble
 from pairproof.reference.core.key_index import KeyIndex, key_hash, name_of
 from pairproof.reference.errors import StoreError, StoreFull
 from pairproof.reference.wire.properties import java_hash
@@ -114,6 +115,23 @@ def test_key_named_twice_is_entered_twice_as_in_rocketmq(disk: TreeDisk) -> None
     index = opened(disk)
     index.put("t", ["a", "a"], 100, T)
     assert offsets(index, "a") == [100, 100]
+
+
+@pytest.mark.parametrize("before", range(7))
+def test_message_without_room_for_a_block_is_entered_later_and_survives(before: int) -> None:
+    disk = BlocklessDisk()
+    index = opened(disk)
+    index.put("t", [f"k{number}" for number in range(before)], 100, T)
+    disk.full.append(Trouble())
+    keys = [f"l{number}" for number in range(13)]
+    for _ in range(2):
+        with pytest.raises(StoreFull):
+            index.put("t", keys, 200, T)
+    disk.full.clear()
+    index.put("t", keys, 200, T)
+    index.sync()
+    for each in (index, opened(disk)):
+        assert [offsets(each, key) for key in keys] == [[200]] * 13
 
 
 @pytest.mark.parametrize("files", range(4))

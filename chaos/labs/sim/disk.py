@@ -8,7 +8,8 @@ kept.
 
 The disk may *lie*: a flush ends as if it had worked, and only the file's name is durable. Its bytes stay dirty, so
 that a later honest flush of the same file makes up for it. It may be *full*: no file that needs room can be created,
-while those that are there, which have their whole size from the start, take every write. It may be *read-only*, as ext4
+and no block be added to those of queues and index, which are sparse; the commit log's files, which have their whole
+size from the start, take every write. It may be *read-only*, as ext4
 becomes after an error: nothing can be created, renamed or removed, every flush fails, and what is written to files that
 are there stays in the page cache.
 
@@ -24,6 +25,8 @@ from pairproof.chaos.labs.sim.trouble import Trouble, count
 from pairproof.reference.errors import StoreError, StoreFull, StoreRefused
 
 SECTOR = 512
+BLOCK = 4_096
+SPARSE = ("consumequeue/", "index/")
 LOG = "commitlog/"
 KEEPS = ("none", "half", "hole", "all")
 
@@ -53,10 +56,13 @@ class Flush(NamedTuple):
 class SimFile:
     """One file: what a reader sees, what a power loss leaves, and the ranges in which they may differ."""
 
-    __slots__ = ("cache", "dirty", "durable", "feigned", "on_disk", "size")
+    __slots__ = ("blocks", "cache", "dirty", "durable", "feigned", "full", "on_disk", "size")
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, full: list[Trouble] | None = None) -> None:
         self.size = size
+        # Of a sparse file: its disk's troubles with room, and which blocks it has.
+        self.full = full
+        self.blocks: set[int] = set()
         self.cache = bytearray(size)
         self.durable = bytearray(size)
         self.dirty: list[Range] = []
@@ -69,12 +75,25 @@ class SimFile:
         return bytes(self.cache[at : at + length])
 
     def write(self, at: int, data: bytes) -> None:
-        """Write into the page cache."""
+        """Write into the page cache; StoreFull for a sparse file without room for another block."""
         end = at + len(data)
         if end > self.size:
             raise StoreError(f"write of [{at}, {end}) beyond the file's {self.size} bytes")
+        if self.full is not None and data:
+            self._take_room(at, data)
         self.cache[at:end] = data
         self.dirty.append((at, end))
+
+    def _take_room(self, at: int, data: bytes) -> None:
+        first, last = at // BLOCK, (at + len(data) - 1) // BLOCK
+        new = [block for block in range(first, last + 1) if block not in self.blocks]
+        if new and self.full:
+            # Zeros where nothing was ever written need no block.
+            if any(any(data[max(0, block * BLOCK - at) : (block + 1) * BLOCK - at]) for block in new):
+                count(self.full, "files_refused")
+                raise StoreFull(f"no room for {len(data)} bytes at {at}")
+            return
+        self.blocks.update(new)
 
     def make_durable(self, ranges: list[Range]) -> None:
         """What the page cache holds in these ranges survives a power loss from now on."""
@@ -115,7 +134,7 @@ class SimDisk:
             if self.full and size:
                 count(self.full, "files_refused")
                 raise StoreFull(f"no room for the {size} bytes of {name}")
-            file = self.files[name] = SimFile(size)
+            file = self.files[name] = SimFile(size, self.full if name.startswith(SPARSE) else None)
         elif file.size != size:
             raise StoreRefused(f"{name} has {file.size} bytes, not the configured {size}")
         return file
@@ -207,7 +226,8 @@ class SimDisk:
         """A copy of the store as any process sees it now, page cache included, on a disk that holds it all."""
         copy = SimDisk()
         for name, file in self.files.items():
-            copy.files[name] = SimFile(file.size)
+            copy.files[name] = SimFile(file.size, None if file.full is None else copy.full)
+            copy.files[name].blocks |= file.blocks
             copy.files[name].cache[:] = file.cache
             _settle(copy.files[name])
         return copy
@@ -215,6 +235,9 @@ class SimDisk:
     def replace(self, store: SimDisk) -> None:
         """Another store takes this one's place; the disk's own troubles stay."""
         self.files = store.image().files
+        for file in self.files.values():
+            if file.full is not None:
+                file.full = self.full
 
     def used(self) -> int:
         """Bytes that its files take."""

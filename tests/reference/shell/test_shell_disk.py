@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from pairproof.reference.errors import StoreError, StoreFull
-from pairproof.reference.shell.disk import RealDisk
+from pairproof.reference.shell.disk import BLOCK, RealDisk
 
 
 @pytest.fixture
@@ -176,3 +176,77 @@ def test_a_full_device_takes_no_new_file_and_every_write_to_those_that_are_there
     command = ["unshare", "--mount", sys.executable, "-c", FILL_A_SMALL_DEVICE, str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False)
     assert done.stdout.splitlines() == ["4 fit", "all take writes", "one more fits"], done.stderr
+
+
+@pytest.mark.parametrize("name", ["consumequeue/t/0/0", "index/1"])
+def test_a_file_of_a_queue_or_the_index_takes_only_the_blocks_that_hold_something(disk: RealDisk, name: str) -> None:
+    size = 1_000_000
+    file = disk.open(name, size)
+    path = disk.root / name
+
+    def taken() -> int:
+        return path.stat().st_blocks * 512
+
+    file.write(0, bytes(size))
+    assert (path.stat().st_size, taken(), file.read(0, size)) == (size, 0, bytes(size))
+    file.write(BLOCK - 10, b"across two blocks")
+    file.write(700_000, bytes(100_000))
+    file.write(size - 3, b"end")
+    assert 0 < taken() <= 4 * BLOCK
+    expected = bytearray(size)
+    expected[BLOCK - 10 : BLOCK + 7], expected[-3:] = b"across two blocks", b"end"
+    assert path.read_bytes() == file.read(0, size) == expected
+    # Another life of the broker finds them, whether or not they were flushed.
+    again = disk.open(name, size)
+    assert again.read(0, size) == expected
+    for at, length in ((BLOCK - 10, 5), (BLOCK - 10, 11), (BLOCK - 10, 17), (BLOCK, 7), (size - 4, 4), (9, 0)):
+        assert again.read(at, length) == file.read(at, length) == expected[at : at + length]
+    again.write(0, bytes(size))
+    assert not any(path.read_bytes())
+
+
+FILL_WITH_SPARSE_FILES = """
+import subprocess, sys
+from pathlib import Path
+from pairproof.reference.errors import StoreFull
+from pairproof.reference.shell.disk import RealDisk
+
+subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", sys.argv[1]], check=True)
+disk = RealDisk(Path(sys.argv[1]) / "store")
+log = disk.open("commitlog/0", 65_536)
+files = [disk.open(f"consumequeue/t/{number}/0", 65_536) for number in range(40)]
+print("40 sparse files")
+written = 0
+try:
+    for number in range(40 * 16):
+        files[number % 40].write(number // 40 * 4_096, b"x" * 4_096)
+        written += 1
+except StoreFull:
+    print("full", written <= 48)
+before = [file.read(0, 65_536) for file in files]
+for file in files:
+    try:
+        file.write(4_000, b"across")
+        file.write(40_000, b"y")
+    except StoreFull:
+        pass
+    file.write(60_000, bytes(5_000))
+print("reads go on", sum(file.read(0, 65_536).count(b"x") for file in files) >= written * 4_096 - 40 * 96)
+log.write(0, b"x" * 65_536)
+print("so does the log", log.read(65_535, 1))
+Path(disk.root / "consumequeue/t/0/0").unlink()
+files[0] = None
+files[39].write(50_000, b"z")
+print("and writes where there is room", files[39].read(50_000, 1))
+"""
+
+
+def test_a_full_device_refuses_a_block_of_a_sparse_file_and_ends_nobody(tmp_path: Path) -> None:
+    if subprocess.run(["unshare", "--mount", "true"], capture_output=True, check=False).returncode != 0:
+        pytest.skip("this user cannot mount a small file system")
+    command = ["unshare", "--mount", sys.executable, "-c", FILL_WITH_SPARSE_FILES, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False)
+    assert done.stdout.splitlines() == [
+        "40 sparse files", "full True", "reads go on True", "so does the log b'x'",
+        "and writes where there is room b'z'",
+    ], done.stderr  # fmt: skip
