@@ -141,6 +141,9 @@ class Watcher(Protocol):
     def expired(self, lo: int) -> None:
         """The oldest files are gone: the log starts at ``lo`` now."""
 
+    def misfits(self, why: str) -> None:
+        """This slave has stopped copying: its files have another size than the master's, as ``why`` says."""
+
     def refused(self, conn: Conn, reported: int, end: int, why: str) -> None:
         """The master will not serve this peer: its first report is outside [log start, log end], or it lags behind
         the log's start.

@@ -75,6 +75,14 @@ class RepeatsFrame(HaSlave):
         super().on_connected(conn)
 
 
+class IgnoresFileSize(HaSlave):
+    """Stores what it cannot read back, since its files have another size than the master's: RocketMQ 4.x and 5.x."""
+
+    def fits(self, offset: int, body: bytes) -> bool:
+        """Whatever comes."""
+        return True
+
+
 class NeverReconnects(HaSlave):
     """Once is enough."""
 
@@ -93,6 +101,7 @@ SLAVE = (
     _mutant("checks_no_offset", ChecksNoOffset, "ha-mismatch-closes", "appends frames that do not continue its log"),
     _mutant("ignores_heartbeat_offset", IgnoresHeartbeatOffset, "ha-mismatch-closes", "checks no heartbeat's offset"),
     _mutant("ignores_full_disk", IgnoresFullDisk, "ha-appends-frames", "goes on after a failed append"),
+    _mutant("ignores_file_size", IgnoresFileSize, "ha-file-size", "stores records across its files' borders"),
     _mutant("repeats_frame", RepeatsFrame, "log-slave-behind", "appends a frame twice after a reconnect"),
     _mutant("never_reconnects", NeverReconnects, "live-converges", "stays away after its first connection is lost"),
 )

@@ -38,11 +38,12 @@ LAB_SETTINGS = {
     "lab.names": (0, 1),
     "lab.others": (0, 1),
     "lab.haMasterAddress": (0, 1),
+    "lab.slaveFileSize": (0, 1 << 30),
     "lab.bufferBytes": (1, 1 << 30),
     "lab.latencyMicros": (1, 50_000),
     "lab.flushMicros": (1, 1_000_000),
 }
-"""The simulated lab's own settings and their ranges."""
+"""The labs' own settings and their ranges. ``slaveFileSize``: the slaves' mappedFileSizeCommitLog; 0: the master's."""
 LEAST_BYTES_A_SECOND = 500
 """Of the log, a bufferful a round trip: slower links could not catch up within any bound."""
 FRAME_HEADER = 12
@@ -174,6 +175,8 @@ def _config(node: str, settings: tuple[tuple[str, Scalar], ...]) -> BrokerConfig
     if node in places.SLAVES:
         number = places.SLAVES.index(node)
         values |= {"brokerRole": "SLAVE", "brokerId": number + 1, "listenPort": 10_921 + 10 * number}
+        if given.get("lab.slaveFileSize"):
+            values["mappedFileSizeCommitLog"] = given["lab.slaveFileSize"]
         if not places.has_names(given):
             values["haMasterAddress"] = places.HA_LINKS[number]
         elif given.get("lab.haMasterAddress"):

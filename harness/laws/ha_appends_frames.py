@@ -1,7 +1,8 @@
 """``ha-appends-frames``: a slave's log grows by the bodies of complete frames, in their order, by nothing else.
 
 Each append must be the next frame that this connection brought and that continued the log, byte for byte; a frame that
-is not all there leaves nothing. None is left out either: a slave that cannot append (a full disk) closes at once.
+is not all there leaves nothing. None is left out either: a slave that cannot append (a full disk, files of another
+size than the master's) closes at once.
 
 Left out: slaves that do not trace their appends; frames that do not fit, see ``ha-mismatch-closes``. Source:
 HAService.HAClient.dispatchReadRequest.
@@ -32,11 +33,14 @@ class HaAppendsFrames(Law):
         super().__init__(ledger)
         self.received: dict[str, deque[Event]] = {}
         """Per slave: frames of its present connection that are not appended yet."""
+        self.closed: set[str] = set()
+        """Slaves that closed it themselves, and have not connected again."""
 
     def on_connect(self, event: Event) -> None:
         """A slave begins anew."""
         if event.side == "s":
             self.received[event.node or ""] = deque()
+            self.closed.discard(event.node or "")
 
     def on_frame(self, event: Event) -> None:
         """A slave received a whole frame."""
@@ -72,6 +76,8 @@ class HaAppendsFrames(Law):
         """A slave's end is gone: what came just before may have been the reason."""
         if event.side == "s":
             self._overdue(event, event.node or "", self.ledger.healthy_ns)
+            if event.f == "local":
+                self.closed.add(event.node or "")
 
     def on_crash(self, event: Event) -> None:
         """A dead slave appends nothing more."""
@@ -82,7 +88,8 @@ class HaAppendsFrames(Law):
     def end(self, last: Event) -> None:
         """Frames that were never appended."""
         for node in self.received:
-            self._overdue(last, node, POLL_NS)
+            if node not in self.closed:
+                self._overdue(last, node, POLL_NS)
 
     def _overdue(self, event: Event, node: str, bound: int) -> None:
         ledger, received = self.ledger, self.received.get(node)

@@ -170,8 +170,13 @@ class LiveConverges(Law):
             self._compare_ends(self.settled.t)
 
     def _may_meet(self, slave: str) -> bool:
-        """Whether a connection can outlive the wait for its first report and the silence between two heartbeats."""
+        """Whether a connection can outlive the wait for its first report and the silence between two heartbeats.
+
+        And whether their files have one size: if not, the slave must not copy (``ha-file-size``).
+        """
         setting = self.ledger.setting
+        if setting(slave, "mappedFileSizeCommitLog") != setting(MASTER, "mappedFileSizeCommitLog"):
+            return False
         pauses = [setting(node, "haSendHeartbeatInterval") for node in (MASTER, slave)]
         return max(pauses) < min(setting(node, "haHousekeepingInterval") for node in (MASTER, slave))
 

@@ -21,6 +21,8 @@ SIZES = (1, 30, 100, 420, 900, 1_700)
 GAPS_MS = (1, 2, 5, 20, 100, 600, 3_100, 6_000, 21_000)
 POINTS = ("append", "flush", "send", "recv")
 FAULT_BUDGET = 3
+MISFIT_ONE_IN, MISFIT_SENDS = 50, 8
+"""One schedule in so many has slaves whose mappedFileSizeCommitLog is not the master's."""
 
 SETTINGS: dict[str, tuple[Scalar, ...]] = {
     "brokerRole": ("SYNC_MASTER", "SYNC_MASTER", "ASYNC_MASTER"),
@@ -39,6 +41,9 @@ SETTINGS: dict[str, tuple[Scalar, ...]] = {
     "flushConsumeQueueLeastPages": (2, 0),
 }
 """Settings that a schedule draws; the first value is the one that shrinking prefers. See :func:`fitting`."""
+
+FILE_SIZES = (512, 1_024, 2_048, 3_000, 4_096, 8_192, 65_536)
+"""Of such slaves."""
 
 COUNTS_REPLICAS = ("5.5.0",)
 """Versions that have inSyncReplicas."""
@@ -105,6 +110,8 @@ def draw_pull(dice: Random) -> Op:
 def schedule(seed: str, number: int, lab: Lab | None = None) -> Schedule:
     """The schedule with this number under this seed, with faults that this lab can inject (any, unless told)."""
     dice = Random(f"{seed}/swarm/{number}")
+    if number % MISFIT_ONE_IN == MISFIT_ONE_IN - 1:
+        return _misfit(dice, f"{seed}/{number}")
     settings = draw_settings(dice)
     faults = resolve.drawn(lab)
     chosen = [faults[name] for name in dice.sample(sorted(faults), min(dice.randint(1, FAULT_BUDGET), len(faults)))]
@@ -121,6 +128,15 @@ def schedule(seed: str, number: int, lab: Lab | None = None) -> Schedule:
         op = _draw(dice, kind, dice.choice(chosen))
         ops.append(op._replace(args=places.within(op.args, settings)))
     return Schedule(settings, f"{seed}/{number}", tuple(ops))
+
+
+def _misfit(dice: Random, seed: str) -> Schedule:
+    """A pair whose files have two sizes; nothing else is wrong, since that would be another story."""
+    settings = draw_settings(dice)
+    sizes = [each for each in FILE_SIZES if each != settings["mappedFileSizeCommitLog"]]
+    gap = [Op("advance", {"ms": dice.choice(GAPS_MS[3:])}) for _ in range(MISFIT_SENDS)]
+    ops = [op for pause in gap for op in (draw_send(dice), pause)]
+    return Schedule({**settings, "lab.slaveFileSize": dice.choice(sizes)}, seed, tuple(ops))
 
 
 def _draw(dice: Random, kind: str, fault: Fault) -> Op:

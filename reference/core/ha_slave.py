@@ -2,16 +2,19 @@
 
 Connects to the master, says how far its log reaches, appends what comes and reports each step. A frame that does not
 start where the log ends is never appended: the slave closes and asks again from its own end. Only a slave without any
-log takes whatever offset comes first.
+log takes whatever offset comes first. What does not fit the slave's files (:mod:`pairproof.reference.core.borders`) is
+not stored either, and ends the copy until the slave is started again.
 
 Where this differs from 4.9 on purpose: a silent master is noticed (4.9 looks at its own writes), an append that fails
-ends the connection (4.9 ignores it), and reconnects are at least five seconds apart (4.9 does not wait).
+ends the connection (4.9 ignores it), reconnects are at least five seconds apart (4.9 does not wait), and files of
+another size than the master's are noticed (4.9 writes a log that it cannot read).
 """
 
 from __future__ import annotations
 
 from enum import Enum, auto
 
+from pairproof.reference.core.borders import Borders
 from pairproof.reference.core.commit_log import CommitLog
 from pairproof.reference.core.config import BrokerConfig
 from pairproof.reference.errors import CodecError
@@ -58,6 +61,7 @@ class HaSlave:
 
     def __init__(self, config: BrokerConfig, log: CommitLog, io: Effects, watcher: Watcher) -> None:
         self.log = log
+        self.borders = Borders(log)
         self.io = io
         self.watcher = watcher
         self.address = config.haMasterAddress
@@ -79,12 +83,17 @@ class HaSlave:
         return self.log.end == 0 or offset == self.log.end
 
     def append(self, offset: int, body: bytes) -> bool:
-        """Store a whole frame's body; False if the store would not."""
-        if not self.log.append(offset, body):
+        """Store a whole frame's body; False if the store would not, or the body does not fit its files."""
+        if not self.fits(offset, body) or not self.log.append(offset, body):
             return False
+        self.borders.stored()
         if body:
             self.watcher.appended(offset, offset + len(body), body, "replicate")
         return True
+
+    def fits(self, offset: int, body: bytes) -> bool:
+        """Whether the log can be read back with this in it."""
+        return self.borders.fits(offset, body)
 
     def report_value(self) -> int:
         """What the slave may claim: the bytes that are in its log."""
@@ -93,8 +102,8 @@ class HaSlave:
     # What the shell tells us.
 
     def start(self) -> None:
-        """Begin to copy; without an address the slave just serves what it has."""
-        if self.address:
+        """Begin to copy; without an address, or with files of another size, the slave just serves what it has."""
+        if self.address and self.borders.misfit is None:
             self._move(Heard.GO)
 
     def follow(self, address: str) -> None:
@@ -194,6 +203,10 @@ class HaSlave:
             self.last_write = self.io.now()
 
     def _drop(self) -> None:
+        if self.borders.misfit is not None:
+            self.watcher.misfits(self.borders.misfit)
+            self.stop()
+            return
         self.io.close(self.conn)
         self._move(Heard.LOST)
 

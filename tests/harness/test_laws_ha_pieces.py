@@ -143,6 +143,13 @@ def test_a_frame_of_an_older_connection_is_none_of_this_one() -> None:
     assert_broken(HaAppendsFrames, append(traced().close().connect().report(100), 100, 200, 2), "no complete frame")
 
 
+def test_a_frame_that_a_slave_refuses_by_closing_for_good_is_not_left_out() -> None:
+    brought = append(traced(), 100, 200, 2).frame(200, 300)
+    assert_holds(HaAppendsFrames, brought.close("s", f="local").after(60_000).mark("end"))
+    ignored = append(traced(), 100, 200, 2).frame(200, 300)
+    assert_broken(HaAppendsFrames, ignored.after(60_000).mark("end"), "never appended [200, 300)")
+
+
 def test_a_frame_that_is_left_out_is_caught() -> None:
     assert_broken(HaAppendsFrames, append(traced().frame(200, 250), 200, 250, 0), "never appended [100, 200)")
     assert_broken(HaAppendsFrames, traced().after(1_100).mark("end"), "never appended [100, 200)")

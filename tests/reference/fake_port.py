@@ -23,6 +23,7 @@ class FakePort:
         self.appends: list[tuple[int, int]] = []
         self.room: int | None = None
         self.starts: list[int] = []
+        self.misfit: str | None = None
         self.syncs: list[tuple[str, str]] = []
         self.persists: list[str] = []
         self.registrations: list[Mapping[str, str] | None] = []
@@ -70,6 +71,9 @@ class FakePort:
 
     def expired(self, lo: int) -> None:
         self.starts.append(lo)
+
+    def misfits(self, why: str) -> None:
+        self.misfit = why
 
     def refused(self, conn: str, reported: int, end: int, why: str) -> None:
         self.refusals.append((conn, reported, end))

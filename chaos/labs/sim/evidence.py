@@ -90,6 +90,9 @@ class Watcher:
         """The oldest files are gone."""
         self.evidence.add(self.host.kernel.now, "expire", self.host.name, self.incarnation, lo=lo)
 
+    def misfits(self, why: str) -> None:
+        """What this slave does and does not do from now on is seen from outside."""
+
     def refused(self, conn: End, reported: int, end: int, why: str) -> None:
         """The master will not serve this peer."""
         self.evidence.add(
