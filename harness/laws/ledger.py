@@ -19,6 +19,7 @@ from __future__ import annotations
 from pairproof.harness.history import BY_THEMSELVES, KINDS, Event
 from pairproof.harness.laws.consumption import Consumption
 from pairproof.harness.laws.coverage import Coverage
+from pairproof.harness.laws.ha_link import Link
 from pairproof.harness.laws.trouble import Trouble
 from pairproof.harness.places import OTHER
 from pairproof.harness.settings import DEFAULTS, Settings, parse, promised_slaves
@@ -33,22 +34,6 @@ BELOW = "below"
 """Before the master's log start, or negative."""
 REFUSED = "refused"
 """Made on a connection whose first report was not valid."""
-
-
-class Link:
-    """One HA connection as the master's end knows it."""
-
-    __slots__ = ("first", "incarnation", "open", "peer", "valid")
-
-    def __init__(self, peer: str, incarnation: int) -> None:
-        self.peer = peer
-        self.incarnation = incarnation
-        """The master's, when it accepted."""
-        self.open = True
-        self.first: int | None = None
-        """The first report that reached the master."""
-        self.valid = False
-        """Whether that report was one that an honest slave could have made."""
 
 
 class Ledger:
