@@ -1,4 +1,4 @@
-"""A slave whose files have another size than its master's: it stops, says so, and claims nothing that it cannot read."""
+"""A slave whose files have another size than its master's: it stops, says so, and claims only what it can read."""
 
 from __future__ import annotations
 
