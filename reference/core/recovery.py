@@ -159,7 +159,7 @@ class LogRecovery:
             if begin >= text and (suspect or border <= end) and self._is_zero(begin, size):
                 return f"record at {at} has a lost sector: zeros from {begin} on"
             sector = border
-        if self.clean and self.hints.copied and message.properties[-1:] == b"\0" and self._dispatched < end:
+        if self.clean and message.properties[-1:] == b"\0" and self._dispatched < end:
             return f"record at {at} is perhaps not written to its end: no queue has it, and its last byte is zero"
         return None
 
