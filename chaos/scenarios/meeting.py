@@ -15,7 +15,7 @@ from typing import NamedTuple
 from pairproof.chaos.scenarios.amounts import Bound
 from pairproof.chaos.scenarios.scenario import BEFORE, DURING, Case, Counts, Phase, Step
 from pairproof.harness.history import Event
-from pairproof.harness.laws.trouble import Trouble, told
+from pairproof.harness.laws.trouble import Trouble, doubted
 from pairproof.harness.trial import Trial
 
 ENDS = ("ok", "fail", "info")
@@ -43,7 +43,7 @@ def unmet(case: Case, trial: Trial, observes: Set[str]) -> tuple[list[str], list
         if stall is None:
             owes += lines
         else:
-            doubts += [f"the machine stalled ({told(stall)}), so nobody knows: {line}" for line in lines]
+            doubts += [doubted(stall, line) for line in lines]
     return owes, doubts
 
 

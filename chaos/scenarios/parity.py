@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from pairproof.chaos.scenarios.play import SKIPPED, Result, code_of
+from pairproof.chaos.scenarios.play import SKIPPED, UNKNOWN, Result, code_of
 from pairproof.chaos.scenarios.reading import VERDICT
 from pairproof.chaos.scenarios.scenario import Scenario
 from pairproof.harness.errors import EXIT_VIOLATED
+from pairproof.harness.laws.trouble import STALLED
 from pairproof.harness.verdict import Verdict
 
 SILENT = (Verdict.NOT_OBSERVABLE, Verdict.NOT_APPLICABLE)
@@ -81,7 +82,7 @@ def _row(scenario: Scenario, results: Sequence[Result | None], lacking: Sequence
     )
     differences = []
     if len(set(verdicts) - {CANNOT}) > 1:
-        reason = scenario.differs.get(VERDICT, "")
+        reason = scenario.differs.get(VERDICT, "") or _stalled(verdicts, results)
         skipped = [each.reasons for each in results if each is not None and each.verdict == SKIPPED]
         differences.append(
             Difference(VERDICT, verdicts, reason or "; ".join(line for lines in skipped for line in lines))
@@ -93,7 +94,7 @@ def _row(scenario: Scenario, results: Sequence[Result | None], lacking: Sequence
             for each, verdict in zip(results, verdicts, strict=True)
         )
         if len(set(seen) - {CANNOT}) > 1 and not set(seen) & {*map(str, SILENT), MISSING}:
-            differences.append(Difference(law, seen, scenario.differs.get(law, "")))
+            differences.append(Difference(law, seen, scenario.differs.get(law, "") or _stalled(seen, results, law)))
     return Row(
         scenario,
         verdicts,
@@ -105,12 +106,26 @@ def _row(scenario: Scenario, results: Sequence[Result | None], lacking: Sequence
     )
 
 
+def _stalled(seen: Sequence[str], results: Sequence[Result | None], law: str = "") -> str:
+    """Why one lab alone does not know: its machine stalled. Nothing if labs differ otherwise, too."""
+    if len(set(seen) - {CANNOT, UNKNOWN}) > 1:
+        return ""
+    unsure = [each for each, said in zip(results, seen, strict=True) if each is not None and said == UNKNOWN]
+    lines = [next((line for line in each.reasons if law in line and STALLED in line), "") for each in unsure]
+    return lines[0] if all(lines) and lines else ""
+
+
 def exit_code(found: Sequence[Row]) -> int:
-    """1 for a difference that is not explained, else as :func:`pairproof.chaos.scenarios.play.exit_code` for what all
-    labs say alike that played a scenario; it was skipped if none did."""
+    """1 for a difference that is not explained, 3 for one that a stalled machine explains, else as
+    :func:`pairproof.chaos.scenarios.play.exit_code` for what all labs say alike that played a scenario; it was skipped
+    if none did.
+    """
     played = [set(row.verdicts) - {CANNOT, SKIPPED} or {SKIPPED} for row in found]
     alike = {verdict for verdicts in played if len(verdicts) == 1 for verdict in verdicts}
-    return EXIT_VIOLATED if any(row.unexplained for row in found) else code_of(alike)
+    if any(row.unexplained for row in found):
+        return EXIT_VIOLATED
+    late = any(STALLED in each.reason for row in found for each in row.differences)
+    return code_of(alike | {UNKNOWN} if late else alike)
 
 
 def cell(verdict: str, lacks: Sequence[str]) -> str:

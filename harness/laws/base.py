@@ -11,7 +11,7 @@ from typing import ClassVar, NamedTuple
 
 from pairproof.harness.history import Event
 from pairproof.harness.laws.ledger import Ledger
-from pairproof.harness.laws.trouble import told
+from pairproof.harness.laws.trouble import doubted
 
 MAX_VIOLATIONS = 16
 """Violations that one law keeps of one trial; the rest are counted only."""
@@ -61,7 +61,7 @@ class Law:
             stall = self.ledger.trouble.stall(since, event.t if until is None else until)
             if stall is not None:
                 self.notes["stalled"] = self.notes.get("stalled", 0) + 1
-                self.doubt = self.doubt or f"the machine stalled ({told(stall)}), so nobody knows: {text}"
+                self.doubt = self.doubt or doubted(stall, text)
                 return
         self.broken += 1
         if len(self.violations) < MAX_VIOLATIONS:

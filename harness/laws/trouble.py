@@ -18,6 +18,8 @@ from pairproof.harness import places
 from pairproof.harness.history import Event
 
 Span = tuple[int, int]
+STALLED = "the machine stalled"
+"""How each doubt begins whose reason is a stall."""
 AFTER_NS = 500_000_000
 """How long after a stall what has piled up meanwhile may still be late."""
 
@@ -149,3 +151,8 @@ def told(stall: Event) -> str:
     """A stall in a few words."""
     who = stall.node or f"the lab's {stall.f}"
     return f"{who} {stall.detail or 'stood still'}, {(stall.value or 0) // 1_000_000} ms"
+
+
+def doubted(stall: Event, what: str) -> str:
+    """What nobody knows, because of a stall."""
+    return f"{STALLED} ({told(stall)}), so nobody knows: {what}"

@@ -9,13 +9,14 @@ from typing import Any
 import pytest
 
 from pairproof.chaos.scenarios import library, page, parity
-from pairproof.chaos.scenarios.play import HOLDS, SKIPPED, UNMET, VIOLATED, Plan, Result, play, result
+from pairproof.chaos.scenarios.play import HOLDS, SKIPPED, UNKNOWN, UNMET, VIOLATED, Plan, Result, play, result
 from pairproof.chaos.scenarios.recording import Recording
 from pairproof.chaos.scenarios.watch import Lines, Live, Sight, line, watching
 from pairproof.harness import resolve
 from pairproof.harness.commands import output
 from pairproof.harness.ports import Session
 from pairproof.harness.runs.reader import RunReader
+from pairproof.harness.verdict import Verdict
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 LAB = resolve.lab("sim")
@@ -130,6 +131,21 @@ def test_a_lab_that_skips_says_why_and_one_that_did_not_play_is_not_explained() 
     assert difference.reason == "skipped: stall: no such link" and rows(good, skipped).unexplained == []
     assert parity.exit_code([rows(good, skipped)]) == 0 and parity.exit_code([rows(skipped, skipped)]) == 3
     assert [each.what for each in rows(good, None).unexplained] == ["verdict"]
+
+
+def test_a_lab_whose_machine_stalled_is_no_contradiction_and_no_pass_either() -> None:
+    good = played("slave-lag")
+    (one,) = good.played
+    doubt = "ack-replicated: the machine stalled (slave waited for a CPU, 900 ms), so nobody knows: it was late"
+    laws = good.laws | {"ack-replicated": Verdict.UNKNOWN}
+    late = good._replace(played=(one._replace(verdict=UNKNOWN, doubts=(doubt,)),), laws=laws)
+    found = rows(good, late)
+    assert {each.what: each.reason for each in found.differences} == {"verdict": doubt, "ack-replicated": doubt}
+    assert parity.exit_code([found]) == 3
+    other = good._replace(played=(one._replace(verdict=UNKNOWN, doubts=("ack-replicated: law crashed",)),), laws=laws)
+    assert parity.exit_code([rows(good, other)]) == 1
+    bad = played("slave-lag", target=resolve.target("reference+acks_at_once"))
+    assert "verdict" in {each.what for each in rows(good, late, bad).unexplained}
 
 
 def test_a_lab_that_lacks_an_ability_is_no_difference_and_hides_none_between_the_others() -> None:
