@@ -346,6 +346,11 @@ class Consumption:
     def _persist(self, event: Event) -> None:
         if event.f == "offsets":
             self._persisted[event.node or ""] = event.t
+        elif event.f == "groups" and event.node == MASTER:
+            # An administrator may have deleted a group with its progress, whoever that is.
+            for (node, _, _), register in self.registers.items():
+                if node == MASTER:
+                    register.may_be_gone()
 
     def _start(self, event: Event) -> None:
         node = event.node or ""

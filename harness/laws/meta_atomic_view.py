@@ -4,6 +4,10 @@ Asked of every pull from a slave, and of every reading of its topics and groups,
 was asked for that the master must have answered with that topic or group: the master had served a call that needs it.
 A pull's answer that names it as missing, or a table without it, is wrong, be it in the middle of a sync or not.
 
+What an administrator deletes may be missing, whoever that is: a name that a slave lacks is held against it only if its
+master, which saves its table at each change, has not saved since it was seen to have it, or is seen to have it again
+after no more than one save.
+
 Left out: what the master may have lost when it went down, until it has been synced again; what a slave still knows
 after its own restart, see ``meta-durable``; a group that a pull does not name. Source: SlaveSynchronize, which clears
 the table before it fills it (fixed in 5.x).
@@ -12,22 +16,21 @@ the table before it fills it (fixed in 5.x).
 from __future__ import annotations
 
 from pairproof.harness.history import Event
-from pairproof.harness.laws.ledger import Ledger
-from pairproof.harness.laws.metadata import GROUPS, MISSING, TOPICS, Copies, MetadataLaw, Name, holds, topic_of
+from pairproof.harness.laws.ledger import MASTER, Ledger
+from pairproof.harness.laws.metadata import GROUPS, MISSING, TOPICS, CopiesLaw, Name, holds, topic_of
 
 
-class MetaAtomicView(MetadataLaw):
+class MetaAtomicView(CopiesLaw):
     """See the module."""
 
     id = "meta-atomic-view"
     promise = "A slave never answers as if a topic or group that it has synced did not exist."
     source = "SlaveSynchronize.syncTopicConfig: clear, then putAll"
-    needs = frozenset({"config", "start", "invoke", "ok", "fail", "sync"})
+    needs = frozenset({"config", "start", "invoke", "ok", "fail", "sync", "persist"})
     key = "node"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)
-        self.copies = Copies(ledger)
         self.asked: dict[int | None, tuple[Name, ...]] = {}
         """Pulls from slaves under way, and what the slave has of what they need."""
 
@@ -41,7 +44,7 @@ class MetaAtomicView(MetadataLaw):
     def on_ok(self, event: Event) -> None:
         """A call went well."""
         if event.node not in self.slaves:
-            self.copies.answered(event)
+            self.see(self.copies.answered(event))
         elif self.asked.pop(event.op, ()):
             self.judged += 1
 
@@ -54,7 +57,7 @@ class MetaAtomicView(MetadataLaw):
         table = MISSING.get(event.status or "")
         for name in needs:
             if name[0] == table and self.copies.has(event.node, name):
-                self.violate(event, f"{event.node} answered {event.status}, and had synced {name[1]}")
+                self.suspect(event, name, f"{event.node} answered {event.status}, and had synced {name[1]}")
 
     def on_info(self, event: Event) -> None:
         """Nobody knows."""
@@ -66,7 +69,9 @@ class MetaAtomicView(MetadataLaw):
             self.copies.synced(event)
 
     def on_table(self, event: Event) -> None:
-        """A slave's table was read."""
+        """A table was read."""
+        if event.node == MASTER and event.f in (TOPICS, GROUPS):
+            self.see(self.copies.read(event))
         if event.node not in self.slaves or event.f not in (TOPICS, GROUPS):
             return
         names = [name for table, name in self.copies.slaves.get(event.node, ()) if table == event.f]
@@ -75,7 +80,7 @@ class MetaAtomicView(MetadataLaw):
         self.judged += 1
         for name in sorted(names):
             if not holds(event, name):
-                self.violate(event, f"{event.node}'s {event.f} lack {name}, which it had synced")
+                self.suspect(event, (event.f, name), f"{event.node}'s {event.f} lack {name}, which it had synced")
 
     def on_start(self, event: Event) -> None:
         """A new process reads what it had saved."""
@@ -84,6 +89,10 @@ class MetaAtomicView(MetadataLaw):
 
     def on_crash(self, event: Event) -> None:
         """A broker is gone."""
-        self.copies.down(event.node)
+        self.down(event.node)
+
+    def on_persist(self, event: Event) -> None:
+        """The master may have deleted something."""
+        self.copies.saved(event)
 
     on_stop = on_crash

@@ -10,8 +10,9 @@ A step of a sync that had not ended when the process did excuses nothing that wa
 machine that loses power keeps what had been saved for a second, if no more than one save came in that second.
 
 Left out: lives in which a fault touched the slave itself before the sync ended (a full disk saves nothing); disks that
-lied; stores that were replaced; whatever the master may have lost by going down, once it is back. Sources:
-ConfigManager.persist and load, MixAll.string2File, SlaveSynchronize.
+lied; stores that were replaced; what an administrator may have deleted, see ``meta-atomic-view``; whatever the master
+may have lost by going down, once it is back. Sources: ConfigManager.persist and load, MixAll.string2File,
+SlaveSynchronize.
 """
 
 from __future__ import annotations
@@ -27,8 +28,7 @@ from pairproof.harness.laws.metadata import (
     STEPS,
     TOPICS,
     Agreement,
-    Copies,
-    MetadataLaw,
+    CopiesLaw,
     Name,
     entries,
     holds,
@@ -38,7 +38,7 @@ FLUSHED_NS = 1_000 * MS
 """By then a save has reached the disk."""
 
 
-class MetaDurable(MetadataLaw):
+class MetaDurable(CopiesLaw):
     """See the module."""
 
     id = "meta-durable"
@@ -50,7 +50,6 @@ class MetaDurable(MetadataLaw):
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)
-        self.copies = Copies(ledger)
         self.born: dict[str, int] = {}
         self.kept: dict[str, dict[Name, int]] = {}
         """Per slave: what its disk holds, and since when at the latest, ns."""
@@ -131,6 +130,7 @@ class MetaDurable(MetadataLaw):
         """A slave saved a table."""
         node, table = event.node or "", event.f or ""
         if node == MASTER:
+            self.copies.saved(event)
             for place, agreement in self.agreements.items():
                 if place[1] == table:
                     agreement.change()
@@ -151,7 +151,7 @@ class MetaDurable(MetadataLaw):
     def on_crash(self, event: Event) -> None:
         """A broker is gone, and what was not on its disk with it."""
         node = event.node or ""
-        self.copies.down(node)
+        self.down(node)
         if node == MASTER:
             self.agreements.clear()
         if node not in self.slaves:
@@ -218,6 +218,8 @@ class MetaDurable(MetadataLaw):
     def on_table(self, event: Event) -> None:
         """A slave's table was read."""
         node, table = event.node or "", event.f or ""
+        if node == MASTER and table in (TOPICS, GROUPS):
+            self.see(self.copies.read(event))
         if node not in self.slaves:
             return
         names = sorted(name for of, name in self.owed.get(node, ()) if of == table)
@@ -225,7 +227,7 @@ class MetaDurable(MetadataLaw):
             self.judged += 1
         for name in names:
             if not holds(event, name):
-                self.violate(event, f"{node}'s {table} lack {name} after its restart", since=None)
+                self.suspect(event, (table, name), f"{node}'s {table} lack {name} after its restart")
         before = self.before.pop((node, table), None)
         if before is not None:
             self._compare(before, event)
@@ -271,7 +273,7 @@ class MetaDurable(MetadataLaw):
         if needs:
             self.judged += 1
         if event.node not in self.slaves:
-            self.copies.answered(event)
+            self.see(self.copies.answered(event))
         elif needs and event.f == "query" and event.queue_offset is None:
             self._violate_answer(event, needs[0])
 
@@ -287,7 +289,18 @@ class MetaDurable(MetadataLaw):
     def _violate_answer(self, event: Event, name: Name) -> None:
         if name in self.owed.get(event.node or "", ()):
             what = f"{event.node} answered {event.status} after its restart, and had synced {name[1]}"
-            self.violate(event, what, since=None)
+            self.suspect(event, name, what)
+
+    def accuse(self, event: Event, text: str) -> None:
+        """A loss is one whatever stalled."""
+        self.violate(event, text, since=None)
+
+    def forget(self, name: Name) -> None:
+        """Nobody knows what slaves have of it."""
+        for each in self.kept.values():
+            each.pop(name, None)
+        for names in self.owed.values():
+            names.discard(name)
 
     def on_info(self, event: Event) -> None:
         """Nobody knows."""

@@ -169,33 +169,85 @@ class Agreement:
         self.asked = None
 
 
-class Copies:
-    """What the master's tables are sure to hold, and which slave has synced it since.
+class Known(NamedTuple):
+    """A name that the master's tables held when it was last seen in use."""
 
-    A name is known from a call that the master answered. Nothing takes one out again but a loss of the master's store:
-    what it holds is unknown from when it goes down, what slaves hold from when it is back, for a sync may bring the
-    loss to them. Bounded by the topics, groups and queues of one trial.
+    since: int
+    """From when on without a break, ns."""
+    seen: int
+    """When it was seen last, ns."""
+    saves: int
+    """How often the master had saved the tables that a deletion changes, at the latest, when it was there."""
+
+
+class Seen(NamedTuple):
+    """What one more sight of names says: which have been there all the time since the last one, and which may not."""
+
+    held: list[Name]
+    broken: list[Name]
+
+
+class Copies:
+    """What the master's tables hold, and which slave has synced it since.
+
+    A name is known from a call that the master answered, or a reading of its table. It may be deleted by somebody whom
+    nobody watches; a master saves its table at each change, so until the next save it is there for sure, and if it is
+    seen again after one save only, it was there all the time: to delete it and to create it anew takes two.
+
+    What the master holds is unknown from when it goes down, what slaves hold from when it is back, for a sync may bring
+    the loss to them. Bounded by the topics, groups and queues of one trial.
     """
 
     def __init__(self, ledger: Ledger) -> None:
         self.ledger = ledger
-        self.master: dict[Name, int] = {}
-        """Since when, ns."""
+        self.master: dict[Name, Known] = {}
         self.slaves: dict[str, set[Name]] = {}
         self._asked: dict[Name, int] = {}
         """When a slave last asked for a table."""
-        self._began: dict[int | None, int] = {}
+        self._began: dict[int | None, tuple[int, Mapping[str, int]]] = {}
+        """Calls under way: when each began, ns, and what the master had saved by then."""
+        self._saves: Mapping[str, int] = {TOPICS: 0, GROUPS: 0}
+        self._left: set[Name] = set()
+        """What a master that is down was sure to hold."""
 
     def began(self, call: Event) -> None:
         """A call began."""
         if call.node == MASTER:
-            self._began[call.op] = call.t
+            self._began[call.op] = call.t, self._saves
 
-    def answered(self, ok: Event) -> None:
+    def saved(self, persist: Event) -> None:
+        """The master saved a table: something in it may be gone."""
+        table = persist.f or ""
+        if persist.node == MASTER and table in self._saves:
+            self._saves = {**self._saves, table: self._saves[table] + 1}
+
+    def is_sure(self, name: Name) -> bool:
+        """Whether the master holds it now, or did when it went down: nothing was deleted since it was seen."""
+        if name in self._left:
+            return True
+        known = self.master.get(name)
+        return known is not None and known.saves == _saves_of(name, self._saves) and self._is_quiet(known)
+
+    def _is_quiet(self, known: Known) -> bool:
+        """Whether each change was saved: a full disk hides some."""
+        return self.ledger.trouble.is_quiet(MASTER, known.seen)
+
+    def read(self, table: Event) -> Seen:
+        """The master's table was read."""
+        seen = Seen([], [])
+        for name in [name for name in self.master if name[0] == table.f]:
+            if holds(table, name[1]):
+                self._see(name, table.t, self._saves, seen)
+            else:
+                self._lose(name, seen)
+        return seen
+
+    def answered(self, ok: Event) -> Seen:
         """A call went well. An answer that was under way when the master went down says nothing of its next life."""
-        began = self._began.pop(ok.op, None)
+        seen = Seen([], [])
+        began, saves = self._began.pop(ok.op, (None, self._saves))
         if ok.node != MASTER or began is None:
-            return
+            return seen
         names: list[Name] = []
         since = ok.t
         if ok.f in ("send", "pull"):
@@ -212,7 +264,25 @@ class Copies:
             topic, _, queue = (ok.queue or "").rpartition("/")
             names.append((OFFSETS, f"{topic}@{ok.group}/{queue}"))
         for name in names:
-            self.master.setdefault(name, since)
+            self._see(name, since, saves, seen)
+        return seen
+
+    def _see(self, name: Name, t: int, saves: Mapping[str, int], seen: Seen) -> None:
+        """A name was there at some time between those ``saves`` and now."""
+        known, least = self.master.get(name), _saves_of(name, saves)
+        if known is not None and (_saves_of(name, self._saves) - known.saves > 1 or not self._is_quiet(known)):
+            self._lose(name, seen)
+            known = None
+        elif known is not None:
+            seen.held.append(name)
+        since = t if known is None else known.since
+        self.master[name] = Known(since, t, least if known is None else max(least, known.saves))
+
+    def _lose(self, name: Name, seen: Seen) -> None:
+        seen.broken.append(name)
+        del self.master[name]
+        for held in self.slaves.values():
+            held.discard(name)
 
     def _arrived(self, began: int) -> bool:
         trouble = self.ledger.trouble
@@ -227,12 +297,15 @@ class Copies:
         asked = self._asked.pop((node, table), None)
         if asked is None or step.status not in DONE:
             return set()
-        found = {name for name, since in self.master.items() if name[0] == table and since <= asked}
+        found = {name for name, known in self.master.items() if name[0] == table and known.since <= asked}
         if table == OFFSETS:
             # Where the machine stalled, a commit for whose answer nobody waits may have come later than that.
-            found = {name for name in found if self.ledger.trouble.stall(self.master[name] - SLACK_NS, asked) is None}
+            found = {name for name in found if self._stall(name, asked) is None}
         self.slaves.setdefault(node, set()).update(found)
         return found
+
+    def _stall(self, name: Name, until: int) -> object:
+        return self.ledger.trouble.stall(self.master[name].since - SLACK_NS, until)
 
     def has(self, node: str | None, name: Name) -> bool:
         """Whether this slave is sure to hold it."""
@@ -241,13 +314,61 @@ class Copies:
     def down(self, node: str | None) -> None:
         """A broker is gone."""
         if node == MASTER:
+            self._left = {name for name in self.master if self.is_sure(name)}
             self.master.clear()
             self._began.clear()
 
     def up(self, node: str | None) -> None:
         """A broker is back."""
         if node == MASTER:
+            self._left = set()
             self.slaves.clear()
             self._asked.clear()
         else:
             self._asked = {name: t for name, t in self._asked.items() if name[0] != node}
+
+
+def _saves_of(name: Name, saves: Mapping[str, int]) -> int:
+    """How many saves may have taken this name away: a group's progress goes with the group, or with the topic."""
+    return saves[name[0]] if name[0] != OFFSETS else saves[TOPICS] + saves[GROUPS]
+
+
+class CopiesLaw(MetadataLaw):
+    """Base of laws that accuse a slave of not having what it has synced: only if its master is sure to have it still.
+
+    Where that is not known yet the accusation waits until the master is seen to have had it all the time.
+    """
+
+    def __init__(self, ledger: Ledger) -> None:
+        super().__init__(ledger)
+        self.copies = Copies(ledger)
+        self._suspected: dict[Name, list[tuple[Event, str]]] = {}
+
+    def suspect(self, event: Event, name: Name, text: str) -> None:
+        """A slave lacks ``name``."""
+        if self.copies.is_sure(name):
+            self.accuse(event, text)
+        else:
+            self._suspected.setdefault(name, []).append((event, text))
+
+    def accuse(self, event: Event, text: str) -> None:
+        """It does, wrongly."""
+        self.violate(event, text)
+
+    def forget(self, name: Name) -> None:
+        """The master may have been without it, and slaves with it."""
+
+    def see(self, seen: Seen) -> None:
+        """The master was seen to have names."""
+        for name in seen.broken:
+            self._suspected.pop(name, None)
+            self.forget(name)
+        for name in seen.held:
+            for event, text in self._suspected.pop(name, ()):
+                self.accuse(event, text)
+
+    def down(self, node: str | None) -> None:
+        """A broker is gone."""
+        self.copies.down(node)
+        if node == MASTER:
+            self._suspected.clear()

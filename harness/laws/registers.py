@@ -89,6 +89,13 @@ class Register:
             if self.settled is not None:
                 self.settled.add(value)
 
+    def may_be_gone(self) -> None:
+        """Somebody may have deleted it."""
+        for _, others in self._pending.values():
+            others.add(NONE)
+        if self.settled is not None:
+            self.settled.add(NONE)
+
     def recover(self, since: int, t: int) -> None:
         """The broker went down; its disk holds the table as it was at some moment after ``since``."""
         self._become(self.possible_since(since), t)

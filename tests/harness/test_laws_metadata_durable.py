@@ -36,6 +36,21 @@ def test_synced_names_survive_a_restart() -> None:
     assert_broken(MetaDurable, stopped.table("topics", {}), "topics lack T")
 
 
+def test_what_an_administrator_may_have_deleted_need_not_survive() -> None:
+    def deleted(*more: str) -> M:
+        history = committed().persist("topics", "master")
+        for f in more:
+            history.persist(f, "master")
+        return history.wait(1_000).round(topics="applied").wait(2_000).again("slave")
+
+    assert_holds(MetaDurable, deleted().table("topics", {}))
+    assert_holds(MetaDurable, deleted().table("offsets", {}))
+    assert_broken(MetaDurable, deleted().table("groups", {}), "groups lack G")
+    # It was there all the time, or was made anew.
+    assert_broken(MetaDurable, deleted().table("topics", {}).call("send"), "topics lack T after its restart")
+    assert_holds(MetaDurable, deleted("topics").table("topics", {}).call("send"))
+
+
 def test_progress_survives_a_restart() -> None:
     assert_holds(MetaDurable, committed().again("slave").table("offsets", {"T@G": {"0": 4}}))
     assert_broken(MetaDurable, committed().again("slave").table("offsets", {"T@G": {"1": 5}}), "offsets lack T@G/0")

@@ -225,3 +225,53 @@ def test_where_nobody_sees_what_a_master_saves_a_heartbeat_may_come_later() -> N
     late = Judge((MetaConverges,), frozenset(KINDS) - {"persist"})
     late.feed_all(tables(quiet(31_000).round(), topics={}).events)
     assert late.finish()[0].verdict is Verdict.VIOLATED
+
+
+# Deletions, by an administrator whom nobody watches: the master's saves are all that is seen of them.
+
+
+def deleted(history: M, *, saves: int = 1) -> M:
+    """The master saves its topics so often; then the slave syncs them."""
+    history.wait(1_000)
+    for _ in range(saves):
+        history.persist("topics", "master")
+    return history.wait(1_000).round(topics="applied")
+
+
+def test_what_an_administrator_may_have_deleted_may_be_missing() -> None:
+    assert_holds(MetaAtomicView, pulled(deleted(used()), "TOPIC_NOT_EXIST"))
+    assert_holds(MetaAtomicView, deleted(used()).table("topics", {}))
+    # What is not in the table that was saved cannot have gone.
+    assert_broken(MetaAtomicView, pulled(deleted(used()), "SUBSCRIPTION_GROUP_NOT_EXIST"), "had synced G")
+
+
+def test_a_master_that_still_has_it_after_one_save_never_deleted_it() -> None:
+    lacking = pulled(deleted(used()), "TOPIC_NOT_EXIST")
+    assert_broken(MetaAtomicView, lacking.call("send"), "answered TOPIC_NOT_EXIST, and had synced T")
+    read = pulled(deleted(used()), "TOPIC_NOT_EXIST").table("topics", {"T": {}}, "master")
+    assert_broken(MetaAtomicView, read, "answered TOPIC_NOT_EXIST, and had synced T")
+    gone = pulled(deleted(used()), "TOPIC_NOT_EXIST").table("topics", {}, "master")
+    assert_holds(MetaAtomicView, gone)
+
+
+def test_what_was_deleted_and_created_anew_counts_from_then_on() -> None:
+    lacking = pulled(deleted(used()), "TOPIC_NOT_EXIST").persist("topics", "master").call("send")
+    assert_holds(MetaAtomicView, lacking)
+    # Not synced yet.
+    again = deleted(used()).persist("topics", "master").call("send")
+    assert_holds(MetaAtomicView, pulled(again, "TOPIC_NOT_EXIST"))
+    synced = deleted(used()).persist("topics", "master").call("send").wait(1_000).round(topics="applied")
+    assert_broken(MetaAtomicView, pulled(synced, "TOPIC_NOT_EXIST"), "had synced T")
+
+
+def test_a_call_under_way_at_a_deletion_says_nothing_of_what_follows() -> None:
+    history = used()
+    call = {"node": "master", "process": 7, "op": 99, "f": "send", "queue": "T/0"}
+    history.add("invoke", **call).add("persist", node="master", f="topics").add("ok", **call, status="PUT_OK")
+    assert_holds(MetaAtomicView, pulled(history.wait(1_000).round(topics="applied"), "TOPIC_NOT_EXIST"))
+
+
+def test_a_full_disk_hides_deletions() -> None:
+    history = used()
+    history.fault("disk_full", "master")
+    assert_holds(MetaAtomicView, pulled(history.wait(1_000).round(topics="applied"), "TOPIC_NOT_EXIST"))

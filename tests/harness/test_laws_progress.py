@@ -145,6 +145,14 @@ def test_a_broker_keeps_what_was_committed_last_be_it_smaller(node: str) -> None
     assert_broken(ProgressKept, committed(2, node=node).table(None, node), "which says nothing")
 
 
+def test_progress_that_somebody_may_have_deleted_need_not_be_there() -> None:
+    saved = committed(1, 2).add("persist", node="master", f="groups")
+    assert isinstance(saved, C)
+    assert_holds(ProgressKept, saved.table(None).table(2))
+    assert_broken(ProgressKept, saved.table(1), "G committed nothing or 2 of T/0 to master, which says 1")
+    assert_broken(ProgressKept, committed(1, 2).table(None), "G committed 2 of T/0 to master, which says nothing")
+
+
 def test_what_is_under_way_may_have_arrived_or_not() -> None:
     assert_holds(ProgressKept, committed(1).commit(2, phase="info").query(1).query(2))
     neither = committed(1).commit(3, phase="fail").query(2)
