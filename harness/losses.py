@@ -88,6 +88,8 @@ class _Seen:
     def __init__(self) -> None:
         self.acknowledged: dict[int | None, Event] = {}
         self.ends: dict[str, int] = {}
+        self.taken: dict[str, int] = {}
+        """Of nodes that do not trace their logs, as Java's: bytes that a crash took, until an audit says where."""
         self.lost: dict[str, set[int | None]] = {}
         self.bytes: dict[str, int] = {}
         self.listing: dict[str, tuple[int | None, set[str | None]]] = {}
@@ -109,8 +111,6 @@ class _Seen:
     def _answered(self, event: Event) -> None:
         if event.f == "send" and event.status == STORED and event.node == MASTER and event.lo is not None:
             self.acknowledged[event.op] = event
-            if event.hi is not None and event.hi > self.ends.get(MASTER, 0):
-                self.ends[MASTER] = event.hi
 
     def _appended(self, event: Event) -> None:
         self.ends[event.node or ""] = event.hi or 0
@@ -121,8 +121,12 @@ class _Seen:
 
     def _crashed(self, event: Event) -> None:
         node = event.node or ""
-        if event.value and node in self.ends:
+        if not event.value:
+            return
+        if node in self.ends:
             self._ends_at(node, max(0, self.ends[node] - event.value))
+        else:
+            self.taken[node] = event.value
 
     def _wiped(self, event: Event) -> None:
         self._ends_at(event.node or "", event.hi or 0)
@@ -130,8 +134,10 @@ class _Seen:
     def _ends_at(self, node: str, end: int) -> None:
         before = self.ends.get(node)
         self.ends[node] = end
-        if before is None or end >= before:
-            return
+        if before is not None and end < before:
+            self._lose(node, end, before)
+
+    def _lose(self, node: str, end: int, before: int) -> None:
         gone = {op for op, each in self.acknowledged.items() if end < _end_of(each) <= before}
         self.lost.setdefault(node, set()).update(gone)
         self.bytes[node] = self.bytes.get(node, 0) + before - end
@@ -144,6 +150,8 @@ class _Seen:
 
     def _audited(self, event: Event) -> None:
         node = event.node or ""
+        if event.hi is not None and (taken := self.taken.pop(node, 0)):
+            self._lose(node, event.hi, event.hi + taken)
         if event.f == "final" and node in (MASTER, *SLAVES):
             op, messages = self.listing.get(node, (None, set()))
             self.final[node] = messages if op == event.op else set()

@@ -65,9 +65,7 @@ WHOLE = {"lab.names": 1}
 
 
 @pytest.mark.parametrize("queues", [1, 5])
-def test_a_deleted_topic_is_missing_on_the_slave_and_no_law_minds(
-    queues: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_deleted_topic_is_missing_on_the_slave_and_no_law_minds(queues: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Clients, "change_topic", delete_topic)
     FOUND.clear()
     ops = (send(), PULL, advance(21_000), topic(0, queues), advance(21_000), PULL, advance(2_000), send(), PULL)

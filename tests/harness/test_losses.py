@@ -67,3 +67,16 @@ def test_trials_add_up() -> None:
         4, {"master": Lost(3, 300), "slave": Lost(0, 7)}, 1
     )
     assert total([]) == Losses(0, {}, None)
+
+
+def test_a_node_that_tells_nothing_of_its_log_is_seen_by_its_crash_and_the_next_audit() -> None:
+    history = H().config("master").config("slave").add("start", node="master").add("start", node="slave")
+    assert isinstance(history, H)
+    for place in range(3):
+        history.invoke(f"m{place}")
+        call = {"node": "master", "op": history.began[f"m{place}"][0], "f": "send", "message": f"m{place}"}
+        history.add("ok", **call, status="PUT_OK", lo=place * SIZE)
+    history.add("crash", node="master", f="machine", value=2 * SIZE).add("start", node="master")
+    assert measure(history.events).by_node == {}
+    recovered = history.audit("recovery", nodes="master", hi={"master": SIZE})
+    assert measure(recovered.events).by_node == {"master": Lost(2, 2 * SIZE)}
