@@ -158,7 +158,7 @@ class Observer:
         """What has passed."""
         tap = self.taps[name]
         moved = {direction: tap.moved(direction) for direction in ("up", "down")}
-        return {"connections": tap.connections, "standing": tap.standing(), **moved}, b""
+        return {"connections": tap.connections, "standing": tap.standing(), "severed": tap.severed, **moved}, b""
 
     async def do_drain(self) -> tuple[dict[str, Any], bytes]:
         """Hear what has been sent so far; what went wrong, if anything did."""

@@ -97,6 +97,11 @@ class WatchedTap:
         """Those that were let in so far."""
         return int(self._ask("count", name=self._name)["connections"])
 
+    @property
+    def severed(self) -> int:
+        """Connections that neither side ended first, so far."""
+        return int(self._ask("count", name=self._name)["severed"])
+
     async def start(self) -> None:
         """Listen for the proxy; for clients, from :meth:`open` on."""
         self._ask("start", name=self._name, **self._made)

@@ -32,6 +32,7 @@ class OnLink(NamedTuple):
     given: int
     standing: int
     connections: int
+    severed: int
 
 
 class Cut(NamedTuple):
@@ -52,11 +53,11 @@ class LinkTrouble(World):
         if toxic not in WHAT:
             raise LabError(f"unknown toxic {toxic!r}; valid: {', '.join(WHAT)}")
         taken, given = where.tap.moved(direction)
-        standing, connections = where.tap.standing(), where.tap.connections
+        standing, connections, severed = where.tap.standing(), where.tap.connections, where.tap.severed
         # Bytes go on meanwhile, as they must for what a toxic holds to leave it.
         name = self.aside(lambda: self.bench.proxies.add_toxic(link, direction, toxic, attributes))
         return OnLink(
-            where, direction, toxic, name, attributes.get("rate"), taken, given, standing, connections
+            where, direction, toxic, name, attributes.get("rate"), taken, given, standing, connections, severed
         )  # fmt: skip
 
     def remove_toxic(self, handle: OnLink) -> Effect:
@@ -72,6 +73,8 @@ class LinkTrouble(World):
         cut = Cut(where, object(), where.tap.standing(), self.evidence.unreached[where.address])
         cut.link.cuts.append(cut.token)
         self.refresh()
+        # What it ended is heard now, and is no doing of another fault.
+        self.drained()
         return cut
 
     def mend_link(self, handle: Cut) -> Effect:
@@ -91,12 +94,13 @@ class LinkTrouble(World):
 def _effect(on: OnLink) -> Effect:
     taken, given = on.link.tap.moved(on.direction)
     came, went = taken - on.taken, given - on.given
-    closed = on.standing + (on.link.tap.connections - on.connections) - on.link.tap.standing()
     if on.toxic == "slow_close":
-        return {WHAT[on.toxic]: closed}
+        return {WHAT[on.toxic]: on.standing + (on.link.tap.connections - on.connections) - on.link.tap.standing()}
     held = max(0, came - went)
     if on.toxic in ("limit_data", "timeout", "reset_peer"):
-        return {WHAT[on.toxic]: held, "connections_closed": closed}
+        # A node that died closed its connections, too, and took bytes with it: no doing of the toxic.
+        closed = on.link.tap.severed - on.severed
+        return {WHAT[on.toxic]: held if closed or on.toxic == "timeout" else 0, "connections_closed": closed}
     if on.rate == 0:
         return {"bytes_held": held}
     return {WHAT[on.toxic]: came}

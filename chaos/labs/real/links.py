@@ -43,6 +43,10 @@ class LinkTap(Protocol):
     def reset(self) -> dict[str, int]:
         """End all connections by a RST, both ends at once; how many, and the bytes that were on their way."""
 
+    @property
+    def severed(self) -> int:
+        """Connections that neither side ended first, but something between them, so far."""
+
     def standing(self) -> int:
         """Connections that stand."""
 

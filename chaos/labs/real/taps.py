@@ -16,7 +16,7 @@ from typing import Any
 
 from pairproof.chaos.labs.real.addresses import Address, Way
 from pairproof.chaos.labs.real.ha_passage import HaPassage
-from pairproof.chaos.labs.real.wires import CLIENTS, SERVERS, Passage, Wire, nothing
+from pairproof.chaos.labs.real.wires import CLIENTS, ITSELF, SERVERS, Passage, Wire, nothing
 
 PAIRED_S = 3.0
 """How long the proxy has to lead a new connection to the other tap."""
@@ -35,6 +35,8 @@ class Door:
         """Those that were let in so far."""
         self.gone = {"up": [0, 0], "down": [0, 0]}
         """Bytes of connections that are over."""
+        self.severed = 0
+        """Connections that neither side ended first."""
         self._listener: asyncio.Server | None = None
         self._tasks: set[asyncio.Task[Any]] = set()
 
@@ -82,6 +84,9 @@ class Door:
 
     def over(self, passage: Passage, side: str, how: str) -> None:
         """One side of a connection ended."""
+        if passage.has_server and not passage.is_over:
+            self.severed += how != ITSELF
+        passage.is_over = True
         passage.closed(side, how)
         if side == CLIENTS and passage in self.passages:
             self.passages.remove(passage)

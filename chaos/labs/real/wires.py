@@ -19,6 +19,8 @@ FLUSHED_S = 5.0
 """How long an ended connection's last bytes may wait for the other side to take them."""
 RESET = struct.pack("ii", 1, 0)
 """SO_LINGER: a close is a RST."""
+ITSELF = "local"
+"""How a side ended that was not ended by the other one."""
 CLIENTS, SERVERS = "client", "server"
 """The two sides of a link."""
 
@@ -91,7 +93,7 @@ class Wire(asyncio.Protocol):
 
     def connection_lost(self, why: Exception | None) -> None:
         """It ended; so does the other side, behind what waits there."""
-        how = self.told or "local"
+        how = self.told or ITSELF
         self.ended(how)
         if self.other is not None:
             self.other.end("reset" if self.told == "reset" or (why is not None and not self.told) else "peer")
@@ -118,6 +120,8 @@ class Passage:
         self.open = {CLIENTS: False, SERVERS: False}
         self.has_server = False
         """Whether its way to the server is there."""
+        self.is_over = False
+        """Whether one of its sides has ended."""
         self.wires: list[Wire] = []
 
     def stand(self) -> None:

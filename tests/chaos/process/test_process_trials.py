@@ -64,14 +64,20 @@ def test_a_cut_bites_where_connections_were_ended_or_refused_and_nowhere_else(la
     ops: list[Op] = []
     # The first sends find out that their connection is gone, the next ones that there is no other.
     sent_twice = [*sends(2), Op("advance", {"ms": 300})] * 2
-    starts = [Op("fault", {"name": "kill", "node": "slave"}), Op("heal", {"name": "kill"}), *sent_twice]
-    for link, meanwhile in (("client-slave", sent_twice), ("client-master", sent_twice), ("ha", starts)):
+    # A limit that is never reached does nothing to the connection that a kill ends.
+    limit = {"name": "limit_data", "link": "ha", "direction": "down", "bytes": 10_000_000}
+    killed = [Op("fault", {"name": "kill", "node": "slave"}), Op("heal", {"name": "kill"}), *sent_twice]
+    ops += [Op("fault", limit), *killed, Op("heal", {"name": "limit_data"})]
+    for link, meanwhile in (("client-slave", sent_twice), ("client-master", sent_twice), ("ha", killed)):
         ops += [Op("fault", {"name": "down", "link": link}), *meanwhile, Op("heal", {"name": "down"})]
     trial = play(lab, ops)
     assert not violated(trial)
-    idle, clients, replication = (each.effect for each in trial.faults if each.name == "down")
-    assert idle == {"connections_closed": 0, "connections_refused": 0} and not trial.faults[0].bit
-    for busy in (clients, replication):
+    assert [(each.name, bool(each.bit)) for each in trial.faults if each.name != "down"] == [
+        ("kill", True), ("limit_data", False), ("kill", True),
+    ]  # fmt: skip
+    idle, clients, replication = (each for each in trial.faults if each.name == "down")
+    assert idle.effect == {"connections_closed": 0, "connections_refused": 0} and not idle.bit
+    for busy in (clients.effect, replication.effect):
         assert busy["connections_closed"] and busy["connections_refused"]
 
 
