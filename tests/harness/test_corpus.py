@@ -71,6 +71,15 @@ def test_a_bug_that_leaves_laws_nothing_to_judge_is_seen_in_no_time(
     assert "the corpus gave it nothing to judge" in capsys.readouterr().out
 
 
+def test_laws_of_third_parties_are_not_demanded_of_the_corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "own", lambda group: frozenset({"log-grows"}))
+    monkeypatch.setattr("pairproof.harness.explore.corpus", lambda: ())
+    command = ["check", "--trials", "1", "--seed", "s", "--runs", str(tmp_path), "--law", "log-grows"]
+    assert main(command) == 3
+    monkeypatch.setattr(registry, "own", lambda group: frozenset())
+    assert main(command) == 0
+
+
 def test_same_seed_and_number_give_the_same_trials_verdicts_and_findings_in_every_process(tmp_path: Path) -> None:
     def recorded(hash_seed: str) -> tuple[object, ...]:
         runs = tmp_path / hash_seed

@@ -140,6 +140,11 @@ def test_an_exploration_plays_the_same_schedules_side_by_side_and_counts_each_on
     assert len(workers) == 2 and held_lab.pids(held, "opened") == {*workers, os.getpid()}
 
 
+def test_a_number_of_trials_is_kept_exactly_side_by_side(held: Path) -> None:
+    found, trials = explore("reference", profile(REAL), trials=7)
+    assert sum(found.by_origin.values()) == 7 and sorted(each.number for each in trials) == list(range(7))
+
+
 def test_what_other_processes_find_is_shrunk(held: Path) -> None:
     found, trials = explore("reference+rounds_start", seconds=2)
     assert found.verdicts["ha-start-offset"] is Verdict.VIOLATED
