@@ -64,9 +64,11 @@ def write(report: Report, histories: Histories, seen: Seen, out: Path) -> Path:
     pages = _environment(report)
     folders = {row["run"]: Path(row["folder"]) for row in report.runs}
     (out / "findings").mkdir(parents=True, exist_ok=True)
+    laws_too = _laws_too(report)
     for finding in report.findings[:MAX_PAGES]:
         key = (finding["run"], finding["shrunk_trial"])
-        shown = _finding(finding, histories.get(key, ()), seen.get((*key, finding["law"])))
+        alike = laws_too.get(finding["number"], [])
+        shown = {"others": alike} | _finding(finding, histories.get(key, ()), seen.get((*key, finding["law"])))
         shown["said"] = logs.of_trial(folders[finding["run"]], finding["shrunk_trial"])
         html = pages.get_template("finding.html").render(root="../", here="findings", **shown)
         (out / "findings" / page_name(finding)).write_text(html, encoding="utf-8")
@@ -199,6 +201,16 @@ def _cards(report: Report) -> list[tuple[Row, list[Row], list[Row]]]:
         programs = {tuple(row["program"]): row for row in reversed(rows) if row["program"] != first["program"]}
         cards.append((first, laws, sorted(programs.values(), key=lambda row: row["number"])))
     return cards
+
+
+def _laws_too(report: Report) -> dict[int, list[Row]]:
+    """By number of a finding, the first finding of each other law that is violated from the same cause."""
+    law_of = {row["number"]: row["law"] for row in report.findings}
+    return {
+        number: [row for row in (first, *laws) if row["law"] != law_of[number]]
+        for cause, (first, laws, _) in zip(report.causes, _cards(report), strict=True)
+        for number in cause["findings"]
+    }
 
 
 def _linked(findings: Iterable[Row]) -> dict[tuple[str, str, str], Row]:
