@@ -16,6 +16,7 @@ from pairproof.chaos.rocketmq.install import JARS
 from pairproof.chaos.targets import rocketmq
 from pairproof.chaos.targets.reference import TARGET
 from pairproof.chaos.targets.rocketmq import AnyTarget
+from pairproof.harness import judge
 from pairproof.harness.schedule import Op
 from pairproof.harness.trial import Trial
 from pairproof.harness.verdict import Verdict
@@ -120,3 +121,25 @@ def test_what_nobody_can_do_to_a_real_broker_is_skipped_with_the_reason(lab: Pro
     assert not violated(trial) and not trial.faults
     assert len(trial.skipped) == len(names)
     assert trial.skipped[0] == "disk_stall: master runs 4.9.7, of whose clock, flushes and files the lab has no hold"
+
+
+def test_a_broker_that_does_not_load_its_own_store_is_a_finding_and_its_words_are_kept(lab: ProcessLab) -> None:
+    """BrokerController.initialize() is false, and BrokerStartup exits with -3: that ended the run before."""
+    made = lab.open(rocketmq.V4, rocketmq.V4.settings({"brokerRole": "ASYNC_MASTER"}), "lives")
+    made.warm_up()
+    made.kill("slave")
+    store = made.nodes["slave"].store
+    assert store is not None
+    torn = store.path / "commitlog" / f"{1 << 20:020d}"
+    torn.write_bytes(bytes(100))
+    made.restart("slave")
+    torn.unlink()
+    made.settle()
+    (abort,) = [event for event in made.recorder.events if event.kind == "abort"]
+    assert (abort.node, abort.f, abort.status) == ("slave", "ended", None)
+    assert str(abort.detail).startswith("exited 253, and said last: ")
+    (lives,) = judge.judge(made.recorder.events, judge.laws(["node-lives"]), lab.observes(rocketmq.V4))
+    assert [each.text for each in lives.violations] == [f"slave did not come up on its own store: {abort.detail}"]
+    # Without that file it comes up at the end.
+    assert [event.f for event in made.recorder.events if event.kind == "mark"][-2:] == ["converged", "end"]
+    assert "boot success" in made.logs()["slave"]
