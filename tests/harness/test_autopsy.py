@@ -91,6 +91,12 @@ def test_a_crash_that_spares_it_is_told_and_takes_nothing() -> None:
     assert "took" not in conclusion(history)
 
 
+def test_a_crash_that_nobody_caused_is_not_called_a_kill_and_a_start_that_fails_is_told() -> None:
+    history = pair().sent("m0").add("crash", node="master", f="process", status="own", value=0, detail="KeyError: 1")
+    history.add("abort", node="master", f="ended", detail="KeyError: 2")
+    assert lines(history)[-2:] == ["the master crashes by itself", "the master does not come up again"]
+
+
 def test_a_disk_that_lied_is_named() -> None:
     history = pair().put("m0").add("crash", node="master", f="machine", value=100, status="lied")
     assert "which its disk had called durable" in lines(history)[-1]

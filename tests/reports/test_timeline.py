@@ -214,6 +214,21 @@ def test_every_kind_of_event_has_words(event: Event, said: str) -> None:
     assert said in words(event)
 
 
+@pytest.mark.parametrize(
+    ("kind", "columns", "said"),
+    [
+        ("crash", {"f": "process", "status": "own"}, "master ended by itself: KeyError: 1"),
+        ("crash", {"f": "process", "status": "disk"}, "master ended, since its disk was failing it: KeyError: 1"),
+        ("crash", {"f": "process", "status": "stuck"}, "master went on without end: KeyError: 1"),
+        ("abort", {"f": "refused"}, "master refuses its store: KeyError: 1"),
+        ("abort", {"f": "ended", "status": "disk"}, "master does not come up: KeyError: 1; its disk is failing it"),
+        ("garbled", {"f": "delays"}, "the delays of master cannot be read: KeyError: 1"),
+    ],
+)
+def test_what_a_node_does_to_itself_is_told(kind: str, columns: dict[str, str], said: str) -> None:
+    assert words(Event(0, 0, kind, "master", 1, detail="KeyError: 1", **columns)) == said  # type: ignore[arg-type]
+
+
 def test_no_kind_is_without_words() -> None:
     assert set(KINDS) <= set(_SAY)
 
