@@ -99,7 +99,7 @@ def counted(run: Path) -> dict[str, object]:
         if row["verdict"] in ("violated", "unknown"):
             by[row["verdict"]][row["law"]] += 1
             texts.append(f"trial {row['trial']}: {row['law']} {row['verdict']}: {row['text']}")
-    failed = len(list((run / "failures").glob("*.json")))
+    failed = len(list((run / "failures").glob("*.json"))) if (run / "failures").is_dir() else 0
     return {"trials": len(trials), "failed": failed, "texts": texts, **{name: dict(each) for name, each in by.items()}}
 
 
@@ -111,7 +111,9 @@ def told(parts: list[dict[str, object]]) -> int:
             counts.update(each[name])  # type: ignore[arg-type]
     trials, failed = (sum(each[name] for each in parts) for name in ("trials", "failed"))  # type: ignore[misc]
     seconds, stops = (sum(each["did"][name] for each in parts) for name in ("seconds", "stops"))  # type: ignore[index]
-    print(f"{len(parts)} parts, {seconds} s, {stops} stops: {trials} trials, {failed} failures of the lab")
+    ended = Counter(each["exit"] for each in parts)
+    print(f"{len(parts)} parts, {seconds} s, {stops} stops: {trials} trials, {failed} failures of the lab, "
+          f"exit codes {dict(ended)}")  # fmt: skip
     for each in parts:
         for text in each["texts"]:  # type: ignore[attr-defined]
             print(f"  {each['run']} {text}")

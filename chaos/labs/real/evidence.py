@@ -58,6 +58,8 @@ class Evidence:
         self.dispatched: dict[str, int] = {}
         self.flushed: dict[str, int] = {}
         """By node: up to where its log was durable, as it said."""
+        self.spoke: dict[str, int] = {}
+        """By node: when it traced something last, ns."""
         self.started: set[tuple[str, int]] = set()
         """Nodes and incarnations whose process came so far as to have recovered its store."""
         self.ready: set[tuple[str, int]] = set()
@@ -78,6 +80,10 @@ class Evidence:
         """Labels of HA connections, and whose they are, by the address that the master sees."""
         self.ears = HaEars(self, self.stores, label)
         """Of the taps in this process."""
+
+    def last_moment(self, node: str, now: int) -> int:
+        """``now``, when a node that stood still was ended; later if somebody had let it go on just then, ns."""
+        return max(now, self.spoke.get(node, 0))
 
     # The clients' stage.
 
@@ -136,6 +142,7 @@ class Evidence:
         if kind == "seen":
             self.add(t - self.base, columns[0], **columns[1])
             return
+        self.spoke[life.node] = t - self.base
         self._note(life, kind, columns)
         event = _event(t - self.base, life, kind, columns)
         if event is None:

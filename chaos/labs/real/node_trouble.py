@@ -51,9 +51,10 @@ class NodeTrouble(World):
         if not found.is_up:
             return {}
         connections = self.freeze(found)
-        if (node, found.incarnation) in self.evidence.started:
-            self.evidence.add(self.evidence.now(), "crash", node, found.incarnation, f="process", value=0)
+        now, who = self.evidence.now(), (node, found.incarnation)
         self.end(found)
+        if who in self.evidence.started:
+            self.evidence.add(self.evidence.last_moment(node, now), "crash", *who, f="process", value=0)
         return {"processes_killed": 1, "connections_closed": connections}
 
     def freeze(self, node: RealNode) -> int:

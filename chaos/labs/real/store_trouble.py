@@ -79,6 +79,7 @@ class StoreTrouble(NodeTrouble):
         lost = max(0, before - end)
         lied = end < flushed and self.bench.control(node).get("lied") > 0
         status = "lied" if lied else None
+        now = self.evidence.last_moment(node, now)
         self.evidence.add(now, "crash", node, found.incarnation, f="machine", status=status, value=lost)
         return {"machines_crashed": int(running), "bytes_lost": lost, **did}
 

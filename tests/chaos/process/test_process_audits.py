@@ -112,3 +112,11 @@ def test_a_paused_node_stays_paused(tmp_path: Path) -> None:
     world.nodes["slave"].pauses.append(object())
     world.audited()
     assert world.nodes["slave"].still and not world.nodes["master"].still
+
+
+def test_a_crash_comes_after_all_that_its_node_traced(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    now = world.now()
+    world.nodes["slave"].note("dispatch", 300)
+    world.evidence.poll()
+    assert world.evidence.last_moment("slave", now) > now == world.evidence.last_moment("master", now)
