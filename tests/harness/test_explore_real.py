@@ -110,7 +110,7 @@ def test_findings_say_where_they_were_shrunk_and_their_time_is_told_apart() -> N
 
 def test_a_violation_that_never_shows_again_is_kept_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(repeated, "shows", lambda *_, **__: None)
-    found, trials = explore(ShakyLab(MUTANT, 1), seconds=1)
+    found, trials = explore(ShakyLab(MUTANT, 1), trials=80, first=True, laws=judge.laws([LAW]))
     by_number = {each.number: each for each in trials}
     assert found.findings
     for each in found.findings:
@@ -119,9 +119,9 @@ def test_a_violation_that_never_shows_again_is_kept_as_it_was(monkeypatch: pytes
 
 
 def test_shrinking_has_no_more_time_than_the_exploration() -> None:
-    found, _ = explore(ShakyLab(MUTANT, 2), seconds=1)
+    found, _ = explore(ShakyLab("reference+repeats_frame", 2), seconds=6)
     # One candidate, with its repeats, may be under way when the time is over.
-    assert found.findings and found.shrinking_s < 1 + 5
+    assert found.findings and found.shrinking_s < 6 + 5
 
 
 class Registered:
