@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import resource
 from random import Random
 from typing import NamedTuple
 
@@ -18,6 +19,8 @@ from pairproof.harness.ports import Effect
 
 STRANGER, IMPOSTOR, INTRUDER = "hostile", "impostor", "intruder"
 GOODBYE_S = 0.01
+DESCRIPTORS = 4_096
+"""For a crowd's connections and all else; the usual limit of a process is 1,024."""
 
 
 class Guest(NamedTuple):
@@ -77,6 +80,10 @@ class Strangers(World):
         address = self.bench.asker(places.NAMES) if node == places.NAMES else self.bench.broker(node)
         if port == "fast" and node != places.NAMES:
             address = address.fast
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        if soft != resource.RLIM_INFINITY and soft < DESCRIPTORS:
+            wanted = DESCRIPTORS if hard == resource.RLIM_INFINITY else min(DESCRIPTORS, hard)
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
         machine = self.machine(INTRUDER)
         stranger = Intruder(character, str(address), machine.io, self._dice(INTRUDER))
         machine.start(lambda: stranger)

@@ -7,7 +7,7 @@ import itertools
 import signal
 from collections.abc import Callable
 
-from real_brokers import BrokerProcess, Caller, caller
+from real_brokers import BrokerProcess, Caller, caller, eventually
 
 from pairproof.reference.client.client import Outcome
 from pairproof.reference.wire import record
@@ -136,3 +136,24 @@ def test_the_commit_log_may_lie_elsewhere(broker: Make) -> None:
     asyncio.run(send_one(master.address))
     assert [each.name for each in elsewhere.iterdir()] == [f"{0:020d}"]
     assert not (master.store / "commitlog").exists()
+
+
+def test_a_slave_whose_files_have_another_size_says_so_and_acknowledges_nothing_more(broker: Make) -> None:
+    async def play() -> int:
+        async with caller() as call:
+            await call.replicated(master.address)
+            answers = [(await call.send(master.address, b"x" * 20_000)).status for _ in range(4)]
+            await eventually(lambda: call.send(master.address, b"alone"), "SLAVE_NOT_AVAILABLE")
+            return answers.count("PUT_OK")
+
+    master = broker("master", brokerRole="SYNC_MASTER", slaveTimeout=200).start()
+    slave = broker(
+        "slave", brokerRole="SLAVE", brokerId=1, haMasterAddress=f"127.0.0.1:{master.port + 1}",
+        mappedFileSizeCommitLog=131_072,
+    ).start()  # fmt: skip
+    acknowledged = asyncio.run(play())
+    said = slave.hear("replication has stopped: mappedFileSizeCommitLog is 131072 here, and another one at the master")
+    assert "a file of the master ends at 65536" in said
+    assert (master.stop(), slave.stop()) == (0, 0)
+    assert slave.said.count(b"replication has stopped") == slave.said.count(b"connected to") == 1
+    assert 0 < acknowledged <= slave.log().count(b"x" * 20_000) == 3, "no more fit before the border"
