@@ -2,7 +2,7 @@
 
 The fault that brings the crowd also brings newcomers, each with one question, and says at its end how many were
 answered and how many were thrown out or not let in. Not one of the latter, if nothing else happened to the node
-meanwhile.
+meanwhile than more of the same fault.
 
 Left out: what is answered; newcomers that still wait when the crowd goes. Source: NettyRemotingServer has no limit on
 connections; the reference has, see docs/decisions/0010.
@@ -34,17 +34,17 @@ class LiveNewcomers(Law):
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)
-        self.calm: dict[int | None, str] = {}
+        self.calm: dict[int | None, Event] = {}
         """Faults that are going on at nodes to which nothing else has happened since they began."""
 
     def on_fault(self, event: Event) -> None:
         """One begins: another one at its node is no longer alone. One ends, and says what became of newcomers."""
         if event.status == "on":
-            node = event.node or ""
-            crowded = any(node in touched(each) for each in self.ledger.trouble.active.values())
-            self._disturb(touched(event))
-            if node and not crowded and not self.ledger.trouble.is_still(node):
-                self.calm[event.op] = node
+            node, others = event.node or "", self.ledger.trouble.active.values()
+            alone = all(each.f == event.f or node not in touched(each) for each in others)
+            self._disturb(touched(event), event.f)
+            if node and alone and not self.ledger.trouble.is_still(node):
+                self.calm[event.op] = event
             return
         found = json.loads(event.detail or "{}")
         answered, refused = found.get(ANSWERED, 0), found.get(REFUSED, 0)
@@ -56,10 +56,10 @@ class LiveNewcomers(Law):
 
     def on_crash(self, event: Event) -> None:
         """It is down, or stands still."""
-        self._disturb(frozenset((event.node or "",)))
+        self._disturb(frozenset((event.node or "",)), None)
 
     on_stop = on_pause = on_start = on_crash
 
-    def _disturb(self, places: frozenset[str]) -> None:
-        for op in [op for op, node in self.calm.items() if node in places]:
+    def _disturb(self, places: frozenset[str], fault: str | None) -> None:
+        for op in [op for op, each in self.calm.items() if each.node in places and each.f != fault]:
             del self.calm[op]
