@@ -277,7 +277,7 @@ class Shell:
                 self._full.discard(port)
 
     def _refused(self, address: tuple[str, int], port: str) -> None:
-        self._crowded(port, f"refused {address[0]}: no connection is idle")
+        self._crowded(port, f"refused {address[0]}: no connection can make room")
 
     def _crowded(self, port: str, what: str) -> None:
         if port not in self._full:
