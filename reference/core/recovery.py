@@ -5,7 +5,8 @@ properties; a filler is whole if it reaches exactly to its file's end. Parsing g
 and stops for good at anything else. It begins at the third last file after a clean stop, otherwise at the first.
 
 - **After a clean stop nothing is cut.** What was stopped in an orderly way was whole: a log that is not whole then has
-  been damaged since, and the broker refuses to start (StoreRefused) before a byte has changed. One thing is no damage:
+  been damaged since, and the broker refuses to start (StoreRefused) before a byte has changed; so it does where the
+  queues know messages behind the log's end, whose files are missing then. One thing is no damage:
   a slave stops in the middle of a record. Then no whole record lies behind the last one, and the queues end with it.
 - **After an unclean stop** everything behind the end is cut, zeroed and made durable.
 
@@ -50,6 +51,7 @@ FILES_AFTER_CLEAN_STOP = 3
 SECTOR = 512
 MAX_MISSED = 64 * 1024 * 1024
 """Bytes of what looks like records behind a cut and is none, after which whole ones are counted no further."""
+UNTOUCHED = "nothing was changed: restore"
 _WINDOW = 64 * 1024
 _MAGIC_AT = 4
 
@@ -102,6 +104,8 @@ class LogRecovery:
         """Parse, cut or refuse, make durable, and say what was done."""
         files = self.files
         if not files.starts:
+            if self.clean:
+                self.check_whole(0, 0, "")
             return Recovery("empty", 0, 0, None, "")
         first = self.first_file()
         end, why = self.find_end(first)
@@ -164,17 +168,26 @@ class LogRecovery:
         return None
 
     def check_whole(self, end: int, used: int, why: str) -> None:
-        """StoreRefused if anything but an unfinished record lies behind the end of a log that was stopped cleanly."""
+        """StoreRefused if a log that was stopped cleanly lacks what it had.
+
+        Behind its end there may be an unfinished record, and nothing in the queues.
+        """
+        reached = self._dispatched
+        if used <= end and reached <= end:
+            return
         if used <= end:
-            return
+            raise StoreRefused(
+                f"the log ends at {end}, but the queues hold messages up to {reached}, and it was stopped in an "
+                f"orderly way: {UNTOUCHED} the log's missing files (does storePathCommitLog name their folder?), or "
+                f"create an empty file named abort in it, to lose these messages as after a crash"
+            )
         lost = self.count_whole(end, used)
-        if not lost and self._dispatched == self._last_record_end(end):
-            return
-        raise StoreRefused(
-            f"the log is not whole, although it was stopped in an orderly way: {why}; a cut at {end} would lose "
-            f"{used - end} bytes, with {counted(lost)} in them; nothing was changed: restore the store from a copy, "
-            f"or create an empty file named abort in it, to have it cut there as after a crash"
-        )
+        if lost or reached != self._last_record_end(end):
+            raise StoreRefused(
+                f"the log is not whole, although it was stopped in an orderly way: {why}; a cut at {end} would lose "
+                f"{used - end} bytes, with {counted(lost)} in them; {UNTOUCHED} the store from a copy, or create an "
+                f"empty file named abort in it, to have it cut there as after a crash"
+            )
 
     def count_whole(self, end: int, used: int) -> int:
         """Whole records in [end, used), wherever they begin."""

@@ -135,6 +135,24 @@ def test_piece_of_a_record_that_decodes_with_zeros_for_its_rest_is_not_taken_for
     assert opened(slave.disk, copied=True)[0].end == begins[-1] + len(rest)
 
 
+@pytest.mark.parametrize("left", [0, 1, 2])
+def test_log_without_its_last_files_is_refused_and_the_queues_stay(left: int) -> None:
+    store, begins = stored(60)
+    names = store.disk.names("commitlog")
+    assert len(names) > 2
+    for name in names[left:]:
+        store.disk.delete(f"commitlog/{name}")
+    before = contents(store.disk)
+    ends = f"the log ends at {left * SIZE}, but the queues hold messages up to {begins[-1]}"
+    with pytest.raises(StoreRefused, match=f"{ends}.*missing files .does storePathCommitLog name their folder"):
+        Store(store.disk, True, LAYOUT)
+    assert contents(store.disk) == before
+    # As the message advises.
+    again = Store(store.disk, False, LAYOUT)
+    again.dispatcher.dispatch()
+    assert again.log.end == left * SIZE and again.queues.stored_end() <= again.log.end
+
+
 def test_file_made_ahead_stays_and_the_log_grows_into_it() -> None:
     store, _ = stored(3)
     store.disk.open(f"commitlog/{SIZE:020d}", SIZE)
