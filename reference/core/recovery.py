@@ -109,6 +109,10 @@ class LogRecovery:
             return Recovery("empty", 0, 0, None, "")
         first = self.first_file()
         end, why = self.find_end(first)
+        if end == first > files.start:
+            # Nothing in the last files is whole: those before them are not trusted unread.
+            first = files.start
+            end, why = self.find_end(first)
         used = files.used_until(end)
         if self.clean:
             self.check_whole(end, used, why)
@@ -209,12 +213,14 @@ class LogRecovery:
         return self.hints.dispatched()
 
     def _last_record_end(self, end: int) -> int:
-        """The offset behind the last record before ``end``; -1 if the log begins there."""
-        at = self.first_file()
+        """The offset behind the last record before ``end``, in its file or the one before; -1 if there is none."""
+        at = max(self.files.start, end - end % self.files.file_size - self.files.file_size)
         last = -1
         while at < end:
             step = self.step(at)
-            assert isinstance(step, int), "everything before the end is whole"
+            if isinstance(step, str):
+                # In a file that is trusted unread.
+                break
             at += step
             # A record never reaches to its file's end: a filler does.
             if at % self.files.file_size:

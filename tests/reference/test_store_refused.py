@@ -135,6 +135,18 @@ def test_piece_of_a_record_that_decodes_with_zeros_for_its_rest_is_not_taken_for
     assert opened(slave.disk, copied=True)[0].end == begins[-1] + len(rest)
 
 
+def test_files_are_not_trusted_unread_where_the_last_ones_hold_nothing() -> None:
+    store, _ = stored(90)
+    assert len(store.log.files.starts) > 4
+    for name in list(store.disk.files):
+        if name.startswith("commitlog"):
+            store.disk.files[name].write(0, bytes(SIZE))
+        else:
+            store.disk.delete(name)
+    # A disk that lied about everything, and a stop that was clean.
+    assert opened(store.disk)[0].end == 0
+
+
 @pytest.mark.parametrize("left", [0, 1, 2])
 def test_log_without_its_last_files_is_refused_and_the_queues_stay(left: int) -> None:
     store, begins = stored(60)
