@@ -27,11 +27,15 @@ class Stuck(BaseException):
     """Raised within a step that does not end. Not an Exception: a node that survives those would go on for ever."""
 
 
+ENDS = (SystemExit, Stuck)
+"""What ends a node though it is no Exception. A KeyboardInterrupt is its user's wish."""
+
+
 def is_the_labs(why: BaseException) -> bool:
     """Whether an exception that came out of a node's step was raised by the lab's own code."""
     if isinstance(why, PairproofError):
         return True
-    if isinstance(why, (BrokerError, Stuck, RecursionError, MemoryError)):
+    if isinstance(why, (BrokerError, *ENDS, RecursionError, MemoryError)):
         # A disk says in this way that it failed, and the last ones may surface anywhere.
         return False
     return any(_place(why, own=False).startswith(room) for room in OWN)

@@ -101,7 +101,8 @@ def test_the_finding_shrinks_and_says_the_same_again() -> None:
 
 def test_the_machine_search_hands_over_trials_with_crashes() -> None:
     trials: list[Trial] = []
-    machine.explore(LAB, resolve.target("reference+trips_over_fillers"), None, "lives", 60, 40, trials.append)
+    target = resolve.target("reference+trips_over_fillers")
+    machine.explore(LAB, target, None, "lives", lambda: 40 - len(trials), trials.append)
     assert len(trials) >= 40 and any("node-lives" in violated(each) for each in trials)
 
 
@@ -112,6 +113,16 @@ def test_no_other_law_is_violated_where_a_node_is_gone(mutant: Mutant) -> None:
     settings: dict[str, Scalar] = {"lab.names": 1, "brokerRole": "ASYNC_MASTER"}
     trial = run_trial(LAB, resolve.target(f"reference+{mutant.name}"), Schedule(settings, "lives", ops))
     assert set(violated(trial)) == {"node-lives"}
+
+
+def test_a_node_that_ends_its_own_process_ends_only_itself() -> None:
+    trial = play(with_parts(slave_class=raising(SystemExit(3))), SEND, SEND, SEND, LATER)
+    assert violated(trial)["node-lives"].startswith("slave ended by itself: SystemExit: 3 (")
+
+
+def test_a_user_s_interrupt_is_no_crash() -> None:
+    with pytest.raises(KeyboardInterrupt):
+        play(with_parts(slave_class=raising(KeyboardInterrupt())), SEND, SEND, SEND, LATER)
 
 
 def test_a_name_server_s_crash_is_seen_too() -> None:

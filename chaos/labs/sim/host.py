@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any
 
-from pairproof.chaos.labs.blame import Stuck, is_the_labs
+from pairproof.chaos.labs.blame import ENDS, is_the_labs
 from pairproof.chaos.labs.sim.cable import Cable, Waiting
 from pairproof.chaos.labs.sim.disk import Flush, Loss, SimDisk
 from pairproof.chaos.labs.sim.kernel import MS, Entry, Kernel
@@ -182,7 +182,7 @@ class Host:
             function(*arguments)
         except Crashed:  # suppress() costs more than most of these calls
             pass
-        except (Exception, Stuck) as why:
+        except (Exception, *ENDS) as why:
             self.fail(why)
 
     def fail(self, why: BaseException) -> None:
@@ -215,7 +215,7 @@ class Host:
                 node.on_bytes(end, data)
             except Crashed:  # suppress() costs more than most of these calls
                 pass
-            except (Exception, Stuck) as why:
+            except (Exception, *ENDS) as why:
                 self.fail(why)
 
     def hear_closed(self, end: End, how: str) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 
 from pairproof.chaos.labs import provision
 from pairproof.chaos.labs.abilities import ClientAbilities
-from pairproof.chaos.labs.blame import Stuck, is_the_labs
+from pairproof.chaos.labs.blame import ENDS, is_the_labs
 from pairproof.chaos.labs.clients import Clients
 from pairproof.chaos.labs.sim import tables, topology
 from pairproof.chaos.labs.sim.disk import SimDisk
@@ -90,7 +90,7 @@ class SimSession(ClientAbilities, LinkTrouble, NodeTrouble, Strangers):
         host.tested = True
         try:
             host.start(self._program(name, host))
-        except (Exception, Stuck) as why:
+        except (Exception, *ENDS) as why:
             if is_the_labs(why):
                 raise
             self.evidence.aborted(host, why)
