@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from histories import H, assert_broken, assert_holds, judged, pair
+from histories import MS, H, assert_broken, assert_holds, judged, pair
 
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.live_converges import LiveConverges
@@ -28,6 +28,18 @@ def test_a_node_that_is_killed_or_stopped_and_comes_back_lives() -> None:
 def test_a_node_that_crashes_by_itself_does_not() -> None:
     assert_broken(NodeLives, crashed(pair(), "own"), "slave ended by itself: KeyError: 'm1' (broker:7)")
     assert_broken(NodeLives, crashed(pair(), "stuck", node="master"), "master went on without end")
+
+
+def test_whether_a_node_was_stuck_or_the_machine_nobody_knows_where_it_stalled() -> None:
+    def late(history: H) -> H:
+        return crashed(history.after(60_000), "stuck")
+
+    stalled = pair().after(1_000).add("stall", f="node", node="slave", value=5_000 * MS, detail="it waited for a CPU")
+    assert judged(NodeLives, late(stalled).events).verdict is Verdict.UNKNOWN
+    before = pair().after(1_000).add("stall", f="node", node="slave", value=5_000 * MS, detail="it waited for a CPU")
+    assert_broken(NodeLives, late(before.after(9_000).stop("slave").start("slave")), "slave went on without end")
+    # A crash is no matter of time.
+    assert judged(NodeLives, crashed(stalled, "own").events).verdict is Verdict.VIOLATED
 
 
 @pytest.mark.parametrize("f", ["refused", "ended", "stuck"])
