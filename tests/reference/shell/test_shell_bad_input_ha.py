@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import random
 import shutil
 import signal
@@ -33,6 +34,7 @@ TO_A_MASTER = {
     "noise": b"\xff" + NOISE,
     "an honest report, then noise": encode_report(0) + b"\x7f" + NOISE,
 }
+CROWD = 70
 LIES = [
     *(encode_report(first) + encode_report(2**40) for first in (0, 2**40, -1)),
     encode_report(0) + encode_report(-1),
@@ -117,6 +119,22 @@ def test_silent_peers_of_a_master_make_room_for_a_slave_and_are_closed_in_time(
 
     master, slave = replicating
     survives(master.address, attack)
+    assert (master.stop(), slave.stop()) == (0, 0)
+    assert master.log() == slave.log()
+
+
+def test_seventy_strangers_with_a_plausible_report_keep_no_slave_out(broker: Make) -> None:
+    # Housekeeping closes nobody before the test is over.
+    master = broker("master", brokerRole="SYNC_MASTER", slaveTimeout=1_000).start()
+    slave = broker("slave", brokerRole="SLAVE", brokerId=1, haMasterAddress=f"127.0.0.1:{master.port + 1}")
+    with crowd(f"127.0.0.1:{master.port + 1}", CROWD) as peers:
+        for each in peers:
+            # Those that had to make room at once hear of it with their first word.
+            with contextlib.suppress(OSError):
+                each.sendall(encode_report(0))
+        slave.start()
+        # None of the strangers ever says that it has got anything: PUT_OK is the slave's word.
+        asyncio.run(replicated(master))
     assert (master.stop(), slave.stop()) == (0, 0)
     assert master.log() == slave.log()
 
