@@ -18,6 +18,8 @@ from pairproof.harness import places
 from pairproof.harness.history import Event
 
 Span = tuple[int, int]
+SHORT_NS = 5_000_000_000
+LONG = 50
 STALLED = "the machine stalled"
 """How each doubt begins whose reason is a stall."""
 AFTER_NS = 500_000_000
@@ -112,19 +114,21 @@ class Trouble:
         return node in self._still
 
     def stall(self, since: int, until: int) -> Event | None:
-        """The longest stall that concerns a time between the two; None if the machine was punctual."""
+        """The longest stall that concerns a time between the two; None if the machine was punctual, or punctual enough.
+
+        In a time of up to :data:`SHORT_NS` every stall counts, in a longer one a fiftieth of it: bounds that are so far
+        away allow for much more.
+        """
         found: Event | None = None
+        total = 0
         for reach, stall in reversed(self._stalls):
             if reach < since:
                 break
             value = stall.value or 0
-            if (
-                stall.t <= until
-                and stall.t + value + AFTER_NS >= since
-                and (found is None or value > (found.value or 0))
-            ):
-                found = stall
-        return found
+            if stall.t <= until and stall.t + value + AFTER_NS >= since:
+                total += max(0, min(stall.t + value, until) - max(stall.t, since - AFTER_NS))
+                found = stall if found is None or value > (found.value or 0) else found
+        return found if until - since <= max(SHORT_NS, total * LONG) else None
 
     def punctual(self, since: int, until: int) -> int:
         """``since``, or the moment at which the first of the stalls began that reach from there up to ``until``."""
