@@ -161,6 +161,8 @@ KINDS: dict[str, str] = {
     "that must show that the pair is alive)",
 }
 
+UNREADABLE = "unreadable answer"
+"""Status of a call whose answer came and cannot be read."""
 BY_THEMSELVES = frozenset({"own", "disk", "stuck"})
 """Status of a crash that nobody from outside was behind."""
 

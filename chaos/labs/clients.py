@@ -16,6 +16,7 @@ from pairproof.chaos.labs.stage import Stage
 from pairproof.harness import places
 from pairproof.harness.content import content
 from pairproof.harness.errors import LabError, UsageError
+from pairproof.harness.history import UNREADABLE
 from pairproof.reference.client import admin
 from pairproof.reference.client.client import Client, Outcome
 from pairproof.reference.errors import BrokerError
@@ -35,8 +36,6 @@ FLAGS = 4
 TAGS = ("", "a", "")
 """The tags that they have in turn."""
 WAITS_NOT = "\x02WAIT\x01false"
-UNREADABLE = "unreadable answer"
-"""Status of a call whose answer came and cannot be read; consumers say the same."""
 GARBLED = (KeyError, ValueError, IndexError, BrokerError)
 """What reading such an answer raises."""
 PULL_ANSWER = ("nextBeginOffset", "minOffset", "maxOffset", "suggestWhichBrokerId")

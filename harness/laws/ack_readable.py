@@ -10,10 +10,8 @@ true, see ``stored-as-sent`` and the ``deliver-`` laws. Source: SendMessageRespo
 
 from __future__ import annotations
 
-from pairproof.harness.history import Event
+from pairproof.harness.history import UNREADABLE, Event
 from pairproof.harness.laws.base import Law
-
-UNREADABLE = "unreadable answer"
 
 
 class AckReadable(Law):

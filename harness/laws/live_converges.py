@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from pairproof.harness.contract import STORED
-from pairproof.harness.history import Event
+from pairproof.harness.history import UNREADABLE, Event
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.ledger import HOSTILE, MASTER, Ledger
 from pairproof.harness.settings import Settings
@@ -104,6 +104,8 @@ class LiveConverges(Law):
 
     def on_info(self, event: Event) -> None:
         """Somebody gave up."""
+        # What an answer says that nobody can read, see ack-readable, may have been that.
+        self.impatient = self.impatient or (event.status == UNREADABLE and event.op in self.began)
         began = self.began.pop(event.op, None)
         if began is not None and event.status == "timeout":
             longest = max(self.ledger.setting(MASTER, key) for key in ("syncFlushTimeout", "slaveTimeout"))

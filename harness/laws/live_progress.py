@@ -14,7 +14,7 @@ Source: the design: a broker's clients depend on that broker alone.
 
 from __future__ import annotations
 
-from pairproof.harness.history import Event
+from pairproof.harness.history import UNREADABLE, Event
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.ledger import MASTER, Ledger
 from pairproof.harness.settings import DEFAULTS, line
@@ -93,7 +93,7 @@ class LiveProgress(Law):
         """Its client gave up."""
         asked = self.waiting.pop(event.op, None)
         if asked is not None:
-            self._judge(*asked, event, served=False)
+            self._judge(*asked, event, served=event.status == UNREADABLE)
 
     def end(self, last: Event) -> None:
         """Calls that nobody ever answered."""
