@@ -6,6 +6,7 @@ The device is a tmpfs in a mount namespace of its own; a file of ballast takes u
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -45,6 +46,12 @@ class SmallDisk:
     def outside(self) -> Path:
         """Where its files are for everybody else."""
         return Path(f"/proc/{self._holder.pid}/root{self.path}")
+
+    def take_the_rest(self) -> None:
+        """Not even a block is left, where no log file fitted before."""
+        with (self.outside / "rest").open("wb", buffering=0) as file, contextlib.suppress(OSError):
+            while True:
+                file.write(bytes(4_096))
 
     def make_room(self) -> None:
         (self.outside / "ballast").unlink()
@@ -159,6 +166,7 @@ def test_what_had_no_room_in_its_queue_can_be_pulled_once_there_is_room(small_di
             honest = Honest(call, master.address)
             await honest.turn()
             await fill(honest)
+            small_disk.take_the_rest()
             assert (await call.send(master.address, b"its queue is new", queue=1)).status == "PUT_OK"
             assert bodies_of(await call.pull(master.address, 0, queue=1)) == []
             small_disk.make_room()
