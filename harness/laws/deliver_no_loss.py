@@ -25,7 +25,8 @@ from pairproof.harness import contract
 from pairproof.harness.content import level_of
 from pairproof.harness.history import Event
 from pairproof.harness.laws.base import Law
-from pairproof.harness.laws.consumption import MS, SLACK_NS, Assignment, Consumed, Consumer
+from pairproof.harness.laws.consumed import Assignment, Consumed, Consumer
+from pairproof.harness.laws.consumption import MS, SLACK_NS
 from pairproof.harness.laws.ledger import MASTER, Ledger
 from pairproof.harness.settings import creates_groups, promised_slaves
 

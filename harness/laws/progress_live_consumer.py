@@ -15,7 +15,8 @@ consumers back. Source: RemoteBrokerOffsetStore, MQClientInstance.persistAllCons
 from __future__ import annotations
 
 from pairproof.harness.history import Event
-from pairproof.harness.laws.consumption import COMMIT_NS, MS, Assignment
+from pairproof.harness.laws.consumed import Assignment
+from pairproof.harness.laws.consumption import COMMIT_NS, MS
 from pairproof.harness.laws.ledger import MASTER, Ledger
 from pairproof.harness.laws.shown_progress import ShownProgress
 
