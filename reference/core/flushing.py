@@ -4,8 +4,8 @@ ASYNC_FLUSH flushes as :mod:`pairproof.reference.core.flush_schedule` says: four
 unless the settings say otherwise. SYNC_FLUSH flushes at once, one flush at a time, and a send that waits is answered
 when a flush covers it or its deadline passes.
 
-Where only flushed bytes are pushed (``haPushes``), every look flushes all that there is: slaves would be ten seconds
-behind otherwise. RocketMQ has no such mode.
+Where only flushed bytes are pushed (``haPushes``), every look flushes all that there is, in whatever files: slaves
+would be ten seconds behind otherwise. RocketMQ has no such mode.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ class Flusher:
             0 if config.haPushes == "flushed" else thorough_ns,
             io.now(),
         )
+        self.takes_all = config.haPushes == "flushed"
         self.timeout_ns = config.syncFlushTimeout * MS
         self.waiting: deque[tuple[int, int, Callable[[str], None]]] = deque()
         self.running = False
@@ -102,7 +103,8 @@ class Flusher:
     def _look(self) -> None:
         log, look = self.log, self.look
         self.look = None
-        self._flush(flush_to(log.flushed, log.end, log.file_size, look.least_pages if look is not None else 0))
+        least = look.least_pages if look is not None else 0
+        self._flush(log.end if self.takes_all else flush_to(log.flushed, log.end, log.file_size, least))
 
     def _flush(self, upto: int | None) -> None:
         if self.running or upto is None or self.log.flushed >= upto:

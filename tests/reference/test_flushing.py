@@ -95,6 +95,11 @@ def test_settings_and_pushing_what_is_flushed_make_every_look_take_all(settings:
     assert Play(**settings).until(600).write(1).until(1_000).log.flushed == 1
 
 
+def test_where_flushed_bytes_are_pushed_a_look_takes_every_file() -> None:
+    play = Play(file_size=4 * KB, haPushes="flushed").until(600).write(9 * KB)
+    assert play.until(1_000).log.flushed == 9 * KB
+
+
 def test_version_whose_puts_wake_the_service_flushes_four_pages_at_once() -> None:
     early = Play(rocketmqVersion="4.4.0").until(600).write(4 * 4 * KB).end()
     assert early.log.flushed == 4 * 4 * KB
