@@ -20,6 +20,7 @@ Source: the design: brokers of different names share nothing.
 
 from __future__ import annotations
 
+from pairproof.harness.content import level_of
 from pairproof.harness.contract import STORED
 from pairproof.harness.history import Event
 from pairproof.harness.laws.base import Law
@@ -197,7 +198,7 @@ class ModeIsolation(Law):
         node = event.node or ""
         if event.f != "send" or node not in self.places:
             return
-        if event.detail:
+        if level_of(event):
             self.remarked.add(event.message)
         settings = self.ledger.config[node]
         if settings.get("brokerRole") == "SYNC_MASTER" and line(settings).in_turn:

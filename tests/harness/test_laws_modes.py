@@ -391,7 +391,7 @@ def test_who_was_disturbed_meanwhile_is_not_judged(what: str) -> None:
 
 
 def test_who_never_read_there_and_what_goes_elsewhere_first_is_not_judged() -> None:
-    assert verdict_without_sends(named(asked(20_000, detail="delay 3"))) is Verdict.VACUOUS
+    assert verdict_without_sends(named(asked(20_000, detail='{"level": 3}'))) is Verdict.VACUOUS
     plain = Names()
     plain.end["other"] = 0
     for node in ("master", "other"):
