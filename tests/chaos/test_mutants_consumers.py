@@ -37,7 +37,8 @@ PROGRAMS: dict[str, tuple[Args, tuple[Op, ...]]] = {
     "slave_steps_past_end": ({"slaveReadEnable": True}, (group(0, 1, "master"), join(0, 0), advance(38_000))),
     "drops_first_after_restart": ({}, (join(0, 0), KILL, SOON, send(0))),
     "drops_duplicates": ({}, (join(0, 0), send(1))),
-    "slave_reuses_buffers": ({}, (join(0, 0), KILL, SOON, send(1, wait=True, size=100))),
+    # Two of one length: every second message has a tag.
+    "slave_reuses_buffers": ({}, (join(0, 0), KILL, SOON, *2 * (send(1, wait=True, size=100),))),
     "remembers_by_offset": ({}, (join(0, 0), SOON, send(1))),
     "stores_twice": ({}, (join(0, 0),)),
     "newest_first": ({}, (join(0, 0),)),

@@ -20,6 +20,8 @@ HEAL = Op("heal", {"name": "read_only"})
 
 
 def execute(*ops: Op, laws: bool = False, **settings: str | int) -> Trial:
+    # Each look at the log flushes whatever there is, or a broker finds out no sooner than after ten seconds.
+    settings = {"flushCommitLogLeastPages": 0, **settings}
     return run_trial(LAB, TARGET, Schedule(settings, "read-only", ops), laws=judge.all_laws() if laws else ())
 
 

@@ -114,11 +114,11 @@ def test_searches_draw_what_the_lab_can_inject_and_nothing_else() -> None:
 
 def test_the_state_machine_draws_what_the_lab_can_inject_and_nothing_else() -> None:
     heard: list[Trial] = []
-    machine.explore(ModestLab(), REFERENCE, (), "d", 60.0, 40, heard.append)
+    machine.explore(ModestLab(), REFERENCE, (), "d", lambda: 40 - len(heard), heard.append)
     named = set().union(*(begun(each.schedule.ops) for each in heard))
     assert named and named <= {name for name, each in FAULTS.items() if each.needs is CanCutLink}
     heard.clear()
-    machine.explore(SIM, REFERENCE, (), "d", 60.0, 40, heard.append)
+    machine.explore(SIM, REFERENCE, (), "d", lambda: 40 - len(heard), heard.append)
     assert {FAULTS[str(name)].needs for each in heard for name in begun(each.schedule.ops)} - {CanCutLink}
 
 
