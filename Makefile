@@ -15,10 +15,10 @@ engine = { sh .ci/engine start && sh compose/images.sh; } || \
   echo 'set-up: NO CONTAINERS ARE TESTED, for the reason above; tests that need them are skipped or fail' >&2
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check bench lock clean browser jdk engine
+.PHONY: help run test check bench nightly lock clean browser jdk engine
 
 help: ## list these commands
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 run: $(VENV)/.run $(VENV)/.java ## explore the reference pair, judge it, make the report; prints where it is
 	@$(BIN)/pairproof check --profile quick --report
@@ -38,6 +38,19 @@ check: $(VENV)/.dev ## lint, formatting, types, and which room may import which
 
 bench: $(VENV)/.dev jdk $(VENV)/.java ## measure: searches, judges, brokers, also beside Java brokers
 	@for each in tests/bench/bench_*.py; do echo "== $$each"; $(BIN)/python $$each || exit 1; done
+
+# Each can be ended and begun again on the same day: what is complete there is only counted.
+nightly: NIGHT := runs/nightly-$(shell date +%F)
+nightly: CONTROL := $(BIN)/python tests/control
+nightly: $(VENV)/.dev jdk ## hours: what tests have no time for; mutants with five seeds, controls of the reference
+	@for tool in toxiproxy rocketmq-4.9.7; do $(BIN)/pairproof labs install $$tool || exit 1; done
+	@mkdir -p $(NIGHT)
+	@for seed in 1 2 3 4 5; do $(BIN)/pairproof mutants --seed $(NIGHT)-$$seed || exit 1; done
+	@$(CONTROL)/control_runs.py --plain 300000 --whole 20000 --seed $(NIGHT) --out $(NIGHT)
+	@$(BIN)/pairproof check --profile ci
+	@for how in quiet loaded stopped; do $(CONTROL)/control_punctual.py $$how $(NIGHT) || exit 1; done
+	@$(CONTROL)/control_timing_mutants.py $(NIGHT)
+	@$(CONTROL)/control_losses.py
 
 lock: $(VENV)/.base ## resolve requirements/*.in to new exact versions
 	@$(PIP) install uv
