@@ -24,8 +24,9 @@ class File(Protocol):
     def write(self, at: int, data: bytes) -> None:
         """Write ``data`` at ``at``; all of it within the file.
 
-        StoreFull, and nothing is written, if the disk has no room: never of the commit log, whose files have theirs
-        from the start. Zeros where nothing was ever written always succeed.
+        StoreFull, and nothing is written, if the disk has no room: of the commit log only with the first write to a
+        file that RocketMQ made, since ours have theirs from the start. Zeros where nothing was ever written always
+        succeed.
         """
 
 

@@ -6,8 +6,9 @@ the interpreter, and with it the whole broker, until the disk is through. A new 
 and zero-filled. The flush that follows makes its name durable, too.
 
 A write to a mapped page that has no block on a full disk would kill the process, so each page's block is reserved
-before it is written: those of the commit log with the whole file, those of queues and index, of which a file may stay
-nearly empty, one by one. What has no block is not touched, but known to be zeros.
+before it is written: those of queues and index, of which a file may stay nearly empty, one by one, those of the commit
+log with the whole file: when it is made, or before the first write where RocketMQ made it, which reserves nothing. What
+has no block is not touched, but known to be zeros.
 
 The commit log may be in another directory (storePathCommitLog). ``lock`` is locked as RocketMQ locks it.
 """
@@ -27,6 +28,8 @@ from pairproof.reference.errors import StoreError, StoreFull, StoreRefused
 COMMIT_LOG = "commitlog"
 SPARSE = ("consumequeue/", "index/")
 BLOCK = mmap.PAGESIZE
+STAT_BLOCK = 512
+"""Bytes of st_blocks' unit."""
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 HIDDEN = "."
 
@@ -34,19 +37,22 @@ HIDDEN = "."
 class MappedFile:
     """One mapped file; it stays mapped as long as somebody holds this."""
 
-    __slots__ = ("_blocks", "_bytes", "_path", "size")
+    __slots__ = ("_blocks", "_bytes", "_path", "_sparse", "size")
 
     def __init__(self, path: Path, size: int, sparse: bool = False) -> None:
         with path.open("r+b") as file:
-            found = os.fstat(file.fileno()).st_size
+            about = os.fstat(file.fileno())
+            found = about.st_size
             if found != size:
                 raise StoreRefused(
                     f"{path} has {found} bytes, not the configured {size}: configure the size that it was written with"
                 )
-            self._blocks = _blocks_of(file.fileno(), size) if sparse else None
+            has_holes = sparse or about.st_blocks * STAT_BLOCK < size
+            self._blocks = _blocks_of(file.fileno(), size) if has_holes else None
             # Nothing of no size can be mapped.
             self._bytes = mmap.mmap(file.fileno(), size) if size else bytearray()
         self._path = path
+        self._sparse = sparse
         self.size = size
 
     def read(self, at: int, length: int) -> bytes:
@@ -71,18 +77,19 @@ class MappedFile:
         pieces = [(lo, hi) for lo, hi in _pieces(at, end) if blocks[lo // BLOCK] or any(data[lo - at : hi - at])]
         for lo, _ in pieces:
             if not blocks[lo // BLOCK]:
-                self._reserve(lo // BLOCK * BLOCK)
-                blocks[lo // BLOCK] = 1
+                self._reserve(blocks, lo // BLOCK)
         for lo, hi in pieces:
             self._bytes[lo:hi] = data[lo - at : hi - at]
 
-    def _reserve(self, at: int) -> None:
+    def _reserve(self, blocks: bytearray, number: int) -> None:
+        first, last = (number, number + 1) if self._sparse else (0, len(blocks))
         with _told_full(self._path):
             fd = os.open(self._path, os.O_RDWR | os.O_CLOEXEC)
             try:
-                os.posix_fallocate(fd, at, min(BLOCK, self.size - at))
+                os.posix_fallocate(fd, first * BLOCK, min(last * BLOCK, self.size) - first * BLOCK)
             finally:
                 os.close(fd)
+        blocks[first:last] = b"\1" * (last - first)
 
     def _check(self, at: int, length: int) -> None:
         if at < 0 or length < 0 or at + length > self.size:

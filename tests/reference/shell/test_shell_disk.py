@@ -250,3 +250,46 @@ def test_a_full_device_refuses_a_block_of_a_sparse_file_and_ends_nobody(tmp_path
         "40 sparse files", "full True", "reads go on True", "so does the log b'x'",
         "and writes where there is room b'z'",
     ], done.stderr  # fmt: skip
+
+
+FILL_A_DEVICE_WITH_ROCKETMQS_LOG = """
+import subprocess, sys
+from pathlib import Path
+from pairproof.reference.errors import StoreFull
+from pairproof.reference.shell.disk import RealDisk
+
+subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", sys.argv[1]], check=True)
+root = Path(sys.argv[1])
+disk, log = RealDisk(root / "store"), root / "store" / "commitlog"
+log.mkdir(parents=True)
+with (log / "0").open("wb") as file:
+    file.write(b"record")
+    file.truncate(65_536)
+(root / "other").write_bytes(bytes(240_000))
+file = disk.open("commitlog/0", 65_536)
+file.write(6, b"next")
+try:
+    file.write(4_093, b"across")
+    file.write(40_000, b"x")
+except StoreFull as why:
+    print("full", file.read(0, 10), file.read(4_093, 6))
+(root / "other").unlink()
+file.write(4_093, b"across")
+(root / "other").write_bytes(bytes(180_000))
+try:
+    (root / "more").write_bytes(bytes(40_000))
+except OSError:
+    print("full again")
+file.write(0, b"x" * 65_536)
+print("what once found room has all of the file's")
+"""
+
+
+def test_a_full_device_refuses_writes_to_a_log_file_that_rocketmq_made_and_reserved_nothing_for(tmp_path: Path) -> None:
+    if subprocess.run(["unshare", "--mount", "true"], capture_output=True, check=False).returncode != 0:
+        pytest.skip("this user cannot mount a small file system")
+    command = ["unshare", "--mount", sys.executable, "-c", FILL_A_DEVICE_WITH_ROCKETMQS_LOG, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False)
+    assert done.stdout.splitlines() == [
+        f"full b'recordnext' {bytes(6)!r}", "full again", "what once found room has all of the file's",
+    ], (done.returncode, done.stderr)  # fmt: skip
