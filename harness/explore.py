@@ -285,7 +285,8 @@ class Explorer:
                 len(trial.schedule.ops), shrunk_in if shrunk_in != self.lab.name else "", why,
             )
             for each, text in texts.items()
-            if self._wants(each) and not self._known(each, small)
+            # That this law is wanted was known before it was shrunk for, which counts, too.
+            if (each == law or self._wants(each)) and not self._known(each, small)
         ]  # fmt: skip
         if minimal is not trial:
             self._note(minimal)

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from pairproof.harness import judge as judging
 from pairproof.harness import resolve
 from pairproof.harness.abilities import OF_OPERATIONS, has
-from pairproof.harness.errors import LabError, Unable, UsageError
+from pairproof.harness.errors import LabError, PairproofError, Unable, UsageError
 from pairproof.harness.laws.base import Law
 from pairproof.harness.ports import (
     AnyText,
@@ -98,6 +98,10 @@ class Interpreter:
             self._skip(f"{fault.name}: {why}")
             self._record_end(op, fault, completed, 0, {"unable": str(why)})
             return
+        except PairproofError:
+            raise
+        except Exception as why:
+            raise _broken(fault, why) from why
         self.active.append(Active(op, fault, completed, began, handle))
 
     def end_oldest(self, name: str) -> None:
@@ -118,7 +122,12 @@ class Interpreter:
         self.session.recorder.add(self.session.now(), "mark", f="heal")
 
     def _end(self, each: Active) -> None:
-        effect: Effect = each.fault.stop(self.session, each.handle)
+        try:
+            effect: Effect = each.fault.stop(self.session, each.handle)
+        except PairproofError:
+            raise
+        except Exception as why:
+            raise _broken(each.fault, why) from why
         bit = sum(1 for amount in effect.values() if amount)
         ended = self._record_end(each.op, each.fault, each.args, bit, effect)
         self.outcomes.append(FaultOutcome(each.op, each.fault.name, each.args, each.began_ns, ended, bit, dict(effect)))
@@ -168,6 +177,11 @@ class Interpreter:
     def _skip(self, reason: str) -> None:
         if reason not in self.skipped:
             self.skipped.append(reason)
+
+
+def _broken(fault: Fault, why: Exception) -> LabError:
+    """A fault's own code raised. An armed one begins within a node's step, and the node is not to blame."""
+    return LabError(f"fault {fault.name} failed: {type(why).__name__}: {' '.join(str(why).split())}")
 
 
 def check_arguments(fault: Fault, args: Args) -> None:

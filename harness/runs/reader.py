@@ -66,7 +66,9 @@ class RunReader:
         found = Contents(self.folder, self.facts)
         found.check_files()
         try:
-            found.check_trials(self._of("trials"), self._findings())
+            # Findings first: of a run that is still going on both may have become more meanwhile.
+            findings = self._findings()
+            found.check_trials(self._of("trials"), findings)
         except tables.UNREADABLE as why:
             raise _damaged(self.folder / "trials", why) from None
         return found

@@ -107,5 +107,5 @@ def _is_list(told: object) -> bool:
     if not isinstance(parts, dict) or not isinstance(files, dict):
         return False
     return all(isinstance(each, dict) for each in parts.values()) and all(
-        isinstance(each, list) for each in files.values()
+        isinstance(each, list) and all(isinstance(name, str) for name in each) for each in files.values()
     )

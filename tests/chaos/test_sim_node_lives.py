@@ -16,6 +16,7 @@ from pairproof.chaos.mutants.lives import LIVES
 from pairproof.chaos.mutants.mutant import Mutant, with_parts
 from pairproof.chaos.targets.reference import ReferenceTarget
 from pairproof.harness import judge, places, resolve
+from pairproof.harness.errors import LabError
 from pairproof.harness.history import Event
 from pairproof.harness.interpreter import run_trial
 from pairproof.harness.schedule import Op, Scalar, Schedule
@@ -231,3 +232,20 @@ def test_a_line_that_says_where_is_the_same_in_every_process() -> None:
     except ValueError as why:
         said = blame.described(why)
     assert said.startswith("ValueError: <object object at 0x...> and more (") and "\n" not in said
+
+
+def test_a_fault_that_raises_within_a_node_s_step_is_the_lab_s_failure_and_no_crash_of_the_node(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    known = resolve.faults()["kill"]
+
+    class Broken:
+        name, needs, arguments = "broken", known.needs, known.arguments
+
+        def start(self, session: Any, args: Any) -> None:
+            raise ValueError("a third party's bug")
+
+    monkeypatch.setattr(resolve, "faults", lambda: {"broken": Broken()})
+    armed = Op("arm", {"name": "broken", "node": "master", "point": "append", "nth": 1})
+    with pytest.raises(LabError, match="fault broken failed: ValueError: a third party's bug"):
+        play(None, armed, SEND, LATER)

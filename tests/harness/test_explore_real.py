@@ -11,7 +11,7 @@ from shaky_lab import ShakyLab
 
 from pairproof.harness import judge, registry, resolve
 from pairproof.harness.commands.main import main
-from pairproof.harness.explore import Explorer
+from pairproof.harness.explore import MAX_FINDINGS_PER_LAW, Explorer
 from pairproof.harness.profiles import REAL, profile
 from pairproof.harness.runs.reader import read_finding, to_finding
 from pairproof.harness.runs.writer import RunWriter
@@ -116,6 +116,19 @@ def test_a_violation_that_never_shows_again_is_kept_as_it_was(monkeypatch: pytes
     for each in found.findings:
         assert each.trial == each.shrunk_trial and each.schedule == by_number[each.trial].schedule
         assert each.shrunk_in == "" and len(each.schedule.ops) == each.original_ops
+
+
+def test_as_many_violations_of_a_law_are_findings_as_are_shrunk(monkeypatch: pytest.MonkeyPatch) -> None:
+    shrunk: list[str] = []
+
+    def small(lab: Any, target: Any, schedule: Schedule, law: str, more: Any) -> repeated.Small:
+        shrunk.append(law)
+        return repeated.Small(schedule, "shaky", None)
+
+    monkeypatch.setattr(repeated, "small", small)
+    bad = "reference+repeats_frame"
+    found, _ = explore(ShakyLab(bad, 1), bad, trials=12, laws=judge.laws(["ha-appends-frames"]))
+    assert len(found.findings) == len(shrunk) == MAX_FINDINGS_PER_LAW
 
 
 def test_shrinking_has_no_more_time_than_the_exploration() -> None:

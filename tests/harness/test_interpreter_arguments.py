@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pairproof.harness.errors import UsageError
+from pairproof.harness.errors import LabError, UsageError
 from pairproof.harness.history import Recorder
 from pairproof.harness.interpreter import MAX_ARGUMENT, MAX_TEXT_CHARS, Interpreter, check_arguments
 from pairproof.harness.ports import AnyText
@@ -126,6 +126,28 @@ def test_armed_fault_is_checked_when_armed_and_begins_when_fired() -> None:
     assert session.begun == []
     session.armed[0]()
     assert session.begun == [{"link": "ha", "ms": 7, "both": False}]
+
+
+class Broken(Slow):
+    """A third party's, with a bug."""
+
+    def __init__(self, where: str) -> None:
+        self.where = where
+
+    def start(self, session: FakeSession, args: Any) -> None:
+        if self.where == "start":
+            raise ValueError("its own")
+
+    def stop(self, session: FakeSession, handle: None) -> dict[str, int]:
+        raise ValueError("its own")
+
+
+@pytest.mark.parametrize("where", ["start", "stop"])
+def test_a_fault_that_raises_is_a_failure_of_the_lab(where: str) -> None:
+    interpreter = Interpreter(FakeSession(), {"slow": Broken(where)})  # type: ignore[arg-type, dict-item]
+    with pytest.raises(LabError, match="fault slow failed: ValueError: its own"):
+        interpreter.do(Op("fault", {"name": "slow"}))
+        interpreter.do(Op("heal", {"name": "slow"}))
 
 
 @pytest.mark.parametrize("do", ["fault", "heal", "arm"])

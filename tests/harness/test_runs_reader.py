@@ -7,6 +7,7 @@ import shutil
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -241,6 +242,24 @@ def test_what_a_killed_run_committed_is_read_and_a_gap_in_it_is_noticed(tmp_path
     assert [row["trial"] for row in RunReader(tmp_path / "r").trials()] == [0, 1]
 
 
+def test_a_run_that_goes_on_while_it_is_read_is_not_taken_for_one_that_lost_a_trial(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record(tmp_path / "all", ended=False)
+    begun = shutil.copytree(tmp_path / "all", tmp_path / "r")
+    for last in ("trials/part-00002.parquet", "findings/0003.json"):
+        (begun / last).unlink()
+    read = RunReader._findings
+
+    def meanwhile(reader: RunReader) -> list[dict[str, Any]]:
+        # The next trial and its finding come right before findings are listed.
+        shutil.copytree(tmp_path / "all", begun, dirs_exist_ok=True)
+        return read(reader)
+
+    monkeypatch.setattr(RunReader, "_findings", meanwhile)
+    assert [row["trial"] for row in RunReader(begun).trials()] == [0, 1, 2]
+
+
 def test_a_run_from_before_there_were_lists_is_read_if_it_has_all_its_trials(tmp_path: Path) -> None:
     record(tmp_path / "r")
     facts = json.loads((tmp_path / "r" / "run.json").read_text())
@@ -252,7 +271,13 @@ def test_a_run_from_before_there_were_lists_is_read_if_it_has_all_its_trials(tmp
         read_all(tmp_path / "r")
 
 
-@pytest.mark.parametrize("told", [[], {"parts": {}}, {"parts": {"trials": 3}, "files": {}}, {"parts": {}, "files": []}])
+NO_LISTS: list[object] = [
+    [], {"parts": {}}, {"parts": {"trials": 3}, "files": {}}, {"parts": {}, "files": []},
+    {"parts": {}, "files": {"findings": [1]}},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("told", NO_LISTS)
 def test_a_list_that_is_none_is_refused(run: Path, told: object) -> None:
     edit_json(run / "run.json", contents=told)
     with pytest.raises(CorruptRun, match="has no list of contents"):

@@ -46,6 +46,19 @@ def test_a_run_without_a_trial_is_an_error_and_no_green_suite(write_run: Any, tm
     assert [[child.tag for child in case] for case in found.values()] == [["error"]]
 
 
+def test_a_run_that_did_not_come_to_its_end_is_an_error_and_no_green_suite(
+    write_run: Any, rows: Any, tmp_path: Path
+) -> None:
+    held = {"verdicts": [rows.verdict(0, "log-prefix", "holds")], "trials": [rows.trial(0)]}
+    found = cases(
+        [write_run("r", facts={"state": "failed", "reason": "the lab broke"}, **held)], tmp_path / "junit.xml"
+    )
+    error = found["reference.sim", "the run came to its end"].find("error")
+    assert error is not None and str(error.get("message")).startswith("failed: the lab broke")
+    whole = cases([write_run("whole", **held)], tmp_path / "junit.xml")
+    assert [[child.tag for child in case] for case in whole.values()] == [[]]
+
+
 def test_text_that_xml_cannot_hold_does_not_break_the_file(write_run: object, rows: object, tmp_path: Path) -> None:
     finding = rows.finding("log-prefix", "bytes \x00\x01 <&> \ud800 differ", 0, 0)  # type: ignore[attr-defined]
     verdicts = [rows.verdict(0, "log-prefix", "violated", seq=1, text="x")]  # type: ignore[attr-defined]
