@@ -15,11 +15,10 @@ Source: ConsumeQueue.
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import pairwise
 from struct import Struct
 from typing import NamedTuple
 
-from pairproof.reference.core.files import MAX_OFFSET, NAME_DIGITS, MappedFiles
+from pairproof.reference.core.files import MAX_OFFSET, MappedFiles
 from pairproof.reference.core.flush_schedule import flush_to
 from pairproof.reference.errors import StoreFull
 from pairproof.reference.ports import Disk
@@ -78,9 +77,9 @@ class ConsumeQueue:
         After a clean stop only the last three files are read. StoreRefused for files that do not form a queue; after
         another stop files behind a gap are given up instead. Which entries are live says :meth:`expire`.
         """
-        if not clean:
-            self._drop_behind_gap()
-        self.files.load()
+        # A power loss may take a file and leave the one behind it.
+        for name in reversed(self.files.load(to_gap=not clean)):
+            self._disk.delete(name)
         recent = self.files.starts[-FILES_AFTER_CLEAN_STOP:]
         at = recent[0] if clean and recent else self.files.start
         self._end_at(self._whole_until(at))
@@ -88,9 +87,13 @@ class ConsumeQueue:
         self.flushed = self.files.end
         self.first = self._first_at(0)
 
-    def stored_end(self) -> int:
-        """The log offset behind the last message that the files hold, -1 without one. Changes nothing on the disk."""
-        self.files.load()
+    def check(self, clean: bool) -> None:
+        """StoreRefused where :meth:`recover` would raise it. Changes nothing on the disk."""
+        self.files.load(to_gap=not clean)
+
+    def stored_end(self, clean: bool) -> int:
+        """The log offset behind the last message that the files hold, -1 without one; otherwise as :meth:`check`."""
+        self.check(clean)
         end = self._whole_until(next(iter(self.files.starts[-FILES_AFTER_CLEAN_STOP:]), 0))
         last = self._entry(end // ENTRY_SIZE - 1) if end > self.files.start else MARKER
         return -1 if last == MARKER else last.physical_offset + last.size
@@ -233,12 +236,3 @@ class ConsumeQueue:
                     reached = entry.physical_offset + entry.size
                 at += ENTRY_SIZE
         return at
-
-    def _drop_behind_gap(self) -> None:
-        """A power loss may take a file and leave the one behind it."""
-        names = self._disk.names(self._folder)
-        for place, (before, after) in enumerate(pairwise(names), 1):
-            if before.isdecimal() and f"{int(before) + self._file_size:0{NAME_DIGITS}d}" != after:
-                for name in reversed(names[place:]):
-                    self._disk.delete(f"{self._folder}/{name}")
-                return

@@ -49,10 +49,15 @@ class ConsumeQueues:
         """Topic and queue id of every queue, sorted."""
         return sorted(self._queues)
 
-    def stored_end(self) -> int:
+    def check(self, clean: bool) -> None:
+        """StoreRefused where :meth:`recover` would raise it. Changes nothing."""
+        for each in self._stored():
+            ConsumeQueue(self._disk, self._path(*each), self._file_size).check(clean)
+
+    def stored_end(self, clean: bool = True) -> int:
         """The log offset behind the last message that the files of any queue have; -1 without one. Changes nothing."""
         queues = [ConsumeQueue(self._disk, self._path(*each), self._file_size) for each in self._stored()]
-        return max((queue.stored_end() for queue in queues), default=-1)
+        return max((queue.stored_end(clean) for queue in queues), default=-1)
 
     def recover(self, clean: bool) -> None:
         """Open every queue that the disk holds; StoreRefused for folders that are none."""

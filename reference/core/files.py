@@ -36,14 +36,19 @@ class MappedFiles:
         self.end = 0
         self._files: list[File] = []
 
-    def load(self) -> None:
+    def load(self, to_gap: bool = False) -> list[str]:
         """Open what the folder holds, every file taken as full.
 
-        StoreRefused, with the remedy, for a foreign name, a gap between files or a file of another size.
+        StoreRefused, with the remedy, for a foreign name, a file of another size or a gap between files; if ``to_gap``
+        the files behind a gap are left out instead: the disk names of these.
         """
         starts = [self._start_of(name) for name in self.disk.names(self.folder)]
-        for before, after in pairwise(starts):
+        behind: list[int] = []
+        for place, (before, after) in enumerate(pairwise(starts), 1):
             if after != before + self.file_size:
+                if to_gap:
+                    starts, behind = starts[:place], starts[place:]
+                    break
                 raise StoreRefused(
                     f"{self.folder} has a gap: {self._name(before)} ends at {before + self.file_size}, the next file "
                     f"starts at {after}; restore the missing files or empty the folder"
@@ -51,6 +56,7 @@ class MappedFiles:
         self._files = [self.disk.open(self._name(start), self.file_size) for start in starts]
         self.start = starts[0] if starts else 0
         self.end = self.limit
+        return [self._name(start) for start in behind]
 
     @property
     def limit(self) -> int:

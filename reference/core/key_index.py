@@ -162,11 +162,7 @@ class KeyIndex:
         or not older than ``flushed_ms``, the checkpoint's time. What was in them must be dispatched again, from
         ``end_offset`` on. StoreRefused for a foreign name or size.
         """
-        names = self._disk.names(FOLDER)
-        for name in names:
-            if not _NAME.fullmatch(name):
-                raise StoreRefused(f"{FOLDER}/{name} is not named by a time of 17 digits: move it elsewhere")
-        files = [self._open(name) for name in names]
+        files = self.stored()
 
         def trusted(file: IndexFile) -> bool:
             if file.count > self._entries or (file.count > 1 and file.end_offset >= log_end):
@@ -180,6 +176,14 @@ class KeyIndex:
             file.durable = True
         self.flushed_ms = flushed_ms
         return len(self.files) < len(files)
+
+    def stored(self) -> list[IndexFile]:
+        """The files that the disk holds; StoreRefused for a foreign name or size. Changes nothing."""
+        names = self._disk.names(FOLDER)
+        for name in names:
+            if not _NAME.fullmatch(name):
+                raise StoreRefused(f"{FOLDER}/{name} is not named by a time of 17 digits: move it elsewhere")
+        return [self._open(name) for name in names]
 
     def put(self, topic: str, keys: list[str], offset: int, store_ms: int) -> None:
         """Enter the message at ``offset`` under its keys, unless the index is past it or has it.

@@ -8,6 +8,7 @@ derived files agree with it. Source: DefaultMessageStore.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from functools import partial
 from typing import ClassVar, NamedTuple
 
 from pairproof.reference.core import checkpoint
@@ -91,11 +92,16 @@ class MessageStore:
     def start(self) -> None:
         """Recover the log, make queues and index agree with it, and note that no clean stop has followed yet.
 
-        StoreRefused for a store that this could destroy a part of; after a clean stop nothing has changed then.
+        StoreRefused for a store that this could destroy a part of; nothing has changed then.
         """
         clean = self.ends_cleanly()
         self.checkpoint = Checkpoint(self.io.disk)
-        self.recovered = self.log.recover(clean, Hints(self.copied, self.checkpoint.physic_ms, self.queues.stored_end))
+        # Before anything is cut, from log or queues, each part must be what these settings say.
+        self.queues.check(clean)
+        if self.index is not None:
+            self.index.stored()
+        hints = Hints(self.copied, self.checkpoint.physic_ms, partial(self.queues.stored_end, clean))
+        self.recovered = self.log.recover(clean, hints)
         self.recovery = self.recovered.kind
         self.dispatcher.recover(clean, self.checkpoint)
         if clean:

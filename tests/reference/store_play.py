@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -86,7 +87,7 @@ class Store:
         self.checkpoint = Checkpoint(disk)
         self.arrived: list[tuple[int, int]] = []
         self.dispatcher = kind(self.log, self.queues, self.index if indexed else None, arrived=self._arrived)
-        self.log.recover(clean, Hints(copied, self.checkpoint.physic_ms, self.queues.stored_end))
+        self.log.recover(clean, Hints(copied, self.checkpoint.physic_ms, partial(self.queues.stored_end, clean)))
         self.dispatcher.recover(clean, self.checkpoint)
 
     def put(self, number: int, queue_id: int = 0, topic: str = "topic", ms: int = 0, **changes: Any) -> int:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
+from broker_play import Shell
 from store_play import QUEUE_FILE, Store, TreeDisk
 
 from pairproof.reference.core.commit_log import CommitLog
@@ -26,7 +28,7 @@ def message(number: int, body: int = 100, **changes: Any) -> Message:
 
 def opened(disk: TreeDisk, clean: bool = True, copied: bool = False) -> tuple[CommitLog, Recovery]:
     log = CommitLog(disk, SIZE)
-    return log, log.recover(clean, Hints(copied, 0, ConsumeQueues(disk, QUEUE_FILE).stored_end))
+    return log, log.recover(clean, Hints(copied, 0, partial(ConsumeQueues(disk, QUEUE_FILE).stored_end, clean)))
 
 
 def stored(count: int, **changes: Any) -> tuple[Store, list[int]]:
@@ -244,3 +246,51 @@ def test_hostile_bytes_behind_a_cut_do_not_hold_recovery_up(monkeypatch: pytest.
     again.recovery_class = Counting  # type: ignore[misc]
     assert again.recover(False).end == 0
     assert len(steps) < 20
+
+
+OTHER = {
+    "queue files of another size": ({"mappedFileSizeConsumeQueue": 100}, None),
+    "a folder that is no queue": ({}, "consumequeue/T/copy/00000000000000000000"),
+    "index files of another size": ({"maxHashSlotNum": 9}, None),
+    "a file that is no index": ({}, "index/20261122.bak"),
+}
+
+
+@pytest.mark.parametrize("case", OTHER)
+@pytest.mark.parametrize("clean", [True, False], ids=["clean", "crash"])
+def test_settings_and_files_are_checked_before_anything_is_cut_or_expired(case: str, clean: bool) -> None:
+    changed, foreign = OTHER[case]
+    shell = Shell(TreeDisk())
+    for number in range(60):
+        shell.put(number)
+    disk, log = shell.disk, shell.broker.log
+    if clean:
+        shell.broker.on_stop()
+        # What retention deletes last before a stop: the next start lets go of what is left of it in the queues.
+        disk.delete(f"commitlog/{0:020d}")
+    else:
+        damage(disk, log.end, b"torn")
+    assert len(disk.names("consumequeue/T/0")) > 3
+    before = contents(disk)
+    if foreign is not None:
+        disk.open(foreign, 200)
+        before = contents(disk)
+    with pytest.raises(StoreRefused):
+        Shell(disk, **changed)
+    assert contents(disk) == before
+    if foreign is not None:
+        disk.delete(foreign)
+    assert Shell(disk).broker.log.end == log.end
+    assert contents(disk) != before, "with its own settings the start had something to do"
+
+
+def test_after_a_crash_a_gap_in_a_queue_keeps_nobody_from_asking_the_queues() -> None:
+    store, begins = stored(60)
+    end = begins[-1]
+    assert store.log.append(end, encode(message(60, properties=b"A\x01b\0"), 30, end, 9))
+    gone, *others = store.disk.names("consumequeue/topic/0")[1:]
+    assert others
+    store.disk.delete(f"consumequeue/topic/0/{gone}")
+    again = Store(store.disk, False, LAYOUT)
+    again.dispatcher.dispatch()
+    assert again.dispatcher.at == again.log.end >= end and again.queues.next_offset("topic", 0) >= 30
