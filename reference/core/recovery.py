@@ -39,6 +39,8 @@ from pairproof.reference.core.files import MappedFiles
 from pairproof.reference.errors import CodecError, StoreRefused
 from pairproof.reference.wire.record import (
     BLANK_SIZE,
+    MAGIC_V1,
+    MAGIC_V2,
     RECORD_MAGICS,
     Blank,
     Record,
@@ -254,8 +256,9 @@ class LogRecovery:
         inside = at - self._window_at
         if not 0 <= inside <= len(self._window) - BLANK_SIZE:
             inside = self._refill(at, min(_WINDOW, room))
-        size, _ = peek(self._window, inside)
-        if len(self._window) - inside < size <= room:
+        size, magic = peek(self._window, inside)
+        # Of a filler eight bytes do, and of anything else none: a stranger's numbers are not a size to read.
+        if magic in (MAGIC_V1, MAGIC_V2) and len(self._window) - inside < size <= room:
             inside = self._refill(at, max(size, min(_WINDOW, room)))
         return self._window, inside
 

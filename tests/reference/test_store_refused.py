@@ -11,6 +11,7 @@ from store_play import QUEUE_FILE, Store, TreeDisk
 
 from pairproof.reference.core.commit_log import CommitLog
 from pairproof.reference.core.consume_queues import ConsumeQueues
+from pairproof.reference.core.files import MappedFiles
 from pairproof.reference.core.recovery import Hints, Recovery
 from pairproof.reference.errors import StoreRefused
 from pairproof.reference.wire import record
@@ -294,3 +295,25 @@ def test_after_a_crash_a_gap_in_a_queue_keeps_nobody_from_asking_the_queues() ->
     again = Store(store.disk, False, LAYOUT)
     again.dispatcher.dispatch()
     assert again.dispatcher.at == again.log.end >= end and again.queues.next_offset("topic", 0) >= 30
+
+
+@pytest.mark.parametrize("clean", [True, False])
+@pytest.mark.parametrize("magic", [record.MAGIC_BLANK, 0x7A7A7A7A], ids=["filler", "junk"])
+def test_what_is_no_record_is_not_read_whatever_size_it_says(
+    magic: int, clean: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = CommitLog(TreeDisk(), 1 << 20)
+    log.recover(True)
+    assert log.append(0, (1 << 20).to_bytes(4, "big") + magic.to_bytes(4, "big", signed=True))
+    sizes = []
+    read = MappedFiles.read
+
+    def counted(files: MappedFiles, at: int, limit: int) -> bytes:
+        found = read(files, at, limit)
+        sizes.append(len(found))
+        return found
+
+    monkeypatch.setattr(MappedFiles, "read", counted)
+    again = CommitLog(log.files.disk, 1 << 20)
+    again.recover(clean)
+    assert again.end == (1 << 20 if magic == record.MAGIC_BLANK else 0) and max(sizes) <= 1 << 16
