@@ -3,7 +3,8 @@
 A save writes ``X.tmp``, makes the old X the backup ``X.bak``, then gives the new file its name: whatever moment the
 process is killed at, one of X and X.bak is whole. A load takes X or, if that is missing, empty or torn, X.bak. A torn X
 never takes a good backup's place (in RocketMQ the next save puts it there), and neither does one that no flush is known
-to have made durable: else two saves, one right after the other, and a machine crash would leave neither.
+to have made durable: else two saves, one right after the other, and a machine crash would leave neither. What could not
+be read, perhaps since another version of RocketMQ wrote it, becomes ``X.unreadable`` when something takes its place.
 
 Who uses it flushes ``names`` after a save, and says when that has ended; what came later may be gone after a machine
 crash. RocketMQ flushes none of these files. Not here: what the files say.
@@ -34,6 +35,7 @@ class ConfigFile:
         # Until it has been read, and until it has been flushed: whether X may become the backup.
         self._whole = False
         self._durable = False
+        self._unreadable = False
 
     @property
     def names(self) -> list[str]:
@@ -44,6 +46,7 @@ class ConfigFile:
         """What ``parse`` makes of the file or of its backup; None if it raises CodecError for both."""
         current = self._parsed(self.name, parse)
         self._whole = current is not None
+        self._unreadable = current is None and any(self.disk.read_whole(self.name) or b"")
         return current if current is not None else self._parsed(self.backup, parse)
 
     def save(self, data: bytes) -> bool:
@@ -55,8 +58,10 @@ class ConfigFile:
             return False
         if self._whole and self._durable:
             self.disk.rename(self.name, self.backup)
+        elif self._unreadable:
+            self.disk.rename(self.name, f"{self.name}.unreadable")
         self.disk.rename(temporary, self.name)
-        self._whole, self._durable = True, False
+        self._whole, self._durable, self._unreadable = True, False, False
         self.saves += 1
         if self.on_saved is not None:
             self.on_saved(self)

@@ -113,6 +113,26 @@ def test_backup_serves_for_a_torn_file_and_is_not_overwritten_by_it(torn: bytes)
     assert loaded(disk) == "a"
 
 
+@pytest.mark.parametrize("has_backup", [True, False])
+def test_what_cannot_be_read_is_kept_beside_what_takes_its_place(has_backup: bool) -> None:
+    disk = SimDisk()
+    foreign = b'{"a later version": [1, 2'
+    saved(disk, *(("a", "b") if has_backup else ()))
+    disk.write_whole(NAME, foreign)
+    saved(disk)
+    assert disk.read_whole(NAME) == foreign
+    for calls in range(1, 4):
+        with pytest.raises(Killed):
+            saved(Mortal(disk.image(), calls), "c")
+    saved(disk, "c", "d")
+    assert disk.read_whole(f"{NAME}.unreadable") == foreign
+    assert loaded(disk) == "d"
+    # Zeros are what a power loss leaves.
+    disk.write_whole(NAME, bytes(9))
+    saved(disk, "e")
+    assert disk.read_whole(f"{NAME}.unreadable") == foreign
+
+
 def test_without_a_whole_file_nothing_is_loaded() -> None:
     disk = SimDisk()
     for name in (NAME, f"{NAME}.bak"):
