@@ -161,6 +161,8 @@ KINDS: dict[str, str] = {
     "that must show that the pair is alive)",
 }
 
+LONG = range(-(2**63), 2**63)
+"""Numbers that a history can hold, which are those of a Java long."""
 UNREADABLE = "unreadable answer"
 """Status of a call whose answer came and cannot be read."""
 BY_THEMSELVES = frozenset({"own", "disk", "stuck"})

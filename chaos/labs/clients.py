@@ -16,7 +16,7 @@ from pairproof.chaos.labs.stage import Stage
 from pairproof.harness import places
 from pairproof.harness.content import content
 from pairproof.harness.errors import LabError, UsageError
-from pairproof.harness.history import UNREADABLE
+from pairproof.harness.history import LONG, UNREADABLE
 from pairproof.reference.client import admin
 from pairproof.reference.client.client import Client, Outcome
 from pairproof.reference.errors import BrokerError
@@ -161,7 +161,7 @@ class Clients:
         if outcome.phase == "ok" and outcome.answer is not None:
             fields = outcome.answer.fields
             try:
-                queue_offset, lo = int(fields["queueOffset"]), int(fields["msgId"][16:], 16)
+                queue_offset, lo = _long(fields["queueOffset"]), _long(fields["msgId"][16:], 16)
                 hi = self.stage.end_of_record(call.node, lo)
             except GARBLED as why:
                 self._unreadable(call, why)
@@ -172,7 +172,7 @@ class Clients:
         following = low = high = suggested = None
         if outcome.phase == "ok" and outcome.answer is not None:
             try:
-                following, low, high, suggested = (int(outcome.answer.fields[name]) for name in PULL_ANSWER)
+                following, low, high, suggested = (_long(outcome.answer.fields[name]) for name in PULL_ANSWER)
                 self._deliver(call, outcome.answer.body)
             except GARBLED as why:
                 self._unreadable(call, why)
@@ -216,3 +216,11 @@ class Clients:
 
 def _queue(number: int) -> str:
     return f"{TOPIC}/{number}"
+
+
+def _long(text: str, base: int = 10) -> int:
+    """As Java reads it; ValueError for what is no such number."""
+    found = int(text, base)
+    if found not in LONG:
+        raise ValueError(f"{text[:MAX_WORDS]} has more than 64 bits")
+    return found

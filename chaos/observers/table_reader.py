@@ -13,6 +13,8 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from pairproof.harness.history import LONG
+
 BODIES = {
     "topics": "topicConfigTable", "groups": "subscriptionGroupTable", "offsets": "offsetTable", "delays": "offsetTable",
 }  # fmt: skip
@@ -38,7 +40,7 @@ def read(table: str, body: bytes) -> Table:
     if not isinstance(said.get(BODIES[table]), dict) or not isinstance(version, dict):
         raise ValueError(f"no {table}: {body[:SHOWN]!r}")
     counter, timestamp = version.get("counter"), version.get("timestamp")
-    if not all(each is None or type(each) is int for each in (counter, timestamp)):
+    if not all(each is None or (type(each) is int and each in LONG) for each in (counter, timestamp)):
         raise ValueError(f"no data version of {table}: {body[:SHOWN]!r}")
     return Table(counter, timestamp, json.dumps(said[BODIES[table]], sort_keys=True))
 

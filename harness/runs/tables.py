@@ -33,8 +33,16 @@ def from_columns(table: str, rows: int, columns: Sequence[object]) -> Any:
 
 def _array(column: object, kind: Any, rows: int) -> Any:
     if isinstance(column, (list, tuple)):
-        return pa.array(column, type=kind)
+        try:
+            return pa.array(column, type=kind)
+        except UnicodeEncodeError:
+            # What a target says may be any text, lone surrogates in it: they are kept escaped.
+            return pa.array([_encodable(each) for each in column], type=kind)
     return pa.repeat(pa.scalar(column, type=kind), rows)
+
+
+def _encodable(value: object) -> object:
+    return value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) else value
 
 
 def write_part(table: Any, path: Path) -> None:

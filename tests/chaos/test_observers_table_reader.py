@@ -42,7 +42,9 @@ def test_what_is_no_table_is_refused(body: bytes) -> None:
 
 WRONG = [
     b"\xff", b"[" * 100_000, b"null", b"{1}", b'{"offsetTable":5}', b'{"offsetTable":{},"dataVersion":[1]}',
-    b'{"offsetTable":{},"dataVersion":{"counter":"x"}}', b'{"brokerAddrTable":{"b":{}}}', b'{"brokerAddrTable":[]}',
+    b'{"offsetTable":{},"dataVersion":{"counter":"x"}}',
+    b'{"offsetTable":{},"dataVersion":{"timestamp":9223372036854775808}}',
+    b'{"brokerAddrTable":{"b":{}}}', b'{"brokerAddrTable":[]}',
     b'{"brokerAddrTable":{"b":{"brokerAddrs":[1]}}}', b'{"brokerAddrTable":{"b":null}}',
 ]  # fmt: skip
 

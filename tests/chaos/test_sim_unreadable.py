@@ -53,7 +53,12 @@ def saying(of: type[Any], fields: dict[str, str], body: bytes = b"") -> type[Any
 STORED = {"msgId": "7F00000100002A9F0000000000000000", "queueId": "0", "queueOffset": "0"}
 
 
-@pytest.mark.parametrize("wrong", [{"queueOffset": ""}, {"queueOffset": "x"}, {"msgId": "0"}, {"msgId": "é" * 20}])
+BEYOND = {"queueOffset": "9" * 30}, {"msgId": "7F00000100002A9F" + "F" * 16}
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"queueOffset": ""}, {"queueOffset": "x"}, {"msgId": "0"}, {"msgId": "é" * 20}, *BEYOND]
+)
 def test_an_answer_to_a_send_that_cannot_be_read_is_a_finding(wrong: dict[str, str]) -> None:
     fields = {key: value for key, value in {**STORED, **wrong}.items() if value}
     trial = play(with_parts(sending_class=saying(Sending, fields)), SEND, LATER)
@@ -68,7 +73,14 @@ TOLD = {"nextBeginOffset": "0", "minOffset": "0", "maxOffset": "1", "suggestWhic
 
 @pytest.mark.parametrize(
     ("fields", "body"),
-    [({}, b""), ({**TOLD, "minOffset": "1e3"}, b""), (TOLD, b"\xff" * 99), (TOLD, b"x"), (TOLD, bytes(99))],
+    [
+        ({}, b""),
+        ({**TOLD, "minOffset": "1e3"}, b""),
+        ({**TOLD, "maxOffset": "9" * 30}, b""),
+        (TOLD, b"\xff" * 99),
+        (TOLD, b"x"),
+        (TOLD, bytes(99)),
+    ],
 )
 @pytest.mark.parametrize("asked", [PULL, JOIN])
 def test_an_answer_to_a_pull_that_cannot_be_read_is_a_finding(fields: dict[str, str], body: bytes, asked: Op) -> None:

@@ -69,6 +69,14 @@ def test_what_is_recorded_is_read_back(tmp_path: Path) -> None:
     assert list(reader.histories()) == [(0, events())]
 
 
+def test_text_that_no_file_can_hold_is_recorded_escaped(tmp_path: Path) -> None:
+    said = Event(0, 0, "fail", "master", detail="no \ud800 such"), Event(1, 9, "fail", "master")
+    with RunWriter(tmp_path / "r", keep("all")) as writer:
+        writer.trial(trial(0, DOUBTFUL._replace(doubt="\udfff"))._replace(events=[*said]))
+    assert [event.detail for event in next(RunReader(tmp_path / "r").histories())[1]] == ["no \\ud800 such", None]
+    assert [row["text"] for row in RunReader(tmp_path / "r").verdicts()] == ["\\udfff"]
+
+
 def test_objectives_are_recorded_whether_the_history_is_kept_or_not(tmp_path: Path) -> None:
     with RunWriter(tmp_path / "r", keep(RARE)) as writer:
         writer.trial(trial(1)._replace(events=events()[:2]))
