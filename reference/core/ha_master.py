@@ -158,15 +158,18 @@ class HaMaster:
     def makes_room(self, address: str) -> HaConnection | None:
         """Who has to go before one more peer of this address is taken in; None while there is room.
 
-        Of the address that has the most connections, so that one address cannot crowd out another.
+        Of an address that has the most connections, so that one address cannot crowd out another.
         """
         counts = Counter(each.address for each in self.connections.values())
+        crowded = {address}
         if counts[address] < MAX_PER_ADDRESS:
             if len(self.connections) < MAX_CONNECTIONS:
                 return None
-            address = max(counts, key=lambda each: counts[each])
-        crowd = (each for each in self.connections.values() if each.address == address)
-        return min(crowd, key=lambda each: each.got_on)
+            most = max(counts.values())
+            crowded = {each for each, count in counts.items() if count == most}
+        return min(
+            (each for each in self.connections.values() if each.address in crowded), key=lambda each: each.got_on
+        )
 
     def replica_of(self, peer: HaConnection) -> Hashable:
         """Which slave this connection belongs to: its words count once, however many connections it left behind."""

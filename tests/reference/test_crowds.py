@@ -80,6 +80,14 @@ def test_strangers_of_many_addresses_crowd_out_each_other_and_no_lone_slave(play
     replicates(play, "slave@home")
 
 
+def test_strangers_that_each_have_an_address_crowd_out_no_slave_that_has_got_on(play: MasterPlay) -> None:
+    play.accept("slave@home", 0)
+    replicates(play, "slave@home")
+    crowd(play, "a", 0, 4 * MAX_CONNECTIONS, addresses=4 * MAX_CONNECTIONS)
+    assert len(play.ha.connections) == MAX_CONNECTIONS
+    replicates(play, "slave@home")
+
+
 class Seated:
     """A port for clients with three places."""
 
