@@ -44,9 +44,11 @@ class MappedFile:
             about = os.fstat(file.fileno())
             found = about.st_size
             if found != size:
-                raise StoreRefused(
-                    f"{path} has {found} bytes, not the configured {size}: configure the size that it was written with"
+                # RocketMQ names a file before it gives it its size.
+                remedy = (
+                    "configure the size that it was written with" if found else "nothing is in it, move it elsewhere"
                 )
+                raise StoreRefused(f"{path} has {found} bytes, not the configured {size}: {remedy}")
             has_holes = sparse or about.st_blocks * STAT_BLOCK < size
             self._blocks = _blocks_of(file.fileno(), size) if has_holes else None
             # Nothing of no size can be mapped.

@@ -40,8 +40,11 @@ def test_names_are_files_only_sorted_and_none_of_a_folder_that_is_not_there(disk
 
 def test_another_size_is_an_error_that_names_both(disk: RealDisk) -> None:
     disk.open("a", 100)
-    with pytest.raises(StoreError, match="a has 100 bytes, not the configured 200"):
+    with pytest.raises(StoreError, match="a has 100 bytes, not the configured 200: configure the size"):
         disk.open("a", 200)
+    disk.open("b", 0)
+    with pytest.raises(StoreError, match="b has 0 bytes, not the configured 200: nothing is in it, move it elsewhere"):
+        disk.open("b", 200)
 
 
 @pytest.mark.parametrize(("at", "length"), [(-1, 1), (9, 2), (0, 11), (0, -1)])
