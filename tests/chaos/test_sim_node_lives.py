@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pairproof.chaos.labs import blame
-from pairproof.chaos.labs.sim import watchdog
+from pairproof.chaos.labs.sim import session, watchdog
 from pairproof.chaos.labs.sim.host import WATCHDOG
 from pairproof.chaos.labs.sim.network import Network
 from pairproof.chaos.labs.sim.session import SimSession
@@ -249,3 +249,30 @@ def test_a_fault_that_raises_within_a_node_s_step_is_the_lab_s_failure_and_no_cr
     armed = Op("arm", {"name": "broken", "node": "master", "point": "append", "nth": 1})
     with pytest.raises(LabError, match="fault broken failed: ValueError: a third party's bug"):
         play(None, armed, SEND, LATER)
+
+
+def test_who_acts_on_and_on_is_ended_also_where_time_passes_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session, "MAX_EVENTS", 50_000)
+
+    class Rings(Broker):
+        def on_start(self) -> None:
+            super().on_start()
+            self.on_timer("again")
+
+        def on_timer(self, key: Any) -> None:
+            if key == "again":
+                self.io.timer(key, self.io.now() + 100_000)
+            else:
+                super().on_timer(key)
+
+    text = violated(play(Rings, LATER))["node-lives"]
+    assert text.startswith("slave went on without end: it acts on and on: 50,000 events without an end")
+
+
+def test_a_broker_that_hears_byte_by_byte_is_in_no_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session, "MAX_EVENTS", 100_000)
+    slices = Op("fault", {"name": "slicer", "link": "client-master", "direction": "up", "bytes": 1, "micros": 100})
+    large = Op("send", {"producer": 0, "size": 200_000, "wait": True, "queue": 0})
+    with pytest.raises(LabError, match="did not come to rest") as failed:
+        play(None, slices, large, large, LATER, LATER)
+    assert failed.value.trial is not None and kinds(failed.value.trial, "crash") == []

@@ -68,7 +68,7 @@ class Host:
         self.tested = False
         """Whether its node is one of those that are tested: what such a one raises is its own crash."""
         self.acts = 0
-        """How often its node has acted."""
+        """How often its node has acted: was called, or sent. Not what it hears, which a proxy may cut into bytes."""
         self.incarnation = 0
         self.powered = True
         self.ends: dict[End, None] = {}
@@ -110,6 +110,7 @@ class Host:
         """Hand bytes to the socket."""
         if self.armed:
             self.observer.point(self.name, "send")
+        self.acts += 1
         return self.network.send(conn, data)
 
     def peer(self, conn: End) -> str:
@@ -208,7 +209,6 @@ class Host:
         """Bytes arrived. The network keeps those for a paused process: they fill a socket's buffer."""
         if self.node is not None:
             node = self.node
-            self.acts += 1
             try:
                 if self.armed:
                     self.observer.point(self.name, "recv")
