@@ -2,7 +2,10 @@
 
 The fault that brings the crowd also brings newcomers, each with one question, and says at its end how many were
 answered and how many were thrown out or not let in. Not one of the latter, if nothing else happened to the node
-meanwhile than more of the same fault.
+meanwhile than more of the same fault, and no second crowd came.
+
+A second crowd takes every place at once: a newcomer whose question is still on its way has then asked nothing, as all
+of them, and is among those that make room. No server can tell them apart.
 
 Left out: what is answered; newcomers that still wait when the crowd goes. Source: NettyRemotingServer has no limit on
 connections; the reference has, see docs/decisions/0010.
@@ -17,6 +20,7 @@ from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.ledger import Ledger
 from pairproof.harness.laws.trouble import touched
 
+CROWD = "crowd"
 ANSWERED, REFUSED = "newcomers_answered", "newcomers_refused"
 
 
@@ -41,8 +45,8 @@ class LiveNewcomers(Law):
         """One begins: another one at its node is no longer alone. One ends, and says what became of newcomers."""
         if event.status == "on":
             node, others = event.node or "", self.ledger.trouble.active.values()
-            alone = all(each.f == event.f or node not in touched(each) for each in others)
-            self._disturb(touched(event), event.f)
+            alone = all(_bears(event, each) or node not in touched(each) for each in others)
+            self._disturb(touched(event), event)
             if node and alone and not self.ledger.trouble.is_still(node):
                 self.calm[event.op] = event
             return
@@ -60,6 +64,12 @@ class LiveNewcomers(Law):
 
     on_stop = on_pause = on_start = on_crash
 
-    def _disturb(self, places: frozenset[str], fault: str | None) -> None:
-        for op in [op for op, each in self.calm.items() if each.node in places and each.f != fault]:
-            del self.calm[op]
+    def _disturb(self, places: frozenset[str], by: Event | None) -> None:
+        for op, each in list(self.calm.items()):
+            if each.node in places and not (by is not None and _bears(each, by)):
+                del self.calm[op]
+
+
+def _bears(one: Event, other: Event) -> bool:
+    """Whether a fault goes on beside another one as if that was not there."""
+    return one.f == other.f and json.loads(other.detail or "{}").get("character") != CROWD
