@@ -51,7 +51,8 @@ class LogSlaveBehind(Law):
         if event.op != self.audit:
             self.audit, self.audited = event.op, {}
         node, up = event.node or "", self.ledger.up
-        if node not in up or event.hi is None:
+        if node not in up or event.hi is None or (node != MASTER and event.lo == event.hi):
+            # An empty log may begin anywhere: where an earlier master told it to, say.
             return
         self.audited[node] = event.hi
         end = self.audited.get(MASTER)

@@ -84,6 +84,14 @@ def test_audits_show_a_slave_ahead(order: str) -> None:
     assert_broken(LogSlaveBehind, bare().audit(nodes=order, hi={"slave": 100}), "reaches 100, the master's 0")
 
 
+def test_an_empty_log_that_begins_beyond_the_master_s_end_holds_nothing() -> None:
+    ended = bare().audit(nodes="master", hi={"master": 1_017})
+    empty = ended.add("audit", node="slave", op=ended.audits, f="final", lo=4_096, hi=4_096, status="whole")
+    assert_vacuous(LogSlaveBehind, empty)
+    ahead = bare().audit(hi={"slave": 4_196, "master": 4_096}, start=4_096)
+    assert_broken(LogSlaveBehind, ahead, "reaches 4196, the master's 4096")
+
+
 def test_a_slave_may_be_ahead_of_a_master_that_rolled_back_only() -> None:
     assert judged(LogSlaveBehind, rolled_back().audit(hi={"slave": 500}).events).verdict is Verdict.HOLDS
     killed = pair().sent("m0").crash("master").start("master")
