@@ -21,11 +21,9 @@ def group(path: Path) -> str:
     return next((name for folder, name in ONE_WORKER.items() if parts[: len(folder)] == folder), "/".join(parts))
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """``--dist loadgroup`` reads it."""
-    for item in items:
-        item.add_marker(pytest.mark.xdist_group(group(item.path)))
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """``--dist loadgroup`` reads it, before any conftest could when all are collected."""
+    item.add_marker(pytest.mark.xdist_group(group(item.path)))
 
 
 @pytest.fixture(scope="session")

@@ -41,7 +41,7 @@ CASES = {
     "wiped": ("wipe", {"node": "slave"}, "log_bytes_gone", "SLAVE_NOT_AVAILABLE"),
     "promotion": ("promotion", {"node": "slave"}, "slaves_promoted", "SLAVE_NOT_AVAILABLE"),
     "hostile": ("hostile", {"character": "two-faced"}, "bytes_sent", None),
-    "machine": ("power_loss", {"node": "master"}, "bytes_lost", "refused"),
+    "machine": ("power_loss", {"node": "master"}, "machines_crashed", "refused"),
     "full": ("disk_full", {"node": "master"}, "bytes_filled", "SERVICE_NOT_AVAILABLE"),
     "read_only": ("read_only", {"node": "master"}, "processes_ended", "refused"),
 }
