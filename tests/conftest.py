@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from pathlib import PurePosixPath
+from typing import Any
 
 import pytest
+from xdist.scheduler import LoadScopeScheduling
 
 from pairproof.harness.errors import LabError
 
-TESTS = Path(__file__).parent
 ONE_ENGINE = "docker"
 """The group of all tests that count what is on the engine."""
 ONE_WORKER = {("chaos", "docker"): ONE_ENGINE, ("compose",): ONE_ENGINE, ("java",): "java"}
 """Folders whose tests run one after another: they share the engine, or a pair of JVMs."""
 
 
-def group(path: Path) -> str:
-    """Which tests run in one process, one after another: those of a file, or of a folder of :data:`ONE_WORKER`."""
-    parts = path.relative_to(TESTS).parts
-    return next((name for folder, name in ONE_WORKER.items() if parts[: len(folder)] == folder), "/".join(parts))
+class Grouped(LoadScopeScheduling):
+    """Gives a worker a file's tests, or those of a folder of :data:`ONE_WORKER`; ``--dist`` does not matter.
+
+    xdist's own groups (``--dist loadgroup``) are void with pytest 9.2: its node ids take no suffix any more.
+    """
+
+    def _split_scope(self, nodeid: str) -> str:
+        parts = PurePosixPath(nodeid.partition("::")[0]).relative_to("tests").parts
+        return next((name for folder, name in ONE_WORKER.items() if parts[: len(folder)] == folder), "/".join(parts))
 
 
-def pytest_itemcollected(item: pytest.Item) -> None:
-    """``--dist loadgroup`` reads it, before any conftest could when all are collected."""
-    item.add_marker(pytest.mark.xdist_group(group(item.path)))
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Grouped:
+    """Asked only where tests run in several processes."""
+    return Grouped(config, log)
 
 
 @pytest.fixture(scope="session")
