@@ -179,7 +179,7 @@ class LogRecovery:
     def check_whole(self, end: int, used: int, why: str) -> None:
         """StoreRefused if a log that was stopped cleanly lacks what it had.
 
-        Behind its end there may be an unfinished record, and nothing in the queues.
+        Behind its end there may be an unfinished record, of which the queues know nothing.
         """
         reached = self._dispatched
         if used <= end and reached <= end:
@@ -190,8 +190,9 @@ class LogRecovery:
                 f"orderly way: {UNTOUCHED} the log's missing files (does storePathCommitLog name their folder?), or "
                 f"create an empty file named abort in it, to lose these messages as after a crash"
             )
-        lost = self.count_whole(end, used)
-        if lost or reached != self._last_record_end(end):
+        lost, last = self.count_whole(end, used), self._last_record_end(end)
+        # A slave that had no room for its queues stops behind its log; what it lacks its master has.
+        if lost or not (reached == last or (self.hints.copied and reached < last)):
             raise StoreRefused(
                 f"the log is not whole, although it was stopped in an orderly way: {why}; a cut at {end} would lose "
                 f"{used - end} bytes, with {counted(lost)} in them; {UNTOUCHED} the store from a copy, or create an "

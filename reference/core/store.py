@@ -113,7 +113,8 @@ class MessageStore:
         self.dispatch()
 
     def stop(self) -> None:
-        """Make everything durable; the next start is a clean one."""
+        """Dispatch what has not been yet, and make everything durable; the next start is a clean one."""
+        self.dispatch()
         for name in self.log.flush_due():
             self.io.disk.sync(name)
         self.log.mark_flushed(self.log.end)

@@ -130,6 +130,15 @@ def test_slave_that_stopped_in_the_middle_of_a_record_goes_on_there_and_erases_t
         assert not any(bytes(slave.disk.files[FIRST].cache)[begins[-1] + len(other) :])
 
 
+def test_slave_whose_queues_had_no_room_may_stop_in_the_middle_of_a_record_too() -> None:
+    store, begins = stored(5)
+    slave = Store(TreeDisk(), layout=LAYOUT)
+    assert slave.log.append(0, store.log.read(0, SIZE) + encode(message(5, body=300), 5, begins[-1], 9)[:200])
+    assert opened(slave.disk, copied=True)[0].end == begins[-1]
+    with pytest.raises(StoreRefused, match="0 whole records"):
+        opened(slave.disk)
+
+
 @pytest.mark.parametrize("clean", [True, False])
 @pytest.mark.parametrize("copied", [True, False], ids=["slave", "promoted"])
 def test_piece_of_a_record_that_decodes_with_zeros_for_its_rest_is_not_taken_for_whole(
