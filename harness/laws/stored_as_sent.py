@@ -78,7 +78,9 @@ class StoredAsSent(Law):
         if event.node == MASTER:
             self.found[event.lo] = event
         sends = self.sent.get(event.message)
-        if not sends:
+        common = self.ledger.rolled.get(event.node or "")
+        if not sends or (common is not None and (event.hi or 0) > common):
+            # A slave that keeps what its master lost may end half a record with the rest of another: class rollback.
             return
         self.judged += 1
         if any(event.queue == send.queue and event.detail == send.detail for send in sends):

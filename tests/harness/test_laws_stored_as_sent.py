@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from histories import SIZE, H, assert_broken, assert_holds, assert_vacuous, bare
+from histories import SIZE, H, assert_broken, assert_holds, assert_vacuous, bare, pair
 
 from pairproof.harness.content import content
 from pairproof.harness.laws.stored_as_sent import StoredAsSent
@@ -147,3 +147,11 @@ def test_where_a_log_stops_being_whole_nothing_is_missing() -> None:
 def test_who_did_not_say_what_it_sent_is_judged_by_queue_and_place() -> None:
     assert_holds(StoredAsSent, found(sent(bare(), detail=None)))
     assert_broken(StoredAsSent, found(sent(bare(), detail=None), queue="t/0"), "in t/0")
+
+
+def test_what_a_slave_keeps_beyond_a_master_that_rolled_back_may_be_two_halves() -> None:
+    lost = pair().sent("m0").sent("m1").crash("master", "machine").close("s").restart("master", SIZE)
+    halves = {"node": "slave", "lo": SIZE, "detail": content(b"half of another", "a", 3)}
+    rolled = sent(lost.put("m2").put("m3"), "m2", SIZE, phase="info")
+    assert_vacuous(StoredAsSent, found(rolled, "m2", **halves))  # type: ignore[arg-type]
+    assert_broken(StoredAsSent, found(sent(pair(), "m2", phase="info"), "m2", **halves), "another body")  # type: ignore[arg-type]
