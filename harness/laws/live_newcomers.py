@@ -2,7 +2,7 @@
 
 The fault that brings the crowd also brings newcomers, each with one question, and says at its end how many were
 answered and how many were thrown out or not let in. Not one of the latter, if nothing else happened to the node
-meanwhile than more of the same fault, and no second crowd came.
+meanwhile than more of the same fault, and no second crowd came to the port.
 
 A second crowd takes every place at once: a newcomer whose question is still on its way has then asked nothing, as all
 of them, and is among those that make room. No server can tell them apart.
@@ -72,4 +72,5 @@ class LiveNewcomers(Law):
 
 def _bears(one: Event, other: Event) -> bool:
     """Whether a fault goes on beside another one as if that was not there."""
-    return one.f == other.f and json.loads(other.detail or "{}").get("character") != CROWD
+    mine, theirs = (json.loads(each.detail or "{}") for each in (one, other))
+    return one.f == other.f and not (theirs.get("character") == CROWD and mine.get("port") == theirs.get("port"))

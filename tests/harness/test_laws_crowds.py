@@ -95,6 +95,19 @@ def test_newcomers_to_a_node_with_other_trouble_are_nothing_to_judge(what: str) 
         .add("fault", op=1, f="intruder", status="on", node="master", detail=json.dumps({"character": "crowd"}))
     )
     assert_vacuous(LiveNewcomers, newcomers(crowds, newcomers_refused=1))
+    next_door = (
+        bare()
+        .fault("intruder", "master")
+        .add(
+            "fault",
+            op=1,
+            f="intruder",
+            status="on",
+            node="master",
+            detail=json.dumps({"character": "crowd", "port": "fast"}),
+        )
+    )
+    assert_broken(LiveNewcomers, newcomers(next_door, newcomers_refused=1), "1 of 1")
     elsewhere = bare().fault("intruder", "master").fault("disk_stall", "slave")
     assert_broken(LiveNewcomers, newcomers(elsewhere, newcomers_refused=1), "1 of 1")
 
