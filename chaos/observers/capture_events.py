@@ -94,7 +94,7 @@ def read_events(
 
 
 def meaning(text: str) -> str | None:
-    """The one thing that a line says of whoever it names; None if that is none, several, or denied."""
+    """The one event that a line reports of the node it names; None if the line reports none, several, or denies it."""
     low = text.lower()
     signals = {_NUMBERS[each] for each in _SIGNAL.findall(low)}
     rest = _SIGNAL.sub(" ", low)

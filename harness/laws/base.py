@@ -37,7 +37,7 @@ class Law:
     others: ClassVar[bool] = False
     """Whether it hears what happens at, and is asked of, brokers of other names than the pair's."""
     timed: ClassVar[bool] = False
-    """Whether times decide: each violation then says since when the time ran, or that it is none of time."""
+    """Whether the law measures time: each violation then says since when the time ran, or that no time decided it."""
     key: ClassVar[str] = "trial"
     """What separates independent judgements: trial, link, node or message."""
 

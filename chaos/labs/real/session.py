@@ -312,7 +312,7 @@ class RealSession(ClientAbilities, LinkTrouble, StoreTrouble, Strangers):
         return len(ends) == 1 and None not in ends
 
     def _came_to_rest(self) -> bool:
-        """Whether all agree, or whoever does not is refused for good, or does not come up."""
+        """Whether every node agrees, is refused for good, or does not come up."""
         if any(not self.nodes[name].is_up for name in self.pair):
             return not self.clients.in_flight
         ends = self.evidence.log_ends
