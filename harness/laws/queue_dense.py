@@ -21,14 +21,14 @@ from __future__ import annotations
 
 from pairproof.harness.content import level_of
 from pairproof.harness.history import Event
-from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.ledger import MASTER, Ledger
+from pairproof.harness.laws.one_life import OneLife
 
 Place = tuple[str | None, int | None]
 """Queue and queue offset."""
 
 
-class QueueDense(Law):
+class QueueDense(OneLife):
     """See the module."""
 
     id = "queue-dense"
@@ -41,35 +41,23 @@ class QueueDense(Law):
         super().__init__(ledger)
         self.listed: dict[str | None, list[Event]] = {}
         """Records of audits that are not done, by node."""
-        self.life = 0
-        """How often the master came or went."""
-        self.began: dict[int | None, int] = {}
-        """Sends in flight, and when they began, by that count."""
         self.told: dict[int | None, Event] = {}
         """Answers that named an offset, by where in the master's log the record is."""
         self.taken: dict[Place, Event] = {}
         """What was last found, or told to be, at each of the master's queue offsets."""
         self.expired = False
-        self.lost_power = False
-        """Whether the master's machine crashed since it started last."""
 
     def on_invoke(self, event: Event) -> None:
         """A producer sends."""
         if event.f == "send" and event.node == MASTER and not level_of(event):
-            self.began[event.op] = self.life
+            self.asked(event)
 
     def on_ok(self, event: Event) -> None:
         """A send was told where its message is."""
-        life = self.began.pop(event.op, None)
-        if event.lo is not None and event.hi is not None and event.queue_offset is not None and life == self.life:
+        is_known = self.is_of_one_life(event)
+        if is_known and event.lo is not None and event.hi is not None and event.queue_offset is not None:
             self.told[event.lo] = event
             self._take(event)
-
-    def on_fail(self, event: Event) -> None:
-        """A send was told nothing."""
-        self.began.pop(event.op, None)
-
-    on_info = on_fail
 
     def on_record(self, event: Event) -> None:
         """A store reader found a record."""
@@ -117,27 +105,16 @@ class QueueDense(Law):
         """The oldest files are gone, of this log and of any that is copied from it later."""
         self.expired = True
 
-    def on_crash(self, event: Event) -> None:
-        """Queue files that were not flushed are lost with the machine."""
-        if event.node == MASTER:
-            self.life += 1
-            self.lost_power = self.lost_power or event.f == "machine"
-
-    on_stop = on_crash
-
     def on_wipe(self, event: Event) -> None:
         """Another store is another history."""
         if event.node == MASTER:
             self.taken.clear()
 
-    def on_start(self, event: Event) -> None:
-        """What recovery did not find is lost."""
-        if event.node != MASTER:
-            return
-        self.life += 1
+    def recovered(self, event: Event) -> None:
+        """What it did not find is lost."""
         if event.hi is None and not self.lost_power:
             # Nobody says what was recovered; without a power loss it is all that there was.
             return
         lo, hi = event.lo or 0 if self.lost_power else 0, event.hi or 0
         kept = {place: each for place, each in self.taken.items() if lo <= (each.lo or 0) and (each.hi or 0) <= hi}
-        self.taken, self.lost_power = kept, False
+        self.taken = kept

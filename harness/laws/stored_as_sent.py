@@ -21,8 +21,8 @@ from typing import Any
 from pairproof.harness import contract
 from pairproof.harness.content import told
 from pairproof.harness.history import Event
-from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.ledger import MASTER, Ledger
+from pairproof.harness.laws.one_life import OneLife
 
 DELAYED = "SCHEDULE_TOPIC_XXXX"
 HALF = "RMQ_SYS_TRANS_HALF_TOPIC"
@@ -30,7 +30,7 @@ SENT_BACK = ("%RETRY%", "%DLQ%")
 PARTS = ("body", "tags", "flag")
 
 
-class StoredAsSent(Law):
+class StoredAsSent(OneLife):
     """See the module."""
 
     id = "stored-as-sent"
@@ -43,35 +43,22 @@ class StoredAsSent(Law):
         super().__init__(ledger)
         self.sent: dict[str | None, list[Event]] = {}
         """Sends by message; more than one if it was sent again."""
-        self.life = 0
-        """How often the master came or went."""
-        self.began: dict[int | None, int] = {}
-        """Sends in flight, and when they began, by that count."""
         self.answered: dict[int, Event] = {}
         """Answers that said where in the master's log a record is, by that place."""
         self.found: dict[int | None, Event] = {}
         """Records of a master's audit that is not done, by where they are."""
-        self.lost_power = False
-        """Whether the master's machine crashed since it started last."""
 
     def on_invoke(self, event: Event) -> None:
         """A producer sends."""
         if event.f == "send":
             self.sent.setdefault(event.message, []).append(event)
             if event.node == MASTER:
-                self.began[event.op] = self.life
+                self.asked(event)
 
     def on_ok(self, event: Event) -> None:
         """A send was answered."""
-        life = self.began.pop(event.op, None)
-        if life == self.life and event.lo is not None and event.status in contract.STORED:
+        if self.is_of_one_life(event) and event.lo is not None and event.status in contract.STORED:
             self.answered[event.lo] = event
-
-    def on_fail(self, event: Event) -> None:
-        """A send was told nothing about a place."""
-        self.began.pop(event.op, None)
-
-    on_info = on_fail
 
     def on_record(self, event: Event) -> None:
         """A store reader found a record."""
@@ -115,29 +102,17 @@ class StoredAsSent(Law):
 
     # What takes records, or moves what is at a place.
 
-    def on_crash(self, event: Event) -> None:
-        """Answers that are under way are of a life that is over."""
-        if event.node == MASTER:
-            self.life += 1
-            self.lost_power = self.lost_power or event.f == "machine"
-
-    on_stop = on_crash
-
     def on_wipe(self, event: Event) -> None:
         """Another store is another history."""
         if event.node == MASTER:
             self.answered.clear()
 
-    def on_start(self, event: Event) -> None:
-        """What recovery did not find is lost."""
-        if event.node != MASTER:
-            return
-        self.life += 1
+    def recovered(self, event: Event) -> None:
+        """What it did not find is lost."""
         if event.hi is not None or self.lost_power:
             # Where nobody says what was recovered after a power loss, nothing is known to be left.
             end = event.hi or 0
             self.answered = {lo: each for lo, each in self.answered.items() if lo < end}
-        self.lost_power = False
 
 
 def _difference(send: Event, record: Event) -> str | None:

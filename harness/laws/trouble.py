@@ -119,16 +119,21 @@ class Trouble:
         In a time of up to :data:`SHORT_NS` every stall counts, in a longer one a fiftieth of it: bounds that are so far
         away allow for much more.
         """
-        found: Event | None = None
-        total = 0
+        met: list[Event] = []
         for reach, stall in reversed(self._stalls):
             if reach < since:
                 break
-            value = stall.value or 0
-            if stall.t <= until and stall.t + value + AFTER_NS >= since:
-                total += max(0, min(stall.t + value, until) - max(stall.t, since - AFTER_NS))
-                found = stall if found is None or value > (found.value or 0) else found
-        return found if until - since <= max(SHORT_NS, total * LONG) else None
+            if stall.t <= until and stall.t + (stall.value or 0) + AFTER_NS >= since:
+                met.append(stall)
+        # Processes that are late at the same time are late once.
+        total, upto = 0, since - AFTER_NS
+        for stall in reversed(met):
+            ends = min(stall.t + (stall.value or 0), until)
+            total += max(0, ends - max(stall.t, upto))
+            upto = max(upto, ends)
+        if until - since > max(SHORT_NS, total * LONG):
+            return None
+        return max(met, key=lambda stall: stall.value or 0, default=None)
 
     def punctual(self, since: int, until: int) -> int:
         """``since``, or the moment at which the first of the stalls began that reach from there up to ``until``."""

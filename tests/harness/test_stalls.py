@@ -119,6 +119,17 @@ def test_a_short_stall_is_no_excuse_for_who_is_late_for_long() -> None:
     assert_doubted(HaReportPrompt, often.report(0), "no report for 60000 ms")
 
 
+def test_processes_that_were_late_at_the_same_time_are_one_excuse() -> None:
+    def silent(*stalls_ms: float) -> H:
+        story = pair().after(20_000)
+        for each in stalls_ms:
+            story.stall(each)
+        return story.after(40_000).report(0)
+
+    assert_broken(HaReportPrompt, silent(700, 700, 700), "no report for 60000 ms")
+    assert_doubted(HaReportPrompt, silent(1_200, 100, 700), "no report for 60000 ms")
+
+
 def test_a_promise_that_was_kept_is_judged_even_if_the_machine_stalled() -> None:
     story = pair().frame(0, 100).stall(200).after(900).report(100)
     assert assert_holds(HaReportPrompt, story).judged == assert_holds(HaReportPrompt, pair().report(0)).judged

@@ -24,6 +24,7 @@ from typing import NamedTuple
 
 from pairproof.chaos.labs.real import proc
 from pairproof.chaos.labs.real.proc import Task
+from pairproof.harness.errors import LabError
 
 MS = 1_000_000
 STEP_S = 0.05
@@ -184,6 +185,8 @@ class Watch:
         self._thread = threading.Thread(target=self._watch, name="stalls", daemon=True)
         self._beaten = time.monotonic_ns()
         self._timer: TimerHandle | None = None
+        self._wrong: Exception | None = None
+        """Why the thread ended too early."""
 
     def start(self) -> None:
         """Begin; the loop need not run yet."""
@@ -192,7 +195,7 @@ class Watch:
         self._thread.start()
 
     def stop(self) -> list[Stall]:
-        """Look no more; all that was found."""
+        """Look no more; all that was found. LabError if nobody looked to the end."""
         self._over.set()
         if self._thread.is_alive():
             self._thread.join()
@@ -200,6 +203,9 @@ class Watch:
             self._turned()
             self._timer.cancel()
             self._timer = None
+        if self._wrong is not None:
+            why = f"{type(self._wrong).__name__}: {self._wrong}"
+            raise LabError(f"nobody knows whether this machine was punctual, since measuring it failed: {why}")
         return self.stalls.all()
 
     # The loop of clients and taps.
@@ -217,6 +223,12 @@ class Watch:
     # Processes.
 
     def _watch(self) -> None:
+        try:
+            self._steps()
+        except Exception as why:
+            self._wrong = why
+
+    def _steps(self) -> None:
         before, looks = time.monotonic_ns(), 0
         while not self._over.wait(STEP_S):
             now = time.monotonic_ns()

@@ -37,9 +37,11 @@ from pairproof.chaos.labs.real.stalls import (
     Stall,
     Stalls,
     Watch,
+    Watched,
     helper,
 )  # fmt: skip
 from pairproof.chaos.targets.reference import TARGET
+from pairproof.harness.errors import LabError
 from pairproof.harness.history import Recorder
 from pairproof.harness.judge import all_laws, judge
 from pairproof.harness.verdict import Verdict
@@ -222,6 +224,21 @@ def test_a_short_stop_of_such_a_process_is_seen_all_the_same(monkeypatch: pytest
 
 
 # The harness's own.
+
+
+def test_who_cannot_measure_stalls_says_so_rather_than_that_there_were_none() -> None:
+    loop, asked = asyncio.new_event_loop(), threading.Event()
+
+    def processes() -> list[Watched]:
+        asked.set()
+        raise PermissionError("no /proc for you")
+
+    watch = Watch(loop, processes)
+    watch.start()
+    assert asked.wait(60)
+    with pytest.raises(LabError, match=r"whether this machine was punctual.*no /proc for you"):
+        watch.stop()
+    loop.close()
 
 
 def test_a_loop_that_does_not_turn_makes_the_harness_late() -> None:
