@@ -378,3 +378,9 @@ def test_properties_file_with_an_unknown_key_or_value_is_refused() -> None:
     ):
         with pytest.raises(ConfigError, match=key):
             BrokerConfig.from_properties({key: value})
+
+
+def test_slave_without_an_id_of_its_own_is_refused() -> None:
+    assert BrokerConfig(brokerRole="SLAVE", brokerId=1).is_slave
+    with pytest.raises(ConfigError, match="a SLAVE needs a brokerId above 0"):
+        BrokerConfig(brokerRole="SLAVE")

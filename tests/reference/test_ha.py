@@ -235,6 +235,21 @@ def test_mismatched_frame_closes_even_before_its_body_arrives(make_disk: Callabl
     assert play.port.closed == ["c1"] and play.log.end == 10 and play.reports() == [10]
 
 
+def test_frame_before_a_mismatched_one_is_reported_before_the_close(make_disk: Callable[..., Any]) -> None:
+    play = SlavePlay(make_disk())
+    play.ha.on_bytes(encode_header(0, 10) + b"a" * 10 + encode_header(11, 4) + b"late")
+    assert play.log.end == 10 and play.reports() == [10] and play.port.closed == ["c1"]
+
+
+def test_frame_that_brings_nothing_new_is_not_reported(make_disk: Callable[..., Any]) -> None:
+    play = SlavePlay(make_disk())
+    play.frame(0, b"a" * 10)
+    play.frame(10, b"")
+    assert play.reports() == [10] and play.ha.reported == 10
+    play.at(5_000, "ha-report")
+    assert play.reports() == [10, 10]
+
+
 def test_heartbeat_at_another_offset_closes(make_disk: Callable[..., Any]) -> None:
     play = SlavePlay(make_disk())
     play.frame(0, b"a" * 10)

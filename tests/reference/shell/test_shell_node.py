@@ -260,6 +260,14 @@ def test_a_socket_that_met_itself_is_no_connection(monkeypatch: pytest.MonkeyPat
     asyncio.run(play())
 
 
+def test_listening_sockets_may_be_bound_again_and_do_not_block() -> None:
+    with ExitStack() as stack:
+        (listener,) = sockets.listen("127.0.0.1", [free_port()], stack)
+        assert listener.getsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR)
+        with pytest.raises(BlockingIOError):
+            listener.accept()
+
+
 def test_idle_clients_are_closed_and_idle_replicas_are_not(tmp_path: Path) -> None:
     async def play() -> None:
         async with scene(tmp_path, Limits(idle_s=0.1)) as on:

@@ -1,0 +1,352 @@
+"""The claims page: every claim is there once, and whatever an entry names exists.
+
+The page's rows are checked by :func:`complaints`, a function of the page's text; each of its checks is shown to fail on
+a doctored page. Beside names and counts: a held claim's law has something to judge in the scenarios that its row names.
+Prose is not checked.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from pairproof.chaos.scenarios import library
+from pairproof.chaos.scenarios.play import Plan, play
+from pairproof.harness import profiles, registry, resolve
+from pairproof.harness.ports import SCARCE
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = ROOT / "docs" / "claims.md"
+LAST_OF_SECTION = (11, 29, 42, 49, 59, 75, 96, 106, 125, 149, 164, 184, 195, 206)
+"""The number of each section's last claim."""
+WRITTEN = 7
+"""Sections that the page must have at least; it may have more."""
+COLUMNS = ("id", "claim", "version", "conflicts", "where", "law", "exercised", "verdict")
+VERDICTS = ("held", "different", "not so", "open")
+VERDICT = re.compile(r"(held|different|open|not so: (?:4\.9\.7|5\.5\.0|4\.9\.7, 5\.5\.0))(?:$|[:;.,] +(.*))")
+BY_UNIT_TEST = "unit test"
+"""Stands for a law where a claim is about an inside that no history shows."""
+FIGURES = ("tests/bench/", "tests/control/")
+"""Programs that measure: they are named without a function."""
+MIN_REASON = 20
+
+
+class Row(NamedTuple):
+    """One claim's entry, as it is written."""
+
+    id: str
+    claim: str
+    version: str
+    conflicts: str
+    where: str
+    law: str
+    exercised: str
+    verdict: str
+
+    @property
+    def word(self) -> str:
+        """``held``, ``different``, ``not so`` or ``open``; empty if it is another one."""
+        match = VERDICT.match(self.verdict)
+        return match[1].partition(":")[0] if match else ""
+
+    @property
+    def reason(self) -> str:
+        match = VERDICT.match(self.verdict)
+        return (match[2] or "") if match else ""
+
+    @property
+    def scenarios(self) -> list[str]:
+        return [each.removeprefix("scenario:") for each in quoted(self.exercised) if each.startswith("scenario:")]
+
+    @property
+    def searches(self) -> list[str]:
+        return [each.removeprefix("search:") for each in quoted(self.exercised) if each.startswith("search:")]
+
+    @property
+    def tests(self) -> list[str]:
+        return [each for each in quoted(self.exercised) if not each.startswith(("scenario:", "search:"))]
+
+    @property
+    def laws(self) -> list[str]:
+        return quoted(self.law)
+
+
+def quoted(cell: str) -> list[str]:
+    return re.findall(r"`([^`]*)`", cell)
+
+
+def cells(line: str) -> list[str]:
+    return [each.strip() for each in line.strip().strip("|").split("|")]
+
+
+def rows(page: str) -> list[Row]:
+    lines = [cells(line) for line in page.splitlines() if line.startswith("| C-")]
+    return [Row(*line) for line in lines if len(line) == len(COLUMNS)]
+
+
+def complaints(page: str) -> list[str]:
+    """What is wrong with a page, a sentence each; empty for a good one."""
+    found = rows(page)
+    return [*about_the_whole(page, found), *(what for row in found for what in about_the_row(row, found))]
+
+
+def about_the_whole(page: str, found: list[Row]) -> Iterator[str]:
+    for line in page.splitlines():
+        if line.startswith("| C-") and len(cells(line)) != len(COLUMNS):
+            yield f"not {len(COLUMNS)} cells: {line[:40]}"
+    numbers = [int(number) for number in re.findall(r"^## (\d+)\. ", page, re.MULTILINE)]
+    if numbers != [*range(1, len(numbers) + 1)] or not WRITTEN <= len(numbers) <= len(LAST_OF_SECTION):
+        yield f"sections {numbers}: they must be numbered from 1, at least {WRITTEN}"
+    else:
+        yield from wrong_ids(page, len(numbers))
+    if page.count("| " + " | ".join(COLUMNS) + " |") != len(numbers):
+        yield "each section has one table with the columns " + ", ".join(COLUMNS)
+    counted = Counter(row.word for row in found)
+    for verdict in VERDICTS:
+        if f"| {verdict} | {counted[verdict]} |" not in page:
+            yield f"the head must count: | {verdict} | {counted[verdict]} |"
+
+
+def wrong_ids(page: str, sections: int) -> Iterator[str]:
+    texts = re.split(r"^## ", page, flags=re.MULTILINE)[1:]
+    firsts = (1, *(last + 1 for last in LAST_OF_SECTION))
+    for number, text in zip(range(1, sections + 1), texts, strict=False):
+        wanted = [f"C-{each:02}" for each in range(firsts[number - 1], firsts[number])]
+        have = [row.id for row in rows(text)]
+        if have != wanted:
+            odd = [*(set(wanted) - set(have)), *(set(have) - set(wanted))] or "their order, or twice the same"
+            yield f"section {number} must have {wanted[0]} to {wanted[-1]}, each once, in order: {odd}"
+
+
+def about_the_row(row: Row, found: list[Row]) -> Iterator[str]:
+    named = {
+        "law": set(row.laws) - known_laws(),
+        "scenario": set(row.scenarios) - set(library.names()),
+        "search": set(row.searches) - set(profiles.PROFILES[profiles.QUICK].shares),
+        "module": {each for each in quoted(row.where) if not (ROOT / each).is_file()},
+        "test": {each for each in row.tests if not is_test(each)},
+        "decision": {each for each in decisions(row.verdict) if not is_decision(each)},
+        "claim": contradicting(row) - {each.id for each in found} - beyond(found),
+    }
+    for what, unknown in named.items():
+        if unknown:
+            yield f"{row.id}: unknown {what}: {', '.join(sorted(unknown))}"
+    yield from about_the_verdict(row)
+    if row.word == "held":
+        for other in found:
+            if other.word == "held" and (other.id in contradicting(row) or row.id in contradicting(other)):
+                yield f"{row.id} and {other.id} contradict each other, and both are held"
+
+
+def about_the_verdict(row: Row) -> Iterator[str]:
+    if not row.word:
+        yield f"{row.id}: the verdict {row.verdict[:30]!r} is not held, different, not so: 4.9.7, 5.5.0 or open"
+    elif row.word != "held" and len(row.reason) < MIN_REASON:
+        yield f"{row.id}: {row.word} needs its reason or evidence in the same cell"
+    elif row.word == "different" and not decisions(row.verdict):
+        yield f"{row.id}: different on purpose needs a decision's number"
+    if row.word == "held" and not (row.where and row.law and row.exercised):
+        yield f"{row.id}: held needs a module, a law, and what exercises it"
+    if row.law == BY_UNIT_TEST:
+        if not row.tests:
+            yield f"{row.id}: held by a unit test, and no test is named"
+    elif bool(row.law) != bool(row.laws):
+        yield f"{row.id}: a law is named in backticks: {row.law}"
+    yield from unjudged(row)
+
+
+def unjudged(row: Row) -> Iterator[str]:
+    """A scenario that restricts its laws must judge a law that stands beside it."""
+    for name in set(row.scenarios) & set(library.names()):
+        chosen = library.shipped(name).laws
+        if row.laws and chosen and not set(chosen) & set(row.laws):
+            yield f"{row.id}: {name} does not judge {', '.join(row.laws)}"
+
+
+@cache
+def known_laws() -> set[str]:
+    return set(registry.names("laws"))
+
+
+@cache
+def functions(path: str) -> set[str]:
+    tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
+    return {node.name for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))}
+
+
+def is_test(named: str) -> bool:
+    """``tests/path.py::function``, or a program that measures."""
+    path, colons, function = named.partition("::")
+    if not path.startswith("tests/") or not (ROOT / path).is_file():
+        return False
+    return function in functions(path) if colons else path.startswith(FIGURES)
+
+
+def decisions(text: str) -> set[str]:
+    listed: Iterable[str] = re.findall(r"decisions? (\d+(?:(?:, | and )\d+)*)", text)
+    return {number for each in listed for number in re.findall(r"\d+", each)}
+
+
+def is_decision(number: str) -> bool:
+    return any((ROOT / "docs" / "decisions").glob(f"{int(number):04}-*.md"))
+
+
+def contradicting(row: Row) -> set[str]:
+    return set(re.findall(r"C-\d+", row.conflicts))
+
+
+def beyond(found: list[Row]) -> set[str]:
+    """Claims of sections that are not written yet."""
+    return {f"C-{each:02}" for each in range(len(found) + 1, LAST_OF_SECTION[-1] + 1)}
+
+
+# The page.
+
+
+@pytest.fixture(scope="module")
+def page() -> str:
+    return PAGE.read_text(encoding="utf-8")
+
+
+def test_every_claim_has_an_entry_and_what_it_names_exists(page: str) -> None:
+    assert complaints(page) == []
+
+
+def test_there_are_claims_of_every_verdict_and_most_name_a_law(page: str) -> None:
+    found = rows(page)
+    assert {row.word for row in found} >= {"held", "different", "not so"}
+    assert sum(bool(row.laws) for row in found) > len(found) / 2
+
+
+@cache
+def judged_in(scenario: str) -> frozenset[str]:
+    """Laws that have something to judge when this scenario is played in the simulation; of any case."""
+    lab, target = resolve.lab("sim"), resolve.target("reference")
+    trials = Plan("sim", "reference", "claims", repeat=1).trials(library.shipped(scenario))
+    return frozenset(
+        each.law
+        for case, seed in trials
+        for each in play(library.shipped(scenario), case, lab, target, seed).trial.judgements
+        if each.judged
+    )
+
+
+def needs_containers(scenario: str) -> bool:
+    steps = [step for case in library.shipped(scenario).cases for step in case.steps]
+    return any(resolve.faults()[str(step.op.args["name"])].needs in SCARCE for step in steps if step.op.do == "fault")
+
+
+def idle(page: str) -> list[str]:
+    """Laws of held claims that judge nothing in any scenario of the row, and scenarios that serve no law of it."""
+    found = []
+    for row in rows(page):
+        played = [each for each in row.scenarios if not needs_containers(each)]
+        if row.word != "held" or not played or row.searches:
+            continue
+        judged = frozenset[str]().union(*map(judged_in, played))
+        found += [f"{row.id}: {law}" for law in row.laws if law not in judged]
+        found += [f"{row.id}: {each}" for each in played if row.laws and not judged_in(each) & set(row.laws)]
+    return found
+
+
+@pytest.mark.slow
+def test_a_held_claim_s_law_has_something_to_judge_in_a_scenario_that_the_claim_names(page: str) -> None:
+    assert idle(page) == []
+
+
+# Each check can fail.
+
+
+def first(page: str, word: str) -> Row:
+    return next(row for row in rows(page) if row.word == word and row.where and row.laws and row.scenarios)
+
+
+def with_cells(page: str, row: Row, **changed: str) -> str:
+    """The page with other cells in one row."""
+    line = next(each for each in page.splitlines() if each.startswith(f"| {row.id} |"))
+    return page.replace(line, "| " + " | ".join(row._replace(**changed)) + " |")
+
+
+def test_a_missing_repeated_or_misplaced_claim_is_noticed(page: str) -> None:
+    lines = page.splitlines()
+    at = next(n for n, line in enumerate(lines) if line.startswith("| C-03 |"))
+    for doctored in (
+        lines[:at] + lines[at + 1 :],
+        [*lines[:at], lines[at], *lines[at:]],
+        [*lines[: at - 1], lines[at], lines[at - 1], *lines[at + 1 :]],
+    ):
+        assert any("section 1 must have C-01 to C-11" in each for each in complaints("\n".join(doctored)))
+
+
+def test_a_section_that_is_missing_is_noticed(page: str) -> None:
+    assert any(each.startswith("sections") for each in complaints(page.partition("\n## 3. ")[0]))
+
+
+@pytest.mark.parametrize(
+    ("cell", "value", "what"),
+    [
+        ("law", "`ack-imagined`", "unknown law: ack-imagined"),
+        ("exercised", "`scenario:imagined`", "unknown scenario: imagined"),
+        ("exercised", "`search:luck`", "unknown search: luck"),
+        ("exercised", "`tests/test_claims.py::test_imagined`", "unknown test: tests/test_claims.py::test_imagined"),
+        ("exercised", "`tests/test_imagined.py::test_a`", "unknown test: tests/test_imagined.py::test_a"),
+        ("exercised", "`tests/test_claims.py`", "unknown test: tests/test_claims.py"),
+        ("where", "`reference/core/removed.py`", "unknown module: reference/core/removed.py"),
+        ("conflicts", "C-999", "unknown claim: C-999"),
+        ("law", "", "held needs a module, a law"),
+        ("where", "", "held needs a module, a law"),
+        ("exercised", "", "held needs a module, a law"),
+        ("law", "ack-replicated", "a law is named in backticks"),
+        ("law", BY_UNIT_TEST, "held by a unit test, and no test is named"),
+        ("verdict", "kept", "the verdict 'kept' is not held"),
+        ("verdict", "not so: 4.9.8: it was measured, and is otherwise", "is not held, different"),
+        ("verdict", "not so: 4.9.7", "not so needs its reason or evidence"),
+        ("verdict", "open", "open needs its reason"),
+        ("verdict", "different: it is nicer in another way", "needs a decision's number"),
+        ("verdict", "different: it is nicer in another way, decision 9999", "unknown decision: 9999"),
+    ],
+)
+def test_a_doctored_entry_is_noticed(page: str, cell: str, value: str, what: str) -> None:
+    row = first(page, "held")._replace(exercised="`scenario:late-slave`")
+    assert complaints(with_cells(page, row)) == []
+    assert any(what in each for each in complaints(with_cells(page, row, **{cell: value})))
+
+
+def test_a_count_that_is_wrong_is_noticed(page: str) -> None:
+    held = sum(row.word == "held" for row in rows(page))
+    doctored = page.replace(f"| held | {held} |", f"| held | {held + 1} |")
+    assert complaints(doctored) == [f"the head must count: | held | {held} |"]
+
+
+def test_two_claims_that_contradict_each_other_are_not_both_held(page: str) -> None:
+    one, other = [row for row in rows(page) if row.word == "held"][:2]
+    doctored = with_cells(page, one, conflicts=other.id)
+    assert any(f"{one.id} and {other.id} contradict" in each for each in complaints(doctored))
+
+
+def test_a_row_that_lacks_a_cell_is_noticed(page: str) -> None:
+    row = first(page, "held")
+    line = next(each for each in page.splitlines() if each.startswith(f"| {row.id} |"))
+    assert any(each.startswith("not 8 cells") for each in complaints(page.replace(line, line.rpartition(" | ")[0])))
+
+
+def test_a_scenario_that_judges_other_laws_only_is_noticed(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    row = first(page, "held")
+    other = next(law for law in sorted(known_laws()) if law not in row.laws)
+    narrow = library.shipped(row.scenarios[0])._replace(laws=(other,))
+    monkeypatch.setattr(library, "shipped", lambda name: narrow)
+    assert any(f"{row.id}: {row.scenarios[0]} does not judge" in each for each in complaints(page))
+
+
+@pytest.mark.slow
+def test_a_law_with_nothing_to_judge_in_the_scenario_beside_it_is_noticed(page: str) -> None:
+    row = first(page, "held")
+    doctored = with_cells(page, row, law="`read-split`", exercised="`scenario:clock-jumps`")
+    assert idle(doctored) == [f"{row.id}: read-split", f"{row.id}: clock-jumps"]
