@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from pairproof.chaos.mutants.mutant import Mutant, with_parts
 from pairproof.reference.core.commit_log import CommitLog
 from pairproof.reference.core.config import BrokerConfig
@@ -82,6 +84,14 @@ class NeverBeats(HaMaster):
         pass
 
 
+class BeatsTooOften(HaMaster):
+    """Sends five heartbeats where one is due."""
+
+    def __init__(self, config: BrokerConfig, log: CommitLog, io: Effects, watcher: Watcher) -> None:
+        super().__init__(config, log, io, watcher)
+        self.heartbeat_ns //= 5
+
+
 class BeatsAcknowledged(HaMaster):
     """Names in its heartbeats what the slave has acknowledged, not what comes next."""
 
@@ -110,11 +120,13 @@ class KeepsTheSilent(HaMaster):
 class SleepsOn(HaMaster):
     """Looks for new data once a second, although somebody wrote some."""
 
+    nap_ns: ClassVar[int] = 1_000_000_000
+
     def wake(self) -> None:
         """Leave it to the timer."""
         for conn, peer in self.connections.items():
             if peer.phase is Phase.TRANSFER:
-                self.io.timer(("ha-nap", conn), self.io.now() + 1_000_000_000)
+                self.io.timer(("ha-nap", conn), self.io.now() + self.nap_ns)
 
     def on_timer(self, key: tuple[str, object]) -> None:
         """Time to look."""
@@ -123,6 +135,12 @@ class SleepsOn(HaMaster):
             self._pump(peer)
         elif key[0] != "ha-nap":
             super().on_timer(key)
+
+
+class Naps(SleepsOn):
+    """Looks every 50 ms: soon enough for whom nobody waits, too late for a send that waits for its slave."""
+
+    nap_ns = 50_000_000
 
 
 class AsyncPushesBatches(HaMaster):
@@ -161,10 +179,12 @@ STREAM = (
     _mutant("never_writes_again", NeverWritesAgain, "ha-frame-finished", "leaves a frame unfinished for good"),
     _mutant("beats_inside_frames", BeatsInsideFrames, "ha-frame-finished", "puts heartbeats into unfinished frames"),
     _mutant("never_beats", NeverBeats, "ha-heartbeat", "lets an idle link fall silent"),
+    _mutant("beats_too_often", BeatsTooOften, "ha-heartbeat", "sends five heartbeats where one is due"),
     _mutant("beats_acknowledged", BeatsAcknowledged, "ha-heartbeat", "names the acknowledged offset in heartbeats"),
     _mutant("impatient", Impatient, "ha-housekeeping", "drops peers after a quarter of haHousekeepingInterval"),
     _mutant("keeps_the_silent", KeepsTheSilent, "ha-housekeeping", "keeps a slave that has fallen silent"),
     _mutant("sleeps_on", SleepsOn, "ha-wakeup", "lets new data wait for a poll"),
+    _mutant("naps", Naps, "ha-wakeup", "lets what a send waits for lie for 50 ms"),
     _mutant("async_pushes_batches", AsyncPushesBatches, "ha-role-independent", "pushes whole batches as ASYNC_MASTER"),
     _mutant("pushes_unflushed", PushesUnflushed, "ha-role-independent", "does not know haPushes=flushed"),
 )  # fmt: skip

@@ -2,10 +2,12 @@
 
 The master sends a frame, at least an empty one, every haSendHeartbeatInterval (and a poll), and an empty one names the
 offset with which the stream goes on; the slave sends its report. A refused connection is owed nothing. Where only
-flushed bytes are pushed, neither is a slave that asked for bytes which are not flushed, until they are.
+flushed bytes are pushed, neither is a slave that asked for bytes which are not flushed, until they are. Nor does the
+master beat much sooner: no empty frame leaves within half an interval of the last frame, or of the accept.
 
-Left out: the slave's first report, see ``ha-report-prompt``. Source: HAConnection.WriteSocketService and
-HAService.HAClient, which look at lastWriteTimestamp.
+Left out: the slave's first report, see ``ha-report-prompt``; whether a beat comes too soon where time is real, since a
+tap whose peer reads slowly sees frames late, and of frames that a recorder read together.
+Source: HAConnection.WriteSocketService and HAService.HAClient, which look at lastWriteTimestamp.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ class HaHeartbeat(Law):
     id = "ha-heartbeat"
     promise = (
         "From the first report on, an idle master sends (next offset, 0) and an idle slave its report, each at least "
-        "every haSendHeartbeatInterval (and a poll)."
+        "every haSendHeartbeatInterval (and a poll), the master no sooner."
     )
     source = "HAConnection.WriteSocketService, HAService.HAClient"
     needs = frozenset({"config", "report", "frame", "partial", "close"})
@@ -37,7 +39,14 @@ class HaHeartbeat(Law):
         self.speakers: dict[End, Speaker] = {}
         self.next: dict[str | None, int] = {}
         """Per connection: the offset with which the stream goes on."""
+        self.left: dict[str | None, int] = {}
+        """Per connection: when the master accepted it, or when something last left the master on it, ns."""
         self.flushed = 0
+
+    def on_connect(self, event: Event) -> None:
+        """The master accepted a peer."""
+        if event.side == "m":
+            self.left[event.link] = event.t
 
     def on_report(self, event: Event) -> None:
         """A report left a slave; or it reached the master, which begins to owe something with the first."""
@@ -53,9 +62,14 @@ class HaHeartbeat(Law):
 
     def on_frame(self, event: Event) -> None:
         """A frame left the master."""
-        if event.side != "m" or (event.link, "m") not in self.speakers:
+        if event.side != "m":
+            return
+        last, self.left[event.link] = self.left.get(event.link), event.t
+        if (event.link, "m") not in self.speakers:
             return
         self._spoke(event, MASTER)
+        if event.lo == event.hi:
+            self._check_early(event, last)
         following = self.next.get(event.link)
         if event.lo == event.hi and following is not None and event.lo != following:
             what = f"{event.link}: a heartbeat names {event.lo}, the stream goes on with {following}"
@@ -85,6 +99,8 @@ class HaHeartbeat(Law):
 
     def on_close(self, event: Event) -> None:
         """An end is gone."""
+        if event.side == "m":
+            self.left.pop(event.link, None)
         self._leave(event, (event.link, event.side))
 
     def on_crash(self, event: Event) -> None:
@@ -125,6 +141,14 @@ class HaHeartbeat(Law):
         silent, bound = (event.t - speaker.since) // MS, speaker.bound // MS
         what = f"{link}: {speaker.node} was silent for {silent} ms; a heartbeat is due within {bound} ms"
         self.violate(event, what, since=speaker.since)
+
+    def _check_early(self, beat: Event, last: int | None) -> None:
+        interval = self.ledger.setting(MASTER, "haSendHeartbeatInterval")
+        if last is None or self.ledger.instant_ns or not 0 < beat.t - last < interval * MS // 2:
+            return
+        passed = (beat.t - last) // MS
+        what = f"{beat.link}: a heartbeat {passed} ms behind the last frame; one is due after {interval} ms"
+        self.violate(beat, what, since=last)
 
     def _holds_back(self) -> bool:
         return self.ledger.config.get(MASTER, {}).get("haPushes") == "flushed"

@@ -1,15 +1,18 @@
 """``ha-wakeup``: what is new leaves at once for a slave that has all the rest: within the writer's wait of 100 ms.
 
-New is what the master appended or, where it pushes only flushed bytes, what it flushed. Judged where the link was idle
-and the slave caught up: the last frame, or the first report, ended where the new bytes begin.
+A send that waits for slaves wakes the writers, so its bytes leave within one round of 10 ms. New is what the master
+appended or, where it pushes only flushed bytes, what it flushed. Judged where the link was idle and the slave caught
+up: the last frame, or the first report, ended where the new bytes begin.
 
-Left out: slaves that lag behind, and links that take no more. Source: HAConnection.WriteSocketService, which waits
-100 ms on WaitNotifyObject.
+Left out: slaves that lag behind, and links that take no more; the 10 ms where only flushed bytes are pushed, and where
+the send has no slave to wait for. Source: HAConnection.WriteSocketService, which waits 100 ms on WaitNotifyObject;
+CommitLog.submitReplicaRequest, which wakes it.
 """
 
 from __future__ import annotations
 
 from pairproof.harness.history import Event
+from pairproof.harness.laws.answering import ROUND_NS
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.ledger import MASTER, VALID, Ledger
 from pairproof.harness.laws.waits import MS, is_late
@@ -20,12 +23,14 @@ WAIT_NS = 100 * MS
 class Writer:
     """The master's end of a connection that it serves."""
 
-    __slots__ = ("blocked", "end", "new_since")
+    __slots__ = ("blocked", "end", "new_since", "wait_ns")
 
     def __init__(self, end: int | None) -> None:
         self.end = end
         """Where what has left ends; unknown until the first frame where a copy starts without a log."""
         self.new_since: int | None = None
+        self.wait_ns = WAIT_NS
+        """For how long what is new may wait."""
         self.blocked = False
 
 
@@ -33,7 +38,10 @@ class HaWakeup(Law):
     """See the module."""
 
     id = "ha-wakeup"
-    promise = "New data, newly flushed data where only that is pushed, leaves for an idle, caught-up slave in 100 ms."
+    promise = (
+        "New data, newly flushed data where only that is pushed, leaves for an idle, caught-up slave in 100 ms, that of "
+        "a send which waits for slaves in 10 ms."
+    )
     source = "HAConnection.WriteSocketService, WaitNotifyObject"
     needs = frozenset({"config", "append", "report", "frame", "partial", "close"})
     timed = True
@@ -44,6 +52,8 @@ class HaWakeup(Law):
         self.writers: dict[str | None, Writer] = {}
         self.flushed = 0
         self.flushed_only: bool | None = None
+        self.waiting: set[str | None] = set()
+        """Sends that will wait for slaves and have not been appended yet."""
 
     def on_start(self, event: Event) -> None:
         """Recovery makes durable what it finds."""
@@ -58,12 +68,27 @@ class HaWakeup(Law):
             if (link is None or link.first is None) and self.ledger.hears(event) is VALID:
                 self.writers[event.link] = Writer(event.hi or None)
 
+    def on_invoke(self, event: Event) -> None:
+        """A send begins."""
+        if event.f == "send" and event.value and event.node == MASTER and self.ledger.needed:
+            self.waiting.add(event.message)
+
     def on_append(self, event: Event) -> None:
         """There is something new."""
-        if self.writers and event.node == MASTER and not self.flushed_only:
+        if event.node != MASTER:
+            return
+        # A delayed message is put once more when its time has come, and waits for nobody then.
+        wait_ns = ROUND_NS if event.message in self.waiting and self._has_slave(event) else WAIT_NS
+        self.waiting.discard(event.message)
+        if self.writers and not self.flushed_only:
             for writer in self.writers.values():
                 if writer.end == event.lo:
-                    self._woken(writer, event)
+                    self._woken(writer, event, wait_ns)
+
+    def _has_slave(self, append: Event) -> bool:
+        """Whether the master lets the send wait, instead of answering that there is no slave."""
+        behind = (append.hi or 0) - self.ledger.pushed
+        return self.ledger.available > 0 and behind < self.ledger.setting(MASTER, "haSlaveFallbehindMax")
 
     def on_flush(self, event: Event) -> None:
         """There may be, where only flushed bytes are pushed."""
@@ -73,12 +98,12 @@ class HaWakeup(Law):
         if self.flushed_only:
             for writer in self.writers.values():
                 if writer.end is not None and before <= writer.end < self.flushed:
-                    self._woken(writer, event)
+                    self._woken(writer, event, WAIT_NS)
 
-    def _woken(self, writer: Writer, event: Event) -> None:
+    def _woken(self, writer: Writer, event: Event, wait_ns: int) -> None:
         if writer.new_since is None and not writer.blocked:
             self.judged += 1
-            writer.new_since = event.t
+            writer.new_since, writer.wait_ns = event.t, wait_ns
 
     def on_frame(self, event: Event) -> None:
         """A frame left the master."""
@@ -122,6 +147,6 @@ class HaWakeup(Law):
 
     def _left(self, event: Event, link: str | None, writer: Writer) -> None:
         since, writer.new_since = writer.new_since, None
-        if since is not None and is_late(self.ledger, MASTER, since, event.t, WAIT_NS + self.ledger.healthy_ns):
+        if since is not None and is_late(self.ledger, MASTER, since, event.t, writer.wait_ns + self.ledger.healthy_ns):
             what = f"{link}: what was new at {writer.end} did not leave for {(event.t - since) // MS} ms"
             self.violate(event, what, since=since)

@@ -117,7 +117,21 @@ def idle(*gaps_ms: float, **settings: object) -> H:
 
 
 def test_an_idle_link_with_heartbeats_keeps_the_law() -> None:
-    assert_holds(HaHeartbeat, idle(5_000, 5_900, 10).after(5_900).mark("end"))
+    assert_holds(HaHeartbeat, idle(5_000, 5_900, 5_010).after(5_900).mark("end"))
+
+
+def test_a_heartbeat_that_comes_much_too_early_is_caught() -> None:
+    assert_holds(HaHeartbeat, idle(2_500))
+    assert_broken(HaHeartbeat, idle(2_499), "a heartbeat 2499 ms behind the last frame; one is due after 5000 ms")
+    late = bare().connect().after(2_400)
+    assert_broken(HaHeartbeat, late.report(0).frame(0, 0), "a heartbeat 2400 ms behind the last frame")
+    assert_holds(HaHeartbeat, bare().connect().after(5_000).report(0).frame(0, 0))
+
+
+def test_where_time_is_real_a_tap_may_see_a_heartbeat_right_behind_a_frame() -> None:
+    real = H().add("lab", f="process", value=20_000_000, detail='{"instantNs": 1000000}')
+    real.recorder.events += idle(10).events
+    assert_holds(HaHeartbeat, real)
 
 
 @pytest.mark.parametrize(
@@ -142,8 +156,8 @@ def test_data_is_as_good_as_a_heartbeat() -> None:
 
 
 def test_a_heartbeat_names_where_the_stream_goes_on() -> None:
-    assert_broken(HaHeartbeat, idle().frame(0, 0), "names 0, the stream goes on with 100")
-    joining = bare().append("master", 0, 100, "put").connect().report(100)
+    assert_broken(HaHeartbeat, idle().after(5_000).frame(0, 0), "names 0, the stream goes on with 100")
+    joining = bare().append("master", 0, 100, "put").connect().after(5_000).report(100)
     assert_broken(HaHeartbeat, joining.frame(0, 0), "names 0, the stream goes on with 100")
 
 
@@ -281,6 +295,21 @@ def test_new_data_that_has_to_wait_is_caught(end: str) -> None:
     else:
         story = {"frame": lambda: story.frame(100, 200), "close": story.close, "end": lambda: story.mark("end")}[end]()
     assert_broken(HaWakeup, story, "new at 100 did not leave for 150 ms")
+
+
+def waited_for(ms: float, wait: bool = True, **settings: object) -> H:
+    """A send whose bytes leave after so long."""
+    return caught_up(**settings).put("m1", wait=wait).after(ms).frame(100, 200)
+
+
+def test_what_a_send_waits_for_leaves_within_a_round() -> None:
+    assert assert_holds(HaWakeup, waited_for(9)).judged == 1
+    assert_broken(HaWakeup, waited_for(20), "new at 100 did not leave for 20 ms")
+    # Of these nobody waits for a slave, or the master says that there is none.
+    assert_holds(HaWakeup, waited_for(99, wait=False))
+    assert_holds(HaWakeup, waited_for(99, brokerRole="ASYNC_MASTER"))
+    assert_holds(HaWakeup, waited_for(99, haSlaveFallbehindMax=50))
+    assert_broken(HaWakeup, waited_for(101, wait=False), "did not leave for 101 ms")
 
 
 def test_a_slave_that_asked_from_the_end_of_the_log_is_caught_up() -> None:
