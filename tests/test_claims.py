@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "claims.md"
 LAST_OF_SECTION = (11, 29, 42, 49, 59, 75, 96, 106, 125, 149, 164, 184, 195, 206)
 """The number of each section's last claim."""
-WRITTEN = 7
+WRITTEN = 14
 """Sections that the page must have at least; it may have more."""
 COLUMNS = ("id", "claim", "version", "conflicts", "where", "law", "exercised", "verdict")
 VERDICTS = ("held", "different", "not so", "open")
