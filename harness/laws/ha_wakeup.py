@@ -39,8 +39,8 @@ class HaWakeup(Law):
 
     id = "ha-wakeup"
     promise = (
-        "New data, newly flushed data where only that is pushed, leaves for an idle, caught-up slave in 100 ms, that of "
-        "a send which waits for slaves in 10 ms."
+        "New data, newly flushed data where only that is pushed, leaves for an idle, caught-up slave in 100 ms, that "
+        "of a send which waits for slaves in 10 ms."
     )
     source = "HAConnection.WriteSocketService, WaitNotifyObject"
     needs = frozenset({"config", "append", "report", "frame", "partial", "close"})
