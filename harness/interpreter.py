@@ -270,7 +270,8 @@ def conclude(
     session = interpreter.session
     interpreter.heal()
     session.settle()
-    events = session.recorder.events
+    # Closing the session may record more: what is kept must be what was judged.
+    events = list(session.recorder.events)
     chosen = judging.all_laws() if laws is None else tuple(laws)
     judgements = judging.judge(events, chosen, lab.observes(target))
     if session.recorder.dropped:

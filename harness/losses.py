@@ -59,13 +59,40 @@ class Losses(NamedTuple):
         return {"acknowledged": self.acknowledged, "lost": nodes, "nowhere": self.nowhere}
 
 
+class Taken(NamedTuple):
+    """One time when a node lost a part of its log."""
+
+    node: str
+    seq: int
+    """The event that tells it."""
+    ops: frozenset[int | None]
+    """Operations that were answered with PUT_OK and whose records it held there."""
+    bytes: int
+
+
+class Traced(NamedTuple):
+    """What one trial's nodes lost, and when."""
+
+    losses: Losses
+    taken: tuple[Taken, ...]
+    missing: frozenset[int | None]
+    """The operations whose messages are nowhere; empty where that is not known."""
+
+
 def measure(events: Iterable[Event]) -> Losses:
     """What one trial's nodes lost."""
+    return trace(events).losses
+
+
+def trace(events: Iterable[Event]) -> Traced:
+    """The same, each loss with the event that tells it."""
     seen = _Seen()
     for event in events:
         if event.node not in APART and (hear := seen.told.get(event.kind)) is not None:
+            seen.seq = event.seq
             hear(event)
-    return seen.losses()
+    missing = seen.missing()
+    return Traced(seen.losses(None if missing is None else len(missing)), tuple(seen.taken_at), missing or frozenset())
 
 
 def total(found: Iterable[Losses]) -> Losses:
@@ -86,6 +113,8 @@ class _Seen:
     """Bounded by the sends and nodes of one trial."""
 
     def __init__(self) -> None:
+        self.seq = 0
+        self.taken_at: list[Taken] = []
         self.acknowledged: dict[int | None, Event] = {}
         self.ends: dict[str, int] = {}
         self.taken: dict[str, int] = {}
@@ -100,13 +129,15 @@ class _Seen:
             "wipe": self._wiped, "record": self._found, "audit": self._audited,
         }  # fmt: skip
 
-    def losses(self) -> Losses:
+    def losses(self, nowhere: int | None) -> Losses:
         nodes = {node: Lost(len(self.lost[node]), self.bytes[node]) for node in self.lost if self.bytes[node]}
-        nowhere = None
-        if MASTER in self.final:
-            held = set().union(*self.final.values())
-            nowhere = sum(each.message not in held for each in self.acknowledged.values())
         return Losses(len(self.acknowledged), nodes, nowhere)
+
+    def missing(self) -> frozenset[int | None] | None:
+        if MASTER not in self.final:
+            return None
+        held = set().union(*self.final.values())
+        return frozenset(op for op, each in self.acknowledged.items() if each.message not in held)
 
     def _answered(self, event: Event) -> None:
         if event.f == "send" and event.status == STORED and event.node == MASTER and event.lo is not None:
@@ -139,6 +170,7 @@ class _Seen:
 
     def _lose(self, node: str, end: int, before: int) -> None:
         gone = {op for op, each in self.acknowledged.items() if end < _end_of(each) <= before}
+        self.taken_at.append(Taken(node, self.seq, frozenset(gone), before - end))
         self.lost.setdefault(node, set()).update(gone)
         self.bytes[node] = self.bytes.get(node, 0) + before - end
 

@@ -199,7 +199,7 @@ class _Seen:
             self._goes_away(event, "pause")
 
     def on_loss(self, event: Event) -> None:
-        cause = _cause(event)
+        cause = cause_of(event)
         if event.node == MASTER:
             self._lose(event, cause)
             if event.kind == "wipe":
@@ -275,7 +275,8 @@ def blamed(active: Iterable[Event], node: str) -> str:
     return found
 
 
-def _cause(event: Event) -> str:
+def cause_of(event: Event) -> str:
+    """What a ``crash``, ``stop`` or ``wipe`` is: the column ``cause``."""
     if event.kind == "crash":
         return "own" if event.status in BY_THEMSELVES else event.f or "process"
     if event.kind == "wipe":

@@ -1,6 +1,7 @@
 """The same measures without Java: Arrow computes them in this process, for the JSON and JUnit files only.
 
-Meant for one machine's runs; a test holds every table equal to Spark's.
+Meant for one machine's runs; a test holds every table equal to Spark's. Recorded histories are measured and judged by
+the very function that Spark's tasks run (:mod:`pairproof.reports.arrow_traces`).
 """
 
 from __future__ import annotations
@@ -15,23 +16,25 @@ import pyarrow.compute as pc
 
 from pairproof.harness.runs.tables import SCHEMAS, read_part
 from pairproof.harness.verdict import CORPUS
+from pairproof.reports import arrow_traces
 from pairproof.reports.inputs import RunInput
 from pairproof.reports.measures import (
     CATCH_UP,
-    DISTRIBUTION,
     FIRSTS,
+    HISTORIES,
+    MEASURED,
     MEASURES,
     OBJECTIVE_KEYS,
     OBJECTIVES,
-    PERCENTILES,
     SEARCHES,
+    SPREADS,
     VERDICTS,
     Measure,
 )
 
 
-def measure(runs: Sequence[RunInput]) -> dict[str, pa.Table]:
-    """Every table of :data:`~pairproof.reports.measures.MEASURES`, and ``firsts``, as the Spark job makes them."""
+def measure(runs: Sequence[RunInput], judging: bool = True) -> dict[str, pa.Table]:
+    """Every table of :mod:`pairproof.reports.measures`, as the Spark job makes them."""
     verdicts, trials, faults = (read(runs, table) for table in ("verdicts", "trials", "faults"))
     views = {
         "judged": _judged(verdicts, trials),
@@ -44,9 +47,10 @@ def measure(runs: Sequence[RunInput]) -> dict[str, pa.Table]:
     }
     for name, each in MEASURES.items():
         views[name] = _sum(views[each.source], each)
-    return {name: views[name] for name in MEASURES} | {
-        "firsts": _firsts(verdicts), "objectives": _objectives(read(runs, "objectives")),
-    }  # fmt: skip
+    recorded = arrow_traces.views(runs, judging) | {MEASURED: _amounts(read(runs, "objectives"))}
+    found = {name: views[name] for name in MEASURES} | {"firsts": _firsts(verdicts)}
+    found |= {name: arrow_traces.spread(recorded[each.source], each) for name, each in SPREADS.items()}
+    return found | arrow_traces.lists(recorded) | {"histories": _sum(recorded["traces"], HISTORIES)}
 
 
 def read(runs: Sequence[RunInput], table: str) -> pa.Table:
@@ -140,21 +144,12 @@ def _firsts(verdicts: pa.Table) -> pa.Table:
     return picked.sort_by([(key, "ascending") for key in keys])
 
 
-def _objectives(rows: pa.Table) -> pa.Table:
-    found: dict[tuple[str, ...], list[int | None]] = {}
-    for row in rows.to_pylist():
-        for what in OBJECTIVES:
-            if (row["node"] == "master") != (what == CATCH_UP):
-                key = (what, *(row[name] for name in OBJECTIVE_KEYS[1:]))
-                found.setdefault(key, []).append(row[what])
-    lines = [(*key, *_distribution(amounts)) for key, amounts in sorted(found.items())]
-    columns = list(zip(*lines, strict=True)) if lines else [()] * len(DISTRIBUTION)
-    types = [pa.string()] * len(OBJECTIVE_KEYS) + [pa.int64()] * (len(DISTRIBUTION) - len(OBJECTIVE_KEYS))
-    return pa.table([pa.array(each, kind) for each, kind in zip(columns, types, strict=True)], names=DISTRIBUTION)
-
-
-def _distribution(amounts: list[int | None]) -> tuple[int | None, ...]:
-    known = sorted(each for each in amounts if each is not None)
-    # Rounded up in whole numbers: the first value that so many in a hundred do not exceed.
-    shares = [known[-(-share * len(known) // 100) - 1] if known else None for share in PERCENTILES.values()]
-    return (len(amounts), len(amounts) - len(known), *shares)
+def _amounts(rows: pa.Table) -> pa.Table:
+    """A row for each objective of each row of ``objectives``: slaves have a catch-up only, a master has all others."""
+    is_master = pc.equal(rows["node"], "master")
+    pieces = []
+    for what in OBJECTIVES:
+        own = rows.filter(pc.invert(is_master) if what == CATCH_UP else is_master)
+        columns = {name: own[name] for name in ("run", "trial", *OBJECTIVE_KEYS[1:])}
+        pieces.append(pa.table({"what": pa.repeat(what, len(own)), **columns, "amount": own[what]}))
+    return pa.concat_tables(pieces)

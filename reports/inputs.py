@@ -1,8 +1,9 @@
 """Opens run folders for a report, and tells the ones that can be read from those that cannot.
 
 A report over many runs must not fail because one of them is damaged: such a folder is named with the reason and left
-out. Everything that Spark is going to read is checked here first, since an error inside its job would name no folder.
-Reading itself is :class:`~pairproof.harness.runs.reader.RunReader`'s business.
+out. What Spark reads of it is checked here first, since an error inside its job would name no folder. Pages of
+histories are not, since the tasks that read them say themselves what is damaged. Reading itself is
+:class:`~pairproof.harness.runs.reader.RunReader`'s business.
 """
 
 from __future__ import annotations
@@ -48,17 +49,17 @@ class Corrupt(NamedTuple):
     reason: str
 
 
-def open_runs(folders: Iterable[Path], histories: bool = False) -> tuple[list[RunInput], list[Corrupt]]:
+def open_runs(folders: Iterable[Path]) -> tuple[list[RunInput], list[Corrupt]]:
     """The readable runs among ``folders``, and the others with their reasons.
 
-    ``histories``: read every history page too, not only their footers, because a rejudging job will. Raises
-    :class:`~pairproof.harness.errors.UsageError` for a folder that does not exist: a typing error, not a damaged run.
+    Raises :class:`~pairproof.harness.errors.UsageError` for a folder that does not exist: a typing error, not a damaged
+    run.
     """
     found: dict[str, RunInput] = {}
     corrupt: list[Corrupt] = []
     for folder in dict.fromkeys(folders):
         try:
-            run = open_run(folder, histories)
+            run = open_run(folder)
             if run.run in found:
                 raise CorruptRun(f"it says that it is run {run.run}, as {found[run.run].folder} does; leave one out")
             found[run.run] = run
@@ -67,7 +68,7 @@ def open_runs(folders: Iterable[Path], histories: bool = False) -> tuple[list[Ru
     return list(found.values()), corrupt
 
 
-def open_run(folder: Path, histories: bool = False) -> RunInput:
+def open_run(folder: Path) -> RunInput:
     """One run; :class:`~pairproof.harness.errors.CorruptRun` names the file that cannot be read, and says why."""
     reader = RunReader(folder)
     missing = [name for name in ("target", "lab") if not isinstance(reader.facts.get(name), str)]
@@ -77,7 +78,7 @@ def open_run(folder: Path, histories: bool = False) -> RunInput:
     scenarios.check_left_out(reader.facts, str(folder / "run.json"))
     parts = {table: reader.parts(table) for table in schema.TABLES}
     for table in schema.TABLES:
-        if histories or table != "history":
+        if table != "history":
             # Reads every page, keeps none: a damaged one shows only when it is read.
             deque(reader.table(table), maxlen=0)
     return RunInput(folder, reader.facts, reader.findings(), parts, played)

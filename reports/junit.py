@@ -6,6 +6,9 @@ not given to judge what the run demands, a run in which nothing was judged, and 
 lab failed, say): nothing is violated, yet the exit code is not 0. Another vacuous one is skipped, like what could not
 be observed or does not apply. A scenario is a failure if a law is violated or an expectation not met, an error if the
 lab failed or it is unknown, skipped if the lab skipped a part of it; always with the reasons.
+
+A case of its own says whether the recorded histories are whole and are judged again as they were judged: a failure if a
+violation shows only now, an error if another verdict differs, or a history is missing or damaged.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ from pathlib import Path
 from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 
 from pairproof.harness.verdict import Verdict
-from pairproof.reports import scenarios
+from pairproof.reports import rejudging, scenarios
 from pairproof.reports.model import Report, Row
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -55,6 +58,9 @@ def _suite(report: Report, run: Row) -> TestSuite:
         case = TestCase("the run came to its end", f"{run['target']}.{run['lab']}", 0)
         case.result = [Error(_clean(f"{reason}; what it had recorded is judged, and that is not all"), "unknown")]
         suite.add_testcase(case)
+    for row in report.histories:
+        if row["run"] == run["run"]:
+            suite.add_testcase(_again(report, row))
     for row in report.scenarios:
         if row["run"] == run["run"]:
             suite.add_testcase(_scenario(row))
@@ -74,6 +80,25 @@ def _case(report: Report, row: Row) -> TestCase:
         case.result = [Error(_clean(f"vacuous, and the run demands otherwise: {row['remark']}"), "vacuous")]
     elif verdict in SKIPPED:
         case.result = [Skipped(SKIPPED[verdict])]
+    return case
+
+
+def _again(report: Report, row: Row) -> TestCase:
+    case = TestCase("recorded histories are judged again as they were", f"{row['target']}.{row['lab']}", 0)
+    verdict = rejudging.verdict(row)
+    if verdict == scenarios.HOLDS:
+        return case
+    again = report.rejudged or {"differences": []}
+    lines = [
+        f"trial {each['trial']}: {each['law']} was {each['stored']}, and is {each['again']} now"
+        for each in again["differences"]
+        if each["run"] == row["run"]
+    ]
+    lines += [f"{each['part']}: {each['problem']}" for each in report.problems if each["run"] == row["run"]]
+    kind = Failure if verdict == scenarios.VIOLATED else Error
+    text = f"{row['different']:,} verdicts differ, {row['odd']:,} histories are missing or damaged"
+    case.result = [kind(text, verdict)]
+    case.result[0].text = _clean("\n".join(lines))
     return case
 
 

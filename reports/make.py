@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from pairproof.harness.history import Event
 from pairproof.harness.runs import atomic
-from pairproof.reports import fallback, inputs, java, junit, model, summary
+from pairproof.reports import fallback, inputs, java, junit, model, rejudging, summary
 from pairproof.reports.errors import NoJava
 from pairproof.reports.events import events_of
 from pairproof.reports.inputs import Corrupt, RunInput
@@ -26,7 +26,10 @@ from pairproof.reports.model import Report
 MAX_EVENTS = 20_000
 """Events of one trial that a timeline draws; the rest of a longer history is left out."""
 
-PAGES = ("index", "runs", "faults", "laws", "objectives", "coverage")
+MAX_WARNINGS = 5
+"""Lines of a kind on the terminal; the report has more."""
+
+PAGES = ("index", "runs", "faults", "laws", "objectives", "traces", "losses", "coverage")
 
 OWN = (*(f"{page}.html" for page in PAGES), "report.json", "junit.xml", "summary.md", "findings", "tables")
 """What a report consists of; an earlier report's are removed before a new one is written."""
@@ -48,6 +51,27 @@ class Made(NamedTuple):
         return self.first_page or self.out / "report.json"
 
     @property
+    def exit_code(self) -> int:
+        """What a process that made it ends with: see :func:`pairproof.reports.rejudging.exit_code`."""
+        states = [row["state"] for row in self.report.runs]
+        return rejudging.exit_code(self.report.verdict, states, bool(self.corrupt))
+
+    @property
+    def warnings(self) -> list[str]:
+        """Lines about histories that are missing or damaged, or judged differently: a few of each."""
+        told = [
+            f"{each['run']}: {'' if each['trial'] is None else 'trial ' + str(each['trial']) + ', '}{each['part']}: "
+            f"{each['problem']}"
+            for each in self.report.problems[:MAX_WARNINGS]
+        ]
+        again = self.report.rejudged or {"differences": []}
+        return told + [
+            f"{each['run']}: trial {each['trial']}: {each['law']} is {each['again'] or 'not judged'} when it is judged "
+            f"again, and was recorded as {each['stored'] or 'not judged'}"
+            for each in again["differences"][:MAX_WARNINGS]
+        ]
+
+    @property
     def corrupt(self) -> list[dict[str, Any]]:
         """Folders that were left out, with their reasons."""
         return self.report.corrupt
@@ -57,26 +81,24 @@ def make_report(
     folders: Iterable[Path],
     out: Path,
     *,
-    rejudge: bool = False,
+    rejudge: bool = True,
     master: str | None = None,
     said: Said = lambda _: None,
 ) -> Made:
     """Make the report of ``folders`` in ``out``, replacing an earlier one there.
 
-    ``rejudge``: judge every kept history again in Spark and compare. ``master``: a Spark cluster's master instead of
+    ``rejudge``: judge every kept history again and compare. ``master``: a Spark cluster's master instead of
     this machine; run folders must be readable under the same paths there. ``said`` hears what is being done.
     Raises UsageError for a folder that does not exist, SparkFailed if the job fails; damaged folders are left out and
     named in the report.
     """
     said("reading run folders")
-    runs, corrupt = inputs.open_runs(folders, histories=rejudge)
+    runs, corrupt = inputs.open_runs(folders)
     _clear(out)
     try:
         java.find()
     except NoJava as error:
-        if rejudge:
-            raise
-        return _without_java(runs, corrupt, out, str(error), said)
+        return _without_java(runs, corrupt, out, rejudge, str(error), said)
     return _with_spark(runs, corrupt, out, rejudge, master, said)
 
 
@@ -84,21 +106,18 @@ def _with_spark(
     runs: list[RunInput], corrupt: list[Corrupt], out: Path, rejudge: bool, master: str | None, said: Said
 ) -> Made:
     # Spark and the templates are imported only where they are used: the files need neither.
-    from pairproof.reports import pages, spark_judge, tables
+    from pairproof.reports import pages, tables
     from pairproof.reports.session import session
 
     said("starting Spark")
     with session(master, sum(run.size_bytes for run in runs)) as spark:
-        measured = tables.measure(spark, runs, said)
-        report = model.assemble(runs, corrupt, measured)
+        measured = tables.measure(spark, runs, said, rejudge)
+        report = model.assemble(runs, corrupt, measured, rejudge)
         said("Spark: histories of findings")
         wanted = model.wanted_trials(report.findings)
-        measured["timelines"] = tables.of_trials(spark, "history", wanted, MAX_EVENTS)
+        measured["timelines"] = tables.timelines(spark, runs, wanted, MAX_EVENTS)
         measured["verdicts"] = tables.of_trials(spark, "verdicts", wanted)
         trials = tables.of_trials(spark, "trials", wanted)
-        if rejudge:
-            said("Spark: judging again")
-            report = report._replace(rejudged=spark_judge.compare(spark, runs))
     said("writing pages")
     report = report._replace(findings=model.with_schedules(report.findings, trials))
     _write_tables(measured, report, out / "tables")
@@ -107,9 +126,9 @@ def _with_spark(
     return Made(out, report, index)
 
 
-def _without_java(runs: list[RunInput], corrupt: list[Corrupt], out: Path, why: str, said: Said) -> Made:
+def _without_java(runs: list[RunInput], corrupt: list[Corrupt], out: Path, rejudge: bool, why: str, said: Said) -> Made:
     said("counting without Spark")
-    report = model.assemble(runs, corrupt, fallback.measure(runs))
+    report = model.assemble(runs, corrupt, fallback.measure(runs, rejudge), rejudge)
     trials = fallback.of_trials(runs, "trials", model.wanted_trials(report.findings))
     report = report._replace(findings=model.with_schedules(report.findings, trials))
     _write_files(report, out)

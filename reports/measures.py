@@ -2,8 +2,9 @@
 
 A measure groups the rows of a view by its keys and sums columns. Views are the run folder's tables with the run's
 target and lab beside them, verdicts as columns of 0 and 1, and JSON objects and lists taken apart; each engine says
-how. Objectives are told by their distribution. No measure judges: verdicts over trials are merged afterwards by
-:func:`pairproof.harness.verdict.over_trials`.
+how. A spread tells besides how many trials its rows are of, and how the values of a column are distributed; its views
+are the objectives and the rows that were measured of each history (:mod:`pairproof.reports.traces`). No measure judges:
+verdicts over trials are merged afterwards by :func:`pairproof.harness.verdict.over_trials`.
 """
 
 from __future__ import annotations
@@ -56,11 +57,72 @@ OBJECTIVES = ("rpo_messages", "rpo_bytes", "rpo_ns", "rto_ns", "catch_up_ns")
 
 CATCH_UP = OBJECTIVES[-1]
 
+OUTCOMES = ("put_ok", "stored", "refused", "unanswered")
+"""Of sends."""
+
+OF_OUTAGES = (
+    "outages", "acknowledged", "gone", "gone_bytes", "lost", "unknown", "not_back",
+    "put_ok", "stored", "failed", "read",
+)  # fmt: skip
+
 OBJECTIVE_KEYS = ("what", "target", "lab", "cause", "fault", "role", "flush")
 """What the losses and returns are grouped by; ``what`` is one of :data:`OBJECTIVES`."""
 
 PERCENTILES = {"p50": 50, "p99": 99, "max": 100}
 """Of the distribution: the smallest value that at least so many in a hundred of the values do not exceed."""
 
-DISTRIBUTION = (*OBJECTIVE_KEYS, "times", "open", *PERCENTILES)
-"""Columns of table ``objectives``: how often it was to be measured, how often it stayed open, and its percentiles."""
+MEASURED = "measured"
+"""The view of objectives: a row for each amount."""
+
+
+class Spread(NamedTuple):
+    """Columns of the table: the keys, ``trials``, the sums, and of a ``value`` how often it was to be measured
+    (``times``), how often it is null (``open``), and its percentiles."""
+
+    source: str
+    keys: tuple[str, ...]
+    sums: tuple[str, ...] = ()
+    value: str = ""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Of the table."""
+        told = ("times", "open", *PERCENTILES) if self.value else ()
+        return (*self.keys, "trials", *self.sums, *told)
+
+
+PLACE = ("target", "lab")
+PROMISED = (*PLACE, "role", "flush")
+DEPLOYED = (*PLACE, "masters", "slaves", "role", "flush")
+"""What tells deployments apart."""
+
+SPREADS = {
+    "objectives": Spread(MEASURED, OBJECTIVE_KEYS, value="amount"),
+    "throughput": Spread("calls", (*PLACE, "f", "window"), ("asked", "answered", "span_ns")),
+    "replicated": Spread("replicated", (*DEPLOYED, "seen"), ("copies", "bytes", "span_ns")),
+    "latency": Spread("sends", (*PLACE, "window"), OUTCOMES, "latency_ns"),
+    "latency_by_fault": Spread("sends", (*PROMISED, "fault"), OUTCOMES, "latency_ns"),
+    "lag_bytes": Spread("lags", (*PROMISED, "window"), value="bytes"),
+    "lag_ns": Spread("lags", (*PROMISED, "window"), value="ns"),
+    "catch_up": Spread("catch_ups", (*PROMISED, "fault"), ("bytes",), "ns"),
+    "losses": Spread("losses", (*DEPLOYED, "fault"), ("acknowledged", "lost", "unknown", "losing")),
+    "outages": Spread("outages", (*DEPLOYED, "node", "cause", "fault"), OF_OUTAGES, "unavailable_ns"),
+}
+"""By table. All but objectives rest on the histories that a run kept; the meaning of their columns is said with the
+rows that they are made from, in :mod:`pairproof.reports.traces`."""
+
+HISTORIES = Measure(
+    "traces",
+    ("run", "target", "lab"),
+    ("kept", "read", "odd", "events", "unended", "judged", "verdicts", "different", "worse", "absent"),
+)
+"""Table ``histories``: what became of the histories of each run."""
+
+MAX_LISTED = 100
+"""Rows of a list; the rest are counted only, in ``histories``."""
+
+LISTS = {
+    "problems": ("run", "part", "trial", "problem"),
+    "differences": ("run", "trial", "law", "stored", "again", "stored_judged", "again_judged"),
+}
+"""Histories that could not be measured, and verdicts that differ: columns, and the order of the rows."""

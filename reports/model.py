@@ -20,9 +20,9 @@ from pairproof.harness import invocation, registry
 from pairproof.harness.runs.schema import FACTS
 from pairproof.harness.schedule import from_json
 from pairproof.harness.verdict import Demands, Standing, Verdict, conclusion, over_trials, standing
-from pairproof.reports import objectives, scenarios
+from pairproof.reports import objectives, rejudging, scenarios
 from pairproof.reports.inputs import Corrupt, RunInput
-from pairproof.reports.measures import VERDICTS
+from pairproof.reports.measures import SPREADS, VERDICTS
 
 FORMAT = 1
 """Version of report.json."""
@@ -41,7 +41,10 @@ Tables = Mapping[str, pa.Table]
 
 
 class Report(NamedTuple):
-    """Every table as plain rows, ready for JSON. ``rejudged`` is None where nothing was judged again."""
+    """Every table as plain rows, ready for JSON. ``rejudged`` is None where nothing was judged again.
+
+    ``histories``, what follows it up to ``outages``, and ``rejudged`` rest on the histories that runs kept.
+    """
 
     made: str
     version: str
@@ -63,6 +66,17 @@ class Report(NamedTuple):
     coverage: list[Row]
     laws: list[Row]
     corrupt: list[Row]
+    histories: list[Row]
+    problems: list[Row]
+    throughput: list[Row]
+    replicated: list[Row]
+    latency: list[Row]
+    latency_by_fault: list[Row]
+    lag_bytes: list[Row]
+    lag_ns: list[Row]
+    catch_up: list[Row]
+    losses: list[Row]
+    outages: list[Row]
     rejudged: Row | None
 
     def to_json(self) -> Row:
@@ -70,10 +84,11 @@ class Report(NamedTuple):
         return {"format": FORMAT, **self._asdict()}
 
 
-def assemble(
-    runs: Sequence[RunInput], corrupt: Sequence[Corrupt], tables: Tables, rejudged: Row | None = None
-) -> Report:
-    """Merge counted verdicts, describe runs, laws and findings, and say the whole in one line."""
+def assemble(runs: Sequence[RunInput], corrupt: Sequence[Corrupt], tables: Tables, judging: bool = True) -> Report:
+    """Merge counted verdicts, describe runs, laws and findings, and say the whole in one line.
+
+    ``judging``: whether the tables tell what the histories' verdicts are when they are judged again.
+    """
     standings = _standings(runs, tables["by_source"].to_pylist())
     by_run = [_judged(row, [standings[row["run"], row["law"]]]) for row in tables["by_run"].to_pylist()]
     runs_of = _runs_of(by_run)
@@ -81,7 +96,8 @@ def assemble(
         _judged(row, [standings[run, row["law"]] for run in runs_of[row["law"], row["target"], row["lab"]]])
         for row in tables["matrix"].to_pylist()
     ]
-    described = [_described(run, standings) for run in runs]
+    histories = tables["histories"].to_pylist()
+    described = [_described(run, standings, histories) for run in runs]
     played = [row for run in runs for row in run.scenarios]
     firsts = tables["firsts"].to_pylist()
     findings = _findings(runs, firsts)
@@ -89,7 +105,7 @@ def assemble(
         made=datetime.now(UTC).isoformat(timespec="seconds"),
         version=_version(),
         verdict=overall(described),
-        headline=headline(described, by_run, played),
+        headline=" ".join([*rejudging.warnings(histories), headline(described, by_run, played)]),
         runs=described,
         scenarios=played,
         matrix=matrix,
@@ -102,12 +118,18 @@ def assemble(
         contract=tables["contract"].to_pylist(),
         search=tables["search"].to_pylist(),
         skipped=tables["skipped"].to_pylist(),
-        objectives=[objectives.known(row) for row in tables["objectives"].to_pylist()],
+        **{name: [_spread(row) for row in tables[name].to_pylist()] for name in SPREADS},
         coverage=tables["coverage"].to_pylist(),
         laws=_laws({row["law"] for row in matrix}),
         corrupt=[each._asdict() for each in corrupt],
-        rejudged=rejudged,
+        histories=histories,
+        problems=tables["problems"].to_pylist(),
+        rejudged=rejudging.told(histories, tables["differences"].to_pylist()) if judging else None,
     )
+
+
+def _spread(row: Row) -> Row:
+    return objectives.known(row) if "times" in row else row
 
 
 def _standings(runs: Sequence[RunInput], by_source: Iterable[Row]) -> Standings:
@@ -137,11 +159,13 @@ def _judged(row: Row, standings: Iterable[Standing]) -> Row:
     return row | {"verdict": verdict.value, "forbidden": bool(lacking), "remark": remark, "few": few}
 
 
-def _described(run: RunInput, standings: Standings) -> Row:
+def _described(run: RunInput, standings: Standings, histories: Iterable[Row]) -> Row:
     facts = run.facts
     verdict = conclusion(each for (name, _), each in standings.items() if name == run.run)
     # Laws that hold do not make a scenario come true.
-    said = scenarios.worst([verdict.value, *(row["verdict"] for row in run.scenarios)])
+    played = [row["verdict"] for row in run.scenarios]
+    again = [rejudging.verdict(row) for row in histories if row["run"] == run.run]
+    said = scenarios.worst([verdict.value, *played, *again])
     # A run that was killed never came to write some of its facts; its scenarios are a table of their own.
     told = {name: value for name, value in {**dict.fromkeys(FACTS), **facts}.items() if name != "scenarios"}
     return {**told, "folder": str(run.folder), "verdict": said}

@@ -16,7 +16,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from pairproof.harness.autopsy import autopsy, message_of
 from pairproof.harness.history import Event
 from pairproof.harness.law_groups import grouped
-from pairproof.reports import coverage, effects, fault_places, logs, objectives, scenarios
+from pairproof.reports import coverage, effects, fault_places, logs, objectives, rejudging, scenarios, traced
 from pairproof.reports.axis import ms
 from pairproof.reports.calls import plain
 from pairproof.reports.charts import LOOKS
@@ -77,6 +77,7 @@ def write(report: Report, histories: Histories, seen: Seen, out: Path) -> Path:
         "laws": {"groups": grouped(law["id"] for law in report.laws)},
         "objectives": {"sections": objectives.sections(report.objectives)},
         "coverage": {"grid": coverage.grid(report.coverage)},
+        "traces": traced.traces(report), "losses": traced.losses(report),
     }  # fmt: skip
     for name, shown in shown_by.items():
         html = pages.get_template(f"{name}.html").render(root="", here=name, **shown)
@@ -180,6 +181,7 @@ def _index(report: Report) -> dict[str, Any]:
         "took_s": sum(row["seconds"] or 0 for row in report.runs),
         "contract": _contract(report),
         "worst": objectives.worst(report.objectives),
+        "recorded": rejudging.total(report.histories),
         "imitated": [each for each in effects.power_losses(report.faults) if each.imitated],
         "scenes": scenes,
         "played_in": scenarios.places(report.scenarios),

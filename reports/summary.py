@@ -15,7 +15,7 @@ from pathlib import Path
 from pairproof.harness.errors import PairproofError
 from pairproof.harness.runs import atomic
 from pairproof.harness.verdict import Verdict
-from pairproof.reports import effects, objectives, scenarios
+from pairproof.reports import effects, objectives, rejudging, scenarios, traced
 from pairproof.reports.model import Report, Row, completeness
 
 STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
@@ -65,7 +65,7 @@ def text(report: Report) -> str:
     """The whole summary."""
     parts = (
         _head(report), _findings(report), _scenarios(report), _laws(report), _not_tested(report), _objectives(report),
-        _runs(report),
+        _traces(report), _runs(report),
     )  # fmt: skip
     return "\n".join(line for part in parts for line in part) + "\n"
 
@@ -185,6 +185,16 @@ def _laws(report: Report) -> Iterator[str]:
 def _not_tested(report: Report) -> Iterator[str]:
     lines = [f"left out {escape(each['folder'])}: {escape(each['reason'])}" for each in report.corrupt]
     lines += [
+        f"history {'' if each['trial'] is None else 'of trial ' + str(each['trial']) + ' '}in "
+        f"{escape(each['part'])} of {escape(each['run'])}: {escape(each['problem'])}"
+        for each in report.problems
+    ]
+    lines += [
+        f"trial {each['trial']} of {escape(each['run'])}: {escape(each['law'])} was recorded as {each['stored']}, and "
+        f"is {each['again']} when it is judged again"
+        for each in (report.rejudged or {"differences": []})["differences"]
+    ]
+    lines += [
         f"{escape(row['law'])} in {escape(row['run'])}: {escape(row['remark'])}, although the run demands it"
         for row in report.by_run
         if row["forbidden"]
@@ -235,6 +245,42 @@ def _objectives(report: Report) -> Iterator[str]:
                 for row in section["rows"]
             )  # fmt: skip
             yield from _table(("cause", "fault", "role, flush", "measured", "open", "p50", "p99", "max"), rows)
+
+
+def _traces(report: Report) -> Iterator[str]:
+    sums = rejudging.total(report.histories)
+    if not sums["kept"] and not sums["odd"]:
+        return
+    yield "### Recorded histories"
+    yield ""
+    yield f"{sums['read']:,} histories with {sums['events']:,} events were measured{_again(sums, report)}."
+    yield ""
+    found = traced.traces(report)
+    if found["latency"]:
+        rows = (
+            (row["when"], row["target"], row["lab"], *(f"{row[name]:,}" for name in ("trials", "times", "values")),
+             row["p50"], row["p99"], row["max"])
+            for row in found["latency"]
+        )  # fmt: skip
+        yield from _table(("send latency", "target", "lab", "trials", "sends", "stored", "p50", "p99", "max"), rows)
+    lost = [row for row in traced.losses(report)["losses"] if row["lost"]]
+    if lost:
+        rows = (
+            (row["deployment"], row["fault"], row["target"], row["lab"],
+             *(f"{row[name]:,}" for name in ("trials", "acknowledged", "lost", "losing")))
+            for row in lost
+        )  # fmt: skip
+        yield from _table(
+            ("deployment", "fault", "target", "lab", "trials", "PUT_OK", "lost for good", "trials that lost"), rows
+        )
+
+
+def _again(sums: Row, report: Report) -> str:
+    if report.rejudged is None:
+        return ""
+    number = sums["different"]
+    told = f", and {number:,} differ from what was recorded" if number else ", and all agree with what was recorded"
+    return f", {sums['judged']:,} of them judged again: {sums['verdicts']:,} verdicts{told if sums['verdicts'] else ''}"
 
 
 def _runs(report: Report) -> Iterator[str]:

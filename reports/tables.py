@@ -1,13 +1,13 @@
 """The Spark job: any number of run folders in, the report's small tables out, as Arrow tables.
 
-Spark reads the Parquet parts and does every sum over trials, verdicts, faults and histories; only the report's own
-tables come back to the driver. It measures and never judges. The columns of what it reads are those of
-:mod:`pairproof.harness.runs.schema`, what it counts is :mod:`pairproof.reports.measures`.
+Spark reads the Parquet parts and does every sum over trials, verdicts, faults and histories, which it measures and
+judges again (:mod:`pairproof.reports.spark_traces`); only the report's own tables come back to the driver. The columns
+of what it reads are those of :mod:`pairproof.harness.runs.schema`, what it counts is :mod:`pairproof.reports.measures`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
@@ -15,16 +15,17 @@ import pyarrow as pa
 
 from pairproof.harness.runs import schema
 from pairproof.harness.verdict import CORPUS
+from pairproof.reports import spark_traces
 from pairproof.reports.inputs import RunInput
 from pairproof.reports.measures import (
     CATCH_UP,
-    DISTRIBUTION,
     FIRSTS,
+    HISTORIES,
+    MEASURED,
     MEASURES,
-    OBJECTIVE_KEYS,
     OBJECTIVES,
-    PERCENTILES,
     SEARCHES,
+    SPREADS,
     VERDICTS,
     Measure,
 )
@@ -59,9 +60,9 @@ VIEWS = {
     "FROM trials JOIN facts USING (run)",
     "unexecuted": "SELECT target, lab, explode(from_json(skipped, 'array<string>')) AS reason, 1L AS trials "
     "FROM trials JOIN facts USING (run) WHERE length(skipped) > 2",
-    "measured": f"SELECT target, lab, node, cause, fault, role, flush, stack({len(OBJECTIVES)}, "
-    f"{_NAMED}) AS (what, amount) "
-    "FROM objectives JOIN facts USING (run)",
+    MEASURED: "SELECT * FROM (SELECT run, trial, target, lab, node, cause, fault, role, flush, "
+    f"stack({len(OBJECTIVES)}, {_NAMED}) AS (what, amount) FROM objectives JOIN facts USING (run)) "
+    f"WHERE (node = 'master') != (what = '{CATCH_UP}')",
 }
 """The views that the measures sum, over the run folder's tables and ``facts`` (run, target, lab)."""
 
@@ -71,18 +72,22 @@ def ddl(table: str) -> str:
     return ", ".join(f"{name} {SQL_TYPES[kind]}" for name, kind in schema.TABLES[table])
 
 
-def read(spark: SparkSession, runs: Sequence[RunInput], table: str) -> DataFrame:
-    """One table of all runs; no rows if none has a part of it."""
-    parts = [str(part) for run in runs for part in run.parts[table]]
+def read(
+    spark: SparkSession, runs: Sequence[RunInput], table: str, without: Container[tuple[str, str]] = ()
+) -> DataFrame:
+    """One table of all runs, ``without`` those parts (by run and name); no rows if none has a part of it."""
+    parts = [str(part) for run in runs for part in run.parts[table] if (run.run, part.name) not in without]
     if not parts:
         return spark.createDataFrame([], ddl(table))
     return spark.read.schema(ddl(table)).parquet(*parts)
 
 
-def measure(spark: SparkSession, runs: Sequence[RunInput], said: Said = lambda _: None) -> dict[str, pa.Table]:
-    """Every table of :data:`~pairproof.reports.measures.MEASURES`, and ``firsts``; each sorted by its keys.
+def measure(
+    spark: SparkSession, runs: Sequence[RunInput], said: Said = lambda _: None, judging: bool = True
+) -> dict[str, pa.Table]:
+    """Every table of :mod:`pairproof.reports.measures`; each sorted by its keys.
 
-    ``firsts`` and ``objectives`` are said with the measures.
+    ``judging``: judge the recorded histories again, too.
     """
     for table in schema.TABLES:
         read(spark, runs, table).createOrReplaceTempView(table)
@@ -92,16 +97,19 @@ def measure(spark: SparkSession, runs: Sequence[RunInput], said: Said = lambda _
         spark.sql(query).createOrReplaceTempView(name)
     for name in ("by_source", "by_run"):
         spark.sql(query_of(MEASURES[name])).cache().createOrReplaceTempView(name)
-    queries = {name: query_of(each) for name, each in MEASURES.items()} | {
-        "firsts": _firsts(), "objectives": _objectives(),
-    }  # fmt: skip
+    spark_traces.prepare(spark, runs, judging)
+    queries = {name: query_of(each) for name, each in MEASURES.items()} | {"firsts": _firsts()}
+    queries |= {"objectives": spark_traces.spread(SPREADS["objectives"])} | spark_traces.queries()
 
     def answer(name: str) -> pa.Table:
         said(f"Spark: {name.replace('_', ' ')}")
         return spark.sql(queries[name]).toArrow()
 
+    said("Spark: recorded histories")
+    # First and alone: the others read what it leaves in the cache.
+    histories = {"histories": spark.sql(query_of(HISTORIES)).toArrow()}
     with ThreadPoolExecutor(AT_ONCE) as jobs:
-        return dict(zip(queries, jobs.map(answer, queries), strict=True))
+        return histories | dict(zip(queries, jobs.map(answer, queries), strict=True))
 
 
 def query_of(each: Measure) -> str:
@@ -119,16 +127,10 @@ def _firsts() -> str:
     )
 
 
-def _objectives() -> str:
-    keys = ", ".join(OBJECTIVE_KEYS)
-    shares = ", ".join(
-        f"CAST(percentile_disc({share / 100}) WITHIN GROUP (ORDER BY amount) AS bigint) AS {name}"
-        for name, share in PERCENTILES.items()
-    )
-    return (
-        f"SELECT {', '.join(DISTRIBUTION)} FROM (SELECT {keys}, count(*) AS times, count(*) - count(amount) AS open, "
-        f"{shares} FROM measured WHERE (node = 'master') != (what = '{CATCH_UP}') GROUP BY {keys}) ORDER BY {keys}"
-    )
+def timelines(spark: SparkSession, runs: Sequence[RunInput], wanted: Trials, at_most: int) -> pa.Table:
+    """The first ``at_most`` events of the ``wanted`` trials, as far as their parts can be read."""
+    read(spark, runs, "history", spark_traces.unreadable(spark)).createOrReplaceTempView("history")
+    return of_trials(spark, "history", wanted, at_most)
 
 
 def of_trials(spark: SparkSession, table: str, wanted: Trials, at_most: int | None = None) -> pa.Table:

@@ -9,10 +9,9 @@ from pathlib import Path
 import click
 
 from pairproof.harness.commands import output
-from pairproof.harness.errors import EXIT_HOLDS, EXIT_UNKNOWN
 
 RUNS = Path("runs")
-STEPS = 16
+STEPS = 28
 
 
 @click.command("report")
@@ -23,7 +22,9 @@ STEPS = 16
     help="Where the report goes; default: the folder report in the run's, or runs/report-N for several runs.",
 )
 @click.option("--open/--no-open", "open_it", default=False, help="Show the first page in the browser.")
-@click.option("--rejudge", is_flag=True, help="Judge every kept history again, in Spark, and compare.")
+@click.option(
+    "--rejudge/--no-rejudge", default=True, show_default=True, help="Judge every kept history again, and compare."
+)
 @click.option("--master", metavar="URL", help="A Spark cluster's master; default: this machine.")
 @output.json_option
 @click.pass_context
@@ -39,8 +40,12 @@ def command(
     """Make the report of recorded runs; without an argument, of the newest under runs/.
 
     Its summary.md is also appended to the file that the environment variable GITHUB_STEP_SUMMARY names, if it does.
-    The last line is the path of the report's first page. Exit codes: 0 made, 3 made but a run folder was corrupt and
-    left out (the runs' own verdicts are not repeated here), 2 usage, 4 Spark failed.
+    The last line is the path of the report's first page.
+
+    Exit codes: 0 all holds; 1 a law is violated, by the runs or by their histories judged again, or a scenario's
+    expectation was not met; 2 usage; 3 unknown, a verdict that differs when it is judged again, a history that is
+    missing or damaged, a run that is not complete, or a run folder that cannot be read and was left out; 4 the lab
+    failed in a run, or Spark failed.
     """
     from pairproof.harness.runs.reader import LATEST, resolve_run
     from pairproof.reports.make import make_report
@@ -57,6 +62,8 @@ def command(
         )
     for each in made.corrupt:
         click.echo(f"left out {each['folder']}: {each['reason']}", err=True)
+    for line in made.warnings:
+        click.echo(line, err=True)
     if made.missing:
         click.echo(made.missing, err=True)
     if json_to is not None:
@@ -67,7 +74,7 @@ def command(
     click.echo(made.path.absolute(), err=json_to == output.STDOUT)
     if open_it and made.first_page is not None:
         webbrowser.open(made.first_page.absolute().as_uri())
-    context.exit(EXIT_UNKNOWN if made.corrupt else EXIT_HOLDS)
+    context.exit(made.exit_code)
 
 
 def default_out(folders: list[Path]) -> Path:

@@ -1,4 +1,5 @@
-"""Events judged per second by Spark on this machine, by every law, from 10⁴ to 10⁶ events. Prints, asserts nothing.
+"""Events measured and judged per second by Spark on this machine, by every law, from 10⁴ to 10⁶ events. Prints, asserts
+nothing.
 
     python tests/bench/bench_spark_judge.py
 
@@ -16,15 +17,14 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from pairproof.harness import resolve
-from pairproof.harness.history import KINDS
 from pairproof.harness.interpreter import run_trial
 from pairproof.harness.judge import Judge, all_laws
 from pairproof.harness.runs.tables import SCHEMAS, from_columns, write_part
 from pairproof.harness.schedule import Op, Schedule
 from pairproof.reports.events import make_event
+from pairproof.reports.inputs import RunInput
 from pairproof.reports.session import session
-from pairproof.reports.spark_judge import Bench, judge
-from pairproof.reports.tables import ddl
+from pairproof.reports.spark_traces import traces
 
 SEND = Op("send", {"producer": 0, "size": 300, "wait": True, "queue": 0})
 FAULTS = (
@@ -32,7 +32,7 @@ FAULTS = (
     Op("fault", {"name": "stall", "link": "ha", "direction": "up"}),
     Op("fault", {"name": "down", "link": "ha"}),
 )
-PART_EVENTS = 250_000
+PART_EVENTS = 50_000
 
 
 def recorded() -> list[list[tuple[object, ...]]]:
@@ -45,24 +45,38 @@ def recorded() -> list[list[tuple[object, ...]]]:
     return found
 
 
-def repeated(trials: list[list[tuple[object, ...]]], events: int, folder: Path) -> int:
-    """Write at least ``events`` history rows as parts of a run folder; how many."""
+def repeated(trials: list[list[tuple[object, ...]]], events: int, folder: Path) -> tuple[int, RunInput]:
+    """Write at least ``events`` history rows as parts of a run folder; how many, and the run."""
     rows: list[tuple[object, ...]] = []
+    told: list[tuple[int, int]] = []
+    parts: dict[str, list[Path]] = {"history": [], "trials": [], "verdicts": []}
     written = number = 0
     while written + len(rows) < events:
-        rows += [(number, *event) for event in trials[number % len(trials)]]
+        own = trials[number % len(trials)]
+        rows += [(number, *event) for event in own]
+        told.append((number, len(own)))
         number += 1
         if len(rows) >= PART_EVENTS or written + len(rows) >= events:
-            table: pa.Table = from_columns("history", len(rows), ["bench", *map(list, zip(*rows, strict=True))])
-            write_part(table, folder / f"part-{written:09d}.parquet")
             written += len(rows)
-            rows = []
-    return written
+            numbers, sizes = zip(*told, strict=True)
+            of_trials = ["bench", numbers, "bench", "", "{}", sizes, 0, True, "[]"]
+            made = {
+                "history": (len(rows), ["bench", *map(list, zip(*rows, strict=True))]),
+                "trials": (len(told), of_trials),
+            }
+            for table, (amount, columns) in made.items():
+                part = folder / table / f"part-{written:09d}.parquet"
+                part.parent.mkdir(parents=True, exist_ok=True)
+                write_part(from_columns(table, amount, columns), part)
+                parts[table].append(part)
+            rows, told = [], []
+    facts = {"run": "bench", "target": "reference", "lab": "sim", "laws": [law.id for law in all_laws()]}
+    return written, RunInput(folder, facts, [], parts)
 
 
 def in_process(folder: Path) -> float:
     """Events per second of the same judge in this process, events read from the same files."""
-    table = pa.concat_tables(pa.parquet.read_table(each) for each in sorted(folder.glob("*.parquet")))
+    table = pa.concat_tables(pa.parquet.read_table(each) for each in sorted((folder / "history").glob("*.parquet")))
     numbers = table["trial"].to_pylist()
     columns = [table[name].to_pylist() for name in SCHEMAS["history"].names[2:]]
     trials: dict[int, list[object]] = {}
@@ -79,18 +93,17 @@ def in_process(folder: Path) -> float:
 def main() -> None:
     """Print the table."""
     trials = recorded()
-    benches = {"bench": Bench(tuple(law.id for law in all_laws()), frozenset(KINDS))}
     print(f"{len(all_laws())} laws; histories of {', '.join(str(len(each)) for each in trials)} events, repeated")
     print(f"{'events':>10} {'in process/s':>13} {'Spark s':>8} {'Spark/s':>10}")
     with tempfile.TemporaryDirectory() as root, session(input_bytes=1) as spark:
         for events in (10_000, 10_000, 100_000, 1_000_000, 1_000_000):
             folder = Path(root) / f"{events}"
             folder.mkdir(exist_ok=True)
-            count = repeated(trials, events, folder)
+            count, run = repeated(trials, events, folder)
             alone = in_process(folder)
             began = perf_counter()
-            history = spark.read.schema(ddl("history")).parquet(str(folder))
-            judge(history, benches).groupBy("law", "verdict").count().toArrow()
+            found = traces(spark, [run], judging=True).selectExpr("sum(events)", "sum(verdicts)").first()
+            assert found is not None and found[0] == count
             took = perf_counter() - began
             print(f"{count:>10,} {alone:>13,.0f} {took:>8.2f} {count / took:>10,.0f}", flush=True)
 

@@ -111,6 +111,12 @@ def no_step_summary() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session")
+def write_folder() -> WriteRun:
+    """``write_folder(root, name, ...)``: like ``write_run``, for tests that Hypothesis repeats."""
+    return write_run_folder
+
+
 @pytest.fixture
 def write_run(tmp_path: Path) -> WriteRun:
     """``write_run(name, findings=…, facts=…, verdicts=…, …)``: a run folder under a temporary ``runs``."""
@@ -147,7 +153,7 @@ def two_runs(write_run: WriteRun) -> list[Path]:
             verdict(1, "contract", "holds", notes='{"required": 2, "stronger": 3}'),
             verdict(0, "ack-replicated", "not-applicable"),
         ],
-        trials=[trial(0, "sweep"), trial(1, skipped='["step: this lab has no CanStep"]', kept=True)],
+        trials=[trial(0, "sweep"), trial(1, skipped='["step: this lab has no CanStep"]')],
         faults=[
             fault(0, "kill", 2, processes_killed=1, connections_closed=1),
             fault(1, "kill", 0),
@@ -174,7 +180,7 @@ def two_runs(write_run: WriteRun) -> list[Path]:
             verdict(4, "ack-replicated", "violated", seq=12, text="PUT_OK for bytes that no slave reported"),
             verdict(9, "ack-replicated", "holds"),
         ],
-        trials=[trial(4), trial(9, "shrink", kept=True)],
+        trials=[trial(4), trial(9, "shrink")],
         faults=[fault(4, "stall", 0), fault(9, "kill", 1, processes_killed=1)],
         objectives=[loss(4, "kill", rpo_messages=0, rpo_bytes=0, rpo_ns=0)],
         coverage=[covered("TRANSFER", "report", "kill", 2), covered("READY", "close", "none", 1)],

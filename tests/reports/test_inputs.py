@@ -62,16 +62,6 @@ def test_a_damaged_run_is_named_in_one_line_and_the_others_stay(good: Path, bad:
     assert "\n" not in corrupt[0].reason and "bad/" in corrupt[0].reason
 
 
-def test_a_damaged_history_page_is_found_before_spark_meets_it(bad: Path) -> None:
-    part = bad / "history" / "part-00000.parquet"
-    data = bytearray(part.read_bytes())
-    data[60:90] = bytes(30)
-    part.write_bytes(data)
-    assert inputs.open_runs([bad])[1] == [], "the footer is whole, and no page is read without need"
-    runs, corrupt = inputs.open_runs([bad], histories=True)
-    assert runs == [] and "history" in corrupt[0].reason
-
-
 def test_a_copy_of_a_run_is_not_counted_twice(good: Path) -> None:
     copy = good.parent / "copy"
     shutil.copytree(good, copy)

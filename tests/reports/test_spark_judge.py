@@ -1,9 +1,10 @@
-"""One judge, three ways in: a finished list, a live recorder, and Arrow batches shuffled by Spark."""
+"""One judge, three ways in: a finished list, a live recorder, and the parts of a run folder, also in Spark's tasks."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pyarrow as pa
@@ -14,9 +15,12 @@ from hypothesis import strategies as st
 from pairproof.harness.history import KINDS, Event, Recorder
 from pairproof.harness.judge import Judge, all_laws, judge
 from pairproof.harness.runs.tables import SCHEMAS
-from pairproof.reports import spark_judge
+from pairproof.reports import arrow_traces, inputs, spark_traces
 from pairproof.reports.events import events_of, words
-from pairproof.reports.spark_judge import Bench
+from pairproof.reports.measures import HISTORIES
+from pairproof.reports.tables import query_of
+from pairproof.reports.traces import histories as traced
+from pairproof.reports.traces.bench import verdict_rows
 
 OFFSETS = st.sampled_from([0, 1, 100, 230, 460, 1024, 4096, -1])
 NAMES = st.sampled_from(["master", "slave"])
@@ -76,36 +80,48 @@ def table_of(trials: list[list[Event]], run: str = "r") -> pa.Table:
     return pa.table([list(column) for column in zip(*rows, strict=True)], schema=SCHEMAS["history"])
 
 
-def rows_in_process(trials: list[list[Event]], observes: frozenset[str], run: str = "r") -> list[dict[str, Any]]:
-    found = []
-    for number, events in enumerate(trials):
-        found += spark_judge.verdict_rows((run, number), judge(events, all_laws(), observes))
-    return sorted(found, key=order)
+LAWS = [law.id for law in all_laws()]
 
 
-def order(row: dict[str, Any]) -> tuple[Any, ...]:
-    return row["run"], row["trial"], row["law"]
-
-
-def bench(observes: frozenset[str] = frozenset(KINDS)) -> Bench:
-    return Bench(tuple(law.id for law in all_laws()), observes)
+def folder_of(
+    write: Any, root: Path, trials: list[list[Event]], run: str = "r", observes: frozenset[str] = frozenset(KINDS)
+) -> Path:
+    """A run folder of these trials, with the verdicts of the judge in process."""
+    verdicts = [
+        {"trial": number, "text": None, "notes": "{}", **row}
+        for number, events in enumerate(trials)
+        for row in verdict_rows(judge(events, all_laws(), observes))
+    ]
+    rows = [
+        {"trial": number, "origin": "swarm", "seed": "7", "schedule": "{}", "events": len(events), "virtual_ns": 0}
+        | {"kept": True, "skipped": "[]"}
+        for number, events in enumerate(trials)
+    ]
+    history = [{"trial": number, **event._asdict()} for number, events in enumerate(trials) for event in events]
+    facts = {"laws": LAWS, "observes": sorted(observes)}
+    written: Path = write(root, run, facts=facts, verdicts=verdicts, trials=rows, history=history)
+    return written
 
 
 @given(st.lists(histories(), min_size=1, max_size=4), st.integers(1, 40))
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-def test_batches_and_a_live_recorder_give_the_verdicts_of_a_finished_list(trials: list[list[Event]], cut: int) -> None:
-    expected = rows_in_process(trials, frozenset(KINDS))
-    # Cut without regard to trials: most trials span batches, and some batches hold several.
-    batches = table_of(trials).to_batches(max_chunksize=cut)
-    judged = [row for batch in spark_judge.judge_batches(batches, {"r": bench()}) for row in batch.to_pylist()]
-    assert sorted(judged, key=order) == expected
-    live = []
-    for number, events in enumerate(trials):
+def test_parts_and_a_live_recorder_give_the_verdicts_of_a_finished_list(
+    write_folder: Any, trials: list[list[Event]], cut: int
+) -> None:
+    with TemporaryDirectory() as root, pytest.MonkeyPatch.context() as patch:
+        # Cut without regard to trials: most trials span batches, and some batches hold several.
+        patch.setattr(traced, "BATCH_ROWS", cut)
+        runs, _ = inputs.open_runs([folder_of(write_folder, Path(root), trials)])
+        rows = arrow_traces.views(runs, True)["traces"].to_pylist()
+    assert [(row["trial"], row["events"], row["problem"]) for row in rows] == [
+        (number, len(events), None) for number, events in enumerate(trials)
+    ]
+    assert [(row["judged"], row["verdicts"], row["different"]) for row in rows] == [(1, len(LAWS), 0)] * len(trials)
+    for events in trials:
         one = Judge(all_laws())
         for event in events:
             one.feed(event)
-        live += spark_judge.verdict_rows(("r", number), one.finish())
-    assert sorted(live, key=order) == expected
+        assert verdict_rows(one.finish()) == verdict_rows(judge(events, all_laws(), frozenset(KINDS)))
 
 
 @given(histories())
@@ -132,15 +148,21 @@ def test_a_history_that_lost_an_event_is_judged_differently() -> None:
     recorder.add(6, "report", "master", None, "ha:1", "m", hi=230)
     sent = {"process": 0, "op": 0, "f": "send", "status": "PUT_OK", "message": "m0", "lo": 0, "hi": 230, "value": 1}
     recorder.add(7, "ok", "master", **sent)
-    whole = {row["law"]: row["verdict"] for row in rows_in_process([recorder.events], frozenset(KINDS))}
+
+    def verdicts(events: list[Event]) -> dict[str, str]:
+        return {row["law"]: row["verdict"] for row in verdict_rows(judge(events, all_laws(), frozenset(KINDS)))}
+
+    whole = verdicts(recorder.events)
     short = [event for event in recorder.events if not (event.kind == "report" and event.side == "m")]
-    lossy = {row["law"]: row["verdict"] for row in rows_in_process([short], frozenset(KINDS))}
+    lossy = verdicts(short)
     assert whole["ack-replicated"] == "holds"
     assert lossy["ack-replicated"] == "violated"
 
 
 @pytest.mark.slow
-def test_spark_gives_the_verdicts_of_the_same_judge_in_process(spark: Any) -> None:
+def test_spark_s_tasks_give_the_verdicts_of_the_same_judge_in_process(
+    spark: Any, write_folder: Any, tmp_path: Path
+) -> None:
     trials: list[list[Event]] = []
 
     # One job judges them all: Hypothesis draws the histories, and does not shrink what a job of seconds compares.
@@ -153,46 +175,23 @@ def test_spark_gives_the_verdicts_of_the_same_judge_in_process(spark: Any) -> No
 
     draw()
     blind = frozenset(KINDS) - {"append", "flush"}
-    tables = pa.concat_tables([table_of(trials, "seeing"), table_of(trials, "blind")])
-    # Spark gets them in reverse: order is restored by the job, not by luck.
-    shuffled = tables.take(pa.array(range(len(tables) - 1, -1, -1)))
-    benches = {"seeing": bench(), "blind": bench(blind)}
-    spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "37")
-    try:
-        judged = spark_judge.judge(spark.createDataFrame(shuffled), benches, partitions=3).toArrow().to_pylist()
-    finally:
-        spark.conf.unset("spark.sql.execution.arrow.maxRecordsPerBatch")
-    expected = rows_in_process(trials, frozenset(KINDS), "seeing") + rows_in_process(trials, blind, "blind")
-    assert sorted(judged, key=order) == sorted(expected, key=order)
-    told = {row["verdict"] for row in judged}
-    assert {"violated", "holds", "not-observable"} <= told, "the histories must give the laws something to disagree on"
-
-
-@pytest.mark.slow
-def test_rejudging_agrees_with_an_honest_run_and_names_a_doctored_verdict(
-    spark: Any, write_run: Any, rows: Any
-) -> None:
-    from pairproof.reports import inputs
-
-    recorder = Recorder()
-    recorder.add(0, "config", "master", detail=json.dumps(CONFIG))
-    recorder.add(0, "start", "master", 1, f="empty", lo=0, hi=0)
-    recorder.add(3, "append", "master", 1, f="put", message="m0", lo=0, hi=230, digest=1)
-    history = [{"trial": 5} | event._asdict() for event in recorder.events]
-    facts = {"laws": [law.id for law in all_laws()], "observes": sorted(KINDS)}
-    honest = spark_judge.verdict_rows(("r", 5), judge(recorder.events, all_laws(), frozenset(KINDS)))
-    doctored = [row | ({"verdict": "violated"} if row["law"] == "log-grows" else {}) for row in honest]
-    folders: list[Path] = []
-    for name, verdicts in (("honest", honest), ("doctored", doctored)):
-        # A trial whose history was not kept cannot be judged again, and is no difference.
-        unkept = rows.verdict(6, "log-grows", "violated")
-        stored = [*verdicts, unkept]
-        trials = [rows.trial(5, kept=True), rows.trial(6)]
-        folders.append(write_run(name, facts=facts, verdicts=stored, trials=trials, history=history))
-    runs, _ = inputs.open_runs(folders, histories=True)
-    found = spark_judge.compare(spark, runs)
-    assert found["trials"] == 2
-    assert found["different"] == 1
-    assert [(row["run"], row["law"], row["stored"]) for row in found["differences"]] == [
-        ("doctored", "log-grows", "violated")
+    folders = [
+        folder_of(write_folder, tmp_path, trials, "seeing"),
+        folder_of(write_folder, tmp_path, trials, "blind", blind),
     ]
+    told = {row["verdict"] for row in verdict_rows(judge(trials[0], all_laws(), blind))}
+    assert "not-observable" in told, "the histories must give the laws something to disagree on"
+    # Judged again as by a lab that sees more, the verdicts are others: the comparison can fail.
+    mixed = folder_of(write_folder, tmp_path, trials, "mixed", blind)
+    told_by = json.loads((mixed / "run.json").read_text())
+    (mixed / "run.json").write_text(json.dumps(told_by | {"observes": sorted(KINDS)}))
+    folders.append(mixed)
+    runs, _ = inputs.open_runs(folders)
+    facts = pa.table({name: [run.facts[name] for run in runs] for name in ("run", "target", "lab")})
+    spark.createDataFrame(facts).createOrReplaceTempView("facts")
+    spark_traces.prepare(spark, runs, True)
+    rows = {row["run"]: row for row in spark.sql(query_of(HISTORIES)).toArrow().to_pylist()}
+    for name in ("seeing", "blind"):
+        assert (rows[name]["judged"], rows[name]["different"]) == (len(trials), 0)
+        assert rows[name]["verdicts"] == len(trials) * len(LAWS)
+    assert rows["mixed"]["different"] > len(trials)

@@ -1,0 +1,68 @@
+"""What it means that recorded histories are judged again: for the verdict, the headline, and the exit code.
+
+A violation that shows only now makes its run violated. Any other difference makes it unknown, and so does a history
+that the run kept and that is missing or damaged: what was recorded does not bear what was said of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from pairproof.harness.errors import EXIT_HOLDS, EXIT_LAB, EXIT_UNKNOWN, EXIT_VIOLATED
+from pairproof.reports import scenarios
+
+Row = dict[str, Any]
+
+SUMMED = ("kept", "read", "odd", "events", "unended", "judged", "verdicts", "different", "worse", "absent")
+
+EXIT_CODES = {
+    scenarios.VIOLATED: EXIT_VIOLATED, scenarios.UNMET: EXIT_VIOLATED, scenarios.FAILED: EXIT_LAB,
+    scenarios.UNKNOWN: EXIT_UNKNOWN, scenarios.SKIPPED: EXIT_UNKNOWN, scenarios.HOLDS: EXIT_HOLDS,
+}  # fmt: skip
+"""By the verdict of a report."""
+
+
+def verdict(row: Row) -> str:
+    """What the histories of a run (a row of table ``histories``) add to its verdict."""
+    if row["worse"]:
+        return scenarios.VIOLATED
+    return scenarios.UNKNOWN if row["different"] or row["odd"] else scenarios.HOLDS
+
+
+def total(histories: Iterable[Row]) -> Row:
+    """The sums of several runs."""
+    known = list(histories)
+    return {name: sum(row[name] for row in known) for name in SUMMED}
+
+
+def told(histories: Sequence[Row], differences: list[Row]) -> Row:
+    """The report's ``rejudged``: ``trials`` and ``verdicts`` (how many were judged again), ``different`` (how many
+    verdicts are not those that were recorded), ``worse`` (how many of them are violated now only), ``differences`` (the
+    first of them), ``unended`` (trials that did not come to their end), ``absent`` (verdicts of laws that are not
+    installed here)."""
+    sums = total(histories)
+    counted = {name: sums[name] for name in ("verdicts", "different", "worse", "unended", "absent")}
+    return {"trials": sums["judged"], **counted, "differences": differences}
+
+
+def warnings(histories: Sequence[Row]) -> list[str]:
+    """Sentences that come before all others: nothing unless something is wrong with the histories."""
+    sums, found = total(histories), []
+    if number := sums["different"]:
+        worse = f", {sums['worse']:,} of them violated now only" if sums["worse"] else ""
+        verb = " differs" if number == 1 else "s differ"
+        found.append(f"Judged again, {number:,} verdict{verb} from what was recorded{worse}.")
+    if number := sums["odd"]:
+        found.append(f"{number:,} recorded histor{'y is' if number == 1 else 'ies are'} missing or damaged.")
+    return found
+
+
+def exit_code(verdict: str, states: Iterable[str], corrupt: bool) -> int:
+    """Of a report: its verdict's; a run that its lab ended, one that is not complete, or one that cannot be read, is no
+    success either."""
+    code = EXIT_CODES[verdict]
+    known = set(states)
+    if code in (EXIT_HOLDS, EXIT_UNKNOWN) and "failed" in known:
+        return EXIT_LAB
+    return EXIT_UNKNOWN if code == EXIT_HOLDS and (corrupt or known - {"complete"}) else code

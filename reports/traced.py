@@ -1,0 +1,121 @@
+"""What the pages of traces and of losses show: every table that was measured of recorded histories, in words and bars.
+
+The rows are tables of :mod:`pairproof.reports.measures`; what their columns mean is said where they are made
+(:mod:`pairproof.reports.traces`). Each row names how many trials and values it rests on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from markupsafe import Markup
+
+from pairproof.reports import objectives, rejudging
+from pairproof.reports.axis import seconds
+from pairproof.reports.measures import PERCENTILES
+from pairproof.reports.model import Report
+from pairproof.reports.objectives import CAUSES
+from pairproof.reports.svg import Svg
+from pairproof.reports.traces.calls import ALL
+from pairproof.reports.traces.deployment import shown as deployed
+from pairproof.reports.traces.faults import IN
+from pairproof.reports.traces.replication import BY_LOG
+
+Row = dict[str, Any]
+
+NS = 1_000_000_000
+NOTHING = "–"
+WINDOWS = {True: "while a fault was active", False: "while none was"}
+
+
+def traces(report: Report) -> Row:
+    """For ``traces.html``."""
+    return {
+        "sums": rejudging.total(report.histories),
+        "trials": sum(row["trials"] for row in report.search),
+        "throughput": throughput(report.throughput),
+        "replicated": replicated(report.replicated),
+        "latency": [_windowed(row) for row in spreads(report.latency, seconds)],
+        "latency_by_fault": spreads(report.latency_by_fault, seconds),
+        "lag_bytes": [_windowed(row) for row in spreads(report.lag_bytes, "{:,}".format)],
+        "lag_ns": [_windowed(row) for row in spreads(report.lag_ns, seconds)],
+        "catch_up": spreads(report.catch_up, seconds),
+    }
+
+
+def losses(report: Report) -> Row:
+    """For ``losses.html``."""
+    rows = [row | {"deployment": _deployment(row)} for row in report.losses]
+    outages = spreads(report.outages, seconds)
+    return {
+        "losses": sorted(rows, key=lambda row: (-row["lost"], row["deployment"], row["fault"])),
+        "outages": sorted(
+            (row | {"deployment": _deployment(row), "why": CAUSES.get(row["cause"], row["cause"])} for row in outages),
+            key=lambda row: (row["deployment"], row["node"], row["why"], row["fault"]),
+        ),
+    }
+
+
+def _deployment(row: Row) -> str:
+    return deployed(row["masters"], row["slaves"], row["role"], row["flush"])
+
+
+def _windowed(row: Row) -> Row:
+    return row | {"when": WINDOWS[row["window"] == IN]}
+
+
+def spreads(rows: Sequence[Row], say: Callable[[int], str]) -> list[Row]:
+    """Rows with a distribution: percentiles in words, and bars on one scale."""
+    highest = max((row["max"] or 0 for row in rows), default=0)
+    return [
+        row
+        | {name: NOTHING if row[name] is None else say(row[name]) for name in PERCENTILES}
+        | {"values": row["times"] - row["open"], "plot": objectives.plot(row, highest, say)}
+        for row in rows
+    ]
+
+
+def throughput(rows: Iterable[Row]) -> list[Row]:
+    """Answered calls a second; all calls together come first."""
+    found = [_windowed(row) | {"rate": rate(row["answered"], row["span_ns"])} for row in rows]
+    found = sorted(found, key=lambda row: (row["target"], row["lab"], row["f"] != ALL, row["f"], row["window"] == IN))
+    return _with_bars(found, "a second")
+
+
+def replicated(rows: Iterable[Row]) -> list[Row]:
+    """Bytes a second and slave."""
+    found = [
+        row
+        | {"rate": rate(row["bytes"], row["span_ns"]), "deployment": _deployment(row)}
+        | {"how": "their own traces" if row["seen"] == BY_LOG else "their reports to the master"}
+        for row in rows
+    ]
+    return _with_bars(found, "bytes a second")
+
+
+def rate(amount: int, span_ns: int) -> float | None:
+    """A second; None where no time passed."""
+    return amount * NS / span_ns if span_ns else None
+
+
+def said_rate(value: float | None) -> str:
+    """A rate with as many digits as it bears."""
+    if value is None:
+        return NOTHING
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def _with_bars(rows: Sequence[Row], unit: str) -> list[Row]:
+    highest = max((row["rate"] or 0 for row in rows), default=0)
+    return [row | {"rate": said_rate(row["rate"]), "plot": bar(row["rate"], highest, unit)} for row in rows]
+
+
+def bar(value: float | None, highest: float, unit: str) -> Markup:
+    """One bar on a linear scale."""
+    label = f"{said_rate(value)} {unit}"
+    svg = Svg(objectives.WIDTH, label)
+    svg.line(0, objectives.HEIGHT - 1, objectives.WIDTH, objectives.HEIGHT - 1, "grid")
+    if value:
+        svg.rect(0, 3, (objectives.WIDTH - 2) * value / highest, objectives.HEIGHT - 6, "share p50", label)
+    return svg.done(objectives.HEIGHT)

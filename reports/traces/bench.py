@@ -1,0 +1,62 @@
+"""Who judges a run's histories again: the very judge that runs in process, with the laws that the run names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pairproof.harness import registry
+from pairproof.harness.history import KINDS, Event
+from pairproof.harness.judge import judge, laws
+from pairproof.harness.verdict import Judgement
+from pairproof.reports.inputs import RunInput
+
+
+class Bench(NamedTuple):
+    """Laws travel by name, since Spark's workers are other processes."""
+
+    laws: tuple[str, ...]
+    observes: frozenset[str]
+    """The kinds of event that the run's lab could record."""
+    absent: frozenset[str] = frozenset()
+    """Laws that judged the run and are not installed here."""
+    by_scenario: bool = False
+    """Whether each trial was judged by those of the laws only that its scenario names."""
+
+    def judge_all(self, events: Iterable[Event]) -> list[Judgement]:
+        """Judge one trial."""
+        return judge(events, laws(self.laws), self.observes)
+
+
+def bench(run: RunInput) -> Bench:
+    """Who judged this run, by its facts."""
+    named, known = tuple(run.facts.get("laws") or ()), set(registry.names("laws"))
+    observes = frozenset(run.facts.get("observes") or KINDS)
+    here = tuple(each for each in named if each in known)
+    return Bench(here, observes, frozenset(named) - known, bool(run.facts.get("scenarios")))
+
+
+def trials_of(batch: pa.RecordBatch) -> list[tuple[tuple[str, int], int]]:
+    """The trials of a batch of history rows in order, each with its number of events."""
+    if batch.num_rows == 0:
+        return []
+    runs, trials = batch.column("run"), batch.column("trial").to_numpy()
+    codes = pc.dictionary_encode(runs).indices.to_numpy()
+    starts = np.flatnonzero((np.diff(trials) != 0) | (np.diff(codes) != 0)) + 1
+    edges = [0, *starts.tolist(), batch.num_rows]
+    return [((runs[lo].as_py(), int(trials[lo])), hi - lo) for lo, hi in pairwise(edges)]
+
+
+def verdict_rows(judgements: Iterable[Judgement]) -> list[dict[str, Any]]:
+    """A trial's judgements with those columns of the run folder's table of verdicts that are compared."""
+    rows = []
+    for each in judgements:
+        first = each.violations[0] if each.violations else None
+        row: dict[str, Any] = {"law": each.law, "verdict": each.verdict.value}
+        rows.append(row | {"judged": each.judged, "broken": each.broken, "seq": first.seq if first else None})
+    return rows

@@ -1,0 +1,44 @@
+"""What was deployed: how many masters and slaves, and what the master promises by its role and its flush mode."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from pairproof.harness.history import Event
+from pairproof.harness.places import MASTER, OTHER, SLAVES
+from pairproof.harness.settings import parse
+
+
+class Deployment(NamedTuple):
+    """Read from the ``config`` events of a history: who is configured, not who is up."""
+
+    masters: int = 0
+    """Broker names, each with one master."""
+    slaves: int = 0
+    """Of the first broker name's master, which is the one that trials hurt."""
+    role: str = ""
+    """Its brokerRole."""
+    flush: str = ""
+    """Its flushDiskType."""
+
+
+def deployment(events: Iterable[Event]) -> Deployment:
+    """Of one trial. ValueError if a ``config`` event holds no settings."""
+    configured = {event.node: event for event in events if event.kind == "config"}
+    if MASTER not in configured:
+        return Deployment()
+    said = parse(configured[MASTER].detail or "{}")
+    return Deployment(
+        1 + (OTHER in configured),
+        sum(node in configured for node in SLAVES),
+        str(said.get("brokerRole", "ASYNC_MASTER")),
+        str(said.get("flushDiskType", "ASYNC_FLUSH")),
+    )
+
+
+def shown(masters: int, slaves: int, role: str, flush: str) -> str:
+    """In words, for tables."""
+    names = "single master" if masters == 1 else f"{masters} masters"
+    copies = f"{slaves} slave{'' if slaves == 1 else 's'}" if slaves else "no slave"
+    return f"{names}, {copies}, {role} {flush}"

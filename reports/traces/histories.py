@@ -1,0 +1,264 @@
+"""Reads the recorded histories of a run folder, a part after the other, measures each and judges it again.
+
+A part of the table ``history`` holds whole trials, and the parts of ``trials`` and ``verdicts`` with the same number
+are about the same trials. So each number is a task of its own: nothing is shuffled, one history is in memory at a time,
+and a damaged file is a row that names it, not the end of a job. What comes out is one row a history, with the tables of
+:mod:`~pairproof.reports.traces.measured` nested in it.
+
+**Judged again** is each history that came to its end, by the laws and the observed kinds that the run names. Compared
+are verdict, number of judgements and violations, and the first violation's event; sentences may be reworded. Of a trial
+that did not come to its end (its lab failed, it was interrupted) verdicts other than unknown are a difference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pairproof.harness.history import Event
+from pairproof.harness.runs import tables
+from pairproof.reports.events import events_of
+from pairproof.reports.inputs import RunInput
+from pairproof.reports.traces.bench import Bench, trials_of, verdict_rows
+from pairproof.reports.traces.deployment import Deployment
+from pairproof.reports.traces.measured import TABLES, Difference, Rows, columns, measure
+
+BATCH_ROWS = 20_000
+"""Events that are read at once."""
+
+MAX_REASON = 200
+"""Characters of what is wrong with a history."""
+
+COMPARED = ("verdict", "judged", "broken", "seq")
+"""What must be the same when a history is judged again by the same version."""
+
+ENDED = "end"
+"""The mark without which a trial did not come to its end."""
+
+
+class Numbered(NamedTuple):
+    """The files of one part; None for a table that has none of this number."""
+
+    run: str
+    name: str
+    trials: str
+    history: str | None
+    verdicts: str | None
+
+
+def numbered(runs: Iterable[RunInput]) -> list[Numbered]:
+    """The parts of some runs."""
+    found = []
+    for run in runs:
+        of = {table: {path.name: str(path) for path in run.parts[table]} for table in ("history", "verdicts")}
+        for path in run.parts["trials"]:
+            name = path.name
+            found.append(Numbered(run.run, name, str(path), of["history"].get(name), of["verdicts"].get(name)))
+    return found
+
+
+class History(NamedTuple):
+    """One row; the nested tables follow. ``trial`` is None for a part that cannot be read."""
+
+    run: str
+    part: str
+    trial: int | None
+    problem: str | None
+    """Why it is not measured: its history is missing, incomplete, damaged, or cannot be read."""
+    kept: int = 0
+    """1 if the run says that it kept this history."""
+    read: int = 0
+    """1 if it was measured."""
+    odd: int = 0
+    """1 if there is a problem."""
+    events: int = 0
+    unended: int = 0
+    """1 if the trial did not come to its end, so that it is not judged again."""
+    judged: int = 0
+    """1 if it was judged again,"""
+    verdicts: int = 0
+    """by so many laws,"""
+    different: int = 0
+    """of which so many said something else when it was recorded;"""
+    worse: int = 0
+    """so many violations among them were not recorded;"""
+    absent: int = 0
+    """and so many laws that judged it then are not installed here."""
+    masters: int = 0
+    slaves: int = 0
+    role: str = ""
+    flush: str = ""
+
+
+class Measured(NamedTuple):
+    """A row and its nested tables."""
+
+    history: History
+    rows: Rows
+
+
+def schema() -> pa.Schema:
+    """The Arrow schema of :func:`batches`."""
+    plain = [(name, tables.ARROW[kind]) for name, kind in columns(History)]
+    nested = [(name, pa.list_(_struct(of))) for name, of in TABLES.items()]
+    return pa.schema([*plain, *nested])
+
+
+def _struct(of: Any) -> pa.DataType:
+    return pa.struct([(name, tables.ARROW[kind]) for name, kind in columns(of)])
+
+
+def batches(parts: Iterable[Numbered], benches: Mapping[str, Bench], judging: bool = True) -> Iterator[pa.RecordBatch]:
+    """One record batch a part, of :func:`schema`. ``benches``: by run. Without ``judging`` nothing is judged again."""
+    for part in parts:
+        found = list(of_part(part, benches[part.run], judging))
+        if found:
+            yield _batch(found)
+
+
+def of_part(part: Numbered, bench: Bench, judging: bool = True) -> Iterator[Measured]:
+    """The histories of a part, and a row for each that should be there and is not."""
+    try:
+        kept = _kept(part)
+        stored = _stored(part, frozenset(kept)) if judging else {}
+    except tables.UNREADABLE as why:
+        yield _broken(part, why)
+        return
+    missing = {trial: events for trial, events in kept.items() if events}
+    try:
+        for (run, trial), events in _histories(part):
+            wrong = _wrong(part, run, trial, events, missing.pop(trial, None))
+            row = History(part.run, part.name, trial, wrong, kept=int(trial in kept), events=len(events))
+            yield _problem(row, wrong) if wrong else _measured(row, events, bench, stored.get(trial, {}), judging)
+    except tables.UNREADABLE as why:
+        yield _broken(part, why)
+    for trial in missing:
+        yield _problem(History(part.run, part.name, trial, None, kept=1), "its history is not there")
+
+
+def _kept(part: Numbered) -> dict[int, int]:
+    """Events of each trial whose history the run kept."""
+    rows = tables.read_part(Path(part.trials)).select(["trial", "events", "kept"]).to_pylist()
+    return {row["trial"]: row["events"] for row in rows if row["kept"]}
+
+
+def _stored(part: Numbered, trials: frozenset[int]) -> dict[int, dict[str, dict[str, Any]]]:
+    """The verdicts that the run stored, by trial and law."""
+    found: dict[int, dict[str, dict[str, Any]]] = {}
+    if part.verdicts is not None and trials:
+        for row in tables.read_part(Path(part.verdicts), trials).to_pylist():
+            found.setdefault(row["trial"], {})[row["law"]] = row
+    return found
+
+
+def _histories(part: Numbered) -> Iterator[tuple[tuple[str, int], list[Event]]]:
+    if part.history is None:
+        return
+    key: tuple[str, int] | None = None
+    gathered: list[Event] = []
+    with pq.ParquetFile(part.history, page_checksum_verification=True) as file:
+        for batch in file.iter_batches(BATCH_ROWS):
+            events = list(events_of(batch))
+            at = 0
+            for found, count in trials_of(batch):
+                if key is not None and found != key:
+                    yield key, gathered
+                    gathered = []
+                key = found
+                gathered += events[at : at + count]
+                at += count
+    if key is not None:
+        yield key, gathered
+
+
+def _wrong(part: Numbered, run: str, trial: int, events: list[Event], expected: int | None) -> str | None:
+    if run != part.run:
+        return f"it is a history of run {run}"
+    if expected is None:
+        return "the run did not keep it here, or it is there twice"
+    if len(events) != expected:
+        return f"it has {len(events):,} of the {expected:,} events that were recorded"
+    if any(event.seq != number for number, event in enumerate(events)):
+        return "its events are not in order, or some are there twice"
+    return None
+
+
+def _problem(row: History, what: str) -> Measured:
+    return Measured(row._replace(problem=what[:MAX_REASON], odd=1, events=0), {})
+
+
+def _broken(part: Numbered, why: Exception) -> Measured:
+    reason = " ".join(str(why).split())
+    return _problem(History(part.run, part.name, None, None), f"damaged: {reason or type(why).__name__}")
+
+
+def _measured(
+    row: History, events: list[Event], bench: Bench, stored: Mapping[str, dict[str, Any]], judging: bool
+) -> Measured:
+    try:
+        deployed, rows = measure(events)
+    except Exception as why:
+        # A history that no lab of ours recorded may hold anything; the others are measured all the same.
+        return _problem(row, f"cannot be measured: {type(why).__name__}: {' '.join(str(why).split())}")
+    row = row._replace(read=1, **deployed._asdict()) if isinstance(deployed, Deployment) else row
+    if not judging:
+        return Measured(row, rows)
+    ended = any(event.kind == "mark" and event.f == ENDED for event in reversed(events))
+    again = {each["law"]: each for each in verdict_rows(bench.judge_all(events))} if ended else {}
+    found = list(differences(stored, again, bench)) if ended else list(_hasty(stored))
+    judged = row._replace(
+        unended=int(not ended), judged=int(ended), verdicts=len(again), different=len(found),
+        worse=sum(each.again == "violated" != each.stored for each in found),
+        absent=len(bench.absent & stored.keys()),
+    )  # fmt: skip
+    return Measured(judged, {**rows, "differences": found})
+
+
+def differences(
+    stored: Mapping[str, dict[str, Any]], again: Mapping[str, dict[str, Any]], bench: Bench
+) -> Iterator[Difference]:
+    """The laws whose verdicts on one trial, stored and again, are not the same. Absent laws are not compared."""
+    for law in sorted({*stored, *again} - bench.absent):
+        before, after = stored.get(law), again.get(law)
+        if before is None and bench.by_scenario:
+            # Each scenario names the laws that judge it.
+            continue
+        if before is None or after is None or any(before[each] != after[each] for each in COMPARED):
+            yield _difference(law, before, after)
+
+
+def _hasty(stored: Mapping[str, dict[str, Any]]) -> Iterator[Difference]:
+    """Verdicts on a trial that did not come to its end."""
+    for law, row in sorted(stored.items()):
+        if row["verdict"] != "unknown":
+            yield _difference(law, row, None)
+
+
+def _difference(law: str, before: dict[str, Any] | None, after: dict[str, Any] | None) -> Difference:
+    said = [row["verdict"] if row else None for row in (before, after)]
+    judged = [row["judged"] if row else None for row in (before, after)]
+    return Difference(law, *said, *judged)
+
+
+def _batch(found: list[Measured]) -> pa.RecordBatch:
+    """Whole columns at once: a dictionary for each row would cost an order of magnitude more."""
+    shape = schema()
+    plain = list(zip(*(each.history for each in found), strict=True))
+    arrays = [pa.array(values, field.type) for values, field in zip(plain, shape, strict=False)]
+    for name, of in TABLES.items():
+        rows = [each.rows.get(name, ()) for each in found]
+        ends = [0]
+        for each in rows:
+            ends.append(ends[-1] + len(each))
+        flat = [row for each in rows for row in each]
+        held = list(zip(*flat, strict=True)) if flat else [()] * len(columns(of))
+        fields = list(_struct(of))
+        values = [pa.array(each, field.type) for each, field in zip(held, fields, strict=True)]
+        arrays.append(
+            pa.ListArray.from_arrays(pa.array(ends, pa.int32()), pa.StructArray.from_arrays(values, fields=fields))
+        )
+    return pa.RecordBatch.from_arrays(arrays, schema=shape)

@@ -1,0 +1,62 @@
+"""All that is measured of one history, and the shape of its rows for both engines.
+
+:func:`measure` is the only place where events become numbers. Spark applies it to each history of a run folder in
+parallel, Arrow one after the other where there is no Java; either then only sums the rows (``reports/measures.py``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from types import UnionType
+from typing import Any, NamedTuple, Union, get_args, get_origin, get_type_hints
+
+from pairproof.harness.history import Event
+from pairproof.reports.traces import calls, outages, replication
+from pairproof.reports.traces.deployment import Deployment, deployment
+
+
+class Difference(NamedTuple):
+    """A law that says something else when a history is judged again; None where it has no verdict."""
+
+    law: str
+    stored: str | None
+    again: str | None
+    stored_judged: int | None
+    again_judged: int | None
+
+
+TABLES: Mapping[str, Any] = {
+    "calls": calls.Call,
+    "sends": calls.Send,
+    "replicated": replication.Replicated,
+    "lags": replication.Lag,
+    "catch_ups": replication.CatchUp,
+    "outages": outages.Outage,
+    "losses": outages.Loss,
+    "differences": Difference,
+}
+"""Rows of a history, by table: named tuples of str and int."""
+
+Rows = dict[str, Sequence[tuple[Any, ...]]]
+
+
+def measure(events: Sequence[Event]) -> tuple[Deployment, Rows]:
+    """What was deployed, and every table but ``differences``, of one trial's events in ``seq`` order."""
+    made, sent = calls.measure(events)
+    copied = replication.measure(events)
+    away, lost = outages.measure(events)
+    rows: Rows = {"calls": made, "sends": sent, **copied._asdict(), "outages": away, "losses": [lost]}
+    return deployment(events), rows
+
+
+@cache
+def columns(of: Any) -> tuple[tuple[str, type], ...]:
+    """Names of a named tuple's columns and what they hold: str or int."""
+    return tuple((name, _plain(hint)) for name, hint in get_type_hints(of).items())
+
+
+def _plain(hint: Any) -> type:
+    if get_origin(hint) in (Union, UnionType):
+        return next(each for each in get_args(hint) if each is not type(None))  # type: ignore[no-any-return]
+    return hint  # type: ignore[no-any-return]
