@@ -185,6 +185,9 @@ class _Shell:
     def cancel(self, key: Hashable) -> None:
         pass
 
+    def runs(self, thread: Hashable) -> bool:
+        return True
+
     def flush(self, names: list[str], token: Hashable) -> None:
         pass
 

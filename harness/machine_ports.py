@@ -1,4 +1,5 @@
-"""Abilities of a lab that concern a node's machine: its power, disk, clock, network, memory and the image that it runs.
+"""Abilities of a lab that concern a node's machine: its power, disk, clock, network, memory and the image that it runs;
+and one that concerns a single thread of the node.
 
 They are a part of :mod:`pairproof.harness.ports`, from where everybody takes them.
 """
@@ -44,6 +45,20 @@ class CanSlowDisk(Protocol):
 
     def restore_disk(self, handle: Any) -> Effect:
         """Flushes are as fast as before; what was delayed."""
+
+
+@runtime_checkable
+class CanStallDispatch(Protocol):
+    """The thread of a node that derives queues and index from the log can be kept from running.
+
+    A start dispatches all that its log holds, whether or not, and so does an orderly stop.
+    """
+
+    def stall_dispatch(self, node: str) -> Any:
+        """What enters the log enters no queue; a handle."""
+
+    def resume_dispatch(self, handle: Any) -> Effect:
+        """It catches up; how often it was to run meanwhile and did not (``dispatches_held``)."""
 
 
 @runtime_checkable

@@ -21,6 +21,7 @@ from pairproof.harness.machine_ports import CanReplaceImage as CanReplaceImage
 from pairproof.harness.machine_ports import CanSkewClock as CanSkewClock
 from pairproof.harness.machine_ports import CanSlowDisk as CanSlowDisk
 from pairproof.harness.machine_ports import CanStallDisk as CanStallDisk
+from pairproof.harness.machine_ports import CanStallDispatch as CanStallDispatch
 from pairproof.harness.machine_ports import CanTurnReadOnly as CanTurnReadOnly
 from pairproof.harness.machine_ports import Effect as Effect
 from pairproof.harness.schedule import Args

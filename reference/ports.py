@@ -114,6 +114,9 @@ class Effects(Protocol):
     def cancel(self, key: Hashable) -> None:
         """Forget the timer; nothing if there is none."""
 
+    def runs(self, thread: Hashable) -> bool:
+        """Whether this background thread of the node runs now; if not, ``on_timer(thread)`` follows when it does."""
+
     def flush(self, names: list[str], token: Hashable) -> None:
         """Make what was written to these files until now durable; ``on_flushed(token)`` follows."""
 

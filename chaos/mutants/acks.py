@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from pairproof.chaos.mutants.mutant import Mutant, with_parts
 from pairproof.reference.core.broker import Broker
+from pairproof.reference.core.commit_log import CommitLog
+from pairproof.reference.core.config import BrokerConfig
 from pairproof.reference.core.flushing import Flusher
 from pairproof.reference.core.group_transfer import GroupTransfer
 from pairproof.reference.core.ha_master import HaMaster
 from pairproof.reference.core.processors.sending import Sending
 from pairproof.reference.core.puts import Puts
 from pairproof.reference.core.requests import Request
+from pairproof.reference.ports import Effects, Watcher
 from pairproof.reference.wire import remoting
 
 
@@ -30,6 +35,36 @@ class WaitsForDisk(Flusher):
         """Only flushes."""
         if what != "flush-timeout":
             super().on_timer(what)
+
+
+class ImpatientWithDisk(Flusher):
+    """Does not wait behind a flush that is under way."""
+
+    def wait(self, end: int, answer: Callable[[str], None]) -> None:
+        """Not at all, then."""
+        if self.running:
+            answer("FLUSH_DISK_TIMEOUT")
+        else:
+            super().wait(end, answer)
+
+
+class WaitsForDiskTwice(Flusher):
+    """Gives a flush two rounds of syncFlushTimeout, one for each attempt."""
+
+    def __init__(self, config: BrokerConfig, log: CommitLog, io: Effects, watcher: Watcher) -> None:
+        super().__init__(config, log, io, watcher)
+        self.timeout_ns *= 2
+
+
+class GivesUpTogether(Flusher):
+    """When the first send's time is over it gives up those behind it, too."""
+
+    def on_timer(self, what: str) -> None:
+        """All that wait."""
+        if what == "flush-timeout" and self.waiting and self.waiting[0][1] <= self.io.now():
+            while self.waiting:
+                self.waiting.popleft()[2]("FLUSH_DISK_TIMEOUT")
+        super().on_timer(what)
 
 
 class OneSendPerReport(GroupTransfer):
@@ -86,6 +121,12 @@ ACKS = (
            "never gives up on a slave that is silent, since only reports make it look at the clock"),
     Mutant("waits_for_disk", "master", with_parts(flusher_class=WaitsForDisk), "ack-bounded",
            "waits for a stalled disk without end"),
+    Mutant("impatient_with_disk", "master", with_parts(flusher_class=ImpatientWithDisk), "ack-flush-timeout",
+           "answers FLUSH_DISK_TIMEOUT at once while another flush is under way"),
+    Mutant("waits_for_disk_twice", "master", with_parts(flusher_class=WaitsForDiskTwice), "ack-flush-timeout",
+           "gives up a flush only after twice the syncFlushTimeout"),
+    Mutant("gives_up_together", "master", with_parts(flusher_class=GivesUpTogether), "ack-flush-timeout",
+           "gives up all waiting flushes when the first one's time is over"),
     Mutant("ignores_wait", "master", with_parts(puts_class=IgnoresWait), "ack-no-wait",
            "lets sends wait for a slave that asked not to"),
     Mutant("refuses_what_it_stored", "master", with_parts(sending_class=RefusesWhatItStored), "ack-refused-is-absent",

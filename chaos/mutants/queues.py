@@ -9,7 +9,7 @@ from pairproof.reference.core.consume_queue import Entry
 from pairproof.reference.core.consume_queues import ConsumeQueues
 from pairproof.reference.core.dispatch import Arrived, Dispatcher
 from pairproof.reference.core.key_index import KeyIndex
-from pairproof.reference.core.store import MessageStore
+from pairproof.reference.core.store import DISPATCH, MessageStore, Stored
 from pairproof.reference.ports import Effects, Watcher
 from pairproof.reference.wire.record import FIXED_SIZE, Message
 
@@ -64,6 +64,33 @@ class DispatchesPages(MessageStore):
             super().dispatch()
 
 
+class AwaitsNextMessage(MessageStore):
+    """Looks into its log only when that grows."""
+
+    def on_timer(self, key: tuple[str, None]) -> None:
+        """Not because there is something."""
+        if key != DISPATCH:
+            super().on_timer(key)
+
+
+class SkipsBacklog(MessageStore):
+    """Dispatches what comes from now on, however much has waited."""
+
+    def on_timer(self, key: tuple[str, None]) -> None:
+        """The backlog is history."""
+        if key == DISPATCH and self.held:
+            self.dispatcher.at = self.log.end
+        super().on_timer(key)
+
+
+class CountsInQueues(MessageStore):
+    """Takes the end of a queue for the next offset, also while messages wait to come into it."""
+
+    def _dispatch_put(self, message: Message, last: Stored) -> None:
+        super()._dispatch_put(message, last)
+        self._given.clear()
+
+
 class TrustsQueues(Dispatcher):
     """Takes its queues for complete when it starts, whatever it has cut from them."""
 
@@ -106,6 +133,12 @@ QUEUES = (
            "dispatches a record of which it has the header only"),
     Mutant("dispatches_pages", "slave", with_parts(store_class=DispatchesPages), "queue-whole-records",
            "dispatches when 600 bytes wait for it, and not before"),
+    Mutant("awaits_next_message", "master", with_parts(store_class=AwaitsNextMessage), "queue-whole-records",
+           "catches up with its log only when another message comes"),
+    Mutant("skips_backlog", "master", with_parts(store_class=SkipsBacklog), "queue-whole-records",
+           "lets go of what has waited to be dispatched"),
+    Mutant("counts_in_queues", "master", with_parts(store_class=CountsInQueues), "queue-dense",
+           "gives one queue offset to all messages that come while its queues lag behind"),
     Mutant("trusts_queues", "slave", with_parts(dispatcher_class=TrustsQueues), "queue-whole-records",
            "dispatches at a start nothing of what its log holds"),
     Mutant("sizes_for_tags", "slave", with_parts(queues_class=SizesForTags), "queue-derived-equal",

@@ -5,10 +5,13 @@ and a record whose last byte arrived is dispatched within a second in which the 
 an audit the queues reach from the first to the last of the records that the log lists, up to where the node said that
 it had come, or wholly if nothing had arrived for a second.
 
-Nothing is owed by a node that a fault touches meanwhile (a full disk leaves no room for a queue file), or that is down
-or paused. Left out: slaves in class rollback (see the ledger); how soon a record that was there at a start is
-dispatched, save by what the queues show; promptness under SYNC_FLUSH from 5.0 on, where only what is flushed is
-dispatched. Half messages, which no queue lists: simulated clients send none.
+A node's queues may lag behind its log while a fault touches the node (a full disk leaves no room for a queue file, the
+thread that dispatches may be held up), or while it is down or paused. Two seconds after the last fault has ended they
+have caught up, whether or not more arrives.
+
+Left out: slaves in class rollback (see the ledger); how soon a record that was there at a start is dispatched, save by
+what the queues show; promptness under SYNC_FLUSH from 5.0 on, where only what is flushed is dispatched. Half messages,
+which no queue lists: simulated clients send none.
 Source: DefaultMessageStore.ReputMessageService.
 """
 
@@ -24,6 +27,8 @@ from pairproof.harness.settings import line, parse
 
 MS = 1_000_000
 WITHIN_NS = 1_000 * MS
+CATCH_UP_NS = 2_000 * MS
+"""After a fault: a broker without room may look only once a second whether there is some."""
 
 
 class Reach(NamedTuple):
@@ -38,7 +43,10 @@ class QueueWholeRecords(Law):
     """See the module."""
 
     id = "queue-whole-records"
-    promise = "A record is dispatched only when all its bytes are in the log, and within a second of that."
+    promise = (
+        "A record is dispatched only when all its bytes are in the log, and within a second of that; queues that a "
+        "fault has held up catch up within two."
+    )
     source = "DefaultMessageStore.ReputMessageService"
     needs = frozenset({"append", "record", "entries", "audit"})
     timed = True
@@ -119,17 +127,31 @@ class QueueWholeRecords(Law):
         else:
             owed[:] = [each for each in owed if each[0] > reached]
         if event.t - since > WITHIN_NS:
-            self._check_prompt(node, first, since, event)
+            self._is_late(node, first, since, event)
 
-    def _check_prompt(self, node: str, hi: int, since: int, event: Event) -> None:
+    def _is_late(self, node: str, hi: int, since: int, event: Event) -> bool:
+        """Whether a record that is whole since then should have been dispatched by now; if so it is told."""
+        began, within = self._period(node, since)
+        took = self._spent(node, began, event.t)
+        if took <= within or not self._is_free(node, began) or node in self.ledger.rolled:
+            return False
+        when = "" if began == since else " after the last fault there"
+        what = f"{node} had the record that ends at {hi} for {took / MS:.0f} ms{when}, and it was in no queue"
+        self.violate(event, what, since=began)
+        return True
+
+    def _period(self, node: str, since: int) -> tuple[int, int]:
+        """From when on a node with something to dispatch since then owes it, and for how long it may take, ns."""
+        ended = self.ledger.trouble.ended.get(node, -1)
+        return (since, WITHIN_NS) if ended < since else (ended, CATCH_UP_NS)
+
+    def _spent(self, node: str, since: int, now: int) -> int:
+        return now - since - self.ledger.trouble.still_ns(node, since, now)
+
+    def _is_free(self, node: str, began: int) -> bool:
+        """Whether no fault touches a node since the begin of its period."""
         trouble = self.ledger.trouble
-        took = event.t - since - trouble.still_ns(node, since, event.t)
-        if took > WITHIN_NS and trouble.is_quiet(node, since) and node not in self.ledger.rolled:
-            self.violate(
-                event,
-                f"{node} had the record that ends at {hi} for {took / MS:.0f} ms, and it was in no queue",
-                since=since,
-            )
+        return trouble.is_quiet(node, began if trouble.ended.get(node, -1) < began else began + 1)
 
     def on_start(self, event: Event) -> None:
         """What is in its log now."""
@@ -144,9 +166,15 @@ class QueueWholeRecords(Law):
         """Its next life dispatches anew what it must."""
         node = event.node or ""
         self._overdue(node, event)
+        self.owed.pop(node, None)
         self.reached.pop(node, None)
 
     on_stop = on_crash
+
+    def on_expire(self, event: Event) -> None:
+        """What is gone is dispatched no more."""
+        node, lo = event.node or "", event.lo or 0
+        self.owed[node] = [each for each in self.owed.get(node, ()) if each[0] > lo]
 
     def on_wipe(self, event: Event) -> None:
         """An older state may be of another history: where its records end is not known."""
@@ -159,8 +187,9 @@ class QueueWholeRecords(Law):
             self._overdue(event.node, event)
 
     def _overdue(self, node: str, event: Event) -> None:
-        for hi, since in self.owed.pop(node, ())[:1]:
-            self._check_prompt(node, hi, since, event)
+        owed = self.owed.get(node)
+        if owed and self._is_late(node, *owed[0], event):
+            owed.clear()
 
     # From outside.
 
@@ -183,9 +212,9 @@ class QueueWholeRecords(Law):
         node, trouble = event.node or "", self.ledger.trouble
         if event.status != "whole" or node not in self.ledger.up or node in self.ledger.rolled:
             return
-        grown = self.grown.get(node, 0)
-        rested = event.t - grown - trouble.still_ns(node, grown, event.t) > WITHIN_NS
-        if rested and trouble.is_calm(grown, event.t, node):
+        began, within = self._period(node, self.grown.get(node, 0))
+        rested = self._spent(node, began, event.t) > within
+        if rested and self._is_free(node, began) and trouble.stall(began, event.t) is None:
             self.due[node] = (event.hi or 0, event)
         elif node in self.reached:
             self.due[node] = (self.reached[node], event)

@@ -1,8 +1,10 @@
 """One node's message store: the log and everything that is derived from it, kept in step.
 
-What a put or a slave's append adds to the log is dispatched at once into queues and key index. Derived files are made
-durable a while later; the checkpoint says up to which store time they are. A start recovers the log, then makes the
-derived files agree with it. Source: DefaultMessageStore.
+What a put or a slave's append adds to the log is dispatched into queues and key index as soon as the thread that does
+this gets to run: at once, unless the shell says otherwise (:meth:`~pairproof.reference.ports.Effects.runs`). What is
+not dispatched yet has its queue offset, and no reader finds it. Derived files are made durable a while later; the
+checkpoint says up to which store time they are. A start recovers the log, then makes the derived files agree with it.
+Source: DefaultMessageStore, CommitLog.topicQueueTable.
 """
 
 from __future__ import annotations
@@ -75,6 +77,10 @@ class MessageStore:
         self.recovery = "empty"
         self.recovered = Recovery("empty", 0, 0, None, "")
         self.checkpoint: Checkpoint
+        self.held = False
+        """Whether the thread that dispatches did not get to run when it was last to."""
+        self._given: dict[tuple[str, int], int] = {}
+        """Next offsets of queues with messages that wait for it."""
         self._look: Look | None = None
         """The next look at the queues' files, if any."""
         self._flushing = False
@@ -110,11 +116,11 @@ class MessageStore:
             self.io.disk.sync(ABORT)
         self.flusher.start()
         self.derived.began = self.io.now()
-        self.dispatch()
+        self._dispatch()
 
     def stop(self) -> None:
         """Dispatch what has not been yet, and make everything durable; the next start is a clean one."""
-        self.dispatch()
+        self._dispatch()
         for name in self.log.flush_due():
             self.io.disk.sync(name)
         self.log.mark_flushed(self.log.end)
@@ -134,7 +140,7 @@ class MessageStore:
         """
         self._catch_up()
         stored = self._append(message, self.queue_offset_for(message))
-        self.dispatch()
+        self._dispatch_put(message, stored)
         return stored
 
     def put_batch(self, messages: Sequence[Message]) -> list[Stored]:
@@ -143,31 +149,43 @@ class MessageStore:
         first = self.queue_offset_for(messages[0])
         self._tell_filler(self.log.make_room(messages))
         stored = [self._append(each, first + place) for place, each in enumerate(messages)]
-        self.dispatch()
+        self._dispatch_put(messages[0], stored[-1])
         return stored
 
     def queue_offset_for(self, message: Message) -> int:
         """The offset that a message gets in its queue; a half message is in no queue, and gets 0."""
-        if message.sys_flag & 0xC in (0x4, 0xC):
+        if _is_half(message):
             return 0
-        return self.queues.next_offset(message.topic, message.queue_id)
+        queue = message.topic, message.queue_id
+        return max(self.queues.next_offset(*queue), self._given.get(queue, 0))
 
     def dispatch(self) -> None:
-        """The log has grown: so do queues and index."""
+        """The log has grown: so do queues and index, unless the thread that does this does not get to run now."""
+        self.held = not self.io.runs(DISPATCH)
+        if not self.held:
+            self._dispatch()
+
+    def _dispatch(self) -> None:
+        self.held = False
         before = self.dispatcher.at
         self.dispatcher.dispatch()
         if self.dispatcher.at > before:
             self.watcher.dispatched(self.dispatcher.at)
             self._await_look()
-        if self.behind:
+        if self.dispatcher.at >= self.log.end:
+            self._given.clear()
+        if self.dispatcher.lacks_room:
             # Perhaps nothing more comes that would make us look again.
             self.io.timer(DISPATCH, self.io.now() + RETRY_NS)
 
     def expire(self, keep_files: int) -> bool:
         """Retention: delete all but the newest ``keep_files`` of the log, and let go of all that lay in the others.
 
-        Whether there were any.
+        Whether there were any. Files with messages that wait to be dispatched stay: no queue knows their offsets.
         """
+        if self.held:
+            waiting = sum(each + self.log.file_size > self.dispatcher.at for each in self.log.files.starts)
+            keep_files = max(keep_files, waiting)
         if len(self.log.files.starts) <= max(1, keep_files):
             return False
         # Once the messages are gone only the queues know which offsets were given.
@@ -180,8 +198,8 @@ class MessageStore:
 
     @property
     def behind(self) -> bool:
-        """Whether the queues lack what the log has, for want of room."""
-        return self.dispatcher.lacks_room
+        """Whether the queues lack what the log has, for want of room or of time."""
+        return self.held or self.dispatcher.lacks_room
 
     def record_at(self, offset: int) -> Record | None:
         """The record that begins at a log offset; None if none does."""
@@ -219,8 +237,15 @@ class MessageStore:
     def _catch_up(self) -> None:
         if self.dispatcher.at < self.log.end:
             self.dispatch()
-            if self.dispatcher.at < self.log.end:
+            waits = self.held and self.dispatcher.stalled is None
+            if self.dispatcher.at < self.log.end and not waits:
                 raise StoreFull(self.dispatcher.stalled or "the queues are behind the log")
+
+    def _dispatch_put(self, message: Message, last: Stored) -> None:
+        """Dispatch what was just put; ``last`` is where the last message for this queue lies."""
+        self.dispatch()
+        if self.held and not _is_half(message):
+            self._given[message.topic, message.queue_id] = last.queue_offset + 1
 
     def _append(self, message: Message, queue_offset: int) -> Stored:
         put = self.log.put(message, queue_offset, self.io.wall_ms())
@@ -267,3 +292,8 @@ class MessageStore:
         if self.index is not None:
             times.index_ms = self.index.flushed_ms
         times.save()
+
+
+def _is_half(message: Message) -> bool:
+    """Whether it is prepared or rolled back, and so in no queue."""
+    return message.sys_flag & 0xC in (0x4, 0xC)

@@ -193,6 +193,10 @@ class Shell:
         if timer is not None:
             timer.cancel()
 
+    def runs(self, thread: Hashable) -> bool:
+        """Always: all of the node runs on the loop's thread."""
+        return True
+
     def flush(self, names: list[str], token: Hashable) -> None:
         """Flush in the thread, one after the other."""
         done = self.loop.run_in_executor(self._flusher, self._sync, tuple(names))

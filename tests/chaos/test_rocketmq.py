@@ -13,7 +13,7 @@ from pairproof.chaos.labs.sim.lab import LAB as SIM
 from pairproof.chaos.rocketmq.install import JARS, V4
 from pairproof.chaos.targets import rocketmq
 from pairproof.chaos.targets.rocketmq import RocketMQTarget
-from pairproof.harness import places, resolve
+from pairproof.harness import places, registry, resolve
 from pairproof.harness.errors import LabError, UsageError
 from pairproof.harness.history import Event, Recorder
 from pairproof.harness.judge import judge, laws
@@ -56,6 +56,13 @@ def test_what_only_a_broker_can_tell_is_not_observed() -> None:
     assert process.observes(resolve.target("reference")) - process.observes(rocketmq.V4) == {
         "append", "cut", "flush", "dispatch", "sync", "persist", "register", "expire", "diverged",
     }  # fmt: skip
+
+
+def test_the_readme_says_how_many_laws_are_judged_of_a_java_broker() -> None:
+    seen = PROCESS.observes(rocketmq.V4)
+    every = laws(registry.own("laws"))
+    said = f"{sum(each.needs <= seen for each in every)} of the {len(every)} laws"
+    assert said in (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
 
 
 def test_labs_that_cannot_run_it_say_so() -> None:

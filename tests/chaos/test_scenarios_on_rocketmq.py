@@ -12,10 +12,12 @@ from pairproof.harness.ports import Target
 
 PROCESS = resolve.lab("process")
 JAVA = ("rocketmq-4.9.7", "rocketmq-5.5.0", "rocketmq-4.9.7-reference", "reference-rocketmq-4.9.7")
-NO_SEAM = {"clock_skew", "disk_full", "disk_stall", "lying_flush", "retention", "slow_disk"}
+NO_SEAM = {"clock_skew", "disk_full", "disk_stall", "dispatch_stall", "lying_flush", "retention", "slow_disk"}
 """What nobody can do to a JVM."""
 IN_THE_WAY = {
     "clock-jumps": "fault", "disk-full-on-either-side": "fault", "lying-disk": "fault",
+    "disk-stalls-under-sync-flush": "fault", "dispatch-lags": "fault",
+    "dispatch-lags-over-kill": "fault",
     "master-power-sync-flush": "fault", "retention-outruns-slave": "fault", "slave-power-loss": "fault",
     "image-replaced": "ability", "memory-limit": "ability", "network-disconnect": "ability",
 }  # fmt: skip

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from histories import FILE, H, assert_broken, assert_holds, assert_vacuous, bare, judged, pair
+from histories import FILE, SIZE, H, assert_broken, assert_holds, assert_vacuous, bare, judged, pair
 
 from pairproof.harness.laws.ack_bounded import AckBounded
+from pairproof.harness.laws.ack_flush_timeout import AckFlushTimeout
 from pairproof.harness.laws.ack_flushed import AckFlushed
 from pairproof.harness.laws.ack_no_wait import AckNoWait
 from pairproof.harness.laws.ack_prompt import AckPrompt
@@ -17,6 +18,7 @@ from pairproof.harness.verdict import Verdict
 
 SYNC_FLUSH = {"flushDiskType": "SYNC_FLUSH"}
 TIMEOUT = "FLUSH_SLAVE_TIMEOUT"
+DISK_TIMEOUT = "FLUSH_DISK_TIMEOUT"
 MS = 1_000_000
 
 
@@ -68,6 +70,97 @@ def test_a_flush_in_another_life_of_the_master_does_not_count(end: Callable[[H],
 def test_other_answers_and_sends_that_do_not_wait_promise_no_flush() -> None:
     assert_vacuous(AckFlushed, pair(**SYNC_FLUSH).put("m0").ok("m0", "FLUSH_DISK_TIMEOUT").put("m1", False).ok("m1"))
     assert not_applicable(AckFlushed)
+
+
+# ack-flush-timeout
+
+
+def flushing(role: str = "SYNC_MASTER", timeout: int = 2_000, lab_ms: int = 0) -> H:
+    """A SYNC_FLUSH master has stored a waiting send, and its slave has it."""
+    history = H().real(lab_ms) if lab_ms else H()
+    settings = {"brokerRole": role, "syncFlushTimeout": timeout, **SYNC_FLUSH}
+    history.config("master", **settings).config("slave").start("master").start("slave").connect().report(0)
+    return history.put("m0").replicate()
+
+
+BOTH_ROLES = pytest.mark.parametrize("role", ["SYNC_MASTER", "ASYNC_MASTER"])
+
+
+@BOTH_ROLES
+def test_a_flush_is_given_up_when_its_time_is_over_and_not_before(role: str) -> None:
+    assert_holds(AckFlushTimeout, flushing(role).after(2_000).ok("m0", DISK_TIMEOUT))
+    for early in (0, 1_999):
+        said = f"m0 was answered FLUSH_DISK_TIMEOUT after {early}.000 ms, syncFlushTimeout is 2000 ms"
+        assert_broken(AckFlushTimeout, flushing(role).after(early).ok("m0", DISK_TIMEOUT), said)
+
+
+@BOTH_ROLES
+def test_a_flush_that_ended_in_time_is_not_given_up(role: str) -> None:
+    done = flushing(role).after(1_999).flush("master").after(1)
+    assert_broken(
+        AckFlushTimeout, done.ok("m0", DISK_TIMEOUT), "m0 was answered FLUSH_DISK_TIMEOUT; its flush had ended"
+    )
+    # Which of the two comes first when both are due is the broker's affair.
+    assert_holds(AckFlushTimeout, flushing(role).after(2_000).flush("master").ok("m0", DISK_TIMEOUT))
+    other = flushing(role).put("m1").after(1_000).flush("master", SIZE).after(1_000).ok("m1", DISK_TIMEOUT)
+    assert_holds(AckFlushTimeout, other.ok("m0"))
+
+
+@BOTH_ROLES
+def test_put_ok_says_that_the_flush_was_in_time(role: str) -> None:
+    assert_holds(AckFlushTimeout, flushing(role).after(2_010).flush("master").ok("m0"))
+    late = flushing(role).after(2_011).flush("master").ok("m0")
+    said = "m0 was answered PUT_OK; its flush ended after 2011.000 ms, syncFlushTimeout is 2000 ms"
+    assert_broken(AckFlushTimeout, late, said, times=1 if role == "SYNC_MASTER" else 2)
+    # Slaves may take longer than the disk.
+    assert_holds(AckFlushTimeout, flushing(role).flush("master").after(2_900).ok("m0"))
+
+
+def test_a_flush_is_given_up_at_once_when_its_time_is_over() -> None:
+    assert_holds(AckFlushTimeout, flushing("ASYNC_MASTER").after(2_010).ok("m0", DISK_TIMEOUT))
+    late = flushing("ASYNC_MASTER").after(2_011).ok("m0", DISK_TIMEOUT)
+    said = "m0 was answered after 2011.000 ms; its flush had not ended, syncFlushTimeout is 2000 ms"
+    assert_broken(AckFlushTimeout, late, said)
+    silent = flushing("ASYNC_MASTER").after(9_000).over("m0", "info", "timeout")
+    assert_broken(AckFlushTimeout, silent, "m0 was not answered for 9000.000 ms")
+    assert_broken(
+        AckFlushTimeout, flushing("ASYNC_MASTER").after(2_011).crash("master"), "m0 was not answered for 2011"
+    )
+    assert_vacuous(AckFlushTimeout, flushing("ASYNC_MASTER").after(2_010).crash("master"))
+    # A broker that is being stopped answers nobody, and may wait for its disk meanwhile.
+    assert_vacuous(AckFlushTimeout, flushing("ASYNC_MASTER").after(9_000).stop("master"))
+    # A slave that is waited for may delay the answer; ack-bounded says for how long.
+    assert_holds(AckFlushTimeout, flushing().after(2_900).ok("m0", DISK_TIMEOUT))
+
+
+def test_who_waits_for_no_flush_is_told_of_no_timeout() -> None:
+    said = "m0 was answered FLUSH_DISK_TIMEOUT; it waited for no flush"
+    assert_broken(AckFlushTimeout, pair(**SYNC_FLUSH).put("m0", False).after(6_000).ok("m0", DISK_TIMEOUT), said)
+    assert_broken(AckFlushTimeout, pair().put("m0").after(6_000).ok("m0", DISK_TIMEOUT), said)
+    assert_vacuous(AckFlushTimeout, pair(**SYNC_FLUSH).put("m0", False).ok("m0"))
+    assert_vacuous(AckFlushTimeout, pair().sent("m0"))
+
+
+def test_an_answer_about_slaves_overrides_the_timeout_and_is_judged_elsewhere() -> None:
+    for status in (TIMEOUT, "SLAVE_NOT_AVAILABLE"):
+        assert_vacuous(AckFlushTimeout, flushing().after(3_000).ok("m0", status))
+
+
+def test_a_pause_of_the_master_lets_either_answer_stand() -> None:
+    assert_holds(AckFlushTimeout, pause(flushing(), 3_000).flush("master").ok("m0"))
+    assert_holds(AckFlushTimeout, pause(flushing("ASYNC_MASTER"), 3_000).ok("m0", DISK_TIMEOUT))
+
+
+def test_a_flush_in_an_earlier_life_is_no_flush_of_this_message() -> None:
+    again = flushing("ASYNC_MASTER").flush("master", 5_000).crash("master", "machine").start("master", 0)
+    assert_holds(AckFlushTimeout, again.after(1).put("m1").after(2_000).ok("m1", DISK_TIMEOUT))
+
+
+def test_where_the_machine_stalled_nobody_knows_whether_the_answer_was_late() -> None:
+    late = flushing("ASYNC_MASTER", lab_ms=20).stall(900).after(2_900).ok("m0", DISK_TIMEOUT)
+    assert judged(AckFlushTimeout, late.events).verdict is Verdict.UNKNOWN
+    never = flushing("ASYNC_MASTER", lab_ms=20).stall(900).put("m1", False).ok("m1", DISK_TIMEOUT)
+    assert judged(AckFlushTimeout, never.events).verdict is Verdict.VIOLATED
 
 
 # ack-prompt

@@ -224,6 +224,53 @@ def test_a_node_that_cannot_work_is_excused() -> None:
     assert_holds(QueueWholeRecords, dispatch(put(dispatch(rolled, 500), 500, "slave").after(5_000), 450, "slave"))
 
 
+@pytest.mark.parametrize("node", ["master", "slave"])
+def test_queues_may_lag_while_a_fault_holds_them_up_and_catch_up_within_two_seconds(node: str) -> None:
+    def freed() -> H:
+        history = put(bare(), 100)
+        if node == "slave":
+            dispatch(history, 100)
+        history.fault("dispatch_stall", node)
+        if node == "slave":
+            put(history, 100, "slave")
+        return history.after(60_000).fault("dispatch_stall", node, "off")
+
+    assert_holds(QueueWholeRecords, dispatch(freed().after(2_000), 100, node))
+    late = f"{node} had the record that ends at 100 for 2001 ms after the last fault there, and it was in no queue"
+    assert_broken(QueueWholeRecords, dispatch(freed().after(2_001), 100, node), late)
+    assert_broken(QueueWholeRecords, freed().after(2_001).mark("end"), late)
+    assert_broken(QueueWholeRecords, freed().after(2_001).fault("kill", node), late)
+    # Another fault there, or none of its time, excuses it as before.
+    again = freed().after(500).fault("disk_full", node).after(60_000)
+    assert_holds(QueueWholeRecords, dispatch(again, 100, node))
+    assert_holds(QueueWholeRecords, dispatch(freed().pause(node, 5_000).after(2_000), 100, node))
+
+
+def test_what_a_second_fault_meets_undispatched_is_owed_when_that_has_ended() -> None:
+    held = put(bare().fault("dispatch_stall", "master"), 100).after(500).fault("lying_flush", "master")
+    ended = held.fault("dispatch_stall", "master", "off").after(500).fault("lying_flush", "master", "off")
+    assert_broken(QueueWholeRecords, ended.after(2_001).mark("end"), "for 2001 ms after the last fault there")
+
+
+def test_what_expired_before_it_was_dispatched_is_owed_no_more() -> None:
+    held = put(put(bare().fault("dispatch_stall", "master"), 100), 300).add("expire", node="master", lo=100)
+    freed = held.fault("dispatch_stall", "master", "off").after(2_001)
+    assert_broken(QueueWholeRecords, dispatch(freed, 300), "had the record that ends at 300")
+    gone = put(bare().fault("dispatch_stall", "master"), 100).add("expire", node="master", lo=100)
+    assert_vacuous(QueueWholeRecords, gone.fault("dispatch_stall", "master", "off").after(2_001).mark("end"))
+
+
+def test_queues_that_never_catch_up_are_found_from_outside_too() -> None:
+    def stopped(rest: int) -> H:
+        held = put(put(put(bare().fault("dispatch_stall", "master"), 100), 200), 300)
+        freed = held.after(5_000).fault("dispatch_stall", "master", "off").after(rest)
+        freed.add("dispatch", node="master", hi=0)
+        return entries(listed(freed, "master", *THREE), "master", 0, 1, "t/1")
+
+    assert_broken(QueueWholeRecords, stopped(2_001), "master has no queue t/0", times=2)
+    assert_holds(QueueWholeRecords, stopped(2_000))
+
+
 def test_a_store_that_was_replaced_has_borders_of_its_own() -> None:
     history = put(put(bare(), 100), 200).crash("master").add("wipe", node="master", f="image").start("master", 150)
     put(history, 150, "slave").after(5_000).mark("end")

@@ -173,6 +173,9 @@ class Host:
     def cancel(self, key: Hashable) -> None:
         self.timers.pop(key, None)
 
+    def runs(self, thread: Hashable) -> bool:
+        return True
+
     def flush(self, names: list[str], token: Hashable) -> None:
         self.world.at(self.world.time + DELAY, self._flushed, token, self.node)
 

@@ -155,6 +155,9 @@ class Machine:
         if entry is not None:
             entry[2] = None
 
+    def runs(self, thread: Hashable) -> bool:
+        return True
+
     def flush(self, names: list[str], token: Hashable) -> None:
         self.later(self.now() + MS, self._flushed, self.disk.begin_flush(names), token)
 

@@ -27,6 +27,8 @@ class FakePort:
         self.syncs: list[tuple[str, str]] = []
         self.persists: list[str] = []
         self.registrations: list[Mapping[str, str] | None] = []
+        self.stalled: set[Hashable] = set()
+        """Threads that do not get to run."""
 
     def now(self) -> int:
         return self.time
@@ -60,6 +62,9 @@ class FakePort:
 
     def cancel(self, key: Hashable) -> None:
         self.timers.pop(key, None)
+
+    def runs(self, thread: Hashable) -> bool:
+        return thread not in self.stalled
 
     def flush(self, names: list[str], token: Hashable) -> None:
         self.flushes.append(token)

@@ -1,7 +1,7 @@
-"""A node's disk and clock, disturbed on request: a few numbers that the harness and the node's process share.
+"""A node's disk, clock and dispatch, disturbed on request: a few numbers that the harness and the node's process share.
 
-The node reads them at every flush and every look at its wall clock, so a change acts at once and costs nothing. This
-is a seam of the reference's own shell: no library is preloaded, and a target that is not the reference has none.
+The node reads them at every flush, dispatch and look at its wall clock, so a change acts at once and costs nothing.
+This is a seam of the reference's own shell: no library is preloaded, and a target that is not the reference has none.
 The node counts what was done to it, which proves that a fault has bitten.
 """
 
@@ -16,7 +16,10 @@ from struct import Struct
 from pairproof.reference.shell.disk import RealDisk
 
 _INT = Struct("=q")
-FIELDS = ("stalled", "slow_ms", "lies", "skew_ms", "keep_files", "held", "slowed", "lied", "skewed")
+FIELDS = (
+    "stalled", "slow_ms", "lies", "skew_ms", "keep_files", "undispatched",
+    "held", "slowed", "lied", "skewed", "dispatches_held",
+)  # fmt: skip
 SIZE = _INT.size * len(FIELDS)
 POLL_S = 0.001
 
@@ -25,9 +28,10 @@ class Control:
     """The numbers, each of 8 bytes, in a file that both sides map. Each has one writer, so nothing is locked.
 
     The harness sets ``stalled`` (1: flushes do not end), ``slow_ms`` (what each takes longer), ``lies`` (1: flushes
-    do nothing), ``skew_ms`` (how far the wall clock is ahead) and ``keep_files`` (how many of its log's files a broker
-    keeps when it gets SIGUSR1). The node counts what these have done, in files
-    flushed and in looks at the clock, over all its incarnations: ``held``, ``slowed``, ``lied``, ``skewed``.
+    do nothing), ``skew_ms`` (how far the wall clock is ahead), ``keep_files`` (how many of its log's files a broker
+    keeps when it gets SIGUSR1) and ``undispatched`` (1: queues and index get nothing from the log). The node counts
+    what these have done, in files flushed, looks at the clock and dispatches, over all its incarnations: ``held``,
+    ``slowed``, ``lied``, ``skewed``, ``dispatches_held``.
     """
 
     def __init__(self, path: Path) -> None:

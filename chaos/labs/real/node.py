@@ -38,6 +38,8 @@ from pairproof.reference.shell.shell import Limits, Shell
 from pairproof.reference.shell.sockets import Connection
 
 EXIT_BUG, EXIT_LAB = 1, 3
+POLL_S = 0.005
+"""How often a thread that may not run looks whether it may."""
 
 
 class NodeSpec(TypedDict):
@@ -72,6 +74,8 @@ class NodeShell(Shell):
         super().__init__(disk, log, limits)
         self.trace = trace
         self.control = control
+        self.held: set[Hashable] = set()
+        """Threads of the node's that wait until they may run."""
 
     def start(self, node: Node) -> None:
         """Start the node: a broker has recovered its log then."""
@@ -100,6 +104,24 @@ class NodeShell(Shell):
     def peer(self, conn: Connection) -> Hashable:
         """The connection itself: every one comes from a tap."""
         return conn
+
+    def runs(self, thread: Hashable) -> bool:
+        """Unless ``control`` says that nothing is dispatched; no other thread asks."""
+        control = self.control
+        if control is None or not control.get("undispatched"):
+            return True
+        control.count("dispatches_held")
+        if thread not in self.held:
+            self.held.add(thread)
+            self.loop.call_later(POLL_S, self._look, control, thread)
+        return False
+
+    def _look(self, control: Control, thread: Hashable) -> None:
+        if control.get("undispatched"):
+            self.loop.call_later(POLL_S, self._look, control, thread)
+        elif not self._over:
+            self.held.discard(thread)
+            self.timer(thread, self.now())
 
     def wall_ms(self) -> int:
         """The wall clock, ms."""

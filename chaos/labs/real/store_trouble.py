@@ -3,7 +3,8 @@
 Where a store lies on a device of its own (ext4 on a loop device) a machine crash is a real one: the file system is shut
 down with nothing more written, and mounted anew; a full disk is really full, and a read-only one takes nothing more.
 Elsewhere a crash takes from the log what its broker had not flushed, and the effect says so; a store in memory can be
-full, too. Stalled, slow and lying flushes are the reference's own seam, see :mod:`pairproof.chaos.labs.real.control`.
+full, too. Stalled, slow and lying flushes, and stalled dispatch, are the reference's own seam, see
+:mod:`pairproof.chaos.labs.real.control`.
 """
 
 from __future__ import annotations
@@ -51,12 +52,15 @@ WITHIN_LOG = ("half", "hole")
 EXPIRED_NS = 500_000_000
 COUNTERS = {
     "stalled": ("held", "flushes_held"), "slow_ms": ("slowed", "flushes_slowed"), "lies": ("lied", "files_feigned"),
+    "undispatched": ("dispatches_held", "dispatches_held"),
 }  # fmt: skip
 """By what is set: what the node counts, and what an effect calls it."""
 
 
 class StoreTrouble(NodeTrouble):
-    """Abilities CanCrashMachine, CanReplaceStore, CanPromote, CanExpire, and all of a disk: see the harness."""
+    """Abilities CanCrashMachine, CanReplaceStore, CanPromote, CanExpire, CanStallDispatch, and all of a disk: see the
+    harness.
+    """
 
     # Machines.
 
@@ -122,6 +126,14 @@ class StoreTrouble(NodeTrouble):
 
     def flush_honestly(self, handle: Disturbed) -> Effect:
         """Flushes that begin from now on are true again."""
+        return self._calm(handle)
+
+    def stall_dispatch(self, node: str) -> Disturbed:
+        """See :class:`pairproof.harness.ports.CanStallDispatch`."""
+        return self._disturb(node, "undispatched", 1)
+
+    def resume_dispatch(self, handle: Disturbed) -> Effect:
+        """Its node looks every few milliseconds whether it may."""
         return self._calm(handle)
 
     def _disturb(self, node: str, field: str, amount: int) -> Disturbed:

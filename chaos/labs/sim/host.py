@@ -76,6 +76,9 @@ class Host:
         self.disk_stalls: list[Trouble] = []
         self.held_flushes: list[tuple[Flush, Hashable]] = []
         self.disk_slow: list[Trouble] = []
+        self.dispatch_stalls: list[Trouble] = []
+        self.held_threads: dict[Hashable, None] = {}
+        """Of its process: what did not get to run and waits for it, in order."""
         self.clock_skews: list[Trouble] = []
         self.cable = Cable()
         # Of the process: they and what waits end with it.
@@ -141,6 +144,14 @@ class Host:
         old = self.timers.pop(key, None)
         if old is not None:
             old[2] = None
+
+    def runs(self, thread: Hashable) -> bool:
+        """Whether the thread that dispatches gets to run; a node has no other that asks."""
+        if not self.dispatch_stalls:
+            return True
+        count(self.dispatch_stalls, "dispatches_held")
+        self.held_threads[thread] = None
+        return False
 
     def flush(self, names: list[str], token: Hashable) -> None:
         """Begin a flush of what is dirty now."""
@@ -260,6 +271,13 @@ class Host:
             for flush, token in held:
                 self.kernel.at(self.kernel.now, self._flushed, flush, token, self.incarnation)
 
+    def resume_dispatch(self) -> None:
+        """What did not get to run does now, unless another stall goes on."""
+        if not self.dispatch_stalls:
+            held, self.held_threads = self.held_threads, {}
+            for thread in held:
+                self.timer(thread, self.kernel.now)
+
     def resume(self) -> None:
         """The process goes on, with what waited for it in order, unless something else still, or again, pauses it."""
         while self.waiting and not self.pauses:
@@ -273,6 +291,7 @@ class Host:
         self.timers.clear()
         # What it asked the disk for dies with it: the bytes stay dirty.
         self.held_flushes.clear()
+        self.held_threads.clear()
         self.pauses.clear()
         self.waiting.clear()
 

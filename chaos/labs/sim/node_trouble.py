@@ -33,8 +33,8 @@ class Ongoing(NamedTuple):
 
 class NodeTrouble(World):
     """Abilities CanKill, CanStop, CanCrashMachine, CanPause, CanSkewClock, CanReplaceStore, CanExpire, and those on a
-    disk (CanStallDisk, CanSlowDisk, CanLieAboutFlushes, CanFillDisk, CanTurnReadOnly); and CanPromote: see
-    :mod:`pairproof.harness.ports`.
+    disk (CanStallDisk, CanSlowDisk, CanLieAboutFlushes, CanFillDisk, CanTurnReadOnly); CanStallDispatch, CanPromote:
+    see :mod:`pairproof.harness.ports`.
     """
 
     def kill(self, node: str) -> Effect:
@@ -195,6 +195,17 @@ class NodeTrouble(World):
         if not host.disk.read_only:
             effect |= self.crash_machine(host.name, "none")
             self.restart(host.name)
+        return effect
+
+    def stall_dispatch(self, node: str) -> Ongoing:
+        """See :class:`pairproof.harness.ports.CanStallDispatch`."""
+        host = self.node_host(node)
+        return self._begin(host, host.dispatch_stalls)
+
+    def resume_dispatch(self, handle: Ongoing) -> Effect:
+        """Let it catch up."""
+        effect = self._end(handle)
+        handle.host.resume_dispatch()
         return effect
 
     # Stores.

@@ -81,6 +81,7 @@ PROCESSES: tuple[tuple[Step, ...], ...] = (
 DISKS: tuple[tuple[Step, ...], ...] = (
     (("disk_stall", {"node": "master"}, "flushes_held"),),
     (("slow_disk", {"node": "slave", "ms": 50}, "flushes_slowed"),),
+    (("dispatch_stall", {"node": "slave"}, "dispatches_held"),),
     (("retention", {"node": "master"}, "files_deleted"),),
     (("disk_full", {"node": "master"}, "bytes_filled"),),
     (("lying_flush", {"node": "master"}, "files_feigned"), ("power_loss", {"node": "master"}, "bytes_lost")),

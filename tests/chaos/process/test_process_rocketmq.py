@@ -116,7 +116,7 @@ def test_after_a_power_loss_the_real_master_acknowledges_what_its_slave_does_not
 
 def test_what_nobody_can_do_to_a_real_broker_is_skipped_with_the_reason(lab: ProcessLab) -> None:
     names = {"disk_stall": {}, "slow_disk": {}, "lying_flush": {}, "clock_skew": {}, "retention": {},
-             "disk_full": {}, "power_loss": {"keep": "half"}}  # fmt: skip
+             "dispatch_stall": {}, "disk_full": {}, "power_loss": {"keep": "half"}}  # fmt: skip
     ops = [Op("fault", {"name": name, "node": "master", **args}) for name, args in names.items()]
     trial = play(lab, [*ops, *sends(2)], rocketmq.V4)
     assert not violated(trial) and not trial.faults

@@ -38,6 +38,7 @@ CASES = {
     "clock": ("clock_skew", {"node": "master"}, "readings_skewed", None),
     "lies": ("lying_flush", {"node": "master"}, "files_feigned", None),
     "stalled_disk": ("disk_stall", {"node": "master"}, "flushes_held", None),
+    "stalled_dispatch": ("dispatch_stall", {"node": "master"}, "dispatches_held", None),
     "wiped": ("wipe", {"node": "slave"}, "log_bytes_gone", "SLAVE_NOT_AVAILABLE"),
     "promotion": ("promotion", {"node": "slave"}, "slaves_promoted", "SLAVE_NOT_AVAILABLE"),
     "hostile": ("hostile", {"character": "two-faced"}, "bytes_sent", None),
