@@ -5,11 +5,11 @@ Asked of sends that wait for their flush (SYNC_FLUSH, and the message waits), co
 - FLUSH_DISK_TIMEOUT comes no earlier than syncFlushTimeout, never if a flush had reached the message by then, and never
   to a send that waits for no flush;
 - PUT_OK says that the flush ended in time; a later flush is too late for it;
-- a send that waits for no slave as well is answered at that moment, plus one round and the way back.
+- the answer comes at that moment, or when the wait for slaves is over, too, if there is one and it is longer; one round
+  and the way back come on top.
 
-Left out: how late the answer may be for a send that also waits for slaves, see ``ack-bounded`` and ``ack-prompt``; an
-answer about slaves, which overrides this one. What excuses a late answer is in
-:mod:`pairproof.harness.laws.answering`.
+Left out: an answer about slaves, which overrides this one; how long a send may take up to 4.9.2, where sends wait for
+slaves one after the other. What excuses a late answer is in :mod:`pairproof.harness.laws.answering`.
 Source: CommitLog.submitFlushRequest, GroupCommitService, FlushDiskWatcher; up to 4.9.0 GroupCommitRequest.waitForFlush.
 """
 
@@ -18,6 +18,7 @@ from __future__ import annotations
 from pairproof.harness.history import Event
 from pairproof.harness.laws.answering import MS, ROUND_NS, AnswerTimes, Call, Owed
 from pairproof.harness.laws.ledger import MASTER
+from pairproof.harness.settings import line
 
 TIMEOUT = "FLUSH_DISK_TIMEOUT"
 SETTING = "syncFlushTimeout"
@@ -88,15 +89,19 @@ class AckFlushTimeout(AnswerTimes):
             self.violate(event, f"{what}{SETTING} is {limit_ms} ms", since=since_ns)
 
     def owed(self, call: Call) -> Owed | None:
-        """An answer when the flush is given up, if nothing else is waited for."""
-        if not self._waits(call) or self.ledger.needed or call.appended_ns is None:
+        """An answer when the flush is given up, and slaves that are waited for as well."""
+        if not self._waits(call) or call.appended_ns is None:
             return None
-        within_ns = self.ledger.setting(MASTER, SETTING) * MS
-        flushed_ns = self.flushed_ns(call)
-        if flushed_ns is not None and flushed_ns - call.appended_ns <= within_ns:
+        limit_ms, flushed_ns = self.ledger.setting(MASTER, SETTING), self.flushed_ns(call)
+        if flushed_ns is not None and flushed_ns - call.appended_ns <= limit_ms * MS:
             return None
-        return Owed(call.appended_ns, within_ns)
+        if self.ledger.needed:
+            known = line(self.ledger.config[MASTER])
+            if known.in_turn:
+                return None
+            limit_ms = max(limit_ms, self.ledger.setting(MASTER, known.wait))
+        return Owed(call.appended_ns, limit_ms * MS)
 
     def promised(self, owed: Owed) -> str:
         """The rest of a sentence that says what was too late."""
-        return f"its flush had not ended, {SETTING} is {owed.within_ns // MS} ms"
+        return f"its flush had not ended, and it was to wait {owed.within_ns // MS} ms at most"
