@@ -1,4 +1,4 @@
-"""Names of what a trial has: one master and up to three slaves, and the links between them and their clients.
+"""Names of what a trial has: one master and at most three slaves, and the links between them and their clients.
 
 A link goes from a client, or from a slave (``ha``), to a port of a broker. The first slave's names carry no number, so
 that a pair reads as a pair. How many slaves a trial has, its setting ``lab.slaves`` says.
@@ -106,12 +106,16 @@ def _similar(name: Scalar, missing: frozenset[str]) -> Scalar:
 
 
 _SIMILAR: dict[Scalar, Scalar] = {
-    **dict.fromkeys(SLAVES, SLAVES[0]),
-    **dict.fromkeys(HA_LINKS, HA_LINKS[0]),
-    **dict.fromkeys(CLIENT_LINKS[1:], CLIENT_LINKS[1]),
-    **dict.fromkeys(NAMES_LINKS, NAMES_LINKS[1]),
-    **dict.fromkeys(META_LINKS, META_LINKS[0]),
-    **dict.fromkeys(FAST_LINKS, FAST_LINKS[0]),
+    **dict.fromkeys(SLAVES[1:], SLAVES[0]),
+    **dict.fromkeys(HA_LINKS[1:], HA_LINKS[0]),
+    **dict.fromkeys(CLIENT_LINKS[2:], CLIENT_LINKS[1]),
+    # What a master without slaves has.
+    SLAVES[0]: MASTER,
+    HA_LINKS[0]: CLIENT_LINKS[0],
+    CLIENT_LINKS[1]: CLIENT_LINKS[0],
+    **dict.fromkeys((NAMES_LINKS[0], *NAMES_LINKS[2:]), NAMES_LINKS[1]),
+    **dict.fromkeys(META_LINKS[1:], META_LINKS[0]),
+    **dict.fromkeys(FAST_LINKS[1:], FAST_LINKS[0]),
     NAMES_LINKS[1]: HA_LINKS[0],
     META_LINKS[0]: HA_LINKS[0],
     FAST_LINKS[0]: HA_LINKS[0],

@@ -1,5 +1,7 @@
 """Audits two stores beside each other, as events: each one's records, then what their logs, queues and indexes share.
 
+The store of a master without slaves takes both places, and is told once.
+
 A snapshot is one node's files at one moment. Equal digests over the range that both logs hold mean equal bytes there.
 """
 
@@ -36,14 +38,14 @@ class Snapshot(NamedTuple):
 def audit(
     recorder: Recorder, t: int, number: int, f: str, one: Snapshot, other: Snapshot, nodes: Collection[str]
 ) -> None:
-    """Record audit ``number`` of two stores; records only of ``nodes``."""
+    """Record audit ``number`` of two stores, or of one that is given twice; records only of ``nodes``."""
     readings = {one.node: one.read()}
     # Equal bytes read equal: the usual case, and half the price of an audit.
-    same = one.log_end == other.log_end and one.log_files() == other.log_files()
+    same = one is other or (one.log_end == other.log_end and one.log_files() == other.log_files())
     readings[other.node] = readings[one.node] if same else other.read()
     lo = max(each.start for each in readings.values())
     hi = min(each.end for each in readings.values())
-    for snapshot in (one, other):
+    for snapshot in (one,) if one is other else (one, other):
         store_reader.audit(
             recorder,
             t,
@@ -59,7 +61,8 @@ def audit(
         )
     first, second = readings[one.node], readings[other.node]
     keys = queue_reader.keys_of(first.records if len(first.records) >= len(second.records) else second.records)
-    queue_reader.record(recorder, t, number, _store(one, first), _store(other, second), keys)
+    mine = _store(one, first)
+    queue_reader.record(recorder, t, number, mine, mine if one is other else _store(other, second), keys)
 
 
 def _store(snapshot: Snapshot, log: store_reader.LogReading) -> queue_reader.Store:

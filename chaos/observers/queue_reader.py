@@ -164,11 +164,13 @@ def record(
     """Record the queues and the answers to ``keys`` (see :func:`keys_of`) of two stores that were read at time ``t``.
 
     ``number`` is the audit's. After the ``record`` events of the same audit, since laws look from entries to records.
-    A queue that only one of them has is compared with nothing: its digest is that of no entries.
+    A queue that only one of them has is compared with nothing: its digest is that of no entries. A store that is given
+    twice is recorded once.
     """
     add = recorder.add
-    readings = read_queues(one), read_queues(other)
-    for store, mine, theirs in ((one, *readings), (other, *readings[::-1])):
+    stores = (one,) if other is one else (one, other)
+    readings = [read_queues(each) for each in stores]
+    for store, mine, theirs in zip(stores, readings, reversed(readings), strict=True):
         for queue, reading in mine.items():
             match = theirs.get(queue)
             lo, hi = reading.first, reading.first
@@ -178,13 +180,13 @@ def record(
                 t, "entries", store.node, None, None, None, None, number, None, None, None, queue, lo, reading.first,
                 reading.next, digest(reading.entries(lo, hi) if lo < hi else b""), reading.end,
             )  # fmt: skip
-    lo, hi = max(one.log_start, other.log_start), min(one.log_end, other.log_end)
-    indexes = Index(one), Index(other)
+    lo, hi = max(each.log_start for each in stores), min(each.log_end for each in stores)
+    indexes = [Index(each) for each in stores]
     answers = _answers(indexes[0], keys, lo, hi)
-    # Equal bytes answer equal: the usual case.
-    same = indexes[0].slots == indexes[1].slots and indexes[0].files == indexes[1].files
-    for store, known in ((one, answers), (other, answers if same else _answers(indexes[1], keys, lo, hi))):
-        for key, answer in zip(keys, known, strict=True):
+    for store, index in zip(stores, indexes, strict=True):
+        # Equal bytes answer equal: the usual case.
+        same = index.slots == indexes[0].slots and index.files == indexes[0].files
+        for key, answer in zip(keys, answers if same else _answers(index, keys, lo, hi), strict=True):
             add(t, "keys", store.node, None, None, None, None, number, None, None, key, None, None, None, None, answer)
 
 

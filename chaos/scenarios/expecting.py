@@ -1,7 +1,8 @@
 """Reads what a scenario expects besides the laws: laws that must be judged, and how often what must happen.
 
 ``statuses`` counts sends by their answer, ``events`` the history by kind, both at one node with ``@node`` behind; so
-does each phase: ``before``, ``during`` or ``after`` the fault of the step with that id.
+does each phase: ``before``, ``during`` or ``after`` the fault of the step with that id. ``costs`` counts what the fault
+cost the deployment: messages that were lost, unavailable, accepted meanwhile, see :mod:`pairproof.harness.deployments`.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from pairproof.chaos.scenarios import amounts, fields
 from pairproof.chaos.scenarios.amounts import Bound
 from pairproof.chaos.scenarios.scenario import PHASES, Counts, Expect, Phase, Step
 from pairproof.chaos.scenarios.yaml_tree import Spot, close_to
-from pairproof.harness import places, registry
+from pairproof.harness import deployments, places, registry
 from pairproof.harness.history import KINDS
 from pairproof.reference.core.calls import ANSWERS
 from pairproof.reference.wire.remoting import RESPONSE_NAMES
@@ -24,12 +25,13 @@ COUNTS = ("statuses", "events")
 
 def read_expect(spot: Spot, steps: Collection[Step]) -> Expect:
     """The expectations."""
-    found = fields.mapping(spot, ("judged", *COUNTS, *PHASES, "bites", "violated"), "expect")
+    found = fields.mapping(spot, ("judged", *COUNTS, *PHASES, "costs", "bites", "violated"), "expect")
     laws = registry.names("laws")
     return Expect(
         fields.names(found["judged"], "law", laws) if "judged" in found else (),
         _counts({key: each for key, each in found.items() if key in COUNTS}),
         tuple(each for when in PHASES if when in found for each in _phases(when, found[when], steps)),
+        _costs(found["costs"]) if "costs" in found else {},
         fields.truth(found["bites"], "bites") if "bites" in found else True,
         fields.names(found["violated"], "law", laws) if "violated" in found else (),
     )
@@ -43,6 +45,11 @@ def _phases(when: str, spot: Spot, steps: Collection[Step]) -> list[Phase]:
         if key not in ids:
             each.fail(f"no step of the timeline has the id {key!r}{close_to(key, ids)}")
     return [Phase(when, key, _counts(fields.mapping(each, COUNTS, when))) for key, each in spot.value.items()]
+
+
+def _costs(spot: Spot) -> dict[str, Bound]:
+    found = fields.mapping(spot, deployments.OUTCOMES, "costs")
+    return {key: fields.amount(each, key, amounts.bound) for key, each in found.items()}
 
 
 def _counts(found: dict[str, Spot]) -> Counts:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from pairproof.chaos.scenarios.amounts import Bound
 from pairproof.chaos.scenarios.scenario import BEFORE, DURING, Case, Counts, Phase, Step
+from pairproof.harness import deployments
 from pairproof.harness.history import Event
 from pairproof.harness.laws.trouble import Trouble, doubted
 from pairproof.harness.trial import Trial
@@ -59,6 +60,21 @@ def _compared(case: Case, events: Sequence[Event], observes: Set[str]) -> Iterat
         within = Interval(max(interval.lo, ran.lo), min(interval.hi, ran.hi))
         statuses, kinds = _statuses(events, within), _kinds(events, interval)
         yield _compare(_seen(phase.counts, observes), statuses, kinds, f"{phase.when} {phase.id}: "), interval
+    if case.expect.costs:
+        yield list(_dear(case.expect.costs, deployments.measure(events))), whole
+
+
+def _dear(wanted: Mapping[str, Bound], cost: deployments.Cost | None) -> Iterator[str]:
+    """Where a fault's cost is not what was expected."""
+    if cost is None:
+        yield "costs: no fault took a broker of the pair away"
+        return
+    for name, bound in wanted.items():
+        count: int | None = getattr(cost, name)
+        if count is None:
+            yield f"costs: {bound} {name} expected, and the trial does not tell"
+        elif not bound.holds(count):
+            yield f"costs: {bound} {name} expected, {count} seen ({cost.acknowledged} acknowledged, {cost.tried} tried)"
 
 
 def _stall(events: Sequence[Event], interval: Interval) -> Event | None:

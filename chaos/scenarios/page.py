@@ -56,6 +56,7 @@ FORM = """\
       statuses: {PUT_OK: ">=20"}   # answers to sends: 0, ">=1", "<=3", "1..5"; PUT_OK@master for one node's
       events: {diverged: 0}        # kinds of event
       during: {cut: {statuses: {SLAVE_NOT_AVAILABLE: ">=1"}}}
+      costs: {lost: 0}             # what the fault cost
       bites: true                  # every fault must have done something
 
 - `settings`: RocketMQ's own keys and values, and what the pair consists of: `lab.slaves`, `lab.names` (a name server,
@@ -69,6 +70,9 @@ FORM = """\
 - Faults and steps need abilities, which `pairproof labs` lists. Where a lab lacks one, `--all` leaves the scenario out
   and says so at the end; asked for by its name it is played without that part, and skipped.
 - `before`, `during` and `after` count what was invoked, or happened, in relation to the fault with that id.
+- `costs` counts what a fault that took a broker away cost: of the messages answered with PUT_OK before it, those `lost`
+  (no broker has them at the end), `stranded` (only a slave has them), `readable` (delivered to somebody while the fault
+  lasted) and `unavailable` (not so); of the sends meanwhile, those `tried`, `accepted` (PUT_OK) and only `stored`.
 - `violated` lists laws that a target with a seeded bug must break. `differs` says of a law why labs may disagree in it.
 
 A trial is *violated* if a law is, *unmet* if an expectation was not met (both end with 1); *unknown* if a law could not
@@ -109,7 +113,7 @@ def deployment(scenario: Scenario) -> str:
     """What the scenario runs on, in words."""
     roles = sorted({str(each.settings.get("brokerRole", "SYNC_MASTER")) for each in scenario.cases})
     slaves = sorted({places.slaves(each.settings) for each in scenario.cases})
-    parts = [" or ".join(roles), " or ".join(f"{count} slave{'s' if count > 1 else ''}" for count in slaves)]
+    parts = [" or ".join(roles), " or ".join(f"{count or 'no'} slave{'' if count == 1 else 's'}" for count in slaves)]
     parts += ["name server"] if any(places.has_names(each.settings) for each in scenario.cases) else []
     parts += ["second broker name"] if any(places.has_other(each.settings) for each in scenario.cases) else []
     return ", ".join(parts)

@@ -73,6 +73,8 @@ class Expect(NamedTuple):
     whole: Counts = Counts()
     """Sends between warm-up and healing; events of the whole history."""
     phases: tuple[Phase, ...] = ()
+    costs: Mapping[str, Bound] = {}
+    """What the fault costs the deployment, by name of an outcome of :mod:`pairproof.harness.deployments`."""
     bites: bool = True
     """Whether every fault must have done something."""
     violated: tuple[str, ...] = ()

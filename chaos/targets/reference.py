@@ -34,7 +34,7 @@ LAB_PREFIX = "lab."
 SYSTEM_BUFFER = 262_144
 """Bytes that a connection buffers where a version leaves that to the system."""
 LAB_SETTINGS = {
-    "lab.slaves": (1, places.MAX_SLAVES),
+    "lab.slaves": (0, places.MAX_SLAVES),
     "lab.names": (0, 1),
     "lab.others": (0, 1),
     "lab.haMasterAddress": (0, 1),

@@ -92,6 +92,39 @@ def test_what_is_expected_and_not_seen_is_red(expect: str, complaint: str) -> No
     assert exit_code([result(scenario(expect), [found], 1)]) == 1
 
 
+KILLED = """\
+name: cut
+about: The slave is killed.
+settings: {haSendHeartbeatInterval: 500, slaveTimeout: 1000}
+workload:
+- send: {every: 100ms, for: 2s}
+- pull: {every: 100ms, from: 1500ms, for: 400ms}
+timeline:
+- {at: 1s, fault: kill, with: {node: slave}, for: 1s, id: cut}
+expect:
+"""
+
+
+@pytest.mark.parametrize(
+    ("costs", "complaint"),
+    [
+        ("lost: 0, stranded: 0, unavailable: 0, readable: 11, tried: 10, accepted: 0, stored: 10", ""),
+        ("lost: 1", "costs: exactly 1 lost expected, 0 seen (11 acknowledged, 10 tried)"),
+        ("accepted: '>=1'", "costs: at least 1 accepted expected, 0 seen"),
+    ],
+)
+def test_what_a_fault_costs_can_be_expected(costs: str, complaint: str) -> None:
+    found = played(f"  costs: {{{costs}}}", head=KILLED)
+    assert found.verdict == (UNMET if complaint else HOLDS), found
+    assert [each.startswith(complaint) for each in found.unmet] == [True] * bool(complaint)
+
+
+def test_a_cost_that_nobody_can_tell_is_not_met() -> None:
+    assert played("  costs: {lost: 0}").unmet == ("costs: no fault took a broker of the pair away",)
+    found = played("  costs: {readable: 0}", head=KILLED.replace("- pull", "- send"))
+    assert found.unmet == ("costs: exactly 0 readable expected, and the trial does not tell",)
+
+
 class LateLab(SimLab):
     """Its machine stalled as the trial began."""
 

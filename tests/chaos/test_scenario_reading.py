@@ -100,7 +100,7 @@ EMPTY = "name: x\nabout: y\nexpect: {}\n"
         # Settings
         (EMPTY + "settings: []", "line 4: settings are RocketMQ's keys"),
         (EMPTY + "settings:\n  slaveTimeout: 1\n  slaveTimout: 1", "line 6: unknown setting 'slaveTimout'"),
-        (EMPTY + "settings: {lab.slaves: 9}", "line 4: lab.slaves must be a whole number from 1 to 3, not 9"),
+        (EMPTY + "settings: {lab.slaves: 9}", "line 4: lab.slaves must be a whole number from 0 to 3, not 9"),
         (EMPTY + "settings: {lab.others: 1}", "line 4: lab.others needs a name server"),
         (EMPTY + "settings: {slaveTimeout: 1.5}", "line 4: slaveTimeout is a whole number, a text, true or false"),
         (EMPTY + "settings: {slaveTimeout: 1s}", "line 4: slaveTimeout must be a whole number, not '1s'"),
@@ -159,6 +159,8 @@ EMPTY = "name: x\nabout: y\nexpect: {}\n"
         ("name: x\nabout: y\nexpect: {statuses: {PUT_OK: many}}", "line 3: PUT_OK: needs a count such as 0, '>=1'"),
         ("name: x\nabout: y\nexpect: {statuses: {PUT_OK: 9..1}}", "line 3: PUT_OK: needs a count such as"),
         ("name: x\nabout: y\nexpect: {during: {cut: {}}}", "line 3: no step of the timeline has the id 'cut'"),
+        ("name: x\nabout: y\nexpect: {costs: {lot: 1}}", "line 3: costs has no key 'lot'; did you mean 'lost'?"),
+        ("name: x\nabout: y\nexpect: {costs: {lost: few}}", "line 3: lost: needs a count such as 0, '>=1'"),
         ("name: x\nabout: y\nexpect: {bites: 1}", "line 3: bites is true or false, not 1"),
         (EMPTY + "laws: [gravity]", "line 4: unknown law 'gravity'"),
         (EMPTY + "catches: [nobody]", "line 4: unknown mutant 'nobody'"),

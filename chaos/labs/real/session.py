@@ -330,12 +330,13 @@ class RealSession(ClientAbilities, LinkTrouble, StoreTrouble, Strangers):
     def audit(self, f: str, *nodes: str) -> None:
         """Read stores from outside: records of ``nodes``, and each such slave's bytes beside the master's."""
         listed = set(nodes)
-        for name in self.pair[1:]:
+        # A master without slaves is read alone.
+        for name in self.pair[1:] or self.pair:
             if name in nodes or places.MASTER in nodes:
                 self.evidence.audits += 1
-                now, (one, other) = self.inspection.snapshots(places.MASTER, name)
+                now, found = self.inspection.snapshots(*dict.fromkeys((places.MASTER, name)))
                 wanted = listed & {name, places.MASTER}
-                auditing.audit(self.recorder, now, self.evidence.audits, f, one, other, wanted)
+                auditing.audit(self.recorder, now, self.evidence.audits, f, found[0], found[-1], wanted)
                 # Its records are in the history now: beside the other slaves its bytes are enough.
                 listed.discard(places.MASTER)
         if self.whole is not None:

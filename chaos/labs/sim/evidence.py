@@ -314,9 +314,13 @@ class Evidence(Observer):
     # Stores.
 
     def audit(self, master: Host, slave: Host, f: str, nodes: Collection[str]) -> None:
-        """Read the stores from outside: records of ``nodes``; of both what their logs, queues and indexes share."""
+        """Read the stores from outside: records of ``nodes``; of both what their logs, queues and indexes share.
+
+        A master without slaves stands in both places.
+        """
         self.audits += 1
-        one, other = _snapshot(master), _snapshot(slave)
+        one = _snapshot(master)
+        other = one if slave is master else _snapshot(slave)
         auditing.audit(self.recorder, self.kernel.now, self.audits, f, one, other, nodes)
 
     @staticmethod

@@ -126,7 +126,8 @@ class SimSession(ClientAbilities, LinkTrouble, NodeTrouble, Strangers):
         With a name server also the tables of ``nodes``, and its own.
         """
         listed = set(nodes)
-        for name in self.nodes[1:]:
+        # A master without slaves is read alone.
+        for name in self.nodes[1:] or self.nodes:
             if name in nodes or places.MASTER in nodes:
                 self.evidence.audit(self.hosts[places.MASTER], self.hosts[name], f, listed & {name, places.MASTER})
                 # Its records are in the history now: beside the other slaves its bytes are enough.

@@ -1,0 +1,190 @@
+"""What a fault costs a deployment, of what producers were told is stored: the measure of one trial.
+
+Counted are the sends that were answered with PUT_OK before the fault began, whichever broker name they went to:
+
+- **lost**: no broker's log holds them when the trial ends.
+- **stranded**: the pair's master does not hold them when the trial ends, and a slave does: consumers of a master that
+  is back do not get them.
+- **readable**: delivered to some reader or consumer while the fault lasted; **unavailable**: all others. A trial in
+  which nobody read meanwhile knows neither.
+
+Of the sends that were invoked while the fault lasted: how many were **tried**, **accepted** (PUT_OK), and only
+**stored** (another status that says so: there was no second copy, or no flush, in time).
+
+A trial has one cost at most: of its faults at brokers of the pair that took one of them down or had it stand still.
+Where there were several of them, the time from the first one's begin to the last one's end counts. Where any other
+fault overlaps that time the cost goes by the name :data:`SEVERAL`: nobody can tell which of them cost what.
+
+Left out: how long readers took to find a broker that serves (``rto_ns`` and law ``role-read-failover`` look at that);
+what became of messages of the other broker name, whose store no lab reads: they count as kept. That name's master goes
+on, it stands for all the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+from pairproof.harness.contract import STORED
+from pairproof.harness.history import Event
+from pairproof.harness.naming import the
+from pairproof.harness.places import MASTER, NODES, OTHER, SLAVES
+from pairproof.harness.settings import parse
+
+PUT_OK = "PUT_OK"
+SEVERAL = "several faults"
+DOWN = frozenset(("crash", "stop", "wipe", "pause"))
+"""Kinds of event by which a fault takes a broker away."""
+OUTCOMES = ("lost", "stranded", "unavailable", "readable", "tried", "accepted", "stored")
+"""What is counted, beside ``acknowledged``."""
+
+
+class Cost(NamedTuple):
+    """One trial's. None where the trial does not tell."""
+
+    deployment: str
+    """See :func:`deployment`."""
+    flush: str
+    """The master's flushDiskType."""
+    fault: str
+    """Its name and its node, or :data:`SEVERAL`."""
+    began_ns: int
+    ended_ns: int
+    acknowledged: int
+    lost: int | None
+    stranded: int | None
+    unavailable: int | None
+    readable: int | None
+    tried: int
+    accepted: int
+    stored: int
+
+
+def measure(events: Iterable[Event]) -> Cost | None:
+    """The cost in one trial, of its events in ``seq`` order; None where no fault took a broker of the pair away."""
+    seen = _Seen()
+    for event in events:
+        if (hear := seen.told.get(event.kind)) is not None:
+            hear(event)
+        seen.last = event
+    return seen.cost()
+
+
+def deployment(roles: Sequence[tuple[str, str]]) -> str:
+    """RocketMQ's name for what these brokers are together: ``roles`` has each one's node and brokerRole."""
+    masters = "several masters" if any(node == OTHER for node, _ in roles) else "single master"
+    if not any(node in SLAVES for node, _ in roles):
+        return masters
+    copying = "synchronous" if (MASTER, "SYNC_MASTER") in roles else "asynchronous"
+    return f"{masters}, {copying} slaves"
+
+
+class _Span(NamedTuple):
+    """When a fault lasts: from ``lo`` to ``hi`` by ``seq``, and the same in ns."""
+
+    lo: int
+    hi: int
+    began_ns: int
+    ended_ns: int
+
+
+class _Seen:
+    """Bounded by the sends, deliveries and faults of one trial."""
+
+    def __init__(self) -> None:
+        self.roles: list[tuple[str, str]] = []
+        self.flush = "ASYNC_FLUSH"
+        self.last: Event | None = None
+        self.began: dict[int | None, Event] = {}
+        self.ended: dict[int | None, Event] = {}
+        """Faults by number."""
+        self.hurt: set[int | None] = set()
+        """Those that took a broker away."""
+        self.asked: dict[int | None, Event] = {}
+        """Sends, by their invocation."""
+        self.answers: list[Event] = []
+        """Those that say the message is stored."""
+        self.reads: list[Event] = []
+        """Pulls, by their invocation, and deliveries."""
+        self.listing: dict[str, tuple[int | None, set[str | None]]] = {}
+        self.final: dict[str, set[str | None]] = {}
+        self.told: dict[str, Callable[[Event], None]] = {
+            "config": self._configured, "fault": self._fault, "invoke": self._invoked, "ok": self._answered,
+            "deliver": self.reads.append, "record": self._found, "audit": self._audited,
+            **dict.fromkeys(DOWN, self._went),
+        }  # fmt: skip
+
+    def cost(self) -> Cost | None:
+        spans = [self._span(op) for op in self.hurt]
+        if not spans:
+            return None
+        first, last = min(spans), max(spans, key=lambda each: each.hi)
+        span = _Span(first.lo, last.hi, first.began_ns, last.ended_ns)
+        before = [each for each in self.answers if each.seq < span.lo and each.status == PUT_OK]
+        kept = {each.message for each in before if each.node == OTHER}
+        acknowledged = {each.message for each in before}
+        lost = stranded = None
+        if MASTER in self.final:
+            held = set().union(*self.final.values())
+            lost = len(acknowledged - kept - held)
+            stranded = len((acknowledged - kept) & held - self.final[MASTER])
+        meanwhile = [each for each in self.reads if span.lo < each.seq < span.hi]
+        readable = unavailable = None
+        if meanwhile:
+            readable = len(acknowledged & {each.message for each in meanwhile if each.kind == "deliver"})
+            unavailable = len(acknowledged) - readable
+        tried = {op for op, each in self.asked.items() if span.lo < each.seq < span.hi}
+        told = [each.status for each in self.answers if each.op in tried]
+        accepted = told.count(PUT_OK)
+        return Cost(
+            deployment(self.roles), self.flush, self._name(span), span.began_ns, span.ended_ns,
+            len(acknowledged), lost, stranded, unavailable, readable, len(tried), accepted, len(told) - accepted,
+        )  # fmt: skip
+
+    def _span(self, op: int | None) -> _Span:
+        """A fault that the trial did not outlive lasts beyond its last event."""
+        begin, end, last = self.began[op], self.ended.get(op), self.last
+        assert last is not None
+        return _Span(begin.seq, end.seq if end else last.seq + 1, begin.t, (end or last).t)
+
+    def _name(self, span: _Span) -> str:
+        during = [op for op in self.began if (own := self._span(op)).lo <= span.hi and span.lo <= own.hi]
+        if len(during) > 1:
+            return SEVERAL
+        begin = self.began[during[0]]
+        return f"{begin.f} of {the(begin.node)}"
+
+    def _configured(self, event: Event) -> None:
+        said = parse(event.detail or "{}")
+        self.roles.append((event.node or "", str(said.get("brokerRole", ""))))
+        if event.node == MASTER:
+            self.flush = str(said.get("flushDiskType", self.flush))
+
+    def _fault(self, event: Event) -> None:
+        (self.began if event.status == "on" else self.ended)[event.op] = event
+
+    def _went(self, event: Event) -> None:
+        if event.node in NODES:
+            self.hurt |= {op for op, each in self.began.items() if op not in self.ended and each.node in NODES}
+
+    def _invoked(self, event: Event) -> None:
+        if event.f == "send":
+            self.asked[event.op] = event
+        elif event.f == "pull":
+            self.reads.append(event)
+
+    def _answered(self, event: Event) -> None:
+        if event.f == "send" and event.status in STORED:
+            self.answers.append(event)
+
+    def _found(self, event: Event) -> None:
+        node = event.node or ""
+        if node not in self.listing or self.listing[node][0] != event.op:
+            self.listing[node] = event.op, set()
+        self.listing[node][1].add(event.message)
+
+    def _audited(self, event: Event) -> None:
+        node = event.node or ""
+        if event.f == "final" and node in NODES:
+            op, messages = self.listing.get(node, (None, set()))
+            self.final[node] = messages if op == event.op else set()
