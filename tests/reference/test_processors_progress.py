@@ -47,8 +47,9 @@ def test_oneway_commit_is_kept_without_an_answer() -> None:
     assert query(play) == 5
 
 
-def test_commits_are_saved_once_an_interval_and_only_if_they_change_something() -> None:
-    play = Play()
+@pytest.mark.parametrize("role", [{}, SLAVE])
+def test_commits_are_saved_once_an_interval_and_only_if_they_change_something(role: dict[str, Any]) -> None:
+    play = Play(**role)
     commit(play, 7)
     commit(play, 8)
     assert "offsets" not in play.persists

@@ -34,6 +34,14 @@ def store(shell: Shell, tag: str = "a", body: bytes = b"body") -> None:
     shell.ask(remoting.encode(Command(310, 9, 0, fields | {"i": f"TAGS\x01{tag}"}, body)), "producer")
 
 
+def stored_record() -> bytes:
+    """A record with a body of 100 bytes, as the log has it."""
+    shell = Shell(SimDisk())
+    shell.broker.on_accepted("producer", "main")
+    store(shell, body=b"x" * 100)
+    return shell.broker.log.read(0, shell.broker.log.end)
+
+
 def pulled(shell: Shell, **values: Any) -> Command | None:
     return shell.request(RequestCode.PULL_MESSAGE, **{**PULL, **values})
 
@@ -142,6 +150,24 @@ def test_next_pull_goes_where_backlog_memory_and_group_say(
         store(shell, body=b"x" * 100)
     answer = pulled(shell, queueOffset=offset)
     assert answer is not None and answer.fields["suggestWhichBrokerId"] == suggested
+
+
+def test_a_reader_is_slow_beyond_forty_percent_of_the_memory_by_bytes_that_need_not_be_flushed() -> None:
+    def suggested(memory: int) -> str:
+        shell = Shell(SimDisk(), slaveReadEnable=True, totalMemory=memory)
+        shell.broker.on_accepted("producer", "main")
+        for _ in range(5):
+            store(shell, body=b"x" * 100)
+        assert shell.broker.log.end == 5 * size and shell.broker.log.flushed == 0
+        answer = pulled(shell, maxMsgNums=1)
+        assert answer is not None
+        return answer.fields["suggestWhichBrokerId"]
+
+    size = len(stored_record())
+    # What is read lies five records behind the log's end: 40 % of two and a half times as much.
+    enough = -(-5 * size * 5 // 2)
+    assert suggested(enough) == "0"
+    assert suggested(enough - 3) == "1"
 
 
 def test_backlog_on_the_disk_comes_in_smaller_pieces() -> None:
