@@ -1,0 +1,167 @@
+"""What the claims page says of RocketMQ 4.9.7, 5.5.0 and the reference where a plain socket can show it.
+
+Each test has the same conversation with a broker of each and says how they differ. Claims are named by their numbers in
+``docs/claims.md``. No test waits for something not to happen, and none measures time.
+"""
+
+from __future__ import annotations
+
+import re
+import socket
+from collections.abc import Callable
+from pathlib import Path
+from struct import Struct
+from typing import Any
+
+import pytest
+from processes import BROKER_SETTINGS, HOST, READY_S, REFERENCE, Broker, until
+from real_brokers import free_port
+
+from pairproof.chaos.rocketmq import jvm
+from pairproof.chaos.rocketmq.install import JARS
+from pairproof.harness.errors import LabError
+from pairproof.reference.wire import remoting
+
+pytestmark = pytest.mark.slow
+
+OURS = "reference"
+EVERYBODY = ("4.9.7", "5.5.0", OURS)
+HEADER, REPORT = Struct(">qi"), Struct(">q")
+FILE = BROKER_SETTINGS["mappedFileSizeCommitLog"]
+TOPIC = "BenchmarkTest"
+"""Every broker has it."""
+SERVED, BUSY, ALONE, LATE = 19, 2, 11, 12
+"""Answers: nothing new, SYSTEM_BUSY, SLAVE_NOT_AVAILABLE, FLUSH_SLAVE_TIMEOUT."""
+
+Make = Callable[..., Broker]
+
+
+@pytest.fixture
+def broker(tmp_path: Path, running: Callable[[Broker], Broker], monkeypatch: pytest.MonkeyPatch) -> Make:
+    """Start one broker, without a name server."""
+    monkeypatch.delenv("NAMESRV_ADDR", raising=False)
+
+    def start(whose: str, **settings: Any) -> Broker:
+        made = Broker(tmp_path / whose, REFERENCE, **settings)
+        if whose != OURS:
+            try:
+                made.command = jvm.broker(JARS[whose].install(), made.folder / "home", made.folder / "conf")
+            except LabError as why:
+                pytest.fail(str(why), pytrace=False)
+            made.ready = jvm.READY.strip()
+        return running(made)
+
+    return start
+
+
+def code(address: str, frame: bytes) -> int:
+    """The code of the answer to a request."""
+    host, _, port = address.partition(":")
+    with socket.create_connection((host, int(port)), READY_S) as sock:
+        sock.sendall(frame)
+        answer = sock.recv(int.from_bytes(sock.recv(4, socket.MSG_WAITALL), "big"), socket.MSG_WAITALL)
+    found = re.search(rb'"code":(\d+)', answer)
+    assert found
+    return int(found[1])
+
+
+def send(address: str, body: bytes = b"x" * 100) -> int:
+    """Send a message that waits for a slave; the answer's code."""
+    given = {"producer_group": "claims", "topic": TOPIC, "queue_id": 0, "born_ms": 0}
+    return code(address, remoting.send_request(1, **given, body=body, properties="WAIT\x01true"))
+
+
+def pull(address: str) -> int:
+    """Pull from an empty queue; the answer's code."""
+    given = {"consumer_group": "claims", "topic": TOPIC, "queue_id": 0, "offset": 0, "max_messages": 1}
+    return code(address, remoting.pull_request(1, **given))
+
+
+def is_open(host: str, port: int) -> bool:
+    try:
+        socket.create_connection((host, port), READY_S).close()
+    except ConnectionRefusedError:
+        return False
+    return True
+
+
+def read(sock: socket.socket, size: int) -> bytes:
+    """So many bytes; fewer at the stream's end."""
+    return sock.recv(size, socket.MSG_WAITALL)
+
+
+@pytest.mark.parametrize("whose", EVERYBODY)
+def test_a_slave_that_knows_no_master_starts_and_listens_for_slaves_too(broker: Make, whose: str) -> None:
+    """C-05, C-31, C-32, C-44."""
+    own = free_port()
+    slave = broker(whose, brokerRole="SLAVE", brokerId=1, haListenPort=own)
+    taken = own if whose == "5.5.0" else slave.port + 1
+    assert is_open(HOST, taken), "a slave listens where its own slaves would connect"
+    assert [port for port in (own, slave.port + 1) if is_open(HOST, port)] == [taken]
+    assert is_open("127.0.0.2", taken) == (whose != OURS), "RocketMQ binds every address"
+
+
+@pytest.mark.parametrize(("whose", "answer"), [("4.9.7", SERVED), ("5.5.0", BUSY), (OURS, SERVED)])
+def test_a_slave_is_asked_for_messages_by_default_settings(broker: Make, whose: str, answer: int) -> None:
+    """C-06, C-08."""
+    slave = broker(whose, brokerRole="SLAVE", brokerId=1)
+    until(lambda: pull(slave.address) == answer)
+
+
+@pytest.mark.parametrize(("whose", "answer"), [("4.9.7", LATE), (OURS, ALONE)])
+def test_a_connection_that_says_nothing_is_a_slave_to_4_9_7_only(broker: Make, whose: str, answer: int) -> None:
+    """C-19, C-40."""
+    master = broker(whose, brokerRole="SYNC_MASTER", brokerId=0, slaveTimeout=100)
+    assert send(master.address) == ALONE
+    with socket.create_connection((HOST, master.port + 1)):
+        until(lambda: send(master.address) == answer)
+
+
+@pytest.mark.parametrize("whose", EVERYBODY)
+def test_one_report_starts_a_stream_of_frames(broker: Make, whose: str) -> None:
+    """C-52, C-56, C-58, C-59: one frame after the other, and perhaps a heartbeat, without a second report."""
+    master = broker(whose, brokerRole="ASYNC_MASTER", brokerId=0, haTransferBatchSize=1_000, haListenPort=0)
+    assert [send(master.address, b"x" * 3_000) for _ in range(3)] == [0, 0, 0]
+    with socket.create_connection((HOST, master.port + 1), READY_S) as slave:
+        slave.sendall(REPORT.pack(0))
+        sizes, end = [], 0
+        while end < 9_000:
+            offset, size = HEADER.unpack(read(slave, HEADER.size))
+            assert offset == end and size <= 1_000
+            assert len(read(slave, size)) == size
+            sizes, end = [*sizes, size], end + size
+    assert len([size for size in sizes if size]) >= 9
+
+
+@pytest.mark.parametrize("whose", ["4.9.7", OURS])
+def test_a_slave_takes_an_offset_once_and_comes_back_after_a_mismatch(broker: Make, whose: str) -> None:
+    """C-43, C-50, C-62, C-66, C-75, C-85, C-87 to C-91: a conversation with a slave in its master's place."""
+    with socket.create_server((HOST, 0)) as impostor:
+        impostor.settimeout(READY_S)
+        address = f"{HOST}:{impostor.getsockname()[1]}"
+        broker(whose, brokerRole="SLAVE", brokerId=1, haMasterAddress=address)
+        with impostor.accept()[0] as slave:
+            assert reported(slave) == 0
+            # A lone header of twelve bytes is looked at, and while the log is empty any offset is taken.
+            slave.sendall(HEADER.pack(3 * FILE, 0))
+            assert reported(slave, behind=0) == 3 * FILE
+            # Two frames, the second in pieces: each is reported when it is there.
+            slave.sendall(HEADER.pack(3 * FILE, 8) + bytes(8) + HEADER.pack(3 * FILE + 8, 4) + bytes(3))
+            assert reported(slave, behind=3 * FILE) == 3 * FILE + 8
+            slave.sendall(bytes(1))
+            assert reported(slave, behind=3 * FILE + 8) == 3 * FILE + 12
+            # The header alone is enough to be refused.
+            slave.sendall(HEADER.pack(3 * FILE + 99, 4))
+            while read(slave, REPORT.size):
+                pass
+        with impostor.accept()[0] as slave:
+            assert reported(slave) == 3 * FILE + 12
+
+
+def reported(slave: socket.socket, behind: int | None = None) -> int:
+    """The slave's next report, or its first one above ``behind``: between them its heartbeats repeat the last."""
+    slave.settimeout(READY_S)
+    value = behind
+    while value == behind:
+        (value,) = REPORT.unpack(read(slave, REPORT.size))
+    return int(value or 0)
