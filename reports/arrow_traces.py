@@ -67,7 +67,7 @@ def spread(view: pa.Table, each: Spread) -> pa.Table:
 
 def _told(rows: Sequence[tuple[Any, ...]], each: Spread) -> tuple[int | None, ...]:
     trials = len({row[:2] for row in rows})
-    sums = [sum(row[2 + number] for row in rows) for number in range(len(each.sums))]
+    sums = [sum(row[2 + number] or 0 for row in rows) for number in range(len(each.sums))]
     return trials, *sums, *(_distribution([row[-1] for row in rows]) if each.value else ())
 
 

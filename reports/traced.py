@@ -11,6 +11,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from pairproof.harness.objectives import NO_FAULT
 from pairproof.reports import objectives, rejudging
 from pairproof.reports.axis import seconds
 from pairproof.reports.measures import PERCENTILES
@@ -18,7 +19,7 @@ from pairproof.reports.model import Report
 from pairproof.reports.objectives import CAUSES
 from pairproof.reports.svg import Svg
 from pairproof.reports.traces.calls import ALL
-from pairproof.reports.traces.deployment import shown as deployed
+from pairproof.reports.traces.deployment import brokers, shown
 from pairproof.reports.traces.faults import IN
 from pairproof.reports.traces.replication import BY_LOG
 
@@ -32,33 +33,71 @@ WINDOWS = {True: "while a fault was active", False: "while none was"}
 def traces(report: Report) -> Row:
     """For ``traces.html``."""
     return {
+        "places": places(report.histories),
         "sums": rejudging.total(report.histories),
         "trials": sum(row["trials"] for row in report.search),
         "throughput": throughput(report.throughput),
         "replicated": replicated(report.replicated),
-        "latency": [_windowed(row) for row in spreads(report.latency, seconds)],
-        "latency_by_fault": spreads(report.latency_by_fault, seconds),
-        "lag_bytes": [_windowed(row) for row in spreads(report.lag_bytes, "{:,}".format)],
-        "lag_ns": [_windowed(row) for row in spreads(report.lag_ns, seconds)],
+        "latency": _by_window(report.latency, seconds),
+        "latency_by_fault": _no_fault_first(spreads(report.latency_by_fault, seconds)),
+        "lag_bytes": _by_window(report.lag_bytes, "{:,}".format),
+        "lag_ns": _by_window(report.lag_ns, seconds),
         "catch_up": spreads(report.catch_up, seconds),
     }
 
 
 def losses(report: Report) -> Row:
     """For ``losses.html``."""
-    rows = [row | {"deployment": _deployment(row)} for row in report.losses]
+    rows = [row | _named(row) for row in report.losses]
     outages = spreads(report.outages, seconds)
     return {
+        "places": places(report.histories),
+        "deployments": deployments(rows),
         "losses": sorted(rows, key=lambda row: (-row["lost"], row["deployment"], row["fault"])),
         "outages": sorted(
-            (row | {"deployment": _deployment(row), "why": CAUSES.get(row["cause"], row["cause"])} for row in outages),
+            (row | _named(row) | {"why": CAUSES.get(row["cause"], row["cause"])} for row in outages),
             key=lambda row: (row["deployment"], row["node"], row["why"], row["fault"]),
         ),
     }
 
 
+def _named(row: Row) -> Row:
+    return {"deployment": _deployment(row), "brokers": brokers(row["masters"], row["slaves"])}
+
+
 def _deployment(row: Row) -> str:
-    return deployed(row["masters"], row["slaves"], row["role"], row["flush"])
+    return shown(row["masters"], row["slaves"], row["role"], row["flush"])
+
+
+def places(rows: Iterable[Row]) -> list[tuple[str, str]]:
+    """Targets and labs of some rows."""
+    return sorted({(row["target"], row["lab"]) for row in rows})
+
+
+def deployments(rows: Iterable[Row]) -> list[Row]:
+    """What each deployment lost under all faults, and ``faults``: the rows of those under which it did. A history has
+    one row of losses, so their trials add up."""
+    found: dict[tuple[str, str, str], list[Row]] = {}
+    for row in rows:
+        found.setdefault((row["deployment"], row["target"], row["lab"]), []).append(row)
+    return [
+        {"deployment": name, "target": target, "lab": lab, "faults": [row for row in own if row["lost"]]}
+        | {each: sum(row[each] for row in own) for each in ("trials", "acknowledged", "lost", "losing", "unknown")}
+        for (name, target, lab), own in sorted(found.items())
+    ]
+
+
+def _by_window(rows: Sequence[Row], say: Callable[[int], str]) -> list[Row]:
+    # The usual first, then what faults make of it.
+    told = [_windowed(row) for row in spreads(rows, say)]
+    return sorted(
+        told, key=lambda row: (row["target"], row["lab"], row.get("role"), row.get("flush"), row["window"] == IN)
+    )
+
+
+def _no_fault_first(rows: Iterable[Row]) -> list[Row]:
+    keys = ("target", "lab", "role", "flush")
+    return sorted(rows, key=lambda row: (*(row[name] for name in keys), row["fault"] != NO_FAULT, row["fault"]))
 
 
 def _windowed(row: Row) -> Row:

@@ -37,8 +37,12 @@ def deployment(events: Iterable[Event]) -> Deployment:
     )
 
 
-def shown(masters: int, slaves: int, role: str, flush: str) -> str:
-    """In words, for tables."""
+def brokers(masters: int, slaves: int) -> str:
+    """How many there are, in words."""
     names = "single master" if masters == 1 else f"{masters} masters"
-    copies = f"{slaves} slave{'' if slaves == 1 else 's'}" if slaves else "no slave"
-    return f"{names}, {copies}, {role} {flush}"
+    return f"{names}, {slaves} slave{'' if slaves == 1 else 's'}" if slaves else f"{names}, no slave"
+
+
+def shown(masters: int, slaves: int, role: str, flush: str) -> str:
+    """A deployment in words."""
+    return f"{brokers(masters, slaves)}, {role} {flush}"

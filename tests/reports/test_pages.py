@@ -141,6 +141,8 @@ def colours(png: Path) -> int:
         ("findings/001.html", "1280,1800"),
         ("findings/001.html", "420,1400"),
         ("objectives.html", "1280,1200"),
+        ("traces.html", "1280,1800"),
+        ("losses.html", "1280,1200"),
         ("coverage.html", "1280,900"),
     ],
 )
@@ -208,6 +210,15 @@ def test_a_finding_tells_what_broke_under_which_fault_and_the_life_of_its_messag
     assert life.index("the master appends it at") < life.index("final audit") < life.index("pairproof autopsy ")
 
 
+def test_what_was_measured_of_histories_is_shown_with_the_trials_that_it_rests_on(made: Made) -> None:
+    shown = (made.out / "traces.html").read_text()
+    assert "Measured from the events of 4 recorded histories" in shown
+    for part in ("Throughput", "Send latency", "Replication lag in bytes", "Replication lag in time", "Judged again"):
+        assert f">{part}" in shown, part
+    lost = (made.out / "losses.html").read_text()
+    assert "single master, 1 slave" in lost and "killed" in lost and 'class="share' in shown
+
+
 def test_objectives_and_coverage_are_shown(made: Made) -> None:
     assert "Catch-up of slaves" in (made.out / "objectives.html").read_text()
     shown = (made.out / "coverage.html").read_text()
@@ -252,7 +263,7 @@ document.title = `${words.length} words, broken: ${broken.map(cell => cell.textC
 </script>"""
 
 
-@pytest.mark.parametrize("page", ["index", "runs", "faults", "objectives"])
+@pytest.mark.parametrize("page", ["index", "runs", "faults", "objectives", "traces", "losses"])
 def test_no_table_breaks_a_line_within_a_word(made: Made, tmp_path: Path, page: str) -> None:
     text, narrow = (made.out / f"{page}.html").read_text(), tmp_path / "narrow.html"
 
