@@ -15,7 +15,7 @@ engine = { sh .ci/engine start && sh compose/images.sh; } || \
   echo 'set-up: NO CONTAINERS ARE TESTED, for the reason above; tests that need them are skipped or fail' >&2
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check bench nightly lock clean browser jdk engine
+.PHONY: help run test prove check bench nightly lock clean browser jdk engine
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -27,6 +27,10 @@ test: $(VENV)/.dev jdk $(VENV)/.java browser ## run all tests: the quick ones, t
 	@$(PYTEST) -m 'not slow'
 	@trap 'sh .ci/engine stop' EXIT; trap 'exit 130' INT TERM; \
 	  $(engine); $(PYTEST) -m slow
+
+prove: $(VENV)/.run $(VENV)/.java ## the machine drives the pair in containers and processes; a bug is found there
+	@trap 'sh .ci/engine stop' EXIT; trap 'exit 130' INT TERM; \
+	  $(engine); bash .ci/prove
 
 check: $(VENV)/.dev ## lint, formatting, types, and which room may import which
 	@$(BIN)/ruff check .

@@ -15,6 +15,9 @@ from pairproof.harness.errors import UsageError
 from pairproof.harness.ports import Lab
 from pairproof.harness.profiles import ALL, REAL, Profile
 
+MANY = 1_000
+"""Trials that a lab does not play in a day's work where each takes seconds."""
+
 
 class Budget(NamedTuple):
     """One of the three bounds is given, ``counts`` by origin; the other two are None."""
@@ -32,7 +35,7 @@ class Budget(NamedTuple):
         if trials is not None or seconds is not None:
             return cls(profile.shares, seconds, trials)
         if profile.counts:
-            if not lab.deterministic:
+            if not lab.deterministic and sum(profile.counts.values()) > MANY:
                 raise UsageError(
                     f"profile {profile.name} counts thousands of trials, and {lab.name} needs seconds for each; give a "
                     f"bound in time or in trials, or take profile {REAL}"

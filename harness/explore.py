@@ -4,8 +4,9 @@ The caller decides what to do with trials and findings; nothing here prints or w
 type, so a violation is shrunk and replayed the same way wherever it came from.
 
 In a lab that is not deterministic time is real: schedules are paced, searches that enumerate moments do not run, and
-shrinking, which takes many trials there, has a time of its own: as long as the exploration at most. Seeded searches may
-play several trials at once there, in processes of their own; what these find is shrunk in this one.
+shrinking, which takes many trials there, has a time of its own: as long as the exploration at most. The others, the
+Hypothesis machine too, may play several trials at once there, in processes of their own; what these find is shrunk in
+this one.
 """
 
 from __future__ import annotations
@@ -25,12 +26,13 @@ from pairproof.harness.coverage_table import CoverageTable
 from pairproof.harness.errors import LabError
 from pairproof.harness.interpreter import Laws, run_trial
 from pairproof.harness.ports import Lab, Target
-from pairproof.harness.profiles import Profile
+from pairproof.harness.profiles import ALL, Profile
 from pairproof.harness.schedule import Schedule
 from pairproof.harness.search import cuts, machine, repeated, shrink, swarm, sweep, whole
 from pairproof.harness.search.corpus import corpus
 from pairproof.harness.search.paced import paced
 from pairproof.harness.summary import DOING, Summary
+from pairproof.harness.tally import Tally
 from pairproof.harness.trial import Finding, Trial
 from pairproof.harness.verdict import CORPUS, Verdict
 from pairproof.harness.workers import Workers
@@ -41,6 +43,8 @@ ENUMERATED = {"sweep": sweep.schedules, "cuts": cuts.schedules}
 """Searches that end: what lists their schedules."""
 SEEDED = {"swarm": swarm.schedule, "whole": whole.schedule}
 """Searches that never end: what makes the schedule with a seed and a number."""
+MACHINE = "machine"
+"""The search that draws while it executes."""
 
 
 @contextmanager
@@ -55,24 +59,28 @@ def rare_collection() -> Iterator[None]:
 
 
 class _Task(NamedTuple):
-    """A trial for a process of its own."""
+    """A trial of a seeded search, or of the machine where time is real."""
 
-    schedule: Schedule
     origin: str
+    seed: str
+    number: int
     laws: Laws
 
 
 def _play(lab: Lab, target: Target, task: _Task) -> Trial:
-    return run_trial(lab, target, task.schedule, origin=task.origin, laws=task.laws)
+    if task.origin == MACHINE:
+        return machine.play(lab, target, task.laws, task.seed, task.number)
+    made = SEEDED[task.origin](task.seed, task.number, lab)
+    schedule = made if lab.deterministic else paced(made)
+    return run_trial(lab, target, schedule, origin=task.origin, laws=task.laws)
 
 
 class Explorer:
     """One exploration. ``on_trial`` hears every trial, ``on_findings`` the laws that one shrunk program violates.
 
     ``seconds`` or ``trials`` bounds the searches instead of the profile. ``first``: nothing begins after the first
-    violation, which is shrunk for one law. ``jobs``: how many trials of seeded searches are played at once; where there
-    are several, the lab and the target must be registered. ``on_failure`` hears why one of these processes ended; the
-    others go on.
+    violation, which is shrunk for one law. ``jobs``: how many trials are played at once; where there are several, the
+    lab and the target must be registered. ``on_failure`` hears why one of these processes ended; the others go on.
     """
 
     def __init__(
@@ -111,13 +119,17 @@ class Explorer:
         self.findings: list[Finding] = []
         self.totals: dict[str, int] = {}
         self.coverage = CoverageTable()
+        floors = profile.floors if self.budget.counts is not None else None
+        self._tally = Tally(floors, len(self.laws)) if floors is not None else None
         self._workers = Workers(jobs, _play, lab.name, target.name) if jobs > 1 else None
         self._numbers = count()
         self._pending: list[Trial] = []
         self._allowance = Allowance(0)
         """Of the search that is going on."""
         self._corpus_s = self._shrinking_s = 0.0
-        self._effort = repeated.Effort(self.budget.seconds, self.budget.trials)
+        # Where trials of each search are counted, all violations together have the time of one.
+        seconds = repeated.SHRINK_S if self.budget.counts is not None else self.budget.seconds
+        self._effort = repeated.Effort(seconds, self.budget.trials)
         self._shrunk: Counter[str] = Counter()
         """By law, where a trial is dear: how often its violations were shrunk, whatever came of it."""
         self._began = monotonic()
@@ -133,11 +145,13 @@ class Explorer:
                     break
                 spent = sum(self.by_origin[each] for each in self.budget.shares)
                 self._allowance = self.budget.allowance(origin, spent, self._searching_s)
-                search = self._machine
-                if origin != "machine":
-                    search = self._enumerated if origin in ENUMERATED else self._seeded
-                search(origin, self._allowance)
+                self._search(origin)(origin, self._allowance)
         return self.summary()
+
+    def _search(self, origin: str) -> Callable[[str, Allowance], None]:
+        if origin == MACHINE and self.lab.deterministic:
+            return self._machine
+        return self._enumerated if origin in ENUMERATED else self._seeded
 
     @contextmanager
     def _working(self) -> Iterator[None]:
@@ -160,6 +174,7 @@ class Explorer:
         return Summary(
             seen, sum(self.by_origin.values()), self.events, dict(self.by_origin), self.findings, self.totals,
             self.seconds_so_far(), self.coverage, self._shrinking_s, self.budget.words, dict(self.exercised),
+            self._tally,
         )  # fmt: skip
 
     # Searches, each with its allowance.
@@ -183,25 +198,25 @@ class Explorer:
             self.progress(done, min(len(listed), allowance.trials), DOING[origin])
 
     def _seeded(self, origin: str, allowance: Allowance) -> None:
-        def drawn() -> Iterator[Schedule]:
+        def tasks() -> Iterator[_Task]:
             for number in count():
                 if not allowance.begin():
                     return
-                made = SEEDED[origin](self.seed, number, self.lab)
-                yield made if self.lab.deterministic else paced(made)
+                yield _Task(origin, self.seed, number, self.laws)
 
-        for done, trial in enumerate(self._played(drawn(), origin), 1):
-            self._take(trial)
-            self.progress(done, None, DOING[origin])
+        total = allowance.trials if allowance.trials < ALL else None
+        for done, trial in enumerate(self._played(tasks()), 1):
+            self._take(trial._replace(number=next(self._numbers)))
+            self.progress(done, total, DOING[origin])
 
-    def _played(self, schedules: Iterator[Schedule], origin: str) -> Iterator[Trial]:
+    def _played(self, tasks: Iterator[_Task]) -> Iterator[Trial]:
         if self._workers is None:
-            for each in schedules:
-                yield self._execute(each, origin)
+            for each in tasks:
+                yield _play(self.lab, self.target, each)
             return
-        for _, answer in self._workers.play(_Task(each, origin, self.laws) for each in schedules):
+        for _, answer in self._workers.play(tasks):
             if isinstance(answer, Trial):
-                yield answer._replace(number=next(self._numbers))
+                yield answer
             elif isinstance(answer, LabError) and self._workers.left:
                 self.on_failure(answer)
             else:
@@ -241,6 +256,8 @@ class Explorer:
         self.by_origin[trial.origin] += 1
         self.events += len(trial.events)
         self.coverage.count(trial.events)
+        if self._tally is not None and trial.origin in self.budget.shares:
+            self._tally.count(trial)
         violated = False
         for each in trial.judgements:
             self.seen[each.law].add((trial.origin, each.verdict))

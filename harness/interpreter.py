@@ -250,7 +250,12 @@ def run_trial(
         session.close()
         if failed is not None:
             # Only now its history is in order.
-            failed.trial = Trial(number, origin, schedule, session.recorder.events, [], logs=_logs(session))
+            failed.trial = broken_off(session, schedule, number, origin)
+
+
+def broken_off(session: Session, schedule: Schedule, number: int, origin: str) -> Trial:
+    """What there is of a trial whose lab failed; its session must be closed. Nothing of it is judged."""
+    return Trial(number, origin, schedule, session.recorder.events, [], logs=_logs(session))
 
 
 def _doubted(judgement: Judgement, why: str) -> Judgement:

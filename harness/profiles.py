@@ -6,11 +6,14 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from pairproof.harness.errors import UsageError
+from pairproof.harness.floors import Family, Floors
 
 QUICK = "quick"
 CI = "ci"
 REAL = "real"
 """The profile for labs that are not deterministic."""
+PROOF = "proof"
+"""The profile of the job that proves the product's sentence on every commit."""
 ALL = 10**9
 """Every schedule of an enumerated search."""
 
@@ -28,8 +31,25 @@ class Profile(NamedTuple):
     about: str
     counts: Mapping[str, int] = {}
     """Trials of each search, where the profile is bounded by them. Then the searches must give every law something to
-    judge: docs/decisions/0034."""
+    judge (docs/decisions/0034), unless there are ``floors``."""
+    floors: Floors | None = None
+    """What the counted trials must have met instead: docs/decisions/0037."""
 
+
+PROOF_FLOORS = Floors(
+    trials={"machine": 20},
+    operations={"send": 40, "pull": 5, "advance": 20, "heal": 20, "join": 1},
+    events={"ok send": 60, "ok pull": 10, "deliver": 3},
+    faults={
+        "latency": Family(("latency", "jitter"), 1),
+        "partition": Family(("down", "stall", "timeout", "disconnect"), 3),
+        "partial writes": Family(("slicer", "limit_data", "bandwidth"), 1),
+        "nodes": Family(("kill", "restart", "pause", "power_loss", "promotion", "wipe"), 1),
+    },
+    states={"behind": 200, "caught-up": 1_000, "unconnected": 50, "readers at the master": 10},
+    laws=45,
+)
+"""What a working machine meets whatever its seed, a third of the average and less: docs/decisions/0037."""
 
 PROFILES: dict[str, Profile] = {
     each.name: each
@@ -62,6 +82,15 @@ PROFILES: dict[str, Profile] = {
             {"swarm": 0.45, "whole": 0.35, "machine": 0.2},
             10,
             "for labs where time is real: some dozens of trials, so a law may have had nothing to judge",
+        ),
+        Profile(
+            PROOF,
+            None,
+            {"machine": 1.0},
+            1,
+            "the Hypothesis state machine alone, a fixed number of trials in any lab, every history kept, with floors",
+            {"machine": 24},
+            PROOF_FLOORS,
         ),
     )
 }

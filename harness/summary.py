@@ -7,6 +7,8 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from pairproof.harness.coverage_table import CoverageTable
+from pairproof.harness.floors import Floor
+from pairproof.harness.tally import Tally
 from pairproof.harness.trial import Finding
 from pairproof.harness.verdict import CORPUS, NO_DEMANDS, Demands, Standing, Verdict, over_trials, standing
 
@@ -41,6 +43,13 @@ class Summary(NamedTuple):
     """What ends the searches."""
     exercised: Mapping[str, int] = MappingProxyType({})
     """By law: trials that gave it something to judge."""
+    tally: Tally | None = None
+    """What the searches did, where the profile has floors."""
+
+    @property
+    def floors(self) -> list[Floor]:
+        """What the searches met of what the profile demands."""
+        return self.tally.rows() if self.tally is not None else []
 
     @property
     def verdicts(self) -> dict[str, Verdict]:

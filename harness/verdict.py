@@ -8,7 +8,7 @@ two are kept apart: docs/decisions/0034.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -98,18 +98,22 @@ def standing(law: str, seen: Iterable[tuple[str, Verdict]], demands: Demands = N
     return Standing(verdict, lacking, verdict is Verdict.HOLDS is not by_searches)
 
 
-def conclusion(standings: Iterable[Standing]) -> Verdict:
-    """The run in one word: violated, unknown or holds. Unknown, too, if a demand is not met or nothing was judged."""
+def conclusion(standings: Iterable[Standing], missed: Collection[str] = ()) -> Verdict:
+    """The run in one word: violated, unknown or holds. Unknown, too, if a demand is not met or nothing was judged.
+
+    ``missed``: the floors (:mod:`pairproof.harness.floors`) that the searches did not meet, in words.
+    """
     known = list(standings)
     verdict = over_trials(each.verdict for each in known)
-    if verdict is Verdict.HOLDS and any(each.lacking for each in known):
+    if verdict is Verdict.HOLDS and (missed or any(each.lacking for each in known)):
         return Verdict.UNKNOWN
     return verdict if verdict in (Verdict.VIOLATED, Verdict.HOLDS) else Verdict.UNKNOWN
 
 
-def exit_code(standings: Iterable[Standing]) -> int:
+def exit_code(standings: Iterable[Standing], missed: Collection[str] = ()) -> int:
     """Of a process that says :func:`conclusion`: 0 holds, 1 violated, 3 unknown."""
-    return {Verdict.VIOLATED: EXIT_VIOLATED, Verdict.HOLDS: EXIT_HOLDS}.get(conclusion(standings), EXIT_UNKNOWN)
+    codes = {Verdict.VIOLATED: EXIT_VIOLATED, Verdict.HOLDS: EXIT_HOLDS}
+    return codes.get(conclusion(standings, missed), EXIT_UNKNOWN)
 
 
 def _ids(fact: object) -> frozenset[str]:

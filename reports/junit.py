@@ -2,10 +2,11 @@
 files.
 
 A violated law is a failure with its text, program and replay line. An unknown one is an error, and so is one that was
-not given to judge what the run demands, a run in which nothing was judged, and one that did not come to its end (its
-lab failed, say): nothing is violated, yet the exit code is not 0. Another vacuous one is skipped, like what could not
-be observed or does not apply. A scenario is a failure if a law is violated or an expectation not met, an error if the
-lab failed or it is unknown, skipped if the lab skipped a part of it; always with the reasons.
+not given to judge what the run demands, a run in which nothing was judged or whose searches missed a floor, and one
+that did not come to its end (its lab failed, say): nothing is violated, yet the exit code is not 0. Another vacuous one
+is skipped, like what could not be observed or does not apply. A scenario is a failure if a law is violated or an
+expectation not met, an error if the lab failed or it is unknown, skipped if the lab skipped a part of it; always with
+the reasons.
 
 A case of its own says whether the recorded histories are whole and are judged again as they were judged: a failure if a
 violation shows only now, an error if another verdict differs, or a history is missing or damaged.
@@ -52,6 +53,11 @@ def _suite(report: Report, run: Row) -> TestSuite:
     if not any(row["run"] == run["run"] and row["exercised"] for row in report.by_run):
         case = TestCase("something was judged", f"{run['target']}.{run['lab']}", 0)
         case.result = [Error("no trial gave any law anything to judge, so nothing is known", "unknown")]
+        suite.add_testcase(case)
+    if run.get("floors"):
+        case = TestCase("the searches met the profile's floors", f"{run['target']}.{run['lab']}", 0)
+        if run.get("floors_missed"):
+            case.result = [Error(_clean("; ".join(run["floors_missed"])), "unknown")]
         suite.add_testcase(case)
     if run["state"] != "complete":
         reason = f"{run['state']}{': ' if run.get('reason') else ''}{run.get('reason') or ''}"

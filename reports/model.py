@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from pairproof.harness import invocation, registry
+from pairproof.harness import floors, invocation, registry
 from pairproof.harness.runs.schema import FACTS
 from pairproof.harness.schedule import from_json
 from pairproof.harness.verdict import Demands, Standing, Verdict, conclusion, over_trials, standing
@@ -161,13 +161,16 @@ def _judged(row: Row, standings: Iterable[Standing]) -> Row:
 
 def _described(run: RunInput, standings: Standings, histories: Iterable[Row]) -> Row:
     facts = run.facts
-    verdict = conclusion(each for (name, _), each in standings.items() if name == run.run)
+    demanded = floors.of_facts(facts)
+    missed = floors.missed(demanded)
+    verdict = conclusion((each for (name, _), each in standings.items() if name == run.run), missed)
     # Laws that hold do not make a scenario come true.
     played = [row["verdict"] for row in run.scenarios]
     again = [rejudging.verdict(row) for row in histories if row["run"] == run.run]
     said = scenarios.worst([verdict.value, *played, *again])
     # A run that was killed never came to write some of its facts; its scenarios are a table of their own.
     told = {name: value for name, value in {**dict.fromkeys(FACTS), **facts}.items() if name != "scenarios"}
+    told |= {"floors": [each._asdict() for each in demanded], "floors_missed": missed}
     return {**told, "folder": str(run.folder), "verdict": said}
 
 
@@ -190,10 +193,15 @@ def overall(runs: Iterable[Row]) -> str:
 def headline(runs: Sequence[Row], by_run: Iterable[Row], played: Sequence[Row] = ()) -> str:
     """The report in one sentence, or in two where scenarios were played: what is bad comes first."""
     rows = list(by_run)
-    laws, told = _headline_of_laws(runs, rows), scenarios.sentence(played)
+    laws, told = _headline_of_laws(runs, rows) + _of_floors(runs), scenarios.sentence(played)
     amiss = any(row["verdict"] != scenarios.HOLDS for row in played)
     first = amiss and not any(row["verdict"] == Verdict.VIOLATED for row in rows)
     return " ".join(filter(None, (told, laws) if first else (laws, told)))
+
+
+def _of_floors(runs: Iterable[Row]) -> str:
+    poor = [str(run["run"]) for run in runs if run.get("floors_missed")]
+    return f" The searches met less than the profile demands in {', '.join(poor[:MAX_NAMED])}." if poor else ""
 
 
 def _headline_of_laws(runs: Sequence[Row], rows: Sequence[Row]) -> str:

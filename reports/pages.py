@@ -164,6 +164,7 @@ def _index(report: Report) -> dict[str, Any]:
         "columns": columns,
         "groups": grouped(sorted({row["law"] for row in report.matrix})),
         "cells": cells,
+        "poor": [row for row in report.runs if row.get("floors_missed")],
         "missed": [row for row in report.faults if row["uses"] and not row["bit"]],
         "forbidden": [row for row in report.by_run if row["forbidden"]],
         "unfinished": [row for row in report.runs if row["state"] != "complete"],

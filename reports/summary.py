@@ -195,6 +195,11 @@ def _not_tested(report: Report) -> Iterator[str]:
         for each in (report.rejudged or {"differences": []})["differences"]
     ]
     lines += [
+        f"floor missed in {escape(run['run'])}: {escape(told)}"
+        for run in report.runs
+        for told in run.get("floors_missed") or ()
+    ]
+    lines += [
         f"{escape(row['law'])} in {escape(row['run'])}: {escape(row['remark'])}, although the run demands it"
         for row in report.by_run
         if row["forbidden"]

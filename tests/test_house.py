@@ -33,7 +33,7 @@ def files() -> Iterator[Path]:
     for folder, folders, names in os.walk(ROOT):
         folders[:] = [each for each in folders if each not in NOT_OURS and not each.endswith(("_cache", ".egg-info"))]
         if Path(folder) == ROOT:
-            folders[:] = [each for each in folders if not each.startswith(".") or each == ".ci"]
+            folders[:] = [each for each in folders if not each.startswith(".") or each in (".ci", ".github")]
         yield from (Path(folder) / name for name in names)
 
 

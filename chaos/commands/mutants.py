@@ -1,7 +1,8 @@
 """``pairproof mutants``: would we have caught it? Seeds each bug in turn; says which law caught it, and how soon.
 
 A mutant counts as killed only when the law that it declares is violated. Beside the mutants the unmutated reference
-runs the same schedules with the same budget: one alarm there, and the harness itself is wrong.
+runs the same schedules with the same budget: one alarm there, and the harness itself is wrong. Where time is real, the
+Hypothesis machine looks for them instead (:mod:`pairproof.chaos.commands.mutants_real`).
 """
 
 from __future__ import annotations
@@ -10,12 +11,14 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from itertools import count, zip_longest
+from pathlib import Path
 from statistics import median
 from time import process_time
 from typing import NamedTuple
 
 import click
 
+from pairproof.chaos.commands import mutants_real
 from pairproof.chaos.mutants import MUTANTS, Mutant
 from pairproof.harness import judge as judging
 from pairproof.harness import resolve
@@ -23,11 +26,14 @@ from pairproof.harness.commands import output
 from pairproof.harness.errors import EXIT_HOLDS, EXIT_VIOLATED, UsageError
 from pairproof.harness.interpreter import run_trial
 from pairproof.harness.ports import Lab, Target
+from pairproof.harness.profiles import PROOF, profile
 from pairproof.harness.schedule import Schedule
 from pairproof.harness.search import cuts, shrink, swarm, sweep, whole
 from pairproof.harness.verdict import Verdict
+from pairproof.harness.workers import MAX_JOBS
 
 TRIALS = 6_000
+REAL = sum(profile(PROOF).counts.values())
 WHOLE_ONE_IN = 4
 """Whole trials cost ten times as much as the others: so they get about half of the time."""
 
@@ -112,18 +118,51 @@ def control(lab: Lab, seed: str, trials: int) -> list[str]:
 @click.command("mutants")
 @click.argument("names", nargs=-1)
 @click.option("--seed", default="mutants", show_default=True, help="Decides every schedule.")
-@click.option("--trials", default=TRIALS, show_default=True, type=click.IntRange(1), help="Budget of each mutant.")
+@click.option(
+    "--trials", type=click.IntRange(1), help=f"Budget of each mutant. [default: {TRIALS}; where time is real, {REAL}]"
+)
+@click.option("--lab", "lab_name", default="sim", show_default=True, help="Where they are looked for.")
+@click.option(
+    "--jobs", type=click.IntRange(1, MAX_JOBS), default=1, show_default=True, help="As in check; where time is real."
+)
+@click.option(
+    "--runs",
+    "runs_folder",
+    type=click.Path(path_type=Path),
+    default=Path("runs"),
+    show_default=True,
+    help="Where run folders go; where time is real.",
+)
 @output.json_option
-def command(names: tuple[str, ...], seed: str, trials: int, json_to: str | None) -> None:
+def command(
+    names: tuple[str, ...], seed: str, trials: int | None, lab_name: str, jobs: int, runs_folder: Path,
+    json_to: str | None,
+) -> None:  # fmt: skip
     """Seed each known bug into the reference and see which law catches it, after how many trials.
 
-    Exit codes: 0 every mutant was killed by its declared law and the control is clean, 1 otherwise.
+    Where time is real the Hypothesis machine alone looks for the mutants that are named, each trial is kept, and what
+    was found is shrunk, executed several times again, and told.
+
+    Exit codes: 0 every mutant was killed by its declared law and the control is clean, 1 otherwise, 4 the lab failed.
     """
     unknown = [name for name in names if name not in MUTANTS]
     if unknown:
         raise UsageError(f"unknown mutant {unknown[0]!r}; valid: {', '.join(MUTANTS)}")
     chosen = [MUTANTS[name] for name in names] or list(MUTANTS.values())
-    lab = resolve.lab("sim")
+    lab = resolve.lab(lab_name)
+    if not lab.deterministic:
+        if not names:
+            raise UsageError(f"in lab {lab_name} each mutant takes minutes; name those to look for")
+        code, catches = mutants_real.hunt(mutants_real.Hunt(lab, seed, trials, jobs, runs_folder), chosen)
+        if json_to is not None:
+            output.write_json([each._asdict() for each in catches], json_to)
+        sys.exit(code)
+    if jobs > 1:
+        raise UsageError(f"--jobs is for labs in which time is real, and {lab_name} never waits; leave it out")
+    sys.exit(_simulated(lab, chosen, seed, trials or TRIALS, json_to))
+
+
+def _simulated(lab: Lab, chosen: list[Mutant], seed: str, trials: int, json_to: str | None) -> int:
     kills = []
     with output.progress() as progress:
         for done, mutant in enumerate(chosen):
@@ -136,7 +175,7 @@ def command(names: tuple[str, ...], seed: str, trials: int, json_to: str | None)
     if json_to is not None:
         output.write_json([each._asdict() for each in kills], json_to)
     _say(kills, alarms, budget)
-    sys.exit(EXIT_HOLDS if all(each.killed for each in kills) and not alarms else EXIT_VIOLATED)
+    return EXIT_HOLDS if all(each.killed for each in kills) and not alarms else EXIT_VIOLATED
 
 
 def _say(kills: list[Kill], alarms: list[str], budget: int) -> None:

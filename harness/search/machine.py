@@ -5,13 +5,16 @@ Two uses. :func:`explore` generates only: a violation is data, and delta-debuggi
 of Hypothesis's thousands). :func:`machine` is an ordinary state machine class for a test suite: it raises, and
 Hypothesis shrinks and remembers.
 
-Where a lab is not deterministic programs are shorter and paced (:mod:`pairproof.harness.search.paced`). What is drawn
+Where a lab is not deterministic programs are paced (:mod:`pairproof.harness.search.paced`). What is drawn
 there depends on what was drawn before and on nothing that happened, since Hypothesis compares that between programs.
+So :func:`play` draws and executes a single program, which the seed and its number decide: processes of their own can
+play several at once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain, repeat
 from typing import Any, ClassVar
 
 import hypothesis
@@ -19,35 +22,51 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 
 from pairproof.harness import places, resolve
-from pairproof.harness.interpreter import Interpreter, Laws, conclude
-from pairproof.harness.ports import Lab, Target
+from pairproof.harness.errors import LabError
+from pairproof.harness.interpreter import Interpreter, Laws, broken_off, conclude
+from pairproof.harness.ports import CanCutLink, CanShapeLink, Fault, Lab, Session, Target
 from pairproof.harness.schedule import Args, Op, Scalar, Schedule
 from pairproof.harness.search import paced, swarm, whole
 from pairproof.harness.trial import Trial
 from pairproof.harness.verdict import Verdict
 
-STEPS, STEPS_PACED = 14, 9
+STEPS = 14
 """Rules of a program."""
+BURST = 4
+"""Messages that a rule sends at most."""
+DRAWN_ONLY = 5
+"""Programs that :func:`play` draws before the one that it executes. Hypothesis begins every run with the simplest
+program that there is, and what it draws next must differ from that early: the second one always has a name server."""
 BATCH = 40
 """Examples of one Hypothesis run; between runs the bound is looked at."""
 MAX_BATCHES = 25_000
+LAST: tuple[tuple[str, Args], ...] = (
+    ("send", {"producer": 0, "size": 100, "wait": True, "queue": 0}),
+    ("pull", {"reader": 0, "node": places.SLAVES[0], "queue": 0}),
+    ("advance", {"ms": 600}),
+)
+"""What a program ends with while faults are going on: so they have something to take effect on, and the time."""
+OF_LINKS = {"shape": (CanShapeLink,), "trouble": (CanShapeLink, CanCutLink)}
+"""Rules for faults of links: what they need."""
 
 
 def _settings() -> st.SearchStrategy[Args]:
     pair = st.fixed_dictionaries(_sampled(swarm.SETTINGS)).map(swarm.fitting)
-    return st.one_of(pair, pair, pair, st.fixed_dictionaries({"lab.names": st.just(1), **_sampled(whole.SETTINGS)}))
+    whole_trial = st.fixed_dictionaries({"lab.names": st.just(1), **_sampled(whole.SETTINGS)})
+    # Not one_of, which counts a strategy that is given three times once.
+    return st.sampled_from((pair, pair, pair, whole_trial)).flatmap(lambda chosen: chosen)
 
 
 def _sampled(values: Mapping[str, Sequence[Scalar]]) -> dict[str, st.SearchStrategy[Scalar]]:
     return {name: st.sampled_from(each) for name, each in values.items()}
 
 
-def _fault_args(lab: Lab, of: Callable[[Iterable[Scalar]], Sequence[Scalar]]) -> st.SearchStrategy[Args]:
+def _fault_args(faults: Iterable[Fault], of: Callable[[Iterable[Scalar]], Sequence[Scalar]]) -> st.SearchStrategy[Args]:
     kinds: list[st.SearchStrategy[Args]] = [
         st.fixed_dictionaries(
-            {"name": st.just(name), **_sampled({each: of(values) for each, values in fault.arguments.items()})}
+            {"name": st.just(each.name), **_sampled({name: of(values) for name, values in each.arguments.items()})}
         )
-        for name, fault in resolve.drawn(lab).items()
+        for each in faults
     ]
     return st.one_of(kinds)
 
@@ -69,8 +88,11 @@ class PairMachine(RuleBasedStateMachine):
     laws: ClassVar[Laws | None]
     seed: ClassVar[str]
     on_trial: ClassVar[Callable[[Trial], None]]
-    more: ClassVar[Callable[[], int]] = staticmethod(lambda: 1)
-    """How many more trials may begin; asked where a lab is not deterministic, since a batch takes long there."""
+    on_failure: ClassVar[Callable[[Exception], None] | None] = None
+    """Hears why a trial could not be played to its end; without, the error is Hypothesis's, which executes the program
+    again to see whether it fails again."""
+    executes: ClassVar[Callable[[], bool]] = staticmethod(lambda: True)
+    """Whether the next program is executed, and not only drawn."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -89,7 +111,25 @@ class PairMachine(RuleBasedStateMachine):
         for each in (op,) if self.pace is None else self.pace.fit(op):
             self.ops.append(each)
             if self.interpreter is not None:
-                self.interpreter.do(each)
+                try:
+                    self.interpreter.do(each)
+                except BaseException as why:
+                    self._break_off(self.interpreter.session, why)
+
+    def schedule(self) -> Schedule:
+        """The program so far."""
+        return Schedule(self.settings, self.seed, tuple(self.ops))
+
+    def _break_off(self, session: Session, why: BaseException) -> None:
+        """End the trial here; nothing is judged."""
+        self.interpreter = None
+        session.close()
+        if isinstance(why, LabError):
+            why.trial = broken_off(session, self.schedule(), 0, "machine")
+        heard = type(self).on_failure
+        if heard is None or not isinstance(why, Exception):
+            raise why
+        heard(why)
 
     def active(self) -> list[str]:
         """Names of the faults that are going on; where time is real, of those that should be."""
@@ -98,33 +138,63 @@ class PairMachine(RuleBasedStateMachine):
         return [each.fault.name for each in self.interpreter.active] if self.interpreter is not None else []
 
     def begin(self, args: Args) -> None:
-        """A fault begins."""
+        """A fault begins; where there are enough, the oldest ends for it."""
+        if len(self.active()) >= swarm.FAULT_BUDGET:
+            self.end(self.active()[0])
         self.begun.append(str(args["name"]))
         self.act("fault", args)
+
+    def end(self, name: str) -> None:
+        """A fault of that name ends."""
+        if name in self.begun:
+            self.begun.remove(name)
+        self.act("heal", {"name": name})
 
     def is_whole(self) -> bool:
         """Whether there is a name server."""
         return places.has_names(self.settings)
 
-    @initialize(settings=_settings())
-    def start(self, settings: Args) -> None:
-        """A warm pair under drawn settings."""
+    @initialize(settings=_settings(), consumed=st.sampled_from((True, True, False)))
+    def start(self, settings: Args, consumed: bool) -> None:
+        """A warm pair under drawn settings; where there is a name server, mostly with a consumer."""
+        self.open(settings)
+        if consumed and self.is_whole():
+            self.joined = True
+            self.act("join", {"group": 0, "consumer": 0})
+
+    def open(self, settings: Args) -> None:
+        """Begin the trial, if it is executed."""
         if not self.lab.deterministic:
             settings = paced.settings(settings)
             self.pace = paced.Pace(settings)
         self.settings = settings
-        if not self.lab.deterministic and type(self).more() <= 0:
-            # The rest of a batch costs nothing.
+        if not type(self).executes():
             return
-        session = self.lab.open(self.target, self.target.settings(settings), self.seed)
+        try:
+            session = self.lab.open(self.target, self.target.settings(settings), self.seed)
+        except Exception as why:
+            heard = type(self).on_failure
+            if heard is None:
+                raise
+            heard(why)
+            return
         self.interpreter = Interpreter(session, resolve.faults())
-        session.warm_up()
+        try:
+            session.warm_up()
+        except BaseException as why:
+            self._break_off(session, why)
 
-    @rule(producer=PRODUCER, size=st.sampled_from(swarm.SIZES), wait=st.booleans(), queue=QUEUE)
-    def send(self, producer: int, size: int, wait: bool, queue: int) -> None:
-        """A producer sends."""
-        self.sent += 1
-        self.act("send", {"producer": producer, "size": size, "wait": wait, "queue": queue})
+    @rule(
+        producer=PRODUCER,
+        sizes=st.lists(st.sampled_from(swarm.SIZES), min_size=1, max_size=BURST),
+        wait=st.booleans(),
+        queue=QUEUE,
+    )
+    def send(self, producer: int, sizes: list[int], wait: bool, queue: int) -> None:
+        """A producer sends, perhaps several messages at once."""
+        for size in sizes:
+            self.sent += 1
+            self.act("send", {"producer": producer, "size": size, "wait": wait, "queue": queue})
 
     @precondition(lambda self: self.sent > 0)
     @rule(reader=READER, node=NODE, queue=QUEUE)
@@ -184,35 +254,33 @@ class PairMachine(RuleBasedStateMachine):
     @rule(data=st.data())
     def heal(self, data: st.DataObject) -> None:
         """One of the faults that are going on ends."""
-        name = data.draw(st.sampled_from(self.active()), label="fault")
-        if name in self.begun:
-            self.begun.remove(name)
-        self.act("heal", {"name": name})
+        self.end(data.draw(st.sampled_from(self.active()), label="fault"))
 
     def teardown(self) -> None:
         """Heal, converge, judge, hand over."""
+        if self.active():
+            for do, args in LAST:
+                self.act(do, args)
         if self.interpreter is None:
             return
+        session = self.interpreter.session
         try:
-            schedule = Schedule(self.settings, self.seed, tuple(self.ops))
-            trial = conclude(self.lab, self.target, self.interpreter, schedule, 0, "machine", self.laws)
-        finally:
-            self.interpreter.session.close()
+            trial = conclude(self.lab, self.target, self.interpreter, self.schedule(), 0, "machine", self.laws)
+        except BaseException as why:
+            self._break_off(session, why)
+            return
+        session.close()
         type(self).on_trial(trial)
 
 
 def _fault_rules(lab: Lab) -> dict[str, Any]:
-    """The rules that begin faults, which are those that the lab can inject."""
-    of_a_pair = st.deferred(lambda: _fault_args(lab, places.of_a_pair))
-    of_all = st.deferred(lambda: _fault_args(lab, tuple))
+    """The rules that begin faults, which are those that the lab can inject. Links have rules of their own beside, since
+    replication is what they carry."""
+    faults = resolve.drawn(lab).values()
+    of_a_pair = _fault_args(faults, places.of_a_pair)
 
-    @precondition(lambda self: len(self.active()) < swarm.FAULT_BUDGET)
-    @rule(args=of_a_pair)
-    def fault(self: PairMachine, args: Args) -> None:
-        self.begin(args)
-
-    @precondition(lambda self: self.is_whole() and len(self.active()) < swarm.FAULT_BUDGET)
-    @rule(args=of_all)
+    @precondition(lambda self: self.is_whole())
+    @rule(args=_fault_args(faults, tuple))
     def fault_between_all(self: PairMachine, args: Args) -> None:
         self.begin(args)
 
@@ -221,7 +289,21 @@ def _fault_rules(lab: Lab) -> dict[str, Any]:
     def arm(self: PairMachine, args: Args, node: str, point: str, nth: int) -> None:
         self.act("arm", {"node": node, **args, "point": point, "nth": nth})
 
-    return {"fault": fault, "fault_between_all": fault_between_all, "arm": arm}
+    rules = {"fault": _beginning("fault", of_a_pair), "fault_between_all": fault_between_all, "arm": arm}
+    for name, abilities in OF_LINKS.items():
+        of_links = [each for each in faults if each.needs in abilities]
+        if of_links:
+            rules[name] = _beginning(name, _fault_args(of_links, places.of_a_pair))
+    return rules
+
+
+def _beginning(name: str, args: st.SearchStrategy[Args]) -> Any:
+    def begin(self: PairMachine, args: Args) -> None:
+        self.begin(args)
+
+    # Hypothesis switches rules on and off by their functions' names.
+    begin.__name__ = name
+    return rule(args=args)(begin)
 
 
 def machine(
@@ -261,20 +343,39 @@ def explore(
 
     The last batch may bring a few more than were asked for.
     """
-    found: Any = machine(lab, target, laws, seed=seed, on_trial=on_trial)
-    found.more = staticmethod(more)
+    found = machine(lab, target, laws, seed=seed, on_trial=on_trial)
     for batch in range(MAX_BATCHES):
         count = min(BATCH, more())
         if count <= 0:
             return
-        settings = hypothesis.settings(
-            max_examples=count,
-            stateful_step_count=STEPS if lab.deterministic else STEPS_PACED,
-            deadline=None,
-            database=None,
-            derandomize=False,
-            phases=(hypothesis.Phase.generate,),
-            suppress_health_check=list(hypothesis.HealthCheck),
-        )
-        seeded = hypothesis.seed(f"{seed}/machine/{batch}")(found)
-        run_state_machine_as_test(seeded, settings=settings)
+        _generate(found, f"{seed}/machine/{batch}", count)
+
+
+def play(lab: Lab, target: Target, laws: Laws | None, seed: str, number: int) -> Trial:
+    """Draw and execute the program of this number, in a lab that is not deterministic.
+
+    LabError if the lab fails; its ``trial`` is what there was until then.
+    """
+    heard: list[Trial] = []
+    failures: list[Exception] = []
+    found: Any = machine(lab, target, laws, seed=f"{seed}/{number}", on_trial=heard.append)
+    found.on_failure = staticmethod(failures.append)
+    found.executes = staticmethod(chain(repeat(False, DRAWN_ONLY), (True,), repeat(False)).__next__)
+    _generate(found, f"{seed}/machine/{number}", DRAWN_ONLY + 1)
+    if failures:
+        raise failures[0]
+    (trial,) = heard
+    return trial
+
+
+def _generate(found: Any, seed: str, count: int) -> None:
+    settings = hypothesis.settings(
+        max_examples=count,
+        stateful_step_count=STEPS,
+        deadline=None,
+        database=None,
+        derandomize=False,
+        phases=(hypothesis.Phase.generate,),
+        suppress_health_check=list(hypothesis.HealthCheck),
+    )
+    run_state_machine_as_test(hypothesis.seed(seed)(found), settings=settings)

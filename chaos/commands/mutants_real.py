@@ -1,0 +1,129 @@
+"""Mutants where time is real: the Hypothesis machine must find the bug there, and what it found must show again.
+
+A mutant counts as killed when the declared law is violated in the lab, in a trial that the machine drew, and the
+smallest program violates it again there in at least one of several executions. The run folder keeps all of it, and the
+story of the message that the violation is about is printed.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pairproof.chaos.mutants import Mutant
+from pairproof.harness import judge as judging
+from pairproof.harness import resolve
+from pairproof.harness.commands import output
+from pairproof.harness.commands.autopsy import command as autopsy
+from pairproof.harness.commands.exploration import Bounds, Request
+from pairproof.harness.errors import EXIT_HOLDS, EXIT_LAB, EXIT_VIOLATED, LabError, PairproofError
+from pairproof.harness.interpreter import run_trial
+from pairproof.harness.ports import Lab, Target
+from pairproof.harness.profiles import PROOF, profile
+from pairproof.harness.runs.reader import named_finding, to_finding
+from pairproof.harness.schedule import Schedule
+from pairproof.harness.search.repeated import violates
+from pairproof.harness.trial import Trial
+from pairproof.harness.workers import CanClose, Workers
+
+REPEATS = 5
+"""Executions of the smallest program that was found."""
+
+
+class Hunt(NamedTuple):
+    """How to look. ``trials``: the machine's, or None for the profile's own number."""
+
+    lab: Lab
+    seed: str
+    trials: int | None
+    jobs: int
+    runs: Path
+
+
+class Catch(NamedTuple):
+    """What became of one mutant; ``showed`` of ``executed`` replays violated the law."""
+
+    name: str
+    law: str
+    killed: bool
+    origin: str
+    trials: int
+    program: list[str]
+    shrunk_in: str
+    showed: int
+    executed: int
+    finding: str
+    text: str
+
+
+def hunt(how: Hunt, mutants: list[Mutant]) -> tuple[int, list[Catch]]:
+    """Look for each; the exit code, and what became of them. LabError if the lab fails: that decides nothing."""
+    catches = []
+    try:
+        for mutant in mutants:
+            catches.append(_hunt(how, mutant))
+            _say(catches[-1])
+    finally:
+        if isinstance(how.lab, CanClose):
+            how.lab.close()
+    return EXIT_HOLDS if all(each.killed for each in catches) else EXIT_VIOLATED, catches
+
+
+def _hunt(how: Hunt, mutant: Mutant) -> Catch:
+    target = resolve.target(f"reference+{mutant.name}")
+    request = Request(
+        target, how.lab, profile(PROOF), Bounds(None, how.trials, True), how.seed, judging.laws([mutant.law]), how.jobs,
+        "all", how.runs,
+    )  # fmt: skip
+    outcome = request.run()
+    if outcome.lab_failed is not None:
+        raise outcome.lab_failed
+    found = sorted((outcome.folder / "findings").glob("*.json"))
+    trials: Any = outcome.summary["trials"]
+    if not found:
+        if outcome.code == EXIT_LAB:
+            raise LabError(f"mutant {mutant.name} was not found, and a process that played trials failed; see above")
+        return Catch(mutant.name, mutant.law, False, "", trials, [], "", 0, 0, "", "")
+    known = to_finding(named_finding(found[0]))
+    showed = sum(violates(each, mutant.law) for each in _again(how, target, known.schedule))
+    with autopsy.make_context("autopsy", ["--", str(found[0])]) as context:
+        autopsy.invoke(context)
+    return Catch(
+        mutant.name, mutant.law, showed > 0, "machine", trials, known.schedule.program(),
+        known.shrunk_in or how.lab.name, showed, REPEATS, str(found[0]), known.text,
+    )  # fmt: skip
+
+
+def _again(how: Hunt, target: Target, schedule: Schedule) -> list[Trial]:
+    """Several executions in the lab, as many at once as there may be."""
+    if how.jobs == 1:
+        return [_execute(how.lab, target, schedule) for _ in range(REPEATS)]
+    workers = Workers(min(how.jobs, REPEATS), _execute, how.lab.name, target.name)
+    try:
+        trials = []
+        for _, answer in workers.play([schedule] * REPEATS):
+            if isinstance(answer, PairproofError):
+                raise answer
+            trials.append(answer)
+        return trials
+    finally:
+        workers.close()
+
+
+def _execute(lab: Lab, target: Target, schedule: Schedule) -> Trial:
+    return run_trial(lab, target, schedule, origin="replay")
+
+
+def _say(catch: Catch) -> None:
+    if not catch.finding:
+        output.say(
+            f"{catch.name} SURVIVED {catch.trials} trials: {catch.law} was not violated", output.COLOURS["violated"]
+        )
+        return
+    verdict = "killed" if catch.killed else "found, but it did not show again"
+    output.say(
+        f"{catch.name}: {verdict}; {catch.law}, found by the {catch.origin} in {catch.trials} trials, shrunk to "
+        f"{len(catch.program)} operations in {catch.shrunk_in}, and violated again in {catch.showed} of "
+        f"{catch.executed} executions",
+        "" if catch.killed else output.COLOURS["violated"],
+    )

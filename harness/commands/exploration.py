@@ -1,0 +1,258 @@
+"""One run of ``pairproof check``: explores, records, says what came of it, and what the process ends with.
+
+A lab that fails does not undo what was recorded: verdicts so far are said, the run folder is closed as failed with the
+reason, and its report can be made. A violation that was seen counts more than such a failure, and both more than
+anything that the run lacks.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pairproof.harness import floors, registry, resolve
+from pairproof.harness import verdict as verdicts
+from pairproof.harness.budget import Budget
+from pairproof.harness.commands import output
+from pairproof.harness.errors import EXIT_LAB, EXIT_VIOLATED, LabError, UsageError
+from pairproof.harness.profiles import Profile
+from pairproof.harness.verdict import Demands, Verdict
+
+if TYPE_CHECKING:
+    from pairproof.harness.summary import Summary
+    from pairproof.harness.tally import FaultCount
+
+INTERRUPTED = 130
+FIRST_WORD_S = 2.0
+"""When a first verdict is said; the last one takes as long as the profile gives it."""
+
+_DEMANDS = ("corpus_must_judge", "must_not_be_vacuous")
+
+
+class Ended(NamedTuple):
+    """How an exploration came to its end. ``lab_failed``: why nobody was left to go on."""
+
+    state: str
+    reason: str
+    lab_failed: LabError | None = None
+
+
+class Outcome(NamedTuple):
+    """What came of a run: what to exit with, where it is, a JSON-able summary, and why its lab ended it."""
+
+    code: int
+    folder: Path
+    summary: dict[str, object]
+    lab_failed: LabError | None
+
+
+class Bounds(NamedTuple):
+    """What ends the searches, if not the profile."""
+
+    seconds: float | None
+    trials: int | None
+    first: bool
+
+
+class Request:
+    """One run: what was asked for, and its execution."""
+
+    def __init__(
+        self, target: Any, lab: Any, chosen: Profile, bounds: Bounds, seed: str, laws: Any, jobs: int, keep: str,
+        runs: Path,
+    ) -> None:  # fmt: skip
+        self.target = target
+        self.lab = lab
+        self.profile = chosen
+        self.bounds = bounds
+        self.seed = seed
+        self.laws = laws
+        self.jobs = jobs
+        self.keep = keep
+        self.runs = runs
+        self.spoke = False
+        self.failures: list[LabError] = []
+        """Why processes ended that played trials, while others went on."""
+
+    def run(self) -> Outcome:
+        """Explore, record, and print what came of it. UsageError passes through, a lab that fails does not."""
+        from pairproof.harness.commands.findings import Findings
+        from pairproof.harness.explore import Explorer
+        from pairproof.harness.runs.writer import RunWriter
+
+        writer = RunWriter(self.runs / self._run_id(), self._facts())
+        ended, told = Ended("failed", "the harness failed"), Findings()
+        try:
+            with output.progress() as progress:
+                explorer = Explorer(
+                    self.lab,
+                    self.target,
+                    self.profile,
+                    self.seed,
+                    self.laws,
+                    **self.bounds._asdict(),
+                    jobs=self.jobs,
+                    on_failure=lambda why: self._go_on(writer, why),
+                    on_trial=lambda trial: self._take(writer, explorer, trial),
+                    on_findings=lambda found: told.say([(each, writer.finding(each)) for each in found]),
+                    progress=progress,
+                )
+                ended = self._explored(explorer, writer)
+        except BaseException as why:
+            ended = Ended("failed", str(why) or type(why).__name__)
+            raise
+        finally:
+            found = explorer.summary()
+            writer.coverage(found.coverage.rows())
+            writer.close(
+                ended.state, reason=ended.reason, seconds=round(found.seconds, 3), trials=found.trials,
+                events=found.events, searches=found.searches(), **self._met(found),
+            )  # fmt: skip
+        standings = found.standings(Demands.of_facts(writer.facts))
+        missed = floors.missed(floors.of_facts(writer.facts))
+        if found.trials or ended.lab_failed is None:
+            output.say_verdict(
+                self.target.name, self.lab, self.profile.name, self.seed, found, writer.folder, standings,
+                told.sentence(),
+            )  # fmt: skip
+            say_floors(found, missed)
+        code = self._code(verdicts.exit_code(standings.values(), missed), ended)
+        summary = self._summary(found, writer.folder, ended.state, standings)
+        return Outcome(code, writer.folder, summary, ended.lab_failed)
+
+    def _explored(self, explorer: Any, writer: Any) -> Ended:
+        try:
+            explorer.run()
+        except KeyboardInterrupt:
+            return Ended("interrupted", "interrupted by the user")
+        except LabError as why:
+            self._keep(writer, why)
+            return Ended("failed", str(why) or type(why).__name__, why)
+        return Ended("failed", str(self.failures[0])) if self.failures else Ended("complete", "")
+
+    def _met(self, found: Summary) -> dict[str, object]:
+        """The facts of what the run demanded that are known at its end."""
+        if self.bounds.first and found.findings:
+            # A run that stopped at a violation had no time for the rest.
+            return {name: [] for name in _DEMANDS}
+        return {"floors": [each._asdict() for each in found.floors]} if found.floors else {}
+
+    def _code(self, code: int, ended: Ended) -> int:
+        # A trial that its lab did not finish might have shown something.
+        if code == EXIT_VIOLATED:
+            return code
+        if ended.state == "interrupted":
+            return INTERRUPTED
+        return EXIT_LAB if ended.state == "failed" else code
+
+    def _go_on(self, writer: Any, why: LabError) -> None:
+        self.failures.append(why)
+        output.say(f"the lab of one of {self.jobs} processes failed, the others go on: {why}", "yellow")
+        self._keep(writer, why)
+
+    def _keep(self, writer: Any, why: LabError) -> None:
+        kept = writer.failure(self.target.name, self.lab.name, why)
+        if kept is not None:
+            output.say(f"what there is of that trial: {kept}", "yellow")
+
+    def _take(self, writer: Any, explorer: Any, trial: Any) -> None:
+        writer.trial(trial, None)
+        if not self.spoke and explorer.seconds_so_far() > FIRST_WORD_S:
+            self.spoke = True
+            output.say_first_word(explorer.summary())
+
+    def _demands(self) -> dict[str, list[str]]:
+        # A third party's law may find nothing in it.
+        listed = registry.own("laws") if self.lab.deterministic else ()
+        counts = Budget.of(self.profile, self.lab, self.bounds.seconds, self.bounds.trials).counts
+        counted = counts is not None and self.profile.floors is None
+        by_corpus = [law.id for law in self.laws if law.id in listed]
+        return dict(zip(_DEMANDS, (by_corpus, [law.id for law in self.laws] if counted else []), strict=True))
+
+    def _run_id(self) -> str:
+        stem = f"{datetime.now(UTC).strftime('%Y%m%dT%H%M%S')}-{self.lab.name}-{self.target.name.replace('+', '-')}"
+        for number in range(1_000):
+            name = f"{stem}-{number}" if number else stem
+            # Unlike Path.exists, no error where the name is too long: creating it will say so.
+            if not os.path.lexists(self.runs / name):
+                return name
+        raise UsageError(f"a thousand runs named {stem} exist in {self.runs}; remove some")
+
+    def _facts(self) -> dict[str, object]:
+        return {
+            "command": ["pairproof", *sys.argv[1:]],
+            "lab": self.lab.name,
+            "target": self.target.name,
+            "profile": self.profile.name,
+            "seed": self.seed,
+            "observes": sorted(self.lab.observes(self.target)),
+            "laws": [law.id for law in self.laws],
+            **self._demands(),
+            "keep": "all" if self.keep == "all" or self.profile.keep_one_in == 1 else self.profile.keep_one_in,
+        }
+
+    def _summary(self, found: Any, folder: Path, state: str, standings: Any) -> dict[str, object]:
+        return {
+            "run": folder.name,
+            "folder": str(folder),
+            "state": state,
+            "target": self.target.name,
+            "lab": self.lab.name,
+            "profile": self.profile.name,
+            "seed": self.seed,
+            "trials": found.trials,
+            "corpus_trials": found.by_origin.get(verdicts.CORPUS, 0),
+            "events": found.events,
+            "seconds": round(found.seconds, 3),
+            "shrinking_seconds": round(found.shrinking_s, 3),
+            **{name: {"done": found.by_origin.get(name, 0), "of": total} for name, total in found.totals.items()},
+            "coverage": {"counts": len(found.coverage.rows()), "gaps": _gaps(found.coverage, self.lab)},
+            "floors": [each._asdict() for each in found.floors],
+            "faults": {name: each._asdict() for name, each in found.tally.faults().items()} if found.tally else {},
+            "laws": {law: str(verdict) for law, verdict in sorted(found.verdicts.items())},
+            "remarks": {law: each.remark for law, each in sorted(standings.items()) if each.remark},
+            "judged_in_trials": {law: found.exercised.get(law, 0) for law in sorted(found.verdicts)},
+            "violated": sorted(law for law, verdict in found.verdicts.items() if verdict is Verdict.VIOLATED),
+            "findings": [
+                {
+                    "law": each.law,
+                    "text": each.text,
+                    "cause": each.cause,
+                    "program": each.schedule.program(),
+                    "shrunk_in": each.shrunk_in,
+                }
+                for each in found.findings
+            ],
+        }
+
+
+def _gaps(table: Any, lab: Any) -> dict[str, list[str]]:
+    return {fault: [" ".join(pair) for pair in pairs] for fault, pairs in table.gaps(resolve.drawn(lab)).items()}
+
+
+def say_floors(found: Summary, missed: Sequence[str]) -> None:
+    """Print what the searches did, where the profile has floors, and which of these were missed."""
+    if found.tally is None:
+        return
+    faults = found.tally.faults()
+    rows = [
+        (name, each.drawn, each.took_effect, each.began - each.took_effect, each.drawn - each.began, _amounts(each))
+        for name, each in faults.items()
+    ]
+    output.table(
+        "Faults of the searches", ("fault", "drawn", "took effect", "hit nothing", "not begun", "effect"), rows
+    )
+    output.table("Floors", ("what", "met", "at least"), found.floors)
+    idle = sum(each.drawn - each.took_effect for each in faults.values())
+    drawn = sum(each.drawn for each in faults.values())
+    output.say(f"{drawn - idle} of {drawn} faults took effect; {idle} did not, and count for nothing")
+    if missed:
+        output.say(f"floors missed: {'; '.join(missed)}", output.COLOURS["unknown"])
+
+
+def _amounts(count: FaultCount) -> str:
+    return ", ".join(f"{name} {amount:,}" for name, amount in sorted(count.effect.items()) if amount)

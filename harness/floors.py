@@ -1,0 +1,67 @@
+"""The least that the searches of a run must have met.
+
+A search that draws nothing useful breaks no law, so it would pass: sends that nobody answers, faults that hit nothing,
+a pair that is never behind. Where a profile has floors, a run that misses one is unknown, not a success; the run folder
+keeps what was met beside what was demanded (the fact ``floors``), so that the report and JUnit say the same.
+
+Counted (:mod:`pairproof.harness.tally`) are the trials of the searches, not those of the fixed corpus or of shrinking.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+
+class Family(NamedTuple):
+    """Faults that count together."""
+
+    names: tuple[str, ...]
+    least: int
+    """How many of them must have taken effect."""
+
+
+class Floors(NamedTuple):
+    """What must have been met at least; what is not named here is not demanded."""
+
+    trials: Mapping[str, int] = {}
+    """Trials, by the search that drew them."""
+    operations: Mapping[str, int] = {}
+    """Operations that were executed, by name."""
+    events: Mapping[str, int] = {}
+    """Events of histories, by kind, or by kind and function: ``ok send``."""
+    faults: Mapping[str, Family] = {}
+    """Faults that took effect: what the lab counted of their effects is not all 0. By the family's name."""
+    states: Mapping[str, int] = {}
+    """Events that met each state of the coverage table."""
+    laws: int = 0
+    """Laws that had something to judge; no more than the run judges by."""
+
+
+class Floor(NamedTuple):
+    """One of them, and what the run came to."""
+
+    what: str
+    met: int
+    least: int
+
+    @property
+    def is_met(self) -> bool:
+        """Whether it was."""
+        return self.met >= self.least
+
+
+def missed(floors: Iterable[Floor]) -> list[str]:
+    """Those that were not met, in words."""
+    return [f"{each.what}: {each.met:,} of {each.least:,}" for each in floors if not each.is_met]
+
+
+def of_facts(facts: Mapping[str, object]) -> list[Floor]:
+    """The floors that a run folder tells of; none where it does not say."""
+    told = facts.get("floors")
+    rows = [each for each in told if isinstance(each, dict)] if isinstance(told, list) else []
+    return [
+        Floor(str(each.get("what", "")), met, least)
+        for each in rows
+        if isinstance(met := each.get("met"), int) and isinstance(least := each.get("least"), int)
+    ]

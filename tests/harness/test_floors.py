@@ -1,0 +1,244 @@
+"""Floors: a search that draws nothing useful breaks no law, and does not pass all the same."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import held_lab
+import pytest
+
+from pairproof.harness import floors, registry, resolve
+from pairproof.harness.commands.main import main
+from pairproof.harness.explore import Explorer
+from pairproof.harness.floors import Family, Floor, Floors
+from pairproof.harness.interpreter import run_trial
+from pairproof.harness.profiles import PROFILES, PROOF, profile
+from pairproof.harness.runs.reader import RunReader
+from pairproof.harness.schedule import Op, Schedule
+from pairproof.harness.search import machine
+from pairproof.harness.tally import Tally
+from pairproof.harness.trial import Trial
+from pairproof.harness.verdict import Standing, Verdict, conclusion, exit_code
+
+SIM = resolve.lab("sim")
+REFERENCE = resolve.target("reference")
+SEND = Op("send", {"producer": 0, "size": 100, "wait": True, "queue": 0})
+LATENCY = Op("fault", {"name": "latency", "link": "ha", "direction": "up", "ms": 20})
+IDLE = Op("fault", {"name": "latency", "link": "client-slave", "direction": "up", "ms": 20})
+
+
+def trial(*ops: Op) -> Trial:
+    return run_trial(SIM, REFERENCE, Schedule({}, "s", ops), origin="machine")
+
+
+def rows(wanted: Floors, *trials: Trial) -> dict[str, tuple[int, int]]:
+    tally = Tally(wanted, 74)
+    for each in trials:
+        tally.count(each)
+    return {each.what: (each.met, each.least) for each in tally.rows()}
+
+
+def test_a_fault_that_hit_nothing_is_counted_and_meets_no_floor() -> None:
+    wanted = Floors(faults={"latency": Family(("latency", "jitter"), 1)})
+    tally = Tally(wanted, 1)
+    tally.count(trial(IDLE, SEND))
+    count = tally.faults()["latency"]
+    assert (count.drawn, count.began, count.took_effect) == (1, 1, 0)
+    assert floors.missed(tally.rows()) == ["faults that took effect: latency: 0 of 1"]
+    tally.count(trial(LATENCY, SEND, Op("advance", {"ms": 100})))
+    count = tally.faults()["latency"]
+    assert (count.drawn, count.took_effect) == (2, 1) and count.effect["bytes_delayed"] > 0
+    assert floors.missed(tally.rows()) == []
+
+
+def test_every_kind_of_floor_is_counted() -> None:
+    wanted = Floors(
+        {"machine": 2}, {"send": 2, "join": 1}, {"ok send": 3, "fault": 1}, {}, {"caught-up": 5, "refused": 1}, 80
+    )
+    assert rows(wanted, trial(SEND), trial(SEND)) == {
+        "trials of the machine": (2, 2),
+        "operations: send": (2, 2),
+        "operations: join": (0, 1),
+        # Warm-up and probe send, too: histories count what was done, operations what was drawn.
+        "events: ok send": (6, 3),
+        "events: fault": (0, 1),
+        "events in state: caught-up": (rows(wanted, trial(SEND))["events in state: caught-up"][0] * 2, 5),
+        "events in state: refused": (0, 1),
+        "laws with something to judge": (rows(wanted, trial(SEND))["laws with something to judge"][0], 74),
+    }
+
+
+def test_a_missed_floor_makes_what_holds_unknown_and_hides_no_violation() -> None:
+    holds, violated = Standing(Verdict.HOLDS), Standing(Verdict.VIOLATED)
+    assert (conclusion([holds]), exit_code([holds])) == (Verdict.HOLDS, 0)
+    assert (conclusion([holds], ["x: 0 of 1"]), exit_code([holds], ["x: 0 of 1"])) == (Verdict.UNKNOWN, 3)
+    assert exit_code([holds, violated], ["x: 0 of 1"]) == 1
+
+
+def test_floors_survive_in_facts_and_odd_facts_are_no_floors() -> None:
+    told = [Floor("sends", 1, 2), Floor("pulls", 2, 2)]
+    assert floors.of_facts({"floors": [each._asdict() for each in told]}) == told
+    assert floors.missed(told) == ["sends: 1 of 2"]
+    for odd in (None, "x", [1], [{"what": "x", "met": "many", "least": 2}]):
+        assert floors.of_facts({"floors": odd}) == []
+
+
+def test_floors_are_demanded_of_a_profile_s_own_counts_only() -> None:
+    def explored(**bounds: Any) -> list[Floor]:
+        return Explorer(SIM, REFERENCE, PROFILES[PROOF]._replace(counts={"machine": 1}), "s", (), **bounds).run().floors
+
+    assert explored() and explored(trials=1) == [] == explored(seconds=0.01)
+
+
+# The job, in the simulation.
+
+
+@pytest.fixture
+def part(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def only_run(folder: Path) -> RunReader:
+    (found,) = [each for each in (folder / "runs").iterdir() if each.is_dir() and not each.is_symlink()]
+    return RunReader(found)
+
+
+CHECK = ["check", "--profile", PROOF, "--seed", "job"]
+
+
+def test_the_job_holds_keeps_every_history_and_tells_what_it_met(part: Path, capsys: Any) -> None:
+    assert main([*CHECK, "--json", "answer.json"]) == 0, capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "seed job" in said and "faults took effect" in said and "floors missed" not in said
+    reader = only_run(part)
+    assert all(row["kept"] for row in reader.trials()) and reader.facts["keep"] == "all"
+    assert all(each.is_met for each in floors.of_facts(reader.facts))
+    answer = json.loads(Path("answer.json").read_text())
+    assert answer["floors"] == reader.facts["floors"] and answer["faults"]["latency"]["took_effect"] > 0
+
+
+def test_a_machine_that_never_draws_a_fault_misses_the_floors(
+    part: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    monkeypatch.setattr(machine, "_fault_rules", lambda lab: {})
+    assert main(CHECK) == 3
+    said = capsys.readouterr().out
+    assert "floors missed: operations: heal: 0 of 20; faults that took effect: latency: 0 of 1" in said
+    facts = only_run(part).facts
+    assert facts["state"] == "complete" and "trials of the machine" not in str(floors.missed(floors.of_facts(facts)))
+
+
+def test_the_job_fails_with_a_broken_target(part: Path, capsys: Any) -> None:
+    assert main([*CHECK, "--target", "reference+acks_at_once"]) == 1
+    assert "violated: ack-replicated" in capsys.readouterr().out
+
+
+def test_the_job_fails_with_a_law_that_fires_wrongly(part: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    law: Any = registry.find("laws", "log-grows")
+    monkeypatch.setattr(law, "end", lambda self, last: self.violate(last, "nothing was wrong"))
+    assert main([*CHECK, "--law", "log-grows", "--first"]) == 1
+    assert "violated: log-grows: nothing was wrong" in capsys.readouterr().out
+
+
+# Where time is said to be real.
+
+
+@click.command("report")
+@click.argument("folder")
+def told_report(folder: str) -> None:
+    """Stands for the report: says what it would be made of."""
+    reader = RunReader(Path(folder))
+    click.echo(f"report of {len(list(reader.trials()))} trials, {reader.facts['state']}: {reader.facts['reason']}")
+
+
+@pytest.fixture
+def held(part: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    held_lab.register(part / "held", monkeypatch)
+    find = registry.find
+    with monkeypatch.context() as patched:
+        patched.setattr(registry, "find", lambda group, name: told_report if name == "report" else find(group, name))
+        yield part / "held"
+    held_lab.forget()
+
+
+def fails_from_third_trial(held: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[str] = []
+    before = held_lab.HeldLab.open
+
+    def opens(self: held_lab.HeldLab, target: Any, settings: Any, seed: str) -> Any:
+        opened.append(seed)
+        if len(opened) == 3:
+            (held / "burn").touch()
+        return before(self, target, settings, seed)
+
+    monkeypatch.setattr(held_lab.HeldLab, "open", opens)
+
+
+def test_a_lab_that_fails_in_mid_job_keeps_what_was_recorded_and_makes_its_report(
+    held: Path, part: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    fails_from_third_trial(held, monkeypatch)
+    assert main([*CHECK, "--lab", "held", "--report"]) == 4
+    said = capsys.readouterr()
+    assert said.err.splitlines()[-1] == "pairproof: the lab burns down"
+    assert "report of 2 trials, failed: the lab burns down" in said.out
+    reader = only_run(part)
+    assert reader.facts["state"] == "failed" and len(list(reader.trials())) == 2
+    # Before, a trial of the machine was not kept, and Hypothesis executed its program again.
+    (kept,) = reader.folder.glob("failures/*.json")
+    assert json.loads(kept.read_text())["program"]
+
+
+def test_a_lab_that_fails_from_the_beginning_is_one_line_and_a_report_that_nothing_was_judged(
+    held: Path, part: Path, capsys: Any
+) -> None:
+    (held / "fail").touch()
+    assert main([*CHECK, "--lab", "held", "--report"]) == 4
+    said = capsys.readouterr()
+    assert said.out.splitlines() == ["report of 0 trials, failed: the lab burns"]
+    assert said.err.splitlines()[-1] == "pairproof: the lab burns"
+
+
+def test_a_violation_counts_more_than_the_lab_that_failed_after_it(
+    held: Path, part: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    fails_from_third_trial(held, monkeypatch)
+    broken = ["--target", "reference+eager_push", "--law", "ha-silent-until-asked"]
+    assert main([*CHECK, "--lab", "held", "--report", *broken]) in (1, 4)
+
+
+def test_one_process_s_lab_that_fails_does_not_end_the_job_and_fails_it(held: Path, part: Path, capsys: Any) -> None:
+    (held / "fail").touch()
+    assert main([*CHECK, "--lab", "held", "--jobs", "2", "--report"]) == 4
+    reader = only_run(part)
+    assert len(list(reader.trials())) == 23 and reader.facts["state"] == "failed"
+    assert "report of 23 trials, failed: the lab burns" in capsys.readouterr().out
+
+
+def test_where_time_is_real_a_trial_of_the_machine_is_a_function_of_seed_and_number(held: Path) -> None:
+    lab = resolve.lab("held")
+
+    def drawn(seed: str, number: int) -> Schedule:
+        return machine.play(lab, REFERENCE, (), seed, number).schedule
+
+    assert drawn("s", 0) == drawn("s", 0)
+    programs = [str(drawn(seed, number).program()) for seed in ("s", "t") for number in range(4)]
+    # Hypothesis's first program is always the same, the simplest; it is not executed.
+    assert len(set(programs)) == len(programs)
+
+
+def test_the_machine_plays_the_same_programs_side_by_side(held: Path, part: Path) -> None:
+    def explored(jobs: int) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        lab, chosen = resolve.lab("held"), profile(PROOF)
+        heard = lambda each: found.update({each.schedule.seed: each.schedule.program()})  # noqa: E731
+        explorer = Explorer(lab, REFERENCE, chosen, "s", (), jobs=jobs, on_trial=heard)
+        assert explorer.run().by_origin == {"machine": 24}
+        return found
+
+    assert explored(1) == explored(2)
