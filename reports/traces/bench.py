@@ -35,10 +35,14 @@ class Bench(NamedTuple):
 
 def bench(run: RunInput) -> Bench:
     """Who judged this run, by its facts."""
-    named, known = tuple(run.facts.get("laws") or ()), set(registry.names("laws"))
-    observes = frozenset(run.facts.get("observes") or KINDS)
+    named, known = _texts(run.facts.get("laws")), set(registry.names("laws"))
+    observes = frozenset(_texts(run.facts.get("observes"))) or frozenset(KINDS)
     here = tuple(each for each in named if each in known)
     return Bench(here, observes, frozenset(named) - known, bool(run.facts.get("scenarios")))
+
+
+def _texts(fact: object) -> tuple[str, ...]:
+    return tuple(str(each) for each in fact) if isinstance(fact, list) else ()
 
 
 def trials_of(batch: pa.RecordBatch) -> list[tuple[tuple[str, int], int]]:

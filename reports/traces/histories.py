@@ -24,7 +24,6 @@ from pairproof.harness.runs import tables
 from pairproof.reports.events import events_of
 from pairproof.reports.inputs import RunInput
 from pairproof.reports.traces.bench import Bench, trials_of, verdict_rows
-from pairproof.reports.traces.deployment import Deployment
 from pairproof.reports.traces.measured import TABLES, Difference, Rows, columns, measure
 
 BATCH_ROWS = 20_000
@@ -201,21 +200,24 @@ def _measured(
 ) -> Measured:
     try:
         deployed, rows = measure(events)
+        read = Measured(row._replace(read=1, **deployed._asdict()), rows)
+        return _judged(read, events, bench, stored) if judging else read
     except Exception as why:
-        # A history that no lab of ours recorded may hold anything; the others are measured all the same.
-        return _problem(row, f"cannot be measured: {type(why).__name__}: {' '.join(str(why).split())}")
-    row = row._replace(read=1, **deployed._asdict()) if isinstance(deployed, Deployment) else row
-    if not judging:
-        return Measured(row, rows)
+        # A history that no lab of ours recorded may hold anything, and a law of others may not even load. The other
+        # histories are measured all the same.
+        return _problem(row, f"cannot be measured or judged: {type(why).__name__}: {' '.join(str(why).split())}")
+
+
+def _judged(read: Measured, events: list[Event], bench: Bench, stored: Mapping[str, dict[str, Any]]) -> Measured:
     ended = any(event.kind == "mark" and event.f == ENDED for event in reversed(events))
     again = {each["law"]: each for each in verdict_rows(bench.judge_all(events))} if ended else {}
     found = list(differences(stored, again, bench)) if ended else list(_hasty(stored))
-    judged = row._replace(
+    judged = read.history._replace(
         unended=int(not ended), judged=int(ended), verdicts=len(again), different=len(found),
         worse=sum(each.again == "violated" != each.stored for each in found),
         absent=len(bench.absent & stored.keys()),
     )  # fmt: skip
-    return Measured(judged, {**rows, "differences": found})
+    return Measured(judged, {**read.rows, "differences": found})
 
 
 def differences(

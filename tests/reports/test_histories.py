@@ -139,7 +139,29 @@ def test_a_doctored_history_that_judges_violated_is_shown_and_ends_the_report_wi
     assert {trial for trial, _ in again} == {1}
     junit_text = written(report, run_folder)
     assert "trial 1: ack-replicated was holds, and is violated now" in junit_text and 'failures="1"' in junit_text
-    assert "ack\\-replicated" in summary.text(report) or "ack-replicated" in summary.text(report)
+    assert "- trial 1 of r: ack-replicated was recorded as holds, and is violated when it is judged again" in (
+        summary.text(report)
+    )
+
+
+def test_a_verdict_that_was_taken_out_of_the_folder_is_missed(run_folder: Path) -> None:
+    change(
+        run_folder,
+        "verdicts",
+        lambda rows: without(rows, pc.equal(rows["law"], "contract"), pc.equal(rows["trial"], 0)),
+    )
+    report = report_of(run_folder)
+    assert report.rejudged is not None and report.verdict == "unknown"
+    (row,) = report.rejudged["differences"]
+    assert (row["trial"], row["law"], row["stored"], row["again"]) == (0, "contract", None, "holds")
+
+
+def test_facts_that_are_no_lists_judge_nothing_and_end_no_report(run_folder: Path) -> None:
+    facts = json.loads((run_folder / "run.json").read_text()) | {"laws": {"contract": 1}, "observes": "all"}
+    (run_folder / "run.json").write_text(json.dumps(facts))
+    report = report_of(run_folder)
+    assert report.rejudged is not None and report.rejudged["verdicts"] == 0
+    assert report.verdict == "unknown", "no verdict that is stored is borne out"
 
 
 def written(report: model.Report, folder: Path) -> str:
@@ -182,7 +204,7 @@ def test_a_missing_history_is_counted_and_ends_the_report_with_3(run_folder: Pat
             lambda rows: rows.set_column(
                 rows.schema.get_field_index("detail"), "detail", pa.repeat("no json", len(rows))
             ),
-            "cannot be measured",
+            "cannot be measured or judged",
         ),
     ],
 )
