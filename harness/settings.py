@@ -3,7 +3,8 @@
 What a version line waits for is here too, as far as it can be seen from outside: :data:`LINES`.
 
 Left out: every setting that no law asks for; it stays in the event as it was. Sources for the lines:
-HAService.GroupTransferService and CommitLog.handleHA of 4.4.0, 4.9.2, 4.9.7 and 5.5.0.
+HAService.GroupTransferService, CommitLog.GroupCommitRequest and CommitLog.handleHA of 4.4.0, 4.6.0, 4.7.0, 4.7.1,
+4.9.2, 4.9.7 and 5.5.0.
 """
 
 from __future__ import annotations
@@ -37,22 +38,33 @@ class Line(NamedTuple):
     since: tuple[int, ...]
     """The first version of the line."""
     wait: str
-    """The setting before which FLUSH_SLAVE_TIMEOUT is too early, ms from the append."""
-    wake_ups: int
-    """That many wake-ups, of at most a second each, may end the wait before that; 0: never."""
-    replicas: int
+    """The setting that says how long a send waits, ms."""
+    replicas: int = 2
     """How many brokers hold a message that a SYNC_MASTER answers with PUT_OK, itself counted."""
-    counts_replicas: bool
+    counts_replicas: bool = False
     """Whether inSyncReplicas may ask for another number; then SLAVE_NOT_AVAILABLE is never said."""
-    in_turn: bool
-    """Whether sends wait one after the other, so that a later one may wait for all before it."""
+    wake_ups: int = 0
+    """That many wake-ups, of at most a second each, may end the wait before that; 0: never."""
+    in_turn: bool = False
+    """Whether sends wait one after the other, so that one that nobody holds may hold up those behind it."""
+    least_from_turn: bool = False
+    """Whether FLUSH_SLAVE_TIMEOUT is too early before the whole wait from the send's turn on; otherwise from its
+    append on."""
+    most_from_turn: bool = False
+    """Whether an answer is due the whole wait after the send's turn began; otherwise after its append."""
+    flush_first: bool = False
+    """Whether the wait for a slave begins when that for the disk has ended."""
 
 
 LINES = (
-    Line((5,), "slaveTimeout", 0, 1, counts_replicas=True, in_turn=False),
-    Line((4, 9, 3), "slaveTimeout", 0, 2, counts_replicas=False, in_turn=False),
-    Line((4, 6), "syncFlushTimeout", 0, 2, counts_replicas=False, in_turn=True),
-    Line((0,), "syncFlushTimeout", 5, 2, counts_replicas=False, in_turn=True),
+    Line((5,), "slaveTimeout", 1, counts_replicas=True),
+    Line((4, 9, 3), "slaveTimeout"),
+    Line((4, 7, 1), "syncFlushTimeout", in_turn=True, least_from_turn=True, most_from_turn=True),
+    # A send that is covered later than its whole wait after the append is told FLUSH_SLAVE_TIMEOUT, too.
+    Line((4, 7), "syncFlushTimeout", in_turn=True, most_from_turn=True),
+    # Until then the sender itself stops waiting, whatever the thread does.
+    Line((4, 6), "syncFlushTimeout", in_turn=True, flush_first=True),
+    Line((0,), "syncFlushTimeout", wake_ups=5, in_turn=True, flush_first=True),
 )
 """Newest first."""
 

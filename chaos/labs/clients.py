@@ -17,6 +17,7 @@ from pairproof.harness import places
 from pairproof.harness.content import content
 from pairproof.harness.errors import LabError, UsageError
 from pairproof.harness.history import LONG, UNREADABLE
+from pairproof.harness.schedule import Args
 from pairproof.reference.client import admin
 from pairproof.reference.client.client import Client, Outcome
 from pairproof.reference.errors import BrokerError
@@ -25,6 +26,9 @@ from pairproof.reference.wire import record
 from pairproof.reference.wire.bodies import SubscriptionGroupConfig, TopicConfig
 from pairproof.reference.wire.record import Record
 
+MS = 1_000_000
+SEND_TIMEOUT_MS = 10_000
+"""Longer than any one send waits for a slave by default; several in turn may wait longer."""
 SMALL = 100
 """Bytes of a body of which only the way matters."""
 MAX_SIZE = 4 * 1024 * 1024
@@ -41,6 +45,11 @@ GARBLED = (KeyError, ValueError, IndexError, BrokerError)
 PULL_ANSWER = ("nextBeginOffset", "minOffset", "maxOffset", "suggestWhichBrokerId")
 
 
+def send_timeout_ms(settings: Args) -> int:
+    """How long the producers of a trial with these settings wait for an answer."""
+    return int(settings.get("lab.sendTimeoutMs", SEND_TIMEOUT_MS))
+
+
 class Call(NamedTuple):
     """One operation that was invoked. ``value``: a send's wait flag, a pull's offset."""
 
@@ -55,13 +64,18 @@ class Call(NamedTuple):
 
 
 class Clients:
-    """All clients of a trial. ``address`` gives a broker's, as clients reach it; ``client`` is for the lab to start."""
+    """All clients of a trial. ``address`` gives a broker's, as clients reach it; ``client`` is for the lab to start.
 
-    def __init__(self, io: Effects, stage: Stage, brokers: tuple[str, ...], address: Callable[[str], str]) -> None:
+    Of the trial's ``settings`` they keep to ``lab.sendTimeoutMs``.
+    """
+
+    def __init__(
+        self, io: Effects, stage: Stage, brokers: tuple[str, ...], address: Callable[[str], str], settings: Args
+    ) -> None:
         self.nodes = brokers
         self.stage = stage
         self.add = stage.add
-        self.client = Client(io)
+        self.client = Client(io, send_timeout_ms(settings) * MS)
         self._address_of = address
         self.in_flight = 0
         self.phase_of: dict[int, str] = {}

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from pairproof.chaos.mutants.mutant import Mutant, with_parts
 from pairproof.reference.core.broker import Broker
 from pairproof.reference.core.commit_log import CommitLog
 from pairproof.reference.core.config import BrokerConfig
 from pairproof.reference.core.flushing import Flusher
-from pairproof.reference.core.group_transfer import GroupTransfer
+from pairproof.reference.core.group_transfer import WAKE_UP_NS, GroupTransfer
 from pairproof.reference.core.ha_master import HaMaster
 from pairproof.reference.core.processors.sending import Sending
 from pairproof.reference.core.puts import Puts
 from pairproof.reference.core.requests import Request
+from pairproof.reference.core.versions import AckWait
 from pairproof.reference.ports import Effects, Watcher
 from pairproof.reference.wire import remoting
 
@@ -75,6 +77,7 @@ class OneSendPerReport(GroupTransfer):
         self.reached = offset
         if self.waiting and self.waiting[0].end <= offset and self.enough(self.waiting[0]):
             self.waiting.popleft().answer("PUT_OK")
+            self._begin_turn()
 
 
 class GivesUpOnReport(GroupTransfer):
@@ -87,6 +90,51 @@ class GivesUpOnReport(GroupTransfer):
 
     def on_timer(self) -> None:
         """Not now."""
+
+
+class CountsToThree(GroupTransfer):
+    """Gives a send up after three wake-ups, where its version has five."""
+
+    def _begin_turn(self) -> None:
+        super()._begin_turn()
+        if self.wait.wake_ups:
+            self.wake_ups -= 2
+            self._sleep_on()
+
+
+class SendersWaitForTheirTurn(GroupTransfer):
+    """Lets senders wait until the thread comes to them, where its version lets them go before that."""
+
+    def __init__(self, wait: AckWait, *given: Any) -> None:
+        super().__init__(wait._replace(sender_gives_up=False), *given)
+
+
+class CountsFromAppend(GroupTransfer):
+    """Gives a send up by its age, where its version counts from its turn."""
+
+    def __init__(self, wait: AckWait, *given: Any) -> None:
+        super().__init__(wait._replace(in_turn=wait.in_turn and wait.sender_gives_up), *given)
+
+
+class TakesTwoTurns(GroupTransfer):
+    """Stays twice as long with each send as its version, where that has turns."""
+
+    def _begin_turn(self) -> None:
+        super()._begin_turn()
+        if self.wait.in_turn and not self.wait.wake_ups:
+            self.turn_ends += self.timeout_ns
+
+
+class LooksOnceASecond(GroupTransfer):
+    """Looks at what was reported once a second, and no report wakes it, where sends wait in turn."""
+
+    def covered(self, offset: int) -> None:
+        """It will see."""
+        if not self.wait.in_turn:
+            super().covered(offset)
+            return
+        self.reached = offset
+        self.io.timer(("ha-transfer", None), self.io.now() + WAKE_UP_NS)
 
 
 class IgnoresWait(Puts):
@@ -119,6 +167,16 @@ ACKS = (
            "answers one send for each report, however many it covers"),
     Mutant("gives_up_on_report", "master", _transferring(GivesUpOnReport), "ack-bounded",
            "never gives up on a slave that is silent, since only reports make it look at the clock"),
+    Mutant("looks_once_a_second", "master", _transferring(LooksOnceASecond), "ack-prompt",
+           "lets covered sends wait for the next look of a thread that no report wakes, up to 4.9.2"),
+    Mutant("counts_to_three", "master", _transferring(CountsToThree), "ack-timeout-honest",
+           "up to 4.5.2 gives a send up after three wake-ups instead of five"),
+    Mutant("counts_from_append", "master", _transferring(CountsFromAppend), "ack-timeout-honest",
+           "from 4.7.1 to 4.9.2 gives a send up by its age, not by the time since its turn began"),
+    Mutant("senders_wait_for_their_turn", "master", _transferring(SendersWaitForTheirTurn), "ack-bounded",
+           "up to 4.5.2 lets a sender wait for its turn beyond syncFlushTimeout"),
+    Mutant("takes_two_turns", "master", _transferring(TakesTwoTurns), "ack-bounded",
+           "up to 4.9.2 stays twice as long with a send as syncFlushTimeout says"),
     Mutant("waits_for_disk", "master", with_parts(flusher_class=WaitsForDisk), "ack-bounded",
            "waits for a stalled disk without end"),
     Mutant("impatient_with_disk", "master", with_parts(flusher_class=ImpatientWithDisk), "ack-flush-timeout",

@@ -114,8 +114,7 @@ class FiveWakeUps(GroupTransfer):
         """Each report uses up patience."""
         super().covered(offset)
         if self.waiting:
-            first = self.waiting[0]
-            self.waiting[0] = first._replace(deadline=first.deadline - self.timeout_ns // 5)
+            self.turn_ends -= self.timeout_ns // 5
             self.on_timer()
 
 

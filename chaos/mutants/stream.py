@@ -16,9 +16,10 @@ from pairproof.reference.wire.ha import HEADER_SIZE, encode_header
 class ForgetsCellRest(HaSlave):
     """Takes a report for sent when the socket took a part of it."""
 
-    def _write(self, cell: bytes) -> None:
+    def _write(self, cell: bytes) -> bool:
         super()._write(cell)
         self.unsent = b""
+        return True
 
 
 class ReportsByTheClock(HaSlave):

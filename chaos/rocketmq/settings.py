@@ -14,7 +14,7 @@ from types import MappingProxyType
 
 from pairproof.reference.core.config import BrokerConfig
 
-OURS = ("rocketmqVersion", "haPushes", "totalMemory")
+OURS = ("rocketmqVersion", "haPushes", "haCutReports", "totalMemory")
 """Settings that only the reference has."""
 ZERO_IS_THE_DEFAULT = "inSyncReplicas"
 """Where 0 stands for a version's own value; RocketMQ would take it for a number."""

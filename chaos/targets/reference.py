@@ -42,8 +42,12 @@ LAB_SETTINGS = {
     "lab.bufferBytes": (1, 1 << 30),
     "lab.latencyMicros": (1, 50_000),
     "lab.flushMicros": (1, 1_000_000),
+    "lab.sendTimeoutMs": (1, 600_000),
 }
-"""The labs' own settings and their ranges. ``slaveFileSize``: the slaves' mappedFileSizeCommitLog; 0: the master's."""
+"""The labs' own settings and their ranges. ``slaveFileSize``: the slaves' mappedFileSizeCommitLog; 0: the master's.
+``sendTimeoutMs``: how long producers wait for an answer."""
+REPORT = 8
+"""Bytes of a slave's report."""
 LEAST_BYTES_A_SECOND = 500
 """Of the log, a bufferful a round trip: slower links could not catch up within any bound."""
 FRAME_HEADER = 12
@@ -149,6 +153,11 @@ def _check_together(settings: Args, config: BrokerConfig) -> None:
         raise UsageError(
             f"lab.bufferBytes={buffer}, lab.latencyMicros={latency_us} and haTransferBatchSize={batch} let {rate} "
             f"bytes of the log pass in a second, {LEAST_BYTES_A_SECOND} are the least"
+        )
+    if buffer < REPORT and config.haCutReports == "closes":
+        raise UsageError(
+            f"lab.bufferBytes={buffer} takes no report of {REPORT} bytes whole, so slaves close every connection: make "
+            f"it larger, or set haCutReports=waits"
         )
     index = INDEX_HEADER + INDEX_SLOT * config.maxHashSlotNum + INDEX_ENTRY * config.maxIndexNum
     sizes = {

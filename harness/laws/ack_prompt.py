@@ -2,9 +2,11 @@
 
 One report answers every send that it covers; under SYNC_FLUSH the flush must have ended as well. A report counts when
 it is valid, came on its slave's newest connection, which is open, and the slave's log begins at or before the message.
+Where sends wait in turn (up to 4.9.2) the answer is due when the waiting send that was stored before it is answered, if
+that comes later.
 
-Left out: versions that wait for one send after the other (up to 4.9.2), strangers' reports, and all that
-:mod:`pairproof.harness.laws.answering` excuses. Source: HAService.GroupTransferService, notifyTransferSome.
+Left out: strangers' reports, and all that :mod:`pairproof.harness.laws.answering` excuses.
+Source: HAService.GroupTransferService, notifyTransferSome.
 """
 
 from __future__ import annotations
@@ -25,7 +27,8 @@ class AckPrompt(AnswerTimes):
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)
-        self.newest: dict[str, str] = {}
+        self.in_turn = False
+        self.newest_link: dict[str, str] = {}
         """Per slave: the connection that the master accepted last."""
         self.begins: dict[str, int] = {}
         """Per slave: where the copy began that it got for a first report of 0; no key until that is known."""
@@ -40,7 +43,7 @@ class AckPrompt(AnswerTimes):
         """The master's role and version."""
         if event.node == MASTER:
             settings = parse(event.detail or "{}")
-            self.applicable = promised_slaves(settings) > 0 and not line(settings).in_turn
+            self.applicable, self.in_turn = promised_slaves(settings) > 0, line(settings).in_turn
 
     def on_start(self, event: Event) -> None:
         """A new life of the master knows no reports."""
@@ -52,13 +55,13 @@ class AckPrompt(AnswerTimes):
     def on_connect(self, event: Event) -> None:
         """The master accepted a peer."""
         if event.side == "m" and event.node and event.node != HOSTILE:
-            self.newest[event.node] = event.link or ""
+            self.newest_link[event.node] = event.link or ""
             self.acked.pop(event.node, None)
 
     def on_close(self, event: Event) -> None:
         """A slave that is not connected counts no more."""
         if event.side == "m":
-            for slave, label in self.newest.items():
+            for slave, label in self.newest_link.items():
                 if label == event.link:
                     self.acked.pop(slave, None)
 
@@ -79,7 +82,7 @@ class AckPrompt(AnswerTimes):
         if link is None or (link.first is not None and not self.stored):
             return
         slave = link.peer
-        if self.newest.get(slave) != label or self.ledger.hears(event) is not VALID:
+        if self.newest_link.get(slave) != label or self.ledger.hears(event) is not VALID:
             return
         if link.first is None:
             self._begin(slave, label, offset)
@@ -109,10 +112,13 @@ class AckPrompt(AnswerTimes):
             return None
         found = (first_at(steps, call.hi) for begin, steps in self.reached.items() if begin <= call.lo)
         covered_ns = min((each for each in found if each is not None), default=None)
-        if covered_ns is None or not self.ledger.sync_flush:
-            return None if covered_ns is None else Owed(covered_ns, 0)
-        flushed_ns = self.flushed_ns(call)
-        return None if flushed_ns is None else Owed(max(covered_ns, flushed_ns), 0)
+        reasons = [covered_ns]
+        if self.ledger.sync_flush:
+            reasons.append(self.flushed_ns(call))
+        if self.in_turn:
+            reasons.append(self.turn_ns(call))
+        known = [each for each in reasons if each is not None]
+        return Owed(max(known), 0) if len(known) == len(reasons) else None
 
     def promised(self, owed: Owed) -> str:
         """The rest of a sentence that says what was too late."""

@@ -2,11 +2,13 @@
 
 The wait is the one of the master's version line (:data:`pairproof.harness.settings.LINES`), counted from the append
 (from the send where no append was seen); reports that do not reach the message never shorten it, except up to 4.5.2,
-where each may use up one of five wake-ups, as may one that came just before. Stored: its append was seen, or a store
-reader finds its record, unless the master's machine crashed since.
+where each may use up one of five wake-ups, as may one that came just before. From 4.7.1 to 4.9.2 it is counted from the
+send's turn: each send stored before it that was told FLUSH_SLAVE_TIMEOUT had a whole wait of its own
+(:mod:`pairproof.harness.laws.turns`). Stored: its append was seen, or a store reader finds its record, unless the
+master's machine crashed since.
 
-Left out: answers that come too late, which only ``ack-bounded`` could judge; that a send of 4.6.0 to 4.9.2 waits from
-its turn on, which may be later than its append. Source: HAService.GroupTransferService.
+Left out: answers that come too late, see ``ack-bounded``; turns of sends whose answer nobody has heard.
+Source: HAService.GroupTransferService.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from collections import deque
 from pairproof.harness.history import Event
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.ledger import MASTER, Ledger
+from pairproof.harness.laws.turns import Turns
 from pairproof.harness.laws.waits import is_instant
 from pairproof.harness.settings import VERSION, line
 
@@ -30,7 +33,7 @@ class AckTimeoutHonest(Law):
     id = "ack-timeout-honest"
     promise = (
         "FLUSH_SLAVE_TIMEOUT only after the configured wait from the append (slaveTimeout; before 4.9.3 "
-        "syncFlushTimeout), and the message is stored on the master."
+        "syncFlushTimeout, from 4.7.1 on counted from the send's turn), and the message is stored on the master."
     )
     source = "HAService.GroupTransferService, CommitLog.submitReplicaRequest"
     needs = frozenset({"config", "invoke", "ok"})
@@ -45,6 +48,7 @@ class AckTimeoutHonest(Law):
         self.fresh: deque[int] = deque()
         """When the last of them came: what is seen on its way to the master it may hear a moment later."""
         self.appended: set[str | None] = set()
+        self.turns = Turns()
         self.unproven: dict[str | None, Event] = {}
         self.audited = False
         self.power_lost_ns = -1
@@ -72,18 +76,30 @@ class AckTimeoutHonest(Law):
         if event.message is not None and event.message not in self.appended:
             self.began[event.message] = (event.t, self._heard(event.t))
             self.appended.add(event.message)
+            if event.node == MASTER and line(self.ledger.config.get(MASTER, {})).least_from_turn:
+                self.turns.stored(event.message, event.t)
 
     def on_ok(self, event: Event) -> None:
         """A send was answered."""
-        if event.status != "FLUSH_SLAVE_TIMEOUT" or event.f != "send":
+        if event.f != "send" or event.node != MASTER:
             return
+        if event.status == "FLUSH_SLAVE_TIMEOUT":
+            self._timed_out(event)
+        self.turns.answered(event.message, event.status)
+
+    def _timed_out(self, event: Event) -> None:
         self.judged += 1
         began_ns, reports = self.began.get(event.message, (0, 0))
         # An answer may have been under way while a power loss took the message.
         if event.message not in self.appended and began_ns > self.power_lost_ns:
             self.unproven[event.message] = event
-        waited_ms = (event.t - began_ns) / MS
         least_ms, why = self._least_ms(self.reports - reports)
+        known = line(self.ledger.config.get(MASTER, {}))
+        if known.least_from_turn:
+            turn_ns = self.turns.begin_ns(event.message, least_ms * MS, began_ns)
+            why += "" if turn_ns == began_ns else f" from its turn, {(turn_ns - began_ns) / MS:.3f} ms later"
+            began_ns = turn_ns
+        waited_ms = (event.t - began_ns) / MS
         if waited_ms < least_ms:
             self.violate(event, f"{event.message} timed out after {waited_ms:.3f} ms, {why}", since=began_ns)
 
@@ -100,9 +116,16 @@ class AckTimeoutHonest(Law):
 
     def on_crash(self, event: Event) -> None:
         """A power loss may take what was stored."""
-        if event.node == MASTER and event.f == "machine":
-            self.unproven.clear()
-            self.power_lost_ns = event.t
+        if event.node == MASTER:
+            self.turns.clear()
+            if event.f == "machine":
+                self.unproven.clear()
+                self.power_lost_ns = event.t
+
+    def on_stop(self, event: Event) -> None:
+        """The next life begins with nobody who waits."""
+        if event.node == MASTER:
+            self.turns.clear()
 
     def on_record(self, event: Event) -> None:
         """It is there."""

@@ -23,6 +23,8 @@ ROUND_NS = 10 * MS
 CLIENT_LINK = "client-master"
 NO_ANSWER = frozenset({"refused", "timeout"})
 """How a call can fail without a word of the broker."""
+TURNS = frozenset({"PUT_OK", "FLUSH_SLAVE_TIMEOUT", "FLUSH_DISK_TIMEOUT"})
+"""What sends are told that have waited for a slave, each in its turn where there are turns."""
 
 
 class Owed(NamedTuple):
@@ -35,15 +37,20 @@ class Owed(NamedTuple):
 class Call:
     """A send in flight."""
 
-    __slots__ = ("appended_ns", "client", "hi", "invoked_ns", "lo", "waits")
+    __slots__ = ("answered_ns", "appended_ns", "before", "client", "hi", "invoked_ns", "lo", "passed_by", "waits")
 
-    def __init__(self, event: Event, client: Client) -> None:
+    def __init__(self, invoked_ns: int, waits: bool, client: Client) -> None:
         self.client = client
-        self.waits = bool(event.value)
-        self.invoked_ns = event.t
+        self.waits = waits
+        self.invoked_ns = invoked_ns
         self.appended_ns: int | None = None
         self.lo: int | None = None
         self.hi: int | None = None
+        self.before: Call | None = None
+        """The waiting send that the master had stored last when it stored this one."""
+        self.answered_ns: int | None = None
+        self.passed_by = False
+        """It was answered without a turn in the queue of those that wait."""
 
 
 class Client:
@@ -59,6 +66,10 @@ class Client:
         """When its last answer before this burst came, or its connection was begun."""
 
 
+NOBODYS = Call(0, True, Client())
+"""A message that the master stored for somebody who is not seen."""
+
+
 class AnswerTimes(Law):
     """Subclasses define :meth:`owed`."""
 
@@ -70,6 +81,8 @@ class AnswerTimes(Law):
         self.clients: dict[int | None, Client] = {}
         self.calls: dict[int | None, Call] = {}
         self.stored: dict[str | None, Call] = {}
+        self.newest: Call | None = None
+        """The waiting send that the master stored last in its present life."""
         self.born_ns = 0
         """When the master was last started."""
         self.flushes: list[tuple[int, int]] = []
@@ -89,6 +102,16 @@ class AnswerTimes(Law):
             return None
         return first_at(self.flushes, call.hi)
 
+    @staticmethod
+    def turn_ns(call: Call) -> int | None:
+        """When every waiting send that was stored before this one had been answered; None if nobody knows that."""
+        before = call.before
+        while before is not None and before.passed_by:
+            before = before.before
+        if call.appended_ns is None or before is None:
+            return call.appended_ns
+        return None if before.answered_ns is None else max(call.appended_ns, before.answered_ns)
+
     # What happens.
 
     def on_invoke(self, event: Event) -> None:
@@ -103,21 +126,29 @@ class AnswerTimes(Law):
         client.in_flight += 1
         client.burst += 1
         if event.f == "send" and MASTER in self.ledger.up:
-            self.calls[event.op] = self.stored[event.message] = Call(event, client)
+            self.calls[event.op] = self.stored[event.message] = Call(event.t, bool(event.value), client)
 
     def on_append(self, event: Event) -> None:
         """The master stored a message."""
-        if event.node == MASTER and event.message is not None:
-            call = self.stored.get(event.message)
+        if event.node != MASTER:
+            return
+        call = self.stored.get(event.message) if event.message is not None else None
+        if call is None:
+            # Of what others had it store nobody knows whether it waits.
+            self.newest = NOBODYS if event.f == "put" else self.newest
+        elif call.appended_ns is None:
             # A delayed message is put once more when its time has come.
-            if call is not None and call.appended_ns is None:
-                call.appended_ns, call.lo, call.hi = event.t, event.lo, event.hi
+            call.appended_ns, call.lo, call.hi = event.t, event.lo, event.hi
+            if call.waits:
+                before, self.newest = self.newest, call
+                call.before = before.before if before is not None and before.passed_by else before
 
     def on_crash(self, event: Event) -> None:
         """A dead master owes nothing."""
         if event.node == MASTER:
             self.calls.clear()
             self.stored.clear()
+            self.newest = None
 
     on_stop = on_crash
 
@@ -155,7 +186,13 @@ class AnswerTimes(Law):
             self.stored.pop(event.message, None)
             if call.appended_ns is None and event.hi is not None:
                 call.lo, call.hi = event.lo, event.hi
+            call.passed_by = answered and event.status not in TURNS
+            if answered:
+                call.answered_ns = event.t
             self._judge(call, event, answered)
+            if not call.passed_by:
+                # Or each would keep all before it.
+                call.before = None
         client = self.clients.get(event.process)
         if client is not None:
             client.in_flight -= 1

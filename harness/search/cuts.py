@@ -133,4 +133,6 @@ def _at(settings: Args, base: Base, direction: str, position: int) -> Iterator[S
     yield Schedule(settings, "", (*base.before, dies, *base.after))
     if position:  # a buffer takes at least one byte
         stalls = Op("fault", {"name": "stall", **where})
-        yield Schedule({**settings, "lab.bufferBytes": position}, "", (*base.before, stalls, *base.after))
+        # So that the rest of a report can follow, and reports pass a buffer that is smaller than they are.
+        waits: Args = {"lab.bufferBytes": position, "haCutReports": "waits"}
+        yield Schedule({**settings, **waits}, "", (*base.before, stalls, *base.after))

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from pairproof.harness import places, resolve
 from pairproof.harness.schedule import Args, Op, Scalar, Schedule
+from pairproof.harness.settings import line
 
 SIMULATED = ("lab.bufferBytes", "lab.latencyMicros", "lab.flushMicros")
 """Settings of a simulated network and disk."""
@@ -22,6 +23,9 @@ SHORT: dict[str, Scalar] = {
     "registerNameServerPeriod": 10_000,
 }
 """ms. What RocketMQ has for these is longer than a whole trial."""
+ALL_ROUNDS_MS = 5_500
+"""Up to 4.5.2 a master gives a send up after five rounds of a second, whatever is configured: its senders must not stop
+waiting before that."""
 LONGEST_MS, ALL_MS = 1_500, 6_000
 """The longest wait of a pair's trial, and all of them together."""
 LONGEST_WHOLE_MS, ALL_WHOLE_MS = 11_000, 25_000
@@ -32,7 +36,8 @@ SOON_MS = 50
 
 def settings(given: Args) -> Args:
     """The settings with short intervals, and without those of a simulation."""
-    return {**{name: value for name, value in given.items() if name not in SIMULATED}, **SHORT}
+    rounds = {"syncFlushTimeout": ALL_ROUNDS_MS} if line(given).wake_ups else {}
+    return {**{name: value for name, value in given.items() if name not in SIMULATED}, **SHORT, **rounds}
 
 
 class Pace:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from pairproof.reference.client.node import CallingNode
-from pairproof.reference.core.calls import Calls, Done, Outcome
+from pairproof.reference.core.calls import CALL_TIMEOUT_NS, Calls, Done, Outcome
 from pairproof.reference.ports import Effects
 from pairproof.reference.wire import remoting
 
@@ -18,10 +18,14 @@ __all__ = ["Client", "Outcome"]
 
 
 class Client(CallingNode):
-    """All clients of one host. ``address`` is whatever the shell's ``connect`` understands, made unique per process."""
+    """All clients of one host. ``address`` is whatever the shell's ``connect`` understands, made unique per process.
 
-    def __init__(self, io: Effects) -> None:
+    ``send_timeout_ns``: how long a send waits for its answer.
+    """
+
+    def __init__(self, io: Effects, send_timeout_ns: int = CALL_TIMEOUT_NS) -> None:
         self.io = io
+        self.send_timeout_ns = send_timeout_ns
         self.calls = Calls(io)
 
     def send(
@@ -39,7 +43,7 @@ class Client(CallingNode):
             properties=properties,
             flag=flag,
         )
-        self.calls.call_frame(address, opaque, frame, done)
+        self.calls.call_frame(address, opaque, frame, done, self.send_timeout_ns)
 
     def pull(self, address: str, topic: str, queue_id: int, offset: int, max_messages: int, done: Done) -> None:
         """Pull up to ``max_messages`` from ``offset`` on."""

@@ -1,8 +1,9 @@
 """Broker settings under RocketMQ's own names and 4.9 defaults, as a properties file carries them.
 
-Three are ours: ``rocketmqVersion`` says which version line's replication path to follow, ``haPushes`` whether slaves
-get what is written (RocketMQ) or only what is flushed, ``totalMemory`` how many bytes of memory the machine has,
-against which a reader's lag is measured.
+Four are ours: ``rocketmqVersion`` says which version line's replication path to follow, ``haPushes`` whether slaves
+get what is written (RocketMQ) or only what is flushed, ``haCutReports`` whether a slave whose socket takes a report in
+part closes the connection (RocketMQ) or waits, ``totalMemory`` how many bytes of memory the machine has, against which
+a reader's lag is measured.
 
 Attributes keep RocketMQ's spelling on purpose: who knows ``broker.conf`` knows this class. Times are milliseconds,
 sizes bytes. Only what this broker acts on is here; other known keys are the shell's business.
@@ -27,6 +28,7 @@ MAY_BE_ZERO = (
     "flushCommitLogThoroughInterval", "flushConsumeQueueLeastPages", "flushConsumeQueueThoroughInterval",
 )  # fmt: skip
 PUSHES = ("written", "flushed")
+CUT_REPORTS = ("closes", "waits")
 MAX_NUMBER = (1 << 31) - 1
 """Java's int, which RocketMQ's settings are."""
 MAX_MEMORY = (1 << 63) - 1
@@ -61,6 +63,7 @@ class BrokerConfig:
     rocketmqVersion: str = "4.9.7"
     inSyncReplicas: int = 0
     haPushes: str = "written"
+    haCutReports: str = "closes"
     brokerIP2: str = ""
     namesrvAddr: str = ""
     registerNameServerPeriod: int = 30_000
@@ -86,7 +89,8 @@ class BrokerConfig:
 
     def __post_init__(self) -> None:
         choices = {
-            "brokerRole": ROLES, "flushDiskType": FLUSH_TYPES, "haPushes": PUSHES, "rocketmqVersion": tuple(VERSIONS),
+            "brokerRole": ROLES, "flushDiskType": FLUSH_TYPES, "haPushes": PUSHES, "haCutReports": CUT_REPORTS,
+            "rocketmqVersion": tuple(VERSIONS),
         }  # fmt: skip
         for name, allowed in choices.items():
             if getattr(self, name) not in allowed:

@@ -1,18 +1,19 @@
 """Sends that wait for slaves: GroupTransferService of RocketMQ, sans-IO, for the waits of all version lines.
 
 Every send is answered exactly once: PUT_OK as soon as enough slaves have reported its last byte, FLUSH_SLAVE_TIMEOUT
-when its patience is over. Only the first in the queue is ever looked at for that, since ends and deadlines both grow
-along it. What patience is, :class:`~pairproof.reference.core.versions.AckWait` says.
+when the transfer thread gives it up or its sender stops waiting. The thread judges one send after the other; how long
+it stays with one, :class:`~pairproof.reference.core.versions.AckWait` says. Where the sender may stop waiting first,
+the thread does not notice: it spends the rest of its patience on a send that is answered already, and those behind it
+wait for their turn. A report that comes while no send waits is a wake-up, too: the next send loses one of its own.
 
-Left out: the 10 ms rounds in which RocketMQ takes requests over, a wake-up left over from an earlier send, and that up
-to 4.5.2 the thread goes on with a send whose client has been answered.
+Left out: the 10 ms rounds in which RocketMQ takes requests over, and that from 4.6.0 on the thread, which looks at the
+clock once a second, may give a send up to a second more than it is due.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Hashable
-from typing import NamedTuple
 
 from pairproof.reference.core.versions import AckWait
 from pairproof.reference.ports import Effects
@@ -22,14 +23,28 @@ WAKE_UP_NS = 1_000_000_000
 """The transfer thread never sleeps longer between two looks."""
 
 
-class Waiting(NamedTuple):
-    """A send that waits for slaves: GroupCommitRequest."""
+class Waiting:
+    """A send that waits for slaves: GroupCommitRequest. ``deadline``: the setting's time after its append."""
 
-    end: int
-    deadline: int
-    answer: Callable[[str], None]
-    without: set[Hashable]
-    """Slaves whose log begins behind it: whatever they report, they do not hold it."""
+    __slots__ = ("_answer", "deadline", "end", "without")
+
+    def __init__(self, end: int, deadline: int, answer: Callable[[str], None]) -> None:
+        self.end = end
+        self.deadline = deadline
+        self._answer: Callable[[str], None] | None = answer
+        self.without: set[Hashable] = set()
+        """Slaves whose log begins behind it: whatever they report, they do not hold it."""
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether its sender waits no more."""
+        return self._answer is None
+
+    def answer(self, status: str) -> None:
+        """Answer it, if that has not been done."""
+        answer, self._answer = self._answer, None
+        if answer is not None:
+            answer(status)
 
 
 class GroupTransfer:
@@ -41,24 +56,40 @@ class GroupTransfer:
         self.io = io
         self.enough = enough
         self.waiting: deque[Waiting] = deque()
+        """In the order in which the thread comes to them; it is at the first."""
+        self.senders: deque[Waiting] = deque()
+        """Those whose senders may stop waiting first, in the same order."""
         self.reached = 0
+        self.turn_ends = 0
+        """When the thread gives up the first send."""
         self.wake_ups = 0
+        """How many the first send has left, as of ``woken_at``."""
         self.woken_at = 0
+        self.notified = False
+        """Whether a report has come since the thread last slept."""
 
     def add(self, end: int, answer: Callable[[str], None]) -> None:
         """Wait for ``end``; ``answer`` is called once, with PUT_OK or FLUSH_SLAVE_TIMEOUT."""
         if len(self.waiting) >= MAX_WAITING_SENDS:
             answer("FLUSH_SLAVE_TIMEOUT")
             return
-        self.waiting.append(Waiting(end, self.io.now() + self.timeout_ns, answer, set()))
+        send = Waiting(end, self.io.now() + self.timeout_ns, answer)
+        self.waiting.append(send)
+        if self.wait.sender_gives_up:
+            self.senders.append(send)
         if len(self.waiting) == 1:
             self._begin_turn()
+        if len(self.waiting) == 1 or (self.senders and self.senders[0] is send):
             self._arm()
 
     def covered(self, offset: int) -> None:
         """Enough slaves have reported ``offset``, by the newest word of each."""
-        self.reached = offset
-        if not self._release() and self.waiting and self.wait.wake_ups:
+        is_news, self.reached = offset > self.reached, offset
+        if self._release() or not is_news:
+            return
+        if not self.waiting:
+            self.notified = True
+        elif self.wait.wake_ups:
             self._wake_up()
 
     def abandon(self, below: int, slave: Hashable) -> None:
@@ -69,13 +100,17 @@ class GroupTransfer:
             each.without.add(slave)
 
     def on_timer(self) -> None:
-        """Give up on sends whose patience is over."""
-        while self.waiting and self.waiting[0].deadline <= self.io.now():
+        """Time has passed: senders stop waiting, and the thread gives up on sends whose turn is over."""
+        now = self.io.now()
+        while self.senders and self.senders[0].deadline <= now:
+            self.senders.popleft().answer("FLUSH_SLAVE_TIMEOUT")
+        # A send that is not waited for any more holds nothing up that a report has passed.
+        self._release()
+        while self.waiting and self.turn_ends <= now:
             self.waiting.popleft().answer("FLUSH_SLAVE_TIMEOUT")
             self._begin_turn()
             self._release()
-        if self.waiting:
-            self._arm()
+        self._arm()
 
     def _release(self) -> bool:
         """Answer what enough slaves hold; whether the first send's turn is over with that."""
@@ -83,7 +118,7 @@ class GroupTransfer:
         first = self.waiting[0] if self.waiting else None
         while self.waiting and self.waiting[0].end <= self.reached:
             each = self.waiting.popleft()
-            if self.enough(each):
+            if each.is_answered or self.enough(each):
                 each.answer("PUT_OK")
             else:
                 kept.append(each)
@@ -100,12 +135,12 @@ class GroupTransfer:
         if not self.waiting:
             return
         now = self.io.now()
-        first = self.waiting[0]
-        if self.wait.in_turn:
-            self.waiting[0] = first._replace(deadline=now + self.timeout_ns)
-        elif self.wait.wake_ups:
-            self.wake_ups, self.woken_at = self.wait.wake_ups, now
+        if self.wait.wake_ups:
+            self.wake_ups, self.woken_at = self.wait.wake_ups - self.notified, now
+            self.notified = False
             self._sleep_on()
+        else:
+            self.turn_ends = now + self.timeout_ns if self.wait.in_turn else self.waiting[0].deadline
 
     def _wake_up(self) -> None:
         """A report that did not reach the first send costs it a wake-up, beside those that time has cost it."""
@@ -116,10 +151,13 @@ class GroupTransfer:
         self.on_timer()
 
     def _sleep_on(self) -> None:
-        first = self.waiting[0]
-        patience = self.woken_at + max(0, self.wake_ups) * WAKE_UP_NS
-        self.waiting[0] = first._replace(deadline=min(first.deadline, patience))
-        self._arm()
+        self.turn_ends = self.woken_at + max(0, self.wake_ups) * WAKE_UP_NS
 
     def _arm(self) -> None:
-        self.io.timer(("ha-transfer", None), self.waiting[0].deadline)
+        """The one timer, for what ends first. Where that is later than it was, the timer just comes early once."""
+        while self.senders and self.senders[0].is_answered:
+            self.senders.popleft()
+        if not self.waiting:
+            return
+        sender_stops = self.senders[0].deadline if self.senders else self.turn_ends
+        self.io.timer(("ha-transfer", None), min(self.turn_ends, sender_stops))

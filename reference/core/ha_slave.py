@@ -1,9 +1,11 @@
 """The slave's half of HA replication: HAClient of RocketMQ 4.9, sans-IO.
 
-Connects to the master, says how far its log reaches, appends what comes and reports each step. A frame that does not
-start where the log ends is never appended: the slave closes and asks again from its own end. Only a slave without any
-log takes whatever offset comes first. What does not fit the slave's files (:mod:`pairproof.reference.core.borders`) is
-not stored either, and ends the copy until the slave is started again.
+Connects to the master, says how far its log reaches, appends what comes and reports each step. A report that the socket
+does not take in the version's number of writes closes the connection, unless ``haCutReports=waits``: then the rest of
+it leaves when the socket has room, and only the newest log end after it. A frame that does not start where the log ends
+is never appended: the slave closes and asks again from its own end. Only a slave without any log takes whatever offset
+comes first. What does not fit the slave's files (:mod:`pairproof.reference.core.borders`) is not stored either, and
+ends the copy until the slave is started again.
 
 Where this differs from 4.9 on purpose: a silent master is noticed (4.9 looks at its own writes), an append that fails
 ends the connection (4.9 ignores it), reconnects are at least five seconds apart (4.9 does not wait), and files of
@@ -71,6 +73,8 @@ class HaSlave:
         self.conn: Conn = None
         self.frames = FrameReader(MAX_FRAME_BODY)
         self.reported = 0
+        self.waits = config.haCutReports == "waits"
+        self.writes = 1 if self.waits else config.version.report_writes
         self.unsent = b""
         self.last_write = 0
         self.last_read = 0
@@ -159,7 +163,7 @@ class HaSlave:
         return self.log.end > before
 
     def on_writable(self) -> None:
-        """The socket takes bytes again: finish the report that it cut."""
+        """The socket takes bytes again: finish the report that it cut, if that waits."""
         if self.unsent:
             self._write(self.unsent)
             if not self.unsent and self.report_value() > self.reported:
@@ -174,8 +178,9 @@ class HaSlave:
         elif self.phase is not Phase.CONNECTED:
             return
         elif key[0] == "ha-report":
-            if now - self.last_write >= self.heartbeat_ns and not self.unsent:
-                self._report()
+            if now - self.last_write >= self.heartbeat_ns and not self.unsent and not self._report():
+                self._drop()
+                return
             due = self.last_write + self.heartbeat_ns
             self.io.timer(key, due if due > now else now + self.heartbeat_ns)
         elif now - self.last_read >= self.housekeeping_ns:
@@ -188,19 +193,23 @@ class HaSlave:
     def _on_frame(self, offset: int, body: bytes) -> bool:
         if not self.accepts(offset) or not self.append(offset, body):
             return False
-        if self.report_value() > self.reported and not self.unsent:
-            self._report()
-        return True
+        return self.unsent != b"" or self.report_value() <= self.reported or self._report()
 
-    def _report(self) -> None:
+    def _report(self) -> bool:
         self.reported = self.report_value()
-        self._write(encode_report(self.reported))
+        return self._write(encode_report(self.reported))
 
-    def _write(self, cell: bytes) -> None:
-        taken = self.io.send(self.conn, cell)
-        self.unsent = cell[taken:]
-        if taken:
-            self.last_write = self.io.now()
+    def _write(self, cell: bytes) -> bool:
+        """Whether the connection goes on: the whole cell has left, or the rest may follow when the socket has room."""
+        for _ in range(self.writes):
+            taken = self.io.send(self.conn, cell)
+            cell = cell[taken:]
+            if taken:
+                self.last_write = self.io.now()
+            if not cell:
+                break
+        self.unsent = cell
+        return self.waits or not cell
 
     def _drop(self) -> None:
         if self.borders.misfit is not None:

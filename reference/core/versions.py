@@ -2,8 +2,8 @@
 
 The reference speaks the wire of all of them, which never changed. Left out: known defects of a version; those are
 mutants. Sources: HAService.GroupTransferService and CommitLog.handleHA (submitReplicaRequest) of 4.4.0, 4.9.2 and
-4.9.7, GroupTransferService of 5.5.0, HAConnection's constructor;
-BrokerController.handleSlaveSynchronize and MessageStoreConfig.flushCommitLogTimed of 4.4.0, 4.9.7 and 5.5.0.
+4.9.7, GroupTransferService of 5.5.0, HAConnection's constructor; HAClient.reportSlaveMaxOffset of 4.4.0, 4.9.7 and
+5.3.3; BrokerController.handleSlaveSynchronize and MessageStoreConfig.flushCommitLogTimed of 4.4.0, 4.9.7 and 5.5.0.
 """
 
 from __future__ import annotations
@@ -13,14 +13,19 @@ from typing import NamedTuple
 
 
 class AckWait(NamedTuple):
-    """How long a send waits for a slave."""
+    """How long a send waits for a slave: until the transfer thread, which judges one send after the other, gives it up,
+    or its sender stops waiting."""
 
     setting: str
     """The setting that bounds it, ms."""
     in_turn: bool
-    """Counted from when the transfer thread reaches the send, one after the other; otherwise from the append."""
+    """The thread's patience begins when it reaches the send, and later sends wait for their turn; otherwise each send
+    has a deadline from its append on."""
     wake_ups: int
-    """After so many wake-ups of its thread it is given up, whatever the time; 0: only time counts."""
+    """The thread gives a send up after so many wake-ups, each at most a second after the last; 0: after the setting."""
+    sender_gives_up: bool
+    """Whether the sender stops waiting after the setting, counted from the append. The thread does not notice, and
+    spends the rest of its patience on that send."""
 
 
 class SyncSchedule(NamedTuple):
@@ -50,14 +55,20 @@ class Version(NamedTuple):
     counts_replicas: bool
     """Whether inSyncReplicas is a setting. Where it is, nobody is told SLAVE_NOT_AVAILABLE: the send just waits."""
     sync: SyncSchedule
+    report_writes: int
+    """How many writes a slave makes of one report; if bytes are left then, it closes the connection."""
     flushes_on_put: bool = False
     """Whether each put wakes ASYNC_FLUSH's service, as where flushCommitLogTimed is false; otherwise only time does."""
 
 
+FIVE_ROUNDS = AckWait("syncFlushTimeout", in_turn=True, wake_ups=5, sender_gives_up=True)
+IN_TURN = AckWait("syncFlushTimeout", in_turn=True, wake_ups=0, sender_gives_up=False)
+BY_DEADLINE = AckWait("slaveTimeout", in_turn=False, wake_ups=0, sender_gives_up=False)
+
 VERSIONS: Mapping[str, Version] = {
-    "4.4.0": Version(AckWait("syncFlushTimeout", in_turn=False, wake_ups=5), 65_536, 2, False, EARLY_SYNC, True),
-    "4.9.2": Version(AckWait("syncFlushTimeout", in_turn=True, wake_ups=0), 65_536, 2, False, SYNC),
-    "4.9.7": Version(AckWait("slaveTimeout", in_turn=False, wake_ups=0), 0, 2, False, SYNC),
-    "5.5.0": Version(AckWait("slaveTimeout", in_turn=False, wake_ups=0), 0, 1, True, LATE_SYNC),
+    "4.4.0": Version(FIVE_ROUNDS, 65_536, 2, False, EARLY_SYNC, report_writes=3, flushes_on_put=True),
+    "4.9.2": Version(IN_TURN, 65_536, 2, False, SYNC, report_writes=3),
+    "4.9.7": Version(BY_DEADLINE, 0, 2, False, SYNC, report_writes=3),
+    "5.5.0": Version(BY_DEADLINE, 0, 1, True, LATE_SYNC, report_writes=3),
 }
 """By the last release of a line that behaves so: up to 4.5.2 as 4.4.0, up to 4.9.2, from 4.9.3 on, 5.x."""

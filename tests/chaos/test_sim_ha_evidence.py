@@ -63,7 +63,7 @@ def test_whole_frames_and_reports_leave_no_pieces() -> None:
 
 
 def test_a_socket_that_takes_nothing_is_seen() -> None:
-    session = warm(**{"lab.bufferBytes": 8, "haSendHeartbeatInterval": 500})
+    session = warm(**{"lab.bufferBytes": 8, "haSendHeartbeatInterval": 500, "haCutReports": "waits"})
     session.add_toxic("ha", "up", "bandwidth", {"rate": 0})
     session.advance(2_000)
     nothing = seen(session, "partial", side="s", f="out")
@@ -72,7 +72,7 @@ def test_a_socket_that_takes_nothing_is_seen() -> None:
 
 
 def test_a_report_in_pieces_is_no_report_until_it_is_whole() -> None:
-    session = warm(**{"lab.bufferBytes": 5})
+    session = warm(**{"lab.bufferBytes": 5, "haCutReports": "waits"})
     pieces = seen(session, "partial", side="s", f="out")
     assert {e.value for e in pieces} == {5}
     assert [e.value for e in seen(session, "partial", side="m", f="in")] == [5] * len(pieces)

@@ -230,6 +230,9 @@ def test_what_does_not_exist_gets_one_clear_line(op: Op, complaint: str) -> None
         ({"maxMessageSize": 99}, "at least 100, a probe's size"),
         ({"lab.bufferBytes": 2, "lab.latencyMicros": 50_000}, "let 19 bytes of the log pass in a second"),
         ({"lab.bufferBytes": 1, "haTransferBatchSize": 1}, "haTransferBatchSize=1 let 76 bytes"),
+        ({"lab.bufferBytes": 7}, "takes no report of 8 bytes whole, .*: make it larger, or set haCutReports=waits"),
+        ({"haCutReports": "never"}, "haCutReports must be one of closes, waits"),
+        ({"lab.sendTimeoutMs": 0}, "from 1 to 600000"),
     ],
 )
 def test_settings_that_cannot_work_are_refused(settings: Args, complaint: str) -> None:

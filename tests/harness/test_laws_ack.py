@@ -236,6 +236,48 @@ def test_up_to_4_5_2_a_short_timeout_still_ends_the_wait() -> None:
     assert_holds(AckTimeoutHonest, waited(500))
 
 
+TURNS = "4.9.2"
+
+
+def in_turn(version: str = TURNS, first: str = TIMEOUT, ms: float = 10_000) -> H:
+    """Two sends a second apart; the first is answered after five seconds, the second ``ms`` after the begin."""
+    both = pair(rocketmqVersion=version).put("m0").after(1_000).put("m1").after(4_000).ok("m0", first)
+    return both.after(ms - 5_000).ok("m1", TIMEOUT)
+
+
+def test_where_sends_wait_in_turn_the_wait_counts_from_the_turn() -> None:
+    assert_holds(AckTimeoutHonest, in_turn())
+    early = "m1 timed out after 4999.000 ms, syncFlushTimeout is 5000 ms from its turn, 4000.000 ms later"
+    assert_broken(AckTimeoutHonest, in_turn(ms=9_999), early)
+    assert_broken(AckTimeoutHonest, in_turn("4.7.1", ms=9_999), early)
+
+
+@pytest.mark.parametrize("version", ["4.6.1", "4.7.0"])
+def test_in_other_versions_the_wait_counts_from_the_append(version: str) -> None:
+    assert_holds(AckTimeoutHonest, in_turn(version, ms=6_000))
+    assert_broken(AckTimeoutHonest, in_turn(version, ms=5_999), "m1 timed out after 4999.000 ms")
+
+
+@pytest.mark.parametrize("first", ["PUT_OK", "SLAVE_NOT_AVAILABLE", "FLUSH_DISK_TIMEOUT"])
+def test_only_a_send_that_timed_out_has_had_a_whole_turn(first: str) -> None:
+    assert_holds(AckTimeoutHonest, in_turn(first=first, ms=6_000))
+
+
+def test_turns_add_up_and_end_with_the_master_s_life() -> None:
+    def third(ms: float) -> H:
+        queue = pair(rocketmqVersion=TURNS).put("m0").put("m1")
+        queue.after(5_000).ok("m0", TIMEOUT).after(5_000).ok("m1", TIMEOUT)
+        return queue.put("m2").after(ms).ok("m2", TIMEOUT)
+
+    assert_holds(AckTimeoutHonest, third(5_000))
+    assert_broken(AckTimeoutHonest, third(4_999), "m2 timed out after 4999.000 ms")
+    waiting = pair(rocketmqVersion=TURNS).put("m0").put("m1").put("m2").after(5_000).ok("m0", TIMEOUT)
+    waiting.after(5_000).ok("m1", TIMEOUT).after(4_999).ok("m2", TIMEOUT)
+    assert_broken(AckTimeoutHonest, waiting, "m2 timed out after 4999.000 ms")
+    again = pair(rocketmqVersion=TURNS).put("m0").after(5_000).ok("m0", TIMEOUT).crash("master").start("master")
+    assert_holds(AckTimeoutHonest, again.put("m1").after(5_000).ok("m1", TIMEOUT))
+
+
 def test_a_message_that_timed_out_is_stored() -> None:
     assert_broken(AckTimeoutHonest, pair().invoke("m0").after(4_000).ok("m0", TIMEOUT).audit(), "does not hold it")
     found = pair().invoke("m0").after(4_000).ok("m0", TIMEOUT).audit(records={"master": ["m0"]})

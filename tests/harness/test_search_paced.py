@@ -31,9 +31,16 @@ def test_no_wait_is_long_nor_all_of_them_together() -> None:
 def test_nothing_is_left_that_needs_a_simulation_and_everything_is_valid() -> None:
     for each in map(paced.paced, DRAWN):
         assert {op.do for op in each.ops}.isdisjoint({"step", "arm"})
-        assert each.settings.keys().isdisjoint(paced.SIMULATED) and paced.SHORT.items() <= each.settings.items()
+        short = {name: value for name, value in paced.SHORT.items() if each.settings[name] != value}
+        assert each.settings.keys().isdisjoint(paced.SIMULATED) and short.keys() <= {"syncFlushTimeout"}
         TARGET.settings(each.settings)
         assert schedule.from_json(each.to_json()) == each
+
+
+def test_up_to_4_5_2_producers_are_more_patient_than_five_rounds_of_a_second() -> None:
+    found = {str(each.settings.get("rocketmqVersion")): each.settings for each in map(paced.paced, DRAWN)}
+    assert found["4.4.0"]["syncFlushTimeout"] == paced.ALL_ROUNDS_MS > 5_000
+    assert {found[each]["syncFlushTimeout"] for each in ("4.9.2", "4.9.7", "5.5.0")} == {1_500}
 
 
 def test_everything_else_stays_in_its_order() -> None:

@@ -18,8 +18,8 @@ MS = 1_000_000
 
 
 class SlavePlay:
-    def __init__(self, disk: Any, **settings: Any) -> None:
-        self.port = Port(disk)
+    def __init__(self, disk: Any, port: type[Port] = Port, **settings: Any) -> None:
+        self.port = port(disk)
         self.log = CommitLog(disk, FILE)
         self.log.recover(True)
         config = BrokerConfig(
@@ -290,8 +290,58 @@ def test_silent_master_is_noticed_and_reconnects_are_five_seconds_apart(make_dis
     assert play.port.timers["ha-reconnect", None] == 25_000 * MS and len(play.port.connects) == 2
 
 
-def test_cut_report_is_finished_before_the_next(make_disk: Callable[..., Any]) -> None:
+class Reluctant(Port):
+    """Its sockets take ``at_a_time`` bytes with a write."""
+
+    at_a_time = 1
+    sends = 0
+
+    def send(self, conn: str, data: bytes) -> int:
+        self.sends += 1
+        return super().send(conn, data[: self.at_a_time])
+
+
+class LessReluctant(Reluctant):
+    at_a_time = 3
+
+
+@pytest.mark.parametrize("version", ["4.4.0", "4.9.2", "4.9.7", "5.5.0"])
+def test_report_that_three_writes_cannot_finish_closes_the_connection(
+    make_disk: Callable[..., Any], version: str
+) -> None:
+    play = SlavePlay(make_disk(), Reluctant, rocketmqVersion=version)
+    play.frame(0, b"a" * 10)
+    assert play.port.sends == 3 and len(play.port.sent["c1"]) == 3  # type: ignore[attr-defined]
+    assert play.port.closed == ["c1"] and play.log.end == 10 and ("ha-reconnect", None) in play.port.timers
+
+
+def test_report_that_takes_three_writes_is_whole(make_disk: Callable[..., Any]) -> None:
+    play = SlavePlay(make_disk(), LessReluctant)
+    play.frame(0, b"a" * 10)
+    assert play.port.sends == 3 and play.reports() == [10] and play.port.closed == []  # type: ignore[attr-defined]
+
+
+def test_what_comes_behind_a_frame_whose_report_failed_is_not_appended(make_disk: Callable[..., Any]) -> None:
     play = SlavePlay(make_disk())
+    play.port.room = 3
+    play.ha.on_bytes(encode_header(0, 10) + b"a" * 10 + encode_header(10, 5) + b"b" * 5)
+    assert play.port.closed == ["c1"] and play.log.end == 10
+
+
+def test_timed_report_that_does_not_leave_closes_too(make_disk: Callable[..., Any]) -> None:
+    play = SlavePlay(make_disk())
+    play.port.room = 0
+    play.at(5_000, "ha-report")
+    assert play.port.closed == ["c1"] and play.port.connects == ["ha"]
+    play.port.room = None
+    play.at(5_000, "ha-reconnect")
+    play.ha.on_connected("c2")
+    play.at(10_000, "ha-report")
+    assert play.reports("c2") == [0]
+
+
+def test_slave_that_is_told_to_wait_finishes_a_cut_report_before_the_next(make_disk: Callable[..., Any]) -> None:
+    play = SlavePlay(make_disk(), haCutReports="waits")
     play.port.room = 3
     play.frame(0, b"a" * 10)
     play.frame(10, b"a" * 10)

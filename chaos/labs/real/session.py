@@ -17,7 +17,7 @@ from itertools import count
 from typing import Any, TypeVar
 
 from pairproof.chaos.labs.abilities import ClientAbilities
-from pairproof.chaos.labs.clients import Clients
+from pairproof.chaos.labs.clients import Clients, send_timeout_ms
 from pairproof.chaos.labs.real.bench import Bench
 from pairproof.chaos.labs.real.evidence import Evidence
 from pairproof.chaos.labs.real.ha_ears import MS
@@ -55,7 +55,8 @@ MAX_LOG = 32_768
 PROBES = 3
 REFUSALS = 2
 """After so many, once all faults are over, a slave has diverged and will not converge."""
-PROBE_NS = 20_000 * MS
+PROBE_SLACK_NS = 10_000 * MS
+"""A probe may stand behind sends of the trial; those and itself are given up after lab.sendTimeoutMs."""
 HEALTHY_NS = 1_500 * MS
 """What machines that are shared may add to anything: such a machine stood still for a second when this was measured."""
 INSTANT_NS = 300 * MS
@@ -111,7 +112,9 @@ class RealSession(ClientAbilities, LinkTrouble, StoreTrouble, Strangers):
                 self.nodes[name].provide()
         client = self.machine(CLIENT)
         by_name = self.links.by_name
-        self.clients = Clients(client.io, self.evidence, brokers, lambda node: by_name[f"client-{node}"].address)
+        self.clients = Clients(
+            client.io, self.evidence, brokers, lambda node: by_name[f"client-{node}"].address, self.settings
+        )
         client.start(lambda: self.clients.client)
         self.bench.begin(self.evidence)
         self.watch.start()
@@ -282,10 +285,11 @@ class RealSession(ClientAbilities, LinkTrouble, StoreTrouble, Strangers):
         """A last send proves that the pair is alive; then until all logs end alike, or the bound passes."""
         for name in self.nodes:
             self.restart(name)
+        probe_ns = send_timeout_ms(self.settings) * MS + PROBE_SLACK_NS
         for _ in range(PROBES):
             probe = self.clients.send(0, 100, True, 0)
             self.recorder.add(self.now(), "mark", op=probe, f="probe")
-            self.run_until(lambda: not self.clients.in_flight, PROBE_NS)
+            self.run_until(lambda: not self.clients.in_flight, probe_ns)
             # A first probe may only find out that its connection died with the master.
             if self.clients.phase_of.get(probe) == "ok":
                 break

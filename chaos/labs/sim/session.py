@@ -66,7 +66,7 @@ class SimSession(ClientAbilities, LinkTrouble, NodeTrouble, Strangers):
         self.processes = (*found.servers, *found.brokers)
         self.evidence.addresses = found.addresses
         self.strangers = 0
-        self.clients = Clients(self.hosts["client"], self.evidence, found.brokers, topology.client_link)
+        self.clients = Clients(self.hosts["client"], self.evidence, found.brokers, topology.client_link, settings)
         self.hosts["client"].start(lambda: self.clients.client)
         self.whole: Whole | None = None
         if places.has_names(settings):
