@@ -188,7 +188,7 @@ def test_reset_is_recorded_as_such_and_a_cut_is_not() -> None:
 
 @pytest.mark.parametrize("buffer", [1, 7, 11, 13])
 def test_pair_converges_through_the_smallest_socket_buffers(buffer: int) -> None:
-    settings: dict[str, str | int] = {"lab.bufferBytes": buffer}
+    settings: dict[str, str | int] = {"lab.bufferBytes": buffer, "haCutReports": "waits"}
     trial = execute(SEND, Op("pull", {"reader": 0, "node": "slave", "queue": 0}), SEND, **settings)
     assert [e.f for e in trial.events if e.kind == "mark"] == ["warm", "heal", "probe", "converged", "end"]
     assert {e.status for e in trial.events if e.kind == "ok"} == {"PUT_OK"}
