@@ -95,8 +95,9 @@ class _Away:
         """Whether clients' answers do not count for it any more."""
         return self.unavailable_ns is not None if self.node == MASTER else self.is_back
 
-    def hear(self, event: Event, asked: int) -> None:
-        """Take in an answer to a send, or a delivery; ``asked``: the ``seq`` at which it was asked for."""
+    def hear(self, event: Event, asked: int, lost: int) -> None:
+        """Take in an answer to a send, or a delivery; ``asked``: the ``seq`` at which it was asked for; ``lost``: that
+        of the master's last loss, after which an answer from before says nothing of the master."""
         if event.kind == "deliver":
             self.read += 1
         elif asked > self.seq:
@@ -104,7 +105,7 @@ class _Away:
             self.put_ok += kept and event.status == PUT_OK
             self.stored += kept and event.status != PUT_OK
             self.failed += not kept
-            if kept and event.node == self.node == MASTER:
+            if kept and event.node == self.node == MASTER and asked > lost:
                 self.unavailable_ns = event.t - self.t
 
     def row(self, unknown: bool) -> Outage:
@@ -138,6 +139,7 @@ class _Seen:
         self.faults: dict[int | None, Event] = {}
         self.asked: dict[int | None, int] = {}
         self.acknowledged = 0
+        self.lost = -1
 
     def hear(self, event: Event) -> None:
         kind = event.kind
@@ -163,6 +165,7 @@ class _Seen:
 
     def _hurt(self, event: Event) -> None:
         node = event.node or ""
+        self.lost = event.seq if node == MASTER else self.lost
         away = self.down.get(node)
         if away is None:
             away = self.down[node] = _Away(event, blamed(self.faults.values(), node), self.acknowledged)
@@ -173,7 +176,7 @@ class _Seen:
         asked = self.asked.pop(event.op, event.seq) if event.kind != "deliver" else event.seq
         for away in self.outages:
             if not away.is_over:
-                away.hear(event, asked)
+                away.hear(event, asked, self.lost)
         if event.kind == "ok" and event.status == PUT_OK and event.node == MASTER:
             self.acknowledged += 1
 

@@ -238,6 +238,15 @@ def test_what_follows_while_a_node_is_down_is_the_same_outage_with_the_worst_cau
     assert rows[1].unavailable_ns is None and whole.fault == "several"
 
 
+def test_an_answer_of_a_master_that_is_lost_again_does_not_end_its_outage() -> None:
+    play = Play().at(10, "crash", "master", f="process", value=0).at(20, "start", "master", lo=0, hi=0)
+    late = play.asks(21)
+    play.at(22, "crash", "master", f="process", value=0).answers(23, late).at(30, "start", "master", lo=0, hi=0)
+    play.send(31, 40)
+    rows, _ = outages.measure(play.events)
+    assert [row.unavailable_ns for row in rows] == [30 * MS, 18 * MS]
+
+
 def test_with_another_master_sends_go_on_while_one_is_away() -> None:
     play = Play(masters=2).on(5, 0, "kill", "master").at(6, "crash", "master", f="process", value=0)
     play.send(10, 11, node="other").send(12, 13, "info", "timeout").at(14, "deliver", "other", message="m1")
