@@ -52,6 +52,15 @@ class StepsPastTheEnd(Reader):
         return found._replace(next_offset=offset + 1) if found.status == "OFFSET_OVERFLOW_ONE" else found
 
 
+class CountsWhatWaits(Reader):
+    """Tells readers of the offset that the next message would get, not of the one behind the last that is there."""
+
+    def read(self, topic: str, queue_id: int, offset: int, limit: int, takes: Takes | None = None) -> Found:
+        """The queue as the master's puts know it."""
+        found = super().read(topic, queue_id, offset, limit, takes)
+        return found._replace(high=max(found.high, self.store.queue_offset_for(Message(topic, queue_id, b""))))
+
+
 class ReusesBuffers(Reader):
     """Reads into a buffer that it has, and only if that is not as full as it will be."""
 
@@ -220,6 +229,8 @@ DELIVERY = (
            "passes over the message that no longer fitted into an answer"),
     Mutant("slave_steps_past_end", "slave", _reading(StepsPastTheEnd), "deliver-no-loss",
            "a pull that found nothing goes on one offset further"),
+    Mutant("counts_what_waits", "master", _reading(CountsWhatWaits), "queue-shows-dispatched",
+           "tells readers that a queue holds what is stored and not dispatched yet"),
     Mutant("slave_reuses_buffers", "slave", _reading(ReusesBuffers), "deliver-no-phantom",
            "serves again what it has read before, if what is asked for is as long"),
     Mutant("remembers_by_offset", "master", _reading(RemembersByOffset), "deliver-no-phantom",

@@ -158,8 +158,13 @@ SEQUELS: dict[str, tuple[Op, ...]] = {
         Op("fault", {"name": "power_loss", "node": "master", "keep": "none"}),
         Op("advance", {"ms": 50}),
     ),
-    # Whether queues catch up by themselves shows as long as nothing more comes.
-    "dispatch_stall": (Op("heal", {"name": "dispatch_stall"}), Op("advance", {"ms": 3_000})),
+    # What waits is not for readers; and whether queues catch up by themselves shows as long as nothing more comes.
+    "dispatch_stall": (
+        *(Op("pull", {"reader": 0, "node": node, "queue": 0}) for node in ("master", "slave")),
+        Op("advance", {"ms": 50}),
+        Op("heal", {"name": "dispatch_stall"}),
+        Op("advance", {"ms": 3_000}),
+    ),
     # A lie is found out when the power fails.
     "lying_flush": (
         Op("fault", {"name": "power_loss", "node": "master", "keep": "none"}),
