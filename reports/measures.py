@@ -65,6 +65,10 @@ OF_OUTAGES = (
     "put_ok", "stored", "failed", "read",
 )  # fmt: skip
 
+OF_COSTS = (
+    "acknowledged", "lost", "stranded", "unaudited", "unavailable", "readable", "unread", "tried", "accepted", "stored",
+)  # fmt: skip
+
 OBJECTIVE_KEYS = ("what", "target", "lab", "cause", "fault", "role", "flush")
 """What the losses and returns are grouped by; ``what`` is one of :data:`OBJECTIVES`."""
 
@@ -106,6 +110,7 @@ SPREADS = {
     "lag_ns": Spread("lags", (*PROMISED, "window"), value="ns"),
     "catch_up": Spread("catch_ups", (*PROMISED, "fault"), ("bytes",), "ns"),
     "losses": Spread("losses", (*DEPLOYED, "fault"), ("acknowledged", "lost", "unknown", "losing")),
+    "costs": Spread("costs", (*PLACE, "deployment", "mode", "fault"), OF_COSTS),
     "outages": Spread("outages", (*DEPLOYED, "node", "cause", "fault"), OF_OUTAGES, "unavailable_ns"),
 }
 """By table. All but objectives rest on the histories that a run kept; the meaning of their columns is said with the

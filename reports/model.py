@@ -76,6 +76,7 @@ class Report(NamedTuple):
     lag_ns: list[Row]
     catch_up: list[Row]
     losses: list[Row]
+    costs: list[Row]
     outages: list[Row]
     rejudged: Row | None
 

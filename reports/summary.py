@@ -65,7 +65,7 @@ def text(report: Report) -> str:
     """The whole summary."""
     parts = (
         _head(report), _findings(report), _scenarios(report), _laws(report), _not_tested(report), _objectives(report),
-        _traces(report), _runs(report),
+        _traces(report), _costs(report), _runs(report),
     )  # fmt: skip
     return "\n".join(line for part in parts for line in part) + "\n"
 
@@ -278,6 +278,20 @@ def _traces(report: Report) -> Iterator[str]:
         yield from _table(
             ("deployment", "fault", "target", "lab", "trials", "PUT_OK", "lost for good", "trials that lost"), rows
         )
+
+
+def _costs(report: Report) -> Iterator[str]:
+    found = traced.costs(report.costs)
+    if found:
+        yield "### What each deployment loses"
+        yield ""
+        told = ("trials", "acknowledged", "lost", "stranded", "unavailable", "readable", "tried", "accepted", "stored")
+        rows = (
+            (row["deployment"], row["mode"], row["fault"], row["target"], row["lab"],
+             *(f"{row[name]:,}" if isinstance(row[name], int) else row[name] for name in told))
+            for row in found
+        )  # fmt: skip
+        yield from _table(("deployment", "flush mode", "fault", "target", "lab", *told), rows)
 
 
 def _again(sums: Row, report: Report) -> str:

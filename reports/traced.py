@@ -52,6 +52,7 @@ def losses(report: Report) -> Row:
     outages = spreads(report.outages, seconds)
     return {
         "places": places(report.histories),
+        "costs": costs(report.costs),
         "deployments": deployments(rows),
         "losses": sorted(rows, key=lambda row: (-row["lost"], row["deployment"], row["fault"])),
         "outages": sorted(
@@ -63,6 +64,16 @@ def losses(report: Report) -> Row:
 
 def _named(row: Row) -> Row:
     return {"deployment": _deployment(row), "brokers": brokers(row["masters"], row["slaves"])}
+
+
+def costs(rows: Iterable[Row]) -> list[Row]:
+    """What each deployment loses under each fault; what no trial of a row knows is not a number."""
+    return [
+        row
+        | {name: NOTHING for name in ("lost", "stranded") if row["unaudited"] == row["trials"]}
+        | {name: NOTHING for name in ("unavailable", "readable") if row["unread"] == row["trials"]}
+        for row in rows
+    ]
 
 
 def _deployment(row: Row) -> str:
