@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pytest
 
@@ -16,7 +16,12 @@ sys.path.insert(0, str(Path(__file__).parent))
 import jars
 from clients import Clients, Driver
 from pairs import PAIRS, Pair, until_replicated
-from processes import KINDS, Kind, Program
+from plain_sockets import OURS, Make
+from processes import KINDS, REFERENCE, Broker, Kind, Program
+
+from pairproof.chaos.rocketmq import jvm
+from pairproof.chaos.rocketmq.install import JARS
+from pairproof.harness.errors import LabError
 
 P = TypeVar("P", bound=Program)
 
@@ -70,3 +75,21 @@ def running() -> Iterator[Callable[[P], P]]:
     yield start
     for each in started:
         each.kill()
+
+
+@pytest.fixture
+def broker(tmp_path: Path, running: Callable[[Broker], Broker], monkeypatch: pytest.MonkeyPatch) -> Make:
+    """Start one broker of 4.9.7, 5.5.0 or ours, without a name server."""
+    monkeypatch.delenv("NAMESRV_ADDR", raising=False)
+
+    def start(whose: str, **settings: Any) -> Broker:
+        made = Broker(tmp_path / whose, REFERENCE, **settings)
+        if whose != OURS:
+            try:
+                made.command = jvm.broker(JARS[whose].install(), made.folder / "home", made.folder / "conf")
+            except LabError as why:
+                pytest.fail(str(why), pytrace=False)
+            made.ready = jvm.READY.strip()
+        return running(made)
+
+    return start

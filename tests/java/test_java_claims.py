@@ -6,88 +6,30 @@ Each test has the same conversation with a broker of each and says how they diff
 
 from __future__ import annotations
 
-import re
 import socket
-from collections.abc import Callable
-from pathlib import Path
-from struct import Struct
-from typing import Any
 
 import pytest
-from processes import BROKER_SETTINGS, HOST, READY_S, REFERENCE, Broker, until
+from plain_sockets import (
+    ALONE,
+    BUSY,
+    EVERYBODY,
+    FILE,
+    HEADER,
+    LATE,
+    OURS,
+    REPORT,
+    SERVED,
+    Make,
+    is_open,
+    pull,
+    read,
+    reported,
+    send,
+)
+from processes import HOST, READY_S, until
 from real_brokers import free_port
 
-from pairproof.chaos.rocketmq import jvm
-from pairproof.chaos.rocketmq.install import JARS
-from pairproof.harness.errors import LabError
-from pairproof.reference.wire import remoting
-
 pytestmark = pytest.mark.slow
-
-OURS = "reference"
-EVERYBODY = ("4.9.7", "5.5.0", OURS)
-HEADER, REPORT = Struct(">qi"), Struct(">q")
-FILE = BROKER_SETTINGS["mappedFileSizeCommitLog"]
-TOPIC = "BenchmarkTest"
-"""Every broker has it."""
-SERVED, BUSY, ALONE, LATE = 19, 2, 11, 12
-"""Answers: nothing new, SYSTEM_BUSY, SLAVE_NOT_AVAILABLE, FLUSH_SLAVE_TIMEOUT."""
-
-Make = Callable[..., Broker]
-
-
-@pytest.fixture
-def broker(tmp_path: Path, running: Callable[[Broker], Broker], monkeypatch: pytest.MonkeyPatch) -> Make:
-    """Start one broker, without a name server."""
-    monkeypatch.delenv("NAMESRV_ADDR", raising=False)
-
-    def start(whose: str, **settings: Any) -> Broker:
-        made = Broker(tmp_path / whose, REFERENCE, **settings)
-        if whose != OURS:
-            try:
-                made.command = jvm.broker(JARS[whose].install(), made.folder / "home", made.folder / "conf")
-            except LabError as why:
-                pytest.fail(str(why), pytrace=False)
-            made.ready = jvm.READY.strip()
-        return running(made)
-
-    return start
-
-
-def code(address: str, frame: bytes) -> int:
-    """The code of the answer to a request."""
-    host, _, port = address.partition(":")
-    with socket.create_connection((host, int(port)), READY_S) as sock:
-        sock.sendall(frame)
-        answer = sock.recv(int.from_bytes(sock.recv(4, socket.MSG_WAITALL), "big"), socket.MSG_WAITALL)
-    found = re.search(rb'"code":(\d+)', answer)
-    assert found
-    return int(found[1])
-
-
-def send(address: str, body: bytes = b"x" * 100) -> int:
-    """Send a message that waits for a slave; the answer's code."""
-    given = {"producer_group": "claims", "topic": TOPIC, "queue_id": 0, "born_ms": 0}
-    return code(address, remoting.send_request(1, **given, body=body, properties="WAIT\x01true"))
-
-
-def pull(address: str) -> int:
-    """Pull from an empty queue; the answer's code."""
-    given = {"consumer_group": "claims", "topic": TOPIC, "queue_id": 0, "offset": 0, "max_messages": 1}
-    return code(address, remoting.pull_request(1, **given))
-
-
-def is_open(host: str, port: int) -> bool:
-    try:
-        socket.create_connection((host, port), READY_S).close()
-    except ConnectionRefusedError:
-        return False
-    return True
-
-
-def read(sock: socket.socket, size: int) -> bytes:
-    """So many bytes; fewer at the stream's end."""
-    return sock.recv(size, socket.MSG_WAITALL)
 
 
 @pytest.mark.parametrize("whose", EVERYBODY)
@@ -105,7 +47,7 @@ def test_a_slave_that_knows_no_master_starts_and_listens_for_slaves_too(broker: 
 def test_a_slave_is_asked_for_messages_by_default_settings(broker: Make, whose: str, answer: int) -> None:
     """C-06, C-08."""
     slave = broker(whose, brokerRole="SLAVE", brokerId=1)
-    until(lambda: pull(slave.address) == answer)
+    until(lambda: pull(slave.address).code == answer)
 
 
 @pytest.mark.parametrize(("whose", "answer"), [("4.9.7", LATE), (OURS, ALONE)])
@@ -156,12 +98,3 @@ def test_a_slave_takes_an_offset_once_and_comes_back_after_a_mismatch(broker: Ma
                 pass
         with impostor.accept()[0] as slave:
             assert reported(slave) == 3 * FILE + 12
-
-
-def reported(slave: socket.socket, behind: int | None = None) -> int:
-    """The slave's next report, or its first one above ``behind``: between them its heartbeats repeat the last."""
-    slave.settimeout(READY_S)
-    value = behind
-    while value == behind:
-        (value,) = REPORT.unpack(read(slave, REPORT.size))
-    return int(value or 0)
