@@ -118,6 +118,15 @@ class FiveWakeUps(GroupTransfer):
             self.on_timer()
 
 
+class WakesForNothing(GroupTransfer):
+    """Takes a report that says nothing new for a wake-up, so that heartbeats end a send of 4.4 early."""
+
+    def covered(self, offset: int) -> None:
+        """Every one is news."""
+        self.reached = min(self.reached, offset - 1)
+        super().covered(offset)
+
+
 class ForgetsDeadline(GroupTransfer):
     """Counts a fifth of slaveTimeout."""
 
@@ -190,3 +199,8 @@ MASTER = (
     Mutant("calls_timeout_ok", "master", with_parts(flusher_class=CallsTimeoutOk), "log-flushed-survives",
            "answers PUT_OK under SYNC_FLUSH when the flush took too long"),
 )  # fmt: skip
+
+WAKES_FOR_NOTHING = _mutant(
+    "wakes_for_nothing", WakesForNothing, "ack-timeout-honest", "4.4 that counts heartbeats as wake-ups"
+)
+"""No part of the catalogue: few schedules play 4.4 with a slave that reports and gets nothing."""

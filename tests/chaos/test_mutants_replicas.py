@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from pairproof.chaos.mutants.master import WAKES_FOR_NOTHING
 from pairproof.chaos.mutants.replicas import COUNTS_CONNECTIONS
 from pairproof.chaos.targets.reference import ReferenceTarget
 from pairproof.harness import resolve
@@ -39,4 +40,20 @@ OPS = (
 )
 def test_a_slave_that_comes_back_is_no_second_replica(target: ReferenceTarget, broken: list[str]) -> None:
     trial = run_trial(resolve.lab("sim"), target, Schedule(SETTINGS, "half-open", OPS), origin="test")
+    assert [each.law for each in trial.judgements if each.verdict is Verdict.VIOLATED] == broken
+
+
+@pytest.mark.parametrize(
+    ("target", "broken"),
+    [(ReferenceTarget(), []), (ReferenceTarget(WAKES_FOR_NOTHING), [WAKES_FOR_NOTHING.law])],
+    ids=lambda value: getattr(value, "name", None),
+)
+def test_up_to_4_5_2_a_slave_s_heartbeats_end_no_send(target: ReferenceTarget, broken: list[str]) -> None:
+    settings = {"rocketmqVersion": "4.4.0", "brokerRole": "SYNC_MASTER", "haSendHeartbeatInterval": 500}
+    ops = (
+        Op("fault", {"name": "stall", "link": "ha", "direction": "down"}),
+        Op("send", {"producer": 0, "size": 100, "wait": True, "queue": 0}),
+        Op("advance", {"ms": 6_000}),
+    )
+    trial = run_trial(resolve.lab("sim"), target, Schedule(settings, "heartbeats", ops), origin="test")
     assert [each.law for each in trial.judgements if each.verdict is Verdict.VIOLATED] == broken

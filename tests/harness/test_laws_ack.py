@@ -209,14 +209,25 @@ def test_the_wait_is_that_of_the_master_s_version(version: str, wait_ms: int) ->
 @pytest.mark.parametrize(("reports", "least_ms"), [(0, 4_000), (1, 3_000), (3, 1_000), (4, 0), (7, 0)])
 def test_up_to_4_5_2_each_report_may_use_up_a_wake_up(reports: int, least_ms: int) -> None:
     def nudged(ms: int) -> H:
-        told = pair(rocketmqVersion="4.4.0").put("m0")
-        for _ in range(reports):
-            told.report(0)
+        told = pair(rocketmqVersion="4.4.0").put("m0").frame(0, 50)
+        for number in range(reports):
+            told.report(number + 1)
         return told.after(ms).ok("m0", TIMEOUT)
 
     assert_holds(AckTimeoutHonest, nudged(least_ms))
     if least_ms:
         assert_broken(AckTimeoutHonest, nudged(least_ms - 1), f"4.4.0 wakes 5 times, {reports} reports came")
+
+
+def test_a_report_that_says_nothing_new_uses_up_no_wake_up() -> None:
+    def nudged(offset: int) -> H:
+        told = pair(rocketmqVersion="4.4.0").put("m0").frame(0, 50).report(20)
+        for _ in range(4):
+            told.report(offset)
+        return told.after(2_999).ok("m0", TIMEOUT)
+
+    assert_broken(AckTimeoutHonest, nudged(20), "4.4.0 wakes 5 times, 1 reports came")
+    assert_holds(AckTimeoutHonest, nudged(30))
 
 
 def test_where_time_is_real_a_report_wakes_an_instant_after_the_master_was_awake() -> None:
