@@ -2,10 +2,10 @@
 
 The wait is the one of the master's version line (:data:`pairproof.harness.settings.LINES`), counted from the append
 (from the send where no append was seen); reports that do not reach the message never shorten it, except up to 4.5.2,
-where each that says more than all before may use up one of five wake-ups, as may one that came just before. From 4.7.1 to 4.9.2 it is counted from the
-send's turn: each send stored before it that was told FLUSH_SLAVE_TIMEOUT had a whole wait of its own
-(:mod:`pairproof.harness.laws.turns`). Stored: its append was seen, or a store reader finds its record, unless the
-master's machine crashed since.
+where each that says more than all before may use up one of five wake-ups, as may one that came just before. From 4.7.1
+to 4.9.2 it is counted from the send's turn: each send stored before it that was told FLUSH_SLAVE_TIMEOUT had a whole
+wait of its own (:mod:`pairproof.harness.laws.turns`). Stored: its append was seen, or a store reader finds its record,
+unless the master's machine crashed since.
 
 Left out: answers that come too late, see ``ack-bounded``; turns of sends whose answer nobody has heard.
 Source: HAService.GroupTransferService.
