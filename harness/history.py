@@ -128,7 +128,7 @@ KINDS: dict[str, str] = {
     "what is wrong with it)",
     "deliver": "one message of a pull's answer: process, op, node, message, queue, queue_offset, lo, hi, digest, group",
     "consumer": "a consumer came (status on) or went (off; lost: as its process dies): process, group, f (clustering, "
-    "broadcasting)",
+    "broadcasting), broker (the id that its user fixed, when it comes; none: it asks whom brokers suggest)",
     "assign": "a consumer took a queue (status on) or gave it up (off): process, group, queue, value (the offset that "
     "it goes on from)",
     "route": "a client learned where its topic is: process, status (found, none), detail (JSON: broker id to node, of "

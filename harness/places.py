@@ -64,6 +64,11 @@ def has_other(settings: Args) -> bool:
     return bool(settings.get("lab.others", 0))
 
 
+def chosen_by_user(settings: Args) -> int | None:
+    """The broker id that consumers' users have fixed; None where consumers follow what brokers suggest."""
+    return int(settings.get("lab.defaultBrokerId", 0)) if settings.get("lab.connectBrokerByUser", 0) else None
+
+
 def nodes(count: int) -> tuple[str, ...]:
     """The brokers of a trial with ``count`` slaves, master first."""
     return NODES[: count + 1]

@@ -38,19 +38,20 @@ class Call(NamedTuple):
 class Ears:
     """The listener of one consumer, see :class:`pairproof.reference.client.listener.Listener`."""
 
-    def __init__(self, clients: Clients, group: str, broadcasting: bool) -> None:
+    def __init__(self, clients: Clients, settings: ConsumerSettings) -> None:
         self.clients = clients
         self.stage = clients.stage
         self.add = clients.add
-        self.group = group
-        self.f = "broadcasting" if broadcasting else "clustering"
+        self.group = settings.group
+        self.f = "broadcasting" if settings.broadcasting else "clustering"
+        self.fixed = settings.default_broker_id if settings.connect_broker_by_user else None
         self.process = clients.new_process()
         self.calls: dict[int, Call] = {}
         """Those under way, by the consumer's own numbers."""
 
     def came(self) -> None:
         """It started."""
-        self._note("consumer", f=self.f, status="on")
+        self._note("consumer", f=self.f, status="on", broker=self.fixed)
 
     def went(self, lost: bool) -> None:
         """It ended."""
@@ -142,15 +143,17 @@ class Ears:
 
 
 class Consumers:
-    """All consumers of a trial. ``machine`` makes their machines, by name."""
+    """All consumers of a trial. ``machine`` makes their machines by name; ``fixed``: the broker id that users chose."""
 
     def __init__(
-        self, clients: Clients, machine: Callable[[str], Machine], build: type[Consumer], name_server: str
-    ) -> None:
+        self, clients: Clients, machine: Callable[[str], Machine], build: type[Consumer], name_server: str,
+        fixed: int | None,
+    ) -> None:  # fmt: skip
         self.clients = clients
         self.machine = machine
         self.build = build
         self.name_server = name_server
+        self.fixed = fixed
         self.hosts: dict[tuple[int, int], Machine] = {}
 
     def join(self, group: int, consumer: int) -> None:
@@ -164,8 +167,9 @@ class Consumers:
         settings = ConsumerSettings(
             f"c{consumer}", group_name(group), {TOPIC: "*"}, (self.name_server,), broadcasting=broadcasting,
             consume_from_where="CONSUME_FROM_FIRST_OFFSET",
+            connect_broker_by_user=self.fixed is not None, default_broker_id=self.fixed or 0,
         )  # fmt: skip
-        ears = Ears(self.clients, settings.group, broadcasting)
+        ears = Ears(self.clients, settings)
         host.start(lambda: self.build(host.io, settings, ears))
 
     def leave(self, group: int, consumer: int, lost: bool) -> None:

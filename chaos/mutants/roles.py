@@ -83,6 +83,23 @@ class RefusesAlone(Lonely, Pulling):
             super().on_pull(request)
 
 
+class TakesFirstCode(Pulling):
+    """A slave that is not for reading serves nothing: PullMessageProcessor up to where that code is overwritten."""
+
+    def on_pull(self, request: Request) -> None:
+        """Again, please, at the master."""
+        if not self.parts.config.is_slave or self.parts.config.slaveReadEnable:
+            super().on_pull(request)
+            return
+        topic, queue_id = request.header["topic"], request.header["queueId"]
+        queues = self.parts.store.queues
+        values = {
+            "suggestWhichBrokerId": MASTER_ID, "nextBeginOffset": request.header["queueOffset"],
+            "minOffset": queues.min_offset(topic, queue_id), "maxOffset": queues.next_offset(topic, queue_id),
+        }  # fmt: skip
+        request.answer(remoting.PULL_RETRY_IMMEDIATELY, values)
+
+
 class ConfirmsNothing(Lonely, Reader):
     """Gives out what its master has confirmed, which is nothing while it has none."""
 
@@ -139,6 +156,9 @@ def _knowing(**parts: type) -> type[Broker]:
 
 
 ROLES = (
+    Mutant("takes_first_code", "slave", with_parts(pulling_class=TakesFirstCode), "role-slave-serves",
+           "a slave with slaveReadEnable=false sends every pull to the master, though there is none: the source of 4.9 "
+           "read without its last switch"),
     Mutant("takes_changes", "slave", with_parts(administration_class=TakesChanges), "role-slave-read-only",
            "lets administrators change a slave's topics and groups (4.9 before 4.9.4)"),
     Mutant("takes_sends", "slave", with_parts(sending_class=TakesSends), "role-slave-read-only",

@@ -75,13 +75,21 @@ class AsksMasterFirst(ConsumersPulling):
         return self.shared.routes.choose(queue.broker_name, MASTER_ID)
 
 
+class FollowsSuggestions(ConsumersPulling):
+    """Begins where its user wants it to, and then asks whom brokers suggest."""
+
+    def wanted(self, queue: MessageQueue) -> int:
+        """The user's choice until there is a suggestion."""
+        return self.suggested.get(queue, super().wanted(queue))
+
+
 class NeverNext(ConsumersPulling):
     """Asks any broker where the one that was suggested is missing: RocketMQ before 4.8."""
 
     def choice(self, queue: MessageQueue) -> Choice | None:
         """Not the one with the next id."""
         brokers = self.shared.routes.brokers.get(queue.broker_name, {})
-        wanted = self.suggested.get(queue, MASTER_ID)
+        wanted = self.wanted(queue)
         return choose(brokers, wanted if wanted in brokers else min(brokers, default=MASTER_ID))
 
 
@@ -159,6 +167,8 @@ ROUTING = (
            "a slave suggests the master to those whose group wants the slave"),
     Mutant("asks_master_first", CONSUMER, consumer_with(pulling_class=AsksMasterFirst), "route-choice",
            "a consumer asks the master while there is one, whatever was suggested"),
+    Mutant("follows_suggestions", CONSUMER, consumer_with(pulling_class=FollowsSuggestions), "route-choice",
+           "a consumer asks the broker that was last suggested, though its user fixed another one"),
     Mutant("never_next", CONSUMER, consumer_with(pulling_class=NeverNext), "route-choice",
            "a consumer asks any broker where a suggested slave is missing, not the next one (before 4.8)"),
     Mutant("keeps_the_dead", "names", name_server_with(routes_class=KeepsTheDead), "route-expiry",

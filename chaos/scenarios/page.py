@@ -61,8 +61,10 @@ FORM = """\
 
 - `settings`: RocketMQ's own keys and values, and what the pair consists of: `lab.slaves`, `lab.names` (a name server,
   which consumers need), `lab.others` (a master of another broker name), `lab.haMasterAddress`,
-  `lab.slaveFileSize` (the slaves' `mappedFileSizeCommitLog`, where it is not the master's). `lab.sendTimeoutMs` is how
-  long producers wait for an answer, 10 s unless it is set; sends that wait in turn may take longer.
+  `lab.slaveFileSize` and `lab.slaveMemory` (the slaves' `mappedFileSizeCommitLog` and `totalMemory`, where they are
+  not the master's), `lab.connectBrokerByUser` and `lab.defaultBrokerId` (users of consumers fix the broker to read
+  from). `lab.sendTimeoutMs` is how long producers wait for an answer, 10 s unless it is set; sends that wait in turn
+  may take longer.
 - A step begins `at` a time, `after` the end of the step before it, or right behind the n-th send (`after_sends`). A
   fault lasts `for` a time, until `heal` names it, or to the end. `pairproof labs` lists faults and their arguments,
   [history.md](history.md) the kinds of event.

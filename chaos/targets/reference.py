@@ -39,12 +39,16 @@ LAB_SETTINGS = {
     "lab.others": (0, 1),
     "lab.haMasterAddress": (0, 1),
     "lab.slaveFileSize": (0, 1 << 30),
+    "lab.slaveMemory": (0, 1 << 62),
+    "lab.connectBrokerByUser": (0, 1),
+    "lab.defaultBrokerId": (0, places.MAX_SLAVES),
     "lab.bufferBytes": (1, 1 << 30),
     "lab.latencyMicros": (1, 50_000),
     "lab.flushMicros": (1, 1_000_000),
     "lab.sendTimeoutMs": (1, 600_000),
 }
-"""The labs' own settings and their ranges. ``slaveFileSize``: the slaves' mappedFileSizeCommitLog; 0: the master's.
+"""The labs' own settings and their ranges. ``slaveFileSize``, ``slaveMemory``: the slaves' mappedFileSizeCommitLog and
+totalMemory; 0: the master's. ``connectBrokerByUser``, ``defaultBrokerId``: what consumers' users choose.
 ``sendTimeoutMs``: how long producers wait for an answer."""
 REPORT = 8
 """Bytes of a slave's report."""
@@ -99,6 +103,7 @@ class ReferenceTarget(NamedTuple):
                 _check_lab_setting(key, value)
         if places.has_other(merged) and not places.has_names(merged):
             raise UsageError("lab.others needs a name server, where clients learn of it: set lab.names=1, too")
+        _check_users_choice(merged)
         for node in places.nodes(places.slaves(merged)):
             self.config(node, merged)
         _check_together(merged, self.config(places.MASTER, merged))
@@ -145,6 +150,13 @@ def _check_lab_setting(key: str, value: Scalar) -> None:
         raise UsageError(f"{key} must be a whole number from {low} to {high}, not {value!r}")
 
 
+def _check_users_choice(settings: Args) -> None:
+    if settings.get("lab.defaultBrokerId") and places.chosen_by_user(settings) is None:
+        raise UsageError(
+            "lab.defaultBrokerId is asked only where users choose: set lab.connectBrokerByUser=1, too, or leave it out"
+        )
+
+
 def _check_together(settings: Args, config: BrokerConfig) -> None:
     buffer, latency_us = int(settings["lab.bufferBytes"]), int(settings.get("lab.latencyMicros", 500))
     batch = config.haTransferBatchSize
@@ -186,6 +198,8 @@ def _config(node: str, settings: tuple[tuple[str, Scalar], ...]) -> BrokerConfig
         values |= {"brokerRole": "SLAVE", "brokerId": number + 1, "listenPort": 10_921 + 10 * number}
         if given.get("lab.slaveFileSize"):
             values["mappedFileSizeCommitLog"] = given["lab.slaveFileSize"]
+        if given.get("lab.slaveMemory"):
+            values["totalMemory"] = given["lab.slaveMemory"]
         if not places.has_names(given):
             values["haMasterAddress"] = places.HA_LINKS[number]
         elif given.get("lab.haMasterAddress"):

@@ -8,7 +8,8 @@ no entry.
 What a broker looked at last is known but for one entry: the last that it gave, or, where a full answer left some, the
 one behind. And its log may grow while it answers. So a suggestion is wrong only if it is wrong for all of that.
 Likewise for a group: every setting counts that the broker may have had meanwhile, by what an administrator changed, and
-on a slave by when it last synced.
+on a slave by when it last synced. A broker suggests the same to readers whose user fixed a broker, and who will not
+follow; whether the others follow is ``route-choice``.
 
 Left out: brokers whose memory nobody knows (``totalMemory``, ours; RocketMQ asks the machine), unless the ratio is 0;
 slaves in class rollback. On a slave that has to echo an offset beyond its queue (PULL_RETRY_IMMEDIATELY) the group's

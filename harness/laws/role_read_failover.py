@@ -6,7 +6,8 @@ Asked of each queue that a consumer group holds. A broker *serves* it when it an
 - While the master is down, a slave serves within the route's expiry and the client's route period, and the time for a
   pull that was under way; the first and the last are nothing if the master's connections closed with it.
 - When the master is back and has registered, it serves within the client's route period and the time for which a slave
-  may hold a pull; of queues whose last answer suggested the master, that is.
+  may hold a pull; of queues whose last answer suggested the master, that is. Consumers whose user fixed a broker ask
+  that one, whatever is suggested: the way back is owed only to those for whom it is the master.
 
 The time counts from when all was well: from the last fault's end at a slave, at the name server, or at any link between
 these, the consumer and (for the way back) the master. Slaves must have registered since, and have fetched topics and
@@ -80,6 +81,8 @@ class RoleReadFailover(Law):
         self.claims: dict[Key, Claim] = {}
         self.told: dict[tuple[int | None, str | None], tuple[int, int]] = {}
         """By consumer and queue: the broker id that the last answer suggested, and since when all have, ns."""
+        self.fixed: dict[int | None, int] = {}
+        """By consumer whose user chose a broker: its id."""
         self.turned: tuple[int, int] | None = None
         """When the master went down or came back, and what may pass until a queue is served again, ns."""
         self.server = ""
@@ -118,8 +121,11 @@ class RoleReadFailover(Law):
         claim.holders.add(event.process)
 
     def on_consumer(self, event: Event) -> None:
-        """Who goes holds nothing any more."""
-        if event.status != "on":
+        """Who comes may have a broker that its user chose; who goes holds nothing any more."""
+        if event.status == "on":
+            if event.broker is not None:
+                self.fixed[event.process] = event.broker
+        else:
             for key in [key for key, claim in self.claims.items() if event.process in claim.holders]:
                 self._leave(event, key)
 
@@ -255,7 +261,7 @@ class RoleReadFailover(Law):
             return None
         since, bound = self.turned
         back = self.server == MASTER
-        told = [self.told.get((holder, key[1]), (0, 0)) for holder in claim.holders] if back else []
+        told = [self._wanted(holder, key[1]) for holder in claim.holders] if back else []
         if any(broker for broker, _ in told):
             return None
         nodes = [MASTER] if back else self.slaves
@@ -273,6 +279,11 @@ class RoleReadFailover(Law):
                 return None
             since = max(since, ready)
         return since, bound + self.ledger.healthy_ns
+
+    def _wanted(self, holder: int | None, queue: str | None) -> tuple[int, int]:
+        """The broker id that a consumer means to ask for a queue, and since when, ns."""
+        fixed = self.fixed.get(holder)
+        return self.told.get((holder, queue), (0, 0)) if fixed is None else (fixed, 0)
 
     def _ready(self, node: str, first: int, back: bool) -> int | None:
         """Since when a broker can be found and would serve, ns; None if perhaps not."""

@@ -6,7 +6,8 @@ delivered a message from there, the slave has all of that message's bytes, and i
 before the pull. A slave that does not have its topic or group yet, or on which these forbid it, may say so; one that
 refuses as not ready or busy does not serve.
 
-With slaveReadEnable off a slave serves all the same, and suggests broker 0 (4.9); one of 5.x may refuse as busy.
+With slaveReadEnable off a slave serves all the same, and suggests broker 0 (4.9, whose code 20 for "not here" is
+overwritten by that for what was found); one of 5.x may refuse as busy, which it does.
 
 Left out: slaves in class rollback; messages that the master lost; after a store was replaced, what was delivered
 before; a slave's own answer once its oldest files have expired. Sources: PullMessageProcessor.processRequest and

@@ -1,15 +1,16 @@
-"""``route-choice``: a consumer asks the broker that it was last told to ask, or the one that stands in for it.
+"""``route-choice``: a consumer asks the broker that its user fixed, else the one that it was last told to ask.
 
-For each pull of a consumer: it wants the id that the queue's last answer suggested, and 0 before there was any. Of the
-brokers that its last route names it takes that id; if that is missing and not 0, the next higher id; if that is missing
-too, any. So of several slaves it uses one only. The node that it asks is the one that its route has under that id. Who
+For each pull of a consumer: it wants the id that its user fixed (connectBrokerByUser, defaultBrokerId), whatever
+brokers suggest; without one, the id that the queue's last answer suggested, and 0 before there was any. Of the brokers
+that its last route names it takes that id; if that is missing and not 0, the next higher id; if that is missing too,
+any. So of several slaves it uses one only. The node that it asks is the one that its route has under that id. Who
 chooses a broker of the route to send to chooses 0.
 
 Judged from a consumer's arrival on, by the route that it has learned. A queue that was just taken may also be asked for
 as if nothing had been suggested. Before 4.8.0 a missing id is followed by any.
 
-Left out: a default broker id fixed by a user, and consumers that want one broker only, which simulated ones never do;
-the route refresh when nobody is left; locks; and brokers of other names, whose routes are not recorded.
+Left out: consumers that want one broker only, which no pull does; the route refresh when nobody is left; locks; and
+brokers of other names, whose routes are not recorded.
 Source: PullAPIWrapper.recalculatePullFromWhichNode, MQClientInstance.findBrokerAddressInSubscribe.
 """
 
@@ -36,8 +37,8 @@ class RouteChoice(Law):
 
     id = "route-choice"
     promise = (
-        "A consumer pulls from the broker that was last suggested for the queue or, if its route lacks that one, from "
-        "the next id, or else from any; senders choose the master."
+        "A consumer pulls from the broker that its user fixed, or else from the one that was last suggested for the "
+        "queue; if its route lacks that one, from the next id, or else from any; senders choose the master."
     )
     source = "PullAPIWrapper, MQClientInstance.findBrokerAddressInSubscribe"
     needs = frozenset({"consumer", "route", "invoke", "ok"})
@@ -48,6 +49,8 @@ class RouteChoice(Law):
         self.applicable = False
         self.suggested: dict[int | None, dict[str | None, int]] = {}
         """By consumer that is here, by queue: what the last answer said."""
+        self.fixed: dict[int | None, int] = {}
+        """By consumer that is here and whose user chose: the id."""
         self.routes: dict[int | None, Route] = {}
         self.fresh: set[tuple[int | None, str | None]] = set()
         """Queues that a consumer took since its last answer for them."""
@@ -60,8 +63,11 @@ class RouteChoice(Law):
         """A consumer came or went."""
         if event.status == "on":
             self.suggested[event.process] = {}
+            if event.broker is not None:
+                self.fixed[event.process] = event.broker
         else:
             self.suggested.pop(event.process, None)
+            self.fixed.pop(event.process, None)
             self.fresh = {each for each in self.fresh if each[0] != event.process}
 
     def on_assign(self, event: Event) -> None:
@@ -102,13 +108,15 @@ class RouteChoice(Law):
                 f"a pull of {event.queue} chose broker {chosen} and asked {event.node}; the route has {_shown(route)}",
             )
             return
-        wanted = told.get(event.queue, 0)
+        fixed = self.fixed.get(event.process)
+        wanted = told.get(event.queue, 0) if fixed is None else fixed
         if chosen in self._right(route, wanted):
             return
-        if (event.process, event.queue) not in self.fresh or chosen not in self._right(route, 0):
+        starts_anew = fixed is None and (event.process, event.queue) in self.fresh
+        if not (starts_anew and chosen in self._right(route, 0)):
+            why = "was suggested" if fixed is None else "is fixed by its user"
             self.violate(
-                event,
-                f"a pull of {event.queue} chose broker {chosen}; {wanted} was suggested, the route has {_shown(route)}",
+                event, f"a pull of {event.queue} chose broker {chosen}; {wanted} {why}, the route has {_shown(route)}"
             )
 
     def _right(self, route: Route, wanted: int) -> tuple[int, ...]:

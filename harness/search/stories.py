@@ -106,6 +106,11 @@ STORIES = (
         (topic(2, "master"), group(0, 1, "master"), advance(12_000), *CONSUMING),
     ),
     Story(
+        "users fix the slave to read from, whatever brokers suggest",
+        {"lab.connectBrokerByUser": 1, "lab.defaultBrokerId": 1},
+        CONSUMING,
+    ),
+    Story(
         "tables change while a slave cannot ask for them",
         {},
         (fault("down", link="meta"), topic(2, "master"), group(0, 1, "master"), advance(12_000), heal("down"),

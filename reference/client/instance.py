@@ -1,13 +1,15 @@
 """What producers and consumers have in common: connections, routes, heartbeats. One per client and process.
 
 Routes are asked for every 30 s, every 3 s while a topic has none. Heartbeats go out every 30 s, and at once when a
-route brings a broker that has had none. Requests of a broker that are not expected get no answer. Timer keys are
-``(kind, ...)``, and ``("call", ...)`` for calls. Source: MQClientInstance, ClientRemotingProcessor.
+route brings a broker that has had none; their answers tell the brokers' versions. Requests of a broker that are not
+expected get no answer. Timer keys are ``(kind, ...)``, and ``("call", ...)`` for calls.
+Source: MQClientInstance, ClientRemotingProcessor.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
+from functools import partial
 from typing import Any, ClassVar
 
 from pairproof.reference.client.alarms import Alarms
@@ -21,7 +23,7 @@ from pairproof.reference.wire import beans
 from pairproof.reference.wire.bodies_client import HeartbeatData
 from pairproof.reference.wire.bodies_route import TopicRouteData
 from pairproof.reference.wire.headers import RequestCode
-from pairproof.reference.wire.remoting import Command
+from pairproof.reference.wire.remoting import SUCCESS, Command
 
 POLL_NAME_SERVER_NS = 30 * SECOND
 NO_ROUTE_RETRY_NS = 3 * SECOND
@@ -92,10 +94,12 @@ class ClientInstance(CallingNode):
         self._beaten = set(addresses)
         self._beating += len(addresses)
         for address in addresses:
-            ask(self.calls, address, RequestCode.HEART_BEAT, {}, self._beat_ended, self._heartbeat)
+            ask(self.calls, address, RequestCode.HEART_BEAT, {}, partial(self._beat_ended, address), self._heartbeat)
 
-    def _beat_ended(self, outcome: Outcome) -> None:
+    def _beat_ended(self, address: str, outcome: Outcome) -> None:
         self._beating -= 1
+        if outcome.answer is not None and outcome.answer.code == SUCCESS:
+            self.routes.told_version(address, outcome.answer.version)
         if not self._beating and not self.over:
             self.beaten()
 

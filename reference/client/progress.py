@@ -103,7 +103,7 @@ class Progress:
             else:
                 done(offset)
 
-        shared.listener.query_began(op, queue, *choice)
+        shared.listener.query_began(op, queue, choice.broker_id, choice.address)
         admin.query_offset(shared.calls, choice.address, shared.settings.group, queue, ended)
 
     def _boundary(self, queue: MessageQueue, done: Callable[[int | None], None]) -> None:
@@ -142,5 +142,5 @@ class Progress:
             "queueId": held.queue.queue_id,
             "commitOffset": offset,
         }
-        shared.listener.commit_began(op, held.queue, offset, *choice, False)
+        shared.listener.commit_began(op, held.queue, offset, choice.broker_id, choice.address, False)
         ask(shared.calls, choice.address, RequestCode.UPDATE_CONSUMER_OFFSET, values, ended, timeout_ns=CALL_NS)

@@ -1,8 +1,9 @@
 """Long-polling the queues that a consumer has, one pull at a time each.
 
-A pull goes to the broker id that the queue's last answer suggested, 0 at first; see
-:func:`pairproof.reference.client.routes.choose`. Without any broker of the name the route is refreshed once, and the
-queue rests 3 s if that helps nothing. Towards a master it carries the group's progress, if that is not 0.
+A pull goes to the broker id that the user chose (``connect_broker_by_user``), or else to the one that the queue's last
+answer suggested, 0 at first; see :func:`pairproof.reference.client.routes.choose`. Without any broker of the name the
+route is refreshed once, and the queue rests 3 s if that helps nothing. Towards a master it carries the group's
+progress, if that is not 0.
 
 What an answer brings is consumed at once and in order, so that one answer of at most 16 MiB is all that is ever held.
 Messages whose tag is not wanted are passed over: brokers filter by the tags' hash only. The next pull follows at once,
@@ -66,13 +67,18 @@ class Pulling:
 
     # Decisions.
 
+    def wanted(self, queue: MessageQueue) -> int:
+        """The broker id that the next pull is meant for: RocketMQ's recalculatePullFromWhichNode."""
+        settings = self.shared.settings
+        return settings.default_broker_id if settings.connect_broker_by_user else self.suggested.get(queue, MASTER_ID)
+
     def choice(self, queue: MessageQueue) -> Choice | None:
         """The broker that the next pull goes to."""
-        return self.shared.routes.choose(queue.broker_name, self.suggested.get(queue, MASTER_ID))
+        return self.shared.routes.choose(queue.broker_name, self.wanted(queue))
 
     def carries(self, held: ProcessQueue, choice: Choice) -> bool:
         """Whether a pull tells the group's progress."""
-        return choice.broker_id == MASTER_ID and held.progress > 0 and not self.shared.settings.broadcasting
+        return not choice.is_slave and held.progress > 0 and not self.shared.settings.broadcasting
 
     def wants(self, message: Record) -> bool:
         """Whether the message is handed to the listener; else it is passed over."""
@@ -137,9 +143,9 @@ class Pulling:
         commit = None
         if carries:
             commit = shared.next_op()
-            shared.listener.commit_began(commit, queue, held.progress, *choice, True)
+            shared.listener.commit_began(commit, queue, held.progress, choice.broker_id, choice.address, True)
         pull = _Pull(held, shared.next_op(), commit, shared.io.now())
-        shared.listener.pull_began(pull.op, queue, held.next_offset, *choice)
+        shared.listener.pull_began(pull.op, queue, held.next_offset, choice.broker_id, choice.address)
         fields = headers.encode_request(RequestCode.PULL_MESSAGE, values)
         ended = partial(self._ended, pull)
         shared.calls.call(choice.address, RequestCode.PULL_MESSAGE, fields, b"", ended, PULL_TIMEOUT_NS)

@@ -36,10 +36,17 @@ MAX_WAITING = 10_000
 
 
 class Choice(NamedTuple):
-    """The broker that a client turns to."""
+    """The broker that a client turns to: RocketMQ's FindBrokerResult."""
 
     broker_id: int
     address: str
+    version: int = 0
+    """The ordinal in MQVersion that its last answer to a heartbeat carried; 0: none came yet."""
+
+    @property
+    def is_slave(self) -> bool:
+        """Whether it copies the master: it takes no progress, so none is carried to it."""
+        return self.broker_id != MASTER_ID
 
 
 def choose(addresses: Mapping[int, str], wanted: int, only_this: bool = False) -> Choice | None:
@@ -69,6 +76,7 @@ class Routes:
         self.closed = False
         self.topics: dict[str, TopicRouteData] = {}
         self.brokers: dict[str, Mapping[int, str]] = {}
+        self._versions: dict[str, int] = {}
         self._readable: dict[str, list[MessageQueue]] = {}
         self._writable: dict[str, list[MessageQueue]] = {}
         self._server = 0
@@ -78,8 +86,14 @@ class Routes:
     # What is known.
 
     def choose(self, broker_name: str, wanted: int, only_this: bool = False) -> Choice | None:
-        """As :func:`choose`, of the brokers of that name."""
-        return choose(self.brokers.get(broker_name, {}), wanted, only_this)
+        """As :func:`choose`, of the brokers of that name, with the version that the chosen one has told."""
+        found = choose(self.brokers.get(broker_name, {}), wanted, only_this)
+        return None if found is None else found._replace(version=self._versions.get(found.address, 0))
+
+    def told_version(self, address: str, version: int) -> None:
+        """A broker answered a heartbeat. Only brokers of the routes are remembered."""
+        if any(address in addresses.values() for addresses in self.brokers.values()):
+            self._versions[address] = version
 
     def addresses(self, masters_only: bool) -> list[str]:
         """Where all brokers of all routes listen, by name and id."""
@@ -169,6 +183,9 @@ class Routes:
             for each in self.topics.values()
             for broker in each.broker_datas[:MAX_BROKERS]
         }
+        if self._versions:
+            listed = {address for addresses in self.brokers.values() for address in addresses.values()}
+            self._versions = {each: version for each, version in self._versions.items() if each in listed}
         self.learned(topic, route)
         return True
 

@@ -1,4 +1,7 @@
-"""What a client is told by whoever starts it. Source: ClientConfig, DefaultMQPushConsumer, DefaultMQProducer."""
+"""What a client is told by whoever starts it.
+
+Source: ClientConfig, DefaultMQPushConsumer, DefaultMQProducer; PullAPIWrapper for the user's choice of a broker.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,8 @@ from typing import NamedTuple
 from pairproof.reference.errors import ConfigError
 
 SECOND = 1_000_000_000
+MAX_BROKER_ID = (1 << 63) - 1
+"""Java's long, which broker ids are."""
 CONSUME_FROM = ("CONSUME_FROM_FIRST_OFFSET", "CONSUME_FROM_LAST_OFFSET")
 
 
@@ -28,6 +33,10 @@ class ConsumerSettings(NamedTuple):
     """Where a queue begins of which the group has no offset; the other is CONSUME_FROM_FIRST_OFFSET."""
     pull_batch_size: int = 32
     """Messages of one pull at most."""
+    connect_broker_by_user: bool = False
+    """The user chooses the broker that is read from: brokers' suggestions are ignored."""
+    default_broker_id: int = 0
+    """The broker id that is asked then. Where it is missing another one stands in, as for a suggestion."""
 
     def check(self) -> None:
         """ConfigError for what cannot work."""
@@ -40,6 +49,17 @@ class ConsumerSettings(NamedTuple):
             raise ConfigError("a broadcasting consumer cannot be orderly: take one of the two")
         if not 1 <= self.pull_batch_size <= 1024:
             raise ConfigError(f"pull_batch_size is {self.pull_batch_size}: use 1 to 1024")
+        self._check_choice()
+
+    def _check_choice(self) -> None:
+        if not 0 <= self.default_broker_id <= MAX_BROKER_ID:
+            raise ConfigError(f"default_broker_id is {self.default_broker_id}: use 0 (the master) to {MAX_BROKER_ID}")
+        if self.default_broker_id and not self.connect_broker_by_user:
+            # RocketMQ would pass over it without a word.
+            raise ConfigError(
+                f"default_broker_id is {self.default_broker_id}, which nothing asks while connect_broker_by_user is "
+                "False: set that to True, or leave the id out"
+            )
 
 
 class ProducerSettings(NamedTuple):

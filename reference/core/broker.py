@@ -85,7 +85,7 @@ class Broker:
         self.log = self.store.log
         self.ha = self.master_class(config, self.log, io, watcher)
         self.replica = self.slave_class(config, self.log, io, watcher)
-        self.peers = self.peers_class(io, self._on_command, self._on_gone)
+        self.peers = self.peers_class(io, self._on_command, self._on_gone, config.version.ordinal)
         self.parts = self._make_parts()
         self.sending = self.sending_class(self.parts)
         self.pulling = self.pulling_class(self.parts)

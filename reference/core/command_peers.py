@@ -84,12 +84,19 @@ class Seats:
 
 
 class CommandPeers:
-    """The open connections of one node. ``on_gone`` hears of each that ends, whoever ended it."""
+    """The open connections of one node. ``on_gone`` hears of each that ends, whoever ended it; ``version`` is told with
+    every answer.
+    """
 
     def __init__(
-        self, io: Effects, on_command: Callable[[Conn, Command], None], on_gone: Callable[[Conn], None]
+        self,
+        io: Effects,
+        on_command: Callable[[Conn, Command], None],
+        on_gone: Callable[[Conn], None],
+        version: int = remoting.VERSION,
     ) -> None:
         self.io = io
+        self.version = version
         self.on_command = on_command
         self.on_gone = on_gone
         self._readers: dict[Conn, CommandReader] = {}
@@ -188,9 +195,10 @@ class CommandPeers:
         if request.is_oneway:
             return
         try:
-            frame = remoting.response(request, code, fields or {}, body, remark)
+            frame = remoting.response(request, code, fields or {}, body, remark, self.version)
         except CodecError as why:
-            frame = remoting.response(request, remoting.SYSTEM_ERROR, {}, b"", f"the answer cannot be written: {why}")
+            remark = f"the answer cannot be written: {why}"
+            frame = remoting.response(request, remoting.SYSTEM_ERROR, {}, b"", remark, self.version)
         self.send(conn, frame)
 
     def send(self, conn: Conn, data: bytes) -> None:

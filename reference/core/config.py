@@ -3,7 +3,8 @@
 Four are ours: ``rocketmqVersion`` says which version line's replication path to follow, ``haPushes`` whether slaves
 get what is written (RocketMQ) or only what is flushed, ``haCutReports`` whether a slave whose socket takes a report in
 part closes the connection (RocketMQ) or waits, ``totalMemory`` how many bytes of memory the machine has, against which
-a reader's lag is measured.
+a reader's lag is measured. The program asks its machine for that, or its container's limit, where no file says it; the
+default is what a simulated machine has.
 
 Attributes keep RocketMQ's spelling on purpose: who knows ``broker.conf`` knows this class. Times are milliseconds,
 sizes bytes. Only what this broker acts on is here; other known keys are the shell's business.
@@ -135,6 +136,12 @@ class BrokerConfig:
     def is_slave(self) -> bool:
         """Whether this broker copies another one."""
         return self.brokerRole == "SLAVE"
+
+    @property
+    def log_memory(self) -> int:
+        """How many bytes of the log, counted back from its end, are taken to be in memory."""
+        # Java's arithmetic, whose last byte is not always that of whole numbers.
+        return int(self.totalMemory * (self.accessMessageInMemoryMaxRatio / 100.0))
 
     @property
     def version(self) -> Version:

@@ -44,7 +44,7 @@ class Reader:
 
     def __init__(self, config: BrokerConfig, store: MessageStore) -> None:
         self.store = store
-        self.memory = config.totalMemory * config.accessMessageInMemoryMaxRatio // 100
+        self.memory = config.log_memory
         self.corrects = not config.is_slave or config.offsetCheckInSlave
 
     # Decisions.

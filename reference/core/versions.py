@@ -3,7 +3,8 @@
 The reference speaks the wire of all of them, which never changed. Left out: known defects of a version; those are
 mutants. Sources: HAService.GroupTransferService and CommitLog.handleHA (submitReplicaRequest) of 4.4.0, 4.9.2 and
 4.9.7, GroupTransferService of 5.5.0, HAConnection's constructor; HAClient.reportSlaveMaxOffset of 4.4.0, 4.9.7 and
-5.3.3; BrokerController.handleSlaveSynchronize and MessageStoreConfig.flushCommitLogTimed of 4.4.0, 4.9.7 and 5.5.0.
+5.3.3; BrokerController.handleSlaveSynchronize and MessageStoreConfig.flushCommitLogTimed of 4.4.0, 4.9.7 and 5.5.0;
+PullMessageProcessor's rejectRequest and composeResponseHeader of 4.9.7 and 5.3.3; MQVersion.
 """
 
 from __future__ import annotations
@@ -57,8 +58,15 @@ class Version(NamedTuple):
     sync: SyncSchedule
     report_writes: int
     """How many writes a slave makes of one report; if bytes are left then, it closes the connection."""
+    ordinal: int
+    """Its place in MQVersion, which every answer carries."""
     flushes_on_put: bool = False
     """Whether each put wakes ASYNC_FLUSH's service, as where flushCommitLogTimed is false; otherwise only time does."""
+    refuses_reads: bool = False
+    """Whether a slave without slaveReadEnable answers pulls with SYSTEM_BUSY; otherwise it serves them, and only names
+    the master as the broker to ask next."""
+    sends_home: bool = False
+    """Whether a slave suggests the master to readers who do not lag, whatever id their group wants for these."""
 
 
 FIVE_ROUNDS = AckWait("syncFlushTimeout", in_turn=True, wake_ups=5, sender_gives_up=True)
@@ -66,9 +74,11 @@ IN_TURN = AckWait("syncFlushTimeout", in_turn=True, wake_ups=0, sender_gives_up=
 BY_DEADLINE = AckWait("slaveTimeout", in_turn=False, wake_ups=0, sender_gives_up=False)
 
 VERSIONS: Mapping[str, Version] = {
-    "4.4.0": Version(FIVE_ROUNDS, 65_536, 2, False, EARLY_SYNC, report_writes=3, flushes_on_put=True),
-    "4.9.2": Version(IN_TURN, 65_536, 2, False, SYNC, report_writes=3),
-    "4.9.7": Version(BY_DEADLINE, 0, 2, False, SYNC, report_writes=3),
-    "5.5.0": Version(BY_DEADLINE, 0, 1, True, LATE_SYNC, report_writes=3),
+    "4.4.0": Version(FIVE_ROUNDS, 65_536, 2, False, EARLY_SYNC, report_writes=3, ordinal=293, flushes_on_put=True),
+    "4.9.2": Version(IN_TURN, 65_536, 2, False, SYNC, report_writes=3, ordinal=397),
+    "4.9.7": Version(BY_DEADLINE, 0, 2, False, SYNC, report_writes=3, ordinal=407),
+    "5.5.0": Version(
+        BY_DEADLINE, 0, 1, True, LATE_SYNC, report_writes=3, ordinal=513, refuses_reads=True, sends_home=True
+    ),
 }
 """By the last release of a line that behaves so: up to 4.5.2 as 4.4.0, up to 4.9.2, from 4.9.3 on, 5.x."""

@@ -5,8 +5,8 @@ listens on every address, we on loopback unless told otherwise. All other keys a
 for RocketMQ starts us, and a mistyped key is seen. A master's ``brokerId`` is 0 whatever the file says, as there.
 
 Where the file says nothing, the name servers are those of the environment's NAMESRV_ADDR, as in RocketMQ, and
-``totalMemory`` is the machine's memory. ``brokerIP1``, to which others are told to connect, is 127.0.0.1 then, where
-RocketMQ takes an address of the machine.
+``totalMemory`` is the machine's memory, or its container's limit. ``brokerIP1``, to which others are told to connect,
+is 127.0.0.1 then, where RocketMQ takes an address of the machine.
 Source: BrokerStartup, BrokerConfig, MixAll.properties2Object, MessageStoreConfig, NettyServerConfig.
 """
 
@@ -24,6 +24,7 @@ from typing import NamedTuple
 from pairproof.reference.core.config import BrokerConfig
 from pairproof.reference.core.retention import hours_of
 from pairproof.reference.errors import ConfigError
+from pairproof.reference.shell.memory import machine_memory
 
 OWN = {"storePathRootDir": "", "storePathCommitLog": "", "bindAddress": "127.0.0.1"}
 IDLE = "serverChannelMaxIdleTimeSeconds"
@@ -69,7 +70,7 @@ def settings(values: dict[str, str], environment: Mapping[str, str] = os.environ
         )
     given = {
         "namesrvAddr": environment.get(NAMESRV_ADDR, ""),
-        "totalMemory": str(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")),
+        "totalMemory": str(machine_memory()),
         **{key: value for key, value in values.items() if key in acted_on},
     }
     if given.get("brokerRole") != "SLAVE":

@@ -321,8 +321,14 @@ def pull_request(
 
 
 def response(
-    request: Command, code: int, fields: Mapping[str, str], body: bytes = b"", remark: str | None = None
+    request: Command,
+    code: int,
+    fields: Mapping[str, str],
+    body: bytes = b"",
+    remark: str | None = None,
+    version: int = VERSION,
 ) -> bytes:
-    """The frame that answers ``request``, in its header form."""
-    answer = Command(code, request.opaque, RESPONSE_FLAG, dict(fields), body, remark, binary=request.binary)
+    """The frame that answers ``request``, in its header form. ``version``: the answering node's."""
+    told = dict(fields)
+    answer = Command(code, request.opaque, RESPONSE_FLAG, told, body, remark, version=version, binary=request.binary)
     return encode(answer)

@@ -224,6 +224,54 @@ def test_a_consumer_that_was_told_to_reads_from_the_slave_and_commits_to_the_mas
     assert {event.node for event in kinds(trial, "invoke", f="commit")} == {"master"}
 
 
+BY_USER = {"lab.connectBrokerByUser": 1, "lab.defaultBrokerId": 1}
+
+
+def test_a_consumer_whose_user_fixed_the_slave_reads_there_and_commits_to_the_master() -> None:
+    trial = execute(*CONSUMING, slaveReadEnable=True, **BY_USER)
+    assert {event.node for event in kinds(trial, "invoke", f="pull", group="g0")} == {"slave"}
+    assert {event.broker for event in kinds(trial, "ok", f="pull", group="g0")} == {0}, "the slave suggests the master"
+    assert {event.node for event in kinds(trial, "invoke", f="commit")} == {"master"}
+    assert {event.broker for event in kinds(trial, "consumer", status="on")} == {1}
+    led = execute(*CONSUMING, slaveReadEnable=True)
+    assert {event.node for event in kinds(led, "invoke", f="pull", group="g0")} == {"master"}
+    assert {event.broker for event in kinds(led, "consumer", status="on")} == {None}
+
+
+def turns(trial: Trial) -> list[str | None]:
+    """Which broker each answer that brought something came from, in order."""
+    served = {event.op for event in kinds(trial, "deliver", group="g0")}
+    return [event.node for event in kinds(trial, "ok", f="pull", group="g0") if event.op in served]
+
+
+@pytest.mark.parametrize(
+    ("usual", "expected"), [(0, ["master", "slave", "master", "slave"]), (1, ["master", "slave", "slave"])]
+)
+def test_one_pull_from_the_slave_is_followed_by_one_from_the_master_unless_the_group_says_otherwise(
+    usual: int, expected: list[str]
+) -> None:
+    backlog = [send(0, wait=True, size=1_000) for _ in range(60)]
+    trial = execute(
+        group(0, usual, "master"), advance(12_000), *backlog, advance(1_000), join(0, 0), advance(100),
+        slaveReadEnable=True, totalMemory=20_000, mappedFileSizeCommitLog=65_536, **{"lab.slaveMemory": 1 << 30},
+    )  # fmt: skip
+    # The master's 40 % are 8,000 bytes, and it gives 8 messages at a time of what it takes to be on its disk.
+    assert turns(trial)[: len(expected)] == expected
+
+
+def test_a_slave_that_is_not_for_reading_serves_in_4_9_and_refuses_in_5() -> None:
+    # A slave of 5.x fetches the topics for the first time after a minute.
+    away = (*CONSUMING, advance(62_000), fault("kill", node="master"), advance(38_000), pull("slave"), advance(100))
+    served, refused = (execute(*away, rocketmqVersion=version) for version in ("4.9.7", "5.5.0"))
+    answers = kinds(served, "ok", f="pull", node="slave")
+    assert answers and {event.broker for event in answers} == {0}
+    assert kinds(served, "deliver", node="slave", group=None)
+    assert not kinds(refused, "deliver", node="slave")
+    assert {event.status for event in kinds(refused, "fail", f="pull", node="slave")} == {"SYSTEM_BUSY"}
+    for_reading = execute(*away, rocketmqVersion="5.5.0", slaveReadEnable=True)
+    assert kinds(for_reading, "deliver", node="slave", group=None)
+
+
 def test_end_waits_until_consumers_have_caught_up_and_tables_have_followed() -> None:
     trial = execute(join(0, 0), advance(100), send(0), send(1), send(2), send(3))
     end, converged = trial.events[-1], kinds(trial, "mark", f="converged")[0]
@@ -317,6 +365,9 @@ def test_queues_and_indexes_are_read_at_every_audit_of_a_pair_too() -> None:
             "no link 'meta' in this trial; valid: ha, client-master, client-slave",
         ),
         (lambda: run(**{"lab.others": 1}), "lab.others needs a name server, .*: set lab.names=1"),
+        (lambda: execute(**{"lab.defaultBrokerId": 1}), "lab.defaultBrokerId is .* set lab.connectBrokerByUser=1, too"),
+        (lambda: execute(**{**BY_USER, "lab.defaultBrokerId": 4}), "lab.defaultBrokerId must be .* from 0 to 3, not 4"),
+        (lambda: run(**{"lab.slaveMemory": -1}), "lab.slaveMemory must be a whole number from 0"),
         (lambda: run(**{"lab.names": 2}), "lab.names must be a whole number from 0 to 1, not 2"),
         (lambda: execute(fault("down", link="meta2")), "no link 'meta2' in this trial"),
         (lambda: execute(topic(1, "slave2")), "an administrator asks master or slave .lab.slaves., not 'slave2'"),

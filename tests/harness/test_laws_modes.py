@@ -211,6 +211,23 @@ def test_who_is_told_to_stay_at_the_slave_stays_there() -> None:
     assert_broken(RoleReadFailover, later(freed, 65_001).mark("end"), "from the master for 65001 ms")
 
 
+@pytest.mark.parametrize(("fixed", "owed"), [(None, True), (0, True), (1, False)])
+def test_the_way_back_is_owed_to_consumers_whose_user_did_not_fix_a_slave(fixed: int | None, owed: bool) -> None:
+    history = Group().config("master", namesrvAddr="n").config("slave", namesrvAddr="n")
+    history.add("start", node="names").start("master").start("slave")
+    assert isinstance(history, Group)
+    history.registers("master").registers("slave")
+    history.add("consumer", process=1, status="on", group="g", f="clustering", broker=fixed)
+    history = later(later(history.takes("on"), 1_000).serves("master"), 1_000).syncs()
+    # The slave suggests the master all the time: who has a choice does not listen.
+    history = later(later(dead(history=history), 30_000).serves("slave", 0), 30_000).start("master")
+    stays = later(later(history, 1_000).registers("master"), 65_001).mark("end")
+    if owed:
+        assert_broken(RoleReadFailover, stays, "from the master for 65001 ms")
+    else:
+        assert judged(RoleReadFailover, stays.events).verdict is Verdict.HOLDS
+
+
 def test_a_consumer_that_takes_a_queue_again_remembers_what_it_was_told() -> None:
     again = back(1).takes("off").takes("on")
     assert judged(RoleReadFailover, later(again, 99_000).mark("end").events).verdict is Verdict.HOLDS

@@ -326,6 +326,54 @@ def test_a_queue_just_taken_may_start_anew() -> None:
     assert_broken(RouteChoice, consumer().takes().told(1).asks(0), "chose broker 0; 1 was suggested")
 
 
+def fixing(broker: int, route: dict[int, str] | None = None) -> Chooses:
+    """The consumer's user has fixed a broker."""
+    history = consumer(route)
+    history.add("consumer", process=1, status="on", group="g", f="clustering", broker=broker)
+    return history
+
+
+def test_who_has_a_fixed_broker_asks_it_whatever_is_suggested() -> None:
+    assert_holds(RouteChoice, fixing(1).asks(1).told(0).asks(1).told(2).asks(1))
+    assert_holds(RouteChoice, fixing(0).asks(0).told(1).asks(0))
+    ignored = "a pull of t/0 chose broker 0; 1 is fixed by its user, the route has 0: master"
+    assert_broken(RouteChoice, fixing(1).asks(0), ignored)
+    assert_broken(RouteChoice, fixing(1).asks(1).told(0).asks(0), ignored)
+    assert_broken(RouteChoice, fixing(0).told(1).asks(1), "chose broker 1; 0 is fixed by its user")
+    # To be led is right for others only.
+    assert_holds(RouteChoice, consumer().asks(0).told(1).asks(1))
+    assert_broken(RouteChoice, consumer().asks(0).told(1).asks(0), "1 was suggested")
+
+
+def test_a_fixed_broker_that_is_missing_is_replaced_as_a_suggested_one_is() -> None:
+    assert_holds(RouteChoice, fixing(1, {0: "master", 2: "slave2"}).asks(2))
+    assert_broken(RouteChoice, fixing(1, {0: "master", 2: "slave2"}).asks(0), "1 is fixed by its user")
+    assert_holds(RouteChoice, fixing(1, {0: "master"}).asks(0).learns(PAIR).asks(1))
+    assert_broken(RouteChoice, fixing(1, {0: "master"}).asks(0).learns(PAIR).asks(0), "1 is fixed by its user")
+
+
+def test_a_queue_just_taken_excuses_nobody_from_the_user_s_choice() -> None:
+    assert_broken(RouteChoice, fixing(1).asks(1).told(0).takes("off").takes().asks(0), "1 is fixed by its user")
+    assert_holds(RouteChoice, fixing(1).asks(1).told(0).takes("off").takes().asks(1))
+
+
+def test_a_user_s_choice_ends_with_its_consumer() -> None:
+    gone = fixing(1).asks(1)
+    gone.add("consumer", process=1, status="off", group="g", f="clustering")
+    gone.add("consumer", process=1, status="on", group="g", f="clustering")
+    assert_holds(RouteChoice, gone.asks(0))
+
+
+def test_a_broker_suggests_to_a_reader_with_a_fixed_broker_as_to_any_other() -> None:
+    def fixed(broker: int) -> Reads:
+        history = reads(**ON)
+        history.add("consumer", process=1, status="on", group="g", f="clustering", broker=1)
+        return history.pulled(broker, node="slave").message(0, 9 * MB, "slave")
+
+    assert_holds(ReadSplit, fixed(0))
+    assert_broken(ReadSplit, fixed(1), "suggested broker 1")
+
+
 def test_only_what_pulls_were_told_counts() -> None:
     commit = consumer().told(1).add("ok", process=1, f="commit", node="master", queue="t/0", group="g", broker=0)
     assert isinstance(commit, Chooses)

@@ -295,6 +295,57 @@ def test_a_suggested_broker_that_is_not_there_is_replaced_by_the_next_or_any() -
     assert [(args[2], args[3]) for args in lone.notes.of("pull_began")] == [(0, 0), (1, 0)]
 
 
+CHOSEN = {"connect_broker_by_user": True, "default_broker_id": 1}
+
+
+def test_the_user_s_choice_goes_before_what_brokers_suggest() -> None:
+    lone = Lone(slave=True, **CHOSEN)
+    lone.slave.put(0, 1)
+    lone.master.queues = lone.slave.queues
+    lone.world.run(1)
+    lone.slave.put(0, 1)
+    lone.world.run(1)
+    assert (lone.master.suggests, lone.slave.suggests) == (0, 0)
+    assert lone.asked() == [] and lone.asked(lone.slave) == [0, 1, 2]
+    assert lone.notes.delivered_bodies() == ["0/0", "0/1"]
+    without = Lone(slave=True)
+    without.master.put(0, 1)
+    without.master.suggests = 1
+    without.world.run(1)
+    assert without.asked() == [0] and without.asked(without.slave) == [1], "who did not choose is led"
+    chose_master = Lone(slave=True, connect_broker_by_user=True)
+    chose_master.master.put(0, 1)
+    chose_master.master.suggests = 1
+    chose_master.world.run(1)
+    assert chose_master.asked() == [0, 1] and chose_master.asked(chose_master.slave) == []
+
+
+def test_the_user_s_choice_is_about_pulls_only() -> None:
+    lone = Lone(slave=True, **CHOSEN)
+    lone.slave.put(0, 1)
+    lone.world.run(6)
+    assert {request.header["sysFlag"] for request in lone.pulls(lone.slave)} == {6}, "no progress rides to a slave"
+    assert lone.master.offsets == {("g", 0): 1} and lone.slave.offsets == {}
+    assert not lone.slave.seen(RequestCode.QUERY_CONSUMER_OFFSET) and not lone.slave.seen(LIST)
+
+
+def test_a_broker_of_the_user_s_choice_that_is_not_there_is_replaced_until_it_is() -> None:
+    lone = Lone(slave=True, **CHOSEN)
+    lone.names.brokers = {"a": {0: "m"}}
+    lone.master.put(0, 1)
+    lone.slave.queues = lone.master.queues
+    lone.world.run(1)
+    assert lone.asked() == [0, 1] and lone.asked(lone.slave) == []
+    lone.names.brokers = {"a": {0: "m", 1: "s"}}
+    # Routes are asked for every 30 s, and a pull is held for 15 s.
+    lone.world.run(46)
+    before = len(lone.pulls())
+    assert set(lone.asked(lone.slave)) == {1}
+    lone.slave.put(0, 1)
+    lone.world.run(1)
+    assert lone.asked(lone.slave)[-1] == 2 and len(lone.pulls()) == before
+
+
 def test_when_the_master_dies_the_slave_serves_and_commits_go_to_it_until_it_is_back() -> None:
     lone = Lone(slave=True)
     lone.master.put(0, 3)
@@ -609,6 +660,9 @@ def test_without_its_master_an_orderly_consumer_goes_on_for_thirty_seconds_only(
         ({"consume_from_where": "HERE"}, "CONSUME_FROM_FIRST_OFFSET"),
         ({"orderly": True, "broadcasting": True}, "orderly"),
         ({"pull_batch_size": 0}, "pull_batch_size"),
+        ({"connect_broker_by_user": True, "default_broker_id": -1}, "default_broker_id is -1: use 0"),
+        ({"connect_broker_by_user": True, "default_broker_id": 1 << 63}, "default_broker_id is 9223372036854775808"),
+        ({"default_broker_id": 1}, "nothing asks while connect_broker_by_user is False"),
     ],
 )
 def test_settings_that_cannot_work_are_refused_in_one_line(wrong: dict[str, Any], says: str) -> None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from client_peers import SILENCE, Answer, Names
+from client_peers import SILENCE, Answer, FakeBroker, Names
 from client_world import SECOND, Host, World
 
 from pairproof.reference.client import routes as module
+from pairproof.reference.client.consumer import Consumer, ConsumerSettings
 from pairproof.reference.client.producer import Producer, ProducerSettings
 from pairproof.reference.client.routes import Choice, Routes, choose
 from pairproof.reference.core.calls import Calls
@@ -43,11 +44,49 @@ def test_the_chosen_broker_is_the_wanted_one_the_next_or_any(wanted: int, only_t
 
 
 def test_the_rows_of_the_table_that_people_get_wrong() -> None:
-    assert choose({1: "a", 2: "b"}, 0) == (1, "a"), "any is not 'the next one' for a master"
+    assert choose({1: "a", 2: "b"}, 0) == Choice(1, "a"), "any is not 'the next one' for a master"
     assert choose({1: "a"}, 0, only_this=True) is None, "a master has no next one"
-    assert choose({0: "m", 2: "b"}, 1) == (2, "b"), "the next slave goes before the master"
-    assert choose({0: "m", 3: "c"}, 1) == (0, "m"), "but only the very next one"
-    assert choose({0: "m", 2: "b"}, 1, only_this=True) == (2, "b")
+    assert choose({0: "m", 2: "b"}, 1) == Choice(2, "b"), "the next slave goes before the master"
+    assert choose({0: "m", 3: "c"}, 1) == Choice(0, "m"), "but only the very next one"
+    assert choose({0: "m", 2: "b"}, 1, only_this=True) == Choice(2, "b")
+
+
+@pytest.mark.parametrize(("present", "wanted", "is_slave"), [([0, 1], 1, True), ([0, 2], 1, True), ([0, 1], 0, False),
+                                                            ([0], 1, False), ([1], 0, True)])  # fmt: skip
+def test_the_found_broker_tells_whether_it_is_a_slave(present: list[int], wanted: int, is_slave: bool) -> None:
+    found = choose(dict.fromkeys(present, "b"), wanted)
+    assert found is not None and found.is_slave is is_slave
+
+
+def test_the_found_broker_tells_its_version_once_a_heartbeat_was_answered() -> None:
+    world = World()
+    world.host("names").start(lambda host: Names(host, 1, a={0: "m", 1: "s"}))
+    brokers = {name: world.host(name).start(FakeBroker) for name in ("m", "s")}
+    brokers["m"].peers.version, brokers["s"].peers.version = 407, 513
+    settings = ConsumerSettings("c", "g", {"T": "*"}, ("names",))
+    consumer: Consumer = world.host("client").start(lambda host: Consumer(host, settings))
+    assert consumer.routes.choose("a", 0) is None
+    world.run(1)
+    assert [consumer.routes.choose("a", wanted) for wanted in (0, 1)] == [(0, "m", 407), (1, "s", 513)]
+    # A broker that was replaced says so with the next heartbeat.
+    brokers["s"].peers.version = 407
+    world.run(31)
+    assert consumer.routes.choose("a", 1) == (1, "s", 407)
+
+
+def test_no_version_is_kept_of_brokers_that_no_route_names_or_that_refuse_heartbeats() -> None:
+    world = World()
+    names = world.host("names").start(lambda host: Names(host, 1, a={0: "m", 1: "s"}))
+    brokers = {name: world.host(name).start(FakeBroker) for name in ("m", "s")}
+    brokers["s"].scripts[RequestCode.HEART_BEAT] = lambda request: Answer(1)
+    settings = ConsumerSettings("c", "g", {"T": "*"}, ("names",))
+    consumer: Consumer = world.host("client").start(lambda host: Consumer(host, settings))
+    world.run(1)
+    assert [consumer.routes.choose("a", wanted) for wanted in (0, 1)] == [(0, "m", 407), (1, "s", 0)]
+    consumer.routes.told_version("nobody", 1)
+    names.brokers = {"b": {0: "x"}}
+    world.run(31)
+    assert consumer.routes.choose("a", 0) is None and not consumer.routes._versions
 
 
 class Asker:

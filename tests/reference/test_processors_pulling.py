@@ -8,6 +8,7 @@ import pytest
 from broker_play import MS, Shell
 
 from pairproof.chaos.labs.sim.disk import SimDisk
+from pairproof.reference.core.config import BrokerConfig
 from pairproof.reference.wire import beans, remoting
 from pairproof.reference.wire.bodies import SubscriptionGroupConfig
 from pairproof.reference.wire.bodies_client import ConsumerData, HeartbeatData, SubscriptionData
@@ -218,6 +219,92 @@ def test_no_more_pulls_wait_than_allowed(master: Shell, monkeypatch: pytest.Monk
     answers = [pulled(master, queueOffset=4, sysFlag=SUSPEND | SUBSCRIBE) for _ in range(3)]
     assert answers[:2] == [None, None] and answers[2] is not None and answers[2].code == remoting.PULL_NOT_FOUND
     assert master.timers["hold", None] == 5_000 * MS
+
+
+def replica(master: Shell, **settings: Any) -> Shell:
+    """A slave that has the master's log."""
+    slave = Shell(SimDisk(), brokerRole="SLAVE", brokerId=1, **settings)
+    slave.broker.parts.topics.ensure("T", 4)
+    slave.broker.log.append(0, master.broker.log.read(0, master.broker.log.end))
+    slave.broker.store.dispatch()
+    return slave
+
+
+@pytest.mark.parametrize("version", ["4.4.0", "4.9.2", "4.9.7"])
+def test_up_to_4_9_a_slave_that_is_not_for_reading_serves_and_suggests_the_master(master: Shell, version: str) -> None:
+    slave = replica(master, rocketmqVersion=version, slaveReadEnable=False)
+    # A group that wants the slave, and a reader that lags: neither counts.
+    slave.broker.parts.groups.put("c", SubscriptionGroupConfig("c", broker_id=1, which_broker_when_consume_slowly=1))
+    answer = pulled(slave)
+    assert answer is not None and (answer.code, answer.remark) == (remoting.SUCCESS, "FOUND")
+    assert offsets(answer) == [0, 1, 2, 3] and answer.fields["suggestWhichBrokerId"] == "0"
+    assert answer.body == pulled(master).body  # type: ignore[union-attr]
+
+
+def test_from_5_on_a_slave_that_is_not_for_reading_is_busy(master: Shell) -> None:
+    slave = replica(master, rocketmqVersion="5.5.0", slaveReadEnable=False)
+    for offset in (0, 4, 99):
+        answer = pulled(slave, queueOffset=offset, sysFlag=SUSPEND | SUBSCRIBE)
+        assert answer is not None and answer.code == remoting.SYSTEM_BUSY and not answer.body
+        assert "[REJECTREQUEST]" in str(answer.remark) and "slaveReadEnable" in str(answer.remark)
+    assert not slave.broker.pulling.held
+    for_reading = pulled(replica(master, rocketmqVersion="5.5.0", slaveReadEnable=True))
+    assert for_reading is not None and offsets(for_reading) == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("version", "memory", "suggested"),
+    [("4.9.7", 1 << 30, "2"), ("5.5.0", 1 << 30, "0"), ("4.9.7", 10, "3"), ("5.5.0", 10, "3")],
+)
+def test_from_5_on_a_slave_sends_home_who_does_not_lag(
+    master: Shell, version: str, memory: int, suggested: str
+) -> None:
+    slave = replica(master, rocketmqVersion=version, slaveReadEnable=True, totalMemory=memory)
+    wants = SubscriptionGroupConfig("c", broker_id=2, which_broker_when_consume_slowly=3)
+    slave.broker.parts.groups.put("c", wants)
+    answer = pulled(slave)
+    assert answer is not None and answer.fields["suggestWhichBrokerId"] == suggested
+    newer = Shell(SimDisk(), rocketmqVersion="5.5.0", slaveReadEnable=True)
+    newer.broker.parts.topics.ensure("T", 4)
+    newer.broker.parts.groups.put("c", wants)
+    assert pulled(newer).fields["suggestWhichBrokerId"] == "2"  # type: ignore[union-attr]
+
+
+def test_from_5_on_a_master_serves_whatever_slaves_are_for() -> None:
+    shell = Shell(SimDisk(), rocketmqVersion="5.5.0", slaveReadEnable=False)
+    shell.broker.on_accepted("producer", "main")
+    store(shell)
+    answer = pulled(shell)
+    assert answer is not None and offsets(answer) == [0]
+
+
+@pytest.mark.parametrize(("version", "ordinal"), [("4.4.0", 293), ("4.9.2", 397), ("4.9.7", 407), ("5.5.0", 513)])
+def test_every_answer_tells_the_broker_s_version(version: str, ordinal: int) -> None:
+    shell = Shell(SimDisk(), rocketmqVersion=version)
+    answer = shell.request(RequestCode.GET_MAX_OFFSET, topic="T", queueId=0)
+    assert answer is not None and answer.version == ordinal
+
+
+@pytest.mark.parametrize(
+    ("total", "ratio", "memory"),
+    [(17_179_869_184, 40, 6_871_947_673), (20_000, 40, 8_000), (100, 29, 28), (100, 0, 0), (100, 100, 100)],
+)
+def test_memory_is_the_ratio_of_the_machine_s_as_java_reckons(total: int, ratio: int, memory: int) -> None:
+    # 100 * (29 / 100.0) is 28.999999999999996.
+    assert BrokerConfig(totalMemory=total, accessMessageInMemoryMaxRatio=ratio).log_memory == memory
+
+
+def test_a_reader_is_slow_one_byte_beyond_that_and_not_before() -> None:
+    shell = Shell(SimDisk(), slaveReadEnable=True)
+    shell.broker.on_accepted("producer", "main")
+    store(shell, body=b"x" * 100)
+    store(shell, body=b"x" * 100)
+    lag = shell.broker.log.end
+    for total, suggested in ((lag * 10, "0"), ((lag - 1) * 10, "1")):
+        config = BrokerConfig(slaveReadEnable=True, totalMemory=total, accessMessageInMemoryMaxRatio=10)
+        shell.broker.pulling.reader.memory = config.log_memory
+        answer = pulled(shell, maxMsgNums=1)
+        assert answer is not None and answer.fields["suggestWhichBrokerId"] == suggested
 
 
 def test_slave_serves_a_group_that_it_does_not_know_and_keeps_its_table() -> None:

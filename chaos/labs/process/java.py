@@ -9,7 +9,7 @@ from pairproof.chaos.labs.process.nodes import NodeProcess
 from pairproof.chaos.labs.real.bench import Bench
 from pairproof.chaos.labs.real.keeper import Keeper
 from pairproof.chaos.labs.real.node import NodeSpec
-from pairproof.chaos.labs.real.nodes import OUTSIDE, Cause, Status
+from pairproof.chaos.labs.real.nodes import MEMORY, OUTSIDE, Cause, Status
 from pairproof.chaos.labs.real.outside import OutsideView
 from pairproof.chaos.rocketmq import jvm
 from pairproof.chaos.rocketmq.install import JARS
@@ -63,6 +63,10 @@ class JavaProcess(NodeProcess):
             lambda: jvm.READY in self.said()[begins:],
             lambda: self.is_up and self.incarnation == incarnation,
         )
+
+    def settings(self) -> dict[str, object]:
+        """What is known of its settings: a JVM always asks its machine how much memory that has."""
+        return {key: value for key, value in super().settings().items() if key != MEMORY}
 
     def _properties(self) -> dict[str, object]:
         assert self.config is not None and self.store is not None

@@ -10,8 +10,7 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import asdict
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,7 +23,6 @@ from pairproof.chaos.labs.real.trace import Row
 from pairproof.chaos.observers.stored_record import stored_key
 from pairproof.harness.history import Event, Recorder, digest
 from pairproof.harness.schedule import Args
-from pairproof.reference.core.config import BrokerConfig
 from pairproof.reference.wire.record import Record
 
 OBSERVER = "observer"
@@ -120,9 +118,9 @@ class Evidence:
         own["stalls"] = "counted" if proc.counts_waits() else "seen"
         self.add(self.now(), "lab", f="process", value=healthy_ns, detail=json.dumps(own, sort_keys=True))
 
-    def config(self, name: str, config: BrokerConfig) -> None:
-        """A node's settings."""
-        self.add(self.now(), "config", name, detail=json.dumps(asdict(config), sort_keys=True))
+    def config(self, name: str, settings: Mapping[str, object]) -> None:
+        """A node's settings, as far as they are known."""
+        self.add(self.now(), "config", name, detail=json.dumps(settings, sort_keys=True))
 
     def born(self, node: str, incarnation: int, trace: NodeView) -> None:
         """A node's process begins; its trace is read from now on."""

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pairproof.chaos.labs.real.stores import Store
 
 _DEFAULTS = asdict(BrokerConfig())
+MEMORY = "totalMemory"
 
 
 class NodeView(Protocol):
@@ -240,6 +241,12 @@ class RealNode:
                     os.fsync(fd)
                 finally:
                     os.close(fd)
+
+    def settings(self) -> dict[str, object]:
+        """What is known of a broker's settings: not its machine's memory, unless it is told what to take for that."""
+        assert self.config is not None
+        known = asdict(self.config)
+        return {key: value for key, value in known.items() if key != MEMORY or value != _DEFAULTS[key]}
 
     def _properties(self) -> dict[str, object]:
         if self.config is None or self.store is None:

@@ -105,9 +105,7 @@ class RealSession(ClientAbilities, LinkTrouble, StoreTrouble, Strangers):
             self.evidence.stores[name] = node.store.path, node.config.mappedFileSizeCommitLog
         self.evidence.lab(HEALTHY_NS, INSTANT_NS, self.settings)
         for name in brokers:
-            config = self.nodes[name].config
-            assert config is not None
-            self.evidence.config(name, config)
+            self.evidence.config(name, self.nodes[name].settings())
             if self.is_provided(name):
                 self.nodes[name].provide()
         client = self.machine(CLIENT)

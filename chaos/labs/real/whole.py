@@ -29,7 +29,8 @@ class Whole:
     def __init__(self, session: RealSession) -> None:
         self.session = session
         address = session.links.by_name[places.NAMES_CLIENT].address
-        self.consumers = Consumers(session.clients, session.machine, session.target.consumer_class(), address)
+        build, fixed = session.target.consumer_class(), places.chosen_by_user(session.settings)
+        self.consumers = Consumers(session.clients, session.machine, build, address, fixed)
 
     def settle(self) -> None:
         """Until consumers have caught up, or the bound passes; then quiet."""

@@ -33,7 +33,8 @@ class Whole:
 
     def __init__(self, session: SimSession, machine: Callable[[str], Host]) -> None:
         self.session = session
-        self.consumers = Consumers(session.clients, machine, session.target.consumer_class(), NAME_SERVER)
+        build, fixed = session.target.consumer_class(), places.chosen_by_user(session.settings)
+        self.consumers = Consumers(session.clients, machine, build, NAME_SERVER, fixed)
 
     def settle(self) -> None:
         """Until consumers have caught up, or the bound passes; then quiet."""

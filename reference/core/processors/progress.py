@@ -49,9 +49,8 @@ class Progress:
         store, config = self.parts.store, self.parts.config
         if store.queues.min_offset(topic, queue_id) > 0:
             return False
-        memory = config.totalMemory * config.accessMessageInMemoryMaxRatio // 100
         first = store.queues.get(topic, queue_id, 0, 1)
-        return not first or store.log.end - first[0].physical_offset <= memory
+        return not first or store.log.end - first[0].physical_offset <= config.log_memory
 
     # How it is done.
 

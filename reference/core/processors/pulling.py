@@ -1,7 +1,9 @@
 """Pulls: PULL_MESSAGE (11), with long polling, the commit that a pull may carry, and the broker to ask next.
 
 A pull that finds nothing may wait: until something arrives for it (on a master), until the broker looks again (every
-5 s), or until its own time is up; then it is answered with what is there. A slave stores no commits.
+5 s), or until its own time is up; then it is answered with what is there. A slave stores no commits. Whether a slave
+with slaveReadEnable off serves at all depends on the version (:attr:`pairproof.reference.core.versions.Version`): up to
+4.9.8 it does, since the code that stands for the refusal, 20, is overwritten by the one for what was found.
 
 Where this differs from RocketMQ, on purpose: an offset outside the queue writes no OFFSET_MOVED_EVENT, so that no pull
 changes the log. Left out: SQL92 filters, class filters. Source: PullMessageProcessor, PullRequestHoldService,
@@ -34,6 +36,8 @@ MAX_HELD = 100_000
 MAX_TAGS = 1_000
 """Tags of one subscription."""
 HOLD = ("hold", None)
+BUSY = "[REJECTREQUEST]system busy, start flow control for a while: a slave with slaveReadEnable=false serves no reads"
+"""RocketMQ's words up to the colon."""
 CODES = {
     "FOUND": remoting.SUCCESS,
     "NO_MATCHED_MESSAGE": remoting.PULL_RETRY_IMMEDIATELY,
@@ -74,9 +78,17 @@ class Pulling:
 
     def suggestion(self, group: SubscriptionGroupConfig, found: Found) -> int:
         """The broker id that the group's next pull of this queue should go to."""
-        if not self.parts.config.slaveReadEnable:
+        config = self.parts.config
+        if not config.slaveReadEnable:
             return 0
-        return group.which_broker_when_consume_slowly if found.slow else group.broker_id
+        if found.slow:
+            return group.which_broker_when_consume_slowly
+        return 0 if config.is_slave and config.version.sends_home else group.broker_id
+
+    def refuses(self) -> bool:
+        """Whether this broker serves no pulls at all: from 5.0 on a slave that is not for reading."""
+        config = self.parts.config
+        return config.is_slave and not config.slaveReadEnable and config.version.refuses_reads
 
     def stores_commits(self) -> bool:
         """Whether the progress that a pull carries is taken in."""
@@ -96,6 +108,9 @@ class Pulling:
 
     def on_pull(self, request: Request) -> None:
         """Check, answer at once or hold, and take in the commit."""
+        if self.refuses():
+            request.refuse(remoting.SYSTEM_BUSY, BUSY)
+            return
         header = request.header
         group = self.parts.groups.find(header["consumerGroup"])
         if group is None:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 import time
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from pairproof.chaos.labs.process.java import JavaProcess
 from pairproof.chaos.labs.real.evidence import Evidence
 from pairproof.chaos.labs.real.ha_passage import MASTERS, SLAVES, HaPassage
+from pairproof.chaos.labs.real.nodes import RealNode
 from pairproof.chaos.labs.real.trace import TraceReader
 from pairproof.harness.history import Event, Recorder, digest
+from pairproof.reference.core.config import BrokerConfig
 
 FRAME = (0).to_bytes(8, "big") + (5).to_bytes(4, "big") + b"abcde"
 
@@ -50,6 +54,22 @@ def test_traces_and_live_events_are_merged_by_time(evidence: Evidence, tmp_path:
     assert [each.kind for each in found] == ["start", "invoke", "append", "ok"]
     assert [each.seq for each in found] == [0, 1, 2, 3]
     assert found[3].hi == 100, "the record's end is what the master's trace says"
+
+
+@pytest.mark.parametrize(
+    ("node_class", "memory", "told"),
+    [(RealNode, 5_000, 5_000), (RealNode, BrokerConfig.totalMemory, None), (JavaProcess, 5_000, None)],
+)
+def test_memory_is_told_only_where_the_lab_sets_it(
+    evidence: Evidence, tmp_path: Path, node_class: type[RealNode], memory: int, told: int | None
+) -> None:
+    node = node_class.__new__(node_class)
+    node.config = BrokerConfig(totalMemory=memory, slaveReadEnable=True)
+    evidence.config("master", node.settings())
+    (event,) = history(evidence)
+    found = json.loads(event.detail or "")
+    assert found.get("totalMemory") == told
+    assert found["slaveReadEnable"] is True and len(found) == len(asdict(node.config)) - (told is None)
 
 
 def test_a_shorter_log_after_a_start_is_a_cut(evidence: Evidence, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from pairproof.reference.core.config import BrokerConfig
 from pairproof.reference.errors import ConfigError
 from pairproof.reference.shell import properties
 from pairproof.reference.shell.log import LINES_A_SECOND, Log, LogWatcher
+from pairproof.reference.shell.memory import machine_memory
 from pairproof.reference.shell.settings import settings, told
 
 
@@ -76,8 +77,7 @@ def test_every_setting_of_a_broker_is_read_from_the_file() -> None:
 
 
 def test_memory_is_the_machine_s_unless_the_file_says_otherwise() -> None:
-    pages = next(line for line in Path("/proc/meminfo").read_text().splitlines() if line.startswith("MemTotal"))
-    assert settings({}, {}).config.totalMemory == int(pages.split()[1]) * 1024
+    assert settings({}, {}).config.totalMemory == machine_memory()
     assert settings({"totalMemory": "5"}, {}).config.totalMemory == 5
 
 

@@ -1,0 +1,67 @@
+"""How much memory this machine has: its own, or what its control groups leave a process of it, whichever is less.
+
+That is what a container-aware JDK reports as physical memory (JDK 10, 8u191 and later), so a broker in a container
+measures readers against the container's limit. Looked at once, at the start, as RocketMQ does. Limits are those of the
+process's own group and of every group above it that can be seen: ``memory.max`` of cgroup v2,
+``memory.limit_in_bytes`` of v1. What cannot be read limits nothing.
+
+Left out: swap, and soft limits (``memory.high``). Source: StoreUtil.getTotalPhysicalMemorySize, OperatingSystemMXBean.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+
+PROC = Path("/proc")
+GROUPS = Path("/sys/fs/cgroup")
+V1, V2 = "memory.limit_in_bytes", "memory.max"
+MAX_LINES = 100
+"""Of a process's list of groups; kernels have some dozen hierarchies."""
+MAX_DEPTH = 100
+"""Groups within groups that are looked at."""
+MAX_DIGITS = 30
+
+
+def machine_memory(proc: Path = PROC, groups: Path = GROUPS, physical: int | None = None) -> int:
+    """Bytes. ``physical``: the machine's own memory, asked of the system unless given."""
+    whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if physical is None else physical
+    return min([whole, *(limit for file in _files(proc, groups) if (limit := _limit(file)) is not None)])
+
+
+def _files(proc: Path, groups: Path) -> Iterator[Path]:
+    """The files that may hold a limit of this process."""
+    try:
+        lines = (proc / "self/cgroup").read_text().splitlines()[:MAX_LINES]
+    except (OSError, ValueError):
+        lines = []
+    for line in lines:
+        _, _, rest = line.partition(":")
+        controllers, _, path = rest.partition(":")
+        if not controllers:
+            yield from _upwards(groups, path, V2)
+        elif "memory" in controllers.split(","):
+            yield from _upwards(groups / "memory", path, V1)
+
+
+def _upwards(mounted: Path, path: str, name: str) -> Iterator[Path]:
+    """The file of a group and of those above it, up to what is mounted.
+
+    A container without a namespace for groups has its own group mounted as the root, under a path that it cannot see.
+    """
+    parts = PurePosixPath(path).parts[1 : MAX_DEPTH + 1]
+    if ".." not in parts:
+        for count in range(len(parts) + 1):
+            yield mounted.joinpath(*parts[:count], name)
+
+
+def _limit(file: Path) -> int | None:
+    """None where there is no limit, or none that can be read."""
+    try:
+        text = file.read_text().strip()
+    except (OSError, ValueError):
+        return None
+    if not (text.isascii() and text.isdigit() and len(text) <= MAX_DIGITS):
+        return None
+    return int(text) or None
