@@ -101,6 +101,11 @@ def is_on(settings: Settings, key: str) -> bool:
     return str(settings.get(key, 0)).lower() in ("1", "true")
 
 
+def refuses_reads(settings: Settings) -> bool:
+    """Whether a slave with these settings answers pulls as busy: one of 5.x that is not for reading."""
+    return version(settings) >= (5,) and not is_on(settings, "slaveReadEnable")
+
+
 def creates_groups(settings: Settings) -> bool:
     """Whether a node creates a consumer group that it does not know: autoCreateSubscriptionGroup, on by default."""
     return str(settings.get("autoCreateSubscriptionGroup", 1)).lower() in ("1", "true")

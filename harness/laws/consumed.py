@@ -72,6 +72,8 @@ class Consumer(NamedTuple):
     group: str
     clustering: bool
     since: int
+    fixed: int | None = None
+    """The broker id that its user has it read from; None: it follows what brokers suggest."""
 
 
 class Route(NamedTuple):

@@ -137,7 +137,7 @@ class Consumption:
     def _comes_or_goes(self, event: Event) -> None:
         process = event.process
         if event.status == "on":
-            self.consumers[process] = Consumer(event.group or "", event.f != "broadcasting", event.t)
+            self.consumers[process] = Consumer(event.group or "", event.f != "broadcasting", event.t, event.broker)
             return
         self.consumers.pop(process, None)
         for key in [key for key in self.assignments if key[0] == process]:

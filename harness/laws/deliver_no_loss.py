@@ -11,9 +11,10 @@ master that is not to create groups.
 Left out: queues that a group never took; messages before an offset that a consumer itself chose, since no broker knew
 its group; messages stored while a slave was in class rollback, whose queues are of two histories; offsets that came a
 second time after the master lost a part of its log, where the group had gone on behind them or had received another
-message there; groups that go on asking a slave that lacks the log's beginning, as RocketMQ's do; messages with a
-delay, which lie in another queue by the master's final audit. What was stored while a crash was under way is judged as
-if the crash came later. Not applicable with offsetCheckInSlave, where a slave may send a consumer past what it lacks.
+message there; groups that go on asking a slave that lacks the log's beginning, as RocketMQ's do, or, since their user
+wants it so, a slave of 5.x that serves nobody; messages with a delay, which lie in another queue by the master's final
+audit. What was stored while a crash was under way is judged as if the crash came later. Not applicable with
+offsetCheckInSlave, where a slave may send a consumer past what it lacks.
 Source: the design: at least once.
 """
 
@@ -28,7 +29,8 @@ from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.consumed import Assignment, Consumed, Consumer
 from pairproof.harness.laws.consumption import MS, SLACK_NS
 from pairproof.harness.laws.ledger import MASTER, Ledger
-from pairproof.harness.settings import creates_groups, promised_slaves
+from pairproof.harness.places import SLAVES
+from pairproof.harness.settings import DEFAULTS, creates_groups, promised_slaves, refuses_reads
 
 STUCK_NS = 150_000 * MS
 """A lost member is missed after 120 s, a group is shared out every 20 s, and something to spare."""
@@ -204,6 +206,8 @@ class DeliverNoLoss(Law):
         since += [self.refused.get(each.group, 0) for each in held]
         for process, consumer in known.consumers.items():
             if known.reader_of(process, consumer.group) == consumed.reader:
+                if consumer.fixed and any(refuses_reads(self.ledger.config.get(each, DEFAULTS)) for each in SLAVES):
+                    return True
                 since.append(consumer.since)
                 route = known.routes.get(process)
                 since += [route.since] if route is not None else []

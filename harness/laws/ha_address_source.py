@@ -21,7 +21,7 @@ from pairproof.harness.history import Event
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.ledger import HOSTILE, MASTER, Ledger
 from pairproof.harness.laws.metadata import told
-from pairproof.harness.settings import Settings, is_on, parse, version
+from pairproof.harness.settings import Settings, parse, refuses_reads
 
 MS = 1_000_000
 CONNECT_NS = (5_000 + 5_000 + 1_000) * MS
@@ -170,7 +170,7 @@ class HaAddressSource(Law):
             return
         self.pulls.discard(event.op)
         settings = self.slaves[event.node or ""]
-        if event.status not in REFUSALS or (version(settings) >= (5,) and not is_on(settings, "slaveReadEnable")):
+        if event.status not in REFUSALS or refuses_reads(settings):
             return
         self.judged += 1
         self.violate(event, f"{event.node} has no HA address, and does not serve: {event.status}", since=None)

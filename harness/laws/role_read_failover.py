@@ -26,7 +26,7 @@ from pairproof.harness.history import Event
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.ledger import MASTER, Ledger
 from pairproof.harness.places import SLAVES
-from pairproof.harness.settings import creates_groups, is_on, parse, version
+from pairproof.harness.settings import creates_groups, parse, refuses_reads
 
 MS = 1_000_000
 NAMES = "names"
@@ -103,7 +103,7 @@ class RoleReadFailover(Law):
         settings = parse(event.detail or "{}")
         if event.node in SLAVES and settings.get("namesrvAddr"):
             self.slaves.append(event.node)
-            self.refuse |= version(settings) >= (5,) and not is_on(settings, "slaveReadEnable")
+            self.refuse |= refuses_reads(settings)
         self.applicable = bool(self.slaves)
 
     # Consumers.

@@ -21,7 +21,7 @@ from typing import NamedTuple
 from pairproof.harness.history import Event
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.ledger import MASTER, Ledger
-from pairproof.harness.settings import is_on, parse, version
+from pairproof.harness.settings import is_on, parse, refuses_reads
 
 REFUSALS = frozenset({"SERVICE_NOT_AVAILABLE", "SYSTEM_BUSY", "REQUEST_CODE_NOT_SUPPORTED"})
 BUSY = "SYSTEM_BUSY"
@@ -68,7 +68,7 @@ class RoleSlaveServes(Law):
         settings = parse(event.detail or "{}")
         if settings.get("brokerRole") == "SLAVE":
             reads = is_on(settings, "slaveReadEnable")
-            self.slaves[event.node or ""] = Serves(reads, not reads and version(settings) >= (5,))
+            self.slaves[event.node or ""] = Serves(reads, refuses_reads(settings))
         self.applicable = bool(self.slaves)
 
     # What slaves have.

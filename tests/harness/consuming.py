@@ -55,9 +55,10 @@ class C(H):
 
     # Consumers.
 
-    def come(self, process: int = 1, group: str = G, f: str = "clustering") -> C:
+    def come(self, process: int = 1, group: str = G, f: str = "clustering", fixed: int | None = None) -> C:
+        """``fixed``: the broker id that its user chose."""
         self.groups[process] = group
-        self.add("consumer", process=process, group=group, f=f, status="on")
+        self.add("consumer", process=process, group=group, f=f, status="on", broker=fixed)
         return self
 
     def go(self, process: int = 1, status: str = "off") -> C:

@@ -296,6 +296,24 @@ def test_who_stands_still_for_long_while_nothing_holds_it_up_is_stuck() -> None:
     assert_holds(DeliverNoLoss, ended(healed("m0", "m1").pull(0, "m0"), 149_000))
 
 
+@pytest.mark.parametrize(
+    ("version", "reads", "fixed", "owed"),
+    [("5.5.0", 0, 1, False), ("5.5.0", 1, 1, True), ("4.9.7", 0, 1, True), ("5.5.0", 0, 0, True),
+     ("5.5.0", 0, None, True)],
+)  # fmt: skip
+def test_who_is_to_read_from_a_slave_that_serves_nobody_is_owed_nothing(
+    version: str, reads: int, fixed: int | None, owed: bool
+) -> None:
+    settings = {"rocketmqVersion": version, "slaveReadEnable": reads}
+    history = consuming(settings, **settings).store("m0").store("m1").come(fixed=fixed).take(None).mark("heal")
+    assert isinstance(history, C)
+    stuck = ended(history.pull(0, "m0"), 151_000)
+    if owed:
+        assert_broken(DeliverNoLoss, stuck, "nothing has held it up")
+    else:
+        assert_holds(DeliverNoLoss, stuck)
+
+
 @pytest.mark.parametrize("late", ["heal", "send", "start", "assign", "route", "fault", "unsettled", "down"])
 def test_who_was_held_up_is_given_time(late: str) -> None:
     history = healed("m0", "m1").pull(0, "m0").after(140_000)
