@@ -35,6 +35,12 @@ PUT_OK = "PUT_OK"
 SEVERAL = "several faults"
 DOWN = frozenset(("crash", "stop", "wipe", "pause"))
 """Kinds of event by which a fault takes a broker away."""
+NAMES = tuple(
+    f"{masters}{slaves}"
+    for slaves in ("", ", asynchronous slaves", ", synchronous slaves")
+    for masters in ("single master", "several masters")
+)
+"""Of deployments, those that keep the least first."""
 OUTCOMES = ("lost", "stranded", "unavailable", "readable", "tried", "accepted", "stored")
 """What is counted, beside ``acknowledged``."""
 
@@ -72,11 +78,10 @@ def measure(events: Iterable[Event]) -> Cost | None:
 
 def deployment(roles: Sequence[tuple[str, str]]) -> str:
     """RocketMQ's name for what these brokers are together: ``roles`` has each one's node and brokerRole."""
-    masters = "several masters" if any(node == OTHER for node, _ in roles) else "single master"
-    if not any(node in SLAVES for node, _ in roles):
-        return masters
-    copying = "synchronous" if (MASTER, "SYNC_MASTER") in roles else "asynchronous"
-    return f"{masters}, {copying} slaves"
+    slaves = ""
+    if any(node in SLAVES for node, _ in roles):
+        slaves = ", synchronous slaves" if (MASTER, "SYNC_MASTER") in roles else ", asynchronous slaves"
+    return f"{'several masters' if any(node == OTHER for node, _ in roles) else 'single master'}{slaves}"
 
 
 class _Span(NamedTuple):

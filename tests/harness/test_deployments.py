@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from histories import MS, H, pair
 
-from pairproof.harness.deployments import SEVERAL, Cost, deployment, measure
+from pairproof.harness.deployments import NAMES, SEVERAL, Cost, deployment, measure
 
 
 def cost(history: H) -> Cost:
@@ -127,6 +127,7 @@ def test_where_faults_overlap_nobody_can_tell_which_cost_what() -> None:
 )
 def test_a_deployment_goes_by_its_brokers(roles: dict[str, str], name: str) -> None:
     assert deployment(list(roles.items())) == name
+    assert name in NAMES
 
 
 def test_the_deployment_and_the_flush_mode_are_those_of_the_configuration() -> None:

@@ -10,6 +10,7 @@ from pairproof.chaos.scenarios import library
 from pairproof.chaos.scenarios.play import Plan, play
 from pairproof.chaos.scenarios.recording import Recording
 from pairproof.harness import resolve
+from pairproof.harness.deployments import NAMES
 from pairproof.harness.history import Recorder
 from pairproof.reports import fallback, inputs, model, summary, traced
 from pairproof.reports.traces import costs
@@ -45,11 +46,20 @@ def test_a_history_has_one_price_and_says_what_it_does_not_know() -> None:
 
 
 def test_what_no_trial_of_a_row_knows_is_no_number() -> None:
-    row = {"trials": 2, "lost": 0, "stranded": 0, "unaudited": 2, "unavailable": 5, "readable": 1, "unread": 1}
+    row = {"deployment": "single master", "mode": "SYNC_FLUSH", "fault": "kill of the master", "trials": 2} | {
+        "lost": 0, "stranded": 0, "unaudited": 2, "unavailable": 5, "readable": 1, "unread": 1,
+    }  # fmt: skip
     (shown,) = traced.costs([row])
     assert (shown["lost"], shown["stranded"], shown["unavailable"], shown["readable"]) == ("–", "–", 5, 1)
     (shown,) = traced.costs([row | {"unread": 2, "unaudited": 0}])
     assert (shown["lost"], shown["unavailable"], shown["readable"]) == (0, "–", "–")
+
+
+def test_deployments_that_keep_less_come_first() -> None:
+    row = {"mode": "SYNC_FLUSH", "fault": "x", "trials": 1, "unaudited": 0, "unread": 0}
+    told = traced.costs(row | {"deployment": name} for name in sorted(NAMES))
+    assert [each["deployment"] for each in told] == list(NAMES)
+    assert NAMES.index("several masters") < NAMES.index("several masters, synchronous slaves")
 
 
 def recorded(runs: Path) -> Path:
