@@ -208,6 +208,9 @@ class Explorer:
         for done, trial in enumerate(self._played(tasks()), 1):
             self._take(trial._replace(number=next(self._numbers)))
             self.progress(done, total, DOING[origin])
+            if self.first and self.findings:
+                # Others that are under way may take a minute, and nobody asks for them.
+                return
 
     def _played(self, tasks: Iterator[_Task]) -> Iterator[Trial]:
         if self._workers is None:

@@ -47,7 +47,7 @@ def test_the_job_plays_both_labs_finds_a_bug_in_both_and_makes_one_report(tmp_pa
     code, asked, said = prove(tmp_path, "runs/mine", PROOF_SEED="s")
     assert code == 0 and "prove: seed s" in said
     assert asked[0] == "labs install toxiproxy"
-    assert asked[1] == "check --profile proof --lab docker --seed s --jobs 4 --runs runs/mine/runs"
+    assert asked[1] == "check --profile proof --lab docker --seed s --jobs 6 --runs runs/mine/runs"
     assert [each.split()[0] for each in asked] == ["labs", "check", "check", "mutants", "mutants", "report"]
     assert asked[-1] == "report runs/mine/runs/run-docker/ runs/mine/runs/run-process/ --out runs/mine/report"
     assert (tmp_path / "runs" / "mine" / "report" / "junit.xml").exists()

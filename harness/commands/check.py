@@ -13,7 +13,7 @@ import click
 from pairproof.harness import registry, resolve
 from pairproof.harness.commands import output
 from pairproof.harness.commands.exploration import Bounds, Request
-from pairproof.harness.errors import EXIT_LAB, UsageError
+from pairproof.harness.errors import EXIT_LAB, EXIT_VIOLATED, UsageError
 from pairproof.harness.profiles import PROFILES, default, profile
 from pairproof.harness.schedule import check_text
 from pairproof.harness.workers import MAX_JOBS
@@ -127,9 +127,11 @@ def command(
     code = outcome.code
     if report:
         made = make_report(outcome.folder, json_to)
-        code = code or made
-    if outcome.lab_failed is not None and code == EXIT_LAB:
-        raise outcome.lab_failed
+        code = EXIT_VIOLATED if EXIT_VIOLATED in (code, made) else code or made
+    if outcome.lab_failed is not None:
+        if code == EXIT_LAB:
+            raise outcome.lab_failed
+        output.say(f"the lab failed: {outcome.lab_failed}", "yellow")
     sys.exit(code)
 
 

@@ -119,7 +119,8 @@ class Request:
                 self.target.name, self.lab, self.profile.name, self.seed, found, writer.folder, standings,
                 told.sentence(),
             )  # fmt: skip
-            say_floors(found, missed)
+            if writer.facts.get("floors"):
+                say_floors(found, missed)
         code = self._code(verdicts.exit_code(standings.values(), missed), ended)
         summary = self._summary(found, writer.folder, ended.state, standings)
         return Outcome(code, writer.folder, summary, ended.lab_failed)

@@ -40,12 +40,13 @@ program that there is, and what it draws next must differ from that early: the s
 BATCH = 40
 """Examples of one Hypothesis run; between runs the bound is looked at."""
 MAX_BATCHES = 25_000
-LAST: tuple[tuple[str, Args], ...] = (
+USE: tuple[tuple[str, Args], ...] = (
     ("send", {"producer": 0, "size": 100, "wait": True, "queue": 0}),
     ("pull", {"reader": 0, "node": places.SLAVES[0], "queue": 0}),
-    ("advance", {"ms": 600}),
+    ("advance", {"ms": 300}),
 )
-"""What a program ends with while faults are going on: so they have something to take effect on, and the time."""
+"""What uses every link of a pair. It follows a link's fault, and ends a program while faults are going on: so they have
+something to take effect on, and the time."""
 OF_LINKS = {"shape": (CanShapeLink,), "trouble": (CanShapeLink, CanCutLink)}
 """Rules for faults of links: what they need."""
 
@@ -143,6 +144,16 @@ class PairMachine(RuleBasedStateMachine):
             self.end(self.active()[0])
         self.begun.append(str(args["name"]))
         self.act("fault", args)
+
+    def begin_and_use(self, args: Args) -> None:
+        """A fault begins, and meets something."""
+        self.begin(args)
+        self.use()
+
+    def use(self) -> None:
+        """Something goes over every link."""
+        for do, args in USE:
+            self.act(do, args)
 
     def end(self, name: str) -> None:
         """A fault of that name ends."""
@@ -259,8 +270,7 @@ class PairMachine(RuleBasedStateMachine):
     def teardown(self) -> None:
         """Heal, converge, judge, hand over."""
         if self.active():
-            for do, args in LAST:
-                self.act(do, args)
+            self.use()
         if self.interpreter is None:
             return
         session = self.interpreter.session
@@ -289,17 +299,21 @@ def _fault_rules(lab: Lab) -> dict[str, Any]:
     def arm(self: PairMachine, args: Args, node: str, point: str, nth: int) -> None:
         self.act("arm", {"node": node, **args, "point": point, "nth": nth})
 
-    rules = {"fault": _beginning("fault", of_a_pair), "fault_between_all": fault_between_all, "arm": arm}
+    rules = {
+        "fault": _beginning("fault", of_a_pair, PairMachine.begin),
+        "fault_between_all": fault_between_all,
+        "arm": arm,
+    }
     for name, abilities in OF_LINKS.items():
         of_links = [each for each in faults if each.needs in abilities]
         if of_links:
-            rules[name] = _beginning(name, _fault_args(of_links, places.of_a_pair))
+            rules[name] = _beginning(name, _fault_args(of_links, places.of_a_pair), PairMachine.begin_and_use)
     return rules
 
 
-def _beginning(name: str, args: st.SearchStrategy[Args]) -> Any:
+def _beginning(name: str, args: st.SearchStrategy[Args], how: Callable[[PairMachine, Args], None]) -> Any:
     def begin(self: PairMachine, args: Args) -> None:
-        self.begin(args)
+        how(self, args)
 
     # Hypothesis switches rules on and off by their functions' names.
     begin.__name__ = name

