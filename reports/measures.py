@@ -128,6 +128,6 @@ MAX_LISTED = 100
 
 LISTS = {
     "problems": ("run", "part", "trial", "problem"),
-    "differences": ("run", "trial", "law", "stored", "again", "stored_judged", "again_judged"),
+    "differences": ("rank", "run", "trial", "law", "stored", "again", "stored_judged", "again_judged"),
 }
 """Histories that could not be measured, and verdicts that differ: columns, and the order of the rows."""

@@ -106,7 +106,7 @@ def assemble(runs: Sequence[RunInput], corrupt: Sequence[Corrupt], tables: Table
         made=datetime.now(UTC).isoformat(timespec="seconds"),
         version=_version(),
         verdict=overall(described),
-        headline=" ".join([*rejudging.warnings(histories), headline(described, by_run, played)]),
+        headline=rejudging.headline(histories, headline(described, by_run, played)),
         runs=described,
         scenarios=played,
         matrix=matrix,

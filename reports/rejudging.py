@@ -58,6 +58,12 @@ def warnings(histories: Sequence[Row]) -> list[str]:
     return found
 
 
+def headline(histories: Sequence[Row], recorded: str) -> str:
+    """The report in some sentences: what is wrong with the histories comes before what was recorded."""
+    told = warnings(histories)
+    return " ".join([*told, f"As it was recorded: {recorded}"]) if told else recorded
+
+
 def exit_code(verdict: str, states: Iterable[str], corrupt: bool) -> int:
     """Of a report: its verdict's; a run that its lab ended, one that is not complete, or one that cannot be read, is no
     success either."""

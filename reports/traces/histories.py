@@ -214,7 +214,7 @@ def _judged(read: Measured, events: list[Event], bench: Bench, stored: Mapping[s
     found = list(differences(stored, again, bench)) if ended else list(_hasty(stored))
     judged = read.history._replace(
         unended=int(not ended), judged=int(ended), verdicts=len(again), different=len(found),
-        worse=sum(each.again == "violated" != each.stored for each in found),
+        worse=sum(each.rank == 0 for each in found),
         absent=len(bench.absent & stored.keys()),
     )  # fmt: skip
     return Measured(judged, {**read.rows, "differences": found})
@@ -243,7 +243,7 @@ def _hasty(stored: Mapping[str, dict[str, Any]]) -> Iterator[Difference]:
 def _difference(law: str, before: dict[str, Any] | None, after: dict[str, Any] | None) -> Difference:
     said = [row["verdict"] if row else None for row in (before, after)]
     judged = [row["judged"] if row else None for row in (before, after)]
-    return Difference(law, *said, *judged)
+    return Difference(int(said[0] == "violated" or said[1] != "violated"), law, *said, *judged)
 
 
 def _batch(found: list[Measured]) -> pa.RecordBatch:

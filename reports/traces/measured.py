@@ -19,6 +19,8 @@ from pairproof.reports.traces.deployment import Deployment, deployment
 class Difference(NamedTuple):
     """A law that says something else when a history is judged again; None where it has no verdict."""
 
+    rank: int
+    """0 for a violation that shows only now: these are listed first."""
     law: str
     stored: str | None
     again: str | None

@@ -15,6 +15,7 @@ from click.testing import CliRunner, Result
 from pairproof.harness import judge, resolve
 from pairproof.harness.interpreter import run_trial
 from pairproof.harness.runs import tables as run_tables
+from pairproof.harness.runs import writer as writing
 from pairproof.harness.runs.writer import RunWriter
 from pairproof.harness.schedule import Op, Schedule
 from pairproof.reports import fallback, inputs, junit, model, summary, tables
@@ -34,11 +35,12 @@ Table = pa.Table
 
 
 def record(folder: Path, target: str = "reference", **facts: Any) -> Path:
-    """A run of three trials, one for each fault; all histories are kept."""
+    """A run of three trials, one for each fault; all histories are kept, in one part however slow the machine is."""
     lab, of, laws = resolve.lab("sim"), resolve.target(target), judge.all_laws()
     told = {"command": ["pairproof"], "lab": "sim", "target": target, "profile": "quick", "seed": "1", "keep": "all"}
     told |= {"observes": sorted(lab.observes(of)), "laws": [law.id for law in laws], "must_not_be_vacuous": [], **facts}
-    with RunWriter(folder, told) as writer:
+    with pytest.MonkeyPatch.context() as patch, RunWriter(folder, told) as writer:
+        patch.setattr(writing, "PART_S", 3_600.0)
         for number, fault in enumerate(FAULTS):
             ops = (SEND, SEND, fault, SEND, REST, SEND, Op("heal", {"name": fault.args["name"]}), SEND)
             schedule = Schedule({"brokerRole": "SYNC_MASTER"}, f"1/{number}", ops)
@@ -137,6 +139,8 @@ def test_a_doctored_history_that_judges_violated_is_shown_and_ends_the_report_wi
     again = {(row["trial"], row["law"]): (row["stored"], row["again"]) for row in report.rejudged["differences"]}
     assert again[1, "ack-replicated"] == ("holds", "violated")
     assert {trial for trial, _ in again} == {1}
+    ranks = [row["rank"] for row in report.rejudged["differences"]]
+    assert ranks == sorted(ranks) and ranks.count(0) == report.rejudged["worse"], "violations come first"
     junit_text = written(report, run_folder)
     assert "trial 1: ack-replicated was holds, and is violated now" in junit_text and 'failures="1"' in junit_text
     assert "- trial 1 of r: ack-replicated was recorded as holds, and is violated when it is judged again" in (
@@ -189,7 +193,7 @@ def test_a_missing_history_is_counted_and_ends_the_report_with_3(run_folder: Pat
     assert [(each["trial"], each["problem"]) for each in report.problems] == [(2, "its history is not there")]
     done = made(run_folder)
     assert done.exit_code == 3 and "trial 2, part-00000.parquet: its history is not there" in done.stderr
-    assert done.stdout.startswith("1 recorded history is missing or damaged. ")
+    assert done.stdout.startswith("1 recorded history is missing or damaged. As it was recorded: ")
     assert 'errors="1"' in (run_folder.parent / "out" / "junit.xml").read_text()
 
 
