@@ -146,7 +146,7 @@ def test_a_number_of_trials_is_kept_exactly_side_by_side(held: Path) -> None:
 
 
 def test_what_other_processes_find_is_shrunk(held: Path) -> None:
-    found, trials = explore("reference+rounds_start", seconds=2)
+    found, trials = explore("reference+rounds_start", trials=12)
     assert found.verdicts["ha-start-offset"] is Verdict.VIOLATED
     (first, *_) = [each for each in found.findings if each.law == "ha-start-offset"]
     assert first.shrunk_in == "sim" and len(first.schedule.ops) < first.original_ops
