@@ -29,6 +29,7 @@ VIOLATED, UNMET, FAILED, UNKNOWN, SKIPPED, HOLDS = VERDICTS = (
 """Worst first. unmet: an expectation was not met; failed: the lab failed; unknown: a law could not tell, a fault did
 not bite, a law that it is about had nothing to judge, none of them is observable, or it was interrupted; skipped: the
 lab could not do a part of it."""
+VERSION = "rocketmqVersion"
 SEEDED = "+"
 """In the name of a target with a seeded bug."""
 
@@ -174,16 +175,24 @@ class Plan(NamedTuple):
     """Of a scenario with more cases so many are played, evenly spread."""
 
     def trials(self, scenario: Scenario) -> list[tuple[Case, str]]:
-        """Every case as often as it is to be played, each with a seed that names it."""
-        numbers: Sequence[int] = range(len(scenario.cases))
+        """Every case as often as it is to be played, each with a seed that names it.
+
+        Cases of versions that the target is not are left out, unless no other is left.
+        """
+        every: Sequence[int] = range(len(scenario.cases))
+        numbers = [number for number in every if self._is_of(scenario.cases[number])] or every
         most = self.most_cases
         if most is not None and most < len(numbers):
-            numbers = [round(each * (len(numbers) - 1) / max(1, most - 1)) for each in range(most)]
+            numbers = [numbers[round(each * (len(numbers) - 1) / max(1, most - 1))] for each in range(most)]
         return [
             (scenario.cases[number], f"{self.seed}/{scenario.name}/{number}/{again}")
             for number in numbers
             for again in range(scenario.repeat if self.repeat is None else self.repeat)
         ]
+
+    def _is_of(self, case: Case) -> bool:
+        named = case.settings.get(VERSION)
+        return named is None or resolve.target(self.target).settings(case.settings).get(VERSION) == named
 
 
 def play(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pairproof.chaos.scenarios import library
-from pairproof.chaos.scenarios.play import check, lacking
+from pairproof.chaos.scenarios.play import Plan, check, lacking
 from pairproof.chaos.scenarios.scenario import Scenario, Step
 from pairproof.harness import judge, resolve
 from pairproof.harness.ports import Target
@@ -47,6 +47,31 @@ def test_most_scenarios_can_be_green_on_real_rocketmq() -> None:
     assert {name: why for name, why in found.items() if why} == IN_THE_WAY
     # Of 46 in all.
     assert len(found) - len(IN_THE_WAY) >= 37
+
+
+@pytest.mark.parametrize(
+    ("target", "versions"),
+    [
+        ("reference", ["4.4.0", "4.4.0", "4.9.2", "4.9.7", "5.5.0"]),
+        ("rocketmq-4.9.7", ["4.9.7"]),
+        ("rocketmq-5.5.0", ["5.5.0"]),
+        ("reference-rocketmq-4.9.7", ["4.9.7"]),
+    ],
+)
+def test_of_a_scenario_by_version_a_broker_of_one_version_plays_the_cases_of_its_own(
+    target: str, versions: list[str]
+) -> None:
+    plan = Plan("process", target, "seed", repeat=1)
+    scenario = library.shipped("sends-wait-by-version")
+    assert [case.settings["rocketmqVersion"] for case, _ in plan.trials(scenario)] == versions
+    two = plan._replace(most_cases=2).trials(scenario)
+    assert [case.settings["rocketmqVersion"] for case, _ in two] == list(dict.fromkeys((versions[0], versions[-1])))
+
+
+def test_a_scenario_that_is_about_another_version_only_is_played_as_what_the_target_is() -> None:
+    scenario = library.shipped("sends-wait-by-version")
+    older = scenario._replace(cases=scenario.cases[:3])
+    assert len(Plan("process", "rocketmq-4.9.7", "seed", repeat=1).trials(older)) == 3
 
 
 @pytest.mark.parametrize("name", JAVA)
