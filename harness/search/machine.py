@@ -13,7 +13,7 @@ play several at once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable
 from itertools import chain, repeat
 from typing import Any, ClassVar
 
@@ -24,9 +24,19 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 from pairproof.harness import places, resolve
 from pairproof.harness.errors import LabError
 from pairproof.harness.interpreter import Interpreter, Laws, broken_off, conclude
-from pairproof.harness.ports import CanCutLink, CanShapeLink, Fault, Lab, Session, Target
-from pairproof.harness.schedule import Args, Op, Scalar, Schedule
+from pairproof.harness.ports import CanCutLink, CanShapeLink, Lab, Session, Target
+from pairproof.harness.schedule import Args, Op, Schedule
 from pairproof.harness.search import paced, swarm, whole
+from pairproof.harness.search.strategies import (
+    CONSUMER,
+    GROUP,
+    NODE,
+    PRODUCER,
+    QUEUE,
+    READER,
+    drawn_settings,
+    fault_args,
+)
 from pairproof.harness.trial import Trial
 from pairproof.harness.verdict import Verdict
 
@@ -49,35 +59,6 @@ USE: tuple[tuple[str, Args], ...] = (
 something to take effect on, and the time."""
 OF_LINKS = {"shape": (CanShapeLink,), "trouble": (CanShapeLink, CanCutLink)}
 """Rules for faults of links: what they need."""
-
-
-def _settings() -> st.SearchStrategy[Args]:
-    pair = st.fixed_dictionaries(_sampled(swarm.SETTINGS)).map(swarm.fitting)
-    whole_trial = st.fixed_dictionaries({"lab.names": st.just(1), **_sampled(whole.SETTINGS)})
-    # Not one_of, which counts a strategy that is given three times once.
-    return st.sampled_from((pair, pair, pair, whole_trial)).flatmap(lambda chosen: chosen)
-
-
-def _sampled(values: Mapping[str, Sequence[Scalar]]) -> dict[str, st.SearchStrategy[Scalar]]:
-    return {name: st.sampled_from(each) for name, each in values.items()}
-
-
-def _fault_args(faults: Iterable[Fault], of: Callable[[Iterable[Scalar]], Sequence[Scalar]]) -> st.SearchStrategy[Args]:
-    kinds: list[st.SearchStrategy[Args]] = [
-        st.fixed_dictionaries(
-            {"name": st.just(each.name), **_sampled({name: of(values) for name, values in each.arguments.items()})}
-        )
-        for each in faults
-    ]
-    return st.one_of(kinds)
-
-
-NODE = st.sampled_from(places.NODES)
-PRODUCER = st.integers(0, swarm.PRODUCERS - 1)
-READER = st.integers(0, swarm.READERS - 1)
-QUEUE = st.integers(0, swarm.QUEUES - 1)
-GROUP = st.integers(0, whole.GROUPS - 1)
-CONSUMER = st.integers(0, whole.CONSUMERS - 1)
 
 
 class PairMachine(RuleBasedStateMachine):
@@ -165,7 +146,7 @@ class PairMachine(RuleBasedStateMachine):
         """Whether there is a name server."""
         return places.has_names(self.settings)
 
-    @initialize(settings=_settings(), consumed=st.sampled_from((True, True, False)))
+    @initialize(settings=drawn_settings(), consumed=st.sampled_from((True, True, False)))
     def start(self, settings: Args, consumed: bool) -> None:
         """A warm pair under drawn settings; where there is a name server, mostly with a consumer."""
         self.open(settings)
@@ -287,10 +268,10 @@ def _fault_rules(lab: Lab) -> dict[str, Any]:
     """The rules that begin faults, which are those that the lab can inject. Links have rules of their own beside, since
     replication is what they carry."""
     faults = resolve.drawn(lab).values()
-    of_a_pair = _fault_args(faults, places.of_a_pair)
+    of_a_pair = fault_args(faults, places.of_a_pair)
 
     @precondition(lambda self: self.is_whole())
-    @rule(args=_fault_args(faults, tuple))
+    @rule(args=fault_args(faults, tuple))
     def fault_between_all(self: PairMachine, args: Args) -> None:
         self.begin(args)
 
@@ -307,7 +288,7 @@ def _fault_rules(lab: Lab) -> dict[str, Any]:
     for name, abilities in OF_LINKS.items():
         of_links = [each for each in faults if each.needs in abilities]
         if of_links:
-            rules[name] = _beginning(name, _fault_args(of_links, places.of_a_pair), PairMachine.begin_and_use)
+            rules[name] = _beginning(name, fault_args(of_links, places.of_a_pair), PairMachine.begin_and_use)
     return rules
 
 

@@ -8,13 +8,13 @@ from pairproof.harness import resolve
 from pairproof.harness.budget import Budget
 from pairproof.harness.errors import UsageError
 from pairproof.harness.explore import ENUMERATED, SEEDED
-from pairproof.harness.profiles import ALL, PROFILES, REAL, default, profile
+from pairproof.harness.profiles import ALL, PROFILES, PROOF, REAL, default, profile
 
 SIM = resolve.lab("sim")
 SEARCHES = {*ENUMERATED, *SEEDED, "machine"}
 
 
-@pytest.mark.parametrize("name", sorted(PROFILES.keys() - {REAL}))
+@pytest.mark.parametrize("name", sorted(PROFILES.keys() - {REAL, PROOF}))
 def test_every_profile_runs_every_search_and_spends_all_of_its_time(name: str) -> None:
     found = profile(name)
     assert set(found.shares) == SEARCHES and min(found.shares.values()) > 0
@@ -27,6 +27,17 @@ def test_the_profile_for_real_time_enumerates_nothing() -> None:
     assert (default(True), default(False)) == ("quick", REAL)
 
 
+def test_the_job_s_profile_is_the_machine_alone_a_fixed_number_of_trials_in_any_lab() -> None:
+    found = profile(PROOF)
+    assert set(found.shares) == set(found.counts) == {"machine"} and found.seconds is None
+    assert found.floors is not None and 20 <= found.floors.trials["machine"] <= found.counts["machine"]
+    # Spark measures every history.
+    assert found.keep_one_in == 1
+    assert (
+        Budget.of(found, resolve.lab("process")).allowance("machine", 0, lambda: 0.0).trials == found.counts["machine"]
+    )
+
+
 def test_quick_takes_the_seconds_that_the_readme_promises_and_ci_every_enumerated_schedule() -> None:
     assert (profile("quick").seconds, profile("ci").seconds) == (30, None)
     counts = profile("ci").counts
@@ -35,7 +46,7 @@ def test_quick_takes_the_seconds_that_the_readme_promises_and_ci_every_enumerate
 
 
 def test_an_unknown_profile_is_refused_with_the_valid_ones() -> None:
-    with pytest.raises(UsageError, match="unknown profile 'eternal'; valid: quick, ci, deep, real"):
+    with pytest.raises(UsageError, match="unknown profile 'eternal'; valid: quick, ci, deep, real, proof"):
         profile("eternal")
 
 

@@ -1,0 +1,44 @@
+"""What the Hypothesis machine draws from: settings, faults with their arguments, and the numbers of who takes part."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from hypothesis import strategies as st
+
+from pairproof.harness import places
+from pairproof.harness.ports import Fault
+from pairproof.harness.schedule import Args, Scalar
+from pairproof.harness.search import swarm, whole
+
+
+def drawn_settings() -> st.SearchStrategy[Args]:
+    """Settings of a pair, or in one of four cases of a whole trial."""
+    pair = st.fixed_dictionaries(sampled(swarm.SETTINGS)).map(swarm.fitting)
+    whole_trial = st.fixed_dictionaries({"lab.names": st.just(1), **sampled(whole.SETTINGS)})
+    # Not one_of, which counts a strategy that is given three times once.
+    return st.sampled_from((pair, pair, pair, whole_trial)).flatmap(lambda chosen: chosen)
+
+
+def sampled(values: Mapping[str, Sequence[Scalar]]) -> dict[str, st.SearchStrategy[Scalar]]:
+    """One of its values for each name."""
+    return {name: st.sampled_from(each) for name, each in values.items()}
+
+
+def fault_args(faults: Iterable[Fault], of: Callable[[Iterable[Scalar]], Sequence[Scalar]]) -> st.SearchStrategy[Args]:
+    """A fault's name and its arguments, of the values that ``of`` leaves."""
+    kinds: list[st.SearchStrategy[Args]] = [
+        st.fixed_dictionaries(
+            {"name": st.just(each.name), **sampled({name: of(values) for name, values in each.arguments.items()})}
+        )
+        for each in faults
+    ]
+    return st.one_of(kinds)
+
+
+NODE = st.sampled_from(places.NODES)
+PRODUCER = st.integers(0, swarm.PRODUCERS - 1)
+READER = st.integers(0, swarm.READERS - 1)
+QUEUE = st.integers(0, swarm.QUEUES - 1)
+GROUP = st.integers(0, whole.GROUPS - 1)
+CONSUMER = st.integers(0, whole.CONSUMERS - 1)
