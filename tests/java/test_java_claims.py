@@ -43,10 +43,14 @@ def test_a_slave_that_knows_no_master_starts_and_listens_for_slaves_too(broker: 
     assert is_open("127.0.0.2", taken) == (whose != OURS), "RocketMQ binds every address"
 
 
-@pytest.mark.parametrize(("whose", "answer"), [("4.9.7", SERVED), ("5.5.0", BUSY), (OURS, SERVED)])
-def test_a_slave_is_asked_for_messages_by_default_settings(broker: Make, whose: str, answer: int) -> None:
+@pytest.mark.parametrize(
+    ("whose", "follows", "answer"),
+    [("4.9.7", "", SERVED), ("5.5.0", "", BUSY), (OURS, "4.9.7", SERVED), (OURS, "5.5.0", BUSY)],
+)
+def test_a_slave_is_asked_for_messages_by_default_settings(broker: Make, whose: str, follows: str, answer: int) -> None:
     """C-06, C-08."""
-    slave = broker(whose, brokerRole="SLAVE", brokerId=1)
+    named = {"rocketmqVersion": follows} if follows else {}
+    slave = broker(whose, brokerRole="SLAVE", brokerId=1, **named)
     until(lambda: pull(slave.address).code == answer)
 
 
