@@ -15,7 +15,7 @@ from pairproof.reference.wire.remoting import Command, CommandReader
 OURS = "reference"
 EVERYBODY = ("4.9.7", "5.5.0", OURS)
 HEADER, REPORT = Struct(">qi"), Struct(">q")
-FILE = BROKER_SETTINGS["mappedFileSizeCommitLog"]
+FILE = int(str(BROKER_SETTINGS["mappedFileSizeCommitLog"]))
 TOPIC = "BenchmarkTest"
 """Every broker has it."""
 SERVED, BUSY, ALONE, LATE = 19, 2, 11, 12

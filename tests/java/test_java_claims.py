@@ -70,7 +70,8 @@ def test_one_report_starts_a_stream_of_frames(broker: Make, whose: str) -> None:
     assert [send(master.address, b"x" * 3_000) for _ in range(3)] == [0, 0, 0]
     with socket.create_connection((HOST, master.port + 1), READY_S) as slave:
         slave.sendall(REPORT.pack(0))
-        sizes, end = [], 0
+        sizes: list[int] = []
+        end = 0
         while end < 9_000:
             offset, size = HEADER.unpack(read(slave, HEADER.size))
             assert offset == end and size <= 1_000
