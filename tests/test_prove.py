@@ -14,10 +14,10 @@ FAKE = """\
 #!/bin/sh
 echo "$@" >>asked
 case "$1" in
-  check) mkdir -p "${11}/run-$5" ;;
+  check) mkdir -p "${11}/run" ;;
 esac
 for each in $FAIL; do
-  case "$*" in *"${each%%=*}"*) exit "${each#*=}" ;; esac
+  case "$* " in *${each%%=*}*) exit "${each#*=}" ;; esac
 done
 case "$1" in
   report) shift $(($# - 2)); mkdir -p "$2"; touch "$2/junit.xml"; [ -n "$NO_JAVA" ] || touch "$2/index.html" ;;
@@ -47,30 +47,45 @@ def test_the_job_plays_both_labs_finds_a_bug_in_both_and_makes_one_report(tmp_pa
     code, asked, said = prove(tmp_path, "runs/mine", PROOF_SEED="s")
     assert code == 0 and "prove: seed s" in said
     assert asked[0] == "labs install toxiproxy"
-    assert asked[1] == "check --profile proof --lab docker --seed s --jobs 6 --runs runs/mine/runs"
+    assert asked[1] == "check --profile proof --lab docker --jobs 6 --seed s --runs runs/mine/runs/docker"
     assert [each.split()[0] for each in asked] == ["labs", "check", "check", "mutants", "mutants", "report"]
-    assert asked[-1] == "report runs/mine/runs/run-docker/ runs/mine/runs/run-process/ --out runs/mine/report"
+    assert asked[-1] == "report runs/mine/runs/docker/run/ runs/mine/runs/process/run/ --out runs/mine/report"
     assert (tmp_path / "runs" / "mine" / "report" / "junit.xml").exists()
 
 
+LAB_PARTS = {"docker": 1, "process": 2, "mutant-docker": 3, "mutant-process": 4}
+
+
 @pytest.mark.parametrize(
-    ("fail", "code"),
+    ("fail", "code", "again"),
     [
-        ("docker=4", 4),
-        ("docker=3", 3),
-        ("docker=4 process=3", 4),
-        ("docker=4 mutants=1", 1),
-        ("docker=3 process=1", 1),
-        ("report=4", 4),
-        ("mutants=2", 2),
+        ("check*docker=4", 4, {"docker"}),
+        ("check*docker=3", 3, {"docker"}),
+        ("check*docker=4 check*process=3", 4, {"docker", "process"}),
+        ("check*docker=4 mutants=1", 1, {"docker"}),
+        ("check*docker=3 check*process=1", 1, {"docker"}),
+        ("mutants*process=4", 4, {"mutant-process"}),
+        ("report=4", 4, set()),
+        ("mutants=2", 2, set()),
     ],
 )
 def test_a_part_that_fails_does_not_end_the_others_and_the_worst_code_counts(
-    fail: str, code: int, tmp_path: Path
+    fail: str, code: int, again: set[str], tmp_path: Path
 ) -> None:
     found, asked, said = prove(tmp_path, "out", FAIL=fail)
     assert found == code and f"exit code {code} after" in said
-    assert [each.split()[0] for each in asked] == ["labs", "check", "check", "mutants", "mutants", "report"]
+    expected = [each for part in LAB_PARTS for each in ([part, f"{part}-again"] if part in again else [part])]
+    assert [each.rpartition("/")[2] for each in asked[1:-1]] == expected
+    assert asked[-1].startswith("report ")
+
+
+def test_what_decided_nothing_is_played_again_and_counts_only_if_that_decides_nothing_either(tmp_path: Path) -> None:
+    code, asked, said = prove(tmp_path, "out", PROOF_SEED="s", FAIL="runs/docker[!-]=3 mutants/mutant-process[!-]=4")
+    # The second try of either is in a folder with another name, and does not fail.
+    assert code == 0 and "docker has decided nothing: once more" in said
+    assert "--seed s-again --runs out/runs/docker-again" in asked[2]
+    assert asked[-1] == "report out/runs/docker-again/run/ out/runs/process/run/ --out out/report"
+    assert (tmp_path / "out" / "undecided" / "docker" / "run").is_dir(), "and nothing is lost"
 
 
 def test_without_java_the_job_says_so_and_does_not_succeed(tmp_path: Path) -> None:
