@@ -9,7 +9,8 @@ expectation not met, an error if the lab failed or it is unknown, skipped if the
 the reasons.
 
 A case of its own says whether the recorded histories are whole and are judged again as they were judged: a failure if a
-violation shows only now, an error if another verdict differs, or a history is missing or damaged.
+violation shows only now, an error if another verdict differs, or a history is missing or damaged, skipped if none was
+judged again.
 """
 
 from __future__ import annotations
@@ -93,6 +94,8 @@ def _again(report: Report, row: Row) -> TestCase:
     case = TestCase("recorded histories are judged again as they were", f"{row['target']}.{row['lab']}", 0)
     verdict = rejudging.verdict(row)
     if verdict == scenarios.HOLDS:
+        if not row["judged"]:
+            case.result = [Skipped("no kept history was judged again")]
         return case
     again = report.rejudged or {"differences": []}
     lines = [

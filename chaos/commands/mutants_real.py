@@ -76,6 +76,9 @@ def _hunt(how: Hunt, mutant: Mutant) -> Catch:
         "all", how.runs,
     )  # fmt: skip
     outcome = request.run()
+    if outcome.summary["state"] == "interrupted":
+        # What was not looked for to the end has not survived, and whoever interrupts means those that follow, too.
+        raise KeyboardInterrupt
     if outcome.lab_failed is not None:
         raise outcome.lab_failed
     found = sorted((outcome.folder / "findings").glob("*.json"))

@@ -15,6 +15,7 @@ from shaky_lab import ShakyLab
 
 from pairproof.harness import registry
 from pairproof.harness.commands.main import main
+from pairproof.harness.explore import Explorer
 from pairproof.harness.search import repeated
 
 NAME, LAW = "loses_first_frame", "loss-is-suffix"
@@ -51,6 +52,19 @@ def test_a_mutant_that_is_not_found_survives(tmp_path: Path, monkeypatch: pytest
     register(lab, monkeypatch)
     assert hunt(tmp_path, "--trials", "3") == 1
     assert f"{NAME} SURVIVED 3 trials" in capsys.readouterr().out
+
+
+def test_a_hunt_that_is_interrupted_says_nothing_of_its_mutants(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    register(ShakyLab("reference", 1), monkeypatch)
+
+    def interrupted(explorer: Explorer) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Explorer, "run", interrupted)
+    assert hunt(tmp_path, "--trials", "3") == 130
+    assert "SURVIVED" not in capsys.readouterr().out
 
 
 def test_what_never_shows_again_is_not_called_killed(

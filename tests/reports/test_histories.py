@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -120,6 +121,15 @@ def test_every_kept_history_is_measured_and_judged_as_it_was(run_folder: Path) -
     }  # fmt: skip
     assert {row["window"] for row in report.latency} == {"in", "out"}
     assert [row["fault"] for row in report.catch_up] and {row["role"] for row in report.lag_ns} == {"SYNC_MASTER"}
+
+
+def test_where_nobody_judged_again_no_case_says_that_all_agrees(run_folder: Path, tmp_path: Path) -> None:
+    kinds = []
+    for judging in (True, False):
+        junit.write(report_of(run_folder, judging=judging), tmp_path / "junit.xml")
+        cases = ElementTree.parse(tmp_path / "junit.xml").getroot().iter("testcase")
+        kinds += [[child.tag for child in each] for each in cases if str(each.get("name")).startswith("recorded")]
+    assert kinds == [[], ["skipped"]]
 
 
 def test_numbers_say_how_many_trials_and_values_they_rest_on_and_few_values_bear_no_percentile(
