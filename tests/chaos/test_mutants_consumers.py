@@ -18,7 +18,7 @@ from pairproof.chaos.targets.reference import ReferenceTarget
 from pairproof.harness import judge, resolve
 from pairproof.harness.interpreter import run_trial
 from pairproof.harness.schedule import Args, Op, Schedule
-from pairproof.harness.search.stories import advance, delayed, fault, group, heal, join, leave, send
+from pairproof.harness.search.stories import advance, delayed, fault, group, heal, join, leave, pull, send
 from pairproof.harness.verdict import Verdict
 from pairproof.reference.client.consumer import Consumer
 
@@ -37,6 +37,7 @@ PROGRAMS: dict[str, tuple[Args, tuple[Op, ...]]] = {
     "slave_steps_past_end": ({"slaveReadEnable": True}, (group(0, 1, "master"), join(0, 0), advance(38_000))),
     "drops_first_after_restart": ({}, (join(0, 0), KILL, SOON, send(0))),
     "drops_duplicates": ({}, (join(0, 0), send(1))),
+    "counts_what_waits": ({}, (fault("dispatch_stall", node="master"), send(0, wait=True), SOON, pull("master"), SOON)),
     # Two of one length: every second message has a tag.
     "slave_reuses_buffers": ({}, (join(0, 0), KILL, SOON, *2 * (send(1, wait=True, size=100),))),
     "remembers_by_offset": ({}, (join(0, 0), SOON, send(1))),

@@ -69,7 +69,7 @@ def test_every_setting_of_a_broker_is_read_from_the_file() -> None:
         "brokerRole": "SLAVE", "flushDiskType": "SYNC_FLUSH", "haPushes": "flushed", "rocketmqVersion": "5.5.0",
         "brokerIP1": "10.0.0.1", "brokerIP2": "10.0.0.2", "haMasterAddress": "m:1", "namesrvAddr": "n:1",
         "mappedFileSizeCommitLog": "1024", "messageDelayLevel": "7s", "deleteWhen": "07", "slaveReadEnable": "true",
-        "offsetCheckInSlave": "true",
+        "offsetCheckInSlave": "true", "haCutReports": "waits",
     }  # fmt: skip
     found = settings(given, {}).config
     unread = {each.name for each in fields(BrokerConfig) if getattr(found, each.name) == each.default}
