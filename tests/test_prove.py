@@ -15,13 +15,11 @@ FAKE = """\
 echo "$@" >>asked
 case "$1" in
   check) mkdir -p "${11}/run" ;;
+  report) (shift $(($# - 2)); mkdir -p "$2"; touch "$2/junit.xml"; [ -n "$NO_JAVA" ] || touch "$2/index.html") ;;
 esac
 for each in $FAIL; do
   case "$* " in *${each%%=*}*) exit "${each#*=}" ;; esac
 done
-case "$1" in
-  report) shift $(($# - 2)); mkdir -p "$2"; touch "$2/junit.xml"; [ -n "$NO_JAVA" ] || touch "$2/index.html" ;;
-esac
 """
 
 
@@ -88,8 +86,9 @@ def test_what_decided_nothing_is_played_again_and_counts_only_if_that_decides_no
     assert (tmp_path / "out" / "undecided" / "docker" / "run").is_dir(), "and nothing is lost"
 
 
-def test_without_java_the_job_says_so_and_does_not_succeed(tmp_path: Path) -> None:
-    code, _, said = prove(tmp_path, "out", NO_JAVA="1")
+@pytest.mark.parametrize("fail", ["", "report=3"])
+def test_without_java_the_job_says_so_whatever_else_is_unknown(fail: str, tmp_path: Path) -> None:
+    code, _, said = prove(tmp_path, "out", NO_JAVA="1", FAIL=fail)
     assert code == 4 and "no Java that Spark can use: the report is report.json and junit.xml only" in said
 
 
