@@ -98,8 +98,10 @@ class QueueWholeRecords(Law):
     def on_dispatch(self, event: Event) -> None:
         """A node derived its queues from more of its log."""
         node, hi = event.node or "", event.hi or 0
+        if node not in self.ledger.up:
+            return
         self.reached[node] = hi
-        if node not in self.ledger.up or node in self.ledger.rolled:
+        if node in self.ledger.rolled:
             return
         end = self.ledger.ends.get(node) if node == MASTER else self.ledger.own_end(node)
         if end is None:
