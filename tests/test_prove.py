@@ -65,6 +65,7 @@ LAB_PARTS = {"docker": 1, "process": 2, "mutant-docker": 3, "mutant-process": 4}
         ("mutants*process=4", 4, {"mutant-process"}),
         ("report=4", 4, set()),
         ("mutants=2", 2, set()),
+        ("check*docker=3 report=137", 137, {"docker"}),
     ],
 )
 def test_a_part_that_fails_does_not_end_the_others_and_the_worst_code_counts(

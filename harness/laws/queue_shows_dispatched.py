@@ -49,7 +49,8 @@ class QueueShowsDispatched(Law):
         """Up to where a broker has dispatched in its present life."""
         self.pulls: dict[int | None, str | None] = {}
         """Pulls under way that began in their broker's present life, and their brokers."""
-        self.delayed: set[int | None] = set()
+        self.sends: set[int | None] = set()
+        """Sends under way that began in the master's present life, but for delayed ones, which go elsewhere first."""
         self.ends: dict[Place, int | None] = {}
         """Where the message with a queue offset ends in the log, as its sender was told; None where two were told."""
         self.early: list[Early] = []
@@ -73,6 +74,8 @@ class QueueShowsDispatched(Law):
 
     def _forget(self, node: str | None) -> None:
         self.pulls = {op: asked for op, asked in self.pulls.items() if asked != node}
+        if node == MASTER:
+            self.sends.clear()
 
     def on_wipe(self, event: Event) -> None:
         """Another store may have other messages at the same offsets."""
@@ -89,19 +92,19 @@ class QueueShowsDispatched(Law):
         """A pull, or a send."""
         if event.f == "pull" and event.node in self.ledger.up and event.node in self.reached:
             self.pulls[event.op] = event.node
-        elif event.f == "send" and level_of(event):
-            self.delayed.add(event.op)
+        elif event.f == "send" and event.node == MASTER and not level_of(event):
+            self.sends.add(event.op)
 
     def on_deliver(self, event: Event) -> None:
         """A message of a pull's answer."""
-        if event.op in self.pulls and event.hi is not None:
+        if event.node is not None and self.pulls.get(event.op) == event.node and event.hi is not None:
             self._check(event, event.hi, f"{event.node} delivered {event.message}")
 
     def on_ok(self, event: Event) -> None:
         """Where a message is, or where a queue ends."""
         if event.f == "send":
             self._learn(event)
-        elif event.f == "pull" and self.pulls.pop(event.op, None) is not None and event.hi:
+        elif event.f == "pull" and self.pulls.pop(event.op, "") == event.node and event.hi:
             hi = self.ends.get((event.queue, event.hi - 1))
             if hi is not None:
                 self._check(event, hi, f"{event.node} says that {event.queue} goes up to {event.hi - 1}")
@@ -109,11 +112,15 @@ class QueueShowsDispatched(Law):
     def on_fail(self, event: Event) -> None:
         """It shows nothing."""
         self.pulls.pop(event.op, None)
+        self.sends.discard(event.op)
 
     on_info = on_fail
 
     def _learn(self, event: Event) -> None:
-        if event.node != MASTER or event.queue_offset is None or event.hi is None or event.op in self.delayed:
+        if event.op not in self.sends:
+            return
+        self.sends.discard(event.op)
+        if event.queue_offset is None or event.hi is None:
             return
         place = event.queue, event.queue_offset
         if self.ends.setdefault(place, event.hi) != event.hi:
