@@ -120,6 +120,8 @@ class Explorer:
         self.totals: dict[str, int] = {}
         self.coverage = CoverageTable()
         floors = profile.floors if self.budget.counts is not None else None
+        if floors is not None:
+            floors = floors.of(lab.observes(target), [law.needs for law in self.laws])
         self._tally = Tally(floors, len(self.laws)) if floors is not None else None
         self._workers = Workers(jobs, _play, lab.name, target.name) if jobs > 1 else None
         self._numbers = count()

@@ -72,6 +72,13 @@ def test_every_kind_of_floor_is_counted() -> None:
     }
 
 
+def test_what_a_target_does_not_show_is_not_demanded_of_it() -> None:
+    wanted = Floors({"machine": 20}, states={"behind": 200, "unconnected": 50}, laws=45)
+    needs = [frozenset({"append"})] * 20 + [frozenset({"ok"})] * 40
+    assert wanted.of({"append", "ok"}, needs) == wanted
+    assert wanted.of({"ok"}, needs) == wanted._replace(states={"unconnected": 50}, laws=30)
+
+
 def test_a_missed_floor_makes_what_holds_unknown_and_hides_no_violation() -> None:
     holds, violated = Standing(Verdict.HOLDS), Standing(Verdict.VIOLATED)
     assert (conclusion([holds]), exit_code([holds])) == (Verdict.HOLDS, 0)
