@@ -11,10 +11,9 @@ from typing import Any
 
 from pairproof.harness.errors import EXIT_HOLDS, EXIT_LAB, EXIT_UNKNOWN, EXIT_VIOLATED
 from pairproof.reports import scenarios
+from pairproof.reports.measures import HISTORIES
 
 Row = dict[str, Any]
-
-SUMMED = ("kept", "read", "odd", "events", "unended", "judged", "verdicts", "different", "worse", "absent")
 
 EXIT_CODES = {
     scenarios.VIOLATED: EXIT_VIOLATED, scenarios.UNMET: EXIT_VIOLATED, scenarios.FAILED: EXIT_LAB,
@@ -33,7 +32,7 @@ def verdict(row: Row) -> str:
 def total(histories: Iterable[Row]) -> Row:
     """The sums of several runs."""
     known = list(histories)
-    return {name: sum(row[name] for row in known) for name in SUMMED}
+    return {name: sum(row[name] for row in known) for name in HISTORIES.sums}
 
 
 def told(histories: Sequence[Row], differences: list[Row]) -> Row:

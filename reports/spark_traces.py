@@ -15,6 +15,7 @@ import pyarrow as pa
 from pairproof.reports.inputs import RunInput
 from pairproof.reports.measures import LISTS, MAX_LISTED, MEASURED, PERCENTILES, PLACE, SPREADS, Spread
 from pairproof.reports.traces.bench import Bench, bench
+from pairproof.reports.traces.deployment import Deployment
 from pairproof.reports.traces.histories import History, Numbered, batches, numbered
 from pairproof.reports.traces.measured import TABLES, columns
 
@@ -25,8 +26,6 @@ SQL_TYPES: dict[type, str] = {str: "string", int: "bigint"}
 
 TASKS_PER_CORE = 4
 """Parts differ in size: with several tasks for each core none waits long for the last one."""
-
-DEPLOYMENT = ("masters", "slaves", "role", "flush")
 
 
 def ddl() -> str:
@@ -66,7 +65,7 @@ def prepare(spark: SparkSession, runs: Sequence[RunInput], judging: bool) -> Non
     """Make the views that :func:`queries` reads: ``traces``, and one for each nested table. Needs ``facts``."""
     traces(spark, runs, judging).cache().createOrReplaceTempView("traces_alone")
     spark.sql("SELECT * FROM traces_alone JOIN facts USING (run)").createOrReplaceTempView("traces")
-    beside = ", ".join(("run", "trial", *PLACE, *DEPLOYMENT))
+    beside = ", ".join(("run", "trial", *PLACE, *Deployment._fields))
     for table in TABLES:
         view = "differences_alone" if table in LISTS else table
         spark.sql(f"SELECT {beside}, inline({table}) FROM traces").createOrReplaceTempView(view)
