@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from pairproof.chaos.mutants.acks import SENDERS_WAIT
 from pairproof.chaos.mutants.master import WAKES_FOR_NOTHING
 from pairproof.chaos.mutants.replicas import COUNTS_CONNECTIONS
 from pairproof.chaos.targets.reference import ReferenceTarget
@@ -56,4 +57,20 @@ def test_up_to_4_5_2_a_slave_s_heartbeats_end_no_send(target: ReferenceTarget, b
         Op("advance", {"ms": 6_000}),
     )
     trial = run_trial(resolve.lab("sim"), target, Schedule(settings, "heartbeats", ops), origin="test")
+    assert [each.law for each in trial.judgements if each.verdict is Verdict.VIOLATED] == broken
+
+
+@pytest.mark.parametrize(
+    ("target", "broken"),
+    [(ReferenceTarget(), []), (ReferenceTarget(SENDERS_WAIT), [SENDERS_WAIT.law])],
+    ids=lambda value: getattr(value, "name", None),
+)
+def test_up_to_4_5_2_nobody_waits_for_its_turn_beyond_the_timeout(target: ReferenceTarget, broken: list[str]) -> None:
+    settings = {"rocketmqVersion": "4.4.0", "brokerRole": "SYNC_MASTER", "syncFlushTimeout": 2_000}
+    ops = (
+        Op("fault", {"name": "stall", "link": "ha", "direction": "up"}),
+        *4 * (Op("send", {"producer": 0, "size": 100, "wait": True, "queue": 0}),),
+        Op("advance", {"ms": 9_000}),
+    )
+    trial = run_trial(resolve.lab("sim"), target, Schedule(settings, "turns", ops), origin="test")
     assert [each.law for each in trial.judgements if each.verdict is Verdict.VIOLATED] == broken
