@@ -16,10 +16,6 @@ ONE_WORKER = {("chaos", "docker"): ONE_ENGINE, ("compose",): ONE_ENGINE, ("java"
 """Folders whose tests run one after another: they share the engine, or a pair of JVMs."""
 
 
-LONGEST = "chaos/process/test_process_scenarios.py"
-"""Begins first: minutes of waiting for real time, while the other worker goes on."""
-
-
 class Grouped(LoadScopeScheduling):
     """Gives a worker a file's tests, or those of a folder of :data:`ONE_WORKER`; ``--dist`` does not matter.
 
@@ -29,11 +25,6 @@ class Grouped(LoadScopeScheduling):
     def _split_scope(self, nodeid: str) -> str:
         parts = PurePosixPath(nodeid.partition("::")[0]).relative_to("tests").parts
         return next((name for folder, name in ONE_WORKER.items() if parts[: len(folder)] == folder), "/".join(parts))
-
-    def _assign_work_unit(self, node: Any) -> None:
-        if LONGEST in self.workqueue:
-            self.workqueue.move_to_end(LONGEST, last=False)
-        super()._assign_work_unit(node)
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Grouped:
