@@ -20,6 +20,7 @@ from time import monotonic
 from typing import NamedTuple
 
 from pairproof.harness import judge as judging
+from pairproof.harness.again import is_spoilt, until_decided
 from pairproof.harness.budget import Allowance, Budget
 from pairproof.harness.cause import cause, violated
 from pairproof.harness.coverage_table import CoverageTable
@@ -68,6 +69,11 @@ class _Task(NamedTuple):
 
 
 def _play(lab: Lab, target: Target, task: _Task) -> Trial:
+    trial, again = until_decided(lambda: _play_once(lab, target, task), is_spoilt)
+    return trial._replace(again=again) if again else trial
+
+
+def _play_once(lab: Lab, target: Target, task: _Task) -> Trial:
     if task.origin == MACHINE:
         return machine.play(lab, target, task.laws, task.seed, task.number)
     made = SEEDED[task.origin](task.seed, task.number, lab)
@@ -115,7 +121,7 @@ class Explorer:
         self.seen: dict[str, set[tuple[str, Verdict]]] = {law.id: set() for law in self.laws}
         self.exercised: Counter[str] = Counter()
         self.by_origin: Counter[str] = Counter()
-        self.events = 0
+        self.events = self.again = 0
         self.findings: list[Finding] = []
         self.totals: dict[str, int] = {}
         self.coverage = CoverageTable()
@@ -176,7 +182,7 @@ class Explorer:
         return Summary(
             seen, sum(self.by_origin.values()), self.events, dict(self.by_origin), self.findings, self.totals,
             self.seconds_so_far(), self.coverage, self._shrinking_s, self.budget.words, dict(self.exercised),
-            self._tally,
+            self._tally, self.again,
         )  # fmt: skip
 
     # Searches, each with its allowance.
@@ -260,6 +266,7 @@ class Explorer:
         """Count a trial; whether it violated a law that may still be shrunk for."""
         self.by_origin[trial.origin] += 1
         self.events += len(trial.events)
+        self.again += trial.again
         self.coverage.count(trial.events)
         if self._tally is not None and trial.origin in self.budget.shares:
             self._tally.count(trial)

@@ -45,6 +45,8 @@ class Summary(NamedTuple):
     """By law: trials that gave it something to judge."""
     tally: Tally | None = None
     """What the searches did, where the profile has floors."""
+    again: int = 0
+    """Trials that the machine spoilt, and that were played again."""
 
     @property
     def floors(self) -> list[Floor]:
@@ -64,7 +66,8 @@ class Summary(NamedTuple):
         """Trials a minute, in words, and what was not counted."""
         trials = self.trials - (self.by_origin.get("shrink", 0) if self.shrinking_s else 0)
         a_minute = f"{60 * trials / self.seconds:,.0f} trials a minute" if self.seconds else "no time"
-        return a_minute + (f"; shrinking took {self.shrinking_s:.0f} s, not counted" if self.shrinking_s else "")
+        shrinking = f"; shrinking took {self.shrinking_s:.0f} s, not counted" if self.shrinking_s else ""
+        return a_minute + shrinking + (f"; {played_again(self.again)}" if self.again else "")
 
     def complete(self, origin: str) -> bool:
         """Whether every schedule of an enumerated search was executed."""
@@ -97,3 +100,8 @@ class Summary(NamedTuple):
         alone = sorted(law for law, each in self.standings().items() if each.corpus_only)
         told = f"; judged by it only: {', '.join(alone)}" if alone else ""
         return f"fixed corpus: {number} trials, {judged} laws were judged and held{told}"
+
+
+def played_again(number: int) -> str:
+    """How many trials were, in words."""
+    return f"{number:,} trial{'s were' if number != 1 else ' was'} played again, because the machine had stalled"

@@ -35,6 +35,8 @@ class Trial(NamedTuple):
     """Why operations were not executed: a fault that the lab is not capable of."""
     logs: Mapping[str, str] = {}
     """What its processes said, the end of it, by node; none where there are no processes."""
+    again: int = 0
+    """How often it had been played before, and spoilt by the machine."""
 
 
 class Finding(NamedTuple):

@@ -358,6 +358,7 @@ def _say(recording: Any, plan: Any) -> None:
     from pairproof.chaos.scenarios.play import HOLDS
     from pairproof.harness import invocation
     from pairproof.harness.runs.writer import replay_line
+    from pairproof.harness.summary import played_again
 
     results = recording.results()
     rows = [(each.scenario.name, each.verdict, len(each.played), f"{each.seconds:.1f}") for each in results]
@@ -383,5 +384,8 @@ def _say(recording: Any, plan: Any) -> None:
     green = sum(each.verdict == HOLDS for each in results)
     missing = len(recording.scenarios) - len(results)
     rest = f", {missing} not played" if missing else ""
+    again = sum(one.trial.again for each in results for one in each.played)
+    if again:
+        output.say(played_again(again))
     output.say(f"{plan.target} in {plan.lab}: {green} of {len(recording.scenarios)} scenarios hold{rest}")
     output.say(f"seed {plan.seed}, recorded in {recording.folder}")

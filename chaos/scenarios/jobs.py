@@ -12,6 +12,7 @@ from typing import NamedTuple, Protocol
 from pairproof.chaos.scenarios.play import Plan, Played, Stopped, play
 from pairproof.chaos.scenarios.scenario import Case, Scenario
 from pairproof.harness import resolve
+from pairproof.harness.again import until_decided
 from pairproof.harness.errors import LabError, PairproofError
 from pairproof.harness.ports import Lab, Session, Target
 from pairproof.harness.workers import Workers
@@ -89,6 +90,9 @@ def run(scenarios: Sequence[Scenario], plan: Plan, jobs: int, watch: Watch, take
 
 def _played(lab: Lab, target: Target, task: Task, opened: Callable[[Session], None] = lambda session: None) -> Ended:
     try:
-        return Ended(play(task.scenario, task.case, lab, target, task.seed, opened))
+        played, again = until_decided(
+            lambda: play(task.scenario, task.case, lab, target, task.seed, opened), lambda each: each.is_spoilt
+        )
+        return Ended(played._replace(trial=played.trial._replace(again=again)))
     except Stopped as stopped:
         return Ended(stopped.played, stopped.why)

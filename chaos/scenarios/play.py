@@ -17,6 +17,7 @@ from pairproof.harness import abilities, losses, resolve
 from pairproof.harness import judge as judging
 from pairproof.harness.errors import EXIT_HOLDS, EXIT_LAB, EXIT_UNKNOWN, EXIT_VIOLATED, PairproofError, UsageError
 from pairproof.harness.interpreter import Laws, run_trial
+from pairproof.harness.laws.trouble import STALLED
 from pairproof.harness.ports import HasLogs, Lab, Session, Target
 from pairproof.harness.schedule import Args
 from pairproof.harness.trial import Trial
@@ -47,6 +48,21 @@ class Played(NamedTuple):
     seconds: float
     unseen: tuple[str, ...] = ()
     """Kinds of event that it expects so many of, and that the lab cannot record of this target."""
+
+    @property
+    def stalled(self) -> bool:
+        """Whether the machine was late meanwhile."""
+        return any(each.kind == "stall" for each in self.trial.events)
+
+    @property
+    def is_spoilt(self) -> bool:
+        """Whether the machine left open what the trial would have shown: something unknown, or a law that it is about
+        and that abstained.
+        """
+        if self.verdict == UNKNOWN:
+            return any(STALLED in each for each in self.doubts)
+        vacuous = {each.law for each in self.trial.judgements if each.verdict is Verdict.VACUOUS}
+        return self.verdict == HOLDS and self.stalled and not vacuous.isdisjoint(self.case.expect.judged)
 
 
 class Result(NamedTuple):
@@ -102,7 +118,8 @@ class Result(NamedTuple):
     @property
     def reasons(self) -> list[str]:
         """Why it is not green, each line once."""
-        lines = [f"{law} had nothing to judge" for law in self.not_judged]
+        why = f" ({STALLED} meanwhile)" if any(each.stalled for each in self.played) else ""
+        lines = [f"{law} had nothing to judge{why}" for law in self.not_judged]
         if self.is_blind:
             lines.append(f"no law that it is about is observable here: {', '.join(self._wanted)}")
         if len(self.played) < self.planned:

@@ -103,6 +103,7 @@ FACTS: dict[str, str] = {
     "seconds": "how long it took, wall clock",
     "trials": "how many trials were executed",
     "events": "how many events they recorded",
+    "again": "how many trials were played again, since the machine had stalled; these are not among the trials",
     "searches": "of each search that ends: origin, what it enumerates, how many are done, of how many, whether all",
     "keep": "what histories were kept: all, or one in N besides violating and unknown trials",
     "scenarios": "of a run of scenarios: name, verdict, trials, seconds, reasons, what is not observable, losses, laws",

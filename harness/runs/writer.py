@@ -100,7 +100,7 @@ class RunWriter:
         self.facts: dict[str, object] = {
             "format": FORMAT, "run": folder.name, "state": "running", "began": now, "versions": versions(), **facts,
         }  # fmt: skip
-        self.kept_events = self.not_kept = 0
+        self.kept_events = self.not_kept = self._again = 0
         self._findings, self._failures = count(1), count(1)
         self._began = monotonic()
         self._part = Part()
@@ -121,6 +121,7 @@ class RunWriter:
         )  # fmt: skip
         # One append is the whole record: an interrupt falls before or after it.
         part.trials.append(pending)
+        self._again += trial.again
         self.not_kept += wanted and not kept
         if kept:
             if trial.logs:
@@ -182,7 +183,7 @@ class RunWriter:
             limit = f"{self.not_kept} histories not kept: a run keeps at most {MAX_KEPT_EVENTS:,} events"
             facts["reason"] = "; ".join(filter(None, (str(facts.get("reason") or ""), limit)))
         # What the tables hold is what counts, whatever the caller counted up to an interrupt.
-        counted = {"trials": self._part.trials_before, "events": self._part.events_before}
+        counted = {"trials": self._part.trials_before, "events": self._part.events_before, "again": self._again}
         listed = {"contents": contents(self.folder, self._rows)}
         self.facts |= {**facts, **counted, **listed, "state": state}
         self._write_facts()

@@ -7,16 +7,22 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from pairproof.chaos.labs.real import folders
 from pairproof.chaos.labs.real.lab import RealLab
 from pairproof.chaos.labs.real.session import RealSession
 from pairproof.chaos.targets.reference import TARGET, ReferenceTarget
+from pairproof.harness.again import is_spoilt, until_decided
 from pairproof.harness.history import Event
 from pairproof.harness.interpreter import run_trial
+from pairproof.harness.laws.trouble import STALLED
 from pairproof.harness.schedule import Args, Op, Schedule
 from pairproof.harness.trial import Trial
 from pairproof.harness.verdict import Verdict
@@ -56,7 +62,21 @@ def within(outer: tuple[str, Args], inner: tuple[str, Args], first_ends: str = "
 
 
 def play(lab: RealLab, ops: Iterable[Op], target: ReferenceTarget = TARGET, **settings: int | str) -> Trial:
-    return run_trial(lab, target, Schedule({**SETTINGS, **settings}, "seed", tuple(ops)))
+    schedule = Schedule({**SETTINGS, **settings}, "seed", tuple(ops))
+    trial, again = until_decided(lambda: run_trial(lab, target, schedule), is_spoilt)
+    if is_spoilt(trial):
+        pytest.skip(f"NOT JUDGED: the machine stalled in {again + 1} plays: {violated(trial)}")
+    return trial
+
+
+def holding(found: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Scenarios that hold; the others are only those that the machine left undecided, less than half, and are told."""
+    undecided = {name: each["reasons"] for name, each in found.items() if each["verdict"] != "holds"}
+    assert all(STALLED in line for reasons in undecided.values() for line in reasons), undecided
+    assert not undecided or 2 * len(undecided) < len(found), undecided
+    if undecided:
+        warnings.warn(f"NOT JUDGED, since the machine stalled whenever they were played: {undecided}", stacklevel=2)
+    return [name for name in found if name not in undecided]
 
 
 def violated(trial: Trial) -> dict[str, str]:

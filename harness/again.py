@@ -1,0 +1,38 @@
+"""Plays a trial again that the machine spoilt: in a lab with real processes a stall may leave open what would hold.
+
+Promises: whatever was seen counts, so a trial that violates a law stands; a trial that came to its end on a punctual
+machine is never played twice; after :data:`AGAIN` more tries the last one stands, and says what nobody knows.
+Why: docs/decisions/0031-stalls.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from pairproof.harness.laws.trouble import STALLED
+from pairproof.harness.trial import Trial
+from pairproof.harness.verdict import Verdict
+
+AGAIN = 2
+"""How often a trial is played again at most."""
+T = TypeVar("T")
+
+
+def until_decided(play: Callable[[], T], is_spoilt: Callable[[T], bool]) -> tuple[T, int]:
+    """The first play that is not spoilt, otherwise the last; and how many were played before it."""
+    for again in range(AGAIN):
+        found = play()
+        if not is_spoilt(found):
+            return found, again
+    return play(), AGAIN
+
+
+def is_spoilt(trial: Trial) -> bool:
+    """Whether a stall left a law unknown, and nothing else is known to be wrong."""
+    verdicts = {each.verdict for each in trial.judgements}
+    return (
+        Verdict.UNKNOWN in verdicts
+        and Verdict.VIOLATED not in verdicts
+        and any((each.doubt or "").startswith(STALLED) for each in trial.judgements)
+    )
