@@ -11,21 +11,11 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 
 from pairproof.harness import ports
+from pairproof.harness.operation import Operation
 from pairproof.harness.schedule import Op
 
+Operations = Mapping[str, Operation]
 ABILITIES: Mapping[str, type] = {name: each for name, each in vars(ports).items() if name.startswith("Can")}
-OF_OPERATIONS: Mapping[str, tuple[type, str]] = {
-    "step": (ports.CanStep, "step"),
-    "arm": (ports.CanArm, "arm"),
-    "join": (ports.CanConsume, "join"),
-    "leave": (ports.CanConsume, "leave"),
-    "topic": (ports.CanAdminister, "change_topic"),
-    "group": (ports.CanAdminister, "change_group"),
-    "misdirect": (ports.CanMisdirect, "misdirect"),
-    "delayed": (ports.CanDelay, "send_delayed"),
-    "await": (ports.CanAwait, "wait_for"),
-}
-"""By operation, the ability that it needs and the method of it. The others every session can do."""
 
 
 @cache
@@ -43,18 +33,21 @@ def abilities(lab: ports.Lab) -> list[str] | None:
     return None if session is None else [name for name, ability in ABILITIES.items() if has(session, ability)]
 
 
-def lacking(lab: ports.Lab, ops: Iterable[Op], faults: ports.Faults) -> list[str]:
+def lacking(lab: ports.Lab, ops: Iterable[Op], faults: ports.Faults, operations: Operations) -> list[str]:
     """Names of the abilities that these operations need and the lab lacks, sorted; none where it does not say."""
     session = _session(lab)
     if session is None:
         return []
-    return sorted({ability.__name__ for op in ops for ability in needs(op, faults) if not has(session, ability)})
+    return sorted(
+        {ability.__name__ for op in ops for ability in needs(op, faults, operations) if not has(session, ability)}
+    )
 
 
-def needs(op: Op, faults: ports.Faults) -> list[type]:
+def needs(op: Op, faults: ports.Faults, operations: Operations) -> list[type]:
     """The abilities that an operation needs, also of the fault that it begins."""
-    own = [OF_OPERATIONS[op.do][0]] if op.do in OF_OPERATIONS else []
-    return [*own, faults[str(op.args["name"])].needs] if op.do in ("fault", "arm") else own
+    operation = operations[op.do]
+    own = [] if operation.needs is None else [operation.needs]
+    return [*own, faults[str(op.args["name"])].needs] if operation.carries_fault else own
 
 
 def injectable(lab: ports.Lab, faults: ports.Faults) -> dict[str, ports.Fault]:
@@ -62,6 +55,14 @@ def injectable(lab: ports.Lab, faults: ports.Faults) -> dict[str, ports.Fault]:
     session = _session(lab)
     able = {name: each for name, each in faults.items() if session is not None and has(session, each.needs)}
     return able or dict(faults)
+
+
+def doable(lab: ports.Lab, operations: Operations) -> dict[str, Operation]:
+    """Those of the operations that a lab can do: all where it does not say."""
+    session = _session(lab)
+    if session is None:
+        return dict(operations)
+    return {name: each for name, each in operations.items() if each.needs is None or has(session, each.needs)}
 
 
 def _session(lab: ports.Lab) -> type | None:

@@ -8,14 +8,13 @@ once, so that whatever was done in vain excuses what it disturbed.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
-from functools import partial
+from collections.abc import Iterable, Mapping
 from reprlib import repr as short
 from typing import Any, NamedTuple
 
 from pairproof.harness import judge as judging
 from pairproof.harness import resolve
-from pairproof.harness.abilities import OF_OPERATIONS, has
+from pairproof.harness.abilities import has
 from pairproof.harness.errors import LabError, PairproofError, Unable, UsageError
 from pairproof.harness.laws.base import Law
 from pairproof.harness.ports import (
@@ -60,19 +59,19 @@ class Interpreter:
         self.outcomes: list[FaultOutcome] = []
         self.skipped: list[str] = []
         self.next_fault = 0
-        self._do: dict[str, Callable[[Any], None]] = {
-            "send": lambda a: session.send(a["producer"], a["size"], a["wait"], a["queue"]),
-            "pull": lambda a: session.pull(a["reader"], a["node"], a["queue"]),
-            "advance": lambda a: session.advance(a["ms"]),
-            "fault": self.begin,
-            "heal": lambda a: self.end_oldest(a["name"]),
-            **{do: partial(self._if_able, *able) for do, able in OF_OPERATIONS.items()},
-            "arm": self._arm,
-        }
+        self._operations = resolve.operations()
 
     def do(self, op: Op) -> None:
-        """Execute one operation."""
-        self._do[op.do](op.args)
+        """Execute one operation. One that this lab or this machine cannot do is skipped."""
+        operation = self._operations[op.do]
+        if operation.carries_fault:
+            # Whether it begins depends on the fault, which is checked first.
+            operation.do(self, op.args)
+        elif operation.needs is None or self._can(operation.needs, op.do):
+            try:
+                operation.do(self, op.args)
+            except Unable as why:
+                self._skip(f"{op.do}: {why}")
 
     def begin(self, args: Args) -> None:
         """Begin the fault ``args["name"]`` with the other arguments over the fault's defaults.
@@ -141,14 +140,8 @@ class Interpreter:
         )  # fmt: skip
         return ended
 
-    def _if_able(self, ability: type, method: str, args: Args) -> None:
-        if self._can(ability, method):
-            try:
-                getattr(self.session, method)(**args)
-            except Unable as why:
-                self._skip(f"{method}: {why}")
-
-    def _arm(self, args: Args) -> None:
+    def arm(self, args: Args) -> None:
+        """Begin a fault when a node passes a point; what it will begin with is checked now."""
         armed = self._armed(args)
         if self._can(CanArm, "arm"):
             self.session.arm(args["node"], args["point"], args["nth"], lambda: self.begin(armed))  # type: ignore[attr-defined]

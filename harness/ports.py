@@ -278,19 +278,11 @@ class CanAdminister(Protocol):
 
 
 @runtime_checkable
-class CanMisdirect(Protocol):
-    """A producer can send to whatever broker, also to one that takes no messages."""
+class CanSendTo(Protocol):
+    """A producer can send to whatever broker, also to one that takes no messages, and messages to be held back."""
 
-    def misdirect(self, node: str, queue: int) -> None:
-        """Start a waiting send to ``node``; its outcome is recorded when it comes."""
-
-
-@runtime_checkable
-class CanDelay(Protocol):
-    """A producer can send messages that the master holds back for the time of a delay level."""
-
-    def send_delayed(self, producer: int, queue: int, level: int) -> None:
-        """Start a waiting send to the master; its outcome is recorded when it comes."""
+    def send_to(self, producer: str, node: str, size: int, wait: bool, queue: int, level: int = 0) -> None:
+        """Start a send to ``node``, with this delay level (0: none); its outcome is recorded when it comes."""
 
 
 @runtime_checkable

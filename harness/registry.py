@@ -11,7 +11,7 @@ from importlib.metadata import EntryPoint, entry_points
 from pairproof.harness.errors import UsageError
 
 DISTRIBUTION = "pairproof"
-GROUPS = ("labs", "tools", "targets", "faults", "laws", "commands", "profiles")
+GROUPS = ("labs", "tools", "targets", "faults", "operations", "laws", "commands", "profiles")
 
 
 @cache

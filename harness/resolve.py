@@ -7,6 +7,7 @@ from typing import Protocol, cast, runtime_checkable
 
 from pairproof.harness import abilities, registry
 from pairproof.harness.errors import UsageError
+from pairproof.harness.operation import Operation
 from pairproof.harness.ports import SCARCE, Fault, Lab, Target
 
 
@@ -66,7 +67,19 @@ def faults() -> dict[str, Fault]:
     return {name: cast(Fault, registry.find("faults", name)) for name in registry.names("faults")}
 
 
+@cache
+def operations() -> dict[str, Operation]:
+    """Every registered operation by name."""
+    return {name: cast(Operation, registry.find("operations", name)) for name in registry.names("operations")}
+
+
 def drawn(lab: Lab | None = None) -> dict[str, Fault]:
     """Those that searches draw, by name: of what this lab can do (any, unless told) not what hardly any other can."""
     common = {name: fault for name, fault in faults().items() if fault.needs not in SCARCE}
     return common if lab is None else abilities.injectable(lab, common)
+
+
+def doable(lab: Lab | None = None) -> dict[str, Operation]:
+    """The operations that searches draw, by name: of what this lab can do (any, unless told)."""
+    known = {name: each for name, each in operations().items() if each.drawn is not None}
+    return known if lab is None else abilities.doable(lab, known)

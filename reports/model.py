@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from pairproof.harness import floors, invocation, registry
 from pairproof.harness.runs.schema import FACTS
-from pairproof.harness.schedule import from_json
+from pairproof.harness.schedule_json import from_json
 from pairproof.harness.verdict import Demands, Standing, Verdict, conclusion, over_trials, standing
 from pairproof.reports import objectives, rejudging, scenarios
 from pairproof.reports.inputs import Corrupt, RunInput

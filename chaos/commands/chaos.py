@@ -16,7 +16,7 @@ import click
 from pairproof.harness.commands import output
 from pairproof.harness.errors import EXIT_VIOLATED, UsageError
 from pairproof.harness.runs import atomic
-from pairproof.harness.schedule import check_text
+from pairproof.harness.schedule_json import check_text
 
 RUNS = Path("runs")
 MAX_SEED_CHARS = 200

@@ -16,7 +16,7 @@ class HasConsumers(Protocol):
 
 
 class ClientAbilities:
-    """Sends and pulls, and CanConsume, CanAdminister, CanMisdirect and CanDelay of :mod:`pairproof.harness.ports`.
+    """Sends and pulls, and CanConsume, CanAdminister and CanSendTo of :mod:`pairproof.harness.ports`.
 
     The session fills in the attributes.
     """
@@ -32,13 +32,9 @@ class ClientAbilities:
         """Start a pull from where the reader stands at this broker."""
         self.clients.pull(reader, node, queue)
 
-    def send_delayed(self, producer: int, queue: int, level: int) -> None:
-        """See :class:`pairproof.harness.ports.CanDelay`."""
-        self.clients.send_delayed(producer, queue, level)
-
-    def misdirect(self, node: str, queue: int) -> None:
-        """See :class:`pairproof.harness.ports.CanMisdirect`."""
-        self.clients.misdirect(node, queue)
+    def send_to(self, producer: str, node: str, size: int, wait: bool, queue: int, level: int = 0) -> None:
+        """See :class:`pairproof.harness.ports.CanSendTo`."""
+        self.clients.send_to(producer, node, size, wait, queue, level)
 
     def change_topic(self, number: int, queues: int, node: str) -> None:
         """See :class:`pairproof.harness.ports.CanAdminister`."""

@@ -29,8 +29,6 @@ from pairproof.reference.wire.record import Record
 MS = 1_000_000
 SEND_TIMEOUT_MS = 10_000
 """Longer than any one send waits for a slave by default; several in turn may wait longer."""
-SMALL = 100
-"""Bytes of a body of which only the way matters."""
 MAX_SIZE = 4 * 1024 * 1024
 MAX_PULL = 32
 MAX_WORDS = 200
@@ -87,18 +85,11 @@ class Clients:
 
     def send(self, producer: int, size: int, wait: bool, queue: int) -> int:
         """Start a send to the master; its operation number, under which ``phase_of`` tells how it ended."""
-        return self._send(f"producer-{producer}", places.MASTER, size, wait, queue)
+        return self.send_to(f"producer-{producer}", places.MASTER, size, wait, queue)
 
-    def send_delayed(self, producer: int, queue: int, level: int) -> None:
-        """Start a waiting send to the master of a message that it is to hold back."""
-        self._send(f"producer-{producer}", places.MASTER, SMALL, True, queue, level)
-
-    def misdirect(self, node: str, queue: int) -> None:
-        """Start a waiting send to whatever broker."""
+    def send_to(self, client: str, node: str, size: int, wait: bool, queue: int, level: int = 0) -> int:
+        """Start a send to whatever broker, of a message that it is to hold back (``level``)."""
         self._check(node, "a producer sends to")
-        self._send(f"producer-at-{node}", node, SMALL, True, queue)
-
-    def _send(self, client: str, node: str, size: int, wait: bool, queue: int, level: int = 0) -> int:
         if size > MAX_SIZE:
             raise LabError(f"a message of {size} bytes is above the limit of {MAX_SIZE}; send a smaller one")
         number = self._next_message

@@ -15,7 +15,7 @@ from pairproof.chaos.labs.provision import TOPIC
 from pairproof.chaos.labs.stage import Machine
 from pairproof.chaos.targets.reference import OTHER_NAME
 from pairproof.harness import places
-from pairproof.harness.schedule import BROADCASTING
+from pairproof.harness.operations.join import BROADCASTING
 from pairproof.reference.client.consumer import Consumer, ConsumerSettings
 from pairproof.reference.core.calls import Outcome
 from pairproof.reference.wire.bodies_client import MessageQueue

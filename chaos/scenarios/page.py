@@ -6,11 +6,13 @@ A test compares what is there with what it would be.
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 from pairproof.chaos.scenarios import library, timeline
 from pairproof.chaos.scenarios.scenario import Scenario
-from pairproof.harness import places
+from pairproof.chaos.scenarios.steps import steps, usual
+from pairproof.harness import places, resolve
 
 PAGE = "scenarios.md"
 HEAD = """\
@@ -69,8 +71,7 @@ FORM = """\
 - A step begins `at` a time, `after` the end of the step before it, or right behind the n-th send (`after_sends`). A
   fault lasts `for` a time, until `heal` names it, or to the end. `pairproof labs` lists faults and their arguments,
   [history.md](history.md) the kinds of event.
-- Other steps are operations: `send`, `pull`, `delayed`, `misdirect`, `join`, `leave`, `topic`, `group`, `await`, `arm`,
-  `step`. While an `await` lets time pass the workload stands still.
+- Other steps are operations, below. While an `await` lets time pass the workload stands still.
 - Faults and steps need abilities, which `pairproof labs` lists. Where a lab lacks one, `--all` leaves the scenario out
   and says so at the end; asked for by its name it is played without that part, and skipped.
 - `before`, `during` and `after` count what was invoked, or happened, in relation to the fault with that id.
@@ -95,7 +96,20 @@ def made() -> str:
         "|---|---|---|---|---|---|---|",
     ]
     lines += [_row(library.shipped(name)) for name in library.names()]
-    return "\n".join(lines) + "\n\n" + FORM
+    return "\n".join(lines) + "\n\n" + FORM + "\n".join(_operations()) + "\n"
+
+
+def _operations() -> Iterator[str]:
+    yield from ("", "## Operations", "")
+    yield from (
+        "| operation | what it does | arguments, and what they are unless told | in a workload |",
+        "|---|---|---|---|",
+    )
+    for name in steps():
+        each = resolve.operations()[name]
+        told = (f"`{key}`" + ("" if (of := usual(name).get(key)) is None else f" ({of})") for key in each.arguments)
+        about = " ".join((each.__doc__ or "").replace("``", "`").split())
+        yield f"| `{name}` | {about} | {', '.join(told)} | {'yes' if each.is_load else ''} |"
 
 
 def _row(scenario: Scenario) -> str:

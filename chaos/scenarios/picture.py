@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pairproof.chaos.scenarios import timeline
 from pairproof.chaos.scenarios.scenario import Case
-from pairproof.chaos.scenarios.steps import USUAL
+from pairproof.chaos.scenarios.steps import usual
 from pairproof.harness.schedule import Op
 
 WIDTH = 64
@@ -50,7 +50,9 @@ def _bar(begin: int, end: int, mark: str) -> str:
 def _called(op: Op) -> str:
     """An operation without the arguments that it has anyway."""
     told = {
-        key: value for key, value in op.args.items() if key != "name" and (op.do == "fault" or value != USUAL.get(key))
+        key: value
+        for key, value in op.args.items()
+        if key != "name" and (op.do == "fault" or value != usual(op.do).get(key))
     }
     name = str(op.args["name"]) if op.do == "fault" else op.do
     return f"{name}({', '.join(f'{key}={value}' for key, value in told.items())})"

@@ -148,7 +148,7 @@ def lacking(scenario: Scenario, lab: Lab) -> tuple[str, ...]:
     """The abilities that a scenario needs and a lab lacks; none where the lab does not say what it can do."""
     loads = [each.op for case in scenario.cases for each in case.loads]
     steps = [each.op for case in scenario.cases for each in case.steps]
-    return tuple(abilities.lacking(lab, (*loads, *steps), resolve.faults()))
+    return tuple(abilities.lacking(lab, (*loads, *steps), resolve.faults(), resolve.operations()))
 
 
 class Watched:

@@ -2,7 +2,7 @@
 
 A load's key is its operation: ``send: {every: 20ms, for: 2s, queue: 0}``. A step says when (``at``, ``after`` the step
 before, ``after_sends``), and what: ``fault`` with its arguments in ``with``, how long in ``for``; ``heal``; or an
-operation of :data:`pairproof.harness.schedule.OPS` with its arguments.
+operation (:mod:`pairproof.harness.operation`) with its arguments.
 """
 
 from __future__ import annotations
@@ -15,23 +15,31 @@ from pairproof.chaos.scenarios.yaml_tree import Spot, close_to
 from pairproof.harness import places, resolve
 from pairproof.harness.errors import UsageError
 from pairproof.harness.interpreter import check_arguments
-from pairproof.harness.schedule import FORMAT, OPS, Args, Op, Scalar, from_json
+from pairproof.harness.schedule import FORMAT, Args, Op, Scalar
+from pairproof.harness.schedule_json import from_json
 
-LOADS = ("send", "pull", "delayed", "misdirect")
-"""Operations that a load may repeat."""
-STEPS = tuple(each for each in OPS if each not in ("advance", "fault", "heal"))
-"""Operations that a step may be: time passes by itself, and faults have a form of their own."""
 MAX_LOADS = 20
 MAX_STEPS = 100
 TIMING = ("every", "from", "for")
 WHEN = ("at", "after", "after_sends")
-USUAL: dict[str, Scalar] = {
-    "producer": 0, "reader": 0, "queue": 0, "size": 200, "wait": True, "node": places.MASTER, "group": 0, "consumer": 0,
-    "lost": False,
-}  # fmt: skip
-"""Arguments that an operation has unless it is told otherwise."""
 UNITS = {"ms": amounts.time_ms, "size": amounts.size_bytes, "bytes": amounts.size_bytes}
 """Arguments that may be written with a unit."""
+
+
+def loads() -> tuple[str, ...]:
+    """Operations that a load may repeat."""
+    return tuple(name for name, each in resolve.operations().items() if each.is_load)
+
+
+def steps() -> tuple[str, ...]:
+    """Operations that a step may be: time passes by itself, and faults have a form of their own."""
+    return tuple(name for name, each in resolve.operations().items() if each.is_step)
+
+
+def usual(do: str) -> Args:
+    """Arguments that an operation has unless it is told otherwise."""
+    arguments = resolve.operations()[do].arguments.items()
+    return {name: each.usual for name, each in arguments if each.usual is not None}
 
 
 def read_loads(spot: Spot | None, settings: Args) -> tuple[Load, ...]:
@@ -40,11 +48,11 @@ def read_loads(spot: Spot | None, settings: Args) -> tuple[Load, ...]:
 
 
 def _load(spot: Spot, settings: Args) -> Load:
-    found = fields.mapping(spot, LOADS, "a load")
+    found = fields.mapping(spot, loads(), "a load")
     if len(found) != 1:
-        spot.fail(f"a load is one of {', '.join(LOADS)}, not {len(found)} of them")
+        spot.fail(f"a load is one of {', '.join(loads())}, not {len(found)} of them")
     ((do, inner),) = found.items()
-    arguments = fields.mapping(inner, (*TIMING, *OPS[do]), do, ("every", "for"))
+    arguments = fields.mapping(inner, (*TIMING, *resolve.operations()[do].arguments), do, ("every", "for"))
     every = fields.time_ms(arguments, "every")
     if every < 1:
         arguments["every"].fail("every must be 1ms at least")
@@ -73,10 +81,10 @@ def read_steps(spot: Spot | None, settings: Args) -> tuple[Step, ...]:
 
 
 def _step(spot: Spot, settings: Args) -> tuple[Step, Spot]:
-    found = fields.mapping(spot, (*WHEN, "id", "fault", "with", "for", "heal", *STEPS), "a step")
-    does = [key for key in found if key in ("fault", "heal", *STEPS)]
+    found = fields.mapping(spot, (*WHEN, "id", "fault", "with", "for", "heal", *steps()), "a step")
+    does = [key for key in found if key in ("fault", "heal", *steps())]
     if len(does) != 1:
-        spot.fail(f"a step does one thing: fault, heal, or one of {', '.join(STEPS)}; this does {does or 'nothing'}")
+        spot.fail(f"a step does one thing: fault, heal, or one of {', '.join(steps())}; this does {does or 'nothing'}")
     do = does[0]
     for key in () if do == "fault" else ("id", "with", "for"):
         if key in found:
@@ -125,12 +133,11 @@ def _fault(spot: Spot, given: Spot | None, settings: Args) -> Op:
 def _arguments(do: str, spot: Spot) -> dict[str, Spot]:
     if do == "arm" and isinstance(spot.value, dict):
         return spot.value
-    return fields.mapping(spot, tuple(OPS[do]), do)
+    return fields.mapping(spot, tuple(resolve.operations()[do].arguments), do)
 
 
 def _op(do: str, spot: Spot, arguments: Mapping[str, Spot], settings: Args) -> Op:
-    usual = {key: USUAL[key] for key in OPS[do] if key in USUAL}
-    args = {**usual, **{key: _argument(key, each, settings) for key, each in arguments.items()}}
+    args = {**usual(do), **{key: _argument(key, each, settings) for key, each in arguments.items()}}
     try:
         from_json({"format": FORMAT, "settings": {}, "seed": "", "ops": [[do, args]]})
         if do == "arm":

@@ -10,12 +10,13 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from pairproof.chaos.scenarios.scenario import Case, Step
+from pairproof.harness import resolve
 from pairproof.harness.errors import UsageError
-from pairproof.harness.schedule import MAX_OPS, Op, Schedule
+from pairproof.harness.schedule import Op, Schedule
+from pairproof.harness.schedule_json import MAX_OPS
 
 MAX_LENGTH_MS = 600_000
 FAULTS_FIRST, LOADS_NEXT, COUNTED_LAST = range(3)
-SENDS = ("send", "delayed", "misdirect")
 
 
 class Moment(NamedTuple):
@@ -89,7 +90,7 @@ def spans(case: Case) -> list[Span]:
 
 
 def _spans(case: Case) -> list[Span]:
-    sends = sorted(each.at_ms for each in _loads(case) if each.op.do in SENDS)
+    sends = sorted(each.at_ms for each in _loads(case) if resolve.operations()[each.op.do].is_send)
     found: list[Span] = []
     for step in case.steps:
         begin = _begin(step, found[-1].end_ms if found else 0, sends)

@@ -15,7 +15,7 @@ from pairproof.harness.commands import output
 from pairproof.harness.commands.exploration import Bounds, Request
 from pairproof.harness.errors import EXIT_LAB, EXIT_VIOLATED, UsageError
 from pairproof.harness.profiles import PROFILES, default, profile
-from pairproof.harness.schedule import check_text
+from pairproof.harness.schedule_json import check_text
 from pairproof.harness.workers import MAX_JOBS
 
 RUNS = Path("runs")

@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from pairproof.harness import history
-from pairproof.harness import schedule as schedules
 from pairproof.harness.errors import CorruptRun, UsageError
 from pairproof.harness.history import Event
 from pairproof.harness.runs import tables
 from pairproof.harness.runs.schema import FORMAT, TABLES
 from pairproof.harness.runs.wholeness import REMEDY, Contents
+from pairproof.harness.schedule_json import from_json
 from pairproof.harness.trial import Finding
 
 LATEST = "latest"
@@ -188,7 +188,7 @@ def to_finding(data: Row) -> Finding:
     known = {name: data[name] for name in FINDING_FIELDS}
     # Older findings lack these: they were shrunk where they were found, and nobody asked what they had in common.
     shrunk_in, cause = (str(data.get(name, "")) for name in ("shrunk_in", "cause"))
-    return Finding(schedule=schedules.from_json(data["schedule"]), shrunk_in=shrunk_in, cause=cause, **known)
+    return Finding(schedule=from_json(data["schedule"]), shrunk_in=shrunk_in, cause=cause, **known)
 
 
 def _facts(folder: Path) -> Row:

@@ -24,26 +24,16 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 from pairproof.harness import places, resolve
 from pairproof.harness.errors import LabError
 from pairproof.harness.interpreter import Interpreter, Laws, broken_off, conclude
+from pairproof.harness.operation import Drawn, Operation
 from pairproof.harness.ports import CanCutLink, CanShapeLink, Lab, Session, Target
 from pairproof.harness.schedule import Args, Op, Schedule
-from pairproof.harness.search import paced, swarm, whole
-from pairproof.harness.search.strategies import (
-    CONSUMER,
-    GROUP,
-    NODE,
-    PRODUCER,
-    QUEUE,
-    READER,
-    drawn_settings,
-    fault_args,
-)
+from pairproof.harness.search import paced, swarm
+from pairproof.harness.search.strategies import NODE, arguments, drawn_settings, fault_args
 from pairproof.harness.trial import Trial
 from pairproof.harness.verdict import Verdict
 
 STEPS = 14
 """Rules of a program."""
-BURST = 4
-"""Messages that a rule sends at most."""
 DRAWN_ONLY = 5
 """Programs that :func:`play` draws before the one that it executes. Hypothesis begins every run with the simplest
 program that there is, and what it draws next must differ from that early: the second one always has a name server."""
@@ -82,13 +72,14 @@ class PairMachine(RuleBasedStateMachine):
         self.begun: list[str] = []
         """Faults that rules began and did not heal."""
         self.pace: paced.Pace | None = None
-        self.sent = 0
-        self.joined = False
+        self.did: set[str] = set()
+        """Names of the operations so far."""
         self.interpreter: Interpreter | None = None
         self.settings: Args = {}
 
     def act(self, do: str, args: Args) -> None:
         """Execute an operation and remember it: the program is a schedule like any other."""
+        self.did.add(do)
         op = Op(do, places.within(args, self.settings))
         for each in (op,) if self.pace is None else self.pace.fit(op):
             self.ops.append(each)
@@ -151,7 +142,6 @@ class PairMachine(RuleBasedStateMachine):
         """A warm pair under drawn settings; where there is a name server, mostly with a consumer."""
         self.open(settings)
         if consumed and self.is_whole():
-            self.joined = True
             self.act("join", {"group": 0, "consumer": 0})
 
     def open(self, settings: Args) -> None:
@@ -176,24 +166,6 @@ class PairMachine(RuleBasedStateMachine):
         except BaseException as why:
             self._break_off(session, why)
 
-    @rule(
-        producer=PRODUCER,
-        sizes=st.lists(st.sampled_from(swarm.SIZES), min_size=1, max_size=BURST),
-        wait=st.booleans(),
-        queue=QUEUE,
-    )
-    def send(self, producer: int, sizes: list[int], wait: bool, queue: int) -> None:
-        """A producer sends, perhaps several messages at once."""
-        for size in sizes:
-            self.sent += 1
-            self.act("send", {"producer": producer, "size": size, "wait": wait, "queue": queue})
-
-    @precondition(lambda self: self.sent > 0)
-    @rule(reader=READER, node=NODE, queue=QUEUE)
-    def pull(self, reader: int, node: str, queue: int) -> None:
-        """A reader pulls."""
-        self.act("pull", {"reader": reader, "node": node, "queue": queue})
-
     @rule(ms=st.sampled_from(swarm.GAPS_MS))
     def advance(self, ms: int) -> None:
         """Time passes."""
@@ -203,44 +175,6 @@ class PairMachine(RuleBasedStateMachine):
     def step(self, events: int) -> None:
         """The next events happen."""
         self.act("step", {"events": events})
-
-    @precondition(lambda self: self.is_whole())
-    @rule(group=GROUP, consumer=CONSUMER)
-    def join(self, group: int, consumer: int) -> None:
-        """A consumer comes."""
-        self.joined = True
-        self.act("join", {"group": group, "consumer": consumer})
-
-    @precondition(lambda self: self.joined)
-    @rule(group=GROUP, consumer=CONSUMER, lost=st.booleans())
-    def leave(self, group: int, consumer: int, lost: bool) -> None:
-        """A consumer goes."""
-        self.act("leave", {"group": group, "consumer": consumer, "lost": lost})
-
-    @precondition(lambda self: self.is_whole())
-    @rule(number=st.integers(0, whole.TOPICS - 1), queues=st.sampled_from((1, 2, 8)), node=NODE)
-    def topic(self, number: int, queues: int, node: str) -> None:
-        """An administrator changes a topic."""
-        self.act("topic", {"number": number, "queues": queues, "node": node})
-
-    @precondition(lambda self: self.is_whole())
-    @rule(group=GROUP, slowly=st.integers(0, 2), broker=st.integers(0, 1), node=NODE)
-    def group(self, group: int, slowly: int, broker: int, node: str) -> None:
-        """An administrator changes a group."""
-        self.act("group", {"group": group, "slowly": slowly, "broker": broker, "node": node})
-
-    @precondition(lambda self: self.is_whole())
-    @rule(node=st.sampled_from((*places.SLAVES, places.OTHER)), queue=QUEUE)
-    def misdirect(self, node: str, queue: int) -> None:
-        """A producer sends elsewhere."""
-        self.act("misdirect", {"node": node, "queue": queue})
-
-    @precondition(lambda self: self.is_whole())
-    @rule(producer=PRODUCER, queue=QUEUE, level=st.integers(1, whole.LEVELS))
-    def delayed(self, producer: int, queue: int, level: int) -> None:
-        """A producer sends what is to come later."""
-        self.sent += 1
-        self.act("delayed", {"producer": producer, "queue": queue, "level": level})
 
     @precondition(lambda self: bool(self.active()))
     @rule(data=st.data())
@@ -264,6 +198,25 @@ class PairMachine(RuleBasedStateMachine):
         type(self).on_trial(trial)
 
 
+def _operation_rules(lab: Lab) -> dict[str, Any]:
+    """A rule for each operation that the lab can do."""
+    return {name: _doing(each, each.drawn) for name, each in resolve.doable(lab).items() if each.drawn is not None}
+
+
+def _doing(operation: Operation, drawn: Drawn) -> Any:
+    def makes_sense(self: PairMachine) -> bool:
+        return (self.is_whole() or not drawn.whole) and (not drawn.after or drawn.after in self.did)
+
+    def do(self: PairMachine, each: list[Args]) -> None:
+        for args in each:
+            self.act(operation.name, args)
+
+    # Hypothesis switches rules on and off by their functions' names.
+    do.__name__ = operation.name
+    burst = st.lists(arguments(operation), min_size=1, max_size=drawn.burst)
+    return precondition(makes_sense)(rule(each=burst)(do))
+
+
 def _fault_rules(lab: Lab) -> dict[str, Any]:
     """The rules that begin faults, which are those that the lab can inject. Links have rules of their own beside, since
     replication is what they carry."""
@@ -275,7 +228,7 @@ def _fault_rules(lab: Lab) -> dict[str, Any]:
     def fault_between_all(self: PairMachine, args: Args) -> None:
         self.begin(args)
 
-    @precondition(lambda self: self.sent > 0)
+    @precondition(lambda self: "send" in self.did)
     @rule(args=of_a_pair, node=NODE, point=st.sampled_from(swarm.POINTS), nth=st.integers(1, 4))
     def arm(self: PairMachine, args: Args, node: str, point: str, nth: int) -> None:
         self.act("arm", {"node": node, **args, "point": point, "nth": nth})
@@ -316,7 +269,7 @@ def machine(
     """
     hand_over = staticmethod(_raise_for if on_trial is None else on_trial)
     about = {"lab": lab, "target": target, "laws": laws, "seed": seed, "on_trial": hand_over}
-    return type("Pair", (PairMachine,), about | _fault_rules(lab))
+    return type("Pair", (PairMachine,), about | _operation_rules(lab) | _fault_rules(lab))
 
 
 def _raise_for(trial: Trial) -> None:

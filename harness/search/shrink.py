@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from pairproof.harness import places
-from pairproof.harness.schedule import Args, Op, Scalar, Schedule
+from pairproof.harness import places, resolve
+from pairproof.harness.schedule import Args, Op, Schedule
 from pairproof.harness.search import swarm, whole
 from pairproof.harness.search.swarm import fitting
 
@@ -18,33 +18,6 @@ DEFAULTS = {name: values[0] for name, values in (*swarm.SETTINGS.items(), *whole
 """Settings that need not be in a program. Not ``lab.names``, without which there is no consumer."""
 MAX_EVENTS_OF_AN_OP = 12
 """How many events one operation is taken to cause at most, when it is dropped before a step."""
-
-LADDERS: dict[tuple[str, str], tuple[Scalar, ...]] = {
-    ("send", "size"): (1, 30, 100, 420, 900),
-    ("send", "producer"): (0,),
-    ("send", "queue"): (0,),
-    ("send", "wait"): (True,),
-    ("pull", "reader"): (0,),
-    ("pull", "queue"): (0,),
-    ("advance", "ms"): (1, 20, 100, 600, 3_100, 6_000),
-    ("step", "events"): (1, 2, 4, 8),
-    ("arm", "nth"): (1, 2),
-    ("join", "group"): (0,),
-    ("join", "consumer"): (0,),
-    ("leave", "lost"): (False,),
-    ("topic", "number"): (0,),
-    ("topic", "queues"): (1,),
-    ("group", "group"): (0,),
-    ("group", "slowly"): (1,),
-    ("group", "broker"): (0,),
-    ("misdirect", "queue"): (0,),
-    ("delayed", "producer"): (0,),
-    ("delayed", "queue"): (0,),
-    ("delayed", "level"): (1,),
-    ("await", "count"): (1, 2),
-    ("await", "ms"): (100, 600, 3_100),
-}
-"""Simpler values to try for an argument, simplest first."""
 
 StillFails = Callable[[Schedule], bool]
 
@@ -146,8 +119,9 @@ def _simpler_settings(settings: Args) -> Iterator[Args]:
 
 
 def _simpler_args(op: Op) -> Iterator[Args]:
+    arguments = resolve.operations()[op.do].arguments
     for name, value in op.args.items():
-        for simpler in LADDERS.get((op.do, name), ()):
+        for simpler in arguments[name].simpler if name in arguments else ():
             if simpler == value:
                 break
             if isinstance(value, int) and isinstance(simpler, int) and not isinstance(value, bool) and simpler > value:

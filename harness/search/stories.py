@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from pairproof.harness.schedule import BROADCASTING, Args, Op, Scalar
+from pairproof.harness.operations.join import BROADCASTING
+from pairproof.harness.schedule import Args, Op, Scalar
 
 
 class Story(NamedTuple):

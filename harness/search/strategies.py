@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from hypothesis import strategies as st
 
 from pairproof.harness import places
+from pairproof.harness.operation import Operation
 from pairproof.harness.ports import Fault
 from pairproof.harness.schedule import Args, Scalar
 from pairproof.harness.search import swarm, whole
@@ -37,8 +38,8 @@ def fault_args(faults: Iterable[Fault], of: Callable[[Iterable[Scalar]], Sequenc
 
 
 NODE = st.sampled_from(places.NODES)
-PRODUCER = st.integers(0, swarm.PRODUCERS - 1)
-READER = st.integers(0, swarm.READERS - 1)
-QUEUE = st.integers(0, swarm.QUEUES - 1)
-GROUP = st.integers(0, whole.GROUPS - 1)
-CONSUMER = st.integers(0, whole.CONSUMERS - 1)
+
+
+def arguments(operation: Operation) -> st.SearchStrategy[Args]:
+    """A value for each of its arguments."""
+    return st.fixed_dictionaries(sampled({name: each.drawn for name, each in operation.arguments.items()}))

@@ -7,17 +7,15 @@ something behind it. A schedule is a function of (seed, number) and of the fault
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from random import Random
 
 from pairproof.harness import places, resolve
+from pairproof.harness.operation import Operation
 from pairproof.harness.ports import Fault, Lab
 from pairproof.harness.schedule import Args, Op, Scalar, Schedule
 
 SLOTS = 12
-PRODUCERS = 4
-READERS = 2
-QUEUES = 3
-SIZES = (1, 30, 100, 420, 900, 1_700)
 GAPS_MS = (1, 2, 5, 20, 100, 600, 3_100, 6_000, 21_000)
 POINTS = ("append", "flush", "send", "recv")
 FAULT_BUDGET = 3
@@ -86,25 +84,14 @@ def draw_fault(dice: Random, fault: Fault) -> Args:
     return {"name": fault.name, **drawn}
 
 
-def draw_send(dice: Random) -> Op:
-    """A send of some size to some queue; two in three wait."""
-    args: Args = {
-        "producer": dice.randrange(PRODUCERS),
-        "size": dice.choice(SIZES),
-        "wait": dice.random() < 0.67,
-        "queue": dice.randrange(QUEUES),
-    }
-    return Op("send", args)
+def lots(operations: Mapping[str, Operation]) -> list[str]:
+    """Names of the operations that every schedule has, each as often as it has lots."""
+    return [name for name, each in operations.items() if each.drawn for _ in range(each.drawn.always)]
 
 
-def draw_pull(dice: Random) -> Op:
-    """A pull from either broker."""
-    args: Args = {
-        "reader": dice.randrange(READERS),
-        "node": dice.choice(places.NODES),
-        "queue": dice.randrange(QUEUES),
-    }
-    return Op("pull", args)
+def draw(dice: Random, operation: Operation) -> Op:
+    """The operation with one value for each of its arguments."""
+    return Op(operation.name, {name: each.draw(dice) for name, each in operation.arguments.items()})
 
 
 def schedule(seed: str, number: int, lab: Lab | None = None) -> Schedule:
@@ -115,8 +102,9 @@ def schedule(seed: str, number: int, lab: Lab | None = None) -> Schedule:
     settings = draw_settings(dice)
     faults = resolve.drawn(lab)
     chosen = [faults[name] for name in dice.sample(sorted(faults), min(dice.randint(1, FAULT_BUDGET), len(faults)))]
-    kinds = ["send", "send", "gap", "step", "fault", "fault"]
-    kinds += [kind for kind in ("heal", "arm", "pull", "send", "gap") if dice.random() < 0.5]
+    operations = {name: each for name, each in resolve.doable(lab).items() if each.drawn and not each.drawn.whole}
+    kinds = [*lots(operations), "gap", "step", "fault", "fault"]
+    kinds += [kind for kind in ("heal", "arm", *operations, "gap") if dice.random() < 0.5]
     ops = list(dice.choice(STARTS))
     budget = FAULT_BUDGET
     for _ in range(SLOTS):
@@ -125,7 +113,8 @@ def schedule(seed: str, number: int, lab: Lab | None = None) -> Schedule:
             if not budget:
                 continue
             budget -= 1
-        op = _draw(dice, kind, dice.choice(chosen))
+        fault = dice.choice(chosen)
+        op = draw(dice, operations[kind]) if kind in operations else _draw(dice, kind, fault)
         ops.append(op._replace(args=places.within(op.args, settings)))
     return Schedule(settings, f"{seed}/{number}", tuple(ops))
 
@@ -135,15 +124,12 @@ def _misfit(dice: Random, seed: str) -> Schedule:
     settings = draw_settings(dice)
     sizes = [each for each in FILE_SIZES if each != settings["mappedFileSizeCommitLog"]]
     gap = [Op("advance", {"ms": dice.choice(GAPS_MS[3:])}) for _ in range(MISFIT_SENDS)]
-    ops = [op for pause in gap for op in (draw_send(dice), pause)]
+    send = resolve.operations()["send"]
+    ops = [op for pause in gap for op in (draw(dice, send), pause)]
     return Schedule({**settings, "lab.slaveFileSize": dice.choice(sizes)}, seed, tuple(ops))
 
 
 def _draw(dice: Random, kind: str, fault: Fault) -> Op:
-    if kind == "send":
-        return draw_send(dice)
-    if kind == "pull":
-        return draw_pull(dice)
     if kind == "gap":
         return Op("advance", {"ms": dice.choice(GAPS_MS)})
     if kind == "step":

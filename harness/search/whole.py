@@ -18,11 +18,6 @@ from pairproof.harness.search import stories, swarm
 from pairproof.harness.search.stories import STORIES
 
 SLOTS = 9
-GROUPS = 2
-CONSUMERS = 3
-TOPICS = 2
-LEVELS = 3
-"""Of delay; higher ones outlast a trial's end."""
 GAPS_MS = (2, 100, 1_000, 3_100, 6_000, 11_000, 31_000)
 LAST_MS = (3_100, 11_000, 31_000)
 FAULT_BUDGET = 2
@@ -63,12 +58,10 @@ def schedule(seed: str, number: int, lab: Lab | None = None) -> Schedule:
     faults = resolve.drawn(lab)
     usual = [each for each in USUAL if each in faults] or sorted(faults)
     chosen = [faults[dice.choice(usual if dice.random() < 0.6 else sorted(faults))] for _ in range(2)]
-    kinds = ["send", "send", "gap", "gap", "fault", "join"]
-    kinds += [
-        each
-        for each in ("leave", "heal", "topic", "group", "pull", "misdirect", "delayed", "step")
-        if dice.random() < 0.4
-    ]
+    operations = resolve.doable(lab)
+    always = swarm.lots(operations)
+    kinds = [*always, "gap", "gap", "fault"]
+    kinds += [each for each in ("heal", "step", *operations) if each not in always and dice.random() < 0.4]
     budget = FAULT_BUDGET
     for _ in range(dice.randint(2, SLOTS)):
         kind = dice.choice(kinds)
@@ -76,7 +69,8 @@ def schedule(seed: str, number: int, lab: Lab | None = None) -> Schedule:
             if not budget:
                 continue
             budget -= 1
-        op = draw(dice, kind, dice.choice(chosen), settings)
+        fault = dice.choice(chosen)
+        op = swarm.draw(dice, operations[kind]) if kind in operations else draw(dice, kind, fault, settings)
         ops.append(op._replace(args=places.within(op.args, settings)))
     if budget < FAULT_BUDGET:
         # A fault that begins last needs time to bite.
@@ -86,33 +80,13 @@ def schedule(seed: str, number: int, lab: Lab | None = None) -> Schedule:
 
 def draw(dice: Random, kind: str, fault: Fault, settings: Args) -> Op:
     """An operation of this kind, for a trial with these settings."""
-    if kind == "send":
-        return swarm.draw_send(dice)
-    if kind == "pull":
-        return swarm.draw_pull(dice)
     if kind == "gap":
         return stories.advance(dice.choice(GAPS_MS))
     if kind == "step":
         return Op("step", {"events": dice.randint(1, 25)})
     if kind == "heal":
         return stories.heal(fault.name)
-    if kind == "fault":
-        return Op("fault", draw_fault(dice, fault, settings))
-    if kind == "join":
-        return stories.join(dice.randrange(GROUPS), dice.randrange(CONSUMERS))
-    if kind == "leave":
-        args = {"group": dice.randrange(GROUPS), "consumer": dice.randrange(CONSUMERS), "lost": dice.random() < 0.5}
-        return Op("leave", args)
-    if kind == "delayed":
-        return stories.delayed(dice.randrange(swarm.QUEUES), dice.randint(1, LEVELS))
-    node = dice.choice(("master", "master", "slave"))
-    if kind == "topic":
-        return Op("topic", {"number": dice.randrange(TOPICS), "queues": dice.choice((1, 2, 8)), "node": node})
-    if kind == "group":
-        ids: Args = {"slowly": dice.choice((1, 0, 2)), "broker": dice.choice((0, 1))}
-        return Op("group", {"group": dice.randrange(GROUPS), **ids, "node": node})
-    astray = dice.choice(("slave", places.OTHER)) if places.has_other(settings) else "slave"
-    return Op("misdirect", {"node": astray, "queue": dice.randrange(swarm.QUEUES)})
+    return Op("fault", draw_fault(dice, fault, settings))
 
 
 def draw_fault(dice: Random, fault: Fault, settings: Args) -> Args:

@@ -101,7 +101,7 @@ def test_what_workloads_and_armed_faults_need_counts_too() -> None:
         "timeline:\n- {at: 1s, arm: {node: slave, point: send, nth: 1, name: kill}}\nexpect: {}\n"
     )
 
-    assert lacking(reading.from_text(from_file, "mine"), BareLab()) == ("CanArm", "CanDelay", "CanKill")  # type: ignore[arg-type]
+    assert lacking(reading.from_text(from_file, "mine"), BareLab()) == ("CanArm", "CanKill", "CanSendTo")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -127,7 +127,7 @@ EMPTY = "name: x\nabout: y\nexpect: {}\n"
         (EMPTY + "timeline:\n- {at: 1s, fault: kill, with: {node: names}}", "line 5: this scenario has no 'names'"),
         (EMPTY + "timeline:\n- {fault: down}", "line 5: a step says when it begins by one of at, after, after_sends"),
         (EMPTY + "timeline:\n- {at: 1s, after: 1s, fault: down}", "not by at and after"),
-        (EMPTY + "timeline:\n- {at: 1s}", "line 5: a step does one thing: fault, heal, or one of send"),
+        (EMPTY + "timeline:\n- {at: 1s}", "line 5: a step does one thing: fault, heal, or one of arm, await"),
         (EMPTY + "timeline:\n- {at: 1s, fault: down, heal: down}", "line 5: a step does one thing"),
         (EMPTY + "timeline:\n- {at: 1s, pull: {}, for: 1s}", "line 5: for belongs to a fault, not to pull"),
         (EMPTY + "timeline:\n- {at: 1s, advance: {ms: 1}}", "line 5: a step has no key 'advance'"),

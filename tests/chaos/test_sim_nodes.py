@@ -13,7 +13,8 @@ from pairproof.harness import resolve
 from pairproof.harness.errors import UsageError
 from pairproof.harness.history import Event
 from pairproof.harness.interpreter import run_trial
-from pairproof.harness.schedule import Op, Schedule, from_json
+from pairproof.harness.schedule import Op, Schedule
+from pairproof.harness.schedule_json import from_json
 from pairproof.harness.trial import Trial
 
 LAB = resolve.lab("sim")

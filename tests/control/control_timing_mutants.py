@@ -23,7 +23,8 @@ from pairproof.harness import judge as judging
 from pairproof.harness import resolve
 from pairproof.harness.errors import PairproofError
 from pairproof.harness.interpreter import run_trial
-from pairproof.harness.schedule import Schedule, from_json
+from pairproof.harness.schedule import Schedule
+from pairproof.harness.schedule_json import from_json
 from pairproof.harness.search import shrink
 from pairproof.harness.verdict import Judgement, Verdict
 

@@ -166,13 +166,13 @@ def test_healing_a_known_fault_that_is_not_active_does_nothing() -> None:
     [
         (Op("join", {"group": 0, "consumer": 0}), "join: this lab has no CanConsume"),
         (Op("leave", {"group": 0, "consumer": 0, "lost": True}), "leave: this lab has no CanConsume"),
-        (Op("topic", {"number": 0, "queues": 1, "node": "master"}), "change_topic: this lab has no CanAdminister"),
+        (Op("topic", {"number": 0, "queues": 1, "node": "master"}), "topic: this lab has no CanAdminister"),
         (
             Op("group", {"group": 0, "slowly": 1, "broker": 0, "node": "master"}),
-            "change_group: this lab has no CanAdminister",
+            "group: this lab has no CanAdminister",
         ),
-        (Op("misdirect", {"node": "slave", "queue": 0}), "misdirect: this lab has no CanMisdirect"),
-        (Op("delayed", {"producer": 0, "queue": 0, "level": 1}), "send_delayed: this lab has no CanDelay"),
+        (Op("misdirect", {"node": "slave", "queue": 0}), "misdirect: this lab has no CanSendTo"),
+        (Op("delayed", {"producer": 0, "queue": 0, "level": 1}), "delayed: this lab has no CanSendTo"),
     ],
 )
 def test_what_a_lab_cannot_do_is_skipped_and_the_reason_kept(op: Op, reason: str) -> None:
@@ -186,11 +186,11 @@ def test_consumers_and_administrators_are_asked_with_all_arguments() -> None:
     asked: list[tuple[str, dict[str, Any]]] = []
 
     class WholeSession(FakeSession):
-        def join(self, **args: Any) -> None:
-            asked.append(("join", args))
+        def join(self, group: int, consumer: int) -> None:
+            asked.append(("join", {"group": group, "consumer": consumer}))
 
-        def leave(self, **args: Any) -> None:
-            asked.append(("leave", args))
+        def leave(self, group: int, consumer: int, lost: bool) -> None:
+            asked.append(("leave", {"group": group, "consumer": consumer, "lost": lost}))
 
     interpreter = Interpreter(WholeSession(), {})  # type: ignore[arg-type]
     gone = {"group": 1, "consumer": 2, "lost": False}

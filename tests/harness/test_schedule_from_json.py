@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from pairproof.harness import schedule
 from pairproof.harness.errors import UsageError
-from pairproof.harness.schedule import Op, from_json
+from pairproof.harness.schedule import Op
+from pairproof.harness.schedule_json import MAX_SEED_CHARS, from_json
 
 SEND = {"producer": 0, "size": 1, "wait": True, "queue": 0}
 ARM = {"node": "master", "point": "append", "nth": 1, "name": "kill"}
@@ -67,7 +67,7 @@ def test_largest_values_are_still_a_schedule() -> None:
         (["fault", {"name": "down", "link": ["ha"]}], "'link' must be a whole number, text, true or false, not ['ha']"),
         (["fault", {"name": "latency", "ms": 0.5}], "'ms' must be a whole number"),
         (["fault", {"name": "latency", "ms": None}], "'ms' must be a whole number"),
-        (["x" * 5_000, {}], "operation 0: unknown 'xxxxxxxxxxxx...xxxxxxxxxxxxx'; valid: send"),
+        (["x" * 5_000, {}], "operation 0: unknown 'xxxxxxxxxxxx...xxxxxxxxxxxxx'; valid: advance, arm"),
     ],
 )
 def test_operation_beyond_its_bounds_is_refused(op: Any, complaint: str) -> None:
@@ -92,8 +92,8 @@ def test_seed_must_be_utf8_and_short() -> None:
     with pytest.raises(UsageError, match=r"a schedule's seed must be text in UTF-8, not 'a\\udcff'"):
         from_json(data(seed="a\udcff"))
     with pytest.raises(UsageError, match="1000 characters at most, not 1001"):
-        from_json(data(seed="x" * (schedule.MAX_SEED_CHARS + 1)))
-    assert from_json(data(seed="é" * schedule.MAX_SEED_CHARS)).seed[0] == "é"
+        from_json(data(seed="x" * (MAX_SEED_CHARS + 1)))
+    assert from_json(data(seed="é" * MAX_SEED_CHARS)).seed[0] == "é"
 
 
 def test_deeply_nested_operation_is_refused_in_one_short_line() -> None:

@@ -6,10 +6,11 @@ from collections import Counter
 
 import pytest
 
-from pairproof.harness import judge, places, resolve, schedule
+from pairproof.harness import judge, places, resolve
 from pairproof.harness.errors import UsageError
 from pairproof.harness.interpreter import run_trial
 from pairproof.harness.schedule import Op, Schedule
+from pairproof.harness.schedule_json import from_json
 from pairproof.harness.search import shrink, swarm, sweep
 from pairproof.harness.verdict import Verdict
 
@@ -28,7 +29,7 @@ def test_swarm_uses_every_operation_fault_and_setting_sooner_or_later() -> None:
     ops = Counter(op.do for each in drawn for op in each.ops)
     faults = {op.args["name"] for each in drawn for op in each.ops if op.do == "fault"}
     # What needs a name server is drawn by whole trials; where events can be counted nobody need wait for them.
-    of_a_pair = set(schedule.OPS) - {"join", "leave", "topic", "group", "misdirect", "delayed", "await"}
+    of_a_pair = set(resolve.operations()) - {"join", "leave", "topic", "group", "misdirect", "delayed", "await"}
     assert set(ops) == of_a_pair and faults == set(resolve.drawn())
     for name, values in swarm.SETTINGS.items():
         assert {each.settings.get(name, values[0]) for each in drawn} == set(values)
@@ -37,7 +38,7 @@ def test_swarm_uses_every_operation_fault_and_setting_sooner_or_later() -> None:
 def test_swarm_schedules_survive_json() -> None:
     for number in range(50):
         drawn = swarm.schedule("json", number)
-        assert schedule.from_json(drawn.to_json()) == drawn
+        assert from_json(drawn.to_json()) == drawn
 
 
 def test_versions_replicas_and_slaves_that_are_drawn_fit_each_other() -> None:
@@ -165,7 +166,7 @@ def test_shrinking_is_bounded_and_never_returns_what_does_not_fail() -> None:
     ("data", "complaint"),
     [
         ({}, "format 1"),
-        ({"format": 1, "settings": {}, "seed": "s", "ops": [["fly", {}]]}, "unknown 'fly'; valid: send, pull"),
+        ({"format": 1, "settings": {}, "seed": "s", "ops": [["fly", {}]]}, "unknown 'fly'; valid: advance, arm"),
         ({"format": 1, "settings": {}, "seed": "s", "ops": [["advance", {"ms": "soon"}]]}, "needs ms as int"),
         ({"format": 1, "settings": {}, "seed": "s", "ops": [["advance", {"ms": -1}]]}, "must not be negative"),
         ({"format": 1, "settings": {}, "seed": "s", "ops": [["advance", {"ms": True}]]}, "needs ms as int"),
@@ -176,5 +177,5 @@ def test_shrinking_is_bounded_and_never_returns_what_does_not_fail() -> None:
 )
 def test_what_is_no_schedule_gets_one_clear_line(data: object, complaint: str) -> None:
     with pytest.raises(UsageError, match=complaint) as found:
-        schedule.from_json(data)
+        from_json(data)
     assert "\n" not in str(found.value)

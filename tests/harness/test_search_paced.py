@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from pairproof.harness import places, resolve, schedule
+from pairproof.harness import places, resolve
 from pairproof.harness.interpreter import run_trial
 from pairproof.harness.schedule import Op, Schedule
+from pairproof.harness.schedule_json import from_json
 from pairproof.harness.search import paced, swarm, whole
 from pairproof.harness.verdict import Verdict
 
@@ -34,7 +35,7 @@ def test_nothing_is_left_that_needs_a_simulation_and_everything_is_valid() -> No
         short = {name: value for name, value in paced.SHORT.items() if each.settings[name] != value}
         assert each.settings.keys().isdisjoint(paced.SIMULATED) and short.keys() <= {"syncFlushTimeout"}
         TARGET.settings(each.settings)
-        assert schedule.from_json(each.to_json()) == each
+        assert from_json(each.to_json()) == each
 
 
 def test_up_to_4_5_2_producers_are_more_patient_than_five_rounds_of_a_second() -> None:

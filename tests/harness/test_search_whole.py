@@ -6,8 +6,9 @@ from collections import Counter
 
 import pytest
 
-from pairproof.harness import places, resolve, schedule
+from pairproof.harness import places, resolve
 from pairproof.harness.schedule import Args, Op, Scalar, Schedule
+from pairproof.harness.schedule_json import from_json
 from pairproof.harness.search import shrink, stories, swarm, whole
 from pairproof.harness.search.stories import STORIES
 
@@ -29,7 +30,7 @@ def test_each_story_comes_first_as_it_is_and_in_an_order_of_the_seed(seed: str) 
 
 def test_every_operation_setting_fault_and_place_is_drawn_sooner_or_later() -> None:
     ops = Counter(op.do for each in DRAWN for op in each.ops)
-    assert set(ops) == set(schedule.OPS) - {"await"}
+    assert set(ops) == set(resolve.operations()) - {"await"}
     assert {op.args["name"] for each in DRAWN for op in each.ops if op.do == "fault"} == set(resolve.drawn())
     for name, values in whole.SETTINGS.items():
         assert {each.settings.get(name, values[0]) for each in DRAWN} == set(values)
@@ -40,7 +41,7 @@ def test_every_operation_setting_fault_and_place_is_drawn_sooner_or_later() -> N
 
 def test_whole_schedules_are_valid_and_name_only_what_they_have() -> None:
     for drawn in DRAWN:
-        assert schedule.from_json(drawn.to_json()) == drawn
+        assert from_json(drawn.to_json()) == drawn
         REFERENCE.settings(drawn.settings)
         missing = places.absent(
             places.slaves(drawn.settings), places.has_names(drawn.settings), places.has_other(drawn.settings)
@@ -96,7 +97,7 @@ def test_shrinking_may_drop_any_operation_of_a_story() -> None:
     for story in STORIES:
         for at in range(len(story.ops)):
             left = Schedule(story.settings, "s", story.ops[:at] + story.ops[at + 1 :])
-            assert schedule.from_json(left.to_json()) == left
+            assert from_json(left.to_json()) == left
 
 
 def test_stories_end_no_fault_that_they_did_not_begin() -> None:

@@ -1,0 +1,1 @@
+"""Operations, a file each."""

@@ -1,0 +1,23 @@
+"""Time passes."""
+
+from __future__ import annotations
+
+from pairproof.harness.operation import Operation, Running, number
+from pairproof.harness.schedule import Args
+
+MOST_MS = 3_600_000
+
+
+class Advance(Operation):
+    """``ms`` of time pass."""
+
+    name = "advance"
+    arguments = {"ms": number(MOST_MS, simpler=(1, 20, 100, 600, 3_100, 6_000))}
+    is_step = False
+
+    def do(self, running: Running, args: Args) -> None:
+        """Let it pass."""
+        running.session.advance(args["ms"])
+
+
+OPERATION = Advance()

@@ -1,0 +1,27 @@
+"""A fault begins later, at a point that a node passes."""
+
+from __future__ import annotations
+
+from pairproof.harness.operation import Operation, Running, number, text
+from pairproof.harness.ports import CanArm
+from pairproof.harness.schedule import Args
+
+
+class Arm(Operation):
+    """The fault ``name`` begins when ``node`` passes ``point`` (append, flush, send, recv) for the ``nth`` time from
+    here.
+    """
+
+    name = "arm"
+    needs = CanArm
+    arguments = {
+        "node": text(usual="master"), "point": text(), "nth": number(1_000_000, simpler=(1, 2)), "name": text(),
+    }  # fmt: skip
+    carries_fault = True
+
+    def do(self, running: Running, args: Args) -> None:
+        """Wait for the point."""
+        running.arm(args)
+
+
+OPERATION = Arm()

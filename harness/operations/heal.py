@@ -1,0 +1,21 @@
+"""A fault ends."""
+
+from __future__ import annotations
+
+from pairproof.harness.operation import Operation, Running, text
+from pairproof.harness.schedule import Args
+
+
+class Heal(Operation):
+    """The oldest active fault of that ``name`` ends; nothing if there is none."""
+
+    name = "heal"
+    arguments = {"name": text()}
+    is_step = False
+
+    def do(self, running: Running, args: Args) -> None:
+        """End it."""
+        running.end_oldest(str(args["name"]))
+
+
+OPERATION = Heal()

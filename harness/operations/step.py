@@ -1,0 +1,22 @@
+"""Time passes, by events."""
+
+from __future__ import annotations
+
+from pairproof.harness.operation import Operation, Running, number
+from pairproof.harness.ports import CanStep
+from pairproof.harness.schedule import Args
+
+
+class Step(Operation):
+    """The lab's next ``events`` events happen."""
+
+    name = "step"
+    needs = CanStep
+    arguments = {"events": number(1_000_000, simpler=(1, 2, 4, 8))}
+
+    def do(self, running: Running, args: Args) -> None:
+        """Let them happen."""
+        running.session.step(args["events"])
+
+
+OPERATION = Step()
