@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # Two at once: most tests wait more than they compute. tests/conftest.py says which share a process.
-PYTEST := $(BIN)/python -m pytest -rs --numprocesses 2 --dist loadscope
+PYTEST := $(BIN)/python -m pytest -rsR --numprocesses 2 --dist loadscope
 INSTALL := $(PIP) install --require-hashes --no-build-isolation
 UV := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header
 BROWSER := chromium fonts-dejavu-core

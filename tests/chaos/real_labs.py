@@ -31,8 +31,8 @@ SETTINGS = {"haSendHeartbeatInterval": 300, "slaveTimeout": 700, "haHousekeeping
 CLI = "import sys; from pairproof.harness.commands.main import main; sys.exit(main())"
 TRACE = "trial-0/slave-1.jsonl"
 LONG = "unsteady-ha-link"
-DEADLINE_S = 30
-ENDS_S = 60
+DEADLINE_S = 120
+ENDS_S = 180
 SIGNALS = {"ctrl-c": (signal.SIGINT,), "ctrl-c twice": (signal.SIGINT, signal.SIGINT), "kill": (signal.SIGKILL,),
            "term": (signal.SIGTERM,)}  # fmt: skip
 

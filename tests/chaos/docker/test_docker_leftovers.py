@@ -20,7 +20,7 @@ from pairproof.harness.runs.reader import RunReader
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("needs_engine")]
 
 KEEPER = "pairproof.chaos.labs.real.keeper"
-LIMIT_S = 150
+LIMIT_S = 300
 
 
 def children(pid: int) -> list[int]:

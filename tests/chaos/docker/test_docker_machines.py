@@ -24,7 +24,7 @@ from pairproof.harness.commands.main import main
 
 pytestmark = pytest.mark.slow
 
-LIMIT_S = 100
+LIMIT_S = 300
 NOBODY = ("setpriv", "--reuid", "nobody", "--regid", "nogroup", "--clear-groups")
 MAY_READ = ("--inh-caps", "+dac_read_search", "--ambient-caps", "+dac_read_search")
 """Python, or a test's folder, may be in root's home."""

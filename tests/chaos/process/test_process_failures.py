@@ -25,7 +25,7 @@ from pairproof.harness.runs.reader import RunReader
 
 pytestmark = pytest.mark.slow
 
-LIMIT_S = 60
+LIMIT_S = 180
 
 
 @pytest.fixture
