@@ -4,8 +4,8 @@
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
-# Two at once: most tests wait more than they compute. tests/conftest.py says which share a process.
-PYTEST := $(BIN)/python -m pytest -rsR --numprocesses 2 --dist loadscope
+# On two cores: two workers for tests that compute, four for tests that wait. tests/scheduling.py says which are which.
+PYTEST := $(BIN)/python -m pytest -rsR --numprocesses 6
 INSTALL := $(PIP) install --require-hashes --no-build-isolation
 UV := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header
 BROWSER := chromium fonts-dejavu-core
@@ -24,9 +24,9 @@ run: $(VENV)/.run $(VENV)/.java ## explore the reference pair, judge it, make th
 	@$(BIN)/pairproof check --profile quick --report
 
 test: $(VENV)/.dev jdk $(VENV)/.java browser ## run all tests: the quick ones, then the slow ones
-	@$(PYTEST) -m 'not slow'
+	@$(PYTEST) -m 'not slow and not nightly'
 	@trap 'sh .ci/engine stop' EXIT; trap 'exit 130' INT TERM; \
-	  $(engine); $(PYTEST) -m slow
+	  $(engine); $(PYTEST) -m 'slow and not nightly'
 
 prove: $(VENV)/.run $(VENV)/.java ## the machine drives the pair in containers and processes; a bug is found there
 	@trap 'sh .ci/engine stop' EXIT; trap 'exit 130' INT TERM; \
@@ -43,18 +43,9 @@ check: $(VENV)/.dev ## lint, formatting, types, and which room may import which
 bench: $(VENV)/.dev jdk $(VENV)/.java ## measure: searches, judges, brokers, also beside Java brokers
 	@for each in tests/bench/bench_*.py; do echo "== $$each"; $(BIN)/python $$each || exit 1; done
 
-# Each can be ended and begun again on the same day: what is complete there is only counted.
-nightly: NIGHT := runs/nightly-$(shell date +%F)
-nightly: CONTROL := $(BIN)/python tests/control
-nightly: $(VENV)/.dev jdk ## hours: what tests have no time for; mutants with five seeds, controls of the reference
-	@for tool in toxiproxy rocketmq-4.9.7; do $(BIN)/pairproof labs install $$tool || exit 1; done
-	@mkdir -p $(NIGHT)
-	@for seed in 1 2 3 4 5; do $(BIN)/pairproof mutants --seed $(NIGHT)-$$seed || exit 1; done
-	@$(CONTROL)/control_runs.py --plain 300000 --whole 20000 --seed $(NIGHT) --out $(NIGHT)
-	@$(BIN)/pairproof check --profile ci
-	@for how in quiet loaded stopped; do $(CONTROL)/control_punctual.py $$how $(NIGHT) || exit 1; done
-	@$(CONTROL)/control_timing_mutants.py $(NIGHT)
-	@$(CONTROL)/control_losses.py
+nightly: $(VENV)/.dev jdk $(VENV)/.java browser ## hours: what tests have no time for: .ci/nightly says what
+	@trap 'sh .ci/engine stop' EXIT; trap 'exit 130' INT TERM; \
+	  $(engine); bash .ci/nightly
 
 lock: $(VENV)/.base ## resolve requirements/*.in to new exact versions
 	@$(PIP) install uv

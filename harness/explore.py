@@ -87,6 +87,7 @@ class Explorer:
     ``seconds`` or ``trials`` bounds the searches instead of the profile. ``first``: nothing begins after the first
     violation, which is shrunk for one law. ``jobs``: how many trials are played at once; where there are several, the
     lab and the target must be registered. ``on_failure`` hears why one of these processes ended; the others go on.
+    ``clock`` tells the seconds that are bounded and reported.
     """
 
     def __init__(
@@ -101,6 +102,7 @@ class Explorer:
         trials: int | None = None,
         first: bool = False,
         jobs: int = 1,
+        clock: Callable[[], float] = monotonic,
         on_trial: Callable[[Trial], None] = lambda trial: None,
         on_findings: Callable[[list[Finding]], None] = lambda findings: None,
         on_failure: Callable[[LabError], None] = lambda why: None,
@@ -137,14 +139,15 @@ class Explorer:
         self._corpus_s = self._shrinking_s = 0.0
         # Where trials of each search are counted, all violations together have the time of one.
         seconds = repeated.SHRINK_S if self.budget.counts is not None else self.budget.seconds
-        self._effort = repeated.Effort(seconds, self.budget.trials)
+        self._effort = repeated.Effort(seconds, self.budget.trials, clock)
         self._shrunk: Counter[str] = Counter()
         """By law, where a trial is dear: how often its violations were shrunk, whatever came of it."""
-        self._began = monotonic()
+        self._clock = clock
+        self._began = clock()
 
     def run(self) -> Summary:
         """Play the corpus, then every search. KeyboardInterrupt passes through; :meth:`summary` still works."""
-        self._began = monotonic()
+        self._began = self._clock()
         with rare_collection(), self._working():
             if self.lab.deterministic:
                 self._corpus()
@@ -171,7 +174,7 @@ class Explorer:
 
     def seconds_so_far(self) -> float:
         """Since :meth:`run` began, wall clock, without what shrinking took where that is not counted."""
-        return monotonic() - self._began - self._shrinking_s
+        return self._clock() - self._began - self._shrinking_s
 
     def _searching_s(self) -> float:
         return self.seconds_so_far() - self._corpus_s
@@ -339,12 +342,12 @@ class Explorer:
         if not self._effort.begin():
             return schedule, lab.name, trial
         self._shrunk[law] += 1
-        began = monotonic()
+        began = self._clock()
         self.progress(0, None, f"shrinking: {law}")
         try:
             found = repeated.small(lab, target, schedule, law, self._effort.more)
         finally:
-            self._shrinking_s += monotonic() - began
+            self._shrinking_s += self._clock() - began
             self._effort.end()
         if found.shown is None:
             return found.schedule, found.shrunk_in, trial

@@ -1,4 +1,4 @@
-"""What tests of several rooms need of the machine: a Docker engine, where there is one, and who shares a worker.
+"""What tests of several rooms need: workers by what their tests do, no plug-ins, a Docker engine where there is one.
 
 A test that fails while the machine stalls is played again, twice at most, and pytest tells of it: a host that
 takes its CPUs away for half a minute says nothing about a broker (docs/decisions/0031-stalls.md).
@@ -6,50 +6,62 @@ takes its CPUs away for half a minute says nothing about a broker (docs/decision
 
 from __future__ import annotations
 
+import os
 import sys
-from pathlib import Path, PurePosixPath
+from importlib.metadata import EntryPoints
+from pathlib import Path
 from typing import Any
 
 import pytest
-from xdist.scheduler import LoadScopeScheduling
 
-from pairproof.harness.errors import LabError
-
+# pytest's importlib mode leaves test folders off the path; what tests share is imported by name.
 sys.path.insert(0, str(Path(__file__).parent))
 
 from punctuality import Watch
+from scheduling import Grouped, is_waiting, never_marked, shuffled
 
-ONE_ENGINE = "docker"
-"""The group of all tests that count what is on the engine."""
-ONE_WORKER = {("chaos", "docker"): ONE_ENGINE, ("compose",): ONE_ENGINE, ("java",): "java"}
-"""Folders whose tests run one after another: they share the engine, or a pair of JVMs."""
+from pairproof.harness import registry
+from pairproof.harness.errors import LabError
 
-
+NICE = 5
+"""A lab's processes get three times as much of a core as a test that computes."""
+OWN = (registry.DISTRIBUTION, "held")
+"""Distributions whose entry points tests see: pairproof's, and the one that tests register themselves."""
 AGAIN = 2
 """How often a test is played again at most."""
 WATCH = Watch()
 
 
-class Grouped(LoadScopeScheduling):
-    """Gives a worker a file's tests, or those of a folder of :data:`ONE_WORKER`; ``--dist`` does not matter.
-
-    xdist's own groups (``--dist loadgroup``) are void with pytest 9.2: its node ids take no suffix any more.
-    """
-
-    def _split_scope(self, nodeid: str) -> str:
-        parts = PurePosixPath(nodeid.partition("::")[0]).relative_to("tests").parts
-        return next((name for folder, name in ONE_WORKER.items() if parts[: len(folder)] == folder), "/".join(parts))
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--shuffle", metavar="SEED", help="Files, and the tests of each, come in an order by SEED.")
 
 
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Grouped:
-    """Asked only where tests run in several processes."""
-    return Grouped(config, log)
+def pytest_configure(config: pytest.Config) -> None:
+    # Tests count laws and draw faults: what somebody has plugged in must not change what they see.
+    everything = registry.entry_points
+    registry.entry_points = lambda **which: own(everything(**which))
+    worker = getattr(config, "workerinput", None)
+    if worker is not None and not is_waiting(worker["workerid"], worker["workercount"]):
+        os.nice(NICE)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def own(found: EntryPoints) -> EntryPoints:
+    """Entry points without those of plug-ins."""
+    return EntryPoints(each for each in found if each.dist is not None and each.dist.name in OWN)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Where a mark is asked for, files without it are not collected: that took longer than many a test."""
+    return never_marked(collection_path, config.option.markexpr) or None
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Any test may wait for a process, a container or a browser."""
     for each in items:
         each.add_marker(pytest.mark.flaky(reruns=AGAIN, condition=WATCH.stalled))
+    seed = config.getoption("--shuffle")
+    if seed is not None:
+        items[:] = shuffled(items, lambda item: item.path, seed)
 
 
 def pytest_runtest_setup() -> None:
@@ -57,6 +69,11 @@ def pytest_runtest_setup() -> None:
     if not WATCH.is_alive():
         WATCH.start()
     WATCH.begin()
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Grouped:
+    """Asked only where tests run in several processes."""
+    return Grouped(config, log)
 
 
 @pytest.fixture(scope="session")

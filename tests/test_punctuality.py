@@ -64,7 +64,7 @@ def test_a_test_fails_after_three_plays_on_a_machine_that_stalls_and_else_at_onc
     text: str, plays: int, tmp_path: Path
 ) -> None:
     (tmp_path / "test_it.py").write_text(FAILING.format(text=text))
-    for name in ("conftest.py", "punctuality.py"):
+    for name in ("conftest.py", "punctuality.py", "scheduling.py"):
         (tmp_path / name).write_text((HERE / name).read_text())
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_it.py"]
     said = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False).stdout

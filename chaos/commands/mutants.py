@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import count, zip_longest
 from pathlib import Path
 from statistics import median
@@ -55,8 +56,7 @@ class Kill(NamedTuple):
 
 def schedules(lab: Lab, target: Target, seed: str) -> Iterator[tuple[str, Schedule]]:
     """The sweep, the cut points, the swarm and whole trials in turn: what ``check`` runs, without Hypothesis."""
-    listed = sweep.schedules(lab, target, seed), cuts.schedules(lab, target, seed)
-    for swept, cut, number in zip_longest(*listed, count()):
+    for swept, cut, number in zip_longest(*_listed(lab.name, target.name, seed), count()):
         if swept is not None:
             yield "sweep", swept
         if cut is not None:
@@ -64,6 +64,13 @@ def schedules(lab: Lab, target: Target, seed: str) -> Iterator[tuple[str, Schedu
         yield "swarm", swarm.schedule(seed, number)
         if number % WHOLE_ONE_IN == 0:
             yield "whole", whole.schedule(seed, number // WHOLE_ONE_IN)
+
+
+@lru_cache(maxsize=1)
+def _listed(lab: str, target: str, seed: str) -> tuple[list[Schedule], list[Schedule]]:
+    """Schedules of the enumerated searches: the same for all hunts, many of which end sooner than this list is made."""
+    there, pair = resolve.lab(lab), resolve.target(target)
+    return sweep.schedules(there, pair, seed), cuts.schedules(there, pair, seed)
 
 
 def violated(lab: Lab, target: Target, schedule: Schedule) -> dict[str, str]:

@@ -39,7 +39,8 @@ class Effort:
     ``seconds`` and ``candidates`` are the searches' own bounds; where neither is given, only one violation's counts.
     """
 
-    def __init__(self, seconds: float | None, candidates: int | None) -> None:
+    def __init__(self, seconds: float | None, candidates: int | None, clock: Callable[[], float] = monotonic) -> None:
+        self._clock = clock
         self.by_time = seconds is not None
         whole = seconds if seconds is not None else candidates
         self._left = inf if whole is None else float(whole)
@@ -64,7 +65,7 @@ class Effort:
         self._left -= self._now() - self._began
 
     def _now(self) -> float:
-        return monotonic() if self.by_time else float(self._asked)
+        return self._clock() if self.by_time else float(self._asked)
 
 
 class Small(NamedTuple):

@@ -23,9 +23,18 @@ LAB = resolve.lab("sim")
 TRIALS = 6_000
 
 
+DEAR = {
+    "calls_timeout_ok", "checks_no_offset", "counts_from_append", "covers_older_files", "deaf_after_junk",
+    "gives_up_together", "ignores_heartbeat_offset", "slave_begins_at_the_end", "takes_first_code",
+}  # fmt: skip
+"""Their hunts take half of the time of all. CI leaves them to ``make nightly``, which hunts all with five seeds."""
+
+
 # Slow only all together: minutes.
 @pytest.mark.slow
-@pytest.mark.parametrize("name", MUTANTS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(each, marks=[pytest.mark.nightly] if each in DEAR else []) for each in MUTANTS]
+)
 def test_mutant_is_killed_by_its_declared_law_with_a_small_program(name: str) -> None:
     kill = hunt(LAB, MUTANTS[name], "mutants", TRIALS)
     assert kill.killed, f"{kill.law} did not catch {name} in {TRIALS} trials"
@@ -58,8 +67,9 @@ def test_every_mutant_of_every_module_is_listed_under_a_name_of_its_own() -> Non
     assert sorted(each.name for group in groups for each in group) == sorted(MUTANTS)
 
 
-def test_every_law_has_a_mutant_of_its_own() -> None:
-    assert {each.law for each in MUTANTS.values()} == set(registry.names("laws"))
+def test_every_law_has_a_mutant_of_its_own_on_every_commit() -> None:
+    assert MUTANTS.keys() >= DEAR
+    assert {each.law for each in MUTANTS.values() if each.name not in DEAR} == set(registry.names("laws"))
 
 
 def test_unmutated_reference_raises_no_alarm_over_the_same_schedules() -> None:

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from pairproof.chaos.scenarios import library
+from pairproof.harness.commands.main import main
 from pairproof.harness.runs.reader import RunReader
 
 PAIRPROOF = str(Path(sys.executable).parent / "pairproof")
@@ -139,13 +140,17 @@ def test_scenarios_side_by_side(tmp_path: Path) -> None:
         (["paly"], "No such command 'paly'"),
     ],
 )
-def test_usage_errors_are_one_line_and_exit_2(tmp_path: Path, arguments: list[str], complaint: str) -> None:
+def test_usage_errors_are_one_line_and_exit_2(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any, arguments: list[str], complaint: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "a-file").touch()
     write(tmp_path, "bad", "name: bad\nabout: x\ntimeline:\n- {at: 1s, fault: dwon}\nexpect: {}\n")
     write(tmp_path, "seeded", "name: seeded\nabout: x\nexpect: {violated: [contract]}\n")
-    done = run(tmp_path, *arguments)
-    assert done.returncode == 2 and complaint in done.stderr, done.stderr
-    assert len(done.stderr.strip().splitlines()) == 1 and not (tmp_path / "runs").exists()
+    assert main(["chaos", *arguments]) == 2
+    said = capsys.readouterr().err
+    assert complaint in said
+    assert len(said.strip().splitlines()) == 1 and not (tmp_path / "runs").exists()
 
 
 @pytest.mark.parametrize("jobs", [[], ["--jobs", "2"]])

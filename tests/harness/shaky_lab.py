@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import count
-
 from pairproof.harness import resolve
 from pairproof.harness.ports import Session, Target
 from pairproof.harness.schedule import Args
@@ -20,10 +18,11 @@ class ShakyLab:
     def __init__(self, bad: str, nth: int) -> None:
         self.bad = resolve.target(bad)
         self.nth = nth
-        self.opened = count(1)
+        self.executed = 0
 
     def observes(self, target: Target) -> frozenset[str]:
         return SIM.observes(target)
 
     def open(self, target: Target, settings: Args, seed: str) -> Session:
-        return SIM.open(target if next(self.opened) % self.nth else self.bad, settings, seed)
+        self.executed += 1
+        return SIM.open(target if self.executed % self.nth else self.bad, settings, seed)

@@ -97,7 +97,7 @@ def test_one_bug_s_findings_share_one_cause_and_laws_of_one_program_come_togethe
     laws = judge.laws(["ha-appends-frames", "ha-report-monotone", "log-prefix"])
     explorer = Explorer(
         resolve.lab("sim"), resolve.target("reference+repeats_frame"), profile("quick"), "cause", laws,
-        seconds=2, on_findings=together.append,
+        trials=60, on_findings=together.append,
     )  # fmt: skip
     summary = explorer.run()
     assert {each.cause for each in summary.findings} == {"ha-appends-frames, append at slave"}

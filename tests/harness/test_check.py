@@ -31,9 +31,8 @@ def only_run(folder: Path) -> Path:
 
 
 def test_clean_target_exits_0_and_leaves_a_complete_run(tmp_path: Path) -> None:
-    # Laws that a few trials exercise, however slow the machine is.
     laws = [part for law in ("contract", "ha-contiguous", "log-prefix") for part in ("--law", law)]
-    done = run(tmp_path, "check", "--time", "4s", "--seed", "s", "--json", "answer.json", *laws)
+    done = run(tmp_path, "check", "--trials", "40", "--seed", "s", "--json", "answer.json", *laws)
     assert done.returncode == 0, done.stdout + done.stderr
     answer = json.loads((tmp_path / "answer.json").read_text())
     reader = RunReader(only_run(tmp_path))
@@ -43,18 +42,8 @@ def test_clean_target_exits_0_and_leaves_a_complete_run(tmp_path: Path) -> None:
 
 
 def test_broken_target_exits_1_and_its_replay_line_reproduces(tmp_path: Path) -> None:
-    done = run(
-        tmp_path,
-        "check",
-        "--target",
-        "reference+rounds_start",
-        "--time",
-        "2s",
-        "--seed",
-        "s",
-        "--law",
-        "ha-start-offset",
-    )
+    broken = ("--target", "reference+rounds_start", "--trials", "10", "--seed", "s", "--law", "ha-start-offset")
+    done = run(tmp_path, "check", *broken)
     assert done.returncode == 1, done.stdout + done.stderr
     line = next(each for each in done.stdout.splitlines() if "replay: " in each).partition("replay: ")[2]
     again = subprocess.run(line, shell=True, capture_output=True, text=True, cwd=tmp_path, timeout=60, check=False)
@@ -105,17 +94,26 @@ def test_first_ends_with_the_violation_and_says_nothing_of_what_there_was_no_tim
         (["--json", "nowhere/x.json"], "--json nowhere/x.json: there is no folder nowhere"),
     ],
 )
-def test_usage_errors_are_one_line_and_exit_2(tmp_path: Path, arguments: list[str], complaint: str) -> None:
+def test_usage_errors_are_one_line_and_exit_2(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any, arguments: list[str], complaint: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "a-file").touch()
-    done = run(tmp_path, "check", *arguments)
-    assert done.returncode == 2 and complaint in done.stderr
-    assert len(done.stderr.strip().splitlines()) == 1 and not (tmp_path / "runs").exists()
+    assert main(["check", *arguments]) == 2
+    said = capsys.readouterr().err
+    assert complaint in said
+    assert len(said.strip().splitlines()) == 1 and not (tmp_path / "runs").exists()
+
+
+def test_a_process_that_is_asked_for_something_wrong_says_so_on_one_line_and_exits_2(tmp_path: Path) -> None:
+    done = run(tmp_path, "check", "--lab", "moon")
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
 
 
 @pytest.mark.parametrize(("how", "state"), [(signal.SIGINT, "interrupted"), (signal.SIGKILL, "running")])
 def test_run_that_is_ended_at_any_moment_can_be_read(tmp_path: Path, how: signal.Signals, state: str) -> None:
     environment: dict[str, Any] = {**os.environ, "PYTHONUNBUFFERED": "1"}
-    command = [*PAIRPROOF, "check", "--time", "60s", "--seed", "s"]
+    command = [*PAIRPROOF, "check", "--trials", "100000", "--seed", "s"]
     process = subprocess.Popen(
         command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
@@ -152,7 +150,7 @@ def faked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-ONE_LAW = ["check", "--time", "0.01s", "--seed", "s", "--law", "log-grows", "--report"]
+ONE_LAW = ["check", "--trials", "5", "--seed", "s", "--law", "log-grows", "--report"]
 
 
 def test_json_on_standard_output_stays_json_beside_a_report(faked: None, capsys: Any) -> None:
@@ -170,6 +168,6 @@ def test_report_is_told_on_standard_output_otherwise(faked: None, capsys: Any) -
 def test_report_is_made_of_a_violated_run_too_and_its_code_does_not_hide_the_violation(
     faked: None, capsys: Any
 ) -> None:
-    broken = [*ONE_LAW, "--target", "reference+rounds_start", "--time", "1s", "--law", "ha-start-offset"]
+    broken = [*ONE_LAW, "--target", "reference+rounds_start", "--law", "ha-start-offset"]
     assert main(broken) == 1
     assert capsys.readouterr().out.splitlines()[-1].startswith("report of runs/")

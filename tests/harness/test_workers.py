@@ -122,12 +122,12 @@ def explore(target: str, chosen: Profile = SEEDED, **options: Any) -> tuple[Any,
 
 
 def test_an_exploration_plays_the_same_schedules_side_by_side_and_counts_each_once(held: Path) -> None:
-    found, trials = explore("reference", profile(REAL), seconds=3)
+    found, trials = explore("reference", profile(REAL), trials=12)
     assert set(found.by_origin) == {"swarm", "whole", "machine"} and found.findings == []
     assert sorted(each.number for each in trials) == list(range(found.trials))
     lab = resolve.lab("held")
     alone: list[Trial] = []
-    Explorer(lab, resolve.target("reference"), SEEDED, "real", seconds=2, on_trial=alone.append).run()
+    Explorer(lab, resolve.target("reference"), SEEDED, "real", trials=12, on_trial=alone.append).run()
     for origin in ("swarm", "whole"):
         beside = {each.schedule.seed: each for each in trials if each.origin == origin}
         assert len(beside) == found.by_origin[origin]
@@ -164,11 +164,11 @@ def test_check_goes_on_without_a_process_that_failed_and_does_not_call_it_a_succ
     wrong: str, held: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert main([*CHECK, "--jobs", "2", "--time", "1s"]) == 0
+    assert main([*CHECK, "--jobs", "2", "--trials", "6"]) == 0
     (only_run(tmp_path).folder).rename(tmp_path / "good")
     (held / wrong).touch()
     capsys.readouterr()
-    assert main([*CHECK, "--jobs", "2", "--time", "1s", "--json", "answer.json"]) == 4
+    assert main([*CHECK, "--jobs", "2", "--trials", "6", "--json", "answer.json"]) == 4
     said = capsys.readouterr().out
     reason = "the lab burns" if wrong == "fail" else "a process that played trials ended with exit code -9"
     assert f"the lab of one of 2 processes failed, the others go on: {reason}" in said and "log-grows" in said
@@ -183,7 +183,7 @@ def test_what_there_is_of_a_trial_in_which_the_lab_failed_is_kept_and_can_be_rep
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (held / "burn").touch()
-    assert main([*CHECK, "--jobs", jobs, "--time", "1s"]) == 4
+    assert main([*CHECK, "--jobs", jobs, "--trials", "6"]) == 4
     (kept,) = only_run(tmp_path).folder.glob("failures/*.json")
     assert str(kept.relative_to(tmp_path)) in capsys.readouterr().out.replace("\n", "")
     told = json.loads(kept.read_text())
@@ -198,7 +198,7 @@ def test_a_violation_is_told_before_a_lab_that_failed(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (held / "fail").touch()
-    assert main([*CHECK, "--jobs", "2", "--time", "2s", "--target", "reference+rounds_start"]) == 1
+    assert main([*CHECK, "--jobs", "2", "--trials", "12", "--target", "reference+rounds_start"]) == 1
 
 
 @pytest.mark.parametrize(("wrong", "code"), [("cannot", 2), ("fail", 4)])
@@ -209,7 +209,7 @@ def test_check_ends_where_nobody_can_go_on(
     (held / wrong).touch()
     # The process that is not asked for a trial any more is closed, too.
     monkeypatch.setattr("pairproof.harness.workers.MAX_JOBS", 1)
-    assert main([*CHECK, "--jobs", "2", "--time", "5s"]) == code
+    assert main([*CHECK, "--jobs", "2", "--trials", "6"]) == code
     assert capsys.readouterr().err.splitlines()[-1].endswith(("the lab burns", "that cannot be done here"))
     assert only_run(tmp_path).facts["state"] == "failed"
     assert held_lab.pids(held, "closed") == held_lab.pids(held, "opened")
@@ -217,7 +217,7 @@ def test_check_ends_where_nobody_can_go_on(
 
 def test_jobs_are_refused_where_nothing_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     monkeypatch.chdir(tmp_path)
-    assert main(["check", "--jobs", "2", "--time", "1s"]) == 2
+    assert main(["check", "--jobs", "2", "--trials", "1"]) == 2
     assert "--jobs is for labs in which time is real, and sim never waits; leave it out" in capsys.readouterr().err
     assert main(["check", "--jobs", "17"]) == 2 and not (tmp_path / "runs").exists()
 
@@ -230,7 +230,7 @@ def test_whatever_ends_it_no_process_stays_and_labs_are_given_back(
 ) -> None:
     (held / "wait").touch()
     process = subprocess.Popen(
-        [PAIRPROOF, *CHECK, "--jobs", "3", "--time", "60s"], cwd=tmp_path, stdout=subprocess.PIPE,
+        [PAIRPROOF, *CHECK, "--jobs", "3", "--trials", "1000"], cwd=tmp_path, stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT, text=True, start_new_session=True,
     )  # fmt: skip
     try:

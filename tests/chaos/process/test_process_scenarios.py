@@ -23,7 +23,8 @@ pytestmark = pytest.mark.slow
 CASES = 4
 """Four deployments are four cases, of which each puts other laws to the test."""
 JOBS = 6
-LIMIT_S = 900
+LIMIT_S = 1_700
+"""Only against what hangs."""
 
 
 NEED_CONTAINERS = ["image-replaced", "memory-limit", "network-disconnect"]
@@ -45,8 +46,9 @@ def play(runs: Path, *arguments: str) -> tuple[int, dict[str, dict[str, Any]], l
     return done.returncode, {each["name"]: each for each in said["scenarios"]}, left_out
 
 
-def test_every_scenario_holds_for_the_reference(tmp_path: Path) -> None:
-    code, found, left_out = play(tmp_path, "--all", "--cases", str(CASES), "--jobs", str(JOBS))
+@pytest.mark.parametrize("cases", [1, pytest.param(CASES, marks=pytest.mark.nightly)])
+def test_every_scenario_holds_for_the_reference(cases: int, tmp_path: Path) -> None:
+    code, found, left_out = play(tmp_path, "--all", "--cases", str(cases), "--jobs", str(JOBS))
     assert left_out == NEED_CONTAINERS
     assert code == (0 if len(holding(found)) == len(found) else EXIT_UNKNOWN)
     assert sorted([*found, *left_out]) == library.names()

@@ -109,7 +109,8 @@ class Scene:
 
 
 @contextlib.asynccontextmanager
-async def scene(port: str) -> AsyncIterator[Scene]:
+async def scene(port: str, buffers: int | None = None) -> AsyncIterator[Scene]:
+    """A node and its peer; ``buffers``: how many bytes the kernel keeps at either end, instead of megabytes."""
     shell, node = Shell(RealDisk(Path("/nonexistent")), Log(fd=-1)), Answers()
     node.shell = shell
     with ExitStack() as stack:
@@ -117,9 +118,14 @@ async def scene(port: str) -> AsyncIterator[Scene]:
         stack.callback(shell.abandon)
         shell.start(node)  # type: ignore[arg-type]
         shell.serve(listener, port)
-        peer = stack.enter_context(socket.create_connection(listener.getsockname()))
+        peer = stack.enter_context(socket.socket())
+        if buffers is not None:
+            peer.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffers)
+        peer.connect(listener.getsockname())
         peer.setblocking(False)
         await until(lambda: hasattr(node, "conn"))
+        if buffers is not None:
+            node.conn.sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, buffers)
         yield Scene(node, peer)
         if shell.ended.done():
             shell.ended.result()
@@ -161,7 +167,7 @@ def test_nothing_waits_behind_more_than_so_many_bytes() -> None:
 @pytest.mark.parametrize("cells", [50, 500], ids=["the shell holds the rest", "the node holds it, too"])
 def test_a_peer_that_reads_late_gets_everything_in_order(port: str, cells: int) -> None:
     async def play() -> None:
-        async with scene(port) as each:
+        async with scene(port, buffers=65_536) as each:
             while not each.node.conn.blocked:
                 await each.ask(lambda: each.node.send(cells))
             assert len(each.node.conn.waiting) <= shells.GATHERED
