@@ -24,7 +24,7 @@ TRIALS = 6_000
 
 
 DEAR = {
-    "calls_timeout_ok", "checks_no_offset", "counts_from_append", "covers_older_files", "deaf_after_junk",
+    "calls_timeout_ok", "counts_from_append", "covers_older_files", "deaf_after_junk",
     "gives_up_together", "ignores_heartbeat_offset", "slave_begins_at_the_end", "takes_first_code",
 }  # fmt: skip
 """Their hunts take half of the time of all. CI leaves them to ``make nightly``, which hunts all with five seeds."""
