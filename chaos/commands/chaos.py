@@ -14,13 +14,12 @@ from typing import Any
 import click
 
 from pairproof.harness.commands import output
-from pairproof.harness.errors import EXIT_VIOLATED, UsageError
+from pairproof.harness.errors import EXIT_INTERRUPTED, EXIT_VIOLATED, UsageError
 from pairproof.harness.runs import atomic
 from pairproof.harness.schedule_json import check_text
 
 RUNS = Path("runs")
 MAX_SEED_CHARS = 200
-INTERRUPTED = 130
 LABS = "sim,process"
 MAX_PROGRAM = 200
 """Lines of a program that ``show`` prints."""
@@ -215,7 +214,7 @@ def parity(
         if len(lacking[lab]) == len(chosen):
             continue
         recording, code = _play(chosen, Plan(lab, target, known, repeat, cases), jobs, runs, lacking[lab])
-        if code == INTERRUPTED:
+        if code == EXIT_INTERRUPTED:
             sys.exit(code)
         by_lab[lab] = recording.results()
         output.say(f"{lab}: recorded in {recording.folder}")
@@ -326,7 +325,7 @@ def _play(
             playing.run(scenarios, plan, jobs, watch, recording.take)
     except KeyboardInterrupt:
         code = exit_code(recording.results())
-        return recording, code if code == EXIT_VIOLATED else INTERRUPTED
+        return recording, code if code == EXIT_VIOLATED else EXIT_INTERRUPTED
     return recording, exit_code(recording.results())
 
 

@@ -30,9 +30,8 @@ from typing import Any
 import click
 
 from pairproof.harness import registry
-from pairproof.harness.errors import EXIT_HOLDS, EXIT_LAB, EXIT_USAGE, PairproofError
+from pairproof.harness.errors import EXIT_HOLDS, EXIT_INTERRUPTED, EXIT_LAB, EXIT_USAGE, PairproofError
 
-EXIT_INTERRUPTED = 130
 EXIT_BROKEN_PIPE = 141
 DEBUG = "--debug"
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
