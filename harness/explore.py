@@ -270,9 +270,10 @@ class Explorer:
         self.by_origin[trial.origin] += 1
         self.events += len(trial.events)
         self.again += trial.again
-        self.coverage.count(trial.events)
+        coverage = CoverageTable.of(trial.events)
+        self.coverage.merge(coverage)
         if self._tally is not None and trial.origin in self.budget.shares:
-            self._tally.count(trial)
+            self._tally.count(trial, coverage)
         violated = False
         for each in trial.judgements:
             self.seen[each.law].add((trial.origin, each.verdict))
