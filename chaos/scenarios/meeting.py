@@ -70,7 +70,7 @@ def _dear(wanted: Mapping[str, Bound], cost: deployments.Cost | None) -> Iterato
         yield "costs: no fault took a broker of the pair away"
         return
     for name, bound in wanted.items():
-        count: int | None = getattr(cost, name)
+        count = cost.outcome(name)
         if count is None:
             yield f"costs: {bound} {name} expected, and the trial does not tell"
         elif not bound.holds(count):
