@@ -22,7 +22,6 @@ class AckFlushed(Law):
     promise = "PUT_OK to a waiting send under SYNC_FLUSH: a flush of the master's had reached its end."
     source = "CommitLog.GroupCommitService"
     needs = frozenset({"config", "append", "flush", "ok"})
-    key = "message"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)

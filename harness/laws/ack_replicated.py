@@ -32,7 +32,6 @@ class AckReplicated(Law):
     )
     source = "HAService.GroupTransferService; the promise of synchronous double write"
     needs = frozenset({"append", "report", "ok"})
-    key = "message"
 
     def on_config(self, event: Event) -> None:
         """The master says how many slaves it waits for."""

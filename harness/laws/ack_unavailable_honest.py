@@ -46,7 +46,6 @@ class AckUnavailableHonest(Law):
     source = "HAService.isSlaveOK"
     needs = frozenset({"append", "connect", "close", "report", "invoke", "ok"})
     timed = True
-    key = "message"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)

@@ -77,7 +77,6 @@ class AnswerTimes(Law):
     """Subclasses define :meth:`owed`."""
 
     timed = True
-    key = "message"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)

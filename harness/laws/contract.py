@@ -48,7 +48,6 @@ class Contract(Law):
     )
     source = "docs/contract.md; RocketMQ's deployment modes as its users know them"
     needs = frozenset({"config", "invoke", "ok", "crash", "record", "audit"})
-    key = "message"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)

@@ -42,7 +42,6 @@ class DeliverDelayed(Law):
     source = "ScheduleMessageService; messageDelayLevel"
     needs = frozenset({"config", "invoke", "ok", "start", "record", "audit"})
     timed = True
-    key = "message"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)

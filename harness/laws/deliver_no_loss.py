@@ -56,7 +56,6 @@ class DeliverNoLoss(Law):
     source = "docs/contract.md; ConsumeQueue and ConsumerOffsetManager"
     needs = frozenset({"config", "invoke", "ok", "crash", "deliver", "consumer", "assign", "mark"})
     timed = True
-    key = "message"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)

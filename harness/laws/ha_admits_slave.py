@@ -29,7 +29,6 @@ class HaAdmitsSlave(Law):
     promise = "However many strangers hold connections to the HA port, a slave that connects is heard in time."
     source = "HAService.AcceptSocketService, which refuses nobody"
     needs = frozenset({"config", "start", "connect", "close", "report", "fault"})
-    key = "node"
     timed = True
 
     def __init__(self, ledger: Ledger) -> None:

@@ -27,7 +27,6 @@ class HaAppendsFrames(Law):
     # Flushes are seen only where nodes trace themselves, and there slaves' appends are seen as well.
     needs = frozenset({"append", "flush", "frame", "close"})
     timed = True
-    key = "node"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)

@@ -18,7 +18,6 @@ class HaBatchBound(Law):
     promise = "A frame's body is at most haTransferBatchSize bytes and never crosses a commit log file's border."
     source = "HAConnection.WriteSocketService, CommitLog.getData"
     needs = frozenset({"config", "frame"})
-    key = "link"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)

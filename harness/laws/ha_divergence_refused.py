@@ -27,7 +27,6 @@ class HaDivergenceRefused(Law):
     source = "HAConnection.ReadSocketService; apache/rocketmq issue 3349"
     needs = frozenset({"append", "report", "frame"})
     timed = True
-    key = "link"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)

@@ -25,7 +25,6 @@ class HaFileSize(Law):
     promise = "A slave whose files have another size than its master's stops copying and stores nothing unreadable."
     source = "MappedFileQueue; HAService.HAClient stores whatever comes"
     needs = frozenset({"config", "start", "connect", "close", "audit"})
-    key = "node"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)

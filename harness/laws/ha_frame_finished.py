@@ -42,7 +42,6 @@ class HaFrameFinished(Law):
     source = "HAConnection.WriteSocketService"
     needs = frozenset({"frame", "partial", "close"})
     timed = True
-    key = "link"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)

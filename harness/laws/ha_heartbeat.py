@@ -32,7 +32,6 @@ class HaHeartbeat(Law):
     source = "HAConnection.WriteSocketService, HAService.HAClient"
     needs = frozenset({"config", "report", "frame", "partial", "close"})
     timed = True
-    key = "link"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)

@@ -48,7 +48,6 @@ class HaHousekeeping(Law):
     source = "HAConnection.ReadSocketService, HAService.HAClient"
     needs = frozenset({"config", "connect", "close", "report", "frame", "partial"})
     timed = True
-    key = "link"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)

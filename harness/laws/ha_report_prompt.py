@@ -36,7 +36,6 @@ class HaReportPrompt(Law):
     source = "HAService.HAClient"
     needs = frozenset({"config", "connect", "report", "frame", "partial"})
     timed = True
-    key = "link"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)

@@ -36,7 +36,6 @@ class HaRoleIndependent(Law):
     source = "CommitLog.submitReplicaRequest"
     needs = frozenset({"config", "append", "report", "frame", "source", "partial", "close"})
     timed = True
-    key = "link"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)

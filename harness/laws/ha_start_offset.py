@@ -25,7 +25,6 @@ class HaStartOffset(Law):
     )
     source = "HAConnection.WriteSocketService"
     needs = frozenset({"config", "append", "report", "frame"})
-    key = "link"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)

@@ -45,7 +45,6 @@ class HaWakeup(Law):
     source = "HAConnection.WriteSocketService, WaitNotifyObject"
     needs = frozenset({"config", "append", "report", "frame", "partial", "close"})
     timed = True
-    key = "link"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)

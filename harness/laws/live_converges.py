@@ -71,7 +71,6 @@ class LiveConverges(Law):
     source = "HAService.HAClient: it reconnects and asks from its own end"
     needs = frozenset({"mark", "audit"})
     timed = True
-    key = "node"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)

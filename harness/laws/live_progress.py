@@ -33,7 +33,6 @@ class LiveProgress(Law):
     source = "BrokerController: client requests and replication have threads of their own"
     needs = frozenset({"invoke", "ok", "fault"})
     timed = True
-    key = "node"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)

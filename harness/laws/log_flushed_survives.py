@@ -24,7 +24,6 @@ class LogFlushedSurvives(Law):
     promise = "PUT_OK under SYNC_FLUSH survives a machine crash; any stored message survives a process crash."
     source = "CommitLog.GroupCommitService; the page cache outlives a process"
     needs = frozenset({"invoke", "ok", "crash", "record", "audit"})
-    key = "message"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)

@@ -40,7 +40,6 @@ class LogGrows(Law):
     )
     source = "CommitLog.recoverNormally, CommitLog.recoverAbnormally"
     needs = frozenset({"start", "append"})
-    key = "node"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)

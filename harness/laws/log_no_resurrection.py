@@ -24,7 +24,6 @@ class LogNoResurrection(Law):
     promise = "A record that a recovery cut is readable on that node again only after it was sent or replicated again."
     source = "CommitLog.recoverAbnormally: what lies behind the cut is not log any more"
     needs = frozenset({"start", "append", "record"})
-    key = "node"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)

@@ -22,7 +22,6 @@ class LogPrefix(Law):
     promise = "A slave's log equals the master's, byte for byte, over the range that both hold."
     source = "CommitLog.appendData: a slave stores the master's bytes as they are"
     needs = frozenset({"chunk"})
-    key = "node"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)

@@ -22,7 +22,6 @@ class LogRecordsWhole(Law):
     promise = "Up to its end a recovered log is whole, valid records and fillers."
     source = "CommitLog.checkMessageAndReturnSize, CommitLog.recoverNormally"
     needs = frozenset({"audit"})
-    key = "node"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)

@@ -21,7 +21,6 @@ class LogSlaveBehind(Law):
     promise = "A slave's log end never exceeds the master's."
     source = "HAService.HAClient: a slave writes only what its master sent"
     needs = frozenset({"append"})
-    key = "node"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)

@@ -28,7 +28,6 @@ class LossIsSuffix(Law):
     )
     source = "HAService: a slave's log is one piece of its master's"
     needs = frozenset({"record", "audit"})
-    key = "node"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)

@@ -27,7 +27,6 @@ class MetaAtomicView(CopiesLaw):
     promise = "A slave never answers as if a topic or group that it has synced did not exist."
     source = "SlaveSynchronize.syncTopicConfig: clear, then putAll"
     needs = frozenset({"config", "start", "invoke", "ok", "fail", "sync", "persist"})
-    key = "node"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)

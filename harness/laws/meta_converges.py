@@ -70,7 +70,6 @@ class MetaConverges(MetadataLaw):
     source = "SlaveSynchronize.syncAll, every 10 s"
     needs = frozenset({"config", "table", "mark"})
     timed = True
-    key = "node"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)

@@ -46,7 +46,6 @@ class MetaDurable(CopiesLaw):
     source = "ConfigManager.persist, ConfigManager.load: X, or its backup X.bak"
     needs = frozenset({"config", "start", "sync", "persist"})
     timed = True
-    key = "node"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)

@@ -29,7 +29,6 @@ class MetaOneWay(MetadataLaw):
     promise = "Nothing flows from a slave's tables to its master's."
     source = "SlaveSynchronize.syncAll: a slave asks, and tells nothing"
     needs = frozenset({"config", "invoke", "table"})
-    key = "node"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)

@@ -58,7 +58,6 @@ class MetaSchedule(MetadataLaw):
     source = "BrokerController.handleSlaveSynchronize: scheduleAtFixedRate; SlaveSynchronize.syncAll"
     needs = frozenset({"config", "start", "sync", "register"})
     timed = True
-    key = "node"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)

@@ -48,7 +48,6 @@ class MetaVersionGate(MetadataLaw):
     source = "SlaveSynchronize.syncTopicConfig, syncSubscriptionGroupConfig: dataVersion.equals"
     needs = frozenset({"config", "start", "sync", "persist"})
     timed = True
-    key = "node"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)

@@ -72,7 +72,6 @@ class ModeIsolation(Law):
     needs = frozenset({"config", "invoke", "ok", "fault", "crash", "consumer", "register"})
     others = True
     timed = True
-    key = "node"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)

@@ -35,7 +35,6 @@ class QueueDense(OneLife):
     promise = "A queue's offsets are dense, and an offset gets a second message only if the first was lost."
     source = "CommitLog.topicQueueTable; DefaultMessageStore.recoverTopicQueueTable"
     needs = frozenset({"invoke", "ok", "record", "audit"})
-    key = "node"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)

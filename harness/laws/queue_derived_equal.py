@@ -30,7 +30,6 @@ class QueueDerivedEqual(Law):
     promise = "Consume queues of two nodes agree over what both hold, and their key indexes give the same answers."
     source = "ConsumeQueue and IndexService: each node derives them from its own log"
     needs = frozenset({"entries", "keys"})
-    key = "node"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)

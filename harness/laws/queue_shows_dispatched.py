@@ -41,7 +41,6 @@ class QueueShowsDispatched(Law):
     source = "DefaultMessageStore: readers see the consume queues"
     needs = frozenset({"start", "dispatch", "invoke", "ok", "deliver"})
     timed = True
-    key = "node"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)

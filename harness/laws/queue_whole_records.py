@@ -50,7 +50,6 @@ class QueueWholeRecords(Law):
     source = "DefaultMessageStore.ReputMessageService"
     needs = frozenset({"append", "record", "entries", "audit"})
     timed = True
-    key = "node"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)

@@ -47,7 +47,6 @@ class RoleFanOut(Law):
     source = "HAConnection.WriteSocketService; HAService.GroupTransferService"
     needs = frozenset({"config", "invoke", "ok", "append", "connect", "report", "frame", "fault"})
     timed = True
-    key = "link"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)

@@ -26,7 +26,6 @@ class RoleNoTakeover(Law):
     promise = "While a master is down nobody accepts writes for its broker name; they resume when it is back."
     source = "DefaultMQProducerImpl: brokerAddrs[0] only; a slave's role changes by hand"
     needs = frozenset({"config", "start", "invoke", "ok"})
-    key = "node"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)

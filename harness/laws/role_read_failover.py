@@ -70,7 +70,6 @@ class RoleReadFailover(Law):
     source = "MQClientInstance.updateTopicRouteInfoFromNameServer, PullAPIWrapper.pullKernelImpl"
     needs = frozenset({"config", "crash", "consumer", "assign", "ok", "register", "sync"})
     timed = True
-    key = "node"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)

@@ -49,7 +49,6 @@ class RoleSlaveServes(Law):
     promise = "While the master is down every message that a slave has can be pulled from it."
     source = "PullMessageProcessor: slaveReadEnable; DefaultMessageStore.getMessage"
     needs = frozenset({"config", "start", "invoke", "ok", "deliver"})
-    key = "node"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)

@@ -42,7 +42,6 @@ class RouteChoice(Law):
     )
     source = "PullAPIWrapper, MQClientInstance.findBrokerAddressInSubscribe"
     needs = frozenset({"consumer", "route", "invoke", "ok"})
-    key = "node"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)

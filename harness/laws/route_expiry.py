@@ -57,7 +57,6 @@ class RouteExpiry(Law):
     needs = frozenset({"config", "start", "crash", "fault", "register", "table", "route"})
     others = True
     timed = True
-    key = "node"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)

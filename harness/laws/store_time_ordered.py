@@ -21,7 +21,6 @@ class StoreTimeOrdered(Law):
     promise = "Store timestamps do not go back along a log, save where the master's clock was set."
     source = "CommitLog.putMessage: the timestamp is taken under the lock that orders the log"
     needs = frozenset({"record"})
-    key = "node"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)

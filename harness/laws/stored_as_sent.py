@@ -37,7 +37,6 @@ class StoredAsSent(OneLife):
     promise = "A record has the queue, body, key, tags and flag of its send, and lies where the answer said."
     source = "SendMessageProcessor.asyncSendMessage; CommitLog.asyncPutMessage"
     needs = frozenset({"invoke", "ok", "record", "audit"})
-    key = "message"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)
