@@ -18,7 +18,8 @@ from __future__ import annotations
 
 from pairproof.harness.history import Event
 from pairproof.harness.laws.base import Law
-from pairproof.harness.laws.ledger import HOSTILE, MASTER
+from pairproof.harness.laws.ledger import HOSTILE
+from pairproof.harness.places import MASTER
 from pairproof.harness.settings import parse, promised_slaves
 
 

@@ -17,9 +17,10 @@ from collections import deque
 
 from pairproof.harness.history import Event
 from pairproof.harness.laws.base import Law
-from pairproof.harness.laws.ledger import MASTER, Ledger
+from pairproof.harness.laws.ledger import Ledger
 from pairproof.harness.laws.turns import Turns
 from pairproof.harness.laws.waits import is_instant
+from pairproof.harness.places import MASTER
 from pairproof.harness.settings import VERSION, line
 
 MS = 1_000_000

@@ -15,7 +15,8 @@ from typing import NamedTuple
 
 from pairproof.harness.history import Event
 from pairproof.harness.laws.base import Law
-from pairproof.harness.laws.ledger import MASTER, Ledger
+from pairproof.harness.laws.ledger import Ledger
+from pairproof.harness.places import MASTER
 
 MS = 1_000_000
 ROUND_NS = 10 * MS

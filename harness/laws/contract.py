@@ -17,8 +17,8 @@ from pairproof.harness import contract
 from pairproof.harness.history import Event
 from pairproof.harness.laws.ack_refused_is_absent import leaves_open
 from pairproof.harness.laws.base import Law
-from pairproof.harness.laws.ledger import MASTER, Ledger
-from pairproof.harness.places import SLAVES
+from pairproof.harness.laws.ledger import Ledger
+from pairproof.harness.places import MASTER, SLAVES
 from pairproof.harness.settings import promised_slaves
 
 

@@ -18,7 +18,8 @@ from functools import lru_cache
 from pairproof.harness.content import level_of
 from pairproof.harness.history import Event
 from pairproof.harness.laws.base import Law
-from pairproof.harness.laws.ledger import MASTER, Ledger
+from pairproof.harness.laws.ledger import Ledger
+from pairproof.harness.places import MASTER
 
 WAITING = "SCHEDULE_TOPIC_XXXX/"
 LEVELS = "1s 5s 10s 30s 1m 2m 3m 4m 5m 6m 7m 8m 9m 10m 20m 30m 1h 2h"

@@ -28,8 +28,8 @@ from pairproof.harness.history import Event
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.consumed import Assignment, Consumed, Consumer
 from pairproof.harness.laws.consumption import MS, SLACK_NS
-from pairproof.harness.laws.ledger import MASTER, Ledger
-from pairproof.harness.places import SLAVES
+from pairproof.harness.laws.ledger import Ledger
+from pairproof.harness.places import MASTER, SLAVES
 from pairproof.harness.settings import DEFAULTS, creates_groups, promised_slaves, refuses_reads
 
 STUCK_NS = 150_000 * MS

@@ -19,8 +19,9 @@ from __future__ import annotations
 from pairproof.harness import places
 from pairproof.harness.history import Event
 from pairproof.harness.laws.base import Law
-from pairproof.harness.laws.ledger import HOSTILE, MASTER, Ledger
+from pairproof.harness.laws.ledger import HOSTILE, Ledger
 from pairproof.harness.laws.metadata import told
+from pairproof.harness.places import MASTER
 from pairproof.harness.settings import Settings, parse, refuses_reads
 
 MS = 1_000_000

@@ -14,9 +14,9 @@ from __future__ import annotations
 
 from pairproof.harness.history import Event
 from pairproof.harness.laws.base import Law
-from pairproof.harness.laws.ledger import HOSTILE, MASTER, Ledger
+from pairproof.harness.laws.ledger import HOSTILE, Ledger
 from pairproof.harness.laws.waits import MS
-from pairproof.harness.places import HA_LINKS, SLAVES
+from pairproof.harness.places import HA_LINKS, MASTER, SLAVES
 
 RECONNECT_MS = 5_000
 SLACK_MS = 1_000

@@ -14,8 +14,9 @@ from collections import deque
 
 from pairproof.harness.history import Event
 from pairproof.harness.laws.base import Law
-from pairproof.harness.laws.ledger import HOSTILE, MASTER, Ledger
+from pairproof.harness.laws.ledger import HOSTILE, Ledger
 from pairproof.harness.laws.waits import POLL_NS, is_late
+from pairproof.harness.places import MASTER
 
 
 class HaAppendsFrames(Law):

@@ -13,8 +13,9 @@ from __future__ import annotations
 
 from pairproof.harness.history import Event
 from pairproof.harness.laws.base import Law
-from pairproof.harness.laws.ledger import AHEAD, MASTER, Ledger
+from pairproof.harness.laws.ledger import AHEAD, Ledger
 from pairproof.harness.laws.waits import is_instant
+from pairproof.harness.places import MASTER
 
 
 class HaDivergenceRefused(Law):

@@ -13,8 +13,9 @@ from __future__ import annotations
 from pairproof.harness import places
 from pairproof.harness.history import Event
 from pairproof.harness.laws.base import Law
-from pairproof.harness.laws.ledger import MASTER, Ledger
+from pairproof.harness.laws.ledger import Ledger
 from pairproof.harness.laws.waits import MS
+from pairproof.harness.places import MASTER
 
 STUCK_NS = 10_000 * MS
 """More than any link still needs when it is mended, less than the interval after which a silent peer is dropped."""

@@ -14,8 +14,9 @@ from __future__ import annotations
 
 from pairproof.harness.history import Event
 from pairproof.harness.laws.base import Law
-from pairproof.harness.laws.ledger import HOSTILE, MASTER, VALID, Ledger
+from pairproof.harness.laws.ledger import HOSTILE, VALID, Ledger
 from pairproof.harness.laws.waits import MS, Speaker, configured_ns
+from pairproof.harness.places import MASTER
 
 End = tuple[str | None, str | None]
 """(connection, side)"""

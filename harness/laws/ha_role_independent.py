@@ -12,8 +12,9 @@ from __future__ import annotations
 
 from pairproof.harness.history import Event
 from pairproof.harness.laws.base import Law
-from pairproof.harness.laws.ledger import MASTER, VALID, Ledger
+from pairproof.harness.laws.ledger import VALID, Ledger
 from pairproof.harness.laws.waits import POLL_NS, is_late
+from pairproof.harness.places import MASTER
 
 
 class Copy:

@@ -14,8 +14,9 @@ from __future__ import annotations
 from pairproof.harness.history import Event
 from pairproof.harness.laws.answering import ROUND_NS
 from pairproof.harness.laws.base import Law
-from pairproof.harness.laws.ledger import MASTER, VALID, Ledger
+from pairproof.harness.laws.ledger import VALID, Ledger
 from pairproof.harness.laws.waits import MS, is_late
+from pairproof.harness.places import MASTER
 
 WAIT_NS = 100 * MS
 

@@ -21,7 +21,8 @@ from collections.abc import Callable
 from pairproof.harness.contract import STORED
 from pairproof.harness.history import UNREADABLE, Event
 from pairproof.harness.laws.base import Law
-from pairproof.harness.laws.ledger import HOSTILE, MASTER, Ledger
+from pairproof.harness.laws.ledger import HOSTILE, Ledger
+from pairproof.harness.places import MASTER
 from pairproof.harness.settings import Settings
 
 MS = 1_000_000

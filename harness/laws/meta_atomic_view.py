@@ -16,8 +16,9 @@ the table before it fills it (fixed in 5.x).
 from __future__ import annotations
 
 from pairproof.harness.history import Event
-from pairproof.harness.laws.ledger import MASTER, Ledger
+from pairproof.harness.laws.ledger import Ledger
 from pairproof.harness.laws.metadata import GROUPS, MISSING, TOPICS, CopiesLaw, Name, holds, topic_of
+from pairproof.harness.places import MASTER
 
 
 class MetaAtomicView(CopiesLaw):

@@ -22,7 +22,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from pairproof.harness.history import Event
-from pairproof.harness.laws.ledger import MASTER, Ledger
+from pairproof.harness.laws.ledger import Ledger
 from pairproof.harness.laws.metadata import (
     ADMIN,
     CALL_NS,
@@ -40,6 +40,7 @@ from pairproof.harness.laws.metadata import (
     schedule,
     told,
 )
+from pairproof.harness.places import MASTER
 from pairproof.harness.settings import Settings
 
 HEARTBEAT_NS = 30_000 * MS

@@ -18,7 +18,7 @@ SlaveSynchronize.
 from __future__ import annotations
 
 from pairproof.harness.history import Event
-from pairproof.harness.laws.ledger import MASTER, Ledger
+from pairproof.harness.laws.ledger import Ledger
 from pairproof.harness.laws.metadata import (
     DONE,
     GROUPS,
@@ -33,6 +33,7 @@ from pairproof.harness.laws.metadata import (
     entries,
     holds,
 )
+from pairproof.harness.places import MASTER
 
 FLUSHED_NS = 1_000 * MS
 """By then a save has reached the disk."""

@@ -18,9 +18,10 @@ from __future__ import annotations
 
 from pairproof.harness.history import Event
 from pairproof.harness.laws.consumption import PERSIST_MS
-from pairproof.harness.laws.ledger import MASTER, Ledger
+from pairproof.harness.laws.ledger import Ledger
 from pairproof.harness.laws.metadata import DONE, GROUPS, MS, TOPICS, Agreement, MetadataLaw
 from pairproof.harness.laws.waits import is_instant
+from pairproof.harness.places import MASTER
 
 
 class Copy(Agreement):

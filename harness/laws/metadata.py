@@ -20,7 +20,8 @@ from typing import Any, NamedTuple
 
 from pairproof.harness.history import Event
 from pairproof.harness.laws.base import Law
-from pairproof.harness.laws.ledger import MASTER, Ledger
+from pairproof.harness.laws.ledger import Ledger
+from pairproof.harness.places import MASTER
 from pairproof.harness.settings import Settings, parse, version
 
 MS = 1_000_000

@@ -24,9 +24,9 @@ from pairproof.harness.content import level_of
 from pairproof.harness.contract import STORED
 from pairproof.harness.history import Event
 from pairproof.harness.laws.base import Law
-from pairproof.harness.laws.ledger import MASTER, Ledger
+from pairproof.harness.laws.ledger import Ledger
 from pairproof.harness.laws.trouble import touched
-from pairproof.harness.places import SLAVES
+from pairproof.harness.places import MASTER, SLAVES
 from pairproof.harness.settings import line, parse
 
 MS = 1_000_000

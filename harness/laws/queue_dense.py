@@ -21,8 +21,9 @@ from __future__ import annotations
 
 from pairproof.harness.content import level_of
 from pairproof.harness.history import Event
-from pairproof.harness.laws.ledger import MASTER, Ledger
+from pairproof.harness.laws.ledger import Ledger
 from pairproof.harness.laws.one_life import OneLife
+from pairproof.harness.places import MASTER
 
 Place = tuple[str | None, int | None]
 """Queue and queue offset."""

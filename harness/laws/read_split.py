@@ -26,8 +26,8 @@ from typing import NamedTuple
 
 from pairproof.harness.history import Event
 from pairproof.harness.laws.base import Law
-from pairproof.harness.laws.ledger import MASTER, Ledger
-from pairproof.harness.places import SLAVES
+from pairproof.harness.laws.ledger import Ledger
+from pairproof.harness.places import MASTER, SLAVES
 from pairproof.harness.settings import DEFAULTS, is_on, parse, version
 
 NOT_FOUND, RETRY, MOVED = "PULL_NOT_FOUND", "PULL_RETRY_IMMEDIATELY", "PULL_OFFSET_MOVED"

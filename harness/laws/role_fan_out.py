@@ -21,7 +21,8 @@ from typing import NamedTuple
 from pairproof.harness import places
 from pairproof.harness.history import Event
 from pairproof.harness.laws.base import Law
-from pairproof.harness.laws.ledger import MASTER, VALID, Ledger
+from pairproof.harness.laws.ledger import VALID, Ledger
+from pairproof.harness.places import MASTER
 from pairproof.harness.settings import line
 
 MS = 1_000_000

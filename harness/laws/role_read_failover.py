@@ -24,8 +24,8 @@ from __future__ import annotations
 
 from pairproof.harness.history import Event
 from pairproof.harness.laws.base import Law
-from pairproof.harness.laws.ledger import MASTER, Ledger
-from pairproof.harness.places import SLAVES
+from pairproof.harness.laws.ledger import Ledger
+from pairproof.harness.places import MASTER, SLAVES
 from pairproof.harness.settings import creates_groups, parse, refuses_reads
 
 MS = 1_000_000

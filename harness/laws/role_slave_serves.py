@@ -20,7 +20,8 @@ from typing import NamedTuple
 
 from pairproof.harness.history import Event
 from pairproof.harness.laws.base import Law
-from pairproof.harness.laws.ledger import MASTER, Ledger
+from pairproof.harness.laws.ledger import Ledger
+from pairproof.harness.places import MASTER
 from pairproof.harness.settings import is_on, parse, refuses_reads
 
 REFUSALS = frozenset({"SERVICE_NOT_AVAILABLE", "SYSTEM_BUSY", "REQUEST_CODE_NOT_SUPPORTED"})

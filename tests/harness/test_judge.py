@@ -10,7 +10,7 @@ from pairproof.harness.errors import UsageError
 from pairproof.harness.history import KINDS, Event
 from pairproof.harness.judge import Judge
 from pairproof.harness.laws.base import MAX_VIOLATIONS, Law
-from pairproof.harness.laws.ledger import MASTER
+from pairproof.harness.places import MASTER
 from pairproof.harness.verdict import Judgement, Verdict
 
 
