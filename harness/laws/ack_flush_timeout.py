@@ -15,8 +15,8 @@ Source: CommitLog.submitFlushRequest, GroupCommitService, FlushDiskWatcher; up t
 
 from __future__ import annotations
 
-from pairproof.harness.history import Event
-from pairproof.harness.laws.answering import MS, ROUND_NS, AnswerTimes, Call, Owed
+from pairproof.harness.history import MS, Event
+from pairproof.harness.laws.answering import ROUND_NS, AnswerTimes, Call, Owed
 from pairproof.harness.places import MASTER
 from pairproof.harness.settings import line
 

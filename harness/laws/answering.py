@@ -13,12 +13,11 @@ from __future__ import annotations
 from bisect import bisect_left
 from typing import NamedTuple
 
-from pairproof.harness.history import Event
+from pairproof.harness.history import MS, Event
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.ledger import Ledger
 from pairproof.harness.places import MASTER
 
-MS = 1_000_000
 ROUND_NS = 10 * MS
 """One idle round of RocketMQ's group commit and group transfer services."""
 CLIENT_LINK = "client-master"

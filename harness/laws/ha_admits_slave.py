@@ -12,10 +12,9 @@ Source: RocketMQ has no limit on HA connections; the reference has, see docs/dec
 
 from __future__ import annotations
 
-from pairproof.harness.history import Event
+from pairproof.harness.history import MS, Event
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.ledger import HOSTILE, Ledger
-from pairproof.harness.laws.waits import MS
 from pairproof.harness.places import HA_LINKS, MASTER, SLAVES
 
 RECONNECT_MS = 5_000

@@ -11,10 +11,9 @@ Left out: frames that left in one piece, see ``ha-contiguous``. Source: HAConnec
 from __future__ import annotations
 
 from pairproof.harness import places
-from pairproof.harness.history import Event
+from pairproof.harness.history import MS, Event
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.ledger import Ledger
-from pairproof.harness.laws.waits import MS
 from pairproof.harness.places import MASTER
 
 STUCK_NS = 10_000 * MS

@@ -19,13 +19,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from pairproof.harness.contract import STORED
-from pairproof.harness.history import UNREADABLE, Event
+from pairproof.harness.history import MS, UNREADABLE, Event
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.ledger import HOSTILE, Ledger
 from pairproof.harness.places import MASTER
 from pairproof.harness.settings import Settings
 
-MS = 1_000_000
 POLL_MS = 1_000
 """One select of an HA thread."""
 CONNECT_TIMEOUT_MS = 5_000

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from pairproof.harness.history import Event
+from pairproof.harness.history import MS, Event
 from pairproof.harness.laws.ledger import Ledger
 from pairproof.harness.laws.metadata import (
     ADMIN,
@@ -29,7 +29,6 @@ from pairproof.harness.laws.metadata import (
     DELAYS,
     DONE,
     GROUPS,
-    MS,
     OFFSETS,
     SLACK_NS,
     STEPS,

@@ -17,13 +17,12 @@ SlaveSynchronize.
 
 from __future__ import annotations
 
-from pairproof.harness.history import Event
+from pairproof.harness.history import MS, Event
 from pairproof.harness.laws.ledger import Ledger
 from pairproof.harness.laws.metadata import (
     DONE,
     GROUPS,
     MISSING,
-    MS,
     OFFSETS,
     STEPS,
     TOPICS,

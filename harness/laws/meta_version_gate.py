@@ -16,10 +16,10 @@ full disk, took. Sources: SlaveSynchronize.syncTopicConfig and syncSubscriptionG
 
 from __future__ import annotations
 
-from pairproof.harness.history import Event
+from pairproof.harness.history import MS, Event
 from pairproof.harness.laws.consumption import PERSIST_MS
 from pairproof.harness.laws.ledger import Ledger
-from pairproof.harness.laws.metadata import DONE, GROUPS, MS, TOPICS, Agreement, MetadataLaw
+from pairproof.harness.laws.metadata import DONE, GROUPS, TOPICS, Agreement, MetadataLaw
 from pairproof.harness.laws.waits import is_instant
 from pairproof.harness.places import MASTER
 

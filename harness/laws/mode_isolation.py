@@ -22,14 +22,13 @@ from __future__ import annotations
 
 from pairproof.harness.content import level_of
 from pairproof.harness.contract import STORED
-from pairproof.harness.history import Event
+from pairproof.harness.history import MS, Event
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.ledger import Ledger
 from pairproof.harness.laws.trouble import touched
 from pairproof.harness.places import MASTER, SLAVES
 from pairproof.harness.settings import line, parse
 
-MS = 1_000_000
 SLACK_NS = 1_000 * MS
 ASKED_NS = 10_000 * MS
 """A broker looks for messages for held pulls every 5 s, if their arrival did not wake it."""

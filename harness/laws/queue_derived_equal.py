@@ -15,11 +15,10 @@ Source: ConsumeQueue, IndexService.
 
 from __future__ import annotations
 
-from pairproof.harness.history import Event
+from pairproof.harness.history import MS, Event
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.ledger import Ledger
 
-MS = 1_000_000
 REST_NS = 1_000 * MS
 
 

@@ -20,7 +20,6 @@ from pairproof.chaos.labs.abilities import ClientAbilities
 from pairproof.chaos.labs.clients import Clients, send_timeout_ms
 from pairproof.chaos.labs.real.bench import Bench
 from pairproof.chaos.labs.real.evidence import Evidence
-from pairproof.chaos.labs.real.ha_ears import MS
 from pairproof.chaos.labs.real.inspection import Inspection
 from pairproof.chaos.labs.real.link_trouble import LinkTrouble
 from pairproof.chaos.labs.real.links import CLIENT, Links
@@ -36,7 +35,7 @@ from pairproof.chaos.targets.rocketmq import AnyTarget
 from pairproof.harness import places
 from pairproof.harness.awaiting import Awaiting
 from pairproof.harness.errors import LabError, PairproofError
-from pairproof.harness.history import Recorder
+from pairproof.harness.history import MS, Recorder
 from pairproof.harness.schedule import Args
 
 T = TypeVar("T")
