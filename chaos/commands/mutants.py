@@ -124,7 +124,7 @@ def control(lab: Lab, seed: str, trials: int) -> list[str]:
 
 @click.command("mutants")
 @click.argument("names", nargs=-1)
-@click.option("--seed", default="mutants", show_default=True, help="Decides every schedule.")
+@click.option("--seed", default="mutants", show_default=True, help="Random seed of every schedule.")
 @click.option(
     "--trials", type=click.IntRange(1), help=f"Trials for each mutant. [default: {TRIALS}; {REAL} in {REAL_TIME_LABS}]"
 )

@@ -465,4 +465,4 @@ def test_the_scenario_says_so_where_the_cable_did_nothing() -> None:
     step = case.steps[0]
     brief = case._replace(steps=(step._replace(for_ms=0),), loads=(), expect=case.expect._replace(phases=()))
     found = play(scenario, brief, LAB, TARGET, "s")
-    assert found.verdict == UNKNOWN and "did not bite" in found.doubts[0]
+    assert found.verdict == UNKNOWN and "had no effect" in found.doubts[0]
