@@ -79,9 +79,9 @@ def command(report: bool, json_to: str | None, **asked: Any) -> None:
 
     In the simulation a small fixed corpus comes first, then the searches until their limit.
 
-    Exit codes: 0 every law holds; 1 a law is violated; 2 usage; 3 unknown: a law could not be decided, a law had nothing
-    to judge although the corpus or the profile demands it, or the searches met less than the profile demands; 4 the lab
-    failed. With --report the report is made in every case but 2.
+    Exit codes: 0 every law holds; 1 a law is violated; 2 usage; 3 unknown: a law could not be decided, a law had
+    nothing to judge although the corpus or the profile demands it, or the searches met less than the profile demands;
+    4 the lab failed. With --report the report is made in every case but 2.
     """
     outcome = _request(Asked(**asked)).run()
     if json_to is not None:
