@@ -11,7 +11,8 @@ table says. A slave owes that for a table
 
 A change is whatever may make one: a fault, or a node that comes, goes, or is resumed; for topics and groups what the
 master saves, or a slave outside of a sync, an administrator's call, a consumer that comes or goes, the first use of a
-topic by a group; for offsets a commit of another value; for delays what the master stores.
+topic by a group; for offsets a commit of another value than the node, or the master, was told last; for delays what the
+master stores.
 
 Left out: slaves that are down at the end; heartbeats of consumers in labs that do not see what the master saves: there
 a change counts as 30 s later. Source: SlaveSynchronize.
@@ -130,7 +131,9 @@ class MetaConverges(MetadataLaw):
         """A client asks, or tells."""
         if event.f == "commit":
             place = (event.node, event.queue, event.group)
-            if self.progress.get(place, -1) != event.queue_offset:
+            # What it has of its master a commit at a slave replaces, also the same one again.
+            of_master = (MASTER, event.queue, event.group)
+            if {self.progress.get(place, -1), self.progress.get(of_master, -1)} != {event.queue_offset}:
                 self.progress[place] = event.queue_offset
                 self.changed[OFFSETS] = event.t
                 self.moving.add(event.op)
