@@ -61,7 +61,7 @@ if [ -z "${TOXIPROXY_IMAGE:-}" ] && ! had "$toxiproxy"; then
 fi
 
 # Not the folder itself, of which a builder would be sent a gigabyte.
-tar -c --exclude=__pycache__ harness reference chaos compose \
+tar -c --exclude=__pycache__ pairproof/__init__.py harness reference chaos compose \
   | build -f compose/node.Dockerfile --build-arg "BASE_IMAGE=$base" -t pairproof-node:dev
 tar -C compose -c toxiproxy.Dockerfile toxiproxy.json \
   | build -f toxiproxy.Dockerfile --build-arg "BASE_IMAGE=$toxiproxy" -t pairproof-toxiproxy:2.12.0

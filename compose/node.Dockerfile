@@ -5,6 +5,7 @@ FROM ${BASE_IMAGE}
 LABEL pairproof.image=node
 RUN python3 -c 'import sys; sys.version_info >= (3, 11) or sys.exit("BASE_IMAGE must have Python 3.11 or later")'
 WORKDIR /opt/pairproof
+COPY pairproof/__init__.py pairproof/
 COPY harness pairproof/harness
 COPY reference pairproof/reference
 COPY chaos pairproof/chaos

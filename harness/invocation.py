@@ -11,8 +11,13 @@ NAME = "pairproof"
 
 
 def program() -> str:
-    """``pairproof`` where the shell finds that very program; otherwise its path, relative where it lies below here."""
+    """``pairproof`` where the shell finds that very program; otherwise its path, relative where it lies below here.
+
+    ``python -m pairproof`` where the user started that.
+    """
     started = Path(sys.argv[0])
+    if started.parts[-2:] == (NAME, "__main__.py"):
+        return f"{shown(Path(sys.executable))} -m {NAME}"
     if started.name != NAME or not started.is_file():
         # Called as a library: pip puts the command beside the interpreter.
         started = Path(sys.executable).parent / NAME

@@ -10,12 +10,12 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from pairproof import __version__
 from pairproof.harness import floors, invocation, registry
 from pairproof.harness.runs.schema import FACTS
 from pairproof.harness.schedule_json import from_json
@@ -104,7 +104,7 @@ def assemble(runs: Sequence[RunInput], corrupt: Sequence[Corrupt], tables: Table
     findings = _findings(runs, firsts)
     return Report(
         made=datetime.now(UTC).isoformat(timespec="seconds"),
-        version=_version(),
+        version=__version__,
         verdict=overall(described),
         headline=rejudging.headline(histories, headline(described, by_run, played)),
         runs=described,
@@ -363,10 +363,3 @@ def _law(name: str) -> Row:
         # A third party's law, judged where it was installed: its verdicts are shown, its words are missing.
         return row | {"source": "not installed here"}
     return row | {"promise": law.promise, "source": law.source, "needs": sorted(law.needs)}
-
-
-def _version() -> str:
-    try:
-        return version("pairproof")
-    except PackageNotFoundError:
-        return "unknown"

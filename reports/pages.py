@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from pairproof.harness.autopsy import autopsy, message_of
 from pairproof.harness.history import Event
@@ -25,8 +25,6 @@ from pairproof.reports.folding import Line, fold
 from pairproof.reports.model import FEW, MAX_PAGES, Report, Row, completeness
 from pairproof.reports.scene import scene
 from pairproof.reports.timeline import draw
-
-TEMPLATES = Path(__file__).parent / "templates"
 
 BEFORE, AFTER = 16, 4
 """Lines shown before and after the event that broke the law."""
@@ -92,7 +90,7 @@ def page_name(finding: Row) -> str:
 
 def _environment(report: Report) -> Environment:
     made = Environment(
-        loader=FileSystemLoader(TEMPLATES),
+        loader=PackageLoader("pairproof.reports"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -13,6 +13,7 @@ import hashlib
 import shutil
 import subprocess
 import tempfile
+from importlib import resources
 from pathlib import Path
 
 from pairproof.chaos import programs
@@ -20,7 +21,7 @@ from pairproof.chaos.toxiproxy.install import TOOLS_VARIABLE, tool_folders
 from pairproof.harness.errors import LabError
 
 VERSIONS = ("4.9.7", "5.5.0")
-POM = Path(__file__).with_name("pom.xml")
+POM = resources.files(__package__).joinpath("pom.xml")
 FETCH_S = 600
 NEEDS = "needs a JDK (17 or later) and Maven, on Debian: apt-get install default-jdk-headless maven"
 
@@ -64,9 +65,10 @@ class RocketMQ:
 
     def _fetch(self, to: Path) -> None:
         goal = ["dependency:copy-dependencies", "-DincludeScope=runtime", f"-DoutputDirectory={to}"]
-        command = [program("mvn"), "--quiet", "--batch-mode", "--strict-checksums", "--file", str(POM)]
+        command = [program("mvn"), "--quiet", "--batch-mode", "--strict-checksums", "--file"]
         try:
-            done = programs.run([*command, f"-Drocketmq.version={self.version}", *goal], FETCH_S)
+            with resources.as_file(POM) as pom:
+                done = programs.run([*command, str(pom), f"-Drocketmq.version={self.version}", *goal], FETCH_S)
         except subprocess.TimeoutExpired:
             raise LabError(f"Maven did not fetch RocketMQ {self.version} within {FETCH_S} s; try again") from None
         if done.returncode != 0:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cache
+from importlib import resources
 from pathlib import Path
 
 from pairproof.chaos.scenarios import reading
@@ -11,19 +12,19 @@ from pairproof.chaos.scenarios.scenario import Scenario
 from pairproof.chaos.scenarios.yaml_tree import close_to
 from pairproof.harness.errors import UsageError
 
-FOLDER = Path(__file__).parent
+SHIPPED = resources.files(__package__)
 ENDINGS = (".yaml", ".yml")
 
 
 def names() -> list[str]:
     """Those that come with pairproof, sorted."""
-    return sorted(path.stem for path in FOLDER.glob("*.yaml"))
+    return sorted(Path(file.name).stem for file in SHIPPED.iterdir() if file.name.endswith(".yaml"))
 
 
 @cache
 def shipped(name: str) -> Scenario:
     """One of those."""
-    return reading.from_file(FOLDER / f"{name}.yaml")
+    return reading.from_text(SHIPPED.joinpath(f"{name}.yaml").read_text(encoding="utf-8"), name)
 
 
 def find(given: str) -> Scenario:

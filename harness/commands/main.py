@@ -22,13 +22,14 @@ import signal
 import sys
 import traceback
 from collections.abc import Sequence
-from importlib.metadata import PackageNotFoundError, entry_points, version
+from importlib.metadata import entry_points
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
 import click
 
+from pairproof import __version__
 from pairproof.harness import registry
 from pairproof.harness.errors import EXIT_HOLDS, EXIT_INTERRUPTED, EXIT_LAB, EXIT_USAGE, PairproofError
 
@@ -86,11 +87,7 @@ def summary(command: str) -> str:
 
 def _version(ctx: click.Context, param: click.Parameter, wanted: bool) -> None:
     if wanted:
-        try:
-            known = version("pairproof")
-        except PackageNotFoundError:
-            known = "unknown"
-        click.echo(f"pairproof {known}")
+        click.echo(f"pairproof {__version__}")
         ctx.exit()
 
 

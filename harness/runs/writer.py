@@ -22,6 +22,7 @@ from time import monotonic
 from types import TracebackType
 from typing import NamedTuple
 
+from pairproof import __version__
 from pairproof.harness import invocation
 from pairproof.harness.errors import LabError, UsageError
 from pairproof.harness.history import Event
@@ -262,13 +263,11 @@ def replay_line(path: Path) -> str:
 
 def versions() -> dict[str, str]:
     """Versions that a run depends on."""
-    found = {"python": platform.python_version()}
-    for name in ("pairproof", "hypothesis"):
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            found[name] = "unknown"
-    return found
+    try:
+        hypothesis = version("hypothesis")
+    except PackageNotFoundError:
+        hypothesis = "unknown"
+    return {"python": platform.python_version(), "pairproof": __version__, "hypothesis": hypothesis}
 
 
 # Columns of each table, but for ``run``: a count of rows, and per column a list of values.

@@ -119,8 +119,9 @@ def test_what_had_the_names_before_goes_and_nothing_else(machine: Machine) -> No
 
 def test_the_builder_gets_rooms_and_no_more(machine: Machine) -> None:
     notes = machine.run(BASE_IMAGE="mine:1", TOXIPROXY_IMAGE="proxy:1").notes.splitlines()
-    assert {"reference/core/broker.py", "compose/node.py", "toxiproxy.json"} <= set(notes)
+    assert {"pairproof/__init__.py", "reference/core/broker.py", "compose/node.py", "toxiproxy.json"} <= set(notes)
     assert not [each for each in notes if each.startswith((".git", ".venv", "runs")) or "__pycache__" in each]
+    assert not [each for each in notes if each.startswith("pairproof/harness")], "and no room twice"
 
 
 @pytest.mark.parametrize(

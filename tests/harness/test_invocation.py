@@ -50,3 +50,11 @@ def test_as_a_library_it_is_the_command_beside_the_interpreter(monkeypatch: pyte
     monkeypatch.setenv("PATH", "/nowhere")
     beside = Path(sys.executable).parent / "pairproof"
     assert invocation.program() == (invocation.shown(beside) if beside.is_file() else "pairproof")
+
+
+def test_a_module_that_the_interpreter_runs_is_named_with_its_interpreter(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["/somewhere/pairproof/__main__.py", "check"])
+    monkeypatch.setattr(sys, "executable", "/a venv/bin/python")
+    assert invocation.program() == "'/a venv/bin/python' -m pairproof"
+    monkeypatch.setattr(sys, "argv", ["/somewhere/else/__main__.py", "check"])
+    assert "-m" not in invocation.program()

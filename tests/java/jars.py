@@ -38,7 +38,8 @@ def classpath() -> str:
     with _alone(CACHE / "lock"):
         jars = fetched()
         drivers = sorted((HERE / "driver").glob("*.java"))
-        classes = _made("driver", [install.POM, *drivers], lambda to: compile_sources(drivers, jars, to))
+        sources = [each.read_bytes() for each in (install.POM, *drivers)]
+        classes = _made("driver", sources, lambda to: compile_sources(drivers, jars, to))
     return f"{classes}:{jars}/*"
 
 
@@ -63,9 +64,9 @@ def compile_sources(sources: Iterable[Path], jars: Path, to: Path) -> None:
     _run([program("javac"), "-nowarn", "-proc:none", "-cp", f"{jars}/*", "-d", str(to), *map(str, sources)], COMPILE_S)
 
 
-def _made(kind: str, sources: list[Path], make: Callable[[Path], None]) -> Path:
+def _made(kind: str, sources: list[bytes], make: Callable[[Path], None]) -> Path:
     """The folder made from these sources. It gets its name when it is whole; older ones are removed."""
-    digest = hashlib.sha256(b"".join(each.read_bytes() for each in sources)).hexdigest()[:16]
+    digest = hashlib.sha256(b"".join(sources)).hexdigest()[:16]
     folder = CACHE / f"{kind}-{digest}"
     if not folder.exists():
         for old in CACHE.glob(f"{kind}-*"):

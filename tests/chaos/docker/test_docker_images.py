@@ -83,6 +83,7 @@ def test_what_the_real_dockerfile_copies_is_found() -> None:
         files
     )
     assert {"chaos/labs/docker/images.py", "harness/errors.py", "reference/core/broker.py"} <= set(files)
+    assert [each for each in files if each.startswith("pairproof/")] == ["pairproof/__init__.py"], "and no room twice"
     assert not [each for each in files if each.startswith((".", "tests", "runs", "docs")) or each.endswith(".pyc")]
     with tarfile.open(fileobj=images._archive(files)) as archive:
         packed = archive.extractfile("compose/node.py")

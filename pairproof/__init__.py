@@ -1,0 +1,78 @@
+"""pairproof: property-based conformance and chaos tests for RocketMQ-style master/slave replication.
+
+The names below are the public API: what a law, a fault, a target, a lab or a test suite in another repository imports.
+They keep their meaning within a minor version; every other name may move. Each is imported when it is first asked for,
+so that ``import pairproof`` costs nothing and ``pairproof --help`` loads no library that it does not need.
+
+The rooms (``pairproof.harness``, ``.reference``, ``.chaos``, ``.reports``) are links to the folders of the project's
+root (decision 45).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+__version__ = "0.1.0"
+"""The version: pyproject.toml, ``--version``, run folders and reports read it here."""
+
+__all__ = [
+    "Args",
+    "Effect",
+    "Event",
+    "Fault",
+    "Judgement",
+    "Lab",
+    "LabError",
+    "Law",
+    "Ledger",
+    "Op",
+    "PairproofError",
+    "Recorder",
+    "Schedule",
+    "Session",
+    "Target",
+    "Unable",
+    "UsageError",
+    "Verdict",
+    "__version__",
+    "conformance",
+    "judge",
+    "ports",
+]
+
+if TYPE_CHECKING:
+    from pairproof.harness import conformance, ports
+    from pairproof.harness.errors import LabError, PairproofError, Unable, UsageError
+    from pairproof.harness.history import Event, Recorder
+    from pairproof.harness.judge import judge
+    from pairproof.harness.laws.base import Law
+    from pairproof.harness.laws.ledger import Ledger
+    from pairproof.harness.ports import Effect, Fault, Lab, Session, Target
+    from pairproof.harness.schedule import Args, Op, Schedule
+    from pairproof.harness.verdict import Judgement, Verdict
+else:
+    # Hidden from type checkers: a module with __getattr__ has every name for them, misspelt ones too.
+    _MODULES = ("conformance", "ports")
+    _HOMES = {
+        "errors": ("LabError", "PairproofError", "Unable", "UsageError"),
+        "history": ("Event", "Recorder"),
+        "judge": ("judge",),
+        "laws.base": ("Law",),
+        "laws.ledger": ("Ledger",),
+        "ports": ("Effect", "Fault", "Lab", "Session", "Target"),
+        "schedule": ("Args", "Op", "Schedule"),
+        "verdict": ("Judgement", "Verdict"),
+    }
+
+    def __getattr__(name):
+        from importlib import import_module
+
+        if name in _MODULES:
+            return import_module(f"pairproof.harness.{name}")
+        for home, names in _HOMES.items():
+            if name in names:
+                return getattr(import_module(f"pairproof.harness.{home}"), name)
+        raise AttributeError(f"module 'pairproof' has no attribute {name!r}; it has {', '.join(__all__)}")
+
+    def __dir__():
+        return sorted({*globals(), *__all__})

@@ -1,0 +1,1 @@
+"""Plug-ins for pairproof from another repository: nothing here imports more than ``pairproof``'s public names."""
