@@ -10,8 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from math import log10
 
-from pairproof.harness.history import MS
-from pairproof.reports.axis import Axis, seconds
+from pairproof.reports.axis import MS, Axis, seconds
 from pairproof.reports.scene import Scene, Sent, Step
 from pairproof.reports.svg import Svg
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 
+INTERRUPTED = 130
+
 
 def main() -> int:
     """Run the process's own command line; its exit code."""
@@ -13,8 +15,5 @@ def main() -> int:
 
         return run()
     except KeyboardInterrupt:
-        # Not at the top: every import there comes before the block that catches interrupts.
-        from pairproof.harness.errors import EXIT_INTERRUPTED
-
         print("pairproof: interrupted", file=sys.stderr)
-        return EXIT_INTERRUPTED
+        return INTERRUPTED

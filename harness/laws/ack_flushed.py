@@ -11,8 +11,7 @@ from __future__ import annotations
 
 from pairproof.harness.history import Event
 from pairproof.harness.laws.base import Law
-from pairproof.harness.laws.ledger import Ledger
-from pairproof.harness.places import MASTER
+from pairproof.harness.laws.ledger import MASTER, Ledger
 from pairproof.harness.settings import parse
 
 
@@ -23,6 +22,7 @@ class AckFlushed(Law):
     promise = "PUT_OK to a waiting send under SYNC_FLUSH: a flush of the master's had reached its end."
     source = "CommitLog.GroupCommitService"
     needs = frozenset({"config", "append", "flush", "ok"})
+    key = "message"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)

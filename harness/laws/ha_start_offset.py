@@ -13,8 +13,7 @@ from __future__ import annotations
 
 from pairproof.harness.history import Event
 from pairproof.harness.laws.base import Law
-from pairproof.harness.laws.ledger import VALID, Ledger
-from pairproof.harness.places import MASTER
+from pairproof.harness.laws.ledger import MASTER, VALID, Ledger
 
 
 class HaStartOffset(Law):
@@ -26,6 +25,7 @@ class HaStartOffset(Law):
     )
     source = "HAConnection.WriteSocketService"
     needs = frozenset({"config", "append", "report", "frame"})
+    key = "link"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)

@@ -22,8 +22,7 @@ from __future__ import annotations
 
 from pairproof.harness.history import Event
 from pairproof.harness.laws.base import Law
-from pairproof.harness.laws.ledger import Ledger
-from pairproof.harness.places import MASTER
+from pairproof.harness.laws.ledger import MASTER, Ledger
 
 STOPPED = "clean stop"
 KILLED = "process crash"
@@ -41,6 +40,7 @@ class LogGrows(Law):
     )
     source = "CommitLog.recoverNormally, CommitLog.recoverAbnormally"
     needs = frozenset({"start", "append"})
+    key = "node"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)

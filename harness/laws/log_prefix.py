@@ -12,8 +12,7 @@ from __future__ import annotations
 
 from pairproof.harness.history import Event
 from pairproof.harness.laws.base import Law
-from pairproof.harness.laws.ledger import Ledger
-from pairproof.harness.places import MASTER
+from pairproof.harness.laws.ledger import MASTER, Ledger
 
 
 class LogPrefix(Law):
@@ -23,6 +22,7 @@ class LogPrefix(Law):
     promise = "A slave's log equals the master's, byte for byte, over the range that both hold."
     source = "CommitLog.appendData: a slave stores the master's bytes as they are"
     needs = frozenset({"chunk"})
+    key = "node"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)

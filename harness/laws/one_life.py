@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from pairproof.harness.history import Event
 from pairproof.harness.laws.base import Law
-from pairproof.harness.laws.ledger import Ledger
-from pairproof.harness.places import MASTER
+from pairproof.harness.laws.ledger import MASTER, Ledger
 
 
 class OneLife(Law):

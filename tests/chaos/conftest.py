@@ -29,8 +29,7 @@ def server() -> Iterator[Server]:
 @pytest.fixture
 def proxies(server: Server) -> Iterator[Proxies]:
     yield server.proxies
-    for name in server.proxies.names():
-        server.proxies.destroy(name)
+    server.proxies.destroy_all()
 
 
 @pytest.fixture

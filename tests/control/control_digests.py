@@ -1,0 +1,380 @@
+"""Is behaviour unchanged? Digests of what 20,000 stored schedules do, to be the same before and after a step.
+
+    python tests/control/control_digests.py hash OUT                  play them all; called again, it goes on
+    python tests/control/control_digests.py compare BEFORE AFTER      which schedules differ, and where
+    python tests/control/control_digests.py show NUMBER               one schedule's projection, a line an event
+
+``hash`` writes a line per schedule: its number, the search that drew it, and a digest each of its history, of its
+verdicts and of what is written for people (:mod:`projection` says of what exactly). At its end, and when there is
+nothing left to play, it prints totals by search. ``--every K`` plays each K-th schedule only. The schedules are data
+beside this file, drawn by ``draw_schedules.py``: what searches draw later does not change them.
+
+``compare`` ends with 1 if anything differs. The first few differences are shown by playing them again: as they are now,
+and as they were in ``--old CHECKOUT``, a checkout of the commit of BEFORE with its own ``.venv``. Where only the target
+differs no checkout is needed. A step that adds a law or a kind of event leaves it out on its side, with
+``hash --without NAME``, and so compares the others.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import lzma
+import multiprocessing
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from hashlib import sha256
+from itertools import zip_longest
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+from projection import FORMAT, Projection, digest, problem_with, projected
+
+HERE = Path(__file__).resolve().parent
+SCHEDULES = HERE / "schedules.jsonl.xz"
+PARTS = Projection._fields
+CHUNK = 20
+"""Schedules that a process takes at a time; so many are lost at most when it is killed."""
+SHOWN = 3
+MAX_JOBS = 64
+
+
+class Refused(Exception):
+    """What was asked for makes no sense; one line that says why."""
+
+
+class Stored(NamedTuple):
+    """One stored schedule. ``target``: its own, where a search drew it for one with a seeded bug; or else empty."""
+
+    number: int
+    origin: str
+    document: dict[str, Any]
+    target: str = ""
+
+
+class Line(NamedTuple):
+    """What one schedule did, in digests."""
+
+    number: int
+    origin: str
+    digests: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{self.number} {self.origin} {' '.join(self.digests)}"
+
+    @classmethod
+    def parse(cls, text: str) -> Line:
+        """As it was written."""
+        number, origin, *digests = text.split()
+        return cls(int(number), origin, tuple(digests))
+
+
+class Hashed(NamedTuple):
+    """A file of digests: what they are of, and the lines by number."""
+
+    about: dict[str, Any]
+    lines: dict[int, Line]
+
+
+def stored(path: Path, every: int = 1) -> Iterator[Stored]:
+    """Each ``every``-th stored schedule."""
+    with lzma.open(path, "rt", encoding="utf-8") as lines:
+        for number, line in enumerate(lines):
+            if number % every == 0:
+                found = json.loads(line)
+                yield Stored(number, found["origin"], found["schedule"], found.get("target", ""))
+
+
+def commit() -> str:
+    """What is checked out, with ``-dirty`` behind it if it was changed since; ``unknown`` if this is no checkout."""
+    command = ["git", "-C", str(HERE), "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except OSError:
+        return "unknown"
+    return done.stdout.strip() or "unknown"
+
+
+# Hashing.
+
+
+class Job(NamedTuple):
+    """A schedule to play, and on what; ``without`` as in :func:`projection.projected`."""
+
+    schedule: Stored
+    target: str
+    without: frozenset[str]
+
+
+def played(job: Job) -> Line:
+    """Play and digest one."""
+    each = job.schedule
+    found = projected(each.document, each.target or job.target, job.without)
+    return Line(each.number, each.origin, found.digests())
+
+
+def _rarely_collect() -> None:
+    # A trial leaves a few cycles, which are not worth a twentieth of the time to look for.
+    gc.set_threshold(50_000, 20, 50)
+
+
+def lines_of(jobs: Iterator[Job], processes: int) -> Iterator[Line]:
+    """Lines in the order of the schedules, however many processes play them."""
+    _rarely_collect()
+    if processes == 1:
+        yield from map(played, jobs)
+        return
+    with multiprocessing.get_context("spawn").Pool(processes, _rarely_collect) as pool:
+        yield from pool.imap(played, jobs, CHUNK)
+
+
+def about(given: argparse.Namespace) -> dict[str, Any]:
+    """What a file of digests says of itself: the same schedules on the same code give the same lines."""
+    return {
+        "format": FORMAT,
+        "commit": commit(),
+        "schedules": sha256(given.schedules.read_bytes()).hexdigest()[:16],
+        "target": given.target,
+        "every": given.every,
+        "without": sorted(given.without),
+    }
+
+
+def read(path: Path) -> Hashed:
+    """A file of digests; what a kill left of its last line does not count."""
+    if not path.is_file():
+        raise Refused(f"{path} is no file of digests; make one with: hash {path}")
+    head, *lines = path.read_text(encoding="utf-8").split("\n")[:-1] or [""]
+    if not head.startswith("# {"):
+        raise Refused(f"{path} is no file of digests, or not even its head was written")
+    try:
+        found = [Line.parse(each) for each in lines]
+    except ValueError:
+        raise Refused(f"{path} has lines that are no digests; make it again with: hash --anew {path}") from None
+    return Hashed(json.loads(head[2:]), {each.number: each for each in found})
+
+
+def begun(path: Path, said: dict[str, Any], anew: bool) -> Hashed:
+    """What a former call has done, ready to be gone on with; nothing where there is none or it is begun anew."""
+    if anew or not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        fresh = Hashed(said, {})
+        _write(path, fresh)
+        return fresh
+    found = read(path)
+    if found.about != said:
+        other = [f"{name} {found.about.get(name)}" for name, value in said.items() if found.about.get(name) != value]
+        raise Refused(f"{path} holds digests of {', '.join(other)}; take another file, or --anew")
+    if str(said["commit"]).endswith(("-dirty", "unknown")):
+        raise Refused(f"nobody knows whether {path} was made by this code, which is not committed: begin --anew")
+    # Without what a kill left behind the last whole line.
+    _write(path, found)
+    return found
+
+
+def _write(path: Path, found: Hashed) -> None:
+    text = "".join(f"{each}\n" for each in found.lines.values())
+    hidden = path.with_name(f".{path.name}.tmp")
+    hidden.write_text(f"# {json.dumps(found.about)}\n{text}", encoding="utf-8")
+    hidden.replace(path)
+
+
+def check_target(name: str) -> None:
+    """Refused if there is no such target: each trial would raise, which is no reason to stop."""
+    why = problem_with(name)
+    if why is not None:
+        raise Refused(why)
+
+
+def hash_all(given: argparse.Namespace) -> int:
+    """``hash``."""
+    check_target(given.target)
+    found = begun(given.out, about(given), given.anew)
+    without = frozenset(given.without)
+    left = (each for each in stored(given.schedules, given.every) if each.number not in found.lines)
+    lines = lines_of((Job(each, given.target, without) for each in left), given.jobs)
+    with given.out.open("a", encoding="utf-8", buffering=1) as out:
+        _append(out, lines, found)
+    print(totals(found))
+    return 0
+
+
+def _append(out: IO[str], lines: Iterator[Line], found: Hashed) -> None:
+    for each in lines:
+        out.write(f"{each}\n")
+        found.lines[each.number] = each
+        if len(found.lines) % 1_000 == 0:
+            print(f"{len(found.lines):,} schedules", file=sys.stderr, flush=True)
+
+
+def totals(found: Hashed) -> str:
+    """A table: by search how many schedules, and one digest of all their digests, for each part."""
+    rows = [f"{'search':10} {'schedules':>9} {' '.join(f'{part:12}' for part in PARTS)}"]
+    by: dict[str, list[Line]] = {}
+    for each in found.lines.values():
+        by.setdefault(each.origin, []).append(each)
+    for origin, lines in (*sorted(by.items()), ("all", list(found.lines.values()))):
+        sums = (digest(f"{each.number} {each.digests[part]}" for each in lines) for part in range(len(PARTS)))
+        rows.append(f"{origin:10} {len(lines):9,} {' '.join(sums)}")
+    return "\n".join(rows)
+
+
+# Comparing.
+
+
+def differing(before: Hashed, after: Hashed) -> list[tuple[int, list[str]]]:
+    """Numbers of schedules that both have and that differ, each with the parts in which they do."""
+    both = sorted(before.lines.keys() & after.lines.keys())
+    pairs = ((number, before.lines[number].digests, after.lines[number].digests) for number in both)
+    found = [(number, [p for p, x, y in zip(PARTS, old, new, strict=True) if x != y]) for number, old, new in pairs]
+    return [(number, parts) for number, parts in found if parts]
+
+
+def check_comparable(before: Hashed, after: Hashed) -> None:
+    """Refused if digests must differ, or are of other schedules."""
+    for name in ("format", "schedules"):
+        if before.about[name] != after.about[name]:
+            raise Refused(f"one was made with {name} {before.about[name]}, the other with {after.about[name]}")
+    if not before.lines.keys() & after.lines.keys():
+        raise Refused("they have no schedule in common")
+
+
+def compare(given: argparse.Namespace) -> int:
+    """``compare``."""
+    before, after = read(given.before), read(given.after)
+    check_comparable(before, after)
+    found = differing(before, after)
+    both = before.lines.keys() & after.lines.keys()
+    alone = len(before.lines.keys() ^ after.lines.keys())
+    also = f"; {alone:,} more are in one file only" if alone else ""
+    if not found:
+        print(f"{len(both):,} schedules, no difference{also}")
+        return 0
+    counts = Counter(part for _, parts in found for part in parts)
+    where = ", ".join(f"{part}: {counts[part]:,}" for part in PARTS)
+    print(f"{len(found):,} of {len(both):,} schedules differ ({where}){also}")
+    origins = Counter(before.lines[number].origin for number, _ in found)
+    print("by search:", ", ".join(f"{origin} {count:,}" for origin, count in sorted(origins.items())))
+    print("numbers:", " ".join(str(number) for number, _ in found[:50]), "..." if len(found) > 50 else "")
+    can_play = given.old is not None or before.about["commit"] == after.about["commit"]
+    for number, parts in found[: given.show]:
+        if can_play:
+            explain(given, before, after, number, parts)
+    if not can_play:
+        print(f"to see where, add --old with a checkout of {before.about['commit']} that has its .venv")
+    return 1
+
+
+def explain(given: argparse.Namespace, before: Hashed, after: Hashed, number: int, parts: Sequence[str]) -> None:
+    """Play one schedule on both sides and print the first line in which each part differs."""
+    old = play_side(given, before, number, given.old)
+    new = play_side(given, after, number, None)
+    print(f"\nschedule {number} ({before.lines[number].origin}) differs in {', '.join(parts)}")
+    for part in parts:
+        one, other = getattr(old, part), getattr(new, part)
+        at = next((at for at, (x, y) in enumerate(zip_longest(one, other)) if x != y), None)
+        if at is None:
+            print(f"  {part}: the same now: is it another commit, or not the same twice?")
+            continue
+        print(f"  {part}, line {at} of {len(one)} and {len(other)}:")
+        if at:
+            print(f"    both   {one[at - 1]}")
+        for side, lines in (("before", one), ("after", other)):
+            print(f"    {side:6} {lines[at] if at < len(lines) else '(nothing more)'}")
+
+
+def play_side(given: argparse.Namespace, side: Hashed, number: int, checkout: Path | None) -> Projection:
+    """One schedule as the code of a checkout plays it; as this code does if there is none."""
+    if checkout is None:
+        return projection_of(given.schedules, number, side.about["target"], side.about["without"])
+    script = checkout / HERE.relative_to(HERE.parents[1]) / Path(__file__).name
+    command = [str(checkout / ".venv" / "bin" / "python"), str(script), "show", str(number), "--json"]
+    command += ["--schedules", str(given.schedules), "--target", str(side.about["target"])]
+    command += [word for name in side.about["without"] for word in ("--without", name)]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except OSError as why:
+        raise Refused(f"{checkout} has no {why.filename}: it must be a checkout with its .venv") from None
+    if done.returncode:
+        raise Refused(f"{checkout} cannot play it: {(done.stderr.strip() or 'it says nothing').splitlines()[-1]}")
+    return Projection(*map(tuple, json.loads(done.stdout)))
+
+
+# Showing.
+
+
+def projection_of(path: Path, number: int, target: str, without: Sequence[str]) -> Projection:
+    """What one stored schedule does."""
+    for each in stored(path):
+        if each.number == number:
+            return projected(each.document, each.target or target, frozenset(without))
+    raise Refused(f"there is no schedule {number} in {path}")
+
+
+def show(given: argparse.Namespace) -> int:
+    """``show``."""
+    check_target(given.target)
+    found = projection_of(given.schedules, given.number, given.target, given.without)
+    if given.json:
+        print(json.dumps(found))
+        return 0
+    for part, lines in found._asdict().items():
+        print(f"# {part}: {len(lines)} lines, {digest(lines)}")
+        print("\n".join(lines))
+    return 0
+
+
+def number_from(least: int, most: int) -> Any:
+    """What argparse reads a whole number with."""
+
+    def number(text: str) -> int:
+        if not text.isdecimal() or not least <= int(text) <= most:
+            raise argparse.ArgumentTypeError(f"{text!r} is no whole number from {least} to {most}")
+        return int(text)
+
+    return number
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    options = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    commands = options.add_subparsers(required=True, metavar="hash, compare or show")
+    played_with = argparse.ArgumentParser(add_help=False)
+    played_with.add_argument("--schedules", type=Path, default=SCHEDULES, help="Others than those beside this file.")
+    on = argparse.ArgumentParser(add_help=False)
+    on.add_argument("--target", default="reference", help="What is played; those drawn for a mutant keep that.")
+    on.add_argument("--without", action="append", default=[], metavar="NAME", help="A law or kind to leave out.")
+    one = commands.add_parser("hash", parents=[played_with, on], help="Play and digest the stored schedules.")
+    one.add_argument("out", type=Path, help="A file of digests; if it was begun before, go on with it.")
+    one.add_argument("--every", type=number_from(1, 10**6), default=1, help="Each K-th schedule only.")
+    one.add_argument("--jobs", type=number_from(1, MAX_JOBS), default=2, help="Processes.")
+    one.add_argument("--anew", action="store_true", help="Begin anew, whatever OUT holds.")
+    one.set_defaults(run=hash_all)
+    two = commands.add_parser("compare", parents=[played_with], help="Compare two files of digests.")
+    two.add_argument("before", type=Path)
+    two.add_argument("after", type=Path)
+    two.add_argument("--old", type=Path, help="A checkout, with its .venv, of the code that BEFORE is of.")
+    two.add_argument("--show", type=number_from(0, 1_000), default=SHOWN, help="How many differences to show.")
+    two.set_defaults(run=compare)
+    three = commands.add_parser("show", parents=[played_with, on], help="Print the projection of one schedule.")
+    three.add_argument("number", type=number_from(0, 10**9))
+    three.add_argument("--json", action="store_true", help="For compare.")
+    three.set_defaults(run=show)
+    return options
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Exit status: 0 done, or no difference; 1 there is one; 2 refused."""
+    given = parser().parse_args(arguments)
+    try:
+        return int(given.run(given))
+    except (Refused, OSError, lzma.LZMAError) as why:
+        print(f"control_digests: {why}", file=sys.stderr)
+        return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())
