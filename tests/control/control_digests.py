@@ -1,6 +1,6 @@
 """Is behaviour unchanged? Digests of what 20,000 stored schedules do, to be the same before and after a step.
 
-    python tests/control/control_digests.py hash OUT                  play them all; called again, it goes on
+    python tests/control/control_digests.py hash OUT                  play them all; called again, it resumes
     python tests/control/control_digests.py compare BEFORE AFTER      which schedules differ, and where
     python tests/control/control_digests.py show NUMBER               one schedule's projection, a line an event
 
@@ -22,6 +22,7 @@ import gc
 import json
 import lzma
 import multiprocessing
+import signal
 import subprocess
 import sys
 from collections import Counter
@@ -43,7 +44,7 @@ MAX_JOBS = 64
 
 
 class Refused(Exception):
-    """What was asked for makes no sense; one line that says why."""
+    """The request cannot be met; one line that says why."""
 
 
 class Stored(NamedTuple):
@@ -89,7 +90,7 @@ def stored(path: Path, every: int = 1) -> Iterator[Stored]:
 
 
 def commit() -> str:
-    """What is checked out, with ``-dirty`` behind it if it was changed since; ``unknown`` if this is no checkout."""
+    """What is checked out, with ``-dirty`` behind it if it was changed since; ``unknown`` outside of a checkout."""
     command = ["git", "-C", str(HERE), "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -121,13 +122,19 @@ def _rarely_collect() -> None:
     gc.set_threshold(50_000, 20, 50)
 
 
+def _begin_worker() -> None:
+    _rarely_collect()
+    # Ctrl-C reaches every process of the terminal; the first one ends the others.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
 def lines_of(jobs: Iterator[Job], processes: int) -> Iterator[Line]:
     """Lines in the order of the schedules, however many processes play them."""
     _rarely_collect()
     if processes == 1:
         yield from map(played, jobs)
         return
-    with multiprocessing.get_context("spawn").Pool(processes, _rarely_collect) as pool:
+    with multiprocessing.get_context("spawn").Pool(processes, _begin_worker) as pool:
         yield from pool.imap(played, jobs, CHUNK)
 
 
@@ -146,19 +153,19 @@ def about(given: argparse.Namespace) -> dict[str, Any]:
 def read(path: Path) -> Hashed:
     """A file of digests; what a kill left of its last line does not count."""
     if not path.is_file():
-        raise Refused(f"{path} is no file of digests; make one with: hash {path}")
+        raise Refused(f"{path} is not a file of digests; make one with: hash {path}")
     head, *lines = path.read_text(encoding="utf-8").split("\n")[:-1] or [""]
     if not head.startswith("# {"):
-        raise Refused(f"{path} is no file of digests, or not even its head was written")
+        raise Refused(f"{path} is not a file of digests, or its head was not written; make it with: hash --anew {path}")
     try:
         found = [Line.parse(each) for each in lines]
     except ValueError:
-        raise Refused(f"{path} has lines that are no digests; make it again with: hash --anew {path}") from None
+        raise Refused(f"{path} has lines that are not digests; make it again with: hash --anew {path}") from None
     return Hashed(json.loads(head[2:]), {each.number: each for each in found})
 
 
 def begun(path: Path, said: dict[str, Any], anew: bool) -> Hashed:
-    """What a former call has done, ready to be gone on with; nothing where there is none or it is begun anew."""
+    """What a former call has done, to be resumed; empty if there is none, or with --anew."""
     if anew or not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         fresh = Hashed(said, {})
@@ -169,7 +176,9 @@ def begun(path: Path, said: dict[str, Any], anew: bool) -> Hashed:
         other = [f"{name} {found.about.get(name)}" for name, value in said.items() if found.about.get(name) != value]
         raise Refused(f"{path} holds digests of {', '.join(other)}; take another file, or --anew")
     if str(said["commit"]).endswith(("-dirty", "unknown")):
-        raise Refused(f"nobody knows whether {path} was made by this code, which is not committed: begin --anew")
+        raise Refused(
+            f"{path} may be of other code, since this checkout has changes that are not committed; use --anew"
+        )
     # Without what a kill left behind the last whole line.
     _write(path, found)
     return found
@@ -277,7 +286,7 @@ def explain(given: argparse.Namespace, before: Hashed, after: Hashed, number: in
         one, other = getattr(old, part), getattr(new, part)
         at = next((at for at, (x, y) in enumerate(zip_longest(one, other)) if x != y), None)
         if at is None:
-            print(f"  {part}: the same now: is it another commit, or not the same twice?")
+            print(f"  {part}: the same now: BEFORE or AFTER is of other code than its commit says")
             continue
         print(f"  {part}, line {at} of {len(one)} and {len(other)}:")
         if at:
@@ -332,7 +341,7 @@ def number_from(least: int, most: int) -> Any:
 
     def number(text: str) -> int:
         if not text.isdecimal() or not least <= int(text) <= most:
-            raise argparse.ArgumentTypeError(f"{text!r} is no whole number from {least} to {most}")
+            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from {least} to {most}")
         return int(text)
 
     return number
@@ -348,7 +357,7 @@ def parser() -> argparse.ArgumentParser:
     on.add_argument("--target", default="reference", help="What is played; those drawn for a mutant keep that.")
     on.add_argument("--without", action="append", default=[], metavar="NAME", help="A law or kind to leave out.")
     one = commands.add_parser("hash", parents=[played_with, on], help="Play and digest the stored schedules.")
-    one.add_argument("out", type=Path, help="A file of digests; if it was begun before, go on with it.")
+    one.add_argument("out", type=Path, help="A file of digests; one that was begun before is resumed.")
     one.add_argument("--every", type=number_from(1, 10**6), default=1, help="Each K-th schedule only.")
     one.add_argument("--jobs", type=number_from(1, MAX_JOBS), default=2, help="Processes.")
     one.add_argument("--anew", action="store_true", help="Begin anew, whatever OUT holds.")
@@ -373,7 +382,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return int(given.run(given))
     except (Refused, OSError, lzma.LZMAError) as why:
         print(f"control_digests: {why}", file=sys.stderr)
-        return 2
+    except KeyboardInterrupt:
+        print("control_digests: interrupted; the same command resumes it", file=sys.stderr)
+        return 130
+    return 2
 
 
 if __name__ == "__main__":

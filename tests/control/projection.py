@@ -2,7 +2,7 @@
 
 A line per event: ``[t, node, kind, {column: value}]``, columns sorted, those that the event does not use left out. A
 line per law: its verdict, how often it judged, and when it was violated. What is written for people (violations,
-doubts, reasons why something was skipped) is kept apart, since rewording is no change of behaviour.
+doubts, reasons why something was skipped) is kept apart, since rewording does not change behaviour.
 
 Left out: ``seq``, which the order of the lines says, and the order of keys in JSON details. Nothing here depends on how
 events are stored, on where a module lies, or on the searches: of the project it knows only how a schedule document is

@@ -154,7 +154,7 @@ def test_a_trial_that_raises_is_a_difference_and_not_the_end(monkeypatch: pytest
 # The program.
 
 
-def test_a_run_that_was_killed_is_gone_on_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_that_was_killed_is_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(control_digests, "commit", lambda: "abc")
     out = hashed(tmp_path / "out")
     whole = out.read_text()
@@ -180,7 +180,7 @@ def noted(played: list[int], line: Line) -> Line:
         ("abc", ("--schedules", "nothing.xz"), "nothing.xz"),
     ],
 )
-def test_digests_of_other_code_are_not_gone_on_with(
+def test_digests_of_other_code_are_not_resumed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], commit: str,
     arguments: tuple[str, ...], why: str,
 ) -> None:  # fmt: skip
