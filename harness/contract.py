@@ -34,7 +34,9 @@ ANY = "*"
 ALONE, COPIED = "1", "2 or more"
 """In-sync replicas, the master counted: whether slaves hold a waiting send that was answered with PUT_OK."""
 
-STORED = ("PUT_OK", "FLUSH_DISK_TIMEOUT", "FLUSH_SLAVE_TIMEOUT", "SLAVE_NOT_AVAILABLE")
+PUT_OK = "PUT_OK"
+"""Stored, and durable and copied as far as the broker's settings promise."""
+STORED = (PUT_OK, "FLUSH_DISK_TIMEOUT", "FLUSH_SLAVE_TIMEOUT", "SLAVE_NOT_AVAILABLE")
 """Statuses that say: it is on the master."""
 REFUSED = "refused"
 """Answered with a code that says: nothing was stored."""

@@ -52,6 +52,18 @@ class CoverageTable:
     def __init__(self) -> None:
         self.counts: dict[str, Counter[Pair]] = {}
 
+    @staticmethod
+    def of(events: Sequence[Event]) -> CoverageTable:
+        """The table of one trial's history alone."""
+        table = CoverageTable()
+        table.count(events)
+        return table
+
+    def merge(self, other: CoverageTable) -> None:
+        """Add another table's counts."""
+        for fault, pairs in other.counts.items():
+            self.counts.setdefault(fault, Counter()).update(pairs)
+
     def count(self, events: Sequence[Event]) -> None:
         """Add one trial's history."""
         if events and is_whole(events[0]):

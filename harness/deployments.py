@@ -13,7 +13,7 @@ Of the sends that were invoked while the fault lasted: how many were **tried**, 
 
 A trial has one cost at most: of its faults at brokers of the pair that took one of them down or had it stand still.
 Where there were several of them, the time from the first one's begin to the last one's end counts. Where any other
-fault overlaps that time the cost goes by the name :data:`SEVERAL`: nobody can tell which of them cost what.
+fault overlaps that time the cost goes by the name :data:`SEVERAL`: the cost of each is not known.
 
 Left out: how long readers took to find a broker that serves (``rto_ns`` and law ``role-read-failover`` look at that);
 what became of messages of the other broker name, whose store no lab reads: they count as kept. That name's master goes
@@ -25,14 +25,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from pairproof.harness.contract import STORED
+from pairproof.harness.contract import PUT_OK, STORED
+from pairproof.harness.final_audits import FinalAudits
 from pairproof.harness.history import Event
 from pairproof.harness.naming import the
+from pairproof.harness.objectives import SEVERAL
 from pairproof.harness.places import MASTER, NODES, OTHER, SLAVES
 from pairproof.harness.settings import parse
 
-PUT_OK = "PUT_OK"
-SEVERAL = "several faults"
 DOWN = frozenset(("crash", "stop", "wipe", "pause"))
 """Kinds of event by which a fault takes a broker away."""
 NAMES = tuple(
@@ -43,27 +43,36 @@ NAMES = tuple(
 """Of deployments, those that keep the least first."""
 OUTCOMES = ("lost", "stranded", "unavailable", "readable", "tried", "accepted", "stored")
 """What is counted, beside ``acknowledged``."""
+UNTOLD = {"unaudited": ("lost", "stranded"), "unread": ("unavailable", "readable")}
+"""The columns that say a trial does not tell, and which outcomes are then 0 and mean nothing."""
 
 
 class Cost(NamedTuple):
-    """One trial's. None where the trial does not tell."""
+    """One trial's; a row that engines can sum."""
 
     deployment: str
     """See :func:`deployment`."""
-    flush: str
+    mode: str
     """The master's flushDiskType."""
     fault: str
     """Its name and its node, or :data:`SEVERAL`."""
-    began_ns: int
-    ended_ns: int
     acknowledged: int
-    lost: int | None
-    stranded: int | None
-    unavailable: int | None
-    readable: int | None
+    lost: int
+    stranded: int
+    unaudited: int
+    """1 where no final audit lists what the master has."""
+    unavailable: int
+    readable: int
+    unread: int
+    """1 where nobody read while the fault lasted."""
     tried: int
     accepted: int
     stored: int
+
+    def outcome(self, name: str) -> int | None:
+        """One of :data:`OUTCOMES`; None where the trial does not tell."""
+        untold = any(getattr(self, each) and name in outcomes for each, outcomes in UNTOLD.items())
+        return None if untold else int(getattr(self, name))
 
 
 def measure(events: Iterable[Event]) -> Cost | None:
@@ -85,12 +94,10 @@ def deployment(roles: Sequence[tuple[str, str]]) -> str:
 
 
 class _Span(NamedTuple):
-    """When a fault lasts: from ``lo`` to ``hi`` by ``seq``, and the same in ns."""
+    """When a fault lasts: from ``lo`` to ``hi`` by ``seq``."""
 
     lo: int
     hi: int
-    began_ns: int
-    ended_ns: int
 
 
 class _Seen:
@@ -111,11 +118,10 @@ class _Seen:
         """Those that say the message is stored."""
         self.reads: list[Event] = []
         """Pulls, by their invocation, and deliveries."""
-        self.listing: dict[str, tuple[int | None, set[str | None]]] = {}
-        self.final: dict[str, set[str | None]] = {}
+        self.final = FinalAudits()
         self.told: dict[str, Callable[[Event], None]] = {
             "config": self._configured, "fault": self._fault, "invoke": self._invoked, "ok": self._answered,
-            "deliver": self.reads.append, "record": self._found, "audit": self._audited,
+            "deliver": self.reads.append, "record": self.final.found, "audit": self.final.audited,
             **dict.fromkeys(DOWN, self._went),
         }  # fmt: skip
 
@@ -123,34 +129,32 @@ class _Seen:
         spans = [self._span(op) for op in self.hurt]
         if not spans:
             return None
-        first, last = min(spans), max(spans, key=lambda each: each.hi)
-        span = _Span(first.lo, last.hi, first.began_ns, last.ended_ns)
+        span = _Span(min(each.lo for each in spans), max(each.hi for each in spans))
         before = [each for each in self.answers if each.seq < span.lo and each.status == PUT_OK]
         kept = {each.message for each in before if each.node == OTHER}
         acknowledged = {each.message for each in before}
-        lost = stranded = None
-        if MASTER in self.final:
-            held = set().union(*self.final.values())
+        lost = stranded = 0
+        if self.final.has_master:
+            held = self.final.anywhere()
             lost = len(acknowledged - kept - held)
-            stranded = len((acknowledged - kept) & held - self.final[MASTER])
+            stranded = len((acknowledged - kept) & held - self.final.held[MASTER])
         meanwhile = [each for each in self.reads if span.lo < each.seq < span.hi]
-        readable = unavailable = None
-        if meanwhile:
-            readable = len(acknowledged & {each.message for each in meanwhile if each.kind == "deliver"})
-            unavailable = len(acknowledged) - readable
+        readable = len(acknowledged & {each.message for each in meanwhile if each.kind == "deliver"})
+        unavailable = len(acknowledged) - readable if meanwhile else 0
         tried = {op for op, each in self.asked.items() if span.lo < each.seq < span.hi}
         told = [each.status for each in self.answers if each.op in tried]
         accepted = told.count(PUT_OK)
         return Cost(
-            deployment(self.roles), self.flush, self._name(span), span.began_ns, span.ended_ns,
-            len(acknowledged), lost, stranded, unavailable, readable, len(tried), accepted, len(told) - accepted,
+            deployment(self.roles), self.flush, self._name(span), len(acknowledged),
+            lost, stranded, int(not self.final.has_master), unavailable, readable, int(not meanwhile),
+            len(tried), accepted, len(told) - accepted,
         )  # fmt: skip
 
     def _span(self, op: int | None) -> _Span:
         """A fault that the trial did not outlive lasts beyond its last event."""
         begin, end, last = self.began[op], self.ended.get(op), self.last
         assert last is not None
-        return _Span(begin.seq, end.seq if end else last.seq + 1, begin.t, (end or last).t)
+        return _Span(begin.seq, end.seq if end else last.seq + 1)
 
     def _name(self, span: _Span) -> str:
         during = [op for op in self.began if (own := self._span(op)).lo <= span.hi and span.lo <= own.hi]
@@ -181,15 +185,3 @@ class _Seen:
     def _answered(self, event: Event) -> None:
         if event.f == "send" and event.status in STORED:
             self.answers.append(event)
-
-    def _found(self, event: Event) -> None:
-        node = event.node or ""
-        if node not in self.listing or self.listing[node][0] != event.op:
-            self.listing[node] = event.op, set()
-        self.listing[node][1].add(event.message)
-
-    def _audited(self, event: Event) -> None:
-        node = event.node or ""
-        if event.f == "final" and node in NODES:
-            op, messages = self.listing.get(node, (None, set()))
-            self.final[node] = messages if op == event.op else set()

@@ -12,6 +12,8 @@ EXIT_VIOLATED = 1
 EXIT_USAGE = 2
 EXIT_UNKNOWN = 3
 EXIT_LAB = 4
+EXIT_INTERRUPTED = 130
+"""As a shell reports a command that SIGINT ended."""
 
 
 class PairproofError(Exception):

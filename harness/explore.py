@@ -23,7 +23,7 @@ from pairproof.harness import judge as judging
 from pairproof.harness.again import is_spoilt, until_decided
 from pairproof.harness.budget import Allowance, Budget
 from pairproof.harness.cause import cause, violated
-from pairproof.harness.coverage_table import CoverageTable
+from pairproof.harness.counts import Counts
 from pairproof.harness.errors import LabError
 from pairproof.harness.interpreter import Laws, run_trial
 from pairproof.harness.ports import Lab, Target
@@ -120,17 +120,9 @@ class Explorer:
         self.on_findings = on_findings
         self.on_failure = on_failure
         self.progress = progress
-        self.seen: dict[str, set[tuple[str, Verdict]]] = {law.id: set() for law in self.laws}
-        self.exercised: Counter[str] = Counter()
-        self.by_origin: Counter[str] = Counter()
-        self.events = self.again = 0
         self.findings: list[Finding] = []
         self.totals: dict[str, int] = {}
-        self.coverage = CoverageTable()
-        floors = profile.floors if self.budget.counts is not None else None
-        if floors is not None:
-            floors = floors.of(lab.observes(target), [law.needs for law in self.laws])
-        self._tally = Tally(floors, len(self.laws)) if floors is not None else None
+        self._counts = Counts([law.id for law in self.laws], self.budget.shares, self._tally(profile))
         self._workers = Workers(jobs, _play, lab.name, target.name) if jobs > 1 else None
         self._numbers = count()
         self._pending: list[Trial] = []
@@ -145,6 +137,12 @@ class Explorer:
         self._clock = clock
         self._began = clock()
 
+    def _tally(self, profile: Profile) -> Tally | None:
+        if profile.floors is None or self.budget.counts is None:
+            return None
+        needs = [law.needs for law in self.laws]
+        return Tally(profile.floors.of(self.lab.observes(self.target), needs), len(needs))
+
     def run(self) -> Summary:
         """Play the corpus, then every search. KeyboardInterrupt passes through; :meth:`summary` still works."""
         self._began = self._clock()
@@ -154,8 +152,7 @@ class Explorer:
             for origin in self.budget.shares:
                 if self.first and self.findings:
                     break
-                spent = sum(self.by_origin[each] for each in self.budget.shares)
-                self._allowance = self.budget.allowance(origin, spent, self._searching_s)
+                self._allowance = self.budget.allowance(origin, self._counts.searched, self._searching_s)
                 self._search(origin)(origin, self._allowance)
         return self.summary()
 
@@ -181,11 +178,12 @@ class Explorer:
 
     def summary(self) -> Summary:
         """What is known so far."""
-        seen = {law: frozenset(each) for law, each in self.seen.items()}
+        counts = self._counts
+        seen = {law: frozenset(each) for law, each in counts.seen.items()}
         return Summary(
-            seen, sum(self.by_origin.values()), self.events, dict(self.by_origin), self.findings, self.totals,
-            self.seconds_so_far(), self.coverage, self._shrinking_s, self.budget.words, dict(self.exercised),
-            self._tally, self.again,
+            seen, counts.by_origin.total(), counts.events, dict(counts.by_origin), self.findings, self.totals,
+            self.seconds_so_far(), counts.coverage, self._shrinking_s, self.budget.words, dict(counts.exercised),
+            counts.tally, counts.again,
         )  # fmt: skip
 
     # Searches, each with its allowance.
@@ -267,21 +265,9 @@ class Explorer:
 
     def _note(self, trial: Trial) -> bool:
         """Count a trial; whether it violated a law that may still be shrunk for."""
-        self.by_origin[trial.origin] += 1
-        self.events += len(trial.events)
-        self.again += trial.again
-        self.coverage.count(trial.events)
-        if self._tally is not None and trial.origin in self.budget.shares:
-            self._tally.count(trial)
-        violated = False
-        for each in trial.judgements:
-            self.seen[each.law].add((trial.origin, each.verdict))
-            self.exercised[each.law] += each.judged > 0
-            violated = violated or each.verdict is Verdict.VIOLATED
+        self._counts.count(trial)
         self.on_trial(trial)
-        wanted = violated and any(
-            self._wants(each.law) for each in trial.judgements if each.verdict is Verdict.VIOLATED
-        )
+        wanted = any(self._wants(each.law) for each in trial.judgements if each.verdict is Verdict.VIOLATED)
         if wanted:
             self._pending.append(trial)
         return wanted

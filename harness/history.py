@@ -14,6 +14,8 @@ from typing import Annotated, NamedTuple, get_args, get_type_hints
 FORMAT = 4
 """Version of the event row. Raised whenever a column or a kind changes its meaning."""
 
+MS = 1_000_000
+"""A millisecond: times of events are in ns."""
 CHUNK = 1024
 """Bytes of the absolute grid on which store readers digest a log. The last chunk of an audit may be shorter."""
 

@@ -15,11 +15,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from pairproof.harness.contract import PUT_OK
+from pairproof.harness.final_audits import FinalAudits
 from pairproof.harness.history import Event
 from pairproof.harness.naming import the
-from pairproof.harness.places import MASTER, NAMES, OTHER, SLAVES
+from pairproof.harness.places import MASTER, NAMES, OTHER
 
-STORED = "PUT_OK"
 APART = frozenset((NAMES, OTHER, None))
 
 
@@ -121,12 +122,10 @@ class _Seen:
         """Of nodes that do not trace their logs, as Java's: bytes that a crash took, until an audit says where."""
         self.lost: dict[str, set[int | None]] = {}
         self.bytes: dict[str, int] = {}
-        self.listing: dict[str, tuple[int | None, set[str | None]]] = {}
-        """By node: the audit that is under way, or was the last, and the messages that it lists."""
-        self.final: dict[str, set[str | None]] = {}
+        self.final = FinalAudits()
         self.told = {
             "ok": self._answered, "append": self._appended, "start": self._started, "crash": self._crashed,
-            "wipe": self._wiped, "record": self._found, "audit": self._audited,
+            "wipe": self._wiped, "record": self.final.found, "audit": self._audited,
         }  # fmt: skip
 
     def losses(self, nowhere: int | None) -> Losses:
@@ -134,13 +133,13 @@ class _Seen:
         return Losses(len(self.acknowledged), nodes, nowhere)
 
     def missing(self) -> frozenset[int | None] | None:
-        if MASTER not in self.final:
+        if not self.final.has_master:
             return None
-        held = set().union(*self.final.values())
+        held = self.final.anywhere()
         return frozenset(op for op, each in self.acknowledged.items() if each.message not in held)
 
     def _answered(self, event: Event) -> None:
-        if event.f == "send" and event.status == STORED and event.node == MASTER and event.lo is not None:
+        if event.f == "send" and event.status == PUT_OK and event.node == MASTER and event.lo is not None:
             self.acknowledged[event.op] = event
 
     def _appended(self, event: Event) -> None:
@@ -174,19 +173,11 @@ class _Seen:
         self.lost.setdefault(node, set()).update(gone)
         self.bytes[node] = self.bytes.get(node, 0) + before - end
 
-    def _found(self, event: Event) -> None:
-        node = event.node or ""
-        if node not in self.listing or self.listing[node][0] != event.op:
-            self.listing[node] = event.op, set()
-        self.listing[node][1].add(event.message)
-
     def _audited(self, event: Event) -> None:
         node = event.node or ""
         if event.hi is not None and (taken := self.taken.pop(node, 0)):
             self._lose(node, event.hi, event.hi + taken)
-        if event.f == "final" and node in (MASTER, *SLAVES):
-            op, messages = self.listing.get(node, (None, set()))
-            self.final[node] = messages if op == event.op else set()
+        self.final.audited(event)
 
 
 def _end_of(answer: Event) -> int:

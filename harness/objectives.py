@@ -39,6 +39,8 @@ HURT = frozenset(("crash", "stop", "wipe", "pause"))
 MAX_ROWS = 1_000
 """Of one trial; later losses are not measured."""
 NO_FAULT = "none"
+SEVERAL = "several faults"
+"""In a fault's place where faults overlap: the cause is not known."""
 
 
 class Row(NamedTuple):

@@ -12,6 +12,8 @@ QUICK = "quick"
 CI = "ci"
 REAL = "real"
 """The profile for labs that are not deterministic."""
+REAL_TIME_LABS = "the process and docker labs"
+"""What users know as the labs that are not deterministic."""
 PROOF = "proof"
 """The profile of the job that proves the product's sentence on every commit."""
 ALL = 10**9
@@ -84,7 +86,7 @@ PROFILES: dict[str, Profile] = {
             600,
             {"swarm": 0.45, "whole": 0.35, "machine": 0.2},
             10,
-            "for labs where time is real: some dozens of trials, so a law may have had nothing to judge",
+            "for real-time labs: some dozens of trials, so a law may have had nothing to judge",
         ),
         Profile(
             PROOF,

@@ -11,11 +11,12 @@ from importlib.metadata import EntryPoint, entry_points
 from pairproof.harness.errors import UsageError
 
 DISTRIBUTION = "pairproof"
-GROUPS = ("labs", "tools", "targets", "faults", "operations", "laws", "commands", "profiles")
+GROUPS = ("labs", "tools", "targets", "faults", "operations", "laws", "commands")
 
 
 @cache
 def _group(group: str) -> dict[str, EntryPoint]:
+    assert group in GROUPS, group
     return {each.name: each for each in sorted(entry_points(group=f"pairproof.{group}"), key=lambda e: e.name)}
 
 

@@ -41,8 +41,8 @@ class Tally:
         self._judged: set[str] = set()
         self._coverage = CoverageTable()
 
-    def count(self, trial: Trial) -> None:
-        """Add one trial."""
+    def count(self, trial: Trial, coverage: CoverageTable) -> None:
+        """Add one trial. ``coverage``: that of its history, which the explorer folds once for all who count."""
         self._origins[trial.origin] += 1
         for op in trial.schedule.ops:
             self.operations[op.do] += 1
@@ -57,7 +57,7 @@ class Tally:
             if event.f is not None:
                 self._events[f"{event.kind} {event.f}"] += 1
         self._judged |= {each.law for each in trial.judgements if each.judged}
-        self._coverage.count(trial.events)
+        self._coverage.merge(coverage)
 
     def faults(self) -> dict[str, FaultCount]:
         """By name, every fault that was drawn."""

@@ -9,6 +9,9 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from typing import Any, Protocol
 
+MS = 1_000_000
+"""A millisecond: :meth:`Effects.now` and timers count ns."""
+
 Conn = Any
 """An open connection, as the shell knows it: hashable, compared by identity."""
 

@@ -14,7 +14,7 @@ from math import log10
 from statistics import median
 from typing import NamedTuple
 
-MS = 1_000_000
+from pairproof.harness.history import MS
 
 USUAL_GAPS = 6
 """A gap is idle time once it is longer than this many times the median gap."""

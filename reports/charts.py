@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from math import log10
 
-from pairproof.reports.axis import MS, Axis, seconds
+from pairproof.harness.history import MS
+from pairproof.reports.axis import Axis, seconds
 from pairproof.reports.scene import Scene, Sent, Step
 from pairproof.reports.svg import Svg
 

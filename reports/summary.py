@@ -1,32 +1,28 @@
 """The report as a page of Markdown, for the place where a build shows one: verdict first, then what a reader asks next.
 
-Written beside the pages, with or without Java, and appended to the file that ``GITHUB_STEP_SUMMARY`` names. Whatever
-comes from a run is escaped, so that a message's key cannot become a link or a table. Bounded: a build server cuts what
-is longer than a mebibyte; the report has the rest.
+Written beside the pages, with or without Java, and appended to the file that ``GITHUB_STEP_SUMMARY`` names. All text
+that comes from a run is escaped (:mod:`pairproof.reports.markdown`). Bounded: the report has the rest.
 """
 
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 from pairproof.harness.errors import PairproofError
 from pairproof.harness.runs import atomic
 from pairproof.harness.verdict import Verdict
-from pairproof.reports import effects, objectives, rejudging, scenarios, traced
+from pairproof.reports import objectives, rejudging, scenarios, traced, untested
+from pairproof.reports.markdown import MAX_ROWS, escape, fenced, table
 from pairproof.reports.model import Report, Row, completeness
 
 STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
 MAX_FINDINGS = 20
 MAX_LINES = 40
 """Of one program."""
-MAX_ROWS = 200
 MAX_REASONS = 5
 """Of one scenario."""
-MAX_CHARS = 400
-"""Of one text that comes from a run."""
 
 SIGNS: dict[str, str] = {
     Verdict.VIOLATED: "❌",
@@ -40,8 +36,6 @@ SIGNS: dict[str, str] = {
     scenarios.SKIPPED: "➖",
 }
 """By verdict, of a law or of a scenario."""
-
-_SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~&@$]|(?<=www)\.|:(?=//))")
 
 
 def write(report: Report, file: Path) -> None:
@@ -68,19 +62,6 @@ def text(report: Report) -> str:
         _traces(report), _costs(report), _runs(report),
     )  # fmt: skip
     return "\n".join(line for part in parts for line in part) + "\n"
-
-
-def escape(value: object) -> str:
-    """``value`` as Markdown that shows it and does nothing else; on one line, cut where it is long."""
-    line = " ".join(str(value).split())
-    return _SPECIAL.sub(r"\\\1", line if len(line) <= MAX_CHARS else line[: MAX_CHARS - 1] + "…")
-
-
-def fenced(lines: Sequence[str]) -> list[str]:
-    """Lines as a block of code, whatever they hold."""
-    runs = re.findall(r"`+", "\n".join(lines))
-    fence = "`" * max(3, 1 + max(map(len, runs), default=0))
-    return [fence + "text", *lines, fence]
 
 
 def _head(report: Report) -> Iterator[str]:
@@ -150,7 +131,7 @@ def _scenarios(report: Report) -> Iterator[str]:
         (line.name, *(_cell(line.cells.get(place), left_out.get(place, {}).get(line.name)) for place in places))
         for line in found
     )
-    yield from _table(("scenario", *(f"{escape(target)} in {escape(lab)}" for target, lab in places)), rows)
+    yield from table(("scenario", *(f"{escape(target)} in {escape(lab)}" for target, lab in places)), rows)
     grey = [row for line in found for row in line.cells.values() if row["verdict"] != scenarios.HOLDS]
     for row in grey[:MAX_ROWS]:
         why = [escape(reason) for reason in row["reasons"][:MAX_REASONS]]
@@ -179,55 +160,11 @@ def _laws(report: Report) -> Iterator[str]:
         )
         for row in sorted(report.matrix, key=lambda row: (list(Verdict).index(Verdict(row["verdict"])), row["law"]))
     )  # fmt: skip
-    yield from _table(("law", "verdict", "target", "lab", "trials", "violated in", "judged in", "judged, times"), rows)
+    yield from table(("law", "verdict", "target", "lab", "trials", "violated in", "judged in", "judged, times"), rows)
 
 
 def _not_tested(report: Report) -> Iterator[str]:
-    lines = [f"left out {escape(each['folder'])}: {escape(each['reason'])}" for each in report.corrupt]
-    lines += [
-        f"history {'' if each['trial'] is None else 'of trial ' + str(each['trial']) + ' '}in "
-        f"{escape(each['part'])} of {escape(each['run'])}: {escape(each['problem'])}"
-        for each in report.problems
-    ]
-    lines += [
-        f"trial {each['trial']} of {escape(each['run'])}: {escape(each['law'])} was recorded as {each['stored']}, and "
-        f"is {each['again']} when it is judged again"
-        for each in (report.rejudged or {"differences": []})["differences"]
-    ]
-    lines += [
-        f"floor missed in {escape(run['run'])}: {escape(told)}"
-        for run in report.runs
-        for told in run.get("floors_missed") or ()
-    ]
-    lines += [
-        f"{escape(row['law'])} in {escape(row['run'])}: {escape(row['remark'])}, although the run demands it"
-        for row in report.by_run
-        if row["forbidden"]
-    ]
-    lines += [
-        f"{escape(row['law'])} holds for {escape(row['target'])} in {escape(row['lab'])}, but was given something to "
-        f"judge in {row['exercised']:,} of {row['trials']:,} trials only"
-        for row in report.matrix
-        if row["few"]
-    ]
-    lines += [
-        f"{escape(row['law'])} could not be decided in {escape(row['run'])}: {escape(row['text'] or 'no reason given')}"
-        for row in report.doubts
-    ]
-    lines += [
-        f"fault {escape(row['name'])} never bit in {escape(row['lab'])}: used {row['uses']:,} times, hit nothing"
-        for row in report.faults
-        if row["uses"] and not row["bit"]
-    ]
-    lines += [
-        f"power losses in {escape(each.lab)}, {each.times:,} in all, were {each.how}"
-        for each in effects.power_losses(report.faults)
-        if each.imitated
-    ]
-    lines += [
-        f"skipped in {escape(row['lab'])} for {escape(row['target'])}, {row['trials']:,} times: {escape(row['reason'])}"
-        for row in report.skipped
-    ]
+    lines = untested.lines(report)
     if lines:
         yield "### What was not tested"
         yield ""
@@ -249,7 +186,7 @@ def _objectives(report: Report) -> Iterator[str]:
                  row["p50"], row["p99"], row["max"])
                 for row in section["rows"]
             )  # fmt: skip
-            yield from _table(("cause", "fault", "role, flush", "measured", "open", "p50", "p99", "max"), rows)
+            yield from table(("cause", "fault", "role, flush", "measured", "open", "p50", "p99", "max"), rows)
 
 
 def _traces(report: Report) -> Iterator[str]:
@@ -267,7 +204,7 @@ def _traces(report: Report) -> Iterator[str]:
              row["p50"], row["p99"], row["max"])
             for row in found["latency"]
         )  # fmt: skip
-        yield from _table(("send latency", "target", "lab", "trials", "sends", "stored", "p50", "p99", "max"), rows)
+        yield from table(("send latency", "target", "lab", "trials", "sends", "stored", "p50", "p99", "max"), rows)
     lost = [row for row in traced.losses(report)["losses"] if row["lost"]]
     if lost:
         rows = (
@@ -275,7 +212,7 @@ def _traces(report: Report) -> Iterator[str]:
              *(f"{row[name]:,}" for name in ("trials", "acknowledged", "lost", "losing")))
             for row in lost
         )  # fmt: skip
-        yield from _table(
+        yield from table(
             ("deployment", "fault", "target", "lab", "trials", "PUT_OK", "lost for good", "trials that lost"), rows
         )
 
@@ -291,7 +228,7 @@ def _costs(report: Report) -> Iterator[str]:
              *(f"{row[name]:,}" if isinstance(row[name], int) else row[name] for name in told))
             for row in found
         )  # fmt: skip
-        yield from _table(("deployment", "flush mode", "fault", "target", "lab", *told), rows)
+        yield from table(("deployment", "flush mode", "fault", "target", "lab", *told), rows)
 
 
 def _again(sums: Row, report: Report) -> str:
@@ -309,16 +246,4 @@ def _runs(report: Report) -> Iterator[str]:
         (row["run"], row["verdict"], row["target"], row["lab"], row["profile"] or "", row["seed"] or "", row["state"])
         for row in report.runs
     )
-    yield from _table(("run", "verdict", "target", "lab", "profile", "seed", "state"), rows)
-
-
-def _table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:
-    yield "| " + " | ".join(head) + " |"
-    yield "|" + "---|" * len(head)
-    shown = list(rows)
-    for row in shown[:MAX_ROWS]:
-        yield "| " + " | ".join(escape(cell) for cell in row) + " |"
-    yield ""
-    if len(shown) > MAX_ROWS:
-        yield f"{len(shown) - MAX_ROWS} more rows are in the report."
-        yield ""
+    yield from table(("run", "verdict", "target", "lab", "profile", "seed", "state"), rows)

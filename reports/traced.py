@@ -11,7 +11,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from pairproof.harness.deployments import NAMES
+from pairproof.harness.deployments import NAMES, UNTOLD
 from pairproof.harness.objectives import NO_FAULT
 from pairproof.reports import objectives, rejudging
 from pairproof.reports.axis import seconds
@@ -71,9 +71,7 @@ def costs(rows: Iterable[Row]) -> list[Row]:
     """What each deployment loses under each fault, weak ones first; what no trial of a row knows is not a number."""
     rows = sorted(rows, key=lambda row: (NAMES.index(row["deployment"]), row["mode"], row["fault"]))
     return [
-        row
-        | {name: NOTHING for name in ("lost", "stranded") if row["unaudited"] == row["trials"]}
-        | {name: NOTHING for name in ("unavailable", "readable") if row["unread"] == row["trials"]}
+        row | {name: NOTHING for untold, names in UNTOLD.items() if row[untold] == row["trials"] for name in names}
         for row in rows
     ]
 

@@ -14,13 +14,12 @@ from typing import Any
 import click
 
 from pairproof.harness.commands import output
-from pairproof.harness.errors import EXIT_VIOLATED, UsageError
+from pairproof.harness.errors import EXIT_INTERRUPTED, EXIT_VIOLATED, UsageError
 from pairproof.harness.runs import atomic
 from pairproof.harness.schedule_json import check_text
 
 RUNS = Path("runs")
 MAX_SEED_CHARS = 200
-INTERRUPTED = 130
 LABS = "sim,process"
 MAX_PROGRAM = 200
 """Lines of a program that ``show`` prints."""
@@ -28,21 +27,28 @@ MAX_SAID = 10
 """Reasons that are printed of one scenario."""
 
 _target = click.option("--target", default="reference", show_default=True, help="What to test; base+mutant for a bug.")
-_seed = click.option("--seed", default=None, help="Decides everything random; default: one made from the clock.")
+_seed = click.option("--seed", default=None, help="Random seed (default: derived from the clock).")
 _repeat = click.option(
-    "--repeat", type=click.IntRange(1, 1_000), default=None, help="Play each case so often; default: as its file says."
+    "--repeat",
+    type=click.IntRange(1, 1_000),
+    default=None,
+    help="How many times to play each case; default: as its file says.",
 )
 _cases = click.option(
-    "--cases", type=click.IntRange(1), default=None, help="Of a scenario with more cases play so many, evenly spread."
+    "--cases", type=click.IntRange(1), default=None, help="Play at most so many cases of each scenario, evenly spread."
 )
 _jobs = click.option(
-    "--jobs", type=click.IntRange(1, 16), default=1, show_default=True, help="Scenarios side by side, each in its lab."
+    "--jobs",
+    type=click.IntRange(1, 16),
+    default=1,
+    show_default=True,
+    help="Scenarios to play at once, each in its own lab.",
 )
 _runs = click.option(
     "--runs", type=click.Path(path_type=Path), default=RUNS, show_default=True, help="Where run folders go."
 )
 _all = click.option(
-    "--all", "everything", is_flag=True, help="All that come with pairproof and that the lab has the abilities for."
+    "--all", "everything", is_flag=True, help="All shipped scenarios that the lab has the abilities for."
 )
 
 
@@ -53,7 +59,7 @@ def command() -> None:
     A scenario is named as `pairproof chaos list` shows it, or by the path of a file of your own.
 
     Exit codes: 0 all hold; 1 a law is violated or an expectation was not met; 2 usage; 3 something is unknown, was not
-    judged, did not bite or was skipped; 4 the lab failed; 130 interrupted.
+    judged, had no effect or was skipped; 4 the lab failed; 130 interrupted.
     """
 
 
@@ -153,7 +159,7 @@ def run(
     is skipped then.
 
     Exit codes: 0 all hold; 1 a law is violated or an expectation was not met; 2 usage; 3 something is unknown, was not
-    judged, did not bite or was skipped; 4 the lab failed; 130 interrupted.
+    judged, had no effect or was skipped; 4 the lab failed; 130 interrupted.
     """
     from pairproof.chaos.scenarios.play import Plan
 
@@ -215,7 +221,7 @@ def parity(
         if len(lacking[lab]) == len(chosen):
             continue
         recording, code = _play(chosen, Plan(lab, target, known, repeat, cases), jobs, runs, lacking[lab])
-        if code == INTERRUPTED:
+        if code == EXIT_INTERRUPTED:
             sys.exit(code)
         by_lab[lab] = recording.results()
         output.say(f"{lab}: recorded in {recording.folder}")
@@ -326,7 +332,7 @@ def _play(
             playing.run(scenarios, plan, jobs, watch, recording.take)
     except KeyboardInterrupt:
         code = exit_code(recording.results())
-        return recording, code if code == EXIT_VIOLATED else INTERRUPTED
+        return recording, code if code == EXIT_VIOLATED else EXIT_INTERRUPTED
     return recording, exit_code(recording.results())
 
 

@@ -1,8 +1,8 @@
 """``pairproof mutants``: would we have caught it? Seeds each bug in turn; says which law caught it, and how soon.
 
-A mutant counts as killed only when the law that it declares is violated. Beside the mutants the unmutated reference
-runs the same schedules with the same budget: one alarm there, and the harness itself is wrong. Where time is real, the
-Hypothesis machine looks for them instead (:mod:`pairproof.chaos.commands.mutants_real`).
+A mutant counts as killed only when the law that it declares is violated. The unmutated reference runs the same
+schedules with the same budget as a control: a single alarm there means that the harness itself is wrong. In the process
+and docker labs the Hypothesis machine looks for mutants instead (:mod:`pairproof.chaos.commands.mutants_real`).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from pairproof.harness.commands import output
 from pairproof.harness.errors import EXIT_HOLDS, EXIT_VIOLATED, UsageError
 from pairproof.harness.interpreter import run_trial
 from pairproof.harness.ports import Lab, Target
-from pairproof.harness.profiles import PROOF, profile
+from pairproof.harness.profiles import PROOF, REAL_TIME_LABS, profile
 from pairproof.harness.schedule import Schedule
 from pairproof.harness.search import cuts, shrink, swarm, sweep, whole
 from pairproof.harness.verdict import Verdict
@@ -124,13 +124,17 @@ def control(lab: Lab, seed: str, trials: int) -> list[str]:
 
 @click.command("mutants")
 @click.argument("names", nargs=-1)
-@click.option("--seed", default="mutants", show_default=True, help="Decides every schedule.")
+@click.option("--seed", default="mutants", show_default=True, help="Random seed of every schedule.")
 @click.option(
-    "--trials", type=click.IntRange(1), help=f"Budget of each mutant. [default: {TRIALS}; where time is real, {REAL}]"
+    "--trials", type=click.IntRange(1), help=f"Trials for each mutant. [default: {TRIALS}; {REAL} in {REAL_TIME_LABS}]"
 )
-@click.option("--lab", "lab_name", default="sim", show_default=True, help="Where they are looked for.")
+@click.option("--lab", "lab_name", default="sim", show_default=True, help="The lab in which to look for them.")
 @click.option(
-    "--jobs", type=click.IntRange(1, MAX_JOBS), default=1, show_default=True, help="As in check; where time is real."
+    "--jobs",
+    type=click.IntRange(1, MAX_JOBS),
+    default=1,
+    show_default=True,
+    help=f"Trials to play at once, in {REAL_TIME_LABS}.",
 )
 @click.option(
     "--runs",
@@ -138,7 +142,7 @@ def control(lab: Lab, seed: str, trials: int) -> list[str]:
     type=click.Path(path_type=Path),
     default=Path("runs"),
     show_default=True,
-    help="Where run folders go; where time is real.",
+    help=f"Where run folders go, in {REAL_TIME_LABS}.",
 )
 @output.json_option
 def command(
@@ -147,8 +151,8 @@ def command(
 ) -> None:  # fmt: skip
     """Seed each known bug into the reference and see which law catches it, after how many trials.
 
-    Where time is real the Hypothesis machine alone looks for the mutants that are named, each trial is kept, and what
-    was found is shrunk, executed several times again, and told.
+    In the process and docker labs name the mutants to look for. The Hypothesis machine alone looks for each of them,
+    every trial is kept, and the program that violates the law is shrunk, executed several more times, and reported.
 
     Exit codes: 0 every mutant was killed by its declared law and the control is clean, 1 otherwise, 4 the lab failed.
     """
@@ -165,7 +169,7 @@ def command(
             output.write_json([each._asdict() for each in catches], json_to)
         sys.exit(code)
     if jobs > 1:
-        raise UsageError(f"--jobs is for labs in which time is real, and {lab_name} never waits; leave it out")
+        raise UsageError(f"--jobs is for real-time labs such as process and docker, not for {lab_name}; leave it out")
     sys.exit(_simulated(lab, chosen, seed, trials or TRIALS, json_to))
 
 

@@ -1,8 +1,8 @@
-"""Mutants where time is real: the Hypothesis machine must find the bug there, and what it found must show again.
+"""Finds mutants in the process and docker labs: the Hypothesis machine must find the bug, and the bug must show again.
 
-A mutant counts as killed when the declared law is violated in the lab, in a trial that the machine drew, and the
-smallest program violates it again there in at least one of several executions. The run folder keeps all of it, and the
-story of the message that the violation is about is printed.
+A mutant counts as killed when a trial that the machine drew violates the declared law in the lab, and the smallest
+program violates that law again in at least one of several executions there. The run folder keeps every trial. The
+command prints the autopsy of the message that the violation is about.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ REPEATS = 5
 
 
 class Hunt(NamedTuple):
-    """How to look. ``trials``: the machine's, or None for the profile's own number."""
+    """How to look for mutants. ``trials``: how many the machine plays; None: the profile's number."""
 
     lab: Lab
     seed: str
@@ -57,7 +57,7 @@ class Catch(NamedTuple):
 
 
 def hunt(how: Hunt, mutants: list[Mutant]) -> tuple[int, list[Catch]]:
-    """Look for each; the exit code, and what became of them. LabError if the lab fails: that decides nothing."""
+    """Look for each mutant in turn; returns the exit code and the results. LabError if the lab fails: no verdict."""
     catches = []
     try:
         for mutant in mutants:
@@ -77,7 +77,7 @@ def _hunt(how: Hunt, mutant: Mutant) -> Catch:
     )  # fmt: skip
     outcome = request.run()
     if outcome.summary["state"] == "interrupted":
-        # What was not looked for to the end has not survived, and whoever interrupts means those that follow, too.
+        # An unfinished hunt must not count as "survived", and the interrupt ends the remaining hunts as well.
         raise KeyboardInterrupt
     if outcome.lab_failed is not None:
         raise outcome.lab_failed
@@ -85,7 +85,9 @@ def _hunt(how: Hunt, mutant: Mutant) -> Catch:
     trials: Any = outcome.summary["trials"]
     if not found:
         if outcome.code == EXIT_LAB:
-            raise LabError(f"mutant {mutant.name} was not found, and a process that played trials failed; see above")
+            raise LabError(
+                f"mutant {mutant.name} was not found, but one of the processes that play trials failed; see above"
+            )
         return Catch(mutant.name, mutant.law, False, "", trials, [], "", 0, 0, "", "")
     known = to_finding(named_finding(found[0]))
     showed = sum(violates(each, mutant.law) for each in _again(how, target, known.schedule))
@@ -98,7 +100,7 @@ def _hunt(how: Hunt, mutant: Mutant) -> Catch:
 
 
 def _again(how: Hunt, target: Target, schedule: Schedule) -> list[Trial]:
-    """Several executions in the lab, as many at once as there may be."""
+    """Execute the schedule several times in the lab, up to ``jobs`` at once."""
     if how.jobs == 1:
         return [_execute(how.lab, target, schedule) for _ in range(REPEATS)]
     workers = Workers(min(how.jobs, REPEATS), _execute, how.lab.name, target.name)
@@ -123,7 +125,7 @@ def _say(catch: Catch) -> None:
             f"{catch.name} SURVIVED {catch.trials} trials: {catch.law} was not violated", output.COLOURS["violated"]
         )
         return
-    verdict = "killed" if catch.killed else "found, but it did not show again"
+    verdict = "killed" if catch.killed else "found, but not reproduced"
     output.say(
         f"{catch.name}: {verdict}; {catch.law}, found by the {catch.origin} in {catch.trials} trials, shrunk to "
         f"{len(catch.program)} operations in {catch.shrunk_in}, and violated again in {catch.showed} of "

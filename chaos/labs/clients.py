@@ -16,7 +16,7 @@ from pairproof.chaos.labs.stage import Stage
 from pairproof.harness import places
 from pairproof.harness.content import content
 from pairproof.harness.errors import LabError, UsageError
-from pairproof.harness.history import LONG, UNREADABLE
+from pairproof.harness.history import LONG, MS, UNREADABLE
 from pairproof.harness.schedule import Args
 from pairproof.reference.client import admin
 from pairproof.reference.client.client import Client, Outcome
@@ -26,7 +26,6 @@ from pairproof.reference.wire import record
 from pairproof.reference.wire.bodies import SubscriptionGroupConfig, TopicConfig
 from pairproof.reference.wire.record import Record
 
-MS = 1_000_000
 SEND_TIMEOUT_MS = 10_000
 """Longer than any one send waits for a slave by default; several in turn may wait longer."""
 MAX_SIZE = 4 * 1024 * 1024

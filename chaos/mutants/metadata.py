@@ -9,11 +9,12 @@ from pairproof.chaos.mutants.mutant import Mutant, with_parts
 from pairproof.reference.core.broker import Broker
 from pairproof.reference.core.calls import Outcome
 from pairproof.reference.core.config_file import ConfigFile
-from pairproof.reference.core.metadata_sync import MS, MetadataSync, Step
+from pairproof.reference.core.metadata_sync import MetadataSync, Step
 from pairproof.reference.core.parts import Parts
 from pairproof.reference.core.subscription_groups import GroupTable
 from pairproof.reference.core.topics import TopicTable
 from pairproof.reference.core.versioned_table import VersionedTable
+from pairproof.reference.ports import MS
 from pairproof.reference.wire import headers
 from pairproof.reference.wire.bodies import DataVersion, SubscriptionGroupConfig, TopicConfig
 from pairproof.reference.wire.headers import RequestCode

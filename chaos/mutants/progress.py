@@ -135,14 +135,6 @@ class IgnoresCarried(Pulling):
         return False
 
 
-class StoresCarried(Pulling):
-    """Stores what a pull carries, on a slave, too."""
-
-    def stores_commits(self) -> bool:
-        """Always."""
-        return True
-
-
 # What consumers tell.
 
 
@@ -185,14 +177,6 @@ class BeginsAnewAfterFailure(ConsumersPulling):
     def _later(self, held: ProcessQueue) -> None:
         held.next_offset = self.taken[held]
         super()._later(held)
-
-
-class CarriesEverywhere(ConsumersPulling):
-    """Tells a slave the group's progress with every pull, too."""
-
-    def carries(self, held: ProcessQueue, choice: Choice) -> bool:
-        """Whoever is asked."""
-        return held.progress > 0 and not self.shared.settings.broadcasting
 
 
 PROGRESS = (

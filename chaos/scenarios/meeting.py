@@ -70,7 +70,7 @@ def _dear(wanted: Mapping[str, Bound], cost: deployments.Cost | None) -> Iterato
         yield "costs: no fault took a broker of the pair away"
         return
     for name, bound in wanted.items():
-        count: int | None = getattr(cost, name)
+        count = cost.outcome(name)
         if count is None:
             yield f"costs: {bound} {name} expected, and the trial does not tell"
         elif not bound.holds(count):
@@ -105,7 +105,7 @@ def without_effect(case: Case, trial: Trial) -> list[str]:
     """Faults that began and did nothing, where the scenario wants every one to bite."""
     if not case.expect.bites:
         return []
-    return [f"{each.name} ({_shown(each.args)}) did not bite" for each in trial.faults if not each.bit]
+    return [f"{each.name} ({_shown(each.args)}) had no effect" for each in trial.faults if not each.bit]
 
 
 def answers(events: Sequence[Event]) -> Counter[str]:

@@ -3,16 +3,16 @@
 It keeps the server's address in a class and its transport in a module, so both are set for the time of one call, one
 such call at a time in this process; that is also how its calls get limits, connections that stay open, no HTTP proxy
 from the environment, and errors where the server says 5xx. It answers from memory where the server knows better, so
-what was changed is asked back. What it cannot do (one proxy instead of all, metrics, another upstream) goes past it.
+what was changed is asked back. What it cannot do (one proxy instead of all, other attributes of a toxic) goes past it.
 
-Every failure is a LabError of one line. The server counts the bytes of a connection when that has ended, not before.
+Every failure is a LabError of one line.
 
-Source: Shopify/toxiproxy 2.12.0, ``api.go``, ``proxy.go``, ``link.go``. Left out: toxicity (always 1).
+Source: Shopify/toxiproxy 2.12.0, ``api.go``, ``proxy.go``, ``link.go``. Left out: toxicity (always 1), metrics, and
+another upstream for a proxy that exists.
 """
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -49,8 +49,6 @@ OFF_AND_ON = ("bandwidth", "reset_peer")
 
 STREAMS = {"up": "upstream", "down": "downstream"}
 DIRECTIONS = {stream: direction for direction, stream in STREAMS.items()}
-METRIC = re.compile(r"^toxiproxy_proxy_(received|sent)_bytes_total\{(.*)\} (\S+)$", re.MULTILINE)
-LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
 
 _turn = Lock()
 
@@ -72,13 +70,6 @@ class Proxy(NamedTuple):
     upstream: str
     enabled: bool
     toxics: tuple[Toxic, ...]
-
-
-class Traffic(NamedTuple):
-    """Bytes of one direction of a proxy's ended connections. ``sent`` lacks those that ended in a failed write."""
-
-    received: int
-    sent: int
 
 
 class Refused(Exception):
@@ -167,13 +158,6 @@ class Proxies:
         """Its connections end with FIN (RST under ``reset_peer``), new ones are refused; nothing if it is disabled."""
         self._switch(name, False)
 
-    def redirect(self, name: str, upstream: str) -> None:
-        """New connections lead to another ``host:port``; those that are open end."""
-        with self._told(f"lead proxy {name!r} to {upstream}"):
-            self._transport.patch(self._url(f"/proxies/{name}"), json={"upstream": upstream})
-        if self.get(name).upstream != upstream:
-            raise LabError(f"toxiproxy-server did not lead proxy {name!r} to {upstream}")
-
     def add_toxic(self, name: str, direction: str, kind: str, attributes: Mapping[str, int]) -> str:
         """Put a toxic behind those of a proxy's direction (``up``, ``down``); its name, which no other has.
 
@@ -248,24 +232,6 @@ class Proxies:
         """A proxy is no more; its connections end."""
         with self._call(f"destroy proxy {name!r}"):
             self._proxy(name).destroy()
-
-    def destroy_all(self) -> None:
-        """No proxy is left."""
-        for name in self.names():
-            self.destroy(name)
-
-    def traffic(self, name: str) -> dict[str, Traffic]:
-        """``up`` and ``down``: what a proxy of this name has received and sent in this server's life."""
-        with self._told("count bytes"):
-            text = self._transport.get(self._url("/metrics")).text
-        found = dict.fromkeys(STREAMS, Traffic(0, 0))
-        for what, labels, value in METRIC.findall(text):
-            of = dict(LABEL.findall(labels))
-            if of.get("proxy") == name:
-                direction = DIRECTIONS[of["direction"]]
-                before = found[direction]
-                found[direction] = before._replace(**{what: getattr(before, what) + int(float(value))})
-        return found
 
     def _switch(self, name: str, enabled: bool) -> None:
         before = self.get(name)

@@ -6,7 +6,7 @@ import contextlib
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
@@ -14,7 +14,7 @@ from pairproof.harness import registry, resolve
 from pairproof.harness.commands import output
 from pairproof.harness.commands.exploration import Bounds, Request
 from pairproof.harness.errors import EXIT_LAB, EXIT_VIOLATED, UsageError
-from pairproof.harness.profiles import PROFILES, default, profile
+from pairproof.harness.profiles import PROFILES, REAL_TIME_LABS, default, profile
 from pairproof.harness.schedule_json import check_text
 from pairproof.harness.workers import MAX_JOBS
 
@@ -38,24 +38,24 @@ MAX_TRIALS = 100_000_000
     "--profile",
     "profile_name",
     default=None,
-    help=f"One of {', '.join(PROFILES)}. [default: {default(True)}; {default(False)} where time is real]",
+    help=f"One of {', '.join(PROFILES)}. [default: {default(True)}; {default(False)} in {REAL_TIME_LABS}]",
 )
-@click.option("--time", "time_text", default=None, help="Bound of the searches, such as 90s or 10m.")
+@click.option("--time", "time_text", default=None, help="Time limit of the searches, such as 90s or 10m.")
 @click.option(
     "--trials",
     type=click.IntRange(1, MAX_TRIALS),
     default=None,
-    help="Bound of the searches in trials instead: in sim the same seed then gives the same trials and verdicts.",
+    help="Limit the searches by trials instead: in sim the same seed then gives the same trials and verdicts.",
 )
 @click.option("--first", is_flag=True, help="Stop at the first violation, and shrink it.")
-@click.option("--seed", default=None, help="Decides everything random; default: one made from the clock, and printed.")
+@click.option("--seed", default=None, help="Random seed (default: derived from the clock and printed).")
 @click.option("--law", "law_ids", multiple=True, help="Judge by this law only; may be given more than once.")
 @click.option(
     "--jobs",
     type=click.IntRange(1, MAX_JOBS),
     default=1,
     show_default=True,
-    help="Trials side by side, each in a lab of its own; where time is real.",
+    help=f"Trials to play at once, each in its own lab, in {REAL_TIME_LABS}.",
 )
 @click.option(
     "--keep",
@@ -74,54 +74,16 @@ MAX_TRIALS = 100_000_000
 )
 @click.option("--report", is_flag=True, help="Make the report, too.")
 @output.json_option
-def command(
-    target_name: str,
-    lab_name: str,
-    profile_name: str | None,
-    time_text: str | None,
-    trials: int | None,
-    first: bool,
-    seed: str | None,
-    law_ids: tuple[str, ...],
-    jobs: int,
-    keep: str,
-    runs_folder: Path,
-    report: bool,
-    json_to: str | None,
-) -> None:
+def command(report: bool, json_to: str | None, **asked: Any) -> None:
     """Explore a replicated pair with generated operations and faults, and judge what happened.
 
-    In the simulation a small fixed corpus comes first, then the searches until their bound.
+    In the simulation a small fixed corpus comes first, then the searches until their limit.
 
-    Exit codes: 0 every law holds, 1 one is violated, 2 usage, 3 unknown, or a law had nothing to judge where the corpus
-    or the profile wants it, or the searches met less than the profile demands, 4 the lab failed. The report is made in
-    any case but 2.
+    Exit codes: 0 every law holds; 1 a law is violated; 2 usage; 3 unknown: a law could not be decided, a law had
+    nothing to judge although the corpus or the profile demands it, or the searches met less than the profile demands;
+    4 the lab failed. With --report the report is made in every case but 2.
     """
-    from pairproof.harness import judge as judging
-
-    if seed is not None:
-        check_text(seed, "--seed", MAX_SEED_CHARS)
-    # Parquet's writer takes no other names.
-    check_text(str(runs_folder), "--runs", MAX_PATH_CHARS)
-    lab = resolve.lab(lab_name)
-    if jobs > 1 and lab.deterministic:
-        raise UsageError(f"--jobs is for labs in which time is real, and {lab_name} never waits; leave it out")
-    if time_text is not None and trials is not None:
-        raise UsageError("--time and --trials exclude each other; give one of them")
-    chosen = profile(profile_name or default(lab.deterministic))
-    resolve.check_pair(lab, resolve.target(target_name))
-    request = Request(
-        resolve.target(target_name),
-        lab,
-        chosen,
-        Bounds(_seconds(time_text) if time_text is not None else None, trials, first),
-        seed if seed is not None else datetime.now(UTC).strftime("%Y%m%d%H%M%S"),
-        judging.laws(law_ids) if law_ids else judging.all_laws(),
-        jobs,
-        keep,
-        runs_folder,
-    )
-    outcome = request.run()
+    outcome = _request(Asked(**asked)).run()
     if json_to is not None:
         output.write_json(outcome.summary, json_to)
     code = outcome.code
@@ -133,6 +95,54 @@ def command(
             raise outcome.lab_failed
         output.say(f"the lab failed: {outcome.lab_failed}", "yellow")
     sys.exit(code)
+
+
+class Asked(NamedTuple):
+    """The options that say what to run."""
+
+    target_name: str
+    lab_name: str
+    profile_name: str | None
+    time_text: str | None
+    trials: int | None
+    first: bool
+    seed: str | None
+    law_ids: tuple[str, ...]
+    jobs: int
+    keep: str
+    runs_folder: Path
+
+
+def _request(asked: Asked) -> Request:
+    """The run that was asked for. UsageError if the options contradict each other or name what does not exist."""
+    from pairproof.harness import judge as judging
+
+    if asked.seed is not None:
+        check_text(asked.seed, "--seed", MAX_SEED_CHARS)
+    # Parquet's writer takes no other names.
+    check_text(str(asked.runs_folder), "--runs", MAX_PATH_CHARS)
+    lab = resolve.lab(asked.lab_name)
+    if asked.jobs > 1 and lab.deterministic:
+        raise UsageError(
+            f"--jobs is for real-time labs such as process and docker, not for {asked.lab_name}; leave it out"
+        )
+    if asked.time_text is not None and asked.trials is not None:
+        raise UsageError("--time and --trials exclude each other; give one of them")
+    chosen = profile(asked.profile_name or default(lab.deterministic))
+    target = resolve.target(asked.target_name)
+    resolve.check_pair(lab, target)
+    seconds = _seconds(asked.time_text) if asked.time_text is not None else None
+    return Request(
+        target,
+        lab,
+        chosen,
+        Bounds(seconds, asked.trials, asked.first),
+        asked.seed if asked.seed is not None else datetime.now(UTC).strftime("%Y%m%d%H%M%S"),
+        judging.laws(asked.law_ids) if asked.law_ids else judging.all_laws(),
+        asked.jobs,
+        asked.keep,
+        asked.runs_folder,
+    )
 
 
 def make_report(folder: Path, json_to: str | None) -> int:

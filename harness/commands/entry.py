@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import sys
 
-INTERRUPTED = 130
-
 
 def main() -> int:
     """Run the process's own command line; its exit code."""
@@ -15,5 +13,8 @@ def main() -> int:
 
         return run()
     except KeyboardInterrupt:
+        # Not at the top: every import there comes before the block that catches interrupts.
+        from pairproof.harness.errors import EXIT_INTERRUPTED
+
         print("pairproof: interrupted", file=sys.stderr)
-        return INTERRUPTED
+        return EXIT_INTERRUPTED

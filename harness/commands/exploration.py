@@ -18,7 +18,7 @@ from pairproof.harness import floors, registry, resolve
 from pairproof.harness import verdict as verdicts
 from pairproof.harness.budget import Budget
 from pairproof.harness.commands import output
-from pairproof.harness.errors import EXIT_LAB, EXIT_VIOLATED, LabError, UsageError
+from pairproof.harness.errors import EXIT_INTERRUPTED, EXIT_LAB, EXIT_VIOLATED, LabError, UsageError
 from pairproof.harness.profiles import Profile
 from pairproof.harness.verdict import Demands, Verdict
 
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from pairproof.harness.summary import Summary
     from pairproof.harness.tally import FaultCount
 
-INTERRUPTED = 130
 FIRST_WORD_S = 2.0
 """When a first verdict is said; the last one takes as long as the profile gives it."""
 
@@ -147,7 +146,7 @@ class Request:
         if code == EXIT_VIOLATED:
             return code
         if ended.state == "interrupted":
-            return INTERRUPTED
+            return EXIT_INTERRUPTED
         return EXIT_LAB if ended.state == "failed" else code
 
     def _go_on(self, writer: Any, why: LabError) -> None:

@@ -22,7 +22,7 @@ def command(json_to: str | None) -> None:
     found = [
         {
             "id": law.id, "group": group_of(law.id), "promise": law.promise, "source": law.source,
-            "needs": sorted(law.needs), "key": law.key,
+            "needs": sorted(law.needs),
         }
         for law in judge.all_laws()
     ]  # fmt: skip

@@ -31,9 +31,8 @@ import click
 
 from pairproof import __version__
 from pairproof.harness import registry
-from pairproof.harness.errors import EXIT_HOLDS, EXIT_LAB, EXIT_USAGE, PairproofError
+from pairproof.harness.errors import EXIT_HOLDS, EXIT_INTERRUPTED, EXIT_LAB, EXIT_USAGE, PairproofError
 
-EXIT_INTERRUPTED = 130
 EXIT_BROKEN_PIPE = 141
 DEBUG = "--debug"
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)

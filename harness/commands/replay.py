@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pairproof.harness.commands.output import console, json_option, write_json
+from pairproof.harness.profiles import REAL_TIME_LABS
 
 if TYPE_CHECKING:
     from pairproof.harness.history import Event
@@ -30,7 +31,7 @@ MAX_REPEATS = 100
 @click.option(
     "--repeat",
     type=click.IntRange(1, MAX_REPEATS),
-    help="Execute it so often. [default: 1; 3 where the lab is not deterministic]",
+    help=f"Number of executions. [default: 1; 3 in {REAL_TIME_LABS}]",
 )
 @click.option("--events", is_flag=True, help="Print the history, an event a line.")
 @json_option

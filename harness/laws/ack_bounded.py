@@ -12,8 +12,9 @@ handleDiskFlush and handleHA.
 
 from __future__ import annotations
 
-from pairproof.harness.laws.answering import MS, AnswerTimes, Call, Owed
-from pairproof.harness.laws.ledger import MASTER
+from pairproof.harness.history import MS
+from pairproof.harness.laws.answering import AnswerTimes, Call, Owed
+from pairproof.harness.places import MASTER
 from pairproof.harness.settings import Line, line
 
 

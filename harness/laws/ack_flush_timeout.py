@@ -15,9 +15,9 @@ Source: CommitLog.submitFlushRequest, GroupCommitService, FlushDiskWatcher; up t
 
 from __future__ import annotations
 
-from pairproof.harness.history import Event
-from pairproof.harness.laws.answering import MS, ROUND_NS, AnswerTimes, Call, Owed
-from pairproof.harness.laws.ledger import MASTER
+from pairproof.harness.history import MS, Event
+from pairproof.harness.laws.answering import ROUND_NS, AnswerTimes, Call, Owed
+from pairproof.harness.places import MASTER
 from pairproof.harness.settings import line
 
 TIMEOUT = "FLUSH_DISK_TIMEOUT"

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from pairproof.harness.history import Event
 from pairproof.harness.laws.base import Law
-from pairproof.harness.laws.ledger import MASTER, Ledger
+from pairproof.harness.laws.ledger import Ledger
+from pairproof.harness.places import MASTER
 from pairproof.harness.settings import parse
 
 
@@ -22,7 +23,6 @@ class AckFlushed(Law):
     promise = "PUT_OK to a waiting send under SYNC_FLUSH: a flush of the master's had reached its end."
     source = "CommitLog.GroupCommitService"
     needs = frozenset({"config", "append", "flush", "ok"})
-    key = "message"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)

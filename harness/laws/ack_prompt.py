@@ -13,7 +13,8 @@ from __future__ import annotations
 
 from pairproof.harness.history import Event
 from pairproof.harness.laws.answering import AnswerTimes, Call, Owed, first_at
-from pairproof.harness.laws.ledger import HOSTILE, MASTER, VALID, Ledger
+from pairproof.harness.laws.ledger import HOSTILE, VALID, Ledger
+from pairproof.harness.places import MASTER
 from pairproof.harness.settings import line, parse, promised_slaves
 
 

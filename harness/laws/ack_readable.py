@@ -21,7 +21,6 @@ class AckReadable(Law):
     promise = "Whatever a broker answers to a client can be read."
     source = "SendMessageResponseHeader, PullMessageResponseHeader"
     needs = frozenset({"invoke", "ok", "info"})
-    key = "message"
     others = True
 
     def on_ok(self, event: Event) -> None:

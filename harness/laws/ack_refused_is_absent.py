@@ -28,7 +28,6 @@ class AckRefusedIsAbsent(Law):
     promise = "A send that failed left no message in any store, and nobody receives it."
     source = "SendMessageProcessor.handlePutMessageResult"
     needs = frozenset({"fail", "record"})
-    key = "message"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)

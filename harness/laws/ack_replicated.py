@@ -18,7 +18,8 @@ from __future__ import annotations
 
 from pairproof.harness.history import Event
 from pairproof.harness.laws.base import Law
-from pairproof.harness.laws.ledger import HOSTILE, MASTER
+from pairproof.harness.laws.ledger import HOSTILE
+from pairproof.harness.places import MASTER
 from pairproof.harness.settings import parse, promised_slaves
 
 
@@ -32,7 +33,6 @@ class AckReplicated(Law):
     )
     source = "HAService.GroupTransferService; the promise of synchronous double write"
     needs = frozenset({"append", "report", "ok"})
-    key = "message"
 
     def on_config(self, event: Event) -> None:
         """The master says how many slaves it waits for."""

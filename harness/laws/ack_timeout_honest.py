@@ -15,14 +15,14 @@ from __future__ import annotations
 
 from collections import deque
 
-from pairproof.harness.history import Event
+from pairproof.harness.history import MS, Event
 from pairproof.harness.laws.base import Law
-from pairproof.harness.laws.ledger import MASTER, Ledger
+from pairproof.harness.laws.ledger import Ledger
 from pairproof.harness.laws.turns import Turns
 from pairproof.harness.laws.waits import is_instant
+from pairproof.harness.places import MASTER
 from pairproof.harness.settings import VERSION, line
 
-MS = 1_000_000
 WAKE_UP_MS = 1_000
 """RocketMQ's transfer thread sleeps no longer than that between two looks."""
 
@@ -38,7 +38,6 @@ class AckTimeoutHonest(Law):
     source = "HAService.GroupTransferService, CommitLog.submitReplicaRequest"
     needs = frozenset({"config", "invoke", "ok"})
     timed = True
-    key = "message"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)

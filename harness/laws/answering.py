@@ -13,18 +13,20 @@ from __future__ import annotations
 from bisect import bisect_left
 from typing import NamedTuple
 
-from pairproof.harness.history import Event
+from pairproof.harness.history import MS, Event
 from pairproof.harness.laws.base import Law
-from pairproof.harness.laws.ledger import MASTER, Ledger
+from pairproof.harness.laws.ledger import Ledger
+from pairproof.harness.places import MASTER
 
-MS = 1_000_000
 ROUND_NS = 10 * MS
 """One idle round of RocketMQ's group commit and group transfer services."""
 CLIENT_LINK = "client-master"
 NO_ANSWER = frozenset({"refused", "timeout"})
 """How a call can fail without a word of the broker."""
 TURNS = frozenset({"PUT_OK", "FLUSH_SLAVE_TIMEOUT", "FLUSH_DISK_TIMEOUT"})
-"""What sends are told that have waited for a slave, each in its turn where there are turns."""
+"""Answers to sends that have waited for a slave, each in its turn where there are turns."""
+NO_TURN = "SLAVE_NOT_AVAILABLE"
+"""The one answer that shows that a stored send never waited for a slave."""
 
 
 class Owed(NamedTuple):
@@ -49,6 +51,7 @@ class Call:
         self.before: Call | None = None
         """The waiting send that the master had stored last when it stored this one."""
         self.answered_ns: int | None = None
+        """When its turn was over; None if that is not known: it was not answered, or in a way that does not tell."""
         self.passed_by = False
         """It was answered without a turn in the queue of those that wait."""
 
@@ -74,7 +77,6 @@ class AnswerTimes(Law):
     """Subclasses define :meth:`owed`."""
 
     timed = True
-    key = "message"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)
@@ -104,7 +106,7 @@ class AnswerTimes(Law):
 
     @staticmethod
     def turn_ns(call: Call) -> int | None:
-        """When every waiting send that was stored before this one had been answered; None if nobody knows that."""
+        """When every waiting send that was stored before this one had been answered; None if that is not known."""
         before = call.before
         while before is not None and before.passed_by:
             before = before.before
@@ -186,8 +188,8 @@ class AnswerTimes(Law):
             self.stored.pop(event.message, None)
             if call.appended_ns is None and event.hi is not None:
                 call.lo, call.hi = event.lo, event.hi
-            call.passed_by = answered and event.status not in TURNS
-            if answered:
+            call.passed_by = event.status == NO_TURN
+            if event.status in TURNS:
                 call.answered_ns = event.t
             self._judge(call, event, answered)
             if not call.passed_by:

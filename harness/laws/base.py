@@ -38,8 +38,6 @@ class Law:
     """Whether it hears what happens at, and is asked of, brokers of other names than the pair's."""
     timed: ClassVar[bool] = False
     """Whether the law measures time: each violation then says since when the time ran, or that no time decided it."""
-    key: ClassVar[str] = "trial"
-    """What separates independent judgements: trial, link, node or message."""
 
     def __init__(self, ledger: Ledger) -> None:
         self.ledger = ledger

@@ -16,7 +16,7 @@ import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from pairproof.harness.history import Event
+from pairproof.harness.history import MS, Event
 from pairproof.harness.laws.consumed import Answer, Assignment, Consumed, Consumer, Route
 from pairproof.harness.laws.registers import NONE, Observation, Register, offsets_of
 from pairproof.harness.places import MASTER, SLAVES
@@ -25,7 +25,6 @@ from pairproof.harness.settings import is_on
 if TYPE_CHECKING:
     from pairproof.harness.laws.ledger import Ledger
 
-MS = 1_000_000
 PAIR = frozenset((MASTER, *SLAVES))
 """Brokers of the pair's name; another one's queues have the same names."""
 COMMIT_NS = 5_000 * MS

@@ -17,8 +17,8 @@ from pairproof.harness import contract
 from pairproof.harness.history import Event
 from pairproof.harness.laws.ack_refused_is_absent import leaves_open
 from pairproof.harness.laws.base import Law
-from pairproof.harness.laws.ledger import MASTER, Ledger
-from pairproof.harness.places import SLAVES
+from pairproof.harness.laws.ledger import Ledger
+from pairproof.harness.places import MASTER, SLAVES
 from pairproof.harness.settings import promised_slaves
 
 
@@ -48,7 +48,6 @@ class Contract(Law):
     )
     source = "docs/contract.md; RocketMQ's deployment modes as its users know them"
     needs = frozenset({"config", "invoke", "ok", "crash", "record", "audit"})
-    key = "message"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)

@@ -27,7 +27,6 @@ class DeliverAtLeastOnce(Law):
     promise = "What a group receives again lies above the last commit of the broker that told it where to go on."
     source = "ConsumerOffsetManager; RebalancePushImpl.computePullFromWhere"
     needs = frozenset({"invoke", "ok", "deliver", "assign"})
-    key = "message"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)

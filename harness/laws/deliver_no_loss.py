@@ -24,12 +24,12 @@ from typing import NamedTuple
 
 from pairproof.harness import contract
 from pairproof.harness.content import level_of
-from pairproof.harness.history import Event
+from pairproof.harness.history import MS, Event
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.consumed import Assignment, Consumed, Consumer
-from pairproof.harness.laws.consumption import MS, SLACK_NS
-from pairproof.harness.laws.ledger import MASTER, Ledger
-from pairproof.harness.places import SLAVES
+from pairproof.harness.laws.consumption import SLACK_NS
+from pairproof.harness.laws.ledger import Ledger
+from pairproof.harness.places import MASTER, SLAVES
 from pairproof.harness.settings import DEFAULTS, creates_groups, promised_slaves, refuses_reads
 
 STUCK_NS = 150_000 * MS
@@ -56,7 +56,6 @@ class DeliverNoLoss(Law):
     source = "docs/contract.md; ConsumeQueue and ConsumerOffsetManager"
     needs = frozenset({"config", "invoke", "ok", "crash", "deliver", "consumer", "assign", "mark"})
     timed = True
-    key = "message"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)

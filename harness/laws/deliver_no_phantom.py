@@ -28,7 +28,6 @@ class DeliverNoPhantom(Law):
     promise = "Nothing is delivered that was not sent, nor with another body, key, tag or queue."
     source = "PullMessageProcessor: a pull's answer is the log's own bytes"
     needs = frozenset({"invoke", "deliver"})
-    key = "message"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)

@@ -20,7 +20,6 @@ class HaAckIdentity(Law):
     promise = "A report above the master's log end is never believed: no acknowledgement rests on it."
     source = "HAConnection.ReadSocketService; apache/rocketmq issues 1155 and 3015"
     needs = frozenset({"append", "report", "ok"})
-    key = "message"
 
     def on_ok(self, event: Event) -> None:
         """A send was answered."""

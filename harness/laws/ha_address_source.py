@@ -17,13 +17,13 @@ HAService.HAClient.connectMaster.
 from __future__ import annotations
 
 from pairproof.harness import places
-from pairproof.harness.history import Event
+from pairproof.harness.history import MS, Event
 from pairproof.harness.laws.base import Law
-from pairproof.harness.laws.ledger import HOSTILE, MASTER, Ledger
+from pairproof.harness.laws.ledger import HOSTILE, Ledger
 from pairproof.harness.laws.metadata import told
+from pairproof.harness.places import MASTER
 from pairproof.harness.settings import Settings, parse, refuses_reads
 
-MS = 1_000_000
 CONNECT_NS = (5_000 + 5_000 + 1_000) * MS
 """The HA client's wait between two attempts, its timeout, and a poll."""
 REFUSALS = frozenset({"SERVICE_NOT_AVAILABLE", "SYSTEM_BUSY"})
@@ -40,7 +40,6 @@ class HaAddressSource(Law):
     source = "BrokerController.registerBrokerAll: updateHaMasterAddress; HAService.HAClient.connectMaster"
     needs = frozenset({"config", "start", "connect"})
     timed = True
-    key = "node"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)

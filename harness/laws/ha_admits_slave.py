@@ -12,11 +12,10 @@ Source: RocketMQ has no limit on HA connections; the reference has, see docs/dec
 
 from __future__ import annotations
 
-from pairproof.harness.history import Event
+from pairproof.harness.history import MS, Event
 from pairproof.harness.laws.base import Law
-from pairproof.harness.laws.ledger import HOSTILE, MASTER, Ledger
-from pairproof.harness.laws.waits import MS
-from pairproof.harness.places import HA_LINKS, SLAVES
+from pairproof.harness.laws.ledger import HOSTILE, Ledger
+from pairproof.harness.places import HA_LINKS, MASTER, SLAVES
 
 RECONNECT_MS = 5_000
 SLACK_MS = 1_000
@@ -29,7 +28,6 @@ class HaAdmitsSlave(Law):
     promise = "However many strangers hold connections to the HA port, a slave that connects is heard in time."
     source = "HAService.AcceptSocketService, which refuses nobody"
     needs = frozenset({"config", "start", "connect", "close", "report", "fault"})
-    key = "node"
     timed = True
 
     def __init__(self, ledger: Ledger) -> None:

@@ -14,8 +14,9 @@ from collections import deque
 
 from pairproof.harness.history import Event
 from pairproof.harness.laws.base import Law
-from pairproof.harness.laws.ledger import HOSTILE, MASTER, Ledger
+from pairproof.harness.laws.ledger import HOSTILE, Ledger
 from pairproof.harness.laws.waits import POLL_NS, is_late
+from pairproof.harness.places import MASTER
 
 
 class HaAppendsFrames(Law):
@@ -27,7 +28,6 @@ class HaAppendsFrames(Law):
     # Flushes are seen only where nodes trace themselves, and there slaves' appends are seen as well.
     needs = frozenset({"append", "flush", "frame", "close"})
     timed = True
-    key = "node"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from pairproof.harness.history import Event
 from pairproof.harness.laws.base import Law
-from pairproof.harness.laws.ledger import MASTER, Ledger
+from pairproof.harness.laws.ledger import Ledger
+from pairproof.harness.places import MASTER
 
 
 class HaBatchBound(Law):
@@ -18,7 +19,6 @@ class HaBatchBound(Law):
     promise = "A frame's body is at most haTransferBatchSize bytes and never crosses a commit log file's border."
     source = "HAConnection.WriteSocketService, CommitLog.getData"
     needs = frozenset({"config", "frame"})
-    key = "link"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)

@@ -21,7 +21,6 @@ class HaContiguous(Law):
     promise = "Frames of a connection follow each other without gap or overlap, and their bytes are the master's."
     source = "HAConnection.WriteSocketService"
     needs = frozenset({"frame"})
-    key = "link"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)

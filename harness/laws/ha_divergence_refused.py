@@ -13,8 +13,9 @@ from __future__ import annotations
 
 from pairproof.harness.history import Event
 from pairproof.harness.laws.base import Law
-from pairproof.harness.laws.ledger import AHEAD, MASTER, Ledger
+from pairproof.harness.laws.ledger import AHEAD, Ledger
 from pairproof.harness.laws.waits import is_instant
+from pairproof.harness.places import MASTER
 
 
 class HaDivergenceRefused(Law):
@@ -27,7 +28,6 @@ class HaDivergenceRefused(Law):
     source = "HAConnection.ReadSocketService; apache/rocketmq issue 3349"
     needs = frozenset({"append", "report", "frame"})
     timed = True
-    key = "link"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from pairproof.harness.history import Event
 from pairproof.harness.laws.base import Law
-from pairproof.harness.laws.ledger import MASTER, Ledger
-from pairproof.harness.places import HA_LINKS, SLAVES
+from pairproof.harness.laws.ledger import Ledger
+from pairproof.harness.places import HA_LINKS, MASTER, SLAVES
 
 SETTING = "mappedFileSizeCommitLog"
 
@@ -25,7 +25,6 @@ class HaFileSize(Law):
     promise = "A slave whose files have another size than its master's stops copying and stores nothing unreadable."
     source = "MappedFileQueue; HAService.HAClient stores whatever comes"
     needs = frozenset({"config", "start", "connect", "close", "audit"})
-    key = "node"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)

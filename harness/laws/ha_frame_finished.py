@@ -11,10 +11,10 @@ Left out: frames that left in one piece, see ``ha-contiguous``. Source: HAConnec
 from __future__ import annotations
 
 from pairproof.harness import places
-from pairproof.harness.history import Event
+from pairproof.harness.history import MS, Event
 from pairproof.harness.laws.base import Law
-from pairproof.harness.laws.ledger import MASTER, Ledger
-from pairproof.harness.laws.waits import MS
+from pairproof.harness.laws.ledger import Ledger
+from pairproof.harness.places import MASTER
 
 STUCK_NS = 10_000 * MS
 """More than any link still needs when it is mended, less than the interval after which a silent peer is dropped."""
@@ -42,7 +42,6 @@ class HaFrameFinished(Law):
     source = "HAConnection.WriteSocketService"
     needs = frozenset({"frame", "partial", "close"})
     timed = True
-    key = "link"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)

@@ -12,10 +12,11 @@ Source: HAConnection.WriteSocketService and HAService.HAClient, which look at la
 
 from __future__ import annotations
 
-from pairproof.harness.history import Event
+from pairproof.harness.history import MS, Event
 from pairproof.harness.laws.base import Law
-from pairproof.harness.laws.ledger import HOSTILE, MASTER, VALID, Ledger
-from pairproof.harness.laws.waits import MS, Speaker, configured_ns
+from pairproof.harness.laws.ledger import HOSTILE, VALID, Ledger
+from pairproof.harness.laws.waits import Speaker, configured_ns
+from pairproof.harness.places import MASTER
 
 End = tuple[str | None, str | None]
 """(connection, side)"""
@@ -32,7 +33,6 @@ class HaHeartbeat(Law):
     source = "HAConnection.WriteSocketService, HAService.HAClient"
     needs = frozenset({"config", "report", "frame", "partial", "close"})
     timed = True
-    key = "link"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)

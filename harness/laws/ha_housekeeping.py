@@ -12,10 +12,11 @@ Left out: closes right after bytes came, which answer those. A broker on its way
 
 from __future__ import annotations
 
-from pairproof.harness.history import Event
+from pairproof.harness.history import MS, Event
 from pairproof.harness.laws.base import Law
-from pairproof.harness.laws.ledger import HOSTILE, MASTER, Ledger
-from pairproof.harness.laws.waits import MS, configured_ns, is_late
+from pairproof.harness.laws.ledger import HOSTILE, Ledger
+from pairproof.harness.laws.waits import configured_ns, is_late
+from pairproof.harness.places import MASTER
 
 LEAVING_NS = 10_000 * MS
 MANY = 8
@@ -48,7 +49,6 @@ class HaHousekeeping(Law):
     source = "HAConnection.ReadSocketService, HAService.HAClient"
     needs = frozenset({"config", "connect", "close", "report", "frame", "partial"})
     timed = True
-    key = "link"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)

@@ -27,7 +27,6 @@ class HaMismatchCloses(Law):
     source = "HAService.HAClient.dispatchReadRequest"
     needs = frozenset({"report", "frame"})
     timed = True
-    key = "link"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)

@@ -22,7 +22,6 @@ class HaReportFraming(Law):
     promise = "Reports are consecutive 8-byte cells: after a piece of one comes nothing but its rest or a close."
     source = "HAService.HAClient.reportSlaveMaxOffset"
     needs = frozenset({"report", "frame", "partial"})
-    key = "link"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)

@@ -21,7 +21,6 @@ class HaReportMonotone(Law):
     promise = "On one connection reports never decrease, and none is above the slave's log end at that moment."
     source = "HAService.HAClient"
     needs = frozenset({"report", "frame"})
-    key = "link"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)

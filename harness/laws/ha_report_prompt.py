@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from collections import deque
 
-from pairproof.harness.history import Event
+from pairproof.harness.history import MS, Event
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.ledger import HOSTILE, Ledger
-from pairproof.harness.laws.waits import MS, POLL_NS, Speaker, configured_ns, is_late
+from pairproof.harness.laws.waits import POLL_NS, Speaker, configured_ns, is_late
 
 
 class Reporter(Speaker):
@@ -36,7 +36,6 @@ class HaReportPrompt(Law):
     source = "HAService.HAClient"
     needs = frozenset({"config", "connect", "report", "frame", "partial"})
     timed = True
-    key = "link"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 from pairproof.harness.history import Event
 from pairproof.harness.laws.base import Law
-from pairproof.harness.laws.ledger import MASTER, VALID, Ledger
+from pairproof.harness.laws.ledger import VALID, Ledger
 from pairproof.harness.laws.waits import POLL_NS, is_late
+from pairproof.harness.places import MASTER
 
 
 class Copy:
@@ -36,7 +37,6 @@ class HaRoleIndependent(Law):
     source = "CommitLog.submitReplicaRequest"
     needs = frozenset({"config", "append", "report", "frame", "source", "partial", "close"})
     timed = True
-    key = "link"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)

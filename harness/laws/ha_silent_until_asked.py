@@ -17,7 +17,6 @@ class HaSilentUntilAsked(Law):
     promise = "The master pushes nothing on a connection before the peer's first report."
     source = "HAConnection.WriteSocketService"
     needs = frozenset({"connect", "report", "frame"})
-    key = "link"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)

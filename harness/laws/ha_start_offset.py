@@ -13,7 +13,8 @@ from __future__ import annotations
 
 from pairproof.harness.history import Event
 from pairproof.harness.laws.base import Law
-from pairproof.harness.laws.ledger import MASTER, VALID, Ledger
+from pairproof.harness.laws.ledger import VALID, Ledger
+from pairproof.harness.places import MASTER
 
 
 class HaStartOffset(Law):
@@ -25,7 +26,6 @@ class HaStartOffset(Law):
     )
     source = "HAConnection.WriteSocketService"
     needs = frozenset({"config", "append", "report", "frame"})
-    key = "link"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)

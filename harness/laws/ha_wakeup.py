@@ -11,11 +11,12 @@ CommitLog.submitReplicaRequest, which wakes it.
 
 from __future__ import annotations
 
-from pairproof.harness.history import Event
+from pairproof.harness.history import MS, Event
 from pairproof.harness.laws.answering import ROUND_NS
 from pairproof.harness.laws.base import Law
-from pairproof.harness.laws.ledger import MASTER, VALID, Ledger
-from pairproof.harness.laws.waits import MS, is_late
+from pairproof.harness.laws.ledger import VALID, Ledger
+from pairproof.harness.laws.waits import is_late
+from pairproof.harness.places import MASTER
 
 WAIT_NS = 100 * MS
 
@@ -45,7 +46,6 @@ class HaWakeup(Law):
     source = "HAConnection.WriteSocketService, WaitNotifyObject"
     needs = frozenset({"config", "append", "report", "frame", "partial", "close"})
     timed = True
-    key = "link"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)

@@ -21,10 +21,9 @@ from pairproof.harness.laws.consumption import Consumption
 from pairproof.harness.laws.coverage import Coverage
 from pairproof.harness.laws.ha_link import Link
 from pairproof.harness.laws.trouble import Trouble
-from pairproof.harness.places import OTHER
+from pairproof.harness.places import MASTER, OTHER
 from pairproof.harness.settings import DEFAULTS, Settings, parse, promised_slaves
 
-MASTER = "master"
 HOSTILE = "hostile"
 
 VALID = "valid"

@@ -19,12 +19,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from pairproof.harness.contract import STORED
-from pairproof.harness.history import UNREADABLE, Event
+from pairproof.harness.history import MS, UNREADABLE, Event
 from pairproof.harness.laws.base import Law
-from pairproof.harness.laws.ledger import HOSTILE, MASTER, Ledger
+from pairproof.harness.laws.ledger import HOSTILE, Ledger
+from pairproof.harness.places import MASTER
 from pairproof.harness.settings import Settings
 
-MS = 1_000_000
 POLL_MS = 1_000
 """One select of an HA thread."""
 CONNECT_TIMEOUT_MS = 5_000
@@ -71,7 +71,6 @@ class LiveConverges(Law):
     source = "HAService.HAClient: it reconnects and asks from its own end"
     needs = frozenset({"mark", "audit"})
     timed = True
-    key = "node"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)

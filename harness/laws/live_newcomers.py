@@ -34,7 +34,6 @@ class LiveNewcomers(Law):
     source = "NettyRemotingServer, which refuses nobody"
     needs = frozenset({"fault", "start"})
     others = True
-    key = "node"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)

@@ -31,7 +31,6 @@ class LiveNoSpin(Law):
     source = "HAService.HAClient.connectMaster, waitForRunning(5 s)"
     needs = frozenset({"connect"})
     timed = True
-    key = "node"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)

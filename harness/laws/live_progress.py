@@ -14,12 +14,12 @@ Source: the design: a broker's clients depend on that broker alone.
 
 from __future__ import annotations
 
-from pairproof.harness.history import UNREADABLE, Event
+from pairproof.harness.history import MS, UNREADABLE, Event
 from pairproof.harness.laws.base import Law
-from pairproof.harness.laws.ledger import MASTER, Ledger
+from pairproof.harness.laws.ledger import Ledger
+from pairproof.harness.places import MASTER
 from pairproof.harness.settings import DEFAULTS, line
 
-MS = 1_000_000
 SLACK_MS = 1_000
 
 
@@ -33,7 +33,6 @@ class LiveProgress(Law):
     source = "BrokerController: client requests and replication have threads of their own"
     needs = frozenset({"invoke", "ok", "fault"})
     timed = True
-    key = "node"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)

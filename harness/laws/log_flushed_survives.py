@@ -11,11 +11,11 @@ Left out: messages in files that have expired, the transient store pool. Source:
 
 from __future__ import annotations
 
+from pairproof.harness.contract import PUT_OK, STORED
 from pairproof.harness.history import Event
 from pairproof.harness.laws.base import Law
-from pairproof.harness.laws.ledger import MASTER, Ledger
-
-STORED = frozenset({"PUT_OK", "FLUSH_DISK_TIMEOUT", "FLUSH_SLAVE_TIMEOUT", "SLAVE_NOT_AVAILABLE"})
+from pairproof.harness.laws.ledger import Ledger
+from pairproof.harness.places import MASTER
 
 
 class LogFlushedSurvives(Law):
@@ -25,7 +25,6 @@ class LogFlushedSurvives(Law):
     promise = "PUT_OK under SYNC_FLUSH survives a machine crash; any stored message survives a process crash."
     source = "CommitLog.GroupCommitService; the page cache outlives a process"
     needs = frozenset({"invoke", "ok", "crash", "record", "audit"})
-    key = "message"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)
@@ -52,7 +51,7 @@ class LogFlushedSurvives(Law):
         """A send was answered."""
         began = self.begun.pop(event.op, (self.crashes, self.machine_crashes, self.losses))
         if event.f == "send" and event.status in STORED:
-            durable = event.status == "PUT_OK" and bool(event.value) and self.ledger.sync_flush
+            durable = event.status == PUT_OK and bool(event.value) and self.ledger.sync_flush
             self._store(event, durable, began)
 
     def on_deliver(self, event: Event) -> None:

@@ -14,7 +14,8 @@ from __future__ import annotations
 
 from pairproof.harness.history import Event
 from pairproof.harness.laws.base import Law
-from pairproof.harness.laws.ledger import MASTER, Ledger
+from pairproof.harness.laws.ledger import Ledger
+from pairproof.harness.places import MASTER
 
 
 class LogNoResurrection(Law):
@@ -24,7 +25,6 @@ class LogNoResurrection(Law):
     promise = "A record that a recovery cut is readable on that node again only after it was sent or replicated again."
     source = "CommitLog.recoverAbnormally: what lies behind the cut is not log any more"
     needs = frozenset({"start", "append", "record"})
-    key = "node"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)

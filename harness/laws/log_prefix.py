@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from pairproof.harness.history import Event
 from pairproof.harness.laws.base import Law
-from pairproof.harness.laws.ledger import MASTER, Ledger
+from pairproof.harness.laws.ledger import Ledger
+from pairproof.harness.places import MASTER
 
 
 class LogPrefix(Law):
@@ -22,7 +23,6 @@ class LogPrefix(Law):
     promise = "A slave's log equals the master's, byte for byte, over the range that both hold."
     source = "CommitLog.appendData: a slave stores the master's bytes as they are"
     needs = frozenset({"chunk"})
-    key = "node"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)

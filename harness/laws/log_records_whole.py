@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from pairproof.harness.history import Event
 from pairproof.harness.laws.base import Law
-from pairproof.harness.laws.ledger import MASTER, Ledger
+from pairproof.harness.laws.ledger import Ledger
+from pairproof.harness.places import MASTER
 
 
 class LogRecordsWhole(Law):
@@ -22,7 +23,6 @@ class LogRecordsWhole(Law):
     promise = "Up to its end a recovered log is whole, valid records and fillers."
     source = "CommitLog.checkMessageAndReturnSize, CommitLog.recoverNormally"
     needs = frozenset({"audit"})
-    key = "node"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from pairproof.harness.history import Event
 from pairproof.harness.laws.base import Law
-from pairproof.harness.laws.ledger import HOSTILE, MASTER, Ledger
+from pairproof.harness.laws.ledger import HOSTILE, Ledger
+from pairproof.harness.places import MASTER
 
 
 class LogSlaveBehind(Law):
@@ -21,7 +22,6 @@ class LogSlaveBehind(Law):
     promise = "A slave's log end never exceeds the master's."
     source = "HAService.HAClient: a slave writes only what its master sent"
     needs = frozenset({"append"})
-    key = "node"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)

@@ -14,7 +14,8 @@ from __future__ import annotations
 from pairproof.harness.contract import STORED
 from pairproof.harness.history import Event
 from pairproof.harness.laws.base import Law
-from pairproof.harness.laws.ledger import MASTER, Ledger
+from pairproof.harness.laws.ledger import Ledger
+from pairproof.harness.places import MASTER
 
 Place = tuple[int, int]
 
@@ -28,7 +29,6 @@ class LossIsSuffix(Law):
     )
     source = "HAService: a slave's log is one piece of its master's"
     needs = frozenset({"record", "audit"})
-    key = "node"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)

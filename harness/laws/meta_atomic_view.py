@@ -16,8 +16,9 @@ the table before it fills it (fixed in 5.x).
 from __future__ import annotations
 
 from pairproof.harness.history import Event
-from pairproof.harness.laws.ledger import MASTER, Ledger
+from pairproof.harness.laws.ledger import Ledger
 from pairproof.harness.laws.metadata import GROUPS, MISSING, TOPICS, CopiesLaw, Name, holds, topic_of
+from pairproof.harness.places import MASTER
 
 
 class MetaAtomicView(CopiesLaw):
@@ -27,7 +28,6 @@ class MetaAtomicView(CopiesLaw):
     promise = "A slave never answers as if a topic or group that it has synced did not exist."
     source = "SlaveSynchronize.syncTopicConfig: clear, then putAll"
     needs = frozenset({"config", "start", "invoke", "ok", "fail", "sync", "persist"})
-    key = "node"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)

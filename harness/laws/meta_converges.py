@@ -11,7 +11,8 @@ table says. A slave owes that for a table
 
 A change is whatever may make one: a fault, or a node that comes, goes, or is resumed; for topics and groups what the
 master saves, or a slave outside of a sync, an administrator's call, a consumer that comes or goes, the first use of a
-topic by a group; for offsets a commit of another value; for delays what the master stores.
+topic by a group; for offsets a commit of another value than the node, or the master, was told last; for delays what the
+master stores.
 
 Left out: slaves that are down at the end; heartbeats of consumers in labs that do not see what the master saves: there
 a change counts as 30 s later. Source: SlaveSynchronize.
@@ -21,15 +22,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from pairproof.harness.history import Event
-from pairproof.harness.laws.ledger import MASTER, Ledger
+from pairproof.harness.history import MS, Event
+from pairproof.harness.laws.ledger import Ledger
 from pairproof.harness.laws.metadata import (
     ADMIN,
     CALL_NS,
     DELAYS,
     DONE,
     GROUPS,
-    MS,
     OFFSETS,
     SLACK_NS,
     STEPS,
@@ -40,6 +40,7 @@ from pairproof.harness.laws.metadata import (
     schedule,
     told,
 )
+from pairproof.harness.places import MASTER
 from pairproof.harness.settings import Settings
 
 HEARTBEAT_NS = 30_000 * MS
@@ -70,7 +71,6 @@ class MetaConverges(MetadataLaw):
     source = "SlaveSynchronize.syncAll, every 10 s"
     needs = frozenset({"config", "table", "mark"})
     timed = True
-    key = "node"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)
@@ -131,7 +131,9 @@ class MetaConverges(MetadataLaw):
         """A client asks, or tells."""
         if event.f == "commit":
             place = (event.node, event.queue, event.group)
-            if self.progress.get(place, -1) != event.queue_offset:
+            # What it has of its master a commit at a slave replaces, also the same one again.
+            of_master = (MASTER, event.queue, event.group)
+            if {self.progress.get(place, -1), self.progress.get(of_master, -1)} != {event.queue_offset}:
                 self.progress[place] = event.queue_offset
                 self.changed[OFFSETS] = event.t
                 self.moving.add(event.op)

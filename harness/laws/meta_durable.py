@@ -17,13 +17,12 @@ SlaveSynchronize.
 
 from __future__ import annotations
 
-from pairproof.harness.history import Event
-from pairproof.harness.laws.ledger import MASTER, Ledger
+from pairproof.harness.history import MS, Event
+from pairproof.harness.laws.ledger import Ledger
 from pairproof.harness.laws.metadata import (
     DONE,
     GROUPS,
     MISSING,
-    MS,
     OFFSETS,
     STEPS,
     TOPICS,
@@ -33,6 +32,7 @@ from pairproof.harness.laws.metadata import (
     entries,
     holds,
 )
+from pairproof.harness.places import MASTER
 
 FLUSHED_NS = 1_000 * MS
 """By then a save has reached the disk."""
@@ -46,7 +46,6 @@ class MetaDurable(CopiesLaw):
     source = "ConfigManager.persist, ConfigManager.load: X, or its backup X.bak"
     needs = frozenset({"config", "start", "sync", "persist"})
     timed = True
-    key = "node"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)

@@ -18,8 +18,9 @@ from collections import Counter
 from pairproof.harness import places
 from pairproof.harness.history import Event
 from pairproof.harness.laws.answering import NO_ANSWER
-from pairproof.harness.laws.ledger import MASTER, Ledger
+from pairproof.harness.laws.ledger import Ledger
 from pairproof.harness.laws.metadata import ADMIN, GROUPS, OFFSETS, TOPICS, MetadataLaw, Name, entries, holds, topic_of
+from pairproof.harness.places import MASTER
 
 
 class MetaOneWay(MetadataLaw):
@@ -29,7 +30,6 @@ class MetaOneWay(MetadataLaw):
     promise = "Nothing flows from a slave's tables to its master's."
     source = "SlaveSynchronize.syncAll: a slave asks, and tells nothing"
     needs = frozenset({"config", "invoke", "table"})
-    key = "node"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)

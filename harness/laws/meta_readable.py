@@ -20,7 +20,6 @@ class MetaReadable(Law):
     promise = "A node's tables can be read, as answers and, with their backups, as files."
     source = "ConfigManager.load, RemotingSerializable.decode"
     needs = frozenset({"table", "garbled"})
-    key = "node"
     others = True
 
     def __init__(self, ledger: Ledger) -> None:

@@ -18,9 +18,9 @@ BrokerController.handleSlaveSynchronize, SlaveSynchronize.syncAll.
 
 from __future__ import annotations
 
-from pairproof.harness.history import Event
+from pairproof.harness.history import MS, Event
 from pairproof.harness.laws.ledger import Ledger
-from pairproof.harness.laws.metadata import CALL_NS, MS, SLACK_NS, STEPS, TOPICS, MetadataLaw, Schedule, schedule, told
+from pairproof.harness.laws.metadata import CALL_NS, SLACK_NS, STEPS, TOPICS, MetadataLaw, Schedule, schedule, told
 
 
 class Life:
@@ -58,7 +58,6 @@ class MetaSchedule(MetadataLaw):
     source = "BrokerController.handleSlaveSynchronize: scheduleAtFixedRate; SlaveSynchronize.syncAll"
     needs = frozenset({"config", "start", "sync", "register"})
     timed = True
-    key = "node"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)

@@ -16,11 +16,12 @@ full disk, took. Sources: SlaveSynchronize.syncTopicConfig and syncSubscriptionG
 
 from __future__ import annotations
 
-from pairproof.harness.history import Event
+from pairproof.harness.history import MS, Event
 from pairproof.harness.laws.consumption import PERSIST_MS
-from pairproof.harness.laws.ledger import MASTER, Ledger
-from pairproof.harness.laws.metadata import DONE, GROUPS, MS, TOPICS, Agreement, MetadataLaw
+from pairproof.harness.laws.ledger import Ledger
+from pairproof.harness.laws.metadata import DONE, GROUPS, TOPICS, Agreement, MetadataLaw
 from pairproof.harness.laws.waits import is_instant
+from pairproof.harness.places import MASTER
 
 
 class Copy(Agreement):
@@ -48,7 +49,6 @@ class MetaVersionGate(MetadataLaw):
     source = "SlaveSynchronize.syncTopicConfig, syncSubscriptionGroupConfig: dataVersion.equals"
     needs = frozenset({"config", "start", "sync", "persist"})
     timed = True
-    key = "node"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)

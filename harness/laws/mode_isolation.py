@@ -22,14 +22,13 @@ from __future__ import annotations
 
 from pairproof.harness.content import level_of
 from pairproof.harness.contract import STORED
-from pairproof.harness.history import Event
+from pairproof.harness.history import MS, Event
 from pairproof.harness.laws.base import Law
-from pairproof.harness.laws.ledger import MASTER, Ledger
+from pairproof.harness.laws.ledger import Ledger
 from pairproof.harness.laws.trouble import touched
-from pairproof.harness.places import SLAVES
+from pairproof.harness.places import MASTER, SLAVES
 from pairproof.harness.settings import line, parse
 
-MS = 1_000_000
 SLACK_NS = 1_000 * MS
 ASKED_NS = 10_000 * MS
 """A broker looks for messages for held pulls every 5 s, if their arrival did not wake it."""
@@ -72,7 +71,6 @@ class ModeIsolation(Law):
     needs = frozenset({"config", "invoke", "ok", "fault", "crash", "consumer", "register"})
     others = True
     timed = True
-    key = "node"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)

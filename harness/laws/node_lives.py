@@ -30,7 +30,6 @@ class NodeLives(Law):
     promise = "A node neither crashes by itself nor goes on without end, and it starts on its own store."
     source = "BrokerStartup.start, BrokerController.initialize"
     needs = frozenset({"start", "crash", "abort"})
-    key = "node"
     others = True
     timed = True
 

@@ -14,11 +14,12 @@ consumers back. Source: RemoteBrokerOffsetStore, MQClientInstance.persistAllCons
 
 from __future__ import annotations
 
-from pairproof.harness.history import Event
+from pairproof.harness.history import MS, Event
 from pairproof.harness.laws.consumed import Assignment
-from pairproof.harness.laws.consumption import COMMIT_NS, MS
-from pairproof.harness.laws.ledger import MASTER, Ledger
+from pairproof.harness.laws.consumption import COMMIT_NS
+from pairproof.harness.laws.ledger import Ledger
 from pairproof.harness.laws.shown_progress import ShownProgress
+from pairproof.harness.places import MASTER
 
 FIND_OUT_NS = 5_000 * MS
 """How long a call may take that nobody answers."""

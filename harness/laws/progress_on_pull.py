@@ -13,8 +13,9 @@ from __future__ import annotations
 
 from pairproof.harness.history import Event
 from pairproof.harness.laws.consumption import PAIR
-from pairproof.harness.laws.ledger import MASTER, Ledger
+from pairproof.harness.laws.ledger import Ledger
 from pairproof.harness.laws.shown_progress import ShownProgress
+from pairproof.harness.places import MASTER
 
 Queue = tuple[str, str]
 """A group and a queue."""

@@ -13,9 +13,9 @@ on the disk; replaced stores. Source: BrokerController (consumerOffsetManager.pe
 from __future__ import annotations
 
 from pairproof.harness.history import Event
-from pairproof.harness.laws.ledger import MASTER
 from pairproof.harness.laws.registers import NONE
 from pairproof.harness.laws.shown_progress import ShownProgress
+from pairproof.harness.places import MASTER
 
 
 class ProgressPersisted(ShownProgress):

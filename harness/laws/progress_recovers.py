@@ -14,8 +14,9 @@ from __future__ import annotations
 
 from pairproof.harness.history import Event
 from pairproof.harness.laws.base import Law
-from pairproof.harness.laws.ledger import MASTER, Ledger
+from pairproof.harness.laws.ledger import Ledger
 from pairproof.harness.laws.registers import NONE
+from pairproof.harness.places import MASTER
 
 
 class ProgressRecovers(Law):

@@ -13,10 +13,11 @@ Source: RemoteBrokerOffsetStore.updateConsumeOffsetToBroker, MQClientInstance.
 
 from __future__ import annotations
 
-from pairproof.harness.history import Event
+from pairproof.harness.history import MS, Event
 from pairproof.harness.laws.base import Law
-from pairproof.harness.laws.consumption import COMMIT_NS, MS, PAIR
-from pairproof.harness.laws.ledger import MASTER, Ledger
+from pairproof.harness.laws.consumption import COMMIT_NS, PAIR
+from pairproof.harness.laws.ledger import Ledger
+from pairproof.harness.places import MASTER
 
 IN_VAIN_NS = 5_000 * MS
 """What a route refresh may take that nobody answers."""

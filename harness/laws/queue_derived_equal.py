@@ -15,11 +15,10 @@ Source: ConsumeQueue, IndexService.
 
 from __future__ import annotations
 
-from pairproof.harness.history import Event
+from pairproof.harness.history import MS, Event
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.ledger import Ledger
 
-MS = 1_000_000
 REST_NS = 1_000 * MS
 
 
@@ -30,7 +29,6 @@ class QueueDerivedEqual(Law):
     promise = "Consume queues of two nodes agree over what both hold, and their key indexes give the same answers."
     source = "ConsumeQueue and IndexService: each node derives them from its own log"
     needs = frozenset({"entries", "keys"})
-    key = "node"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)

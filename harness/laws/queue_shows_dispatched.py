@@ -18,8 +18,9 @@ from typing import NamedTuple
 from pairproof.harness.content import level_of
 from pairproof.harness.history import Event
 from pairproof.harness.laws.base import Law
-from pairproof.harness.laws.ledger import MASTER, Ledger
+from pairproof.harness.laws.ledger import Ledger
 from pairproof.harness.laws.waits import is_instant
+from pairproof.harness.places import MASTER
 
 Place = tuple[str | None, int]
 """Queue and queue offset."""
@@ -41,7 +42,6 @@ class QueueShowsDispatched(Law):
     source = "DefaultMessageStore: readers see the consume queues"
     needs = frozenset({"start", "dispatch", "invoke", "ok", "deliver"})
     timed = True
-    key = "node"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)

@@ -20,12 +20,12 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import NamedTuple
 
-from pairproof.harness.history import Event
+from pairproof.harness.history import MS, Event
 from pairproof.harness.laws.base import Law
-from pairproof.harness.laws.ledger import MASTER, Ledger
+from pairproof.harness.laws.ledger import Ledger
+from pairproof.harness.places import MASTER
 from pairproof.harness.settings import line, parse
 
-MS = 1_000_000
 WITHIN_NS = 1_000 * MS
 CATCH_UP_NS = 2_000 * MS
 """After a fault: a broker without room may look only once a second whether there is some."""
@@ -50,7 +50,6 @@ class QueueWholeRecords(Law):
     source = "DefaultMessageStore.ReputMessageService"
     needs = frozenset({"append", "record", "entries", "audit"})
     timed = True
-    key = "node"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)

@@ -19,12 +19,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from pairproof.harness import places
-from pairproof.harness.history import Event
+from pairproof.harness.history import MS, Event
 from pairproof.harness.laws.base import Law
-from pairproof.harness.laws.ledger import MASTER, VALID, Ledger
+from pairproof.harness.laws.ledger import VALID, Ledger
+from pairproof.harness.places import MASTER
 from pairproof.harness.settings import line
 
-MS = 1_000_000
 WRITER_WAIT_NS = 100 * MS
 ROUND_NS = 10 * MS
 
@@ -47,7 +47,6 @@ class RoleFanOut(Law):
     source = "HAConnection.WriteSocketService; HAService.GroupTransferService"
     needs = frozenset({"config", "invoke", "ok", "append", "connect", "report", "frame", "fault"})
     timed = True
-    key = "link"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)

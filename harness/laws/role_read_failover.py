@@ -22,14 +22,12 @@ Source: MQClientInstance (routes every 30 s), PullAPIWrapper, RouteInfoManager.
 
 from __future__ import annotations
 
-from pairproof.harness.history import Event
+from pairproof.harness.history import MS, Event
 from pairproof.harness.laws.base import Law
-from pairproof.harness.laws.ledger import MASTER, Ledger
-from pairproof.harness.places import SLAVES
+from pairproof.harness.laws.ledger import Ledger
+from pairproof.harness.places import MASTER, NAMES, SLAVES
 from pairproof.harness.settings import creates_groups, parse, refuses_reads
 
-MS = 1_000_000
-NAMES = "names"
 EXPIRY_NS = 130_000 * MS
 """120 s without a registration, and a scan every 10 s."""
 ROUTE_NS = 30_000 * MS
@@ -70,7 +68,6 @@ class RoleReadFailover(Law):
     source = "MQClientInstance.updateTopicRouteInfoFromNameServer, PullAPIWrapper.pullKernelImpl"
     needs = frozenset({"config", "crash", "consumer", "assign", "ok", "register", "sync"})
     timed = True
-    key = "node"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)

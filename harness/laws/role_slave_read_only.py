@@ -30,7 +30,6 @@ class RoleSlaveReadOnly(Law):
     promise = "A slave accepts no message, topic or group, and writes nothing of its own into its log."
     source = "DefaultMessageStore.checkStoreStatus; AdminBrokerProcessor.validateSlave (4.9.4)"
     needs = frozenset({"config", "invoke", "ok", "fail"})
-    key = "node"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)

@@ -20,7 +20,8 @@ from typing import NamedTuple
 
 from pairproof.harness.history import Event
 from pairproof.harness.laws.base import Law
-from pairproof.harness.laws.ledger import MASTER, Ledger
+from pairproof.harness.laws.ledger import Ledger
+from pairproof.harness.places import MASTER
 from pairproof.harness.settings import is_on, parse, refuses_reads
 
 REFUSALS = frozenset({"SERVICE_NOT_AVAILABLE", "SYSTEM_BUSY", "REQUEST_CODE_NOT_SUPPORTED"})
@@ -49,7 +50,6 @@ class RoleSlaveServes(Law):
     promise = "While the master is down every message that a slave has can be pulled from it."
     source = "PullMessageProcessor: slaveReadEnable; DefaultMessageStore.getMessage"
     needs = frozenset({"config", "start", "invoke", "ok", "deliver"})
-    key = "node"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)

@@ -22,8 +22,8 @@ from functools import lru_cache
 
 from pairproof.harness.history import Event
 from pairproof.harness.laws.base import Law
-from pairproof.harness.laws.ledger import MASTER, Ledger
-from pairproof.harness.places import NODES
+from pairproof.harness.laws.ledger import Ledger
+from pairproof.harness.places import MASTER, NODES
 from pairproof.harness.settings import DEFAULTS, parse, version
 
 NEXT_ID_SINCE = (4, 8)
@@ -42,7 +42,6 @@ class RouteChoice(Law):
     )
     source = "PullAPIWrapper, MQClientInstance.findBrokerAddressInSubscribe"
     needs = frozenset({"consumer", "route", "invoke", "ok"})
-    key = "node"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)

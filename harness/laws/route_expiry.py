@@ -23,14 +23,12 @@ import json
 from collections.abc import Mapping
 from functools import lru_cache
 
-from pairproof.harness.history import Event
+from pairproof.harness.history import MS, Event
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.ledger import Ledger
-from pairproof.harness.places import MASTER, NODES
+from pairproof.harness.places import MASTER, NAMES, NODES
 from pairproof.harness.settings import Settings, parse
 
-MS = 1_000_000
-NAMES = "names"
 EXPIRY_NS = 120_000 * MS
 SCAN_NS = 10_000 * MS
 AT_ONCE_NS = 1_000 * MS
@@ -57,7 +55,6 @@ class RouteExpiry(Law):
     needs = frozenset({"config", "start", "crash", "fault", "register", "table", "route"})
     others = True
     timed = True
-    key = "node"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)

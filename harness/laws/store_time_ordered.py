@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from pairproof.harness.history import Event
 from pairproof.harness.laws.base import Law
-from pairproof.harness.laws.ledger import MASTER, Ledger
+from pairproof.harness.laws.ledger import Ledger
+from pairproof.harness.places import MASTER
 
 
 class StoreTimeOrdered(Law):
@@ -21,7 +22,6 @@ class StoreTimeOrdered(Law):
     promise = "Store timestamps do not go back along a log, save where the master's clock was set."
     source = "CommitLog.putMessage: the timestamp is taken under the lock that orders the log"
     needs = frozenset({"record"})
-    key = "node"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)

@@ -21,8 +21,9 @@ from typing import Any
 from pairproof.harness import contract
 from pairproof.harness.content import told
 from pairproof.harness.history import Event
-from pairproof.harness.laws.ledger import MASTER, Ledger
+from pairproof.harness.laws.ledger import Ledger
 from pairproof.harness.laws.one_life import OneLife
+from pairproof.harness.places import MASTER
 
 DELAYED = "SCHEDULE_TOPIC_XXXX"
 HALF = "RMQ_SYS_TRANS_HALF_TOPIC"
@@ -37,7 +38,6 @@ class StoredAsSent(OneLife):
     promise = "A record has the queue, body, key, tags and flag of its send, and lies where the answer said."
     source = "SendMessageProcessor.asyncSendMessage; CommitLog.asyncPutMessage"
     needs = frozenset({"invoke", "ok", "record", "audit"})
-    key = "message"
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)

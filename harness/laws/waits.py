@@ -9,9 +9,9 @@ Left out: links that a fault slows down. All is measured where it is done: when 
 
 from __future__ import annotations
 
+from pairproof.harness.history import MS
 from pairproof.harness.laws.ledger import Ledger
 
-MS = 1_000_000
 POLL_NS = 1_000 * MS
 """One select of RocketMQ's HA threads."""
 

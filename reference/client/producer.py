@@ -24,7 +24,7 @@ from pairproof.reference.client.routes import MASTER_ID
 from pairproof.reference.client.settings import ProducerSettings
 from pairproof.reference.core.calls import Outcome
 from pairproof.reference.errors import CodecError
-from pairproof.reference.ports import Effects
+from pairproof.reference.ports import MS, Effects
 from pairproof.reference.wire import headers, remoting
 from pairproof.reference.wire.bodies_client import BatchItem, HeartbeatData, MessageQueue, ProducerData, encode_batch
 from pairproof.reference.wire.bodies_route import TopicRouteData
@@ -34,7 +34,6 @@ from pairproof.reference.wire.remoting import Command
 
 __all__ = ["Outgoing", "Producer", "ProducerSettings", "Sent"]
 
-MS = 1_000_000
 MAX_TOPICS = 1_000
 MAX_SENDING = 10_000
 RETRIED_CODES = frozenset(

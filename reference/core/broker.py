@@ -42,13 +42,12 @@ from pairproof.reference.core.store import MessageStore
 from pairproof.reference.core.subscription_groups import GroupTable
 from pairproof.reference.core.topics import TopicTable
 from pairproof.reference.errors import CodecError
-from pairproof.reference.ports import Conn, Effects, Watcher
+from pairproof.reference.ports import MS, Conn, Effects, Watcher
 from pairproof.reference.wire import headers, remoting
 from pairproof.reference.wire.headers import RequestCode
 from pairproof.reference.wire.record import Record
 from pairproof.reference.wire.remoting import Command
 
-MS = 1_000_000
 PERSIST = ("persist", None)
 CLIENTS = ("clients", None)
 CONFIG = "config"

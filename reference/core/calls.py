@@ -12,11 +12,10 @@ from typing import NamedTuple
 
 from pairproof.reference.core.unsent import send_on
 from pairproof.reference.errors import CodecError
-from pairproof.reference.ports import Conn, Effects
+from pairproof.reference.ports import MS, Conn, Effects
 from pairproof.reference.wire import remoting
 from pairproof.reference.wire.remoting import Command, CommandReader
 
-MS = 1_000_000
 CALL_TIMEOUT_NS = 10_000 * MS
 MAX_CALLS = 10_000
 MAX_UNSENT = 64 * 1024 * 1024

@@ -23,11 +23,11 @@ from pairproof.reference.core.delay import SCHEDULE_TOPIC, queue_of_level
 from pairproof.reference.core.parts import Parts
 from pairproof.reference.core.topics import NAME, NO_SENDS
 from pairproof.reference.errors import CodecError, StoreFull
+from pairproof.reference.ports import MS
 from pairproof.reference.wire import beans, bodies
 from pairproof.reference.wire.properties import properties_of
 from pairproof.reference.wire.record import Message
 
-MS = 1_000_000
 BATCH = 32
 RETRY_NS = 1_000 * MS
 SAVE_NS = 10_000 * MS

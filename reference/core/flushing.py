@@ -16,9 +16,8 @@ from collections.abc import Callable
 from pairproof.reference.core.commit_log import CommitLog
 from pairproof.reference.core.config import BrokerConfig
 from pairproof.reference.core.flush_schedule import FlushSchedule, Look, flush_to
-from pairproof.reference.ports import Effects, Watcher
+from pairproof.reference.ports import MS, Effects, Watcher
 
-MS = 1_000_000
 MAX_WAITING_SENDS = 10_000
 
 

@@ -5,6 +5,7 @@ when the transfer thread gives it up or its sender stops waiting. The thread jud
 it stays with one, :class:`~pairproof.reference.core.versions.AckWait` says. Where the sender may stop waiting first,
 the thread does not notice: it spends the rest of its patience on a send that is answered already, and those behind it
 wait for their turn. A report that comes while no send waits is a wake-up, too: the next send loses one of its own.
+Where the list is full RocketMQ's grows on; here sends that are answered already make room, and lose their turns.
 
 Left out: the 10 ms rounds in which RocketMQ takes requests over, and that from 4.6.0 on the thread, which looks at the
 clock once a second, may give a send up to a second more than it is due.
@@ -19,6 +20,7 @@ from pairproof.reference.core.versions import AckWait
 from pairproof.reference.ports import Effects
 
 MAX_WAITING_SENDS = 10_000
+"""Whose senders wait, where there is no room for more: those that are answered already hold nobody off."""
 WAKE_UP_NS = 1_000_000_000
 """The transfer thread never sleeps longer between two looks."""
 
@@ -70,7 +72,7 @@ class GroupTransfer:
 
     def add(self, end: int, answer: Callable[[str], None]) -> None:
         """Wait for ``end``; ``answer`` is called once, with PUT_OK or FLUSH_SLAVE_TIMEOUT."""
-        if len(self.waiting) >= MAX_WAITING_SENDS:
+        if len(self.waiting) >= MAX_WAITING_SENDS and not self._make_room():
             answer("FLUSH_SLAVE_TIMEOUT")
             return
         send = Waiting(end, self.io.now() + self.timeout_ns, answer)
@@ -81,6 +83,14 @@ class GroupTransfer:
             self._begin_turn()
         if len(self.waiting) == 1 or (self.senders and self.senders[0] is send):
             self._arm()
+
+    def _make_room(self) -> bool:
+        """Forget the first send that is answered already, if there is one; not that with which the thread is now."""
+        # Senders stop waiting in the order of their appends, so the answered sends are the first ones.
+        if len(self.waiting) < 2 or not self.waiting[1].is_answered:
+            return False
+        del self.waiting[1]
+        return True
 
     def covered(self, offset: int) -> None:
         """Enough slaves have reported ``offset``, by the newest word of each."""

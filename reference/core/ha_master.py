@@ -21,10 +21,9 @@ from typing import ClassVar
 from pairproof.reference.core.commit_log import CommitLog
 from pairproof.reference.core.config import BrokerConfig
 from pairproof.reference.core.group_transfer import GroupTransfer, Waiting
-from pairproof.reference.ports import Conn, Effects, Watcher
+from pairproof.reference.ports import MS, Conn, Effects, Watcher
 from pairproof.reference.wire.ha import ReportReader, encode_header
 
-MS = 1_000_000
 MAX_CONNECTIONS = 64
 MAX_PER_ADDRESS = 8
 """Behind a proxy all slaves have one address, and each may leave a few half-open connections behind."""

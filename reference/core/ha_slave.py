@@ -20,10 +20,9 @@ from pairproof.reference.core.borders import Borders
 from pairproof.reference.core.commit_log import CommitLog
 from pairproof.reference.core.config import BrokerConfig
 from pairproof.reference.errors import CodecError
-from pairproof.reference.ports import Conn, Effects, Watcher
+from pairproof.reference.ports import MS, Conn, Effects, Watcher
 from pairproof.reference.wire.ha import FrameReader, encode_report
 
-MS = 1_000_000
 RECONNECT_NS = 5_000 * MS
 MAX_FRAME_BODY = 4 * 1024 * 1024 - 12
 

@@ -22,11 +22,11 @@ from pairproof.reference.core.calls import Outcome
 from pairproof.reference.core.parts import Parts
 from pairproof.reference.core.versioned_table import VersionedTable
 from pairproof.reference.errors import CodecError
+from pairproof.reference.ports import MS
 from pairproof.reference.wire import beans, bodies, remoting
 from pairproof.reference.wire.bodies import DataVersion
 from pairproof.reference.wire.headers import RequestCode
 
-MS = 1_000_000
 TIMEOUT_NS = 3_000 * MS
 FAST_PORT_BELOW = 2
 LOOK = ("sync", None)

@@ -19,12 +19,12 @@ from typing import Any
 from pairproof.reference.core.calls import Outcome
 from pairproof.reference.core.parts import Parts
 from pairproof.reference.errors import CodecError
+from pairproof.reference.ports import MS
 from pairproof.reference.wire import headers, remoting
 from pairproof.reference.wire.bodies import DataVersion, TopicConfigs
 from pairproof.reference.wire.bodies_route import RegisterBrokerBody, body_crc, encode_registration
 from pairproof.reference.wire.headers import RequestCode
 
-MS = 1_000_000
 FIRST_NS = 10_000 * MS
 SHORTEST_MS, LONGEST_MS = 10_000, 60_000
 TIMEOUT_NS = 6_000 * MS

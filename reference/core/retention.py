@@ -19,9 +19,8 @@ from pairproof.reference.core.checkpoint import store_ms_at
 from pairproof.reference.core.config import BrokerConfig
 from pairproof.reference.core.store import MessageStore
 from pairproof.reference.errors import ConfigError
-from pairproof.reference.ports import Effects
+from pairproof.reference.ports import MS, Effects
 
-MS = 1_000_000
 HOUR_MS = 3_600_000
 FIRST_NS = 60_000 * MS
 AT_ONCE = 10

@@ -25,10 +25,9 @@ from pairproof.reference.core.flushing import Flusher
 from pairproof.reference.core.key_index import KeyIndex
 from pairproof.reference.core.recovery import Hints, Recovery
 from pairproof.reference.errors import StoreFull
-from pairproof.reference.ports import Effects, Watcher
+from pairproof.reference.ports import MS, Effects, Watcher
 from pairproof.reference.wire.record import Message, Record, decode
 
-MS = 1_000_000
 ABORT = "abort"
 DERIVED = ("derived-flush", None)
 DISPATCH = ("dispatch", None)

@@ -51,6 +51,7 @@ def _upwards(mounted: Path, path: str, name: str) -> Iterator[Path]:
     A container without a namespace for groups has its own group mounted as the root, under a path that it cannot see.
     """
     parts = PurePosixPath(path).parts[1 : MAX_DEPTH + 1]
+    # The kernel writes ".." for a group outside of what is mounted: neither it nor any group above it can be seen.
     if ".." not in parts:
         for count in range(len(parts) + 1):
             yield mounted.joinpath(*parts[:count], name)

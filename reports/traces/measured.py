@@ -11,8 +11,9 @@ from functools import cache
 from types import UnionType
 from typing import Any, NamedTuple, Union, get_args, get_origin, get_type_hints
 
+from pairproof.harness import deployments
 from pairproof.harness.history import Event
-from pairproof.reports.traces import calls, costs, outages, replication
+from pairproof.reports.traces import calls, outages, replication
 from pairproof.reports.traces.deployment import Deployment, deployment
 
 
@@ -36,7 +37,7 @@ TABLES: Mapping[str, Any] = {
     "catch_ups": replication.CatchUp,
     "outages": outages.Outage,
     "losses": outages.Loss,
-    "costs": costs.Price,
+    "costs": deployments.Cost,
     "differences": Difference,
 }
 """Rows of a history, by table: named tuples of str and int."""
@@ -50,7 +51,8 @@ def measure(events: Sequence[Event]) -> tuple[Deployment, Rows]:
     copied = replication.measure(events)
     away, lost = outages.measure(events)
     rows: Rows = {"calls": made, "sends": sent, **copied._asdict(), "outages": away, "losses": [lost]}
-    rows["costs"] = costs.measure(events)
+    cost = deployments.measure(events)
+    rows["costs"] = [] if cost is None else [cost]
     return deployment(events), rows
 
 

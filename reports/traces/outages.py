@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from pairproof.harness import losses
-from pairproof.harness.contract import STORED
+from pairproof.harness.contract import PUT_OK, STORED
 from pairproof.harness.history import Event
 from pairproof.harness.objectives import blamed, cause_of
 from pairproof.harness.places import MASTER, SLAVES
@@ -28,8 +28,6 @@ CAUSES = ("stop", "process", "own", "machine", "wipe", "image", "promotion")
 older one, or by that of a slave which takes its place."""
 
 SLAVE = SLAVES[0]
-
-PUT_OK = STORED[0]
 
 
 class Outage(NamedTuple):

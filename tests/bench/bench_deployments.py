@@ -13,25 +13,17 @@ their own slaves cost less. Asserts nothing; Java needs what tests/java needs.
 
 from __future__ import annotations
 
-import argparse
-import os
-import sys
-import tempfile
-import time
+from collections.abc import Iterator
 from contextlib import ExitStack
 from itertools import product
 from pathlib import Path
 from statistics import median
 
-sys.path.extend(str(Path(__file__).parents[1] / each) for each in ("java", "reference/shell", "bench"))
-
-import jars
-import processes
+import turns
 from bench_java import ASYNC, SEND_TO, SETTINGS, SYNC, Pair
 from load_client import client
-from processes import JAVA, REFERENCE, Broker, Kind, NameServer
+from processes import REFERENCE, Broker, Kind, NameServer
 
-KINDS = {"ours": REFERENCE, "java": JAVA}
 IN_FLIGHT = (1, 64)
 BODIES = (100, 1_024)
 
@@ -72,45 +64,20 @@ def rates(masters: dict[str, Alone | Pair], body: int, in_flight: int, seconds: 
     return found
 
 
-def told(values: list[float]) -> str:
-    """The median, and between which values it lies."""
-    return f"{median(values):.2f} ({min(values):.2f} to {max(values):.2f})"
-
-
 def main() -> None:
     """Print a Markdown table."""
-    parser = argparse.ArgumentParser(description="What slaves cost in throughput.")
-    parser.add_argument("--seconds", type=float, default=1.5, help="of a turn")
-    parser.add_argument("--turns", type=int, default=5, help="of each deployment")
-    parser.add_argument("--only", default=",".join(KINDS), help="ours, java, or both with a comma between")
-    given = parser.parse_args()
-    os.environ.pop("NAMESRV_ADDR", None)
-    processes.JVM = tuple(each for each in processes.JVM if not each.startswith("-XX:TieredStopAtLevel"))
-    kinds = given.only.split(",")
-    if "java" in kinds:
-        try:
-            jars.program("java")
-            jars.classpath()
-        except jars.NoJava as why:
-            print(f"Java is not measured: {why}")
-            kinds.remove("java")
-    load = " ".join(f"{each:.1f}" for each in os.getloadavg())
-    print(
-        f"{os.cpu_count()} cores, load {load}; loopback; ASYNC_FLUSH; {given.turns} turns of {given.seconds:g} s each"
-    )
-    print("\n| | bytes | in flight | alone, msg/s | async slave | sync slave |\n|---|---|---|---|---|---|")
-    began = time.perf_counter()
-    for name in kinds:
-        with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
-            masters = deployed(Path(folder), KINDS[name], stack)
-            for body in BODIES:
-                rates(masters, body, IN_FLIGHT[-1], given.seconds, 0)
-            for body, in_flight in product(BODIES, IN_FLIGHT):
-                turns = [rates(masters, body, in_flight, given.seconds, first) for first in range(given.turns)]
-                shares = [told([each[kind] / each["alone"] for each in turns]) for kind in list(masters)[1:]]
-                alone = median(each["alone"] for each in turns)
-                print(f"| {name} | {body:,} | {in_flight} | {alone:,.0f} | {' | '.join(shares)} |", flush=True)
-    print(f"\n({time.perf_counter() - began:.0f} s)", file=sys.stderr)
+    given = turns.arguments("What slaves cost in throughput.").parse_args()
+
+    def rows(kind: Kind, folder: Path, stack: ExitStack) -> Iterator[tuple[str, ...]]:
+        masters = deployed(folder, kind, stack)
+        for body in BODIES:
+            rates(masters, body, IN_FLIGHT[-1], given.seconds, 0)
+        for body, in_flight in product(BODIES, IN_FLIGHT):
+            found = [rates(masters, body, in_flight, given.seconds, first) for first in range(given.turns)]
+            shares = [turns.told(each[name] / each["alone"] for each in found) for name in list(masters)[1:]]
+            yield f"{body:,}", str(in_flight), f"{median(each['alone'] for each in found):,.0f}", *shares
+
+    turns.print_table(given, ("bytes", "in flight", "alone, msg/s", "async slave", "sync slave"), rows)
 
 
 if __name__ == "__main__":

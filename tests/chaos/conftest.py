@@ -29,7 +29,8 @@ def server() -> Iterator[Server]:
 @pytest.fixture
 def proxies(server: Server) -> Iterator[Proxies]:
     yield server.proxies
-    server.proxies.destroy_all()
+    for name in server.proxies.names():
+        server.proxies.destroy(name)
 
 
 @pytest.fixture

@@ -6,9 +6,10 @@ from random import Random
 from typing import Any
 
 from pairproof.chaos.labs.sim.host import Host, Observer
-from pairproof.chaos.labs.sim.kernel import MS, Kernel
+from pairproof.chaos.labs.sim.kernel import Kernel
 from pairproof.chaos.labs.sim.network import End, Link, Network
 from pairproof.chaos.labs.sim.toxics import Toxic
+from pairproof.harness.history import MS
 from pairproof.reference.ports import Node
 
 

@@ -13,7 +13,7 @@ import pytest
 from pairproof.chaos.mutants import MUTANTS, Mutant
 from pairproof.chaos.mutants.delivery import DELIVERY
 from pairproof.chaos.mutants.mutant import consumer_with, with_parts
-from pairproof.chaos.mutants.progress import PROGRESS, CarriesEverywhere, StoresCarried
+from pairproof.chaos.mutants.progress import PROGRESS
 from pairproof.chaos.targets.reference import ReferenceTarget
 from pairproof.harness import judge, resolve
 from pairproof.harness.interpreter import run_trial
@@ -21,6 +21,10 @@ from pairproof.harness.schedule import Args, Op, Schedule
 from pairproof.harness.search.stories import advance, delayed, fault, group, heal, join, leave, pull, send
 from pairproof.harness.verdict import Verdict
 from pairproof.reference.client.consumer import Consumer
+from pairproof.reference.client.process_queue import ProcessQueue
+from pairproof.reference.client.pulling import Pulling as ConsumersPulling
+from pairproof.reference.client.routes import Choice
+from pairproof.reference.core.processors.pulling import Pulling
 
 SOON = advance(20)
 COMMITTED = advance(6_000)
@@ -93,6 +97,23 @@ def test_the_same_program_breaks_no_law_without_it(name: str) -> None:
 
 
 # A consumer that behaves shows nothing of a slave that stores what pulls carry, since it tells a slave nothing so.
+
+
+class StoresCarried(Pulling):
+    """Stores what a pull carries, on a slave, too."""
+
+    def stores_commits(self) -> bool:
+        """Always."""
+        return True
+
+
+class CarriesEverywhere(ConsumersPulling):
+    """Tells a slave the group's progress with every pull, too."""
+
+    def carries(self, held: ProcessQueue, choice: Choice) -> bool:
+        """Whichever broker is asked."""
+        return held.progress > 0 and not self.shared.settings.broadcasting
+
 
 STORES = Mutant("stores_carried", "slave", with_parts(pulling_class=StoresCarried), "progress-on-pull",
                 "a slave stores the progress that a pull carries")  # fmt: skip

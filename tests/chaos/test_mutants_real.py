@@ -1,4 +1,4 @@
-"""Mutants where time is real: found by the machine, shrunk, executed again, told."""
+"""Mutants in real-time labs: found by the machine, shrunk, executed again, reported."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_what_never_shows_again_is_not_called_killed(
     monkeypatch.setattr("pairproof.chaos.commands.mutants_real.violates", lambda trial, law: False)
     monkeypatch.setattr(repeated, "small", lambda lab, target, schedule, *_: repeated.Small(schedule, "shaky", None))
     assert hunt(tmp_path, "--trials", "200") == 1
-    assert "found, but it did not show again" in capsys.readouterr().out
+    assert "found, but not reproduced" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_what_never_shows_again_is_not_called_killed(
     [
         (["--lab", "process"], "in lab process each mutant takes minutes; name those to look for"),
         (["--lab", "moon"], "unknown lab 'moon'"),
-        (["--jobs", "2"], "--jobs is for labs in which time is real"),
+        (["--jobs", "2"], "--jobs is for real-time labs such as process and docker"),
     ],
 )
 def test_wrong_usage_is_one_line(arguments: list[str], complaint: str, capsys: Any) -> None:

@@ -169,14 +169,14 @@ def test_a_seeded_bug_may_be_expected_and_then_must_show() -> None:
 
 def test_a_cut_of_a_link_that_nobody_uses_has_no_effect() -> None:
     found = played(" {}", head=CUT.replace("link: ha", "link: client-slave").rstrip())
-    assert found.doubts == ("down (link=client-slave) did not bite",) and found.verdict == UNKNOWN
+    assert found.doubts == ("down (link=client-slave) had no effect",) and found.verdict == UNKNOWN
 
 
 def test_a_fault_without_effect_proves_nothing() -> None:
     idle = CUT.replace("fault: down, with: {link: ha}", "fault: latency, with: {link: client-slave}")
     found = played(" {}", head=idle.rstrip())
     assert found.verdict == UNKNOWN and exit_code([of(found, expect=" {}")]) == 3
-    assert found.doubts == ("latency (link=client-slave, direction=up, ms=200) did not bite",)
+    assert found.doubts == ("latency (link=client-slave, direction=up, ms=200) had no effect",)
     assert played(" {bites: false}", head=idle.rstrip()).verdict == HOLDS
 
 

@@ -14,14 +14,13 @@ from talkers import Talker, World
 
 from pairproof.chaos.labs.sim.cable import Cable
 from pairproof.chaos.labs.sim.host import CONNECT_TIMEOUT_NS, Host
-from pairproof.chaos.labs.sim.kernel import MS
 from pairproof.chaos.labs.sim.trouble import Trouble
 from pairproof.chaos.scenarios import library
 from pairproof.chaos.scenarios.play import UNKNOWN, play
 from pairproof.chaos.targets.reference import TARGET
 from pairproof.harness import judge, places, resolve
 from pairproof.harness.errors import UsageError
-from pairproof.harness.history import Event
+from pairproof.harness.history import MS, Event
 from pairproof.harness.interpreter import run_trial
 from pairproof.harness.schedule import Op, Scalar, Schedule
 from pairproof.harness.search import swarm, whole
@@ -466,4 +465,4 @@ def test_the_scenario_says_so_where_the_cable_did_nothing() -> None:
     step = case.steps[0]
     brief = case._replace(steps=(step._replace(for_ms=0),), loads=(), expect=case.expect._replace(phases=()))
     found = play(scenario, brief, LAB, TARGET, "s")
-    assert found.verdict == UNKNOWN and "did not bite" in found.doubts[0]
+    assert found.verdict == UNKNOWN and "had no effect" in found.doubts[0]

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 
-from pairproof.chaos.labs.sim.kernel import MS
 from pairproof.chaos.labs.sim.session import SimSession, open_session
 from pairproof.chaos.targets.reference import TARGET
-from pairproof.harness.history import Event
+from pairproof.harness.history import MS, Event
 
 
 def warm(**settings: str | int) -> SimSession:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from talkers import Talker, World
 
-from pairproof.chaos.labs.sim.kernel import MS
+from pairproof.harness.history import MS
 
 
 def test_bytes_arrive_once_in_order_after_the_latency() -> None:

@@ -7,8 +7,8 @@ from random import Random
 import pytest
 from talkers import World
 
-from pairproof.chaos.labs.sim.kernel import MS
 from pairproof.chaos.labs.sim.toxics import pieces
+from pairproof.harness.history import MS
 
 # latency and jitter
 

@@ -13,10 +13,11 @@ from talkers import Talker
 from toxic_plays import FIN, REFUSED, RST, Heard
 
 from pairproof.chaos.labs.sim.host import Host, Observer
-from pairproof.chaos.labs.sim.kernel import MS, Kernel
+from pairproof.chaos.labs.sim.kernel import Kernel
 from pairproof.chaos.labs.sim.network import End, Link, Network
 from pairproof.chaos.labs.sim.toxics import Toxic
 from pairproof.chaos.toxiproxy.proxies import HOST, Proxies
+from pairproof.harness.history import MS
 
 RESET = struct.pack("ii", 1, 0)
 BUFFER = 1 << 20

@@ -23,9 +23,7 @@ from pairproof.harness.search import swarm, whole
 
 
 def _table(told: Recorder) -> CoverageTable:
-    table = CoverageTable()
-    table.count(told.events)
-    return table
+    return CoverageTable.of(told.events)
 
 
 def _joining() -> Recorder:
@@ -122,6 +120,16 @@ def test_gaps_are_pairs_that_occurred_but_not_with_that_fault() -> None:
     said = "2 pairs of state and event occurred; with each of 2 faults 1 of 4 (least: wipe 0, stall 1)"
     assert table.summary(["stall", "wipe"]) == said
     assert CoverageTable().summary([]).endswith("0 of 0 (least: none)")
+
+
+def test_merged_tables_say_what_one_table_of_both_histories_says() -> None:
+    lab, target = resolve.lab("sim"), resolve.target("reference")
+    histories = [run_trial(lab, target, swarm.schedule("merged", number), laws=()).events for number in range(3)]
+    together, merged = CoverageTable(), CoverageTable()
+    for events in histories:
+        together.count(events)
+        merged.merge(CoverageTable.of(events))
+    assert merged.rows() == together.rows() and merged.gaps(["stall"]) == together.gaps(["stall"])
 
 
 def test_every_event_of_the_protocol_is_counted_in_every_trial() -> None:

@@ -13,6 +13,7 @@ import pytest
 
 from pairproof.harness import floors, registry, resolve
 from pairproof.harness.commands.main import main
+from pairproof.harness.coverage_table import CoverageTable
 from pairproof.harness.explore import Explorer
 from pairproof.harness.floors import Family, Floor, Floors
 from pairproof.harness.interpreter import run_trial
@@ -35,23 +36,27 @@ def trial(*ops: Op) -> Trial:
     return run_trial(SIM, REFERENCE, Schedule({}, "s", ops), origin="machine")
 
 
+def count(tally: Tally, played: Trial) -> None:
+    tally.count(played, CoverageTable.of(played.events))
+
+
 def rows(wanted: Floors, *trials: Trial) -> dict[str, tuple[int, int]]:
     tally = Tally(wanted, 74)
     for each in trials:
-        tally.count(each)
+        count(tally, each)
     return {each.what: (each.met, each.least) for each in tally.rows()}
 
 
 def test_a_fault_that_hit_nothing_is_counted_and_meets_no_floor() -> None:
     wanted = Floors(faults={"latency": Family(("latency", "jitter"), 1)})
     tally = Tally(wanted, 1)
-    tally.count(trial(IDLE, SEND))
-    count = tally.faults()["latency"]
-    assert (count.drawn, count.began, count.took_effect) == (1, 1, 0)
+    count(tally, trial(IDLE, SEND))
+    found = tally.faults()["latency"]
+    assert (found.drawn, found.began, found.took_effect) == (1, 1, 0)
     assert floors.missed(tally.rows()) == ["faults that took effect: latency: 0 of 1"]
-    tally.count(trial(LATENCY, SEND, Op("advance", {"ms": 100})))
-    count = tally.faults()["latency"]
-    assert (count.drawn, count.took_effect) == (2, 1) and count.effect["bytes_delayed"] > 0
+    count(tally, trial(LATENCY, SEND, Op("advance", {"ms": 100})))
+    found = tally.faults()["latency"]
+    assert (found.drawn, found.took_effect) == (2, 1) and found.effect["bytes_delayed"] > 0
     assert floors.missed(tally.rows()) == []
 
 

@@ -407,6 +407,19 @@ def test_behind_a_send_whose_answer_nobody_knows_nobody_knows_when_the_next_is_d
     assert_broken(AckBounded, behind_a_stranger("4.9.7"), "m1 was answered after 9000.000 ms")
 
 
+@pytest.mark.parametrize("status", ["SYSTEM_ERROR", "code 9999"])
+def test_an_answer_that_does_not_tell_of_a_turn_leaves_open_when_the_next_one_began(status: str) -> None:
+    """A stranger's broker may refuse a send that it has stored, before or after its turn."""
+
+    def behind(answer: str, ms: float) -> H:
+        queue = pair(rocketmqVersion="4.9.2").put("m0").put("m1").after(4_000)
+        queue = queue.ok("m0", answer) if answer == TIMEOUT else queue.over("m0", "fail", answer)
+        return queue.after(ms).ok("m1", TIMEOUT)
+
+    assert_broken(AckBounded, behind(TIMEOUT, 5_011), "m1 was answered after 5011.000 ms")
+    assert assert_holds(AckBounded, behind(status, 5_011)).judged == 1, "only the refused send itself"
+
+
 def test_up_to_4_6_the_wait_for_a_slave_begins_after_that_for_the_disk() -> None:
     def both(version: str, ms: float) -> H:
         return pair(rocketmqVersion=version, **SYNC_FLUSH).put("m0").after(ms).ok("m0", TIMEOUT)

@@ -212,6 +212,14 @@ def test_the_same_commit_again_changes_nothing_and_saving_is_part_of_a_sync() ->
     assert_broken(MetaConverges, tables(after, topics={}), "they differ in T")
 
 
+def test_a_commit_at_a_slave_replaces_what_it_has_of_its_master_each_time() -> None:
+    """A consumer that has lost the master's route commits there what it committed there before; a sync is between."""
+    history = quiet().commit(5).commit(9, "slave").wait(9_000).round(topics="applied").commit(9, "slave")
+    assert judged(MetaConverges, tables(history, offsets={"T@G": {"0": 9}}).events).broken == 0
+    same = quiet().commit(5).commit(5, "slave").wait(9_000).round(topics="applied").commit(5, "slave")
+    assert_broken(MetaConverges, tables(same, offsets={"T@G": {"0": 9}}), "they differ in T@G")
+
+
 def test_readings_before_healing_and_of_one_node_alone_say_nothing() -> None:
     early = named().wait(3_000).round().table("topics", FULL, "master", VERSION).table("topics", {}, version=VERSION)
     assert_vacuous(MetaConverges, early.wait(60_000).marked("heal").wait(60_000).marked("end"))

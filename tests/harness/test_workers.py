@@ -218,7 +218,9 @@ def test_check_ends_where_nobody_can_go_on(
 def test_jobs_are_refused_where_nothing_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     monkeypatch.chdir(tmp_path)
     assert main(["check", "--jobs", "2", "--trials", "1"]) == 2
-    assert "--jobs is for labs in which time is real, and sim never waits; leave it out" in capsys.readouterr().err
+    assert (
+        "--jobs is for real-time labs such as process and docker, not for sim; leave it out" in capsys.readouterr().err
+    )
     assert main(["check", "--jobs", "17"]) == 2 and not (tmp_path / "runs").exists()
 
 

@@ -9,7 +9,8 @@ from collections.abc import Callable, Hashable, Mapping
 from typing import Any
 
 from pairproof.chaos.labs.sim.disk import SimDisk
-from pairproof.chaos.labs.sim.kernel import MS, Entry, Kernel
+from pairproof.chaos.labs.sim.kernel import Entry, Kernel
+from pairproof.harness.history import MS
 from pairproof.reference.core.broker import Broker
 from pairproof.reference.core.calls import Calls, Outcome
 from pairproof.reference.core.config import BrokerConfig

@@ -204,6 +204,20 @@ def test_full_queue_says_so_at_once(any_queue: Queue, monkeypatch: pytest.Monkey
     assert any_queue.answers == [(200, TIMEOUT, 0)]
 
 
+def test_sends_that_are_answered_already_make_room_for_those_that_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pairproof.reference.core.group_transfer.MAX_WAITING_SENDS", 3)
+    queue = Queue("4.4.0")
+    for _ in range(3):
+        queue.add()
+    queue.go_on(5_000)
+    assert len(queue.answers) == 3 and len(queue.transfer.waiting) == 2, "their turns are not over"
+    for _ in range(3):
+        queue.add()
+    assert queue.answers[3:] == [(600, TIMEOUT, 5_000)], "only where all the others wait"
+    queue.reach(500)
+    assert queue.answers[4:] == [(400, "PUT_OK", 5_000), (500, "PUT_OK", 5_000)]
+
+
 STEPS = st.one_of(
     st.just(("add", 0)),
     st.tuples(st.just("reach"), st.integers(0, 900)),

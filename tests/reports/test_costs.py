@@ -10,11 +10,10 @@ from pairproof.chaos.scenarios import library
 from pairproof.chaos.scenarios.play import Plan, play
 from pairproof.chaos.scenarios.recording import Recording
 from pairproof.harness import resolve
-from pairproof.harness.deployments import NAMES
+from pairproof.harness.deployments import NAMES, Cost
 from pairproof.harness.history import Recorder
 from pairproof.reports import fallback, inputs, model, summary, traced
-from pairproof.reports.traces import costs
-from pairproof.reports.traces.costs import Price
+from pairproof.reports.traces import measured
 
 SCENARIO = "loss-asynchronous-slaves"
 DISK_LOST = 2
@@ -33,16 +32,20 @@ def history(*more: tuple[str, dict[str, Any]]) -> Recorder:
     return made
 
 
-def test_a_history_has_one_price_and_says_what_it_does_not_know() -> None:
+def costs(*more: tuple[str, dict[str, Any]]) -> list[Any]:
+    return list(measured.measure(history(*more).events)[1]["costs"])
+
+
+def test_a_history_has_one_cost_and_says_what_it_does_not_know() -> None:
     fault = {"op": 7, "f": "kill", "node": "master"}
     away = [("fault", fault | {"status": "on"}), ("crash", {"node": "master", "f": "process", "value": 0})]
-    unknown = Price("single master", "SYNC_FLUSH", "kill of the master", 1, 0, 0, 1, 0, 0, 1, 0, 0, 0)
-    assert costs.measure(history(*away).events) == [unknown]
+    unknown = Cost("single master", "SYNC_FLUSH", "kill of the master", 1, 0, 0, 1, 0, 0, 1, 0, 0, 0)
+    assert costs(*away) == [unknown]
     seen = [*away, ("invoke", {"node": "master", "op": 8, "f": "pull"}), ("fault", fault | {"status": "off"}),
             ("audit", {"node": "master", "op": 9, "f": "final"})]  # fmt: skip
     known = unknown._replace(lost=1, unaudited=0, unavailable=1, unread=0)
-    assert costs.measure(history(*seen).events) == [known]
-    assert costs.measure(history().events) == []
+    assert costs(*seen) == [known]
+    assert costs() == []
 
 
 def test_what_no_trial_of_a_row_knows_is_no_number() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pairproof.harness.errors import PairproofError
-from pairproof.reports import fallback, inputs, model, summary
+from pairproof.reports import fallback, inputs, markdown, model, summary
 from pairproof.reports.make import make_report
 
 
@@ -47,7 +47,7 @@ def test_what_was_skipped_vacuous_or_missed_is_listed(two_runs: list[Path]) -> N
     for each in (
         "ha-batch-bound in r1: the searches gave it nothing to judge, although the run demands it",
         "contract could not be decided in r2: law crashed: KeyError",
-        "fault stall never bit in sim",
+        "fault stall had no effect in sim",
         "step: this lab has no CanStep",
     ):
         assert f"{each}" in text
@@ -71,7 +71,7 @@ def test_what_comes_from_a_run_can_do_nothing_in_markdown(write_run: Any, rows: 
 
 
 def test_a_long_text_is_cut_and_many_findings_are_counted(write_run: Any, rows: Any) -> None:
-    assert len(summary.escape("x" * 10_000)) == summary.MAX_CHARS
+    assert len(markdown.escape("x" * 10_000)) == markdown.MAX_CHARS
     findings = [rows.finding("log-prefix", "differs", n, n) for n in range(summary.MAX_FINDINGS + 3)]
     folder = write_run("r", findings, verdicts=[rows.verdict(0, "log-prefix", "violated")], trials=[rows.trial(0)])
     assert "Findings of 3 more causes are in the report." in told([folder])

@@ -7,8 +7,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from pairproof.harness.history import KINDS, Event, Recorder
-from pairproof.reports.axis import MS, Axis
+from pairproof.harness.history import KINDS, MS, Event, Recorder
+from pairproof.reports.axis import Axis
 from pairproof.reports.charts import shape
 from pairproof.reports.events import _SAY, words
 from pairproof.reports.scene import scene

@@ -88,7 +88,7 @@ def test_a_send_s_latency_is_told_under_the_faults_that_it_overlapped() -> None:
     play.off(110, 1, "kill").answers(120, across).send(130, 131)
     assert calls.measure(play.events)[1] == [
         Send("none", "out", 1, 0, 0, 0, 5 * MS),
-        Send("several", "in", 0, 1, 0, 0, 60 * MS),
+        Send("several faults", "in", 0, 1, 0, 0, 60 * MS),
         Send("kill", "in", 1, 0, 0, 0, 15 * MS),
         Send("none", "out", 1, 0, 0, 0, 1 * MS),
     ]
@@ -154,7 +154,7 @@ def test_catch_up_is_from_the_end_of_a_fault_until_the_slave_has_what_the_master
         70, "slave", 180, 200
     )
     assert replication.measure(play.events).catch_ups[1:] == [
-        CatchUp("several", 20, 10 * MS), CatchUp("several", 100, None),
+        CatchUp("several faults", 20, 10 * MS), CatchUp("several faults", 100, None),
     ], "another fault began before they had caught up, and the second slave never did"  # fmt: skip
 
 
@@ -235,7 +235,7 @@ def test_what_follows_while_a_node_is_down_is_the_same_outage_with_the_worst_cau
     assert [(row.node, row.cause, row.fault, row.not_back) for row in rows] == [
         ("slave", "wipe", "wipe", 1), ("master", "stop", "restart", 1),
     ]  # fmt: skip
-    assert rows[1].unavailable_ns is None and whole.fault == "several"
+    assert rows[1].unavailable_ns is None and whole.fault == "several faults"
 
 
 def test_an_answer_of_a_master_that_is_lost_again_does_not_end_its_outage() -> None:

@@ -76,6 +76,8 @@ class RealNode:
     """How it ends when it is told to stop."""
     ready_s = 60
     """Until it serves, at the longest: a second on a quiet machine. What takes longer does not come up."""
+    memory_given = False
+    """Whether the trial says how much memory its machine has, be it the default; if not, a broker asks its machine."""
     has_seams = True
     """Whether its disk and clock obey a :class:`Control`, and it traces itself."""
 
@@ -243,16 +245,16 @@ class RealNode:
                     os.close(fd)
 
     def settings(self) -> dict[str, object]:
-        """What is known of a broker's settings: not its machine's memory, unless it is told what to take for that."""
+        """What is known of a broker's settings: its machine's memory only if the trial gives that."""
         assert self.config is not None
-        known = asdict(self.config)
-        return {key: value for key, value in known.items() if key != MEMORY or value != _DEFAULTS[key]}
+        return {key: value for key, value in asdict(self.config).items() if key != MEMORY or self.memory_given}
 
     def _properties(self) -> dict[str, object]:
         if self.config is None or self.store is None:
             return {"bindAddress": self.bind()}
-        given = {key: value for key, value in asdict(self.config).items() if value != _DEFAULTS[key]}
-        # Java's way to write a truth.
+        known = asdict(self.config).items()
+        given = {key: value for key, value in known if value != _DEFAULTS[key] or (key == MEMORY and self.memory_given)}
+        # Java properties spell booleans in lower case.
         told = {key: str(value).lower() if isinstance(value, bool) else value for key, value in given.items()}
         own = {"listenPort": self.config.listenPort, "bindAddress": self.bind(), "storePathRootDir": self.store.path}
         return {**told, **own}

@@ -20,13 +20,12 @@ from pairproof.chaos.labs.abilities import ClientAbilities
 from pairproof.chaos.labs.clients import Clients, send_timeout_ms
 from pairproof.chaos.labs.real.bench import Bench
 from pairproof.chaos.labs.real.evidence import Evidence
-from pairproof.chaos.labs.real.ha_ears import MS
 from pairproof.chaos.labs.real.inspection import Inspection
 from pairproof.chaos.labs.real.link_trouble import LinkTrouble
 from pairproof.chaos.labs.real.links import CLIENT, Links
 from pairproof.chaos.labs.real.machines import Machine
 from pairproof.chaos.labs.real.node import EXIT_BUG
-from pairproof.chaos.labs.real.nodes import RealNode, Status, is_slave
+from pairproof.chaos.labs.real.nodes import MEMORY, RealNode, Status, is_slave
 from pairproof.chaos.labs.real.stalls import Watch, Watched, harness
 from pairproof.chaos.labs.real.store_trouble import StoreTrouble
 from pairproof.chaos.labs.real.strangers import Strangers
@@ -36,7 +35,7 @@ from pairproof.chaos.targets.rocketmq import AnyTarget
 from pairproof.harness import places
 from pairproof.harness.awaiting import Awaiting
 from pairproof.harness.errors import LabError, PairproofError
-from pairproof.harness.history import Recorder
+from pairproof.harness.history import MS, Recorder
 from pairproof.harness.schedule import Args
 
 T = TypeVar("T")
@@ -100,6 +99,7 @@ class RealSession(ClientAbilities, LinkTrouble, StoreTrouble, Strangers):
             self._add_name_server(brokers)
         for name in brokers:
             node = self.bench.node(self.folder, name, self.target, self._config(name))
+            node.memory_given = self._gives_memory(name)
             self.nodes[name] = node
             assert node.store is not None and node.config is not None
             self.evidence.stores[name] = node.store.path, node.config.mappedFileSizeCommitLog
@@ -142,6 +142,10 @@ class RealSession(ClientAbilities, LinkTrouble, StoreTrouble, Strangers):
             config = replace(config, namesrvAddr=by_name[f"names-{name}"].address)
         self.evidence.addresses |= {config.address: name, config.ha_address: name}
         return config
+
+    def _gives_memory(self, name: str) -> bool:
+        own = is_slave(name) and bool(self.settings.get("lab.slaveMemory"))
+        return own or MEMORY in self.settings
 
     def _add_name_server(self, brokers: tuple[str, ...]) -> None:
         node = self.bench.node(self.folder, places.NAMES, self.target, None)

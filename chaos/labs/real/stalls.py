@@ -25,8 +25,8 @@ from typing import NamedTuple
 from pairproof.chaos.labs.real import proc
 from pairproof.chaos.labs.real.proc import Task
 from pairproof.harness.errors import LabError
+from pairproof.harness.history import MS
 
-MS = 1_000_000
 STEP_S = 0.05
 LEAST_NS = 100 * MS
 """What is shorter is none: laws allow for three times as much wherever time is real."""

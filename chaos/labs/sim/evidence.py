@@ -14,12 +14,12 @@ from functools import lru_cache, partial
 from pairproof.chaos.labs.blame import Stuck, described
 from pairproof.chaos.labs.sim.disk import SimFile
 from pairproof.chaos.labs.sim.host import Host, Observer
-from pairproof.chaos.labs.sim.kernel import MS, Kernel
+from pairproof.chaos.labs.sim.kernel import Kernel
 from pairproof.chaos.labs.sim.network import End
 from pairproof.chaos.observers import auditing
 from pairproof.chaos.observers.ha_tap import FrameTap, ReportTap
 from pairproof.chaos.observers.stored_record import stored_key
-from pairproof.harness.history import Recorder, digest
+from pairproof.harness.history import MS, Recorder, digest
 from pairproof.harness.schedule import Args
 from pairproof.reference.core.broker import Broker
 from pairproof.reference.core.config import BrokerConfig

@@ -9,10 +9,11 @@ from typing import Any
 from pairproof.chaos.labs.blame import ENDS, is_the_labs
 from pairproof.chaos.labs.sim.cable import Cable, Waiting
 from pairproof.chaos.labs.sim.disk import Flush, Loss, SimDisk
-from pairproof.chaos.labs.sim.kernel import MS, Entry, Kernel
+from pairproof.chaos.labs.sim.kernel import Entry, Kernel
 from pairproof.chaos.labs.sim.network import End, Link, Network
 from pairproof.chaos.labs.sim.trouble import Trouble, count
 from pairproof.chaos.labs.sim.watchdog import Watchdog
+from pairproof.harness.history import MS
 from pairproof.reference.ports import Node
 
 EPOCH_MS = 1_700_000_000_000

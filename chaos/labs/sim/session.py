@@ -20,7 +20,7 @@ from pairproof.chaos.labs.sim import tables, topology
 from pairproof.chaos.labs.sim.disk import SimDisk
 from pairproof.chaos.labs.sim.evidence import Evidence
 from pairproof.chaos.labs.sim.host import WATCHDOG, Crashed, Host
-from pairproof.chaos.labs.sim.kernel import MOST_IN_A_MS, MS, Kernel
+from pairproof.chaos.labs.sim.kernel import MOST_IN_A_MS, Kernel
 from pairproof.chaos.labs.sim.link_trouble import LinkTrouble
 from pairproof.chaos.labs.sim.network import Link, Network
 from pairproof.chaos.labs.sim.node_trouble import NodeTrouble
@@ -30,7 +30,7 @@ from pairproof.chaos.targets.reference import ReferenceTarget
 from pairproof.harness import places
 from pairproof.harness.awaiting import Awaiting
 from pairproof.harness.errors import LabError, UsageError
-from pairproof.harness.history import Recorder
+from pairproof.harness.history import MS, Recorder
 from pairproof.harness.schedule import Args
 from pairproof.reference.core.broker import Broker
 from pairproof.reference.ports import Node

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 from pairproof.chaos.labs.consumers import Consumers
 from pairproof.chaos.labs.provision import TOPIC
 from pairproof.chaos.labs.sim.host import Host
-from pairproof.chaos.labs.sim.kernel import MS
 from pairproof.chaos.targets.reference import NAME_SERVER
 from pairproof.harness import places
+from pairproof.harness.history import MS
 from pairproof.reference.core.delay import SCHEDULE_TOPIC, queue_of_level
 from pairproof.reference.wire.bodies_client import MessageQueue
 

@@ -21,7 +21,7 @@ from pairproof.reference.core.parts import Parts
 from pairproof.reference.core.reading import Found, Reader, Takes
 from pairproof.reference.core.requests import Handler, Request
 from pairproof.reference.errors import CodecError
-from pairproof.reference.ports import Conn
+from pairproof.reference.ports import MS, Conn
 from pairproof.reference.wire import remoting
 from pairproof.reference.wire.bodies import SubscriptionGroupConfig
 from pairproof.reference.wire.headers import RequestCode
@@ -29,7 +29,6 @@ from pairproof.reference.wire.properties import java_hash
 
 COMMITS, SUSPENDS, SUBSCRIBES = 0x1, 0x2, 0x4
 """PullSysFlag."""
-MS = 1_000_000
 LOOK_NS = 5_000 * MS
 SHORT_POLL_MS = 1_000
 MAX_HELD = 100_000

@@ -57,14 +57,19 @@ def test_traces_and_live_events_are_merged_by_time(evidence: Evidence, tmp_path:
 
 
 @pytest.mark.parametrize(
-    ("node_class", "memory", "told"),
-    [(RealNode, 5_000, 5_000), (RealNode, BrokerConfig.totalMemory, None), (JavaProcess, 5_000, None)],
+    ("node_class", "memory", "given", "told"),
+    [
+        (RealNode, 5_000, True, 5_000),
+        (RealNode, BrokerConfig.totalMemory, True, BrokerConfig.totalMemory),
+        (RealNode, BrokerConfig.totalMemory, False, None),
+        (JavaProcess, 5_000, True, None),
+    ],
 )
-def test_memory_is_told_only_where_the_lab_sets_it(
-    evidence: Evidence, tmp_path: Path, node_class: type[RealNode], memory: int, told: int | None
+def test_memory_is_told_only_where_the_trial_gives_it(
+    evidence: Evidence, tmp_path: Path, node_class: type[RealNode], memory: int, given: bool, told: int | None
 ) -> None:
     node = node_class.__new__(node_class)
-    node.config = BrokerConfig(totalMemory=memory, slaveReadEnable=True)
+    node.config, node.memory_given = BrokerConfig(totalMemory=memory, slaveReadEnable=True), given
     evidence.config("master", node.settings())
     (event,) = history(evidence)
     found = json.loads(event.detail or "")

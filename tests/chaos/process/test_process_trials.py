@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from real_labs import goes_on, opened, play, sends, sent, under, violated, within
+from real_labs import events, goes_on, opened, play, sends, sent, under, violated, within
 from toxiproxies import binary
 
 from pairproof.chaos.labs.process.lab import ProcessLab
 from pairproof.chaos.targets.reference import TARGET
 from pairproof.harness.schedule import Args, Op
+from pairproof.reference.core.config import BrokerConfig
 
 pytestmark = pytest.mark.slow
 
@@ -47,6 +49,7 @@ CASES = {
     "read_only": ("read_only", {"node": "master"}, "processes_ended", "refused"),
 }
 NEEDS_DEVICE = ("full", "read_only")
+MEMORY = BrokerConfig.totalMemory
 
 
 def test_the_reference_keeps_the_laws_and_every_fault_bites(lab: ProcessLab) -> None:
@@ -129,6 +132,29 @@ def test_what_befalls_a_disk_that_is_full_or_read_only_is_told_as_it_is(
     if lab.has_devices():
         refused = ("disk_full: the disk is read-only already: nothing can fill it",)
         assert trial.skipped == (refused if inner == "disk_full" else ())
+
+
+@pytest.mark.parametrize(
+    ("settings", "master", "slave"),
+    [
+        ({}, None, None),
+        ({"totalMemory": MEMORY}, MEMORY, MEMORY),
+        ({"lab.slaveMemory": MEMORY}, None, MEMORY),
+        ({"totalMemory": 5_000}, 5_000, 5_000),
+    ],
+)
+def test_brokers_take_the_memory_that_a_trial_gives_even_at_its_default(
+    lab: ProcessLab, settings: dict[str, int], master: int | None, slave: int | None
+) -> None:
+    session = opened(lab, **settings)
+    for name, given in (("master", master), ("slave", slave)):
+        (event,) = events(session, "config", name)
+        assert json.loads(event.detail or "").get("totalMemory") == given
+        written = (session.folder / f"{name}.conf").read_text().splitlines()
+        assert [line for line in written if line.startswith("totalMemory")] == [f"totalMemory={given}"] * (
+            given is not None
+        )
+    session.close()
 
 
 def test_a_mutant_is_caught_by_its_law_and_only_there(lab: ProcessLab) -> None:

@@ -77,6 +77,12 @@ def test_whatever_a_list_of_groups_says_there_is_an_answer(tmp_path: Path, membe
     assert tree.limit("memory.max", "notes").memory() == 8 * GIB
 
 
+@pytest.mark.parametrize("membership", ["0::/../a\n", "0::/a/../../a\n", "4:memory:/../a\n"])
+@pytest.mark.parametrize("file", ["memory.max", "a/memory.max", "../a/memory.max", "memory/a/memory.limit_in_bytes"])
+def test_a_group_outside_of_what_is_mounted_limits_nothing(tmp_path: Path, membership: str, file: str) -> None:
+    assert Tree(tmp_path / "seen", membership).limit(file, "4096").memory() == 8 * GIB
+
+
 def test_without_proc_the_machine_s_own_counts(tmp_path: Path) -> None:
     assert machine_memory(tmp_path / "none", tmp_path / "none", GIB) == GIB
     (tmp_path / "self").mkdir()

@@ -1,0 +1,46 @@
+"""What the trials of an exploration came to, counted as they are played."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable
+
+from pairproof.harness.coverage_table import CoverageTable
+from pairproof.harness.tally import Tally
+from pairproof.harness.trial import Trial
+from pairproof.harness.verdict import Verdict
+
+
+class Counts:
+    """Bounded by laws, searches, states and kinds of fault. ``tally`` counts the trials of ``searches`` only."""
+
+    def __init__(self, laws: Iterable[str], searches: Collection[str], tally: Tally | None) -> None:
+        self.seen: dict[str, set[tuple[str, Verdict]]] = {law: set() for law in laws}
+        """By law: the origins of the trials that it judged, each with its verdicts."""
+        self.exercised: Counter[str] = Counter()
+        """By law: trials that gave it something to judge."""
+        self.by_origin: Counter[str] = Counter()
+        self.events = 0
+        self.again = 0
+        """Trials that a stall of the machine spoilt, and that were played again."""
+        self.coverage = CoverageTable()
+        self.tally = tally
+        self._searches = searches
+
+    @property
+    def searched(self) -> int:
+        """Trials of the searches: without those of the corpus and of shrinking."""
+        return sum(self.by_origin[each] for each in self._searches)
+
+    def count(self, trial: Trial) -> None:
+        """Add one trial."""
+        self.by_origin[trial.origin] += 1
+        self.events += len(trial.events)
+        self.again += trial.again
+        coverage = CoverageTable.of(trial.events)
+        self.coverage.merge(coverage)
+        if self.tally is not None and trial.origin in self._searches:
+            self.tally.count(trial, coverage)
+        for each in trial.judgements:
+            self.seen[each.law].add((trial.origin, each.verdict))
+            self.exercised[each.law] += each.judged > 0
