@@ -7,27 +7,21 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Collection, Mapping, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import click
 
-from pairproof.harness.commands import output
+from pairproof.harness.commands import options, output
 from pairproof.harness.errors import EXIT_INTERRUPTED, EXIT_VIOLATED, UsageError
 from pairproof.harness.runs import atomic
-from pairproof.harness.schedule_json import check_text
 
-RUNS = Path("runs")
-MAX_SEED_CHARS = 200
 LABS = "sim,process"
 MAX_PROGRAM = 200
 """Lines of a program that ``show`` prints."""
 MAX_SAID = 10
 """Reasons that are printed of one scenario."""
 
-_target = click.option("--target", default="reference", show_default=True, help="What to test; base+mutant for a bug.")
-_seed = click.option("--seed", default=None, help="Random seed (default: derived from the clock).")
 _repeat = click.option(
     "--repeat",
     type=click.IntRange(1, 1_000),
@@ -36,16 +30,6 @@ _repeat = click.option(
 )
 _cases = click.option(
     "--cases", type=click.IntRange(1), default=None, help="Play at most so many cases of each scenario, evenly spread."
-)
-_jobs = click.option(
-    "--jobs",
-    type=click.IntRange(1, 16),
-    default=1,
-    show_default=True,
-    help="Scenarios to play at once, each in its own lab.",
-)
-_runs = click.option(
-    "--runs", type=click.Path(path_type=Path), default=RUNS, show_default=True, help="Where run folders go."
 )
 _all = click.option(
     "--all", "everything", is_flag=True, help="All shipped scenarios that the lab has the abilities for."
@@ -140,18 +124,18 @@ def _expected(case: Any) -> list[str]:
 @command.command("run")
 @click.argument("names", nargs=-1)
 @_all
-@click.option("--lab", default="sim", show_default=True, help="Where it runs.")
-@_target
+@options.lab
+@options.target
 @_repeat
 @_cases
-@_jobs
-@_seed
-@_runs
-@click.option("--report", is_flag=True, help="Make the report, too.")
+@options.jobs("Scenarios")
+@options.seed
+@options.runs()
+@options.report
 @output.json_option
 def run(
-    names: tuple[str, ...], everything: bool, lab: str, target: str, repeat: int | None, cases: int | None, jobs: int,
-    seed: str | None, runs: Path, report: bool, json_to: str | None,
+    names: tuple[str, ...], everything: bool, lab_name: str, target_name: str, repeat: int | None, cases: int | None,
+    jobs: int, seed: str | None, runs_folder: Path, report: bool, json_to: str | None,
 ) -> None:  # fmt: skip
     """Play scenarios and judge them by the laws and by what they expect. The run is kept as `pairproof check` keeps it.
 
@@ -163,11 +147,11 @@ def run(
     """
     from pairproof.chaos.scenarios.play import Plan
 
-    plan = Plan(lab, target, _seed_of(seed), repeat, cases)
+    plan = Plan(lab_name, target_name, options.seed_of(seed), repeat, cases)
     chosen = _chosen(names, everything)
-    left_out = _lacking(chosen, lab) if everything else {}
-    _check_some(chosen, left_out, lab)
-    recording, code = _play(chosen, plan, jobs, runs, left_out)
+    left_out = _lacking(chosen, lab_name) if everything else {}
+    _check_some(chosen, left_out, lab_name)
+    recording, code = _play(chosen, plan, jobs, runs_folder, left_out)
     if json_to is not None:
         output.write_json(_answer(recording, plan), json_to)
     _say(recording, plan)
@@ -184,17 +168,17 @@ def run(
 @click.argument("names", nargs=-1)
 @_all
 @click.option("--labs", default=LABS, show_default=True, help="The labs to compare, with commas between.")
-@_target
+@options.target
 @_repeat
 @_cases
-@_jobs
-@_seed
-@_runs
+@options.jobs("Scenarios")
+@options.seed
+@options.runs()
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Write the table as a Markdown page.")
 @output.json_option
 def parity(
-    names: tuple[str, ...], everything: bool, labs: str, target: str, repeat: int | None, cases: int | None, jobs: int,
-    seed: str | None, runs: Path, out: Path | None, json_to: str | None,
+    names: tuple[str, ...], everything: bool, labs: str, target_name: str, repeat: int | None, cases: int | None,
+    jobs: int, seed: str | None, runs_folder: Path, out: Path | None, json_to: str | None,
 ) -> None:  # fmt: skip
     """Play scenarios in several labs and compare verdicts, laws and times.
 
@@ -207,7 +191,7 @@ def parity(
     from pairproof.chaos.scenarios import parity as comparing
     from pairproof.chaos.scenarios.play import Plan
 
-    chosen, listed, known = _chosen(names, everything), _labs(labs), _seed_of(seed)
+    chosen, listed, known = _chosen(names, everything), _labs(labs), options.seed_of(seed)
     lacking = {lab: _lacking(chosen, lab) for lab in listed}
     by_lab: dict[str, list[Any]] = {lab: [] for lab in listed}
     # What was asked for by its name is shown, whoever can play it.
@@ -220,14 +204,14 @@ def parity(
     for lab in listed:
         if len(lacking[lab]) == len(chosen):
             continue
-        recording, code = _play(chosen, Plan(lab, target, known, repeat, cases), jobs, runs, lacking[lab])
+        recording, code = _play(chosen, Plan(lab, target_name, known, repeat, cases), jobs, runs_folder, lacking[lab])
         if code == EXIT_INTERRUPTED:
             sys.exit(code)
         by_lab[lab] = recording.results()
         output.say(f"{lab}: recorded in {recording.folder}")
     rows = comparing.rows([each for each in chosen if each.name not in nowhere], by_lab, lacking)
     if out is not None:
-        atomic.write_text(out, comparing.page(rows, listed, target), "--out")
+        atomic.write_text(out, comparing.page(rows, listed, target_name), "--out")
     if json_to is not None:
         output.write_json(_compared(rows, listed), json_to)
     cells = [
@@ -302,13 +286,6 @@ def _labs(text: str) -> list[str]:
     for each in found:
         resolve.lab(each)
     return found
-
-
-def _seed_of(seed: str | None) -> str:
-    if seed is not None:
-        check_text(seed, "--seed", MAX_SEED_CHARS)
-        return seed
-    return datetime.now(UTC).strftime("%Y%m%d%H%M%S")
 
 
 def _play(

@@ -23,7 +23,7 @@ from pairproof.chaos.commands import mutants_real
 from pairproof.chaos.mutants import MUTANTS, Mutant
 from pairproof.harness import judge as judging
 from pairproof.harness import resolve
-from pairproof.harness.commands import output
+from pairproof.harness.commands import options, output
 from pairproof.harness.errors import EXIT_HOLDS, EXIT_VIOLATED, UsageError
 from pairproof.harness.interpreter import run_trial
 from pairproof.harness.ports import Lab, Target
@@ -31,7 +31,6 @@ from pairproof.harness.profiles import PROOF, REAL_TIME_LABS, profile
 from pairproof.harness.schedule import Schedule
 from pairproof.harness.search import cuts, shrink, swarm, sweep, whole
 from pairproof.harness.verdict import Verdict
-from pairproof.harness.workers import MAX_JOBS
 
 TRIALS = 6_000
 REAL = sum(profile(PROOF).counts.values())
@@ -128,22 +127,9 @@ def control(lab: Lab, seed: str, trials: int) -> list[str]:
 @click.option(
     "--trials", type=click.IntRange(1), help=f"Trials for each mutant. [default: {TRIALS}; {REAL} in {REAL_TIME_LABS}]"
 )
-@click.option("--lab", "lab_name", default="sim", show_default=True, help="The lab in which to look for them.")
-@click.option(
-    "--jobs",
-    type=click.IntRange(1, MAX_JOBS),
-    default=1,
-    show_default=True,
-    help=f"Trials to play at once, in {REAL_TIME_LABS}.",
-)
-@click.option(
-    "--runs",
-    "runs_folder",
-    type=click.Path(path_type=Path),
-    default=Path("runs"),
-    show_default=True,
-    help=f"Where run folders go, in {REAL_TIME_LABS}.",
-)
+@options.lab
+@options.jobs("Trials", f"; in {REAL_TIME_LABS} only")
+@options.runs(f", in {REAL_TIME_LABS}")
 @output.json_option
 def command(
     names: tuple[str, ...], seed: str, trials: int | None, lab_name: str, jobs: int, runs_folder: Path,

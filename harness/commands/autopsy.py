@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from pairproof.harness.commands.options import RUNS
 from pairproof.harness.commands.output import json_option, say, table, write_json
 from pairproof.harness.errors import UsageError
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from pairproof.harness.history import Event
     from pairproof.harness.runs.reader import RunReader
 
-RUNS = Path("runs")
 MAX_LISTED = 200
 """Messages of a trial that get a line."""
 MAX_NAMED = 10

@@ -4,36 +4,25 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
 
 from pairproof.harness import registry, resolve
-from pairproof.harness.commands import output
+from pairproof.harness.commands import options, output
 from pairproof.harness.commands.exploration import Bounds, Request
 from pairproof.harness.errors import EXIT_LAB, EXIT_VIOLATED, UsageError
 from pairproof.harness.profiles import PROFILES, REAL_TIME_LABS, default, profile
 from pairproof.harness.schedule_json import check_text
-from pairproof.harness.workers import MAX_JOBS
 
-RUNS = Path("runs")
-MAX_SEED_CHARS = 200
-"""Of ``--seed``; searches make the seeds of their trials longer."""
 MAX_PATH_CHARS = 4_096
 MAX_TRIALS = 100_000_000
 
 
 @click.command("check")
-@click.option(
-    "--target",
-    "target_name",
-    default="reference",
-    show_default=True,
-    help="What to test; base+mutant for a seeded bug.",
-)
-@click.option("--lab", "lab_name", default="sim", show_default=True, help="Where it runs.")
+@options.target
+@options.lab
 @click.option(
     "--profile",
     "profile_name",
@@ -48,15 +37,9 @@ MAX_TRIALS = 100_000_000
     help="Limit the searches by trials instead: in sim the same seed then gives the same trials and verdicts.",
 )
 @click.option("--first", is_flag=True, help="Stop at the first violation, and shrink it.")
-@click.option("--seed", default=None, help="Random seed (default: derived from the clock and printed).")
+@options.seed
 @click.option("--law", "law_ids", multiple=True, help="Judge by this law only; may be given more than once.")
-@click.option(
-    "--jobs",
-    type=click.IntRange(1, MAX_JOBS),
-    default=1,
-    show_default=True,
-    help=f"Trials to play at once, each in its own lab, in {REAL_TIME_LABS}.",
-)
+@options.jobs("Trials", f"; in {REAL_TIME_LABS} only")
 @click.option(
     "--keep",
     type=click.Choice(["sample", "all"]),
@@ -64,15 +47,8 @@ MAX_TRIALS = 100_000_000
     show_default=True,
     help="Histories to keep; a profile's sample may be all.",
 )
-@click.option(
-    "--runs",
-    "runs_folder",
-    type=click.Path(path_type=Path),
-    default=RUNS,
-    show_default=True,
-    help="Where run folders go.",
-)
-@click.option("--report", is_flag=True, help="Make the report, too.")
+@options.runs()
+@options.report
 @output.json_option
 def command(report: bool, json_to: str | None, **asked: Any) -> None:
     """Explore a replicated pair with generated operations and faults, and judge what happened.
@@ -117,8 +93,7 @@ def _request(asked: Asked) -> Request:
     """The run that was asked for. UsageError if the options contradict each other or name what does not exist."""
     from pairproof.harness import judge as judging
 
-    if asked.seed is not None:
-        check_text(asked.seed, "--seed", MAX_SEED_CHARS)
+    seed = options.seed_of(asked.seed)
     # Parquet's writer takes no other names.
     check_text(str(asked.runs_folder), "--runs", MAX_PATH_CHARS)
     lab = resolve.lab(asked.lab_name)
@@ -137,7 +112,7 @@ def _request(asked: Asked) -> Request:
         lab,
         chosen,
         Bounds(seconds, asked.trials, asked.first),
-        asked.seed if asked.seed is not None else datetime.now(UTC).strftime("%Y%m%d%H%M%S"),
+        seed,
         judging.laws(asked.law_ids) if asked.law_ids else judging.all_laws(),
         asked.jobs,
         asked.keep,

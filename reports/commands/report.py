@@ -9,8 +9,8 @@ from pathlib import Path
 import click
 
 from pairproof.harness.commands import output
+from pairproof.harness.commands.options import RUNS
 
-RUNS = Path("runs")
 STEPS = 28
 
 
