@@ -2,10 +2,10 @@
 
 The fault that brings the crowd also brings newcomers, each with one question, and says at its end how many were
 answered and how many were thrown out or not let in. Not one of the latter, if nothing else happened to the node
-meanwhile than more of the same fault, and no second crowd came to the port.
+meanwhile than more of the same fault, and no second crowd came to one of its ports.
 
-A second crowd takes every place at once: a newcomer whose question is still on its way has then asked nothing, as all
-of them, and is among those that make room. No server can tell them apart.
+A second crowd takes every place at once, since all ports of a broker share them: a newcomer whose question is still on
+its way has then asked nothing, as all of them, and is among those that make room. No server can tell them apart.
 
 Left out: what is answered; newcomers that still wait when the crowd goes. Source: NettyRemotingServer has no limit on
 connections; the reference has, see docs/decisions/0010.
@@ -71,5 +71,4 @@ class LiveNewcomers(Law):
 
 def _bears(one: Event, other: Event) -> bool:
     """Whether a fault goes on beside another one as if that was not there."""
-    mine, theirs = (json.loads(each.detail or "{}") for each in (one, other))
-    return one.f == other.f and not (theirs.get("character") == CROWD and mine.get("port") == theirs.get("port"))
+    return one.f == other.f and json.loads(other.detail or "{}").get("character") != CROWD

@@ -89,25 +89,12 @@ def test_newcomers_to_a_node_with_other_trouble_are_nothing_to_judge(what: str) 
     assert_vacuous(LiveNewcomers, newcomers(before, newcomers_refused=1))
     two = bare().fault("intruder", "master").add("fault", op=1, f="intruder", status="on", node="master")
     assert_broken(LiveNewcomers, newcomers(two, newcomers_refused=1), "1 of 1")
-    crowds = (
-        bare()
-        .fault("intruder", "master")
-        .add("fault", op=1, f="intruder", status="on", node="master", detail=json.dumps({"character": "crowd"}))
-    )
-    assert_vacuous(LiveNewcomers, newcomers(crowds, newcomers_refused=1))
-    next_door = (
-        bare()
-        .fault("intruder", "master")
-        .add(
-            "fault",
-            op=1,
-            f="intruder",
-            status="on",
-            node="master",
-            detail=json.dumps({"character": "crowd", "port": "fast"}),
-        )
-    )
-    assert_broken(LiveNewcomers, newcomers(next_door, newcomers_refused=1), "1 of 1")
+    for crowd in ({"character": "crowd"}, {"character": "crowd", "port": "fast"}):
+        second = {"op": 1, "f": "intruder", "status": "on", "detail": json.dumps(crowd)}
+        crowds = bare().fault("intruder", "master").add("fault", node="master", **second)
+        assert_vacuous(LiveNewcomers, newcomers(crowds, newcomers_refused=1))
+        other_node = bare().fault("intruder", "master").add("fault", node="slave", **second)
+        assert_broken(LiveNewcomers, newcomers(other_node, newcomers_refused=1), "1 of 1")
     elsewhere = bare().fault("intruder", "master").fault("disk_stall", "slave")
     assert_broken(LiveNewcomers, newcomers(elsewhere, newcomers_refused=1), "1 of 1")
 
