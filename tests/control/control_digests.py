@@ -27,66 +27,22 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from hashlib import sha256
-from itertools import zip_longest
+from itertools import islice, zip_longest
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
+from digest_files import PARTS, Hashed, Line, Refused, Stored, check_comparable, differing, read, stored, totals, write
 from projection import FORMAT, Projection, digest, problem_with, projected
 
 HERE = Path(__file__).resolve().parent
 SCHEDULES = HERE / "schedules.jsonl.xz"
-PARTS = Projection._fields
-CHUNK = 20
-"""Schedules that a process takes at a time; so many are lost at most when it is killed."""
+CHUNK, BATCH = 20, 1_000
+"""Schedules that a process takes at a time, and that are in memory at a time. What is lost by a kill is less."""
 SHOWN = 3
 MAX_JOBS = 64
-
-
-class Refused(Exception):
-    """The request cannot be met; one line that says why."""
-
-
-class Stored(NamedTuple):
-    """One stored schedule. ``target``: its own, where a search drew it for one with a seeded bug; or else empty."""
-
-    number: int
-    origin: str
-    document: dict[str, Any]
-    target: str = ""
-
-
-class Line(NamedTuple):
-    """What one schedule did, in digests."""
-
-    number: int
-    origin: str
-    digests: tuple[str, ...]
-
-    def __str__(self) -> str:
-        return f"{self.number} {self.origin} {' '.join(self.digests)}"
-
-    @classmethod
-    def parse(cls, text: str) -> Line:
-        """As it was written."""
-        number, origin, *digests = text.split()
-        return cls(int(number), origin, tuple(digests))
-
-
-class Hashed(NamedTuple):
-    """A file of digests: what they are of, and the lines by number."""
-
-    about: dict[str, Any]
-    lines: dict[int, Line]
-
-
-def stored(path: Path, every: int = 1) -> Iterator[Stored]:
-    """Each ``every``-th stored schedule."""
-    with lzma.open(path, "rt", encoding="utf-8") as lines:
-        for number, line in enumerate(lines):
-            if number % every == 0:
-                found = json.loads(line)
-                yield Stored(number, found["origin"], found["schedule"], found.get("target", ""))
 
 
 def commit() -> str:
@@ -134,8 +90,15 @@ def lines_of(jobs: Iterator[Job], processes: int) -> Iterator[Line]:
     if processes == 1:
         yield from map(played, jobs)
         return
-    with multiprocessing.get_context("spawn").Pool(processes, _begin_worker) as pool:
-        yield from pool.imap(played, jobs, CHUNK)
+    # Unlike multiprocessing's own pool, this one notices when a process dies.
+    with ProcessPoolExecutor(processes, multiprocessing.get_context("spawn"), _begin_worker) as pool:
+        try:
+            while some := list(islice(jobs, BATCH)):
+                yield from pool.map(played, some, chunksize=CHUNK)
+        except BrokenProcessPool:
+            raise Refused("a process that played schedules was killed; the same command resumes") from None
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
 
 
 def about(given: argparse.Namespace) -> dict[str, Any]:
@@ -150,26 +113,12 @@ def about(given: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def read(path: Path) -> Hashed:
-    """A file of digests; what a kill left of its last line does not count."""
-    if not path.is_file():
-        raise Refused(f"{path} is not a file of digests; make one with: hash {path}")
-    head, *lines = path.read_text(encoding="utf-8").split("\n")[:-1] or [""]
-    if not head.startswith("# {"):
-        raise Refused(f"{path} is not a file of digests, or its head was not written; make it with: hash --anew {path}")
-    try:
-        found = [Line.parse(each) for each in lines]
-    except ValueError:
-        raise Refused(f"{path} has lines that are not digests; make it again with: hash --anew {path}") from None
-    return Hashed(json.loads(head[2:]), {each.number: each for each in found})
-
-
 def begun(path: Path, said: dict[str, Any], anew: bool) -> Hashed:
     """What a former call has done, to be resumed; empty if there is none, or with --anew."""
     if anew or not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         fresh = Hashed(said, {})
-        _write(path, fresh)
+        write(path, fresh)
         return fresh
     found = read(path)
     if found.about != said:
@@ -180,15 +129,8 @@ def begun(path: Path, said: dict[str, Any], anew: bool) -> Hashed:
             f"{path} may be of other code, since this checkout has changes that are not committed; use --anew"
         )
     # Without what a kill left behind the last whole line.
-    _write(path, found)
+    write(path, found)
     return found
-
-
-def _write(path: Path, found: Hashed) -> None:
-    text = "".join(f"{each}\n" for each in found.lines.values())
-    hidden = path.with_name(f".{path.name}.tmp")
-    hidden.write_text(f"# {json.dumps(found.about)}\n{text}", encoding="utf-8")
-    hidden.replace(path)
 
 
 def check_target(name: str) -> None:
@@ -219,36 +161,7 @@ def _append(out: IO[str], lines: Iterator[Line], found: Hashed) -> None:
             print(f"{len(found.lines):,} schedules", file=sys.stderr, flush=True)
 
 
-def totals(found: Hashed) -> str:
-    """A table: by search how many schedules, and one digest of all their digests, for each part."""
-    rows = [f"{'search':10} {'schedules':>9} {' '.join(f'{part:12}' for part in PARTS)}"]
-    by: dict[str, list[Line]] = {}
-    for each in found.lines.values():
-        by.setdefault(each.origin, []).append(each)
-    for origin, lines in (*sorted(by.items()), ("all", list(found.lines.values()))):
-        sums = (digest(f"{each.number} {each.digests[part]}" for each in lines) for part in range(len(PARTS)))
-        rows.append(f"{origin:10} {len(lines):9,} {' '.join(sums)}")
-    return "\n".join(rows)
-
-
 # Comparing.
-
-
-def differing(before: Hashed, after: Hashed) -> list[tuple[int, list[str]]]:
-    """Numbers of schedules that both have and that differ, each with the parts in which they do."""
-    both = sorted(before.lines.keys() & after.lines.keys())
-    pairs = ((number, before.lines[number].digests, after.lines[number].digests) for number in both)
-    found = [(number, [p for p, x, y in zip(PARTS, old, new, strict=True) if x != y]) for number, old, new in pairs]
-    return [(number, parts) for number, parts in found if parts]
-
-
-def check_comparable(before: Hashed, after: Hashed) -> None:
-    """Refused if digests must differ, or are of other schedules."""
-    for name in ("format", "schedules"):
-        if before.about[name] != after.about[name]:
-            raise Refused(f"one was made with {name} {before.about[name]}, the other with {after.about[name]}")
-    if not before.lines.keys() & after.lines.keys():
-        raise Refused("they have no schedule in common")
 
 
 def compare(given: argparse.Namespace) -> int:
@@ -380,7 +293,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser().parse_args(arguments)
     try:
         return int(given.run(given))
-    except (Refused, OSError, lzma.LZMAError) as why:
+    except (Refused, OSError, EOFError, lzma.LZMAError) as why:
         print(f"control_digests: {why}", file=sys.stderr)
     except KeyboardInterrupt:
         print("control_digests: interrupted; the same command resumes it", file=sys.stderr)

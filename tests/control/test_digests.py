@@ -6,7 +6,9 @@ A change that is meant remakes them (:data:`REMAKE`), in a commit that says what
 from __future__ import annotations
 
 import json
+import lzma
 import os
+import signal
 import subprocess
 import sys
 from collections import Counter
@@ -16,7 +18,8 @@ from typing import Any, NamedTuple
 import control_digests
 import projection
 import pytest
-from control_digests import Line, main, read, stored
+from control_digests import main
+from digest_files import Line, Stored, differing, read, stored
 
 from pairproof.harness.history import Event
 from pairproof.harness.trial import Trial
@@ -80,7 +83,7 @@ def test_a_millisecond_more_of_latency_is_seen(tmp_path: Path, monkeypatch: pyte
 
     monkeypatch.setattr(projection, "play", slower)
     after = read(hashed(tmp_path / "after", "--without", "lab"))
-    found = control_digests.differing(before, after)
+    found = differing(before, after)
     assert len(found) == len(before.lines) == 25 and all("history" in parts for _, parts in found)
 
 
@@ -117,7 +120,7 @@ def test_the_order_of_keys_in_a_detail_makes_no_difference_and_its_values_do() -
     assert line("{no JSON") != line("{no json")
 
 
-def a_violation() -> control_digests.Stored:
+def a_violation() -> Stored:
     return next(each for each in stored(control_digests.SCHEDULES) if each.target)
 
 
@@ -218,3 +221,26 @@ def test_differences_of_another_commit_are_shown_by_its_checkout(
     (tmp_path / "tests").symlink_to(SCRIPT.parents[1])
     assert main(["compare", str(before), str(after), "--old", str(tmp_path), "--show", "1"]) == 1
     assert "    before " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("line", ['{"origin": "swarm"}', "[]", "no JSON"])
+def test_a_file_without_schedules_is_refused(line: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    bad = tmp_path / "bad.xz"
+    bad.write_bytes(lzma.compress(f"{line}\n".encode()))
+    assert main(["hash", str(tmp_path / "out"), "--schedules", str(bad), "--jobs", "1"]) == 2
+    assert f"line 1 of {bad} is not a stored schedule" in capsys.readouterr().err
+    bad.write_bytes(bad.read_bytes()[:-20])
+    assert main(["show", "0", "--schedules", str(bad)]) == 2
+
+
+def test_a_process_that_is_killed_ends_the_run_and_not_its_patience(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(control_digests, "played", dies)
+    assert main(["hash", str(tmp_path / "out"), "--every", str(FEW)]) == 2
+    assert "was killed; the same command resumes" in capsys.readouterr().err
+
+
+def dies(job: control_digests.Job) -> Line:
+    os.kill(os.getpid(), signal.SIGKILL)
+    raise AssertionError("still here")
