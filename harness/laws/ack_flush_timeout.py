@@ -47,13 +47,6 @@ class AckFlushTimeout(AnswerTimes):
                 self._check_flushed(call, event)
         super().on_ok(event)
 
-    def on_crash(self, event: Event) -> None:
-        """A dead master owes nothing, but what it owed for too long before it died."""
-        if event.node == MASTER:
-            for message, call in self.stored.items():
-                self._judge(call, event._replace(message=message), False)
-        super().on_crash(event)
-
     def _waits(self, call: Call) -> bool:
         return call.waits and self.ledger.sync_flush
 

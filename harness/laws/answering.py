@@ -146,13 +146,17 @@ class AnswerTimes(Law):
                 call.before = before.before if before is not None and before.passed_by else before
 
     def on_crash(self, event: Event) -> None:
-        """A dead master owes nothing."""
+        """A dead master owes nothing, but what it owed for too long before it died."""
+        if event.node == MASTER:
+            self._unanswered(event)
+        self.on_stop(event)
+
+    def on_stop(self, event: Event) -> None:
+        """A master that is being stopped answers nobody, and may wait for its disk meanwhile."""
         if event.node == MASTER:
             self.calls.clear()
             self.stored.clear()
             self.newest = None
-
-    on_stop = on_crash
 
     def on_start(self, event: Event) -> None:
         """Connections of its earlier life may be dead without their clients' knowing."""
@@ -177,8 +181,11 @@ class AnswerTimes(Law):
 
     def end(self, last: Event) -> None:
         """Nobody answers any more."""
+        self._unanswered(last)
+
+    def _unanswered(self, event: Event) -> None:
         for message, call in self.stored.items():
-            self._judge(call, last._replace(message=message), False)
+            self._judge(call, event._replace(message=message), False)
 
     def _ended(self, event: Event, answered: bool) -> None:
         if event.node != MASTER:

@@ -303,6 +303,13 @@ def test_a_pause_of_the_master_extends_the_time_by_as_much() -> None:
     assert_broken(AckPrompt, pause(covered(), 900).after(11).ok("m0"), "answered after 11.000 ms")
 
 
+def test_a_master_that_was_not_stopped_owes_what_it_owed_for_too_long_before_it_died() -> None:
+    assert_broken(AckPrompt, covered().after(900).crash("master"), "m0 was not answered for 900.000 ms")
+    assert_vacuous(AckPrompt, covered().after(900).stop("master"))
+    assert_broken(AckBounded, stalled().put("m0").after(5_011).crash("master"), "m0 was not answered for 5011.000 ms")
+    assert_vacuous(AckBounded, stalled().put("m0").after(5_010).crash("master"))
+
+
 @pytest.mark.parametrize("end", [lambda h: h.crash("master"), lambda h: h.stop("master")], ids=["crash", "stop"])
 def test_a_master_that_died_owes_nothing(end: Callable[[H], H]) -> None:
     assert_vacuous(AckPrompt, end(covered()).after(900).over("m0", "info", "disconnected"))
