@@ -28,6 +28,11 @@ SCRIPT = Path(control_digests.__file__)
 SAMPLE = SCRIPT.with_name("digests-sample.txt")
 EVERY = 200
 REMAKE = f"python tests/control/control_digests.py hash --anew --every {EVERY} tests/control/{SAMPLE.name}"
+HELP = f"""\
+The digests were right at the commit that git log -1 {SAMPLE.relative_to(SCRIPT.parents[2])} names: to see what differs,
+make digests (--every {EVERY}), and call compare with them and --old CHECKOUT, where that commit is checked out.
+If the difference is meant, say so in the commit that remakes them: {REMAKE}
+"""
 FEW = 800
 """Each such schedule, where a test needs only a few."""
 
@@ -42,7 +47,7 @@ def test_stored_schedules_do_what_they_did(tmp_path: Path, capsys: pytest.Captur
     assert read(SAMPLE).lines.keys() == read(now).lines.keys()
     capsys.readouterr()
     same = main(["compare", str(SAMPLE), str(now)]) == 0
-    assert same, f"{capsys.readouterr().out}\nIf that is meant, say so in the commit that remakes them: {REMAKE}"
+    assert same, f"{capsys.readouterr().out}\n{HELP}"
 
 
 def test_all_searches_are_stored_and_sampled() -> None:
