@@ -3,7 +3,7 @@
 The caller decides what to do with trials and findings; nothing here prints or writes. The searches share one schedule
 type, so a violation is shrunk and replayed the same way wherever it came from.
 
-In a lab that is not deterministic time is real: schedules are paced, searches that enumerate moments do not run, and
+Labs that are not deterministic run in real time: schedules are paced, searches that enumerate moments do not run, and
 shrinking, which takes many trials there, has a time of its own: as long as the exploration at most. The others, the
 Hypothesis machine too, may play several trials at once there, in processes of their own; what these find is shrunk in
 this one.
@@ -60,7 +60,7 @@ def rare_collection() -> Iterator[None]:
 
 
 class _Task(NamedTuple):
-    """A trial of a seeded search, or of the machine where time is real."""
+    """A trial of a seeded search, or in real-time labs of the machine."""
 
     origin: str
     seed: str

@@ -73,7 +73,7 @@ class Lab(Protocol):
 
     name: str
     deterministic: bool
-    """Whether the same arguments give the same history. Where not, time is real, and searches pace what they try."""
+    """Whether the same arguments give the same history. If not, the lab runs in real time, and schedules are paced."""
 
     def observes(self, target: Target) -> frozenset[str]:
         """Kinds of event that this lab can record for this target; a law that needs others is not observable."""

@@ -77,7 +77,7 @@ class AckFlushTimeout(AnswerTimes):
         self.judged += 1
         since_ns, limit_ms = call.appended_ns, self.ledger.setting(MASTER, SETTING)
         took_ns = flushed_ns - since_ns - self.ledger.trouble.still_ns(MASTER, since_ns, flushed_ns)
-        # Where time is real a flush and a deadline may wait for the same turn of the broker's loop.
+        # In a real-time lab a flush and a deadline may wait for the same turn of the broker's loop.
         if took_ns > limit_ms * MS + ROUND_NS + self.ledger.healthy_ns:
             what = f"{event.message} was answered PUT_OK; its flush ended after {took_ns / MS:.3f} ms, "
             self.violate(event, f"{what}{SETTING} is {limit_ms} ms", since=since_ns)

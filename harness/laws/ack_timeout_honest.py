@@ -59,7 +59,7 @@ class AckTimeoutHonest(Law):
 
     def on_report(self, event: Event) -> None:
         """It may wake the thread that counts."""
-        # Where time is real two slaves' reports may have reached the master in the other order.
+        # In a real-time lab two slaves' reports may have reached the master in the other order.
         if event.side == "m" and (self.ledger.instant_ns or (event.hi or 0) > self.ledger.pushed):
             self.reports += 1
             if self.ledger.instant_ns:

@@ -80,7 +80,7 @@ class HaDivergenceRefused(Law):
             )
 
     def on_close(self, event: Event) -> None:
-        """A refused peer left, or was thrown out: by then, or where time is real at once, the master has said why."""
+        """A refused peer left, or was thrown out: by then, or in a real-time lab at once, the master has said why."""
         if event.link in self.untold and event.side == "m":
             self.left[event.link] = event.t
             if not self.ledger.instant_ns:

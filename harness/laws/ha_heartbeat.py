@@ -5,7 +5,7 @@ offset with which the stream goes on; the slave sends its report. A refused conn
 flushed bytes are pushed, neither is a slave that asked for bytes which are not flushed, until they are. Nor does the
 master beat much sooner: no empty frame leaves within half an interval of the last frame, or of the accept.
 
-Left out: the slave's first report, see ``ha-report-prompt``; whether a beat comes too soon where time is real, since a
+Left out: the slave's first report, see ``ha-report-prompt``; whether a beat comes too soon in real-time labs, since a
 tap whose peer reads slowly sees frames late, and of frames that a recorder read together.
 Source: HAConnection.WriteSocketService and HAService.HAClient, which look at lastWriteTimestamp.
 """

@@ -105,7 +105,7 @@ class PairMachine(RuleBasedStateMachine):
         heard(why)
 
     def active(self) -> list[str]:
-        """Names of the faults that are going on; where time is real, of those that should be."""
+        """Names of the faults that are going on; in real-time labs, of those that should be."""
         if self.pace is not None:
             return self.begun
         return [each.fault.name for each in self.interpreter.active] if self.interpreter is not None else []

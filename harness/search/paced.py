@@ -1,4 +1,4 @@
-"""Makes a schedule fit a lab in which time is real: nothing that only a simulation can do, and seconds, not minutes.
+"""Makes a schedule fit a real-time lab: nothing that only a simulation can do, and seconds, not minutes.
 
 Intervals are set short, waits are shortened, and a trial's waits together have a limit; a wait beyond it is left out.
 A ``step`` becomes a wait for what the next events would have brought, or a short one; an ``arm`` the fault itself. What

@@ -90,7 +90,7 @@ class H:
         return self.add("fault", op=op, f=name, status=status, detail=detail, **where)
 
     def real(self, instant_ms: int) -> H:
-        """Recorded where time is real: a process needs up to so long to go on with what it has."""
+        """Recorded in a real-time lab: a process needs up to so long to go on with what it has."""
         return self.add("lab", f="process", value=0, detail=json.dumps({"instantNs": instant_ms * MS}))
 
     def stall(self, ms: float, f: str = "harness", node: str | None = None) -> H:

@@ -1,4 +1,4 @@
-"""Labs where time is real: paced searches, violations that show only sometimes, and what shrinking may take."""
+"""Real-time labs: paced searches, violations that show only sometimes, and what shrinking may take."""
 
 from __future__ import annotations
 

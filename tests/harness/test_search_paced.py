@@ -1,4 +1,4 @@
-"""Schedules for labs where time is real: what only a simulation can do is replaced, and waits have limits."""
+"""Schedules for real-time labs: what only a simulation can do is replaced, and waits have limits."""
 
 from __future__ import annotations
 

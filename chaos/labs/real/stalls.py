@@ -29,7 +29,7 @@ from pairproof.harness.history import MS
 
 STEP_S = 0.05
 LEAST_NS = 100 * MS
-"""What is shorter is none: laws allow for three times as much wherever time is real."""
+"""A shorter delay is no stall: in real-time labs laws allow for three times as much."""
 WINDOW_NS = 1_000 * MS
 SHARE_NS = {"waited for a CPU": 250 * MS, "waited for a disk": 500 * MS}
 """So much within a window is a stall, too, be it in small pieces: who gets a tenth of a CPU never waits for long."""
