@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from pairproof.harness.history import KINDS
+from pairproof.harness.history import kinds
 from pairproof.harness.judge import judge
 from pairproof.harness.laws.base import MAX_VIOLATIONS, Law
 from pairproof.harness.runs.reader import RunReader
@@ -47,7 +47,7 @@ class JudgedRun(NamedTuple):
 def judge_run(reader: RunReader, laws: Iterable[type[Law]]) -> JudgedRun:
     """Judge every kept history; CorruptRun for a folder that cannot be read."""
     chosen = tuple(laws)
-    observes = frozenset(reader.facts.get("observes", KINDS))
+    observes = frozenset(reader.facts.get("observes", kinds()))
     seen: dict[str, list[Verdict]] = {law.id: [] for law in chosen}
     judged: Counter[str] = Counter()
     broken: Counter[str] = Counter()

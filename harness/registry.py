@@ -11,7 +11,7 @@ from importlib.metadata import EntryPoint, entry_points
 from pairproof.harness.errors import UsageError
 
 DISTRIBUTION = "pairproof"
-GROUPS = ("labs", "tools", "targets", "faults", "operations", "laws", "commands")
+GROUPS = ("labs", "tools", "targets", "faults", "operations", "kinds", "laws", "commands")
 
 
 @cache

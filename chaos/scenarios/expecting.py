@@ -14,7 +14,7 @@ from pairproof.chaos.scenarios.amounts import Bound
 from pairproof.chaos.scenarios.scenario import PHASES, Counts, Expect, Phase, Step
 from pairproof.chaos.scenarios.yaml_tree import Spot, close_to
 from pairproof.harness import deployments, places, registry
-from pairproof.harness.history import KINDS
+from pairproof.harness.history import kinds
 from pairproof.reference.core.calls import ANSWERS
 from pairproof.reference.wire.remoting import RESPONSE_NAMES
 
@@ -53,7 +53,7 @@ def _costs(spot: Spot) -> dict[str, Bound]:
 
 
 def _counts(found: dict[str, Spot]) -> Counts:
-    known = {"statuses": STATUSES, "events": tuple(KINDS)}
+    known = {"statuses": STATUSES, "events": tuple(kinds())}
     return Counts(**{key: _bounds(key, found[key], known[key]) for key in COUNTS if key in found})
 
 

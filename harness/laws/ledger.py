@@ -16,7 +16,7 @@ Left out: what only one law needs. Sources: HAConnection, HAService.push2SlaveMa
 
 from __future__ import annotations
 
-from pairproof.harness.history import BY_THEMSELVES, KINDS, Event
+from pairproof.harness.history import BY_THEMSELVES, Event, kinds
 from pairproof.harness.laws.consumption import Consumption
 from pairproof.harness.laws.coverage import Coverage
 from pairproof.harness.laws.ha_link import Link
@@ -38,8 +38,8 @@ REFUSED = "refused"
 class Ledger:
     """Bounded by the number of nodes, connections, starts and unacknowledged puts of one trial."""
 
-    def __init__(self, observes: frozenset[str] = frozenset(KINDS)) -> None:
-        self.observes = observes
+    def __init__(self, observes: frozenset[str] | None = None) -> None:
+        self.observes = frozenset(kinds()) if observes is None else observes
         """Kinds that the lab records: only there is an absence a sign."""
         self.config: dict[str, Settings] = {}
         self.healthy_ns = 0

@@ -5,8 +5,12 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
+import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import zip_longest
 from pathlib import Path
 
 from pairproof.harness import contract, history
@@ -32,6 +36,13 @@ it, so the order of rows never claims more than was seen.
 DIGESTS = f"""\
 Digests are 64-bit BLAKE2b as signed integers. Store readers digest a log in chunks of {history.CHUNK:,} bytes on an
 absolute grid; the last chunk of an audit may be shorter.
+"""
+
+KINDS = """\
+## Kinds
+
+Each is a class in `harness/kinds/`; a third party registers its own under the entry points `pairproof.kinds`. Columns
+that a kind does not name are null, and so are those that it could have and has not.
 """
 
 CONTRACT = """\
@@ -136,17 +147,53 @@ of trials is compared.
 def history_page() -> str:
     """``docs/history.md``."""
     columns = ((f"`{each.name}`", each.type.__name__, each.unit, each.meaning) for each in history.FIELDS)
-    kinds = ((f"`{kind}`", meaning) for kind, meaning in history.KINDS.items())
     parts = (
         MADE,
         HISTORY,
         "## Columns\n",
         _table(("column", "type", "unit", "meaning"), columns),
         DIGESTS,
-        "## Kinds\n\nColumns that a kind does not name are null.\n",
-        _table(("kind", "what it says: its columns"), kinds),
+        KINDS,
+        *_kinds(),
     )
     return "\n".join(parts)
+
+
+def _kinds() -> Iterator[str]:
+    """A table for each file of kinds."""
+    by_file: dict[str, list[type[history.Event]]] = {}
+    for name in sorted(history.own_kinds()):
+        each = history.kinds()[name]
+        by_file.setdefault(each.__module__, []).append(each)
+    for module, classes in by_file.items():
+        yield f"### {_words(inspect.getdoc(sys.modules[module]))}\n"
+        told = ((f"`{each.__name__.lower()}`", _words(inspect.getdoc(each)), _columns(each)) for each in classes)
+        yield _table(("kind", "what happened", "columns"), told)
+
+
+def _words(docstring: str | None) -> str:
+    return " ".join((docstring or "").replace("``", "`").split()).removesuffix(".")
+
+
+def _columns(kind: type[history.Event]) -> str:
+    """The columns that a kind names, with what they mean in it, from the source of its class and of those above it."""
+    found: dict[str, str] = {}
+    for each in reversed(kind.__mro__[: kind.__mro__.index(history.Event)]):
+        body = ast.parse(inspect.getsource(each)).body[0]
+        assert isinstance(body, ast.ClassDef)
+        for statement, following in zip_longest(body.body, body.body[1:]):
+            if isinstance(statement, ast.AnnAssign):
+                assert isinstance(statement.target, ast.Name)
+                values = re.findall(r"'([\w-]+)'", ast.unparse(statement.annotation))
+                match following:
+                    case ast.Expr(ast.Constant(str(meaning))):
+                        about = _words(meaning)
+                        about = about[:1].lower() + about[1:] if about[1:2].islower() else about
+                    case _:
+                        about = ""
+                told = ", ".join(values) + ("; " if values and about else "") + about
+                found[statement.target.id] = f"{statement.target.id} ({told})" if told else statement.target.id
+    return ", ".join(found.values())
 
 
 def contract_page() -> str:

@@ -16,7 +16,7 @@ from typing import Any
 
 from pairproof.harness import history
 from pairproof.harness.errors import CorruptRun, UsageError
-from pairproof.harness.history import Event
+from pairproof.harness.history import Event, kinds
 from pairproof.harness.runs import tables
 from pairproof.harness.runs.schema import FORMAT, TABLES
 from pairproof.harness.runs.wholeness import REMEDY, Contents
@@ -124,10 +124,11 @@ class RunReader:
 def _histories(part: Any) -> Iterator[tuple[int, list[Event]]]:
     numbers = part.column("trial").to_pylist()
     events: list[Event] = []
+    known = kinds()
     # Empty where a part holds none of the wanted trials.
     after = [*numbers[1:], None] if numbers else []
     for number, following, row in zip(numbers, after, tables.rows(part, first=2), strict=True):
-        events.append(Event._make(row))
+        events.append(known[row[2]]._make(row))
         if following != number:
             yield number, events
             events = []

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pairproof.harness import registry
-from pairproof.harness.history import KINDS, Event
+from pairproof.harness.history import Event, kinds
 from pairproof.harness.judge import judge, laws
 from pairproof.harness.verdict import Judgement
 from pairproof.reports.inputs import RunInput
@@ -36,7 +36,7 @@ class Bench(NamedTuple):
 def bench(run: RunInput) -> Bench:
     """Who judged this run, by its facts."""
     named, known = _texts(run.facts.get("laws")), set(registry.names("laws"))
-    observes = frozenset(_texts(run.facts.get("observes"))) or frozenset(KINDS)
+    observes = frozenset(_texts(run.facts.get("observes"))) or frozenset(kinds())
     here = tuple(each for each in named if each in known)
     return Bench(here, observes, frozenset(named) - known, bool(run.facts.get("scenarios")))
 

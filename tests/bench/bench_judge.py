@@ -12,7 +12,7 @@ from time import perf_counter, process_time
 
 from pairproof.harness import judge as judging
 from pairproof.harness import resolve
-from pairproof.harness.history import KINDS, Event
+from pairproof.harness.history import Event, kinds
 from pairproof.harness.interpreter import run_trial
 from pairproof.harness.judge import Judge
 from pairproof.harness.schedule import Op, Schedule
@@ -46,7 +46,7 @@ def best(run: Callable[[], object]) -> float:
 
 def main() -> None:
     """Print the figures."""
-    laws, observes = judging.all_laws(), frozenset(KINDS)
+    laws, observes = judging.all_laws(), frozenset(kinds())
     began = perf_counter()
     for sends in (5, 100, 4_000):
         events = recorded(sends)

@@ -12,7 +12,7 @@ import pytest
 
 from pairproof.harness import judge as judging
 from pairproof.harness import resolve
-from pairproof.harness.history import KINDS
+from pairproof.harness.history import kinds
 from pairproof.harness.interpreter import run_trial
 from pairproof.harness.judge import Judge
 from pairproof.harness.schedule import Args, Op, Schedule
@@ -39,7 +39,7 @@ def losses(settings: Args) -> Iterator[Trial]:
 
 def is_rolled(trial: Trial) -> bool:
     """Whether a slave ever held bytes that its master had lost."""
-    judge = Judge((), frozenset(KINDS))
+    judge = Judge((), frozenset(kinds()))
     for event in trial.events:
         judge.feed(event)
         if judge.ledger.rolled:

@@ -12,7 +12,7 @@ from pairproof.harness import law_groups, registry, resolve
 from pairproof.harness.commands import labs
 from pairproof.harness.commands.main import main
 from pairproof.harness.commands.replay import event_line
-from pairproof.harness.history import KINDS, Event
+from pairproof.harness.history import Event, kinds
 from pairproof.harness.interpreter import run_trial
 from pairproof.harness.runs.writer import RunWriter
 from pairproof.harness.search import swarm
@@ -30,7 +30,7 @@ def test_every_registered_law_is_listed_with_promise_source_and_needs(capsys: An
     code, found = answer(capsys, "laws")
     assert code == 0
     assert [law["id"] for law in found] == registry.names("laws")
-    assert all(law["promise"] and law["source"] and set(law["needs"]) <= set(KINDS) for law in found)
+    assert all(law["promise"] and law["source"] and set(law["needs"]) <= set(kinds()) for law in found)
     assert {law["group"] for law in found} == {title for _, title in law_groups.GROUPS}
 
 

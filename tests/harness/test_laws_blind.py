@@ -6,7 +6,7 @@ import pytest
 from consuming import grouped
 from histories import H, bare, pair
 
-from pairproof.harness.history import KINDS
+from pairproof.harness.history import kinds
 from pairproof.harness.judge import Judge
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.log_records_whole import LogRecordsWhole
@@ -20,7 +20,7 @@ UNTOLD = ("append", "flush", "dispatch", "cut")
 
 
 def verdict(law: type[Law], history: H, untold: tuple[str, ...] = UNTOLD) -> Verdict:
-    judge = Judge((law,), frozenset(KINDS) - frozenset(untold))
+    judge = Judge((law,), frozenset(kinds()) - frozenset(untold))
     judge.feed_all(each for each in history.events if each.kind not in untold)
     return judge.finish()[0].verdict
 

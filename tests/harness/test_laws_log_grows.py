@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from histories import FILE, H, assert_broken, assert_holds, bare, pair
 
-from pairproof.harness.history import KINDS
+from pairproof.harness.history import kinds
 from pairproof.harness.judge import Judge
 from pairproof.harness.laws.log_grows import LogGrows
 from pairproof.harness.verdict import Verdict
@@ -102,7 +102,7 @@ def test_a_flush_that_ended_inside_a_record_saved_the_records_before_it() -> Non
 
 def test_where_nobody_records_flushes_a_power_loss_may_take_everything() -> None:
     lost = pair().sent("m0").flush("slave").crash("slave", "machine").restart("slave", 0)
-    blind = Judge((LogGrows,), observes=frozenset(KINDS) - {"flush"})
+    blind = Judge((LogGrows,), observes=frozenset(kinds()) - {"flush"})
     blind.feed_all(lost.events)
     assert blind.finish()[0].verdict is Verdict.HOLDS
     assert_broken(LogGrows, lost, "outlive a machine crash")

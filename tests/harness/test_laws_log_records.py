@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 from histories import H, assert_broken, assert_holds, assert_vacuous, bare, judged, pair, trio
 
-from pairproof.harness.history import KINDS
+from pairproof.harness.history import kinds
 from pairproof.harness.judge import Judge
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.log_no_resurrection import LogNoResurrection
@@ -126,7 +126,7 @@ def test_a_slave_that_is_down_or_read_for_comparison_only_lists_nothing() -> Non
 
 def test_without_a_trace_answers_say_what_the_master_had() -> None:
     def seen(history: H) -> Verdict:
-        judge = Judge((LossIsSuffix,), frozenset(KINDS) - {"append"})
+        judge = Judge((LossIsSuffix,), frozenset(kinds()) - {"append"})
         judge.feed_all(each for each in history.events if each.kind != "append")
         return judge.finish()[0].verdict
 

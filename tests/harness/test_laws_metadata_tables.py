@@ -6,7 +6,7 @@ import pytest
 from histories import assert_broken, assert_holds, assert_vacuous, judged
 from metadata_histories import M, named, pulled, unknown, used
 
-from pairproof.harness.history import KINDS
+from pairproof.harness.history import kinds
 from pairproof.harness.judge import Judge
 from pairproof.harness.laws.meta_atomic_view import MetaAtomicView
 from pairproof.harness.laws.meta_converges import MetaConverges
@@ -227,10 +227,10 @@ def test_readings_before_healing_and_of_one_node_alone_say_nothing() -> None:
 
 
 def test_where_nobody_sees_what_a_master_saves_a_heartbeat_may_come_later() -> None:
-    judge = Judge((MetaConverges,), frozenset(KINDS) - {"persist", "sync", "register"})
+    judge = Judge((MetaConverges,), frozenset(kinds()) - {"persist", "sync", "register"})
     judge.feed_all(tables(quiet(20_000), topics={}).events)
     assert judge.finish()[0].verdict is Verdict.HOLDS
-    late = Judge((MetaConverges,), frozenset(KINDS) - {"persist"})
+    late = Judge((MetaConverges,), frozenset(kinds()) - {"persist"})
     late.feed_all(tables(quiet(31_000).round(), topics={}).events)
     assert late.finish()[0].verdict is Verdict.VIOLATED
 

@@ -7,7 +7,7 @@ import json
 import pytest
 from histories import H, assert_broken, assert_holds, assert_vacuous, bare, judged, pair
 
-from pairproof.harness.history import KINDS
+from pairproof.harness.history import kinds
 from pairproof.harness.judge import Judge
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.ha_address_source import HaAddressSource
@@ -313,7 +313,7 @@ def test_nobody_connects_before_he_was_told_where() -> None:
 
 
 def test_where_registrations_are_not_seen_nobody_knows_what_a_slave_was_told() -> None:
-    judge = Judge((HaAddressSource,), frozenset(KINDS) - {"register"})
+    judge = Judge((HaAddressSource,), frozenset(kinds()) - {"register"})
     judge.feed_all(addressed(NAMES).connect().events)
     assert judge.finish()[0].verdict is Verdict.HOLDS
 

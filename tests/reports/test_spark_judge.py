@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from pairproof.harness.history import KINDS, Event, Recorder
+from pairproof.harness.history import Event, Recorder, kinds
 from pairproof.harness.judge import Judge, all_laws, judge
 from pairproof.harness.runs.tables import SCHEMAS
 from pairproof.reports import arrow_traces, inputs, spark_traces
@@ -59,7 +59,7 @@ def histories(draw: st.DrawFn) -> list[Event]:
         recorder.add(0, "config", node, detail=json.dumps(CONFIG | {"brokerRole": role}))
         recorder.add(0, "start", node, 1, f="empty", lo=0, hi=0)
     t = 0
-    for kind in draw(st.lists(st.sampled_from(sorted(set(KINDS) - {"config"})), max_size=25)):
+    for kind in draw(st.lists(st.sampled_from(sorted(set(kinds()) - {"config"})), max_size=25)):
         t += draw(st.sampled_from([0, 500_000, 4_000_000_000]))
         lo, hi = sorted((draw(OFFSETS), draw(OFFSETS)))
         node, link, message = draw(NAMES), draw(LINKS), draw(MESSAGES)
@@ -84,7 +84,7 @@ LAWS = [law.id for law in all_laws()]
 
 
 def folder_of(
-    write: Any, root: Path, trials: list[list[Event]], run: str = "r", observes: frozenset[str] = frozenset(KINDS)
+    write: Any, root: Path, trials: list[list[Event]], run: str = "r", observes: frozenset[str] = frozenset(kinds())
 ) -> Path:
     """A run folder of these trials, with the verdicts of the judge in process."""
     verdicts = [
@@ -121,7 +121,7 @@ def test_parts_and_a_live_recorder_give_the_verdicts_of_a_finished_list(
         one = Judge(all_laws())
         for event in events:
             one.feed(event)
-        assert verdict_rows(one.finish()) == verdict_rows(judge(events, all_laws(), frozenset(KINDS)))
+        assert verdict_rows(one.finish()) == verdict_rows(judge(events, all_laws(), frozenset(kinds())))
 
 
 @given(histories())
@@ -129,7 +129,7 @@ def test_parts_and_a_live_recorder_give_the_verdicts_of_a_finished_list(
 def test_every_event_can_be_read_back_and_said_in_words(events: list[Event]) -> None:
     assert list(events_of(table_of([events]))) == events
     assert all(words(event) for event in events)
-    assert all(words(Event(0, 0, kind)) for kind in KINDS)
+    assert all(words(Event(0, 0, kind)) for kind in kinds())
 
 
 def test_a_history_that_lost_an_event_is_judged_differently() -> None:
@@ -150,7 +150,7 @@ def test_a_history_that_lost_an_event_is_judged_differently() -> None:
     recorder.add(7, "ok", "master", **sent)
 
     def verdicts(events: list[Event]) -> dict[str, str]:
-        return {row["law"]: row["verdict"] for row in verdict_rows(judge(events, all_laws(), frozenset(KINDS)))}
+        return {row["law"]: row["verdict"] for row in verdict_rows(judge(events, all_laws(), frozenset(kinds())))}
 
     whole = verdicts(recorder.events)
     short = [event for event in recorder.events if not (event.kind == "report" and event.side == "m")]
@@ -174,7 +174,7 @@ def test_spark_s_tasks_give_the_verdicts_of_the_same_judge_in_process(
         trials.append(history)
 
     draw()
-    blind = frozenset(KINDS) - {"append", "flush"}
+    blind = frozenset(kinds()) - {"append", "flush"}
     folders = [
         folder_of(write_folder, tmp_path, trials, "seeing"),
         folder_of(write_folder, tmp_path, trials, "blind", blind),
@@ -184,7 +184,7 @@ def test_spark_s_tasks_give_the_verdicts_of_the_same_judge_in_process(
     # Judged again as by a lab that sees more, the verdicts are others: the comparison can fail.
     mixed = folder_of(write_folder, tmp_path, trials, "mixed", blind)
     told_by = json.loads((mixed / "run.json").read_text())
-    (mixed / "run.json").write_text(json.dumps(told_by | {"observes": sorted(KINDS)}))
+    (mixed / "run.json").write_text(json.dumps(told_by | {"observes": sorted(kinds())}))
     folders.append(mixed)
     runs, _ = inputs.open_runs(folders)
     facts = pa.table({name: [run.facts[name] for run in runs] for name in ("run", "target", "lab")})

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from pairproof.harness.history import KINDS, MS, Event, Recorder
+from pairproof.harness.history import MS, Event, Recorder, kinds
 from pairproof.reports.axis import Axis
 from pairproof.reports.charts import shape
 from pairproof.reports.events import _SAY, words
@@ -230,7 +230,7 @@ def test_what_a_node_does_to_itself_is_told(kind: str, columns: dict[str, str], 
 
 
 def test_no_kind_is_without_words() -> None:
-    assert set(KINDS) <= set(_SAY)
+    assert set(kinds()) <= set(_SAY)
 
 
 def test_what_a_stranger_claims_is_not_taken_for_the_slaves_report() -> None:

@@ -21,7 +21,7 @@ from pairproof.chaos.labs.real.outside import dated
 from pairproof.chaos.labs.real.stalls import Stall
 from pairproof.chaos.labs.real.trace import Row
 from pairproof.chaos.observers.stored_record import stored_key
-from pairproof.harness.history import Event, Recorder, digest
+from pairproof.harness.history import Event, Recorder, digest, kinds
 from pairproof.harness.schedule import Args
 from pairproof.reference.wire.record import Record
 
@@ -244,7 +244,7 @@ class _Weaver:
             case "start":
                 before, end = self.ends.get(node, 0), event.hi or 0
                 if end < before:
-                    found.append(Event(0, event.t, "cut", node, event.incarnation, lo=end, hi=before))
+                    found.append(kinds()["cut"](0, event.t, "cut", node, event.incarnation, lo=end, hi=before))
                 if event.hi is not None:
                     self.ends[node] = end
             case "wipe":
@@ -256,23 +256,29 @@ class _Weaver:
 
 def _event(t: int, life: Life, kind: str, columns: list[Any]) -> Event | None:
     """A trace's row as an event; None for one that the history has no place for."""
-    node, incarnation = life.node, life.incarnation
-    row = Event(0, t, kind, node, incarnation)
+
+    def row(**columns: Any) -> Event:
+        return make(0, t, named, life.node, life.incarnation, **columns)
+
+    named = "diverged" if kind == "refused" else kind
+    if named not in kinds():
+        return None
+    make = kinds()[named]
     match kind, columns:
         case "start", [str(f), lo, hi]:
-            return row._replace(f=f, lo=lo, hi=hi)
+            return row(f=f, lo=lo, hi=hi)
         case "append", [lo, hi, known, f, message]:
-            return row._replace(lo=lo, hi=hi, digest=known, f=f, message=message)
+            return row(lo=lo, hi=hi, digest=known, f=f, message=message)
         case (("flush" | "dispatch"), [hi]):
-            return row._replace(hi=hi)
+            return row(hi=hi)
         case "sync", [table, status]:
-            return row._replace(f=table, status=status)
+            return row(f=table, status=status)
         case "persist", [table]:
-            return row._replace(f=table)
+            return row(f=table)
         case "register", [status, *_]:
-            return row._replace(status=status)
+            return row(status=status)
         case "expire", [lo]:
-            return row._replace(lo=lo)
+            return row(lo=lo)
         case "refused", [_, reported, end, why]:
-            return row._replace(kind="diverged", hi=reported, value=end, detail=why)
+            return row(hi=reported, value=end, detail=why)
     return None
