@@ -4,8 +4,9 @@
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
-# On two cores: two workers for tests that compute, four for tests that wait. tests/scheduling.py says which are which.
-PYTEST := $(BIN)/python -m pytest -rsR --numprocesses 6
+# Two workers for tests that compute, the others for tests that wait: tests/scheduling.py says which are which. Among the
+# quick tests fewer wait, and each worker takes a quarter of a minute of CPU to collect them.
+PYTEST := $(BIN)/python -m pytest -rsR --numprocesses
 INSTALL := $(PIP) install --require-hashes --no-build-isolation
 UV := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header
 BROWSER := chromium fonts-dejavu-core
@@ -24,9 +25,9 @@ run: $(VENV)/.run $(VENV)/.java ## explore the reference pair, judge it, make th
 	@$(BIN)/pairproof check --profile quick --report
 
 test: $(VENV)/.dev jdk $(VENV)/.java browser ## run all tests: the quick ones, then the slow ones
-	@$(PYTEST) -m 'not slow and not nightly'
+	@$(PYTEST) 4 -m 'not slow and not nightly'
 	@trap 'sh .ci/engine stop' EXIT; trap 'exit 130' INT TERM; \
-	  $(engine); $(PYTEST) -m 'slow and not nightly'
+	  $(engine); $(PYTEST) 7 -m 'slow and not nightly'
 
 prove: $(VENV)/.run $(VENV)/.java ## the machine drives the pair in containers and processes; a bug is found there
 	@trap 'sh .ci/engine stop' EXIT; trap 'exit 130' INT TERM; \

@@ -19,14 +19,15 @@ T = TypeVar("T")
 
 ONE_WORKER = {
     "chaos/docker/": "docker", "compose/": "docker", "java/": "java",
-    "chaos/process/test_process_rocketmq.py": "rocketmq", "chaos/process/": "processes",
+    "chaos/process/test_process_rocketmq.py": "rocketmq", "chaos/process/test_process_scenarios.py": "scenarios",
+    "chaos/process/": "processes",
 }  # fmt: skip
 """Beginnings of paths whose tests run one after another: they count what is on the engine, start JVMs, or start several
 labs at once. The first that fits counts."""
 WAITING = (*ONE_WORKER, "reference/shell/", "chaos/test_toxiproxy")
 """Beginnings of the paths of tests that mostly wait."""
-WAITING_WORKERS = len({*ONE_WORKER.values()})
-"""Another one would make nothing quicker, and starve the labs on two cores."""
+COMPUTING_WORKERS = 2
+"""As many as there are cores where CI runs; all other workers take tests that wait."""
 EACH_ALONE = ("chaos/test_mutants.py", "chaos/test_scenario_files.py")
 """Files with many tests that share no fixture: any worker may take the next test."""
 
@@ -50,8 +51,8 @@ def waits(part: Mapping[str, bool]) -> bool:
 
 
 def is_waiting(worker: str, workers: int) -> bool:
-    """Whether a worker (``gw0`` is the first) takes tests that wait. One worker at least computes."""
-    return int(worker.removeprefix("gw")) >= max(1, workers - WAITING_WORKERS)
+    """Whether a worker (``gw0`` is the first) takes tests that wait: of two or more, the last one at least."""
+    return int(worker.removeprefix("gw")) >= max(1, min(COMPUTING_WORKERS, workers - 1))
 
 
 class Grouped(LoadScopeScheduling):

@@ -7,8 +7,6 @@ import shutil
 import subprocess
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).resolve().parent.parent
 FAKE = """\
 #!/bin/sh
@@ -40,7 +38,7 @@ def nightly(folder: Path, fail: str = "") -> tuple[int, list[str], str]:
 def test_everything_is_asked_for_and_the_result_names_commit_date_and_parts(tmp_path: Path) -> None:
     code, asked, result = nightly(tmp_path)
     assert code == 0
-    assert "-m pytest -rsR --numprocesses 6 -m nightly" in asked
+    assert "-m pytest -rsR --numprocesses 7 -m nightly" in asked
     assert [each for each in asked if "--shuffle n" in each] and "mutants --seed n-5" in asked
     assert result.startswith("commit ") and " UTC\n" in result
     assert result.count("exit code 0 after") == len(asked) == len(result.splitlines()) - 1
@@ -56,6 +54,8 @@ def test_a_part_that_fails_does_not_end_the_others_and_only_that_part_is_done_ag
     assert result.count("commit ") == 2 and result.count("passed before") == len(everything) - 1
 
 
-@pytest.mark.parametrize("script", sorted(path.name for path in (ROOT / "tests" / "control").glob("control_*.py")))
-def test_every_control_is_a_part_of_it(script: str) -> None:
-    assert script in (ROOT / ".ci" / "nightly").read_text()
+def test_every_control_is_a_part_of_it() -> None:
+    scripts = {path.name for path in (ROOT / "tests" / "control").glob("control_*.py")}
+    said = (ROOT / ".ci" / "nightly").read_text()
+    # Two commits are compared by hand (docs/decisions/0044).
+    assert {each for each in scripts if each not in said} == {"control_digests.py"}

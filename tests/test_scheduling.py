@@ -23,6 +23,7 @@ WAITING = [
         "compose/test_c.py",
         "chaos/process/test_p.py",
         "chaos/process/test_process_rocketmq.py",
+        "chaos/process/test_process_scenarios.py",
     )
     for number in range(4)
 ]
@@ -80,7 +81,7 @@ def run_all(made: Grouped, workers: list[Worker], dies: Worker | None = None) ->
     return run
 
 
-@pytest.mark.parametrize("workers", [1, 2, 3, 5, 6, 9])
+@pytest.mark.parametrize("workers", [1, 2, 3, 4, 7, 9])
 @pytest.mark.parametrize("tests", [COMPUTING, WAITING, COMPUTING + WAITING, WAITING[:1], [*COMPUTING[:3], WAITING[0]]])
 def test_every_test_runs_once_and_the_parts_stay_together(workers: int, tests: list[str]) -> None:
     run = run_all(*scheduled(tests, workers))
@@ -90,14 +91,14 @@ def test_every_test_runs_once_and_the_parts_stay_together(workers: int, tests: l
 
 
 def test_waiting_tests_run_beside_computing_ones() -> None:
-    run = run_all(*scheduled(COMPUTING + WAITING, 6))
+    run = run_all(*scheduled(COMPUTING + WAITING, 7))
     assert {*run["gw0"], *run["gw1"]} == {*COMPUTING} and run["gw0"] and run["gw1"]
-    assert [len({*map(part_of, run[each])}) for each in ("gw2", "gw3", "gw4", "gw5")] == [1] * 4
+    assert [len({*map(part_of, run[each])}) for each in ("gw2", "gw3", "gw4", "gw5", "gw6")] == [1] * 5
 
 
-@pytest.mark.parametrize("which", range(6))
+@pytest.mark.parametrize("which", range(7))
 def test_what_a_worker_that_died_has_left_is_run_by_others(which: int) -> None:
-    made, workers = scheduled(COMPUTING + WAITING, 6)
+    made, workers = scheduled(COMPUTING + WAITING, 7)
     run = run_all(made, workers, workers[which])
     assert {each for found in run.values() for each in found} == {*COMPUTING, *WAITING}
 
