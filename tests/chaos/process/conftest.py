@@ -14,7 +14,10 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "reference" / "shell"))
 sys.path.insert(0, str(Path(__file__).parent))
 
 from lab_nodes import LabNode
+from real_labs import left
+from toxiproxies import binary
 
+from pairproof.chaos.labs.process.lab import ProcessLab
 from pairproof.chaos.labs.real.keeper import Keeper
 from pairproof.chaos.labs.real.stores import Store, Stores
 
@@ -22,6 +25,16 @@ from pairproof.chaos.labs.real.stores import Store, Stores
 @pytest.fixture(autouse=True)
 def _own_folder(labs_folder: Path) -> None:
     """No test sees another's labs."""
+
+
+@pytest.fixture
+def lab(labs_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ProcessLab]:
+    """A lab of the test's own, of which nothing stays."""
+    monkeypatch.setenv("PAIRPROOF_TOXIPROXY", str(binary()))
+    made = ProcessLab()
+    yield made
+    made.close()
+    assert left(labs_folder) == []
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -26,16 +26,6 @@ from pairproof.harness.runs.reader import RunReader
 pytestmark = pytest.mark.slow
 
 LIMIT_S = 180
-
-
-@pytest.fixture
-def lab(labs_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ProcessLab]:
-    """A lab of the test's own, of which nothing stays."""
-    monkeypatch.setenv("PAIRPROOF_TOXIPROXY", str(binary()))
-    made = ProcessLab()
-    yield made
-    made.close()
-    assert left(labs_folder) == []
 
 
 def toxiproxy_dies(session: RealSession) -> None:

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from real_labs import left
-from toxiproxies import binary
 
 from pairproof.chaos.labs.process.java import JavaProcess
 from pairproof.chaos.labs.process.lab import ProcessLab
@@ -30,16 +27,6 @@ pytestmark = pytest.mark.slow
 SEND = Op("send", {"producer": 0, "size": 900, "wait": True, "queue": 0})
 LATER = Op("advance", {"ms": 500})
 LAWS = judge.laws(["node-lives", "live-converges"])
-
-
-@pytest.fixture
-def lab(labs_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ProcessLab]:
-    """A lab of the test's own, of which nothing stays."""
-    monkeypatch.setenv("PAIRPROOF_TOXIPROXY", str(binary()))
-    made = ProcessLab()
-    yield made
-    made.close()
-    assert left(labs_folder) == []
 
 
 def fault(name: str, node: str, **more: Scalar) -> tuple[Op, Op]:

@@ -16,7 +16,6 @@ from typing import cast
 
 import pytest
 from real_labs import opened
-from toxiproxies import binary
 
 from pairproof.chaos.labs.process.lab import ProcessLab
 from pairproof.chaos.labs.real import proc
@@ -256,14 +255,6 @@ def test_a_loop_that_does_not_turn_makes_the_harness_late() -> None:
 
 
 # Trials.
-
-
-@pytest.fixture
-def lab(labs_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ProcessLab]:
-    monkeypatch.setenv("PAIRPROOF_TOXIPROXY", str(binary()))
-    made = ProcessLab()
-    yield made
-    made.close()
 
 
 def stopped(session: RealSession, pid: int, ms: int) -> None:

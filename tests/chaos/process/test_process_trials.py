@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from real_labs import events, goes_on, opened, play, sends, sent, under, violated, within
-from toxiproxies import binary
 
 from pairproof.chaos.labs.process.lab import ProcessLab
 from pairproof.chaos.targets.reference import TARGET
@@ -17,15 +14,6 @@ from pairproof.harness.schedule import Args, Op
 from pairproof.reference.core.config import BrokerConfig
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture
-def lab() -> Iterator[ProcessLab]:
-    """A lab of the test's own."""
-    os.environ["PAIRPROOF_TOXIPROXY"] = str(binary())
-    made = ProcessLab()
-    yield made
-    made.close()
 
 
 CASES = {
