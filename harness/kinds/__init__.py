@@ -1,0 +1,1 @@
+"""Kinds of event, each a class with typed columns, in files by subject."""
