@@ -16,6 +16,7 @@ Source: CommitLog.submitFlushRequest, GroupCommitService, FlushDiskWatcher; up t
 from __future__ import annotations
 
 from pairproof.harness.history import MS, Event
+from pairproof.harness.kinds.client import Fail, Ok
 from pairproof.harness.laws.answering import ROUND_NS, AnswerTimes, Call, Owed
 from pairproof.harness.places import MASTER
 from pairproof.harness.settings import line
@@ -35,7 +36,7 @@ class AckFlushTimeout(AnswerTimes):
     source = "CommitLog.GroupCommitService, FlushDiskWatcher"
     needs = frozenset({"config", "append", "flush", "invoke", "ok"})
 
-    def on_ok(self, event: Event) -> None:
+    def on_ok(self, event: Ok | Fail) -> None:
         """A send was answered."""
         call = self.calls.get(event.op)
         if call is not None:

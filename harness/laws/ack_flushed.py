@@ -9,7 +9,8 @@ Left out: disks that lie about flushes, see ``contract``; whether a power loss t
 
 from __future__ import annotations
 
-from pairproof.harness.history import Event
+from pairproof.harness.kinds.client import Ok
+from pairproof.harness.kinds.log import Append, Config, Crash, Flush, Stop
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.ledger import Ledger
 from pairproof.harness.places import MASTER
@@ -33,24 +34,24 @@ class AckFlushed(Law):
         self.lost: set[str | None] = set()
         """Those that none can reach any more: the life in which they were appended is over."""
 
-    def on_config(self, event: Event) -> None:
+    def on_config(self, event: Config) -> None:
         """The master's flush type."""
         if event.node == MASTER:
             self.applicable = parse(event.detail or "{}").get("flushDiskType") == "SYNC_FLUSH"
 
-    def on_append(self, event: Event) -> None:
+    def on_append(self, event: Append) -> None:
         """The master stored a message."""
         if event.node == MASTER and event.f == "put" and self.ledger.sync_flush and event.message not in self.seen:
             self.seen.add(event.message)
-            self.dirty[event.message] = event.hi or 0
+            self.dirty[event.message] = event.hi
 
-    def on_flush(self, event: Event) -> None:
+    def on_flush(self, event: Flush) -> None:
         """What ends below is on its disk."""
         if event.node == MASTER and self.dirty:
-            upto = event.hi or 0
+            upto = event.hi
             self.dirty = {message: hi for message, hi in self.dirty.items() if hi > upto}
 
-    def on_crash(self, event: Event) -> None:
+    def on_crash(self, event: Crash | Stop) -> None:
         """Later flushes are of another log."""
         if event.node == MASTER:
             self.lost.update(self.dirty)
@@ -58,7 +59,7 @@ class AckFlushed(Law):
 
     on_stop = on_crash
 
-    def on_ok(self, event: Event) -> None:
+    def on_ok(self, event: Ok) -> None:
         """A send was answered."""
         if event.status != "PUT_OK" or event.f != "send" or not event.value or not self.ledger.sync_flush:
             return

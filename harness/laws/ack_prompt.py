@@ -11,7 +11,8 @@ Source: HAService.GroupTransferService, notifyTransferSome.
 
 from __future__ import annotations
 
-from pairproof.harness.history import Event
+from pairproof.harness.kinds.ha import Close, Connect, Frame, Report
+from pairproof.harness.kinds.log import Config, Start
 from pairproof.harness.laws.answering import AnswerTimes, Call, Owed, first_at
 from pairproof.harness.laws.ledger import HOSTILE, VALID, Ledger
 from pairproof.harness.places import MASTER
@@ -40,44 +41,44 @@ class AckPrompt(AnswerTimes):
         self.reached: dict[int, list[tuple[int, int]]] = {}
         """Enough slaves, whose logs begin at the key or before, had reported (offset, at ns); in ascending order."""
 
-    def on_config(self, event: Event) -> None:
+    def on_config(self, event: Config) -> None:
         """The master's role and version."""
         if event.node == MASTER:
             settings = parse(event.detail or "{}")
             self.applicable, self.in_turn = promised_slaves(settings) > 0, line(settings).in_turn
 
-    def on_start(self, event: Event) -> None:
+    def on_start(self, event: Start) -> None:
         """A new life of the master knows no reports."""
         super().on_start(event)
         if event.node == MASTER:
             self.acked.clear()
             self.reached.clear()
 
-    def on_connect(self, event: Event) -> None:
+    def on_connect(self, event: Connect) -> None:
         """The master accepted a peer."""
         if event.side == "m" and event.node and event.node != HOSTILE:
-            self.newest_link[event.node] = event.link or ""
+            self.newest_link[event.node] = event.link
             self.acked.pop(event.node, None)
 
-    def on_close(self, event: Event) -> None:
+    def on_close(self, event: Close) -> None:
         """A slave that is not connected counts no more."""
         if event.side == "m":
             for slave, label in self.newest_link.items():
                 if label == event.link:
                     self.acked.pop(slave, None)
 
-    def on_frame(self, event: Event) -> None:
+    def on_frame(self, event: Frame) -> None:
         """The first frame to a slave without a log says where that begins."""
         if self.empty and event.side == "m":
-            slave = self.empty.pop(event.link or "", None)
+            slave = self.empty.pop(event.link, None)
             if slave is not None:
-                self.begins[slave] = event.lo or 0
+                self.begins[slave] = event.lo
 
-    def on_report(self, event: Event) -> None:
+    def on_report(self, event: Report) -> None:
         """A report reached the master."""
         if event.side != "m" or not self.applicable:
             return
-        label, offset = event.link or "", event.hi or 0
+        label, offset = event.link, event.hi
         link = self.ledger.links.get(label)
         # What was reported while nobody waited covers nobody.
         if link is None or (link.first is not None and not self.stored):

@@ -10,7 +10,8 @@ true, see ``stored-as-sent`` and the ``deliver-`` laws. Source: SendMessageRespo
 
 from __future__ import annotations
 
-from pairproof.harness.history import UNREADABLE, Event
+from pairproof.harness.history import UNREADABLE
+from pairproof.harness.kinds.client import Info, Ok
 from pairproof.harness.laws.base import Law
 
 
@@ -23,11 +24,11 @@ class AckReadable(Law):
     needs = frozenset({"invoke", "ok", "info"})
     others = True
 
-    def on_ok(self, event: Event) -> None:
+    def on_ok(self, event: Ok) -> None:
         """An answer that was read."""
         self.judged += 1
 
-    def on_info(self, event: Event) -> None:
+    def on_info(self, event: Info) -> None:
         """No answer, or one that could not be read."""
         if event.status == UNREADABLE:
             self.judged += 1

@@ -10,6 +10,8 @@ that *is* stored; calls that timed out, which are ``info``. Source: SendMessageP
 from __future__ import annotations
 
 from pairproof.harness.history import Event
+from pairproof.harness.kinds.client import Deliver, Fail
+from pairproof.harness.kinds.log import Append, Record
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.ledger import Ledger
 
@@ -36,7 +38,7 @@ class AckRefusedIsAbsent(Law):
         self.refused: dict[str | None, str | None] = {}
         """Messages that nobody should see, and what their senders were told."""
 
-    def on_fail(self, event: Event) -> None:
+    def on_fail(self, event: Fail) -> None:
         """A send did not happen."""
         if event.f != "send" or leaves_open(event):
             return
@@ -45,15 +47,15 @@ class AckRefusedIsAbsent(Law):
         if event.message in self.seen:
             self._accuse(event, self.seen[event.message])
 
-    def on_append(self, event: Event) -> None:
+    def on_append(self, event: Append) -> None:
         """A message entered a log."""
         self._see(event, f"was appended by {event.node}")
 
-    def on_record(self, event: Event) -> None:
+    def on_record(self, event: Record) -> None:
         """A store reader found one."""
         self._see(event, f"is in the store of {event.node}")
 
-    def on_deliver(self, event: Event) -> None:
+    def on_deliver(self, event: Deliver) -> None:
         """A reader received one."""
         self._see(event, f"was delivered by {event.node}")
 

@@ -17,6 +17,8 @@ Left out: whether those slaves still have it now, see ``contract``. Source: HASe
 from __future__ import annotations
 
 from pairproof.harness.history import Event
+from pairproof.harness.kinds.client import Ok
+from pairproof.harness.kinds.log import Config
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.ledger import HOSTILE
 from pairproof.harness.places import MASTER
@@ -34,12 +36,12 @@ class AckReplicated(Law):
     source = "HAService.GroupTransferService; the promise of synchronous double write"
     needs = frozenset({"append", "report", "ok"})
 
-    def on_config(self, event: Event) -> None:
+    def on_config(self, event: Config) -> None:
         """The master says how many slaves it waits for."""
         if event.node == MASTER:
             self.applicable = promised_slaves(parse(event.detail or "{}")) > 0
 
-    def on_ok(self, event: Event) -> None:
+    def on_ok(self, event: Ok) -> None:
         """A send was answered."""
         needed = self.ledger.needed
         if event.status != "PUT_OK" or event.f != "send" or not event.value or not needed:

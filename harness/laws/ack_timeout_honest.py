@@ -16,6 +16,9 @@ from __future__ import annotations
 from collections import deque
 
 from pairproof.harness.history import MS, Event
+from pairproof.harness.kinds.client import Invoke, Ok
+from pairproof.harness.kinds.ha import Report
+from pairproof.harness.kinds.log import Append, Audit, Crash, Record, Stop
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.ledger import Ledger
 from pairproof.harness.laws.turns import Turns
@@ -52,15 +55,15 @@ class AckTimeoutHonest(Law):
         self.audited = False
         self.power_lost_ns = -1
 
-    def on_invoke(self, event: Event) -> None:
+    def on_invoke(self, event: Invoke) -> None:
         """A send began."""
         if event.f == "send":
             self.began[event.message] = (event.t, self._heard(event.t))
 
-    def on_report(self, event: Event) -> None:
+    def on_report(self, event: Report) -> None:
         """It may wake the thread that counts."""
         # In a real-time lab two slaves' reports may have reached the master in the other order.
-        if event.side == "m" and (self.ledger.instant_ns or (event.hi or 0) > self.ledger.pushed):
+        if event.side == "m" and (self.ledger.instant_ns or event.hi > self.ledger.pushed):
             self.reports += 1
             if self.ledger.instant_ns:
                 self.fresh.append(event.t)
@@ -70,7 +73,7 @@ class AckTimeoutHonest(Law):
             self.fresh.popleft()
         return self.reports - len(self.fresh)
 
-    def on_append(self, event: Event) -> None:
+    def on_append(self, event: Append) -> None:
         """The wait begins."""
         # A delayed message is put once more when its time has come.
         if event.message is not None and event.message not in self.appended:
@@ -79,7 +82,7 @@ class AckTimeoutHonest(Law):
             if event.node == MASTER and line(self.ledger.config.get(MASTER, {})).least_from_turn:
                 self.turns.stored(event.message, event.t)
 
-    def on_ok(self, event: Event) -> None:
+    def on_ok(self, event: Ok) -> None:
         """A send was answered."""
         if event.f != "send" or event.node != MASTER:
             return
@@ -114,7 +117,7 @@ class AckTimeoutHonest(Law):
             return asleep_ms, f"{version} wakes {known.wake_ups} times, {reports} reports came"
         return whole_ms, f"{known.wait} is {whole_ms} ms"
 
-    def on_crash(self, event: Event) -> None:
+    def on_crash(self, event: Crash) -> None:
         """A power loss may take what was stored."""
         if event.node == MASTER:
             self.turns.clear()
@@ -122,17 +125,17 @@ class AckTimeoutHonest(Law):
                 self.unproven.clear()
                 self.power_lost_ns = event.t
 
-    def on_stop(self, event: Event) -> None:
+    def on_stop(self, event: Stop) -> None:
         """The next life begins with nobody who waits."""
         if event.node == MASTER:
             self.turns.clear()
 
-    def on_record(self, event: Event) -> None:
+    def on_record(self, event: Record) -> None:
         """It is there."""
         if self.unproven and event.node == MASTER:
             self.unproven.pop(event.message, None)
 
-    def on_audit(self, event: Event) -> None:
+    def on_audit(self, event: Audit) -> None:
         """Whoever reads the whole log at the end sees every message; of a broken one the rest cannot be read."""
         self.audited = self.audited or (event.node == MASTER and event.f == "final" and event.status == "whole")
 

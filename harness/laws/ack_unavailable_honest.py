@@ -16,6 +16,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pairproof.harness.history import Event
+from pairproof.harness.kinds.client import Fail, Info, Invoke, Ok
+from pairproof.harness.kinds.log import Config
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.ledger import Ledger
 from pairproof.harness.laws.waits import is_instant
@@ -54,12 +56,12 @@ class AckUnavailableHonest(Law):
         """Sends in flight."""
         self.never_said = False
 
-    def on_config(self, event: Event) -> None:
+    def on_config(self, event: Config) -> None:
         """Which version the master is."""
         if event.node == MASTER:
             self.never_said = line(parse(event.detail or "{}")).counts_replicas
 
-    def on_invoke(self, event: Event) -> None:
+    def on_invoke(self, event: Invoke) -> None:
         """A send began."""
         if event.value and event.f == "send" and self.ledger.sync_master:
             ledger = self.ledger
@@ -70,13 +72,13 @@ class AckUnavailableHonest(Law):
         """Whether the master has read what arrived at ``since``; in a simulation it reads at once."""
         return not self.ledger.instant_ns or not is_instant(self.ledger, MASTER, since, now)
 
-    def on_fail(self, event: Event) -> None:
+    def on_fail(self, event: Fail | Info) -> None:
         """It is over, and was not stored."""
         self.begun.pop(event.op, None)
 
     on_info = on_fail
 
-    def on_ok(self, event: Event) -> None:
+    def on_ok(self, event: Ok) -> None:
         """A send was answered."""
         if event.f != "send":
             return

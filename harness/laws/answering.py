@@ -14,6 +14,8 @@ from bisect import bisect_left
 from typing import NamedTuple
 
 from pairproof.harness.history import MS, Event
+from pairproof.harness.kinds.client import Fail, Info, Invoke, Ok
+from pairproof.harness.kinds.log import Append, Crash, Flush, Start, Stop
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.ledger import Ledger
 from pairproof.harness.places import MASTER
@@ -116,7 +118,7 @@ class AnswerTimes(Law):
 
     # What happens.
 
-    def on_invoke(self, event: Event) -> None:
+    def on_invoke(self, event: Invoke) -> None:
         """A call began."""
         if event.node != MASTER:
             return
@@ -130,7 +132,7 @@ class AnswerTimes(Law):
         if event.f == "send" and MASTER in self.ledger.up:
             self.calls[event.op] = self.stored[event.message] = Call(event.t, bool(event.value), client)
 
-    def on_append(self, event: Event) -> None:
+    def on_append(self, event: Append) -> None:
         """The master stored a message."""
         if event.node != MASTER:
             return
@@ -145,37 +147,37 @@ class AnswerTimes(Law):
                 before, self.newest = self.newest, call
                 call.before = before.before if before is not None and before.passed_by else before
 
-    def on_crash(self, event: Event) -> None:
+    def on_crash(self, event: Crash) -> None:
         """A dead master owes nothing, but what it owed for too long before it died."""
         if event.node == MASTER:
             self._unanswered(event)
         self.on_stop(event)
 
-    def on_stop(self, event: Event) -> None:
+    def on_stop(self, event: Crash | Stop) -> None:
         """A master that is being stopped answers nobody, and may wait for its disk meanwhile."""
         if event.node == MASTER:
             self.calls.clear()
             self.stored.clear()
             self.newest = None
 
-    def on_start(self, event: Event) -> None:
+    def on_start(self, event: Start) -> None:
         """Connections of its earlier life may be dead without their clients' knowing."""
         if event.node == MASTER:
             self.born_ns = event.t
             self.flushes.clear()
 
-    def on_flush(self, event: Event) -> None:
+    def on_flush(self, event: Flush) -> None:
         """The master's log is durable up to there."""
         if event.node == MASTER:
-            self.flushes.append((event.hi or 0, event.t))
+            self.flushes.append((event.hi, event.t))
 
-    def on_ok(self, event: Event) -> None:
+    def on_ok(self, event: Ok | Fail) -> None:
         """A call was answered."""
         self._ended(event, event.status not in NO_ANSWER)
 
     on_fail = on_ok
 
-    def on_info(self, event: Event) -> None:
+    def on_info(self, event: Info) -> None:
         """A call was given up."""
         self._ended(event, False)
 

@@ -15,6 +15,8 @@ from __future__ import annotations
 
 from pairproof.harness import contract
 from pairproof.harness.history import Event
+from pairproof.harness.kinds.client import Fail, Invoke, Ok
+from pairproof.harness.kinds.log import Append, Audit, Config, Crash, Expire, Record, Wipe
 from pairproof.harness.laws.ack_refused_is_absent import leaves_open
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.ledger import Ledger
@@ -59,16 +61,16 @@ class Contract(Law):
         self.slaves = 0
         """How many there are."""
 
-    def on_config(self, event: Event) -> None:
+    def on_config(self, event: Config) -> None:
         """Who is there."""
         self.slaves += event.node in SLAVES
 
-    def on_invoke(self, event: Event) -> None:
+    def on_invoke(self, event: Invoke) -> None:
         """A send began."""
         if event.f == "send":
             self.sent[event.message] = Sent(bool(event.value), len(self.crashes))
 
-    def on_append(self, event: Event) -> None:
+    def on_append(self, event: Append) -> None:
         """It is stored: what happened before cannot hurt it."""
         sent = self.sent.get(event.message) if event.message is not None else None
         if sent is not None:
@@ -76,7 +78,7 @@ class Contract(Law):
             if event.node == MASTER:
                 sent.hi = event.hi
 
-    def on_ok(self, event: Event) -> None:
+    def on_ok(self, event: Ok) -> None:
         """A send was answered as stored."""
         sent = self.sent.get(event.message)
         if sent is not None and event.f == "send" and event.status in contract.STORED:
@@ -85,36 +87,36 @@ class Contract(Law):
             sent.copied = not self.ledger.rests_on_strangers(event)
             sent.hi = event.hi if sent.hi is None else sent.hi
 
-    def on_fail(self, event: Event) -> None:
+    def on_fail(self, event: Fail) -> None:
         """A send was refused."""
         sent = self.sent.get(event.message)
         if sent is not None and event.f == "send" and not leaves_open(event):
             sent.status = contract.REFUSED
 
-    def on_crash(self, event: Event) -> None:
+    def on_crash(self, event: Crash) -> None:
         """A store was hurt, or at least its process."""
         how = "lied" if event.status == "lied" else event.f or "machine"
-        self.crashes.append((event.node or "", how))
+        self.crashes.append((event.node, how))
 
-    def on_wipe(self, event: Event) -> None:
+    def on_wipe(self, event: Wipe) -> None:
         """A store is gone, or is an older one, or, on the master, that of a slave which takes its place."""
         promoted = event.node == MASTER and event.detail is not None
-        self.crashes.append((event.node or "", f"{contract.PROMOTED}{event.detail}" if promoted else "wipe"))
+        self.crashes.append((event.node, f"{contract.PROMOTED}{event.detail}" if promoted else "wipe"))
 
-    def on_expire(self, event: Event) -> None:
+    def on_expire(self, event: Expire) -> None:
         """A node's oldest files are gone."""
         for sent in self.sent.values():
-            if sent.hi is not None and sent.hi <= (event.lo or 0):
-                sent.expired_on.append((len(self.crashes), event.node or ""))
+            if sent.hi is not None and sent.hi <= event.lo:
+                sent.expired_on.append((len(self.crashes), event.node))
 
-    def on_record(self, event: Event) -> None:
+    def on_record(self, event: Record) -> None:
         """A store reader found a record."""
         found = self.records.get(event.node)
         if found is None or next(iter(found.values())).op != event.op:
             found = self.records[event.node] = {}
         found[event.message] = event
 
-    def on_audit(self, event: Event) -> None:
+    def on_audit(self, event: Audit) -> None:
         """A store reader is done."""
         if event.f == "final":
             self.final[event.node] = event

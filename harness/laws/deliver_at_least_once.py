@@ -13,7 +13,8 @@ offsetCheckInSlave, where a slave that lags sends consumers back. Source: Consum
 
 from __future__ import annotations
 
-from pairproof.harness.history import Event
+from pairproof.harness.kinds.client import Deliver, Ok
+from pairproof.harness.kinds.log import Start
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.ledger import Ledger
 from pairproof.harness.laws.registers import NONE
@@ -32,11 +33,11 @@ class DeliverAtLeastOnce(Law):
         super().__init__(ledger)
         self.notes = {"repeats": 0}
 
-    def on_start(self, event: Event) -> None:
+    def on_start(self, event: Start) -> None:
         """Whether slaves send consumers elsewhere."""
         self.applicable = not self.ledger.consumption.corrects_on_slaves()
 
-    def on_ok(self, event: Event) -> None:
+    def on_ok(self, event: Ok) -> None:
         """A slave says where to go on."""
         if event.f != "pull" or event.group is None or event.node not in SLAVES:
             return
@@ -48,18 +49,18 @@ class DeliverAtLeastOnce(Law):
                 "only be behind"
             )  # fmt: skip
 
-    def on_deliver(self, event: Event) -> None:
+    def on_deliver(self, event: Deliver) -> None:
         """A group receives something, perhaps again."""
         known = self.ledger.consumption
         consumed = known.consumed_by(event) if event.group is not None else None
         if consumed is None or event.message not in consumed.messages:
             return
         self.notes["repeats"] += 1
-        held = known.assignments.get((event.process, event.queue or ""))
+        held = known.assignments.get((event.process, event.queue))
         if held is None or held.floor == NONE or consumed.reader != event.group or known.lost_from is not None:
             return
         self.judged += 1
-        if (event.queue_offset or 0) < held.floor:
+        if event.queue_offset < held.floor:
             self.violate(
                 event, f"{event.message}, {event.queue} at {event.queue_offset}, came to {event.group} again, though "
                 f"{held.asked_at} knew that it had gone on to {held.floor}"

@@ -17,6 +17,9 @@ from functools import lru_cache
 
 from pairproof.harness.content import level_of
 from pairproof.harness.history import MS, Event
+from pairproof.harness.kinds.client import Invoke, Ok
+from pairproof.harness.kinds.log import Audit, Crash, Expire, Record, Stop, Wipe
+from pairproof.harness.kinds.machine import Clock, Mark
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.ledger import Ledger
 from pairproof.harness.places import MASTER
@@ -55,7 +58,7 @@ class DeliverDelayed(Law):
         self.went_down = False
         self.excused = False
 
-    def on_invoke(self, event: Event) -> None:
+    def on_invoke(self, event: Invoke) -> None:
         """A delayed send began."""
         if event.f == "send" and event.node == MASTER and level_of(event):
             delays = delays_ms(str(self.ledger.config.get(MASTER, {}).get("messageDelayLevel", LEVELS)))
@@ -63,17 +66,17 @@ class DeliverDelayed(Law):
             if level > 0:
                 self.delays[event.message] = delays[level - 1]
 
-    def on_ok(self, event: Event) -> None:
+    def on_ok(self, event: Ok) -> None:
         """It waits."""
         if event.f == "send" and event.message in self.delays:
             self.answered[event.message] = event.t
 
-    def on_record(self, event: Event) -> None:
+    def on_record(self, event: Record) -> None:
         """A store reader found a record."""
         if event.node == MASTER and event.message in self.delays:
             self.records.setdefault(event.message, []).append(event)
 
-    def on_audit(self, event: Event) -> None:
+    def on_audit(self, event: Audit) -> None:
         """It is done."""
         if event.node != MASTER or not self.delays:
             return
@@ -110,12 +113,12 @@ class DeliverDelayed(Law):
 
     # What changes what is due.
 
-    def on_mark(self, event: Event) -> None:
+    def on_mark(self, event: Mark) -> None:
         """The trial's phases."""
         if event.f == "heal":
             self.healed = event.t
 
-    def on_crash(self, event: Event) -> None:
+    def on_crash(self, event: Crash | Stop) -> None:
         """A master that comes back may deliver again what it had not noted."""
         if event.node == MASTER:
             self.went_down = True
@@ -123,7 +126,7 @@ class DeliverDelayed(Law):
 
     on_stop = on_crash
 
-    def on_wipe(self, event: Event) -> None:
+    def on_wipe(self, event: Wipe | Clock | Expire) -> None:
         """Another store is another history."""
         self.excused = self.excused or event.node == MASTER
 

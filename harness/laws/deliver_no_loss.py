@@ -25,6 +25,9 @@ from typing import NamedTuple
 from pairproof.harness import contract
 from pairproof.harness.content import level_of
 from pairproof.harness.history import MS, Event
+from pairproof.harness.kinds.client import Fail, Invoke, Ok
+from pairproof.harness.kinds.log import Crash, Expire, Record, Start, Wipe
+from pairproof.harness.kinds.machine import Mark
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.consumed import Assignment, Consumed, Consumer
 from pairproof.harness.laws.consumption import SLACK_NS
@@ -73,18 +76,18 @@ class DeliverNoLoss(Law):
         """Consumers at healing."""
         self.unsettled = False
 
-    def on_start(self, event: Event) -> None:
+    def on_start(self, event: Start) -> None:
         """Whether slaves send consumers elsewhere."""
         self.applicable = not self.ledger.consumption.corrects_on_slaves()
 
     # What is stored, and what happens to it.
 
-    def on_invoke(self, event: Event) -> None:
+    def on_invoke(self, event: Invoke) -> None:
         """A send began."""
         if event.f == "send":
             self.begun[event.op] = len(self.happened), level_of(event) > 0
 
-    def on_ok(self, event: Event) -> None:
+    def on_ok(self, event: Ok) -> None:
         """It is stored."""
         if event.f != "send" or event.node != MASTER or event.status not in contract.STORED:
             return
@@ -94,33 +97,33 @@ class DeliverNoLoss(Law):
         happened, delayed = self.begun.pop(event.op, (0, False))
         self.stored.append(Stored(event, happened, bool(self.ledger.rolled), delayed, given))
 
-    def on_fail(self, event: Event) -> None:
+    def on_fail(self, event: Fail) -> None:
         """A group may be refused for good, as its operator wants it."""
         refused = event.node == MASTER and event.status == "SUBSCRIPTION_GROUP_NOT_EXIST"
         if refused and not creates_groups(self.ledger.config.get(MASTER, {})):
             self.refused[event.group] = event.t
 
-    def on_crash(self, event: Event) -> None:
+    def on_crash(self, event: Crash) -> None:
         """A store was hurt, or at least its process."""
         how = "lied" if event.status == "lied" else event.f or "machine"
-        self.happened.append((event.node or "", how, 0))
+        self.happened.append((event.node, how, 0))
 
-    def on_wipe(self, event: Event) -> None:
+    def on_wipe(self, event: Wipe) -> None:
         """A store is gone, or is an older one."""
-        self.happened.append((event.node or "", "wipe", 0))
+        self.happened.append((event.node, "wipe", 0))
 
-    def on_expire(self, event: Event) -> None:
+    def on_expire(self, event: Expire) -> None:
         """A node's oldest files are gone."""
-        self.happened.append((event.node or "", "expire", event.lo or 0))
+        self.happened.append((event.node, "expire", event.lo))
 
-    def on_record(self, event: Event) -> None:
+    def on_record(self, event: Record) -> None:
         """A store reader found a record."""
         if event.node == MASTER and event.queue is not None and self.ledger.consumption.consumed:
-            self.lies[event.message] = (event.queue, event.queue_offset or 0)
+            self.lies[event.message] = (event.queue, event.queue_offset)
 
     # Who must have it.
 
-    def on_mark(self, event: Event) -> None:
+    def on_mark(self, event: Mark) -> None:
         """The trial's phases."""
         if event.f == "heal":
             self.healed, self.alive = event, dict(self.ledger.consumption.consumers)

@@ -15,6 +15,8 @@ from __future__ import annotations
 
 from pairproof.harness.content import level_of
 from pairproof.harness.history import Event
+from pairproof.harness.kinds.client import Deliver, Invoke
+from pairproof.harness.kinds.log import Append, Record
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.ledger import Ledger
 
@@ -44,7 +46,7 @@ class DeliverNoPhantom(Law):
         self.repeated: set[str | None] = set()
         """Messages that may be stored more than once, and after a crash at the same place and at another time."""
 
-    def on_invoke(self, event: Event) -> None:
+    def on_invoke(self, event: Invoke) -> None:
         """A send or a pull began."""
         if event.f == "send":
             if event.message in self.sent or level_of(event):
@@ -53,12 +55,12 @@ class DeliverNoPhantom(Law):
         elif event.f == "pull":
             self.pulled[event.op] = event.queue
 
-    def on_append(self, event: Event) -> None:
+    def on_append(self, event: Append) -> None:
         """A message entered a log."""
         if event.f == "put":
             self.puts.setdefault(event.lo, []).append((event.hi, event.digest, event.message))
 
-    def on_deliver(self, event: Event) -> None:
+    def on_deliver(self, event: Deliver) -> None:
         """Somebody receives something."""
         self.judged += 1
         message, digest = event.message, event.digest
@@ -71,7 +73,7 @@ class DeliverNoPhantom(Law):
             self.violate(event, f"{event.node} delivered {message} of {event.queue} to a pull from {pulled}")
             return
         queue = self.sent[message]
-        if not (event.queue or "").startswith(RETRY):
+        if not event.queue.startswith(RETRY):
             if queue is not None and event.queue != queue:
                 self.violate(event, f"{event.node} delivered {message} from {event.queue}; it was sent to {queue}")
                 return
@@ -91,7 +93,7 @@ class DeliverNoPhantom(Law):
             where = f"{event.message} at {event.queue_offset} of {event.queue}"
             self.violate(event, f"{event.node} delivered {where}; it was sent once, and was at {first} before")
 
-    def on_record(self, event: Event) -> None:
+    def on_record(self, event: Record) -> None:
         """A store reader found one of them."""
         if not self.digests or event.digest is None or event.message in self.repeated:
             return

@@ -15,6 +15,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from pairproof.harness.history import Event
+from pairproof.harness.kinds.client import Assign, Deliver, Invoke
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.consumption import PAIR
 from pairproof.harness.laws.ledger import Ledger
@@ -58,16 +59,16 @@ class DeliverOrder(Law):
         self.readings: dict[tuple[int | None, str | None], Reading] = {}
         self.places: dict[tuple[str, str | None, int], Place] = {}
 
-    def on_invoke(self, event: Event) -> None:
+    def on_invoke(self, event: Invoke) -> None:
         """A pull began."""
         if event.f == "pull":
             self.pulls[event.op] = (len(self.pulls), event.value or 0)
 
-    def on_assign(self, event: Event) -> None:
+    def on_assign(self, event: Assign) -> None:
         """Another assignment."""
         self.readings.pop((event.process, event.queue), None)
 
-    def on_deliver(self, event: Event) -> None:
+    def on_deliver(self, event: Deliver) -> None:
         """Somebody receives something."""
         if event.queue_offset is None:
             return

@@ -9,7 +9,7 @@ added to HAConnection for later reports, extended to first ones (any TCP peer co
 
 from __future__ import annotations
 
-from pairproof.harness.history import Event
+from pairproof.harness.kinds.client import Ok
 from pairproof.harness.laws.base import Law
 
 
@@ -21,7 +21,7 @@ class HaAckIdentity(Law):
     source = "HAConnection.ReadSocketService; apache/rocketmq issues 1155 and 3015"
     needs = frozenset({"append", "report", "ok"})
 
-    def on_ok(self, event: Event) -> None:
+    def on_ok(self, event: Ok) -> None:
         """A send was answered."""
         ledger = self.ledger
         if ledger.ahead < 0 or event.f != "send" or not event.value or not ledger.needed:

@@ -18,6 +18,11 @@ from __future__ import annotations
 
 from pairproof.harness import places
 from pairproof.harness.history import MS, Event
+from pairproof.harness.kinds.client import Fail, Info, Invoke, Ok
+from pairproof.harness.kinds.ha import Connect
+from pairproof.harness.kinds.log import Config, Crash, Start, Stop
+from pairproof.harness.kinds.machine import Fault, Pause
+from pairproof.harness.kinds.metadata import Register
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.ledger import HOSTILE, Ledger
 from pairproof.harness.laws.metadata import told
@@ -55,18 +60,18 @@ class HaAddressSource(Law):
         self.pulls: set[int | None] = set()
         """Pulls from slaves that never had an address."""
 
-    def on_config(self, event: Event) -> None:
+    def on_config(self, event: Config) -> None:
         """Who is there."""
         settings = parse(event.detail or "{}")
         if settings.get("brokerRole") == "SLAVE":
-            self.slaves[event.node or ""] = settings
+            self.slaves[event.node] = settings
         self.applicable = bool(self.slaves)
 
     # Where the address comes from.
 
-    def on_start(self, event: Event) -> None:
+    def on_start(self, event: Start) -> None:
         """A slave has what is set; a master can be reached."""
-        node = event.node or ""
+        node = event.node
         if node == MASTER:
             for slave in self.known - self.connected:
                 self._owe(slave, event)
@@ -76,9 +81,9 @@ class HaAddressSource(Law):
             if self.slaves[node].get("haMasterAddress"):
                 self._learn(node, event)
 
-    def on_register(self, event: Event) -> None:
+    def on_register(self, event: Register) -> None:
         """A name server answered."""
-        node = event.node or ""
+        node = event.node
         if event.status != "ok" or node not in self.slaves:
             return
         answer = told(event)
@@ -113,9 +118,9 @@ class HaAddressSource(Law):
         if not self.ledger.trouble.is_struck(MASTER, node, _link(node)):
             self.owed[node] = event.t
 
-    def on_connect(self, event: Event) -> None:
+    def on_connect(self, event: Connect) -> None:
         """A slave's end of a connection stands."""
-        node = event.node or ""
+        node = event.node
         if event.side != "s" or node == HOSTILE or node not in self.slaves:
             return
         self.judged += 1
@@ -125,20 +130,20 @@ class HaAddressSource(Law):
         self.connected.add(node)
         self.owed.pop(node, None)
 
-    def on_fault(self, event: Event) -> None:
+    def on_fault(self, event: Fault) -> None:
         """Whom a fault touches may need longer."""
         self._judge_overdue(event)
         place = event.node or event.link or ""
         for node in [node for node in self.owed if place in (MASTER, node, _link(node))]:
             del self.owed[node]
 
-    def on_crash(self, event: Event) -> None:
+    def on_crash(self, event: Crash | Pause | Stop) -> None:
         """Nobody can connect to, or from, what is gone."""
         self._judge_overdue(event)
         if event.node == MASTER:
             self.owed.clear()
         else:
-            self.owed.pop(event.node or "", None)
+            self.owed.pop(event.node, None)
 
     on_stop = on_crash
     on_pause = on_crash
@@ -152,29 +157,29 @@ class HaAddressSource(Law):
 
     # Without one.
 
-    def on_invoke(self, event: Event) -> None:
+    def on_invoke(self, event: Invoke) -> None:
         """A client pulls."""
         if event.node in self.slaves and event.f == "pull" and event.node not in self.ever:
             self.pulls.add(event.op)
 
-    def on_ok(self, event: Event) -> None:
+    def on_ok(self, event: Ok) -> None:
         """A slave serves."""
         if event.op in self.pulls:
             self.pulls.discard(event.op)
             self.judged += 1
 
-    def on_fail(self, event: Event) -> None:
+    def on_fail(self, event: Fail) -> None:
         """A slave does not, or not that."""
         if event.op not in self.pulls:
             return
         self.pulls.discard(event.op)
-        settings = self.slaves[event.node or ""]
+        settings = self.slaves[event.node]
         if event.status not in REFUSALS or refuses_reads(settings):
             return
         self.judged += 1
         self.violate(event, f"{event.node} has no HA address, and does not serve: {event.status}", since=None)
 
-    def on_info(self, event: Event) -> None:
+    def on_info(self, event: Info) -> None:
         """Nobody knows."""
         self.pulls.discard(event.op)
 

@@ -13,6 +13,9 @@ Source: RocketMQ has no limit on HA connections; the reference has, see docs/dec
 from __future__ import annotations
 
 from pairproof.harness.history import MS, Event
+from pairproof.harness.kinds.ha import Close, Connect, Report
+from pairproof.harness.kinds.log import Crash, Start, Stop, Wipe
+from pairproof.harness.kinds.machine import Fault
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.ledger import HOSTILE, Ledger
 from pairproof.harness.places import HA_LINKS, MASTER, SLAVES
@@ -40,21 +43,21 @@ class HaAdmitsSlave(Law):
         """Per slave that the master does not hear: since when both are up and strangers are there, ns."""
         self.promoted = False
 
-    def on_start(self, event: Event) -> None:
+    def on_start(self, event: Start) -> None:
         """A node is up."""
         if event.node == MASTER:
             self.strangers.clear()
             self.heard.clear()
-        self._begin(event.t, {*self.ledger.up, event.node or ""})
+        self._begin(event.t, {*self.ledger.up, event.node})
 
-    def on_connect(self, event: Event) -> None:
+    def on_connect(self, event: Connect) -> None:
         """The master accepted somebody."""
         if event.side == "m" and event.node == HOSTILE:
             self._judge(event)
             self.strangers.add(event.link)
             self._begin(event.t, self.ledger.up)
 
-    def on_close(self, event: Event) -> None:
+    def on_close(self, event: Close) -> None:
         """A connection ended at the master's end."""
         if event.side != "m":
             return
@@ -66,9 +69,9 @@ class HaAdmitsSlave(Law):
             del self.heard[slave]
         self._begin(event.t, self.ledger.up)
 
-    def on_report(self, event: Event) -> None:
+    def on_report(self, event: Report) -> None:
         """The master heard somebody."""
-        link = self.ledger.links.get(event.link or "")
+        link = self.ledger.links.get(event.link)
         if event.side != "m" or link is None or link.peer not in SLAVES:
             return
         self._judge(event)
@@ -76,24 +79,24 @@ class HaAdmitsSlave(Law):
         self.since.pop(link.peer, None)
         self.heard[link.peer] = event.link
 
-    def on_fault(self, event: Event) -> None:
+    def on_fault(self, event: Fault) -> None:
         """What begins now excuses what follows, not what was."""
         self._judge(event)
         if event.status != "on":
             # What it touched had no chance before.
             self.since = dict.fromkeys(self.since, event.t + 1)
 
-    def on_crash(self, event: Event) -> None:
+    def on_crash(self, event: Crash | Stop) -> None:
         """A node went down."""
         self._judge(event)
         if event.node == MASTER:
             self.since.clear()
-        self.since.pop(event.node or "", None)
-        self.heard.pop(event.node or "", None)
+        self.since.pop(event.node, None)
+        self.heard.pop(event.node, None)
 
     on_stop = on_crash
 
-    def on_wipe(self, event: Event) -> None:
+    def on_wipe(self, event: Wipe) -> None:
         """A slave's store became the master's: they are others now."""
         if event.node == MASTER and event.detail is not None:
             self.promoted = True

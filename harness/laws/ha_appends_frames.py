@@ -13,6 +13,8 @@ from __future__ import annotations
 from collections import deque
 
 from pairproof.harness.history import Event
+from pairproof.harness.kinds.ha import Close, Connect, Frame
+from pairproof.harness.kinds.log import Append, Crash, Stop
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.ledger import HOSTILE, Ledger
 from pairproof.harness.laws.waits import POLL_NS, is_late
@@ -36,23 +38,23 @@ class HaAppendsFrames(Law):
         self.closed: set[str] = set()
         """Slaves that closed it themselves, and have not connected again."""
 
-    def on_connect(self, event: Event) -> None:
+    def on_connect(self, event: Connect) -> None:
         """A slave begins anew."""
         if event.side == "s":
-            self.received[event.node or ""] = deque()
-            self.closed.discard(event.node or "")
+            self.received[event.node] = deque()
+            self.closed.discard(event.node)
 
-    def on_frame(self, event: Event) -> None:
+    def on_frame(self, event: Frame) -> None:
         """A slave received a whole frame."""
         if event.side != "s" or event.lo == event.hi or event.node == HOSTILE:
             return
-        end = self.ledger.streams.get(event.link or "")
+        end = self.ledger.streams.get(event.link)
         if end is not None and (end == event.lo or end == 0):
-            self.received.setdefault(event.node or "", deque()).append(event)
+            self.received.setdefault(event.node, deque()).append(event)
 
-    def on_append(self, event: Event) -> None:
+    def on_append(self, event: Append) -> None:
         """A slave's log grew."""
-        node = event.node or ""
+        node = event.node
         if node == MASTER:
             return
         self.judged += 1
@@ -72,16 +74,16 @@ class HaAppendsFrames(Law):
                 since=None,
             )
 
-    def on_close(self, event: Event) -> None:
+    def on_close(self, event: Close) -> None:
         """A slave's end is gone: what came just before may have been the reason."""
         if event.side == "s":
-            self._overdue(event, event.node or "", self.ledger.healthy_ns)
+            self._overdue(event, event.node, self.ledger.healthy_ns)
             if event.f == "local":
-                self.closed.add(event.node or "")
+                self.closed.add(event.node)
 
-    def on_crash(self, event: Event) -> None:
+    def on_crash(self, event: Crash | Stop) -> None:
         """A dead slave appends nothing more."""
-        self.received.pop(event.node or "", None)
+        self.received.pop(event.node, None)
 
     on_stop = on_crash
 

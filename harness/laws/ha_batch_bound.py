@@ -6,7 +6,7 @@ one mapped file.
 
 from __future__ import annotations
 
-from pairproof.harness.history import Event
+from pairproof.harness.kinds.ha import Frame
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.ledger import Ledger
 from pairproof.harness.places import MASTER
@@ -25,9 +25,9 @@ class HaBatchBound(Law):
         self.batch = 0
         self.file_size = 0
 
-    def on_frame(self, event: Event) -> None:
+    def on_frame(self, event: Frame) -> None:
         """A frame left the master."""
-        lo, hi = event.lo or 0, event.hi or 0
+        lo, hi = event.lo, event.hi
         if event.side != "m" or lo == hi:
             return
         if not self.batch:

@@ -10,6 +10,8 @@ nextTransferFromWhere.
 from __future__ import annotations
 
 from pairproof.harness.history import Event
+from pairproof.harness.kinds.ha import Frame
+from pairproof.harness.kinds.log import Source
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.ledger import Ledger
 
@@ -27,7 +29,7 @@ class HaContiguous(Law):
         self.following: dict[str | None, int | None] = {}
         self.pushed: Event | None = None
 
-    def on_frame(self, event: Event) -> None:
+    def on_frame(self, event: Frame) -> None:
         """A frame left the master."""
         if event.side != "m":
             return
@@ -39,7 +41,7 @@ class HaContiguous(Law):
         self.following[event.link] = event.hi
         self.pushed = event
 
-    def on_source(self, event: Event) -> None:
+    def on_source(self, event: Source) -> None:
         """What the master's log holds where the last frame came from."""
         pushed = self.pushed
         if pushed is None or pushed.lo != event.lo or pushed.hi != event.hi:

@@ -12,6 +12,9 @@ which nobody can see (class rollback of the contract). Source: HAConnection.Read
 from __future__ import annotations
 
 from pairproof.harness.history import Event
+from pairproof.harness.kinds.client import Ok
+from pairproof.harness.kinds.ha import Close, Diverged, Frame, Report
+from pairproof.harness.kinds.log import Crash, Stop
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.ledger import AHEAD, Ledger
 from pairproof.harness.laws.waits import is_instant
@@ -37,11 +40,11 @@ class HaDivergenceRefused(Law):
         """When refused peers left that nobody was told of yet, ns."""
         self.telling = "diverged" in ledger.observes
 
-    def on_report(self, event: Event) -> None:
+    def on_report(self, event: Report) -> None:
         """A first report reached the master."""
         if event.side != "m":
             return
-        link = self.ledger.links.get(event.link or "")
+        link = self.ledger.links.get(event.link)
         first = link is None or link.first is None
         if first and self.ledger.hears(event) is AHEAD:
             self.judged += 1
@@ -49,11 +52,11 @@ class HaDivergenceRefused(Law):
             if self.telling:
                 self.untold[event.link] = event
 
-    def on_diverged(self, event: Event) -> None:
+    def on_diverged(self, event: Diverged) -> None:
         """The master says so; and it may say so of nobody else."""
         if is_instant(self.ledger, MASTER, self.left.get(event.link, event.t), event.t):
             self.untold.pop(event.link, None)
-        start, offset = self.ledger.starts.get(MASTER, 0), event.hi or 0
+        start, offset = self.ledger.starts.get(MASTER, 0), event.hi
         if event.value is not None and start <= offset <= event.value:
             self.violate(
                 event,
@@ -61,14 +64,14 @@ class HaDivergenceRefused(Law):
                 since=None,
             )
 
-    def on_frame(self, event: Event) -> None:
+    def on_frame(self, event: Frame) -> None:
         """Something left the master."""
         if self.ahead and event.side == "m" and event.link in self.ahead:
             self.violate(
                 event, f"{event.link}: [{event.lo}, {event.hi}) went to a slave that is ahead of the master", since=None
             )
 
-    def on_ok(self, event: Event) -> None:
+    def on_ok(self, event: Ok) -> None:
         """A send was answered."""
         ledger = self.ledger
         if not self.ahead or event.f != "send" or event.status != "PUT_OK" or not event.value:
@@ -79,14 +82,14 @@ class HaDivergenceRefused(Law):
                 event, f"{event.message} was acknowledged; only a refused slave had reported {event.hi}", since=None
             )
 
-    def on_close(self, event: Event) -> None:
+    def on_close(self, event: Close) -> None:
         """A refused peer left, or was thrown out: by then, or in a real-time lab at once, the master has said why."""
         if event.link in self.untold and event.side == "m":
             self.left[event.link] = event.t
             if not self.ledger.instant_ns:
                 self._owed(event.link, event)
 
-    def on_crash(self, event: Event) -> None:
+    def on_crash(self, event: Crash | Stop) -> None:
         """A dead master owes nothing."""
         if event.node == MASTER:
             self.untold.clear()

@@ -10,7 +10,8 @@ records, since it holds bytes of another history. Source: MappedFileQueue.rollNe
 
 from __future__ import annotations
 
-from pairproof.harness.history import Event
+from pairproof.harness.kinds.ha import Close, Connect
+from pairproof.harness.kinds.log import Audit, Crash, Start, Stop
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.ledger import Ledger
 from pairproof.harness.places import HA_LINKS, MASTER, SLAVES
@@ -33,15 +34,15 @@ class HaFileSize(Law):
         self.opened: dict[str | None, int] = {}
         """When connections of such slaves began, ns."""
 
-    def on_start(self, event: Event) -> None:
+    def on_start(self, event: Start | Crash | Stop) -> None:
         """A new life may try again."""
-        self.stopped.pop(event.node or "", None)
+        self.stopped.pop(event.node, None)
 
     on_crash = on_stop = on_start
 
-    def on_connect(self, event: Event) -> None:
+    def on_connect(self, event: Connect) -> None:
         """A slave connects, for the first time or again."""
-        slave = event.node or ""
+        slave = event.node
         if event.side != "s" or not self._differs(slave):
             return
         self.judged += 1
@@ -53,25 +54,25 @@ class HaFileSize(Law):
                 f"{self.ledger.setting(slave, SETTING)}, the master's {self.ledger.setting(MASTER, SETTING)}",
             )
 
-    def on_close(self, event: Event) -> None:
+    def on_close(self, event: Close) -> None:
         """The slave ends a connection."""
-        began, slave = self.opened.get(event.link), event.node or ""
+        began, slave = self.opened.get(event.link), event.node
         if event.side != "s" or event.f != "local" or began is None:
             return
         trouble = self.ledger.trouble
         places = (slave, MASTER, HA_LINKS[SLAVES.index(slave)])
         # Silence is another reason, and it needs a fault that makes it.
         if all(trouble.is_quiet(place, began) and not trouble.still_ns(place, began, event.t) for place in places):
-            self.stopped.setdefault(slave, event.link or "")
+            self.stopped.setdefault(slave, event.link)
 
-    def on_audit(self, event: Event) -> None:
+    def on_audit(self, event: Audit) -> None:
         """A store reader walked a slave's log."""
-        node = event.node or ""
+        node = event.node
         if not self._differs(node) or node in self.ledger.rolled:
             return
         self.judged += 1
         # The end of a log in the middle of a record is no matter of files.
-        if event.status == "broken" and event.value is not None and event.value + self._largest() < (event.hi or 0):
+        if event.status == "broken" and event.value is not None and event.value + self._largest() < event.hi:
             self.violate(event, f"{node}'s log stops being whole at {event.value}: {event.detail}")
 
     def _largest(self) -> int:

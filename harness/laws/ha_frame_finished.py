@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from pairproof.harness import places
 from pairproof.harness.history import MS, Event
+from pairproof.harness.kinds.ha import Close, Frame, Partial
+from pairproof.harness.kinds.log import Crash, Source, Stop
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.ledger import Ledger
 from pairproof.harness.places import MASTER
@@ -49,7 +51,7 @@ class HaFrameFinished(Law):
         self.finished: Event | None = None
         """A frame that left in pieces, until the store is read."""
 
-    def on_partial(self, event: Event) -> None:
+    def on_partial(self, event: Partial) -> None:
         """A piece of a frame left, or none."""
         if event.side != "m" or event.f != "out":
             return
@@ -61,7 +63,7 @@ class HaFrameFinished(Law):
             writer.pieces, writer.since = event.value, event.t
             self._follows(event, writer)
 
-    def on_frame(self, event: Event) -> None:
+    def on_frame(self, event: Frame) -> None:
         """A whole frame left."""
         if event.side != "m":
             return
@@ -75,7 +77,7 @@ class HaFrameFinished(Law):
             self._follows(event, writer)
         writer.following = event.hi
 
-    def on_source(self, event: Event) -> None:
+    def on_source(self, event: Source) -> None:
         """What the master's log holds where that frame came from."""
         frame, self.finished = self.finished, None
         if frame is None or (frame.link, frame.lo, frame.hi) != (event.link, event.lo, event.hi):
@@ -87,14 +89,14 @@ class HaFrameFinished(Law):
                 since=None,
             )
 
-    def on_close(self, event: Event) -> None:
+    def on_close(self, event: Close) -> None:
         """The master's end is gone."""
         if event.side == "m":
             writer = self.writers.pop(event.link, None)
             if writer is not None and writer.pieces:
                 self._stood_still(event, event.link, writer)
 
-    def on_crash(self, event: Event) -> None:
+    def on_crash(self, event: Crash | Stop) -> None:
         """A dead master finishes nothing."""
         if event.node == MASTER:
             self.writers.clear()

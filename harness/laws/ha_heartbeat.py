@@ -13,6 +13,8 @@ Source: HAConnection.WriteSocketService and HAService.HAClient, which look at la
 from __future__ import annotations
 
 from pairproof.harness.history import MS, Event
+from pairproof.harness.kinds.ha import Close, Connect, Frame, Partial, Report
+from pairproof.harness.kinds.log import Crash, Flush, Start, Stop
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.ledger import HOSTILE, VALID, Ledger
 from pairproof.harness.laws.waits import Speaker, configured_ns
@@ -43,24 +45,24 @@ class HaHeartbeat(Law):
         """Per connection: when the master accepted it, or when something last left the master on it, ns."""
         self.flushed = 0
 
-    def on_connect(self, event: Event) -> None:
+    def on_connect(self, event: Connect) -> None:
         """The master accepted a peer."""
         if event.side == "m":
             self.left[event.link] = event.t
 
-    def on_report(self, event: Event) -> None:
+    def on_report(self, event: Report) -> None:
         """A report left a slave; or it reached the master, which begins to owe something with the first."""
         if event.side == "s":
             if event.node != HOSTILE:
-                self._spoke(event, event.node or "")
+                self._spoke(event, event.node)
             return
-        link = self.ledger.links.get(event.link or "")
+        link = self.ledger.links.get(event.link)
         if (link is None or link.first is None) and self.ledger.hears(event) is VALID:
             self.speakers[event.link, "m"] = self._speaker(MASTER, event.t)
             if event.hi:
                 self.next[event.link] = event.hi
 
-    def on_frame(self, event: Event) -> None:
+    def on_frame(self, event: Frame) -> None:
         """A frame left the master."""
         if event.side != "m":
             return
@@ -74,36 +76,36 @@ class HaHeartbeat(Law):
         if event.lo == event.hi and following is not None and event.lo != following:
             what = f"{event.link}: a heartbeat names {event.lo}, the stream goes on with {following}"
             self.violate(event, what, since=None)
-        self.next[event.link] = event.hi or 0
+        self.next[event.link] = event.hi
 
-    def on_partial(self, event: Event) -> None:
+    def on_partial(self, event: Partial) -> None:
         """An end takes no more."""
         speaker = self.speakers.get((event.link, event.side)) if event.f == "out" else None
         if speaker is not None:
             self._check(event, event.link, speaker)
             speaker.blocked = True
 
-    def on_flush(self, event: Event) -> None:
+    def on_flush(self, event: Flush) -> None:
         """The master may push more, where only flushed bytes leave it."""
         if event.node != MASTER:
             return
-        before, self.flushed = self.flushed, event.hi or 0
+        before, self.flushed = self.flushed, event.hi
         for (link, side), speaker in self.speakers.items():
             if side == "m" and before < self.next.get(link, 0) <= self.flushed and self._holds_back():
                 speaker.since = event.t
 
-    def on_start(self, event: Event) -> None:
+    def on_start(self, event: Start) -> None:
         """Recovery makes durable what it finds."""
         if event.node == MASTER:
             self.flushed = event.hi or 0
 
-    def on_close(self, event: Event) -> None:
+    def on_close(self, event: Close) -> None:
         """An end is gone."""
         if event.side == "m":
             self.left.pop(event.link, None)
         self._leave(event, (event.link, event.side))
 
-    def on_crash(self, event: Event) -> None:
+    def on_crash(self, event: Crash | Stop) -> None:
         """All of a node's ends are."""
         for end in [end for end, each in self.speakers.items() if each.node == event.node]:
             self._leave(event, end)

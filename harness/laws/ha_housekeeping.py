@@ -13,6 +13,8 @@ Left out: closes right after bytes came, which answer those. A broker on its way
 from __future__ import annotations
 
 from pairproof.harness.history import MS, Event
+from pairproof.harness.kinds.ha import Close, Connect, Diverged, Frame, Partial, Report
+from pairproof.harness.kinds.log import Crash, Stop
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.ledger import HOSTILE, Ledger
 from pairproof.harness.laws.waits import configured_ns, is_late
@@ -58,29 +60,29 @@ class HaHousekeeping(Law):
         self.early: list[tuple[str, Event, str, int]] = []
         """Closes without a reason so far: node, event, text, and when the peer was last heard, ns."""
 
-    def on_connect(self, event: Event) -> None:
+    def on_connect(self, event: Connect) -> None:
         """An end stands."""
-        node = MASTER if event.side == "m" else event.node or ""
+        node = MASTER if event.side == "m" else event.node
         if node != HOSTILE:
             bound = configured_ns(self.ledger, node, "haHousekeepingInterval")
             interval = self.ledger.setting(node, "haHousekeepingInterval") * MS
             self.listeners[event.link, event.side] = Listener(node, event.t, interval, bound)
 
-    def on_report(self, event: Event) -> None:
+    def on_report(self, event: Report) -> None:
         """The master heard a peer."""
         if event.side == "m":
             self._heard(event, (event.link, "m"))
         else:
             self._sent((event.link, "s"))
 
-    def on_frame(self, event: Event) -> None:
+    def on_frame(self, event: Frame) -> None:
         """A slave heard the master."""
         if event.side == "s":
             self._heard(event, (event.link, "s"))
         else:
             self._sent((event.link, "m"))
 
-    def on_partial(self, event: Event) -> None:
+    def on_partial(self, event: Partial) -> None:
         """Bytes came, or would not leave."""
         end = event.link, event.side
         if event.f == "in":
@@ -88,11 +90,11 @@ class HaHousekeeping(Law):
         elif end in self.listeners:
             self.listeners[end].blocked = True
 
-    def on_diverged(self, event: Event) -> None:
+    def on_diverged(self, event: Diverged) -> None:
         """The master says why it will close."""
         self.named.add(event.link)
 
-    def on_close(self, event: Event) -> None:
+    def on_close(self, event: Close) -> None:
         """An end is gone: for silence, or for another reason?"""
         end = event.link, event.side
         listener = self.listeners.pop(end, None)
@@ -108,7 +110,7 @@ class HaHousekeeping(Law):
             text = f"{event.link}: {listener.node} dropped its peer after {silent} ms of silence, for no other reason"
             self.early.append((listener.node, event, text, listener.heard))
 
-    def on_crash(self, event: Event) -> None:
+    def on_crash(self, event: Crash | Stop) -> None:
         """All of a node's ends are gone; what it closed on its way out, it closed for that."""
         self.early = [each for each in self.early if each[0] != event.node or event.t - each[1].t > LEAVING_NS]
         for end in [end for end, each in self.listeners.items() if each.node == event.node]:

@@ -13,6 +13,8 @@ Left out: where an empty slave's first file starts. Source: HAService.HAClient.d
 from __future__ import annotations
 
 from pairproof.harness.history import Event
+from pairproof.harness.kinds.ha import Close, Connect, Frame, Report
+from pairproof.harness.kinds.log import Append, Crash, Stop, Wipe
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.ledger import HOSTILE, Ledger
 
@@ -36,26 +38,26 @@ class HaMismatchCloses(Law):
         self.reported: dict[str, int] = {}
         """Per slave: its last report in this life."""
 
-    def on_frame(self, event: Event) -> None:
+    def on_frame(self, event: Frame) -> None:
         """A frame reached a slave."""
-        node = event.node or ""
+        node = event.node
         if event.side != "s" or node == HOSTILE:
             return
-        end = self.ledger.streams.get(event.link or "")
+        end = self.ledger.streams.get(event.link)
         if end is None or event.link in self.mismatched:
             return
         if event.lo == end or end == 0:
-            self.received[node] = event.hi or 0
+            self.received[node] = event.hi
         else:
             self.judged += 1
             self.mismatched[event.link] = event
 
-    def on_report(self, event: Event) -> None:
+    def on_report(self, event: Report) -> None:
         """A report left a slave."""
-        node = event.node or ""
+        node = event.node
         if event.side != "s" or node == HOSTILE:
             return
-        offset, end = event.hi or 0, self.ledger.streams.get(event.link or "")
+        offset, end = event.hi, self.ledger.streams.get(event.link)
         if end is None:
             self._first_report(event, node, offset)
         elif event.link in self.mismatched and (offset > end or self._is_late(self.mismatched[event.link], event.t)):
@@ -93,38 +95,38 @@ class HaMismatchCloses(Law):
                 since=None,
             )
 
-    def on_append(self, event: Event) -> None:
+    def on_append(self, event: Append) -> None:
         """A slave's log grew: not by what did not fit."""
         if not self.mismatched:
             return
-        link = self.ledger.slave_link.get(event.node or "")
+        link = self.ledger.slave_link.get(event.node)
         frame = self.mismatched.get(link)
         end = self.ledger.streams.get(link or "")
-        if frame is not None and end is not None and event.node == frame.node and (event.hi or 0) > end:
+        if frame is not None and end is not None and event.node == frame.node and event.hi > end:
             del self.mismatched[link]
             what = f"{link}: the slave appended a frame at {frame.lo}, where its log ended at {end}"
             self.violate(event, what, since=None)
 
-    def on_connect(self, event: Event) -> None:
+    def on_connect(self, event: Connect) -> None:
         """A slave has one connection at a time: a new one says that the old one is gone."""
         if self.mismatched and event.side == "s":
             self._forgive(event.node)
 
-    def on_close(self, event: Event) -> None:
+    def on_close(self, event: Close) -> None:
         """The slave's end is gone, as it should be."""
         if self.mismatched and event.side == "s":
             self.mismatched.pop(event.link, None)
 
-    def on_crash(self, event: Event) -> None:
+    def on_crash(self, event: Crash | Stop | Wipe) -> None:
         """A dead slave owes nothing; what it knew is what its store holds."""
-        self.reported.pop(event.node or "", None)
+        self.reported.pop(event.node, None)
         self._forgive(event.node)
 
     on_stop = on_crash
 
-    def on_wipe(self, event: Event) -> None:
+    def on_wipe(self, event: Wipe) -> None:
         """A new store: nothing is known of it."""
-        self.received.pop(event.node or "", None)
+        self.received.pop(event.node, None)
         self.on_crash(event)
 
     def _forgive(self, node: str | None) -> None:

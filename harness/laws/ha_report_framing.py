@@ -11,6 +11,7 @@ reportSlaveMaxOffset, which tries three times and then closes.
 from __future__ import annotations
 
 from pairproof.harness.history import Event
+from pairproof.harness.kinds.ha import Partial, Report
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.ledger import HOSTILE, Ledger
 
@@ -28,17 +29,17 @@ class HaReportFraming(Law):
         self.cut: set[str | None] = set()
         """Connections on which a cell has left in pieces."""
 
-    def on_partial(self, event: Event) -> None:
+    def on_partial(self, event: Partial) -> None:
         """A piece of a cell left a slave."""
         if event.side == "s" and event.f == "out" and event.value and event.node != HOSTILE:
             self.cut.add(event.link)
 
-    def on_report(self, event: Event) -> None:
+    def on_report(self, event: Report) -> None:
         """Eight bytes that should be a cell."""
         if not self.cut or event.side != "s" or event.link not in self.cut:
             return
         self.judged += 1
-        offset, (least, most) = event.hi or 0, self._possible(event)
+        offset, (least, most) = event.hi, self._possible(event)
         if offset < least or (most is not None and offset > most):
             # What follows is out of phase as well, and says nothing new.
             self.cut.discard(event.link)

@@ -9,7 +9,7 @@ currentReportedOffset.
 
 from __future__ import annotations
 
-from pairproof.harness.history import Event
+from pairproof.harness.kinds.ha import Report
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.ledger import HOSTILE, Ledger
 
@@ -26,13 +26,13 @@ class HaReportMonotone(Law):
         super().__init__(ledger)
         self.last: dict[str | None, int] = {}
 
-    def on_report(self, event: Event) -> None:
+    def on_report(self, event: Report) -> None:
         """A report left a slave."""
-        node = event.node or ""
+        node = event.node
         if event.side != "s" or node == HOSTILE:
             return
         self.judged += 1
-        offset, link = event.hi or 0, event.link
+        offset, link = event.hi, event.link
         before = self.last.get(link, offset)
         if offset < before:
             self.violate(event, f"{link}: the report {offset} follows {before}")

@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections import deque
 
 from pairproof.harness.history import MS, Event
+from pairproof.harness.kinds.ha import Close, Connect, Frame, Partial, Report
+from pairproof.harness.kinds.log import Crash, Stop
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.ledger import HOSTILE, Ledger
 from pairproof.harness.laws.waits import POLL_NS, Speaker, configured_ns, is_late
@@ -41,48 +43,48 @@ class HaReportPrompt(Law):
         super().__init__(ledger)
         self.reporters: dict[str | None, Reporter] = {}
 
-    def on_connect(self, event: Event) -> None:
+    def on_connect(self, event: Connect) -> None:
         """A slave's end stands."""
-        node = event.node or ""
+        node = event.node
         if event.side == "s" and node != HOSTILE:
             bound = configured_ns(self.ledger, node, "haSendHeartbeatInterval")
             self.reporters[event.link] = Reporter(node, event.t, bound)
 
-    def on_frame(self, event: Event) -> None:
+    def on_frame(self, event: Frame) -> None:
         """A slave received a frame."""
         if event.side != "s" or event.link not in self.reporters:
             return
-        end, hi = self.ledger.streams.get(event.link or ""), event.hi or 0
+        end, hi = self.ledger.streams.get(event.link), event.hi
         if end is not None and (event.lo == end or end == 0) and hi > end:
             self.reporters[event.link].received.append((hi, event.t))
 
-    def on_report(self, event: Event) -> None:
+    def on_report(self, event: Report) -> None:
         """A report left a slave."""
         if event.side != "s" or event.link not in self.reporters:
             return
         self.judged += 1
         reporter = self.reporters[event.link]
         self._check(event, reporter)
-        received, offset = reporter.received, event.hi or 0
+        received, offset = reporter.received, event.hi
         while received and received[0][0] <= offset:
             received.popleft()
         if reporter.blocked:
             reporter.received = deque((hi, event.t) for hi, _ in received)
         reporter.spoke(event.t)
 
-    def on_partial(self, event: Event) -> None:
+    def on_partial(self, event: Partial) -> None:
         """A slave's socket took no more."""
         reporter = self.reporters.get(event.link) if event.side == "s" and event.f == "out" else None
         if reporter is not None:
             self._check(event, reporter)
             reporter.blocked = True
 
-    def on_close(self, event: Event) -> None:
+    def on_close(self, event: Close) -> None:
         """A slave's end is gone."""
         if event.side == "s":
             self._leave(event, event.link)
 
-    def on_crash(self, event: Event) -> None:
+    def on_crash(self, event: Crash | Stop) -> None:
         """All of a node's ends are."""
         for link in [link for link, each in self.reporters.items() if each.node == event.node]:
             self._leave(event, link)

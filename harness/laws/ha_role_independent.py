@@ -11,6 +11,8 @@ the only place where RocketMQ's replication looks at the role.
 from __future__ import annotations
 
 from pairproof.harness.history import Event
+from pairproof.harness.kinds.ha import Close, Diverged, Frame, Partial, Report
+from pairproof.harness.kinds.log import Append, Crash, Flush, Source, Start, Stop
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.ledger import VALID, Ledger
 from pairproof.harness.laws.waits import POLL_NS, is_late
@@ -47,35 +49,35 @@ class HaRoleIndependent(Law):
         self.new_at = 0
         self.flushed_only = False
 
-    def on_start(self, event: Event) -> None:
+    def on_start(self, event: Start) -> None:
         """Recovery makes durable what it finds."""
         if event.node == MASTER:
             self.flushed_only = self.ledger.config.get(MASTER, {}).get("haPushes") == "flushed"
             self.limit, self.new_at = event.hi or 0, event.t
 
-    def on_append(self, event: Event) -> None:
+    def on_append(self, event: Append) -> None:
         """There is more to push."""
         if event.node == MASTER and not self.flushed_only:
-            self.limit, self.new_at = event.hi or 0, event.t
+            self.limit, self.new_at = event.hi, event.t
 
-    def on_flush(self, event: Event) -> None:
+    def on_flush(self, event: Flush) -> None:
         """There may be, where only flushed bytes are pushed."""
         if self.flushed_only and event.node == MASTER:
-            self.limit, self.new_at = event.hi or 0, event.t
+            self.limit, self.new_at = event.hi, event.t
 
-    def on_report(self, event: Event) -> None:
+    def on_report(self, event: Report) -> None:
         """The master begins to serve a slave."""
         if event.side == "m":
-            link = self.ledger.links.get(event.link or "")
+            link = self.ledger.links.get(event.link)
             if (link is None or link.first is None) and self.ledger.hears(event) is VALID:
                 self.copies[event.link] = Copy(event.hi or None, event.t)
 
-    def on_frame(self, event: Event) -> None:
+    def on_frame(self, event: Frame) -> None:
         """A frame left the master."""
         if event.side != "m":
             return
         self.pushed = event
-        hi = event.hi or 0
+        hi = event.hi
         if self.flushed_only and event.lo != hi and "flush" in self.ledger.observes:
             self.judged += 1
             if hi > self.limit:
@@ -90,7 +92,7 @@ class HaRoleIndependent(Law):
                 copy.since = event.t
             copy.end, copy.blocked = event.hi, False
 
-    def on_source(self, event: Event) -> None:
+    def on_source(self, event: Source) -> None:
         """What the master's log holds there."""
         pushed, self.pushed = self.pushed, None
         if pushed is not None and (pushed.lo, pushed.hi) == (event.lo, event.hi):
@@ -99,23 +101,23 @@ class HaRoleIndependent(Law):
                 what = f"{pushed.link}: [{pushed.lo}, {pushed.hi}) was pushed with bytes of another log"
                 self.violate(event, what, since=None)
 
-    def on_partial(self, event: Event) -> None:
+    def on_partial(self, event: Partial) -> None:
         """A link takes no more."""
         if event.side == "m" and event.f == "out" and event.link in self.copies:
             self.copies[event.link].blocked = True
 
-    def on_diverged(self, event: Event) -> None:
+    def on_diverged(self, event: Diverged) -> None:
         """A slave whose next bytes have expired is owed nothing more."""
         self.copies.pop(event.link, None)
 
-    def on_close(self, event: Event) -> None:
+    def on_close(self, event: Close) -> None:
         """A connection is over."""
         if event.side == "m":
             copy = self.copies.pop(event.link, None)
             if copy is not None:
                 self._complete(event, event.link, copy)
 
-    def on_crash(self, event: Event) -> None:
+    def on_crash(self, event: Crash | Stop) -> None:
         """All of the master's are."""
         if event.node == MASTER:
             self.end(event)

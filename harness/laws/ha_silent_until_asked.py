@@ -5,7 +5,7 @@ Left out: how long a silent peer is kept. Source: HAConnection's write service w
 
 from __future__ import annotations
 
-from pairproof.harness.history import Event
+from pairproof.harness.kinds.ha import Connect, Frame, Report
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.ledger import Ledger
 
@@ -22,18 +22,18 @@ class HaSilentUntilAsked(Law):
         super().__init__(ledger)
         self.silent: set[str | None] = set()
 
-    def on_connect(self, event: Event) -> None:
+    def on_connect(self, event: Connect) -> None:
         """The master accepted a peer, which has said nothing yet."""
         if event.side == "m":
             self.judged += 1
             self.silent.add(event.link)
 
-    def on_report(self, event: Event) -> None:
+    def on_report(self, event: Report) -> None:
         """The peer has asked."""
         if self.silent and event.side == "m":
             self.silent.discard(event.link)
 
-    def on_frame(self, event: Event) -> None:
+    def on_frame(self, event: Frame) -> None:
         """A frame left the master."""
         if self.silent and event.side == "m" and event.link in self.silent:
             self.silent.discard(event.link)

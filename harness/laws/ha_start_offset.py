@@ -11,7 +11,8 @@ rule is the correction of its missing check.
 
 from __future__ import annotations
 
-from pairproof.harness.history import Event
+from pairproof.harness.kinds.ha import Frame, Report
+from pairproof.harness.kinds.log import Flush, Start
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.ledger import VALID, Ledger
 from pairproof.harness.places import MASTER
@@ -34,30 +35,30 @@ class HaStartOffset(Law):
         self.flushed = 0
         """Up to where the master's log is known to be durable."""
 
-    def on_flush(self, event: Event) -> None:
+    def on_flush(self, event: Flush) -> None:
         """More became durable."""
         if event.node == MASTER:
-            self.flushed = event.hi or 0
+            self.flushed = event.hi
 
-    def on_start(self, event: Event) -> None:
+    def on_start(self, event: Start) -> None:
         """What recovery leaves is durable."""
         if event.node == MASTER:
             self.flushed = event.hi or 0
 
-    def on_report(self, event: Event) -> None:
+    def on_report(self, event: Report) -> None:
         """The first report of a connection reached the master."""
         if event.side != "m":
             return
-        link = self.ledger.links.get(event.link or "")
+        link = self.ledger.links.get(event.link)
         if (link is None or link.first is None) and event.link not in self.asked:
-            offset = event.hi or 0
+            offset = event.hi
             served = self.ledger.hears(event) is VALID
             end = self.ledger.ends.get(MASTER, offset)
             flushed_only = self.ledger.config.get(MASTER, {}).get("haPushes") == "flushed"
             self.asked[event.link] = (offset, min(end, self.flushed) if flushed_only else end, served)
             self.judged += not served
 
-    def on_frame(self, event: Event) -> None:
+    def on_frame(self, event: Frame) -> None:
         """The first frame of a connection left the master."""
         if not self.asked or event.side != "m":
             return
@@ -72,7 +73,7 @@ class HaStartOffset(Law):
         if offset:
             right = event.lo == offset
         else:
-            right = self._is_file_start(event.lo or 0, end)
+            right = self._is_file_start(event.lo, end)
         if not right:
             self.violate(
                 event, f"{event.link}: first report {offset}, log end {end}, but the copy starts at {event.lo}"

@@ -12,6 +12,9 @@ CommitLog.submitReplicaRequest, which wakes it.
 from __future__ import annotations
 
 from pairproof.harness.history import MS, Event
+from pairproof.harness.kinds.client import Invoke
+from pairproof.harness.kinds.ha import Close, Frame, Partial, Report
+from pairproof.harness.kinds.log import Append, Crash, Flush, Start, Stop
 from pairproof.harness.laws.answering import ROUND_NS
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.ledger import VALID, Ledger
@@ -55,25 +58,25 @@ class HaWakeup(Law):
         self.waiting: set[str | None] = set()
         """Sends that will wait for slaves and have not been appended yet."""
 
-    def on_start(self, event: Event) -> None:
+    def on_start(self, event: Start) -> None:
         """Recovery makes durable what it finds."""
         if event.node == MASTER:
             self.flushed = event.hi or 0
             self.flushed_only = self.ledger.config.get(MASTER, {}).get("haPushes") == "flushed"
 
-    def on_report(self, event: Event) -> None:
+    def on_report(self, event: Report) -> None:
         """The master begins to serve a slave."""
         if event.side == "m":
-            link = self.ledger.links.get(event.link or "")
+            link = self.ledger.links.get(event.link)
             if (link is None or link.first is None) and self.ledger.hears(event) is VALID:
                 self.writers[event.link] = Writer(event.hi or None)
 
-    def on_invoke(self, event: Event) -> None:
+    def on_invoke(self, event: Invoke) -> None:
         """A send begins."""
         if event.f == "send" and event.value and event.node == MASTER and self.ledger.needed:
             self.waiting.add(event.message)
 
-    def on_append(self, event: Event) -> None:
+    def on_append(self, event: Append) -> None:
         """There is something new."""
         if event.node != MASTER:
             return
@@ -90,11 +93,11 @@ class HaWakeup(Law):
         behind = (append.hi or 0) - self.ledger.pushed
         return self.ledger.available > 0 and behind < self.ledger.setting(MASTER, "haSlaveFallbehindMax")
 
-    def on_flush(self, event: Event) -> None:
+    def on_flush(self, event: Flush) -> None:
         """There may be, where only flushed bytes are pushed."""
         if event.node != MASTER:
             return
-        before, self.flushed = self.flushed, event.hi or 0
+        before, self.flushed = self.flushed, event.hi
         if self.flushed_only:
             for writer in self.writers.values():
                 if writer.end is not None and before <= writer.end < self.flushed:
@@ -105,7 +108,7 @@ class HaWakeup(Law):
             self.judged += 1
             writer.new_since, writer.wait_ns = event.t, wait_ns
 
-    def on_frame(self, event: Event) -> None:
+    def on_frame(self, event: Frame) -> None:
         """A frame left the master."""
         if event.side != "m":
             return
@@ -117,7 +120,7 @@ class HaWakeup(Law):
         writer.end = event.hi
         writer.blocked = False
 
-    def on_partial(self, event: Event) -> None:
+    def on_partial(self, event: Partial) -> None:
         """A piece of one did, or the link takes no more."""
         if event.side == "m" and event.f == "out":
             writer = self.writers.get(event.link)
@@ -125,14 +128,14 @@ class HaWakeup(Law):
                 self._left(event, event.link, writer)
                 writer.blocked = True
 
-    def on_close(self, event: Event) -> None:
+    def on_close(self, event: Close) -> None:
         """The master's end is gone."""
         if event.side == "m":
             writer = self.writers.pop(event.link, None)
             if writer is not None:
                 self._left(event, event.link, writer)
 
-    def on_crash(self, event: Event) -> None:
+    def on_crash(self, event: Crash | Stop) -> None:
         """All its ends are."""
         if event.node == MASTER:
             self.end(event)

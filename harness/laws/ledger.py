@@ -17,6 +17,11 @@ Left out: what only one law needs. Sources: HAConnection, HAService.push2SlaveMa
 from __future__ import annotations
 
 from pairproof.harness.history import BY_THEMSELVES, Event, kinds
+from pairproof.harness.kinds.client import Assign, Consumer, Deliver, Fail, Info, Invoke, Ok, Route
+from pairproof.harness.kinds.ha import Close, Connect, Frame, Report
+from pairproof.harness.kinds.log import Abort, Append, Config, Crash, Expire, Start, Stop, Wipe
+from pairproof.harness.kinds.machine import Fault, Lab, Pause, Resume, Stall
+from pairproof.harness.kinds.metadata import Persist, Sync
 from pairproof.harness.laws.consumption import Consumption
 from pairproof.harness.laws.coverage import Coverage
 from pairproof.harness.laws.ha_link import Link
@@ -156,47 +161,47 @@ class Ledger:
 
     # What the judge tells.
 
-    def on_config(self, event: Event) -> None:
+    def on_config(self, event: Config) -> None:
         """A node's settings."""
-        node = event.node or ""
+        node = event.node
         self.config[node] = found = parse(event.detail or "{}")
         if node == MASTER:
             self.needed = promised_slaves(found)
             self.sync_master = found.get("brokerRole") == "SYNC_MASTER"
             self.sync_flush = found.get("flushDiskType") == "SYNC_FLUSH"
 
-    def on_lab(self, event: Event) -> None:
+    def on_lab(self, event: Lab) -> None:
         """Where the trial runs."""
-        self.healthy_ns = event.value or 0
+        self.healthy_ns = event.value
         self.instant_ns = int(parse(event.detail or "{}").get("instantNs", 0))
 
-    def on_fault(self, event: Event) -> None:
+    def on_fault(self, event: Fault) -> None:
         """A fault began or ended."""
         self.trouble.fault(event)
 
-    def on_stall(self, event: Event) -> None:
+    def on_stall(self, event: Stall) -> None:
         """This machine is late."""
         self.trouble.stalls(event)
 
-    def on_pause(self, event: Event) -> None:
+    def on_pause(self, event: Pause) -> None:
         """A node stands still."""
-        self.trouble.pause(event.node or "", event.t)
+        self.trouble.pause(event.node, event.t)
 
-    def on_resume(self, event: Event) -> None:
+    def on_resume(self, event: Resume) -> None:
         """It goes on, unless it was killed meanwhile."""
         if event.node in self.up:
-            self.trouble.resume(event.node or "", event.t)
+            self.trouble.resume(event.node, event.t)
 
-    def on_expire(self, event: Event) -> None:
+    def on_expire(self, event: Expire) -> None:
         """A log's oldest files are gone; what a slave says of its end it says of them, too."""
-        node = event.node or ""
+        node = event.node
         self.consumption.hear(event)
         self._copied.setdefault(node, self.starts.get(node, 0))
-        self.starts[node] = event.lo or 0
+        self.starts[node] = event.lo
 
-    def on_start(self, event: Event) -> None:
+    def on_start(self, event: Start) -> None:
         """A node is up; what it lost shows in its log end."""
-        node, end = event.node or "", event.hi
+        node, end = event.node, event.hi
         self.consumption.hear(event)
         image = node in self._images
         self._images.discard(node)
@@ -253,9 +258,9 @@ class Ledger:
         self.rollbacks += self._lost_power and node not in self.rolled
         self.rolled[node] = min(common, self.rolled.get(node, common))
 
-    def on_crash(self, event: Event) -> None:
+    def on_crash(self, event: Crash | Stop) -> None:
         """A node went down, and its ends of connections with it."""
-        node = event.node or ""
+        node = event.node
         self.consumption.hear(event)
         self.trouble.down(node, event.t)
         self.up.discard(node)
@@ -268,16 +273,16 @@ class Ledger:
 
     on_stop = on_crash
 
-    def on_abort(self, event: Event) -> None:
+    def on_abort(self, event: Abort) -> None:
         """A node that was down stays so."""
-        self.gone.add(event.node or "")
+        self.gone.add(event.node)
 
-    def on_wipe(self, event: Event) -> None:
+    def on_wipe(self, event: Wipe) -> None:
         """A slave's store is another one; of a master's, its next start tells what it lost.
 
         How far a slave's log ever reached stays known: its last reports may be under way.
         """
-        node = event.node or ""
+        node = event.node
         self.consumption.hear(event)
         (self._images.add if event.f == "image" else self._images.discard)(node)
         if node == MASTER:
@@ -287,22 +292,22 @@ class Ledger:
             for each in (self.ends, self.starts, self.claimed, self.rolled, self._copied):
                 each.pop(node, None)
 
-    def on_assign(self, event: Event) -> None:
+    def on_assign(self, event: Assign | Consumer | Persist | Route | Sync) -> None:
         """A consumer, or a broker's table of what it consumed: see there."""
         self.consumption.hear(event)
 
     on_consumer = on_route = on_sync = on_persist = on_assign
 
-    def on_invoke(self, event: Event) -> None:
+    def on_invoke(self, event: Invoke | Deliver | Fail | Info | Ok) -> None:
         """A call; what producers and plain readers do is nothing to a group."""
         if event.group is not None:
             self.consumption.hear(event)
 
     on_ok = on_fail = on_info = on_deliver = on_invoke
 
-    def on_append(self, event: Event) -> None:
+    def on_append(self, event: Append) -> None:
         """A log grew."""
-        node, lo, hi = event.node or "", event.lo or 0, event.hi or 0
+        node, lo, hi = event.node, event.lo, event.hi
         if node == MASTER:
             if event.f == "put":
                 self._coverage.put(lo, hi, event.message)
@@ -315,17 +320,17 @@ class Ledger:
                 self._roll(node, common)
         self.ends[node] = hi
 
-    def on_connect(self, event: Event) -> None:
+    def on_connect(self, event: Connect) -> None:
         """An end of a connection stands."""
-        label, peer = event.link or "", event.node or ""
+        label, peer = event.link, event.node
         if event.side == "m":
             self.links[label] = Link(peer, self._incarnation)
         elif peer != HOSTILE:
             self.slave_link[peer] = label
 
-    def on_close(self, event: Event) -> None:
+    def on_close(self, event: Close) -> None:
         """The master's end is gone."""
-        link = self.links.get(event.link or "")
+        link = self.links.get(event.link)
         if link is not None and event.side == "m":
             self._drop(link, event)
 
@@ -336,26 +341,26 @@ class Ledger:
                 self.available_changed = event.seq, event.t
         link.open = False
 
-    def on_frame(self, event: Event) -> None:
+    def on_frame(self, event: Frame) -> None:
         """A slave received a frame: its log goes on if the frame fits."""
         if event.side == "s":
-            streams, label = self.streams, event.link or ""
+            streams, label = self.streams, event.link
             end = streams.get(label)
             if end == event.lo or end == 0:
                 if end == 0:
                     # There its log begins, even with a heartbeat.
-                    self.starts.setdefault(event.node or "", event.lo or 0)
-                streams[label] = event.hi or 0
+                    self.starts.setdefault(event.node, event.lo)
+                streams[label] = event.hi
 
-    def on_report(self, event: Event) -> None:
+    def on_report(self, event: Report) -> None:
         """A report left a slave, or reached the master."""
-        label, offset = event.link or "", event.hi or 0
+        label, offset = event.link, event.hi
         if event.side == "s":
-            self._left_slave(event.node or "", label, offset)
+            self._left_slave(event.node, label, offset)
             return
         link = self.links.get(label)
         if link is None:
-            link = self.links[label] = Link(event.node or "", self._incarnation)
+            link = self.links[label] = Link(event.node, self._incarnation)
         if self.hears(event) is VALID:
             self._believe(link, label, offset, event)
         elif offset > self.ends.get(MASTER, offset):

@@ -20,6 +20,10 @@ from collections.abc import Callable
 
 from pairproof.harness.contract import STORED
 from pairproof.harness.history import MS, UNREADABLE, Event
+from pairproof.harness.kinds.client import Info, Invoke, Ok
+from pairproof.harness.kinds.ha import Close, Diverged
+from pairproof.harness.kinds.log import Audit, Crash, Stop
+from pairproof.harness.kinds.machine import Mark
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.ledger import HOSTILE, Ledger
 from pairproof.harness.places import MASTER
@@ -87,7 +91,7 @@ class LiveConverges(Law):
         self.impatient = False
         """Whether the client of one of them gave up while the master might still let it wait."""
 
-    def on_mark(self, event: Event) -> None:
+    def on_mark(self, event: Mark) -> None:
         """The trial's phases."""
         if event.f == "heal":
             self.healed = event
@@ -96,12 +100,12 @@ class LiveConverges(Law):
         elif event.f == "probe":
             self.probes.add(event.op)
 
-    def on_invoke(self, event: Event) -> None:
+    def on_invoke(self, event: Invoke) -> None:
         """Somebody asks."""
         if self.healed is not None and event.f == "send":
             self.began[event.op] = event.t
 
-    def on_info(self, event: Event) -> None:
+    def on_info(self, event: Info) -> None:
         """Somebody gave up."""
         # What an answer says that nobody can read, see ack-readable, may have been that.
         self.impatient = self.impatient or (event.status == UNREADABLE and event.op in self.began)
@@ -110,34 +114,34 @@ class LiveConverges(Law):
             longest = max(self.ledger.setting(MASTER, key) for key in ("syncFlushTimeout", "slaveTimeout"))
             self.impatient = self.impatient or event.t - began <= longest * MS
 
-    def on_ok(self, event: Event) -> None:
+    def on_ok(self, event: Ok) -> None:
         """Somebody was answered."""
         if self.healed is not None and event.f == "send" and event.status in STORED:
             self.stored.add(event.op)
 
-    def on_diverged(self, event: Event) -> None:
+    def on_diverged(self, event: Diverged) -> None:
         """The master names a slave that it cannot serve."""
         link = self.ledger.links.get(event.link or "")
         if link is None or link.peer == HOSTILE or link.first is None or link.valid:
             return
         self.named[link.peer] = event
 
-    def on_close(self, event: Event) -> None:
+    def on_close(self, event: Close) -> None:
         """Before healing, only a refusal that still stands counts."""
         if self.named and self.healed is None and event.side == "m":
             self.named = {slave: each for slave, each in self.named.items() if each.link != event.link}
 
-    def on_crash(self, event: Event) -> None:
+    def on_crash(self, event: Crash | Stop) -> None:
         """So does the refusal of a master that is gone."""
         if event.node == MASTER and self.healed is None:
             self.named = {}
 
     on_stop = on_crash
 
-    def on_audit(self, event: Event) -> None:
+    def on_audit(self, event: Audit) -> None:
         """Where logs end at last."""
         if event.f == "final":
-            self.final.setdefault(event.node or "", event)
+            self.final.setdefault(event.node, event)
 
     def end(self, last: Event) -> None:
         """Judge the phase after healing."""

@@ -16,6 +16,8 @@ from __future__ import annotations
 import json
 
 from pairproof.harness.history import Event
+from pairproof.harness.kinds.log import Crash, Start, Stop
+from pairproof.harness.kinds.machine import Fault, Pause
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.ledger import Ledger
 from pairproof.harness.laws.trouble import touched
@@ -40,7 +42,7 @@ class LiveNewcomers(Law):
         self.calm: dict[int | None, Event] = {}
         """Faults that are going on at nodes to which nothing else has happened since they began."""
 
-    def on_fault(self, event: Event) -> None:
+    def on_fault(self, event: Fault) -> None:
         """One begins: another one at its node is no longer alone. One ends, and says what became of newcomers."""
         if event.status == "on":
             node, others = event.node or "", self.ledger.trouble.active.values()
@@ -57,9 +59,9 @@ class LiveNewcomers(Law):
         if refused:
             self.violate(event, f"{event.node}: {refused} of {answered + refused} newcomers were not let in")
 
-    def on_crash(self, event: Event) -> None:
+    def on_crash(self, event: Crash | Pause | Start | Stop) -> None:
         """It is down, or stands still."""
-        self._disturb(frozenset((event.node or "",)), None)
+        self._disturb(frozenset((event.node,)), None)
 
     on_stop = on_pause = on_start = on_crash
 

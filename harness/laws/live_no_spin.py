@@ -14,7 +14,9 @@ import json
 from collections import deque
 
 from pairproof.harness import places
-from pairproof.harness.history import Event
+from pairproof.harness.kinds.ha import Connect
+from pairproof.harness.kinds.log import Start
+from pairproof.harness.kinds.machine import Fault
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.ledger import HOSTILE, Ledger
 
@@ -36,13 +38,13 @@ class LiveNoSpin(Law):
         super().__init__(ledger)
         self.connects: dict[str, deque[int]] = {}
 
-    def on_start(self, event: Event) -> None:
+    def on_start(self, event: Start) -> None:
         """A new process has tried nothing yet."""
-        self.connects.pop(event.node or "", None)
+        self.connects.pop(event.node, None)
 
-    def on_connect(self, event: Event) -> None:
+    def on_connect(self, event: Connect) -> None:
         """A slave's end of a connection stands."""
-        node = event.node or ""
+        node = event.node
         if event.side != "s" or node == HOSTILE:
             return
         last = self.connects.setdefault(node, deque(maxlen=MOST + 1))
@@ -53,7 +55,7 @@ class LiveNoSpin(Law):
             self.violate(event, what, since=last[0])
             last.clear()
 
-    def on_fault(self, event: Event) -> None:
+    def on_fault(self, event: Fault) -> None:
         """Whoever refused connections says how many."""
         if event.status == "on" or event.link not in places.HA_LINKS:
             return

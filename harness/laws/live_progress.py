@@ -15,6 +15,8 @@ Source: the design: a broker's clients depend on that broker alone.
 from __future__ import annotations
 
 from pairproof.harness.history import MS, UNREADABLE, Event
+from pairproof.harness.kinds.client import Fail, Info, Invoke, Ok
+from pairproof.harness.kinds.log import Crash, Stop
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.ledger import Ledger
 from pairproof.harness.places import MASTER
@@ -43,7 +45,7 @@ class LiveProgress(Law):
         self.fell: dict[str | None, int] = {}
         """When a broker went down last, ns."""
 
-    def on_invoke(self, event: Event) -> None:
+    def on_invoke(self, event: Invoke) -> None:
         """A client asks."""
         self.first.setdefault(event.process, event.t)
         # Up to 4.9.2 a send waits for its turn, and nobody can say for how long.
@@ -51,7 +53,7 @@ class LiveProgress(Law):
             return
         if event.group is not None:
             return
-        if self._elsewhere(event.node or "") and self._untouched(event):
+        if self._elsewhere(event.node) and self._untouched(event):
             self.waiting[event.op] = (event, self._bound_ns(event))
 
     def _elsewhere(self, node: str) -> bool:
@@ -74,13 +76,13 @@ class LiveProgress(Law):
             ms += max(int(settings["syncFlushTimeout"]), int(settings["slaveTimeout"]))
         return ms * MS + self.ledger.healthy_ns
 
-    def on_crash(self, event: Event) -> None:
+    def on_crash(self, event: Crash | Stop) -> None:
         """Its connections are gone with it, and maybe nobody told their clients."""
         self.fell[event.node] = event.t
 
     on_stop = on_crash
 
-    def on_ok(self, event: Event) -> None:
+    def on_ok(self, event: Ok | Fail) -> None:
         """It was answered."""
         asked = self.waiting.pop(event.op, None)
         if asked is not None:
@@ -88,7 +90,7 @@ class LiveProgress(Law):
 
     on_fail = on_ok
 
-    def on_info(self, event: Event) -> None:
+    def on_info(self, event: Info) -> None:
         """Its client gave up."""
         asked = self.waiting.pop(event.op, None)
         if asked is not None:

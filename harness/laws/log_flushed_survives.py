@@ -13,6 +13,8 @@ from __future__ import annotations
 
 from pairproof.harness.contract import PUT_OK, STORED
 from pairproof.harness.history import Event
+from pairproof.harness.kinds.client import Deliver, Invoke, Ok
+from pairproof.harness.kinds.log import Audit, Crash, Record, Stop, Wipe
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.ledger import Ledger
 from pairproof.harness.places import MASTER
@@ -43,18 +45,18 @@ class LogFlushedSurvives(Law):
         self.found: set[str | None] = set()
         self.reading: int | None = None
 
-    def on_invoke(self, event: Event) -> None:
+    def on_invoke(self, event: Invoke) -> None:
         """An operation began."""
         self.begun[event.op] = (self.crashes, self.machine_crashes, self.losses)
 
-    def on_ok(self, event: Event) -> None:
+    def on_ok(self, event: Ok) -> None:
         """A send was answered."""
         began = self.begun.pop(event.op, (self.crashes, self.machine_crashes, self.losses))
         if event.f == "send" and event.status in STORED:
             durable = event.status == PUT_OK and bool(event.value) and self.ledger.sync_flush
             self._store(event, durable, began)
 
-    def on_deliver(self, event: Event) -> None:
+    def on_deliver(self, event: Deliver) -> None:
         """A reader received a message."""
         if event.node == MASTER and event.message not in self.stored:
             began = self.begun.get(event.op, (self.crashes, self.machine_crashes, self.losses))
@@ -72,7 +74,7 @@ class LogFlushedSurvives(Law):
         if crashes != self.crashes:
             self.at_stake[message] = "a crash"
 
-    def on_crash(self, event: Event) -> None:
+    def on_crash(self, event: Crash) -> None:
         """The master went down."""
         if event.node != MASTER:
             return
@@ -84,13 +86,13 @@ class LogFlushedSurvives(Law):
             self._lose_all()
         self.at_stake = dict.fromkeys(self.stored, f"a {event.f} crash")
 
-    def on_stop(self, event: Event) -> None:
+    def on_stop(self, event: Stop) -> None:
         """The master ended cleanly: that takes nothing."""
         if event.node == MASTER:
             self.crashes += 1
             self.at_stake = dict.fromkeys(self.stored, "a clean stop")
 
-    def on_wipe(self, event: Event) -> None:
+    def on_wipe(self, event: Wipe) -> None:
         """A new store."""
         if event.node == MASTER:
             self._lose_all()
@@ -99,14 +101,14 @@ class LogFlushedSurvives(Law):
         self.losses += 1
         self.stored, self.at_stake = {}, {}
 
-    def on_record(self, event: Event) -> None:
+    def on_record(self, event: Record) -> None:
         """A store reader found a record."""
         if event.node == MASTER and self.at_stake:
             if event.op != self.reading:
                 self.reading, self.found = event.op, set()
             self.found.add(event.message)
 
-    def on_audit(self, event: Event) -> None:
+    def on_audit(self, event: Audit) -> None:
         """The reader is done: whoever is missing is lost."""
         if event.node != MASTER or not self.at_stake or event.f == "compare":
             return

@@ -21,6 +21,7 @@ Source: CommitLog.recoverNormally and recoverAbnormally.
 from __future__ import annotations
 
 from pairproof.harness.history import Event
+from pairproof.harness.kinds.log import Append, Crash, Cut, Flush, Record, Start, Stop, Wipe
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.ledger import Ledger
 from pairproof.harness.places import MASTER
@@ -57,14 +58,14 @@ class LogGrows(Law):
         """Nodes that are down, and the worst that happened to them since they ran."""
         self.sees_flushes = "flush" in ledger.observes
 
-    def on_append(self, event: Event) -> None:
+    def on_append(self, event: Append) -> None:
         """Bytes entered a log."""
-        node = event.node or ""
+        node = event.node
         if self.shorter:
             self._unexplained(node)
         end = self.ledger.ends.get(node)
         if node == MASTER:
-            self.borders[event.hi or 0] = event.f != "filler"
+            self.borders[event.hi] = event.f != "filler"
         elif not end:
             return
         if end is not None:
@@ -72,24 +73,24 @@ class LogGrows(Law):
             if event.lo != end:
                 self.violate(event, f"{node} appended [{event.lo}, {event.hi}), its log ended at {end}")
 
-    def on_record(self, event: Event) -> None:
+    def on_record(self, event: Record) -> None:
         """A record whose append nobody saw still has borders."""
-        lo, hi = event.lo or 0, event.hi or 0
+        lo, hi = event.lo, event.hi
         if event.node in self.ledger.rolled:
             self.lost.update((lo, hi))
         else:
             self.borders.setdefault(lo, False)
             self.borders[hi] = True
 
-    def on_flush(self, event: Event) -> None:
+    def on_flush(self, event: Flush) -> None:
         """Bytes became durable."""
-        node, hi = event.node or "", event.hi or 0
+        node, hi = event.node, event.hi
         if hi > self.flushed.get(node, -1):
             self.flushed[node] = hi
 
-    def on_crash(self, event: Event) -> None:
+    def on_crash(self, event: Crash) -> None:
         """A node went down; a machine that loses power while its process is down hurts its store too."""
-        node = event.node or ""
+        node = event.node
         if event.status == "lied" or self.down.get(node) == LIED:
             self.down[node] = LIED
         elif event.f == "machine":
@@ -97,16 +98,16 @@ class LogGrows(Law):
         else:
             self.down.setdefault(node, KILLED)
 
-    def on_stop(self, event: Event) -> None:
+    def on_stop(self, event: Stop) -> None:
         """A node ended in an orderly way, with everything durable, unless it was hit before it got there."""
-        node = event.node or ""
+        node = event.node
         if node not in self.down:
             self.down[node] = STOPPED
             self.flushed[node] = self.ledger.ends.get(node, 0)
 
-    def on_start(self, event: Event) -> None:
+    def on_start(self, event: Start) -> None:
         """A log was recovered."""
-        node, end = event.node or "", event.hi
+        node, end = event.node, event.hi
         before = self.ledger.ends.get(node)
         how = self.down.pop(node, None)
         if node in self.replaced:
@@ -140,9 +141,9 @@ class LogGrows(Law):
         if whole > end:
             self.violate(event, f"{node} came back with its log at {end}; its records up to {whole} outlive a {how}")
 
-    def on_cut(self, event: Event) -> None:
+    def on_cut(self, event: Cut) -> None:
         """Recovery says where it ended the log."""
-        node, lo = event.node or "", event.lo or 0
+        node, lo = event.node, event.lo
         start, _ = self.shorter.pop(node, (None, 0))
         if start is None or start.hi != lo:
             self.violate(event, f"{node}'s log was cut at {lo} while it lived, not by recovery")
@@ -155,9 +156,9 @@ class LogGrows(Law):
         may_be_old = node in self.ledger.rolled or MASTER in self.replaced
         return offset in self.borders or (may_be_old and offset in self.lost)
 
-    def on_wipe(self, event: Event) -> None:
+    def on_wipe(self, event: Wipe) -> None:
         """A new store owes nothing."""
-        node = event.node or ""
+        node = event.node
         self.shorter.pop(node, None)
         self.flushed.pop(node, None)
         self.replaced.add(node)

@@ -13,6 +13,8 @@ recovery moves positions only, so that such bytes stay on its disk (MappedFileQu
 from __future__ import annotations
 
 from pairproof.harness.history import Event
+from pairproof.harness.kinds.client import Deliver, Invoke
+from pairproof.harness.kinds.log import Append, Audit, Record, Start, Wipe
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.ledger import Ledger
 from pairproof.harness.places import MASTER
@@ -39,20 +41,20 @@ class LogNoResurrection(Law):
         self.asked: dict[int | None, int] = {}
         """Pulls, and which life of their node they asked."""
 
-    def on_append(self, event: Event) -> None:
+    def on_append(self, event: Append) -> None:
         """A log grew over what it had lost."""
-        node, hi = event.node or "", event.hi or 0
+        node, hi = event.node, event.hi
         if node == MASTER and event.message is not None:
-            self.puts.append((event.lo or 0, hi, event.message))
+            self.puts.append((event.lo, hi, event.message))
         cut = self.cut.get(node)
         # An empty slave's copy may begin anywhere.
         if cut and self.grown[node] in (0, event.lo):
             self.grown[node] = hi
             self.cut[node] = {which: end for which, end in cut.items() if end > hi}
 
-    def on_start(self, event: Event) -> None:
+    def on_start(self, event: Start) -> None:
         """A log was recovered."""
-        node, end = event.node or "", event.hi
+        node, end = event.node, event.hi
         self.lives[node] = self.lives.get(node, 0) + 1
         before = self.ledger.ends.get(node, 0)
         if node in self.grown and end is not None:
@@ -64,22 +66,22 @@ class LogNoResurrection(Law):
             self.grown[node] = end
             cut.update({(lo, message): hi for lo, hi, message in self.puts if end < hi <= before})
 
-    def on_wipe(self, event: Event) -> None:
+    def on_wipe(self, event: Wipe) -> None:
         """Another store."""
-        self.replaced.add(event.node or "")
-        self.cut.pop(event.node or "", None)
+        self.replaced.add(event.node)
+        self.cut.pop(event.node, None)
 
-    def on_invoke(self, event: Event) -> None:
+    def on_invoke(self, event: Invoke) -> None:
         """A pull asks whoever lives now."""
         if event.f == "pull":
-            self.asked[event.op] = self.lives.get(event.node or "", 0)
+            self.asked[event.op] = self.lives.get(event.node, 0)
 
-    def on_deliver(self, event: Event) -> None:
+    def on_deliver(self, event: Deliver) -> None:
         """A reader received a message."""
-        if self.cut and self.asked.get(event.op) == self.lives.get(event.node or "", 0):
+        if self.cut and self.asked.get(event.op) == self.lives.get(event.node, 0):
             self._look(event, "was delivered")
 
-    def on_record(self, event: Event) -> None:
+    def on_record(self, event: Record) -> None:
         """A store reader found a record."""
         if self.cut:
             self._look(event, "is in its log")
@@ -94,7 +96,7 @@ class LogNoResurrection(Law):
                 event, f"{event.message} {how} on {event.node}, whose recovery had cut it; nobody wrote it again"
             )
 
-    def on_audit(self, event: Event) -> None:
+    def on_audit(self, event: Audit) -> None:
         """Nothing of it there: that counts, too."""
-        if event.f != "compare" and self.cut.get(event.node or ""):
+        if event.f != "compare" and self.cut.get(event.node):
             self.judged += 1

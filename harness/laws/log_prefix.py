@@ -11,6 +11,7 @@ a byte copy.
 from __future__ import annotations
 
 from pairproof.harness.history import Event
+from pairproof.harness.kinds.log import Chunk
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.ledger import Ledger
 from pairproof.harness.places import MASTER
@@ -29,12 +30,12 @@ class LogPrefix(Law):
         self.audit: int | None = None
         self.seen: dict[str, dict[int | None, Event]] = {}
 
-    def on_chunk(self, event: Event) -> None:
+    def on_chunk(self, event: Chunk) -> None:
         """A digest of one node's log; compared when the other's is there."""
         if event.op != self.audit:
             self.audit = event.op
             self.seen = {}
-        node = event.node or ""
+        node = event.node
         mine = self.seen.get(node)
         if mine is None:
             mine = self.seen[node] = {}

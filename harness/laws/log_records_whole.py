@@ -11,6 +11,8 @@ recovery: magic, size, CRC; and that each record knows its own offset.
 from __future__ import annotations
 
 from pairproof.harness.history import Event
+from pairproof.harness.kinds.ha import Frame
+from pairproof.harness.kinds.log import Append, Audit, Crash, Start, Stop
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.ledger import Ledger
 from pairproof.harness.places import MASTER
@@ -30,24 +32,24 @@ class LogRecordsWhole(Law):
         self.fresh: set[str] = set()
         """Nodes that hold what they have recovered, and nothing else yet."""
 
-    def on_start(self, event: Event) -> None:
+    def on_start(self, event: Start) -> None:
         """It holds what it has recovered."""
-        self.fresh.add(event.node or "")
+        self.fresh.add(event.node)
 
-    def on_append(self, event: Event) -> None:
+    def on_append(self, event: Append | Crash | Stop) -> None:
         """Its log has grown; or what is read next is another life's."""
-        self.fresh.discard(event.node or "")
+        self.fresh.discard(event.node)
 
     on_crash = on_stop = on_append
 
-    def on_frame(self, event: Event) -> None:
+    def on_frame(self, event: Frame) -> None:
         """Whether its appends are seen or not, it may be in the middle of a record."""
         if event.side == "s" and event.lo != event.hi:
-            self.fresh.discard(event.node or "")
+            self.fresh.discard(event.node)
 
-    def on_audit(self, event: Event) -> None:
+    def on_audit(self, event: Audit) -> None:
         """A store reader walked a log."""
-        node = event.node or ""
+        node = event.node
         if event.f == "final":
             self.final[node] = event
         elif node in self.fresh:

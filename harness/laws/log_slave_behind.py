@@ -10,6 +10,8 @@ Source: HAService.HAClient.
 from __future__ import annotations
 
 from pairproof.harness.history import Event
+from pairproof.harness.kinds.ha import Report
+from pairproof.harness.kinds.log import Append, Audit
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.ledger import HOSTILE, Ledger
 from pairproof.harness.places import MASTER
@@ -28,29 +30,29 @@ class LogSlaveBehind(Law):
         self.audit: int | None = None
         self.audited: dict[str, int] = {}
 
-    def on_append(self, event: Event) -> None:
+    def on_append(self, event: Append) -> None:
         """A slave's log grew."""
-        node = event.node or ""
+        node = event.node
         if node != MASTER:
             end = self.ledger.ends.get(MASTER)
             if end is not None:
-                self._judge(event, node, event.hi or 0, end)
+                self._judge(event, node, event.hi, end)
 
-    def on_report(self, event: Event) -> None:
+    def on_report(self, event: Report) -> None:
         """A slave that leaves no trace says where its log ends."""
         if event.side != "m":
             return
-        link = self.ledger.links.get(event.link or "")
+        link = self.ledger.links.get(event.link)
         peer = HOSTILE if link is None else link.peer
         end = self.ledger.ends.get(MASTER)
         if peer != HOSTILE and end is not None and peer not in self.ledger.traced:
-            self._judge(event, peer, event.hi or 0, end)
+            self._judge(event, peer, event.hi, end)
 
-    def on_audit(self, event: Event) -> None:
+    def on_audit(self, event: Audit) -> None:
         """A store reader found where a node's log ends."""
         if event.op != self.audit:
             self.audit, self.audited = event.op, {}
-        node, up = event.node or "", self.ledger.up
+        node, up = event.node, self.ledger.up
         if node not in up or event.hi is None or (node != MASTER and event.lo == event.hi):
             # An empty log may begin anywhere: where an earlier master told it to, say.
             return

@@ -12,7 +12,8 @@ Source: the design of asynchronous replication: one log, copied in order.
 from __future__ import annotations
 
 from pairproof.harness.contract import STORED
-from pairproof.harness.history import Event
+from pairproof.harness.kinds.client import Invoke, Ok
+from pairproof.harness.kinds.log import Append, Audit, Crash, Record, Start, Stop, Wipe
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.ledger import Ledger
 from pairproof.harness.places import MASTER
@@ -43,24 +44,24 @@ class LossIsSuffix(Law):
         self.reading: tuple[int | None, str | None] = (None, None)
         self.found: set[tuple[str | None, int | None]] = set()
 
-    def on_append(self, event: Event) -> None:
+    def on_append(self, event: Append) -> None:
         """The master wrote a message."""
         if event.node == MASTER and event.message is not None:
-            self.written[event.message] = (event.lo or 0, event.hi or 0)
+            self.written[event.message] = (event.lo, event.hi)
 
-    def on_invoke(self, event: Event) -> None:
+    def on_invoke(self, event: Invoke) -> None:
         """A send began."""
         if self.blind:
             self.begun[event.op] = self.crashes
 
-    def on_ok(self, event: Event) -> None:
+    def on_ok(self, event: Ok) -> None:
         """A send was answered; if the master crashed meanwhile, something else may lie there by now."""
         if not self.blind or event.f != "send" or event.status not in STORED or event.lo is None or event.hi is None:
             return
         if self.begun.pop(event.op, None) == self.crashes:
             self.written[event.message] = (event.lo, event.hi)
 
-    def on_crash(self, event: Event) -> None:
+    def on_crash(self, event: Crash | Stop) -> None:
         """Where no recovery says what a crash took, nothing is sure."""
         if event.node == MASTER:
             self.crashes += 1
@@ -68,12 +69,12 @@ class LossIsSuffix(Law):
 
     on_stop = on_crash
 
-    def on_wipe(self, event: Event) -> None:
+    def on_wipe(self, event: Wipe) -> None:
         """Another store of the master's: what it holds will be read."""
         if event.node == MASTER:
             self.written = {}
 
-    def on_start(self, event: Event) -> None:
+    def on_start(self, event: Start) -> None:
         """Recovery took what lies above the log's new end; where nobody says where that is, all that power kept."""
         if event.node == MASTER:
             end, power = event.hi, self.power
@@ -83,22 +84,22 @@ class LossIsSuffix(Law):
             end = end or 0
             self.written = {message: place for message, place in self.written.items() if place[1] <= end}
 
-    def on_record(self, event: Event) -> None:
+    def on_record(self, event: Record) -> None:
         """A store reader found a record."""
         if event.node == MASTER:
-            self.written[event.message] = (event.lo or 0, event.hi or 0)
+            self.written[event.message] = (event.lo, event.hi)
             return
         if self.reading != (event.op, event.node):
             self.reading, self.found = (event.op, event.node), set()
         self.found.add((event.message, event.lo))
 
-    def on_audit(self, event: Event) -> None:
+    def on_audit(self, event: Audit) -> None:
         """The reader is done with a slave."""
-        node = event.node or ""
+        node = event.node
         if node == MASTER or event.f == "compare" or event.hi is None or node not in self.ledger.up:
             return
         found = self.found if self.reading == (event.op, node) else set()
-        start = event.lo or 0
+        start = event.lo
         end = min(self.ledger.common(node, event.hi), self.ledger.rolled.get(node, event.hi))
         for message, (lo, hi) in self.written.items():
             if lo < start or hi > end:

@@ -15,7 +15,9 @@ the table before it fills it (fixed in 5.x).
 
 from __future__ import annotations
 
-from pairproof.harness.history import Event
+from pairproof.harness.kinds.client import Fail, Info, Invoke, Ok
+from pairproof.harness.kinds.log import Crash, Start, Stop
+from pairproof.harness.kinds.metadata import Persist, Sync, Table
 from pairproof.harness.laws.ledger import Ledger
 from pairproof.harness.laws.metadata import GROUPS, MISSING, TOPICS, CopiesLaw, Name, holds, topic_of
 from pairproof.harness.places import MASTER
@@ -34,41 +36,41 @@ class MetaAtomicView(CopiesLaw):
         self.asked: dict[int | None, tuple[Name, ...]] = {}
         """Pulls from slaves under way, and what the slave has of what they need."""
 
-    def on_invoke(self, event: Event) -> None:
+    def on_invoke(self, event: Invoke) -> None:
         """A client asks."""
         self.copies.began(event)
         if event.f == "pull" and event.node in self.slaves:
             needs = ((TOPICS, topic_of(event.queue)), (GROUPS, event.group or ""))
             self.asked[event.op] = tuple(name for name in needs if self.copies.has(event.node, name))
 
-    def on_ok(self, event: Event) -> None:
+    def on_ok(self, event: Ok) -> None:
         """A call went well."""
         if event.node not in self.slaves:
             self.see(self.copies.answered(event))
         elif self.asked.pop(event.op, ()):
             self.judged += 1
 
-    def on_fail(self, event: Event) -> None:
+    def on_fail(self, event: Fail) -> None:
         """A call was refused."""
         needs = self.asked.pop(event.op, ())
         if not needs:
             return
         self.judged += 1
-        table = MISSING.get(event.status or "")
+        table = MISSING.get(event.status)
         for name in needs:
             if name[0] == table and self.copies.has(event.node, name):
                 self.suspect(event, name, f"{event.node} answered {event.status}, and had synced {name[1]}")
 
-    def on_info(self, event: Event) -> None:
+    def on_info(self, event: Info) -> None:
         """Nobody knows."""
         self.asked.pop(event.op, None)
 
-    def on_sync(self, event: Event) -> None:
+    def on_sync(self, event: Sync) -> None:
         """A slave does a step of its sync."""
         if event.node in self.slaves:
             self.copies.synced(event)
 
-    def on_table(self, event: Event) -> None:
+    def on_table(self, event: Table) -> None:
         """A table was read."""
         if event.node == MASTER and event.f in (TOPICS, GROUPS):
             self.see(self.copies.read(event))
@@ -82,16 +84,16 @@ class MetaAtomicView(CopiesLaw):
             if not holds(event, name):
                 self.suspect(event, (event.f, name), f"{event.node}'s {event.f} lack {name}, which it had synced")
 
-    def on_start(self, event: Event) -> None:
+    def on_start(self, event: Start) -> None:
         """A new process reads what it had saved."""
         self.copies.up(event.node)
-        self.copies.slaves.pop(event.node or "", None)
+        self.copies.slaves.pop(event.node, None)
 
-    def on_crash(self, event: Event) -> None:
+    def on_crash(self, event: Crash | Stop) -> None:
         """A broker is gone."""
         self.down(event.node)
 
-    def on_persist(self, event: Event) -> None:
+    def on_persist(self, event: Persist) -> None:
         """The master may have deleted something."""
         self.copies.saved(event)
 

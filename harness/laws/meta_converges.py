@@ -23,6 +23,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from pairproof.harness.history import MS, Event
+from pairproof.harness.kinds.client import Consumer, Fail, Info, Invoke, Ok
+from pairproof.harness.kinds.log import Append, Crash, Start, Stop, Wipe
+from pairproof.harness.kinds.machine import Fault, Mark, Pause, Resume
+from pairproof.harness.kinds.metadata import Persist, Register, Sync, Table
 from pairproof.harness.laws.ledger import Ledger
 from pairproof.harness.laws.metadata import (
     ADMIN,
@@ -95,7 +99,7 @@ class MetaConverges(MetadataLaw):
 
     # What disturbs.
 
-    def on_fault(self, event: Event) -> None:
+    def on_fault(self, event: Fault | Pause | Resume | Wipe) -> None:
         """Something is, or was, wrong."""
         self.disturbed = event.t
 
@@ -103,10 +107,10 @@ class MetaConverges(MetadataLaw):
     on_resume = on_fault
     on_wipe = on_fault
 
-    def on_start(self, event: Event) -> None:
+    def on_start(self, event: Start) -> None:
         """A new process reads what it had saved."""
         self.disturbed = event.t
-        node = event.node or ""
+        node = event.node
         self.known.pop(node, None)
         for table in STEPS:
             for each in (self.asked, self.synced, self.failures):
@@ -114,20 +118,20 @@ class MetaConverges(MetadataLaw):
         # It may know less than it was told.
         self.progress.clear()
 
-    def on_crash(self, event: Event) -> None:
+    def on_crash(self, event: Crash | Stop) -> None:
         """What it was reading is of no use any more."""
         self.disturbed = event.t
 
     on_stop = on_crash
 
-    def on_mark(self, event: Event) -> None:
+    def on_mark(self, event: Mark) -> None:
         """The trial's phases."""
         if event.f == "heal":
             self.healed, self.disturbed = True, event.t
 
     # What changes a table.
 
-    def on_invoke(self, event: Event) -> None:
+    def on_invoke(self, event: Invoke) -> None:
         """A client asks, or tells."""
         if event.f == "commit":
             place = (event.node, event.queue, event.group)
@@ -145,32 +149,32 @@ class MetaConverges(MetadataLaw):
                 self.uses.add(use)
                 self._renamed(event.t)
 
-    def on_ok(self, event: Event) -> None:
+    def on_ok(self, event: Ok | Fail | Info) -> None:
         """A call ended."""
         if event.f == "send":
             self.changed[DELAYS] = event.t
         elif event.op in self.moving:
             self.moving.discard(event.op)
-            self.changed[ADMIN.get(event.f or "", OFFSETS)] = event.t
+            self.changed[ADMIN.get(event.f, OFFSETS)] = event.t
 
     on_fail = on_ok
     on_info = on_ok
 
-    def on_consumer(self, event: Event) -> None:
+    def on_consumer(self, event: Consumer) -> None:
         """Its heartbeat creates its group, and the topic of its retries."""
         self._renamed(event.t)
 
     def _renamed(self, t: int) -> None:
         self.changed[TOPICS] = self.changed[GROUPS] = t
 
-    def on_append(self, event: Event) -> None:
+    def on_append(self, event: Append) -> None:
         """A delayed message may have been delivered."""
         if event.node == MASTER:
             self.changed[DELAYS] = event.t
 
-    def on_persist(self, event: Event) -> None:
+    def on_persist(self, event: Persist) -> None:
         """A node saved a table."""
-        node, table = event.node or "", event.f or ""
+        node, table = event.node, event.f
         if table not in NAMED:
             return
         if node == MASTER:
@@ -180,9 +184,9 @@ class MetaConverges(MetadataLaw):
 
     # What slaves do about it.
 
-    def on_register(self, event: Event) -> None:
+    def on_register(self, event: Register) -> None:
         """A slave is told where its master is, or that nobody knows."""
-        node = event.node or ""
+        node = event.node
         if event.status != "ok" or node not in self.slaves:
             return
         if told(event).get("master"):
@@ -190,9 +194,9 @@ class MetaConverges(MetadataLaw):
         else:
             self.known.pop(node, None)
 
-    def on_sync(self, event: Event) -> None:
+    def on_sync(self, event: Sync) -> None:
         """A slave does a step of its sync."""
-        place = (event.node or "", event.f or "")
+        place = (event.node, event.f)
         if event.status == "asked":
             self.asked[place] = event.t
             return
@@ -205,12 +209,12 @@ class MetaConverges(MetadataLaw):
 
     # What is read.
 
-    def on_table(self, event: Event) -> None:
+    def on_table(self, event: Table) -> None:
         """A table was read."""
         if self.healed:
-            place = (event.node or "", event.f or "")
+            place = (event.node, event.f)
             synced = self.synced.get(place)
-            known = self.known.get(event.node or "")
+            known = self.known.get(event.node)
             failures = tuple(self.failures.get(place, ()))
             self.readings[place] = Reading(event, synced[0] if synced else None, known, failures)
 

@@ -18,6 +18,9 @@ SlaveSynchronize.
 from __future__ import annotations
 
 from pairproof.harness.history import MS, Event
+from pairproof.harness.kinds.client import Fail, Info, Invoke, Ok
+from pairproof.harness.kinds.log import Crash, Start, Stop, Wipe
+from pairproof.harness.kinds.metadata import Persist, Sync, Table
 from pairproof.harness.laws.ledger import Ledger
 from pairproof.harness.laws.metadata import (
     DONE,
@@ -72,9 +75,9 @@ class MetaDurable(CopiesLaw):
 
     # What slaves hold.
 
-    def on_sync(self, event: Event) -> None:
+    def on_sync(self, event: Sync) -> None:
         """A slave does a step of its sync."""
-        node, table = event.node or "", event.f or ""
+        node, table = event.node, event.f
         if node not in self.slaves:
             return
         found = self.copies.synced(event)
@@ -125,9 +128,9 @@ class MetaDurable(CopiesLaw):
         """Whether nothing has touched this slave in its present life; what ended with its start was before."""
         return self.ledger.trouble.is_quiet(node, self.born.get(node, 0) + 1)
 
-    def on_persist(self, event: Event) -> None:
+    def on_persist(self, event: Persist) -> None:
         """A slave saved a table."""
-        node, table = event.node or "", event.f or ""
+        node, table = event.node, event.f
         if node == MASTER:
             self.copies.saved(event)
             for place, agreement in self.agreements.items():
@@ -147,9 +150,9 @@ class MetaDurable(CopiesLaw):
 
     # Restarts.
 
-    def on_crash(self, event: Event) -> None:
+    def on_crash(self, event: Crash | Stop) -> None:
         """A broker is gone, and what was not on its disk with it."""
-        node = event.node or ""
+        node = event.node
         self.down(node)
         if node == MASTER:
             self.agreements.clear()
@@ -189,9 +192,9 @@ class MetaDurable(CopiesLaw):
         others = [each for each in trouble.active.values() if each.node == node and each.t < now]
         return not others and trouble.ended.get(node, -1) <= self.born.get(node, 0)
 
-    def on_start(self, event: Event) -> None:
+    def on_start(self, event: Start) -> None:
         """A broker is back."""
-        node = event.node or ""
+        node = event.node
         self.copies.up(node)
         if node in self.slaves:
             self.born[node] = event.t
@@ -204,9 +207,9 @@ class MetaDurable(CopiesLaw):
             self.kept.clear()
             self.owed.clear()
 
-    def on_wipe(self, event: Event) -> None:
+    def on_wipe(self, event: Wipe) -> None:
         """A slave's store is another one."""
-        node = event.node or ""
+        node = event.node
         for each in (self.kept, self.owed):
             each.pop(node, None)
         self.agreements = {place: each for place, each in self.agreements.items() if place[0] != node}
@@ -214,9 +217,9 @@ class MetaDurable(CopiesLaw):
 
     # What they answer.
 
-    def on_table(self, event: Event) -> None:
+    def on_table(self, event: Table) -> None:
         """A slave's table was read."""
-        node, table = event.node or "", event.f or ""
+        node, table = event.node, event.f
         if node == MASTER and table in (TOPICS, GROUPS):
             self.see(self.copies.read(event))
         if node not in self.slaves:
@@ -248,10 +251,10 @@ class MetaDurable(CopiesLaw):
             what = f"{after.node}'s {after.f} have lost or changed {', '.join(lost)} by its restart"
             self.violate(after, what, since=None)
 
-    def on_invoke(self, event: Event) -> None:
+    def on_invoke(self, event: Invoke) -> None:
         """A client asks, or tells."""
         self.copies.began(event)
-        node = event.node or ""
+        node = event.node
         if node not in self.slaves:
             return
         if event.f == "commit":
@@ -266,7 +269,7 @@ class MetaDurable(CopiesLaw):
                 needs = ((OFFSETS, f"{topic}@{event.group}/{queue}"),)
             self.asked[event.op] = tuple(name for name in needs if name in self.owed[node])
 
-    def on_ok(self, event: Event) -> None:
+    def on_ok(self, event: Ok) -> None:
         """A call went well."""
         needs = self.asked.pop(event.op, ())
         if needs:
@@ -276,13 +279,13 @@ class MetaDurable(CopiesLaw):
         elif needs and event.f == "query" and event.queue_offset is None:
             self._violate_answer(event, needs[0])
 
-    def on_fail(self, event: Event) -> None:
+    def on_fail(self, event: Fail) -> None:
         """A call was refused."""
         needs = self.asked.pop(event.op, ())
         if needs:
             self.judged += 1
         for name in needs:
-            if name[0] == MISSING.get(event.status or ""):
+            if name[0] == MISSING.get(event.status):
                 self._violate_answer(event, name)
 
     def _violate_answer(self, event: Event, name: Name) -> None:
@@ -301,6 +304,6 @@ class MetaDurable(CopiesLaw):
         for names in self.owed.values():
             names.discard(name)
 
-    def on_info(self, event: Event) -> None:
+    def on_info(self, event: Info) -> None:
         """Nobody knows."""
         self.asked.pop(event.op, None)

@@ -17,6 +17,9 @@ from collections import Counter
 
 from pairproof.harness import places
 from pairproof.harness.history import Event
+from pairproof.harness.kinds.client import Consumer, Fail, Info, Invoke, Ok
+from pairproof.harness.kinds.log import Crash, Wipe
+from pairproof.harness.kinds.metadata import Persist, Table
 from pairproof.harness.laws.answering import NO_ANSWER
 from pairproof.harness.laws.ledger import Ledger
 from pairproof.harness.laws.metadata import ADMIN, GROUPS, OFFSETS, TOPICS, MetadataLaw, Name, entries, holds, topic_of
@@ -49,7 +52,7 @@ class MetaOneWay(MetadataLaw):
         """Topics and groups that somebody used, or created at the master."""
         self.queues: set[str | None] = set()
 
-    def on_invoke(self, event: Event) -> None:
+    def on_invoke(self, event: Invoke) -> None:
         """A client tells a broker something, or asks it."""
         if event.group is not None:
             self.used.add((GROUPS, event.group))
@@ -64,9 +67,9 @@ class MetaOneWay(MetadataLaw):
         else:
             self.queues.add(event.queue)
 
-    def on_consumer(self, event: Event) -> None:
+    def on_consumer(self, event: Consumer) -> None:
         """Its heartbeats create its group."""
-        self.used.add((GROUPS, event.group or ""))
+        self.used.add((GROUPS, event.group))
 
     def _commit(self, event: Event) -> None:
         if event.node in places.SLAVES:
@@ -77,13 +80,13 @@ class MetaOneWay(MetadataLaw):
             self.ever.add(told)
             self.recent.append(told)
 
-    def on_ok(self, event: Event) -> None:
+    def on_ok(self, event: Ok | Info) -> None:
         """A call ended."""
         self.open.pop(event.op, None)
 
     on_info = on_ok
 
-    def on_fail(self, event: Event) -> None:
+    def on_fail(self, event: Fail) -> None:
         """A call did not happen; if nobody answered it, it did not even reach the master."""
         told = self.open.pop(event.op, None)
         if told is not None and event.status in NO_ANSWER:
@@ -91,19 +94,19 @@ class MetaOneWay(MetadataLaw):
             if told in self.recent:
                 self.recent.remove(told)
 
-    def on_persist(self, event: Event) -> None:
+    def on_persist(self, event: Persist) -> None:
         """The master saved what it knows."""
         if event.node == MASTER and event.f == OFFSETS:
             self.recent.clear()
 
-    def on_crash(self, event: Event) -> None:
+    def on_crash(self, event: Crash) -> None:
         """The master forgets what it has not saved, and no connection of this life reaches its next."""
         if event.node == MASTER and "persist" in self.ledger.observes:
             self.told.subtract(self.recent)
             self.recent.clear()
             self.open.clear()
 
-    def on_wipe(self, event: Event) -> None:
+    def on_wipe(self, event: Wipe) -> None:
         """What a slave was told, or had fetched, its store takes along when that becomes the master's."""
         if event.node == MASTER and event.detail is not None:
             self.told.update({*self.slave_told, *self.ever})
@@ -111,7 +114,7 @@ class MetaOneWay(MetadataLaw):
             self.slave_told.clear()
             self.named.clear()
 
-    def on_table(self, event: Event) -> None:
+    def on_table(self, event: Table) -> None:
         """The master's table was read."""
         if event.node != MASTER:
             return

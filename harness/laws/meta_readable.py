@@ -8,7 +8,8 @@ Left out: tables of nodes that are down; what a table says. Source: ConfigManage
 
 from __future__ import annotations
 
-from pairproof.harness.history import Event
+from pairproof.harness.kinds.log import Crash, Wipe
+from pairproof.harness.kinds.metadata import Garbled, Table
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.ledger import Ledger
 
@@ -26,20 +27,20 @@ class MetaReadable(Law):
         super().__init__(ledger)
         self.spoiled: set[str] = set()
 
-    def on_crash(self, event: Event) -> None:
+    def on_crash(self, event: Crash) -> None:
         """Its disk may have lost what it had called durable."""
         if event.status == "lied":
-            self.spoiled.add(event.node or "")
+            self.spoiled.add(event.node)
 
-    def on_wipe(self, event: Event) -> None:
+    def on_wipe(self, event: Wipe) -> None:
         """An operator was at its store."""
-        (self.spoiled.discard if event.f == "empty" else self.spoiled.add)(event.node or "")
+        (self.spoiled.discard if event.f == "empty" else self.spoiled.add)(event.node)
 
-    def on_table(self, event: Event) -> None:
+    def on_table(self, event: Table) -> None:
         """One that was read."""
         self.judged += 1
 
-    def on_garbled(self, event: Event) -> None:
+    def on_garbled(self, event: Garbled) -> None:
         """One that was not."""
         if event.node not in self.spoiled:
             self.judged += 1

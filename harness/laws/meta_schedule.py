@@ -19,6 +19,8 @@ BrokerController.handleSlaveSynchronize, SlaveSynchronize.syncAll.
 from __future__ import annotations
 
 from pairproof.harness.history import MS, Event
+from pairproof.harness.kinds.log import Crash, Start, Stop
+from pairproof.harness.kinds.metadata import Register, Sync
 from pairproof.harness.laws.ledger import Ledger
 from pairproof.harness.laws.metadata import CALL_NS, SLACK_NS, STEPS, TOPICS, MetadataLaw, Schedule, schedule, told
 
@@ -65,15 +67,15 @@ class MetaSchedule(MetadataLaw):
 
     # A slave's life.
 
-    def on_start(self, event: Event) -> None:
+    def on_start(self, event: Start) -> None:
         """A new process knows nothing."""
-        settings = self.slaves.get(event.node or "")
+        settings = self.slaves.get(event.node)
         if settings is not None:
-            self.lives[event.node or ""] = Life(event.t, schedule(settings))
+            self.lives[event.node] = Life(event.t, schedule(settings))
 
-    def on_register(self, event: Event) -> None:
+    def on_register(self, event: Register) -> None:
         """A name server says where the master is, or that it does not know."""
-        node = event.node or ""
+        node = event.node
         life = self.lives.get(node)
         if life is None or event.status != "ok":
             return
@@ -85,11 +87,11 @@ class MetaSchedule(MetadataLaw):
             if life.schedule.look and life.began is not None:
                 life.regular = False
 
-    def on_crash(self, event: Event) -> None:
+    def on_crash(self, event: Crash | Stop) -> None:
         """It owes nothing any more."""
-        life = self.lives.pop(event.node or "", None)
+        life = self.lives.pop(event.node, None)
         if life is not None:
-            self._judge_silence(event.node or "", life, event)
+            self._judge_silence(event.node, life, event)
 
     on_stop = on_crash
 
@@ -100,9 +102,9 @@ class MetaSchedule(MetadataLaw):
 
     # Its syncs.
 
-    def on_sync(self, event: Event) -> None:
+    def on_sync(self, event: Sync) -> None:
         """A slave does a step."""
-        node = event.node or ""
+        node = event.node
         life = self.lives.get(node)
         if life is None:
             if node in self.ledger.config and node not in self.slaves:

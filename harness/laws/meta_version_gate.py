@@ -17,6 +17,8 @@ full disk, took. Sources: SlaveSynchronize.syncTopicConfig and syncSubscriptionG
 from __future__ import annotations
 
 from pairproof.harness.history import MS, Event
+from pairproof.harness.kinds.log import Crash, Start, Stop, Wipe
+from pairproof.harness.kinds.metadata import Persist, Sync
 from pairproof.harness.laws.consumption import PERSIST_MS
 from pairproof.harness.laws.ledger import Ledger
 from pairproof.harness.laws.metadata import DONE, GROUPS, TOPICS, Agreement, MetadataLaw
@@ -56,9 +58,9 @@ class MetaVersionGate(MetadataLaw):
 
     # Steps.
 
-    def on_sync(self, event: Event) -> None:
+    def on_sync(self, event: Sync) -> None:
         """A slave does a step."""
-        node = event.node or ""
+        node = event.node
         self._judge_unsaved(node, event)
         if node not in self.slaves or event.f not in (TOPICS, GROUPS):
             return
@@ -105,9 +107,9 @@ class MetaVersionGate(MetadataLaw):
 
     # Changes.
 
-    def on_persist(self, event: Event) -> None:
+    def on_persist(self, event: Persist) -> None:
         """A node saved a table."""
-        node, table = event.node or "", event.f or ""
+        node, table = event.node, event.f
         if node == MASTER:
             self._order(table, event.t)
             return
@@ -146,9 +148,9 @@ class MetaVersionGate(MetadataLaw):
 
     # Lives.
 
-    def on_crash(self, event: Event) -> None:
+    def on_crash(self, event: Crash | Start | Stop | Wipe) -> None:
         """What was done is uncertain."""
-        node = event.node or ""
+        node = event.node
         for place in [place for place in self.copies if place[0] == node]:
             del self.copies[place]
         if node == MASTER:

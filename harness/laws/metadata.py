@@ -19,6 +19,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from pairproof.harness.history import MS, Event
+from pairproof.harness.kinds.log import Config
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.ledger import Ledger
 from pairproof.harness.places import MASTER
@@ -114,11 +115,11 @@ class MetadataLaw(Law):
         super().__init__(ledger)
         self.slaves: dict[str, Settings] = {}
 
-    def on_config(self, event: Event) -> None:
+    def on_config(self, event: Config) -> None:
         """Who is there."""
         settings = parse(event.detail or "{}")
         if settings.get("brokerRole") == "SLAVE" and settings.get("namesrvAddr"):
-            self.slaves[event.node or ""] = settings
+            self.slaves[event.node] = settings
         self.applicable = bool(self.slaves)
 
 

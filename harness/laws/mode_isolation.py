@@ -23,6 +23,10 @@ from __future__ import annotations
 from pairproof.harness.content import level_of
 from pairproof.harness.contract import STORED
 from pairproof.harness.history import MS, Event
+from pairproof.harness.kinds.client import Assign, Consumer, Fail, Info, Invoke, Ok
+from pairproof.harness.kinds.log import Config, Crash, Start, Stop, Wipe
+from pairproof.harness.kinds.machine import Fault, Pause, Resume
+from pairproof.harness.kinds.metadata import Register
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.ledger import Ledger
 from pairproof.harness.laws.trouble import touched
@@ -96,9 +100,9 @@ class ModeIsolation(Law):
         self.returned: dict[str, int] = {}
         """Masters that owe a backlog, and since when, ns."""
 
-    def on_config(self, event: Event) -> None:
+    def on_config(self, event: Config) -> None:
         """Who is there."""
-        node = event.node or ""
+        node = event.node
         if parse(event.detail or "{}").get("brokerRole") is None:
             return
         name = _name(node)
@@ -129,17 +133,17 @@ class ModeIsolation(Law):
     def _touched(self, name: str) -> int:
         return max(self.touched.get(place, 0) for place in self.places[name])
 
-    def on_fault(self, event: Event) -> None:
+    def on_fault(self, event: Fault | Pause | Resume | Crash | Stop | Start) -> None:
         """Something begins or ends; what is overdue before it is told."""
         self._settle(event)
         self.touched.update(dict.fromkeys(touched(event), event.t))
 
     on_pause = on_resume = on_fault
 
-    def on_crash(self, event: Event) -> None:
+    def on_crash(self, event: Crash | Stop) -> None:
         """A node is gone."""
         self.on_fault(event)
-        node = event.node or ""
+        node = event.node
         if node in self.places:
             self.down.add(node)
             self.returned.pop(node, None)
@@ -149,19 +153,19 @@ class ModeIsolation(Law):
 
     on_stop = on_crash
 
-    def on_start(self, event: Event) -> None:
+    def on_start(self, event: Start) -> None:
         """A node is back, with what it did not lose."""
         self.on_fault(event)
-        for known in self.stored.get(event.node or "", {}).values():
+        for known in self.stored.get(event.node, {}).values():
             known[:] = [each for each in known if each[1] <= (event.hi or 0)]
 
-    def on_wipe(self, event: Event) -> None:
+    def on_wipe(self, event: Wipe) -> None:
         """A node has another store."""
-        self.stored.pop(event.node or "", None)
+        self.stored.pop(event.node, None)
 
-    def on_register(self, event: Event) -> None:
+    def on_register(self, event: Register) -> None:
         """A master that was down can be found again."""
-        node = event.node or ""
+        node = event.node
         if event.status != "ok" or node not in self.down:
             return
         self.down.discard(node)
@@ -173,7 +177,7 @@ class ModeIsolation(Law):
 
     # Consumers.
 
-    def on_consumer(self, event: Event) -> None:
+    def on_consumer(self, event: Consumer) -> None:
         """A consumer came or went."""
         self._settle(event)
         self.came[event.group] = self.shared[event.group] = event.t
@@ -183,17 +187,17 @@ class ModeIsolation(Law):
         else:
             consumers.discard(event.process)
 
-    def on_assign(self, event: Event) -> None:
+    def on_assign(self, event: Assign) -> None:
         """Its group shares the queues anew."""
         self._settle(event)
         self.shared[event.group] = event.t
 
     # Calls.
 
-    def on_invoke(self, event: Event) -> None:
+    def on_invoke(self, event: Invoke) -> None:
         """A client begins."""
         first = self.first.setdefault(event.process, event.t)
-        node = event.node or ""
+        node = event.node
         if event.f != "send" or node not in self.places:
             return
         if level_of(event):
@@ -204,7 +208,7 @@ class ModeIsolation(Law):
         if self._others_lost(node, event.t) and self._is_well(node, first):
             self.sends[event.op] = event
 
-    def on_ok(self, event: Event) -> None:
+    def on_ok(self, event: Ok) -> None:
         """A call was answered."""
         if event.f == "send":
             self._answered(event)
@@ -212,7 +216,7 @@ class ModeIsolation(Law):
         elif event.f == "pull" and event.group is not None and event.queue_offset is not None:
             self._pull(event, event.queue_offset)
 
-    def on_fail(self, event: Event) -> None:
+    def on_fail(self, event: Fail | Info) -> None:
         """A call was refused, or reached nobody."""
         self._answered(event)
 

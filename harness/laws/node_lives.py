@@ -14,6 +14,7 @@ design; BrokerStartup exits where BrokerController.initialize() is false, which 
 from __future__ import annotations
 
 from pairproof.harness.history import Event
+from pairproof.harness.kinds.log import Abort, Crash, Start, Stop, Wipe
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.ledger import Ledger
 
@@ -40,33 +41,33 @@ class NodeLives(Law):
         self.since: dict[str, int] = {}
         """When a node came up last, or went down, ns: for so long it may have gone on without end."""
 
-    def on_start(self, event: Event) -> None:
+    def on_start(self, event: Start) -> None:
         """It came up."""
         self.judged += 1
-        self.since[event.node or ""] = event.t
+        self.since[event.node] = event.t
 
-    def on_stop(self, event: Event) -> None:
+    def on_stop(self, event: Stop) -> None:
         """It went down in order."""
-        self.since[event.node or ""] = event.t
+        self.since[event.node] = event.t
 
-    def on_crash(self, event: Event) -> None:
+    def on_crash(self, event: Crash) -> None:
         """It went down: by itself?"""
         if event.status == "lied":
-            self.spoiled.add(event.node or "")
+            self.spoiled.add(event.node)
         elif event.status in ("own", "stuck"):
             self._violate(event, event.status)
-        self.since[event.node or ""] = event.t
+        self.since[event.node] = event.t
 
-    def on_abort(self, event: Event) -> None:
+    def on_abort(self, event: Abort) -> None:
         """It did not come up."""
         self.judged += 1
         excused = event.status == "disk" or event.node in self.spoiled
         if event.f == "stuck" or not excused:
             self._violate(event, event.f or "ended")
 
-    def on_wipe(self, event: Event) -> None:
+    def on_wipe(self, event: Wipe) -> None:
         """An operator was at its store."""
-        (self.spoiled.discard if event.f == "empty" else self.spoiled.add)(event.node or "")
+        (self.spoiled.discard if event.f == "empty" else self.spoiled.add)(event.node)
 
     def _violate(self, event: Event, how: str) -> None:
         since = self.since.get(event.node or "", 0) if how == "stuck" else None

@@ -7,6 +7,8 @@ not be so in the next one.
 from __future__ import annotations
 
 from pairproof.harness.history import Event
+from pairproof.harness.kinds.client import Fail, Info
+from pairproof.harness.kinds.log import Crash, Start, Stop
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.ledger import Ledger
 from pairproof.harness.places import MASTER
@@ -35,13 +37,13 @@ class OneLife(Law):
     def recovered(self, event: Event) -> None:
         """The master starts with what its recovery found."""
 
-    def on_fail(self, event: Event) -> None:
+    def on_fail(self, event: Fail | Info) -> None:
         """A send was told nothing about a place."""
         self.began.pop(event.op, None)
 
     on_info = on_fail
 
-    def on_crash(self, event: Event) -> None:
+    def on_crash(self, event: Crash | Stop) -> None:
         """What was not flushed is lost with the machine."""
         if event.node == MASTER:
             self.life += 1
@@ -49,7 +51,7 @@ class OneLife(Law):
 
     on_stop = on_crash
 
-    def on_start(self, event: Event) -> None:
+    def on_start(self, event: Start) -> None:
         """What recovery did not find is lost."""
         if event.node == MASTER:
             self.life += 1

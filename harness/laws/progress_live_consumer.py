@@ -15,6 +15,8 @@ consumers back. Source: RemoteBrokerOffsetStore, MQClientInstance.persistAllCons
 from __future__ import annotations
 
 from pairproof.harness.history import MS, Event
+from pairproof.harness.kinds.client import Deliver
+from pairproof.harness.kinds.log import Crash, Start, Stop
 from pairproof.harness.laws.consumed import Assignment
 from pairproof.harness.laws.consumption import COMMIT_NS
 from pairproof.harness.laws.ledger import Ledger
@@ -44,20 +46,20 @@ class ProgressLiveConsumer(ShownProgress):
         self.tested: dict[tuple[int | None, str], Assignment] = {}
         """Assignments through which the master went down."""
 
-    def on_start(self, event: Event) -> None:
+    def on_start(self, event: Start) -> None:
         """Whether slaves send consumers elsewhere."""
         self.applicable = not self.ledger.consumption.corrects_on_slaves()
 
-    def on_crash(self, event: Event) -> None:
+    def on_crash(self, event: Crash | Stop) -> None:
         """The master goes."""
         if event.node == MASTER:
             self.tested.update(self.ledger.consumption.assignments)
 
     on_stop = on_crash
 
-    def on_deliver(self, event: Event) -> None:
+    def on_deliver(self, event: Deliver) -> None:
         """A consumer receives something."""
-        held = self._tested(event.process, event.queue or "")
+        held = self._tested(event.process, event.queue)
         known = self.ledger.consumption
         if held is None or event.queue_offset is None or known.lost_from is not None or known.expired:
             return

@@ -10,6 +10,8 @@ Left out: what no consumer of the history committed. Source: RemoteBrokerOffsetS
 from __future__ import annotations
 
 from pairproof.harness.history import Event
+from pairproof.harness.kinds.client import Invoke, Ok
+from pairproof.harness.kinds.metadata import Table
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.consumption import PAIR
 from pairproof.harness.laws.registers import NONE, offsets_of
@@ -23,7 +25,7 @@ class ProgressNeverAhead(Law):
     source = "ProcessQueue.removeMessage; ConsumerOffsetManager"
     needs = frozenset({"invoke", "ok", "assign"})
 
-    def on_invoke(self, event: Event) -> None:
+    def on_invoke(self, event: Invoke) -> None:
         """A consumer commits."""
         if event.f != "commit" or event.node not in PAIR:
             return
@@ -37,14 +39,14 @@ class ProgressNeverAhead(Law):
                 f"{consumed.given} at most"
             )  # fmt: skip
 
-    def on_ok(self, event: Event) -> None:
+    def on_ok(self, event: Ok) -> None:
         """A broker says where a group stands."""
         if event.f == "query" and event.node in PAIR and event.queue_offset is not None:
             consumed = self.ledger.consumption.consumed_by(event)
             committed = NONE if consumed is None else consumed.committed
             self._judge(event, event.group or "", event.queue or "", event.queue_offset, committed)
 
-    def on_table(self, event: Event) -> None:
+    def on_table(self, event: Table) -> None:
         """A broker's table says it of all groups."""
         if event.f != "offsets" or event.node not in PAIR:
             return

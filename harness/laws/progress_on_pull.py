@@ -12,6 +12,7 @@ or not. Source: PullMessageProcessor (hasCommitOffsetFlag, brokerRole).
 from __future__ import annotations
 
 from pairproof.harness.history import Event
+from pairproof.harness.kinds.client import Invoke
 from pairproof.harness.laws.consumption import PAIR
 from pairproof.harness.laws.ledger import Ledger
 from pairproof.harness.laws.shown_progress import ShownProgress
@@ -36,7 +37,7 @@ class ProgressOnPull(ShownProgress):
         self.committed: dict[Queue, set[int]] = {}
         """What was committed in any other way, anywhere."""
 
-    def on_invoke(self, event: Event) -> None:
+    def on_invoke(self, event: Invoke) -> None:
         """A consumer commits."""
         if event.f != "commit" or event.node not in PAIR:
             return

@@ -12,7 +12,8 @@ are gone. Not applicable with offsetCheckInSlave. Source: ConsumerOffsetManager,
 
 from __future__ import annotations
 
-from pairproof.harness.history import Event
+from pairproof.harness.kinds.client import Assign
+from pairproof.harness.kinds.log import Crash, Start, Stop
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.ledger import Ledger
 from pairproof.harness.laws.registers import NONE
@@ -34,26 +35,26 @@ class ProgressRecovers(Law):
         self.due: set[tuple[str, str]] = set()
         """Those that have not been taken again since it returned."""
 
-    def on_crash(self, event: Event) -> None:
+    def on_crash(self, event: Crash | Stop) -> None:
         """The master goes."""
         if event.node == MASTER:
             self.before |= {key for key, each in self.ledger.consumption.consumed.items() if each.first is not None}
 
     on_stop = on_crash
 
-    def on_start(self, event: Event) -> None:
+    def on_start(self, event: Start) -> None:
         """The master returns."""
         self.applicable = not self.ledger.consumption.corrects_on_slaves()
         if event.node == MASTER:
             self.due, self.before = self.before, set()
 
-    def on_assign(self, event: Event) -> None:
+    def on_assign(self, event: Assign) -> None:
         """A consumer takes a queue."""
         known = self.ledger.consumption
         consumed = known.consumed_by(event)
         if event.status != "on" or consumed is None or (consumed.reader, consumed.queue) not in self.due:
             return
-        answer, start = known.answer_to(event.process, consumed.queue), event.value or 0
+        answer, start = known.answer_to(event.process, consumed.queue), event.value
         if answer is None or answer.node != MASTER or answer.offset is None:
             return
         self.due.discard((consumed.reader, consumed.queue))

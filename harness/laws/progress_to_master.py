@@ -14,6 +14,7 @@ Source: RemoteBrokerOffsetStore.updateConsumeOffsetToBroker, MQClientInstance.
 from __future__ import annotations
 
 from pairproof.harness.history import MS, Event
+from pairproof.harness.kinds.client import Assign, Consumer, Deliver, Invoke, Route
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.consumption import COMMIT_NS, PAIR
 from pairproof.harness.laws.ledger import Ledger
@@ -44,15 +45,15 @@ class ProgressToMaster(Law):
         self.spoke: dict[Key, int] = {}
         """When a consumer last tried to commit, or before that: when it first received something, ns."""
 
-    def on_deliver(self, event: Event) -> None:
+    def on_deliver(self, event: Deliver) -> None:
         """A consumer receives something."""
         if event.group is None or event.node not in PAIR:
             return
-        key = (event.process, event.queue or "")
+        key = (event.process, event.queue)
         self.spoke.setdefault(key, event.t)
         self._judge_silence(key, event)
 
-    def on_invoke(self, event: Event) -> None:
+    def on_invoke(self, event: Invoke) -> None:
         """A consumer commits."""
         if event.f != "commit" or event.node not in PAIR:
             return
@@ -105,19 +106,19 @@ class ProgressToMaster(Law):
                 f"names {', '.join(route.nodes.values())}", since=since
             )  # fmt: skip
 
-    def on_assign(self, event: Event) -> None:
+    def on_assign(self, event: Assign) -> None:
         """A queue changes hands."""
-        key = (event.process, event.queue or "")
+        key = (event.process, event.queue)
         self._judge_silence(key, event)
         self.spoke.pop(key, None)
 
-    def on_consumer(self, event: Event) -> None:
+    def on_consumer(self, event: Consumer) -> None:
         """A consumer goes, perhaps without a word."""
         for key in [key for key in self.spoke if key[0] == event.process]:
             self._judge_silence(key, event)
             self.spoke.pop(key, None)
 
-    def on_route(self, event: Event) -> None:
+    def on_route(self, event: Route) -> None:
         """What was known until now."""
         for key in [key for key in self.spoke if key[0] == event.process]:
             self._judge_silence(key, event)

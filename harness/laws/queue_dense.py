@@ -21,6 +21,8 @@ from __future__ import annotations
 
 from pairproof.harness.content import level_of
 from pairproof.harness.history import Event
+from pairproof.harness.kinds.client import Invoke, Ok
+from pairproof.harness.kinds.log import Audit, Expire, Record, Wipe
 from pairproof.harness.laws.ledger import Ledger
 from pairproof.harness.laws.one_life import OneLife
 from pairproof.harness.places import MASTER
@@ -47,23 +49,23 @@ class QueueDense(OneLife):
         """What was last found, or told to be, at each of the master's queue offsets."""
         self.expired = False
 
-    def on_invoke(self, event: Event) -> None:
+    def on_invoke(self, event: Invoke) -> None:
         """A producer sends."""
         if event.f == "send" and event.node == MASTER and not level_of(event):
             self.asked(event)
 
-    def on_ok(self, event: Event) -> None:
+    def on_ok(self, event: Ok) -> None:
         """A send was told where its message is."""
         is_known = self.is_of_one_life(event)
         if is_known and event.lo is not None and event.hi is not None and event.queue_offset is not None:
             self.told[event.lo] = event
             self._take(event)
 
-    def on_record(self, event: Event) -> None:
+    def on_record(self, event: Record) -> None:
         """A store reader found a record."""
         self.listed.setdefault(event.node, []).append(event)
 
-    def on_audit(self, event: Event) -> None:
+    def on_audit(self, event: Audit) -> None:
         """It has found them all."""
         node = event.node
         records = self.listed.pop(node, None)
@@ -101,11 +103,11 @@ class QueueDense(OneLife):
 
     # What takes messages.
 
-    def on_expire(self, event: Event) -> None:
+    def on_expire(self, event: Expire) -> None:
         """The oldest files are gone, of this log and of any that is copied from it later."""
         self.expired = True
 
-    def on_wipe(self, event: Event) -> None:
+    def on_wipe(self, event: Wipe) -> None:
         """Another store is another history."""
         if event.node == MASTER:
             self.taken.clear()

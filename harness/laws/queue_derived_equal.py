@@ -16,6 +16,9 @@ Source: ConsumeQueue, IndexService.
 from __future__ import annotations
 
 from pairproof.harness.history import MS, Event
+from pairproof.harness.kinds.client import Ok
+from pairproof.harness.kinds.ha import Frame
+from pairproof.harness.kinds.log import Append, Crash, Dispatch, Entries, Keys, Start, Stop
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.ledger import Ledger
 
@@ -43,33 +46,33 @@ class QueueDerivedEqual(Law):
         self.settled: dict[str, bool] = {}
         """Of the present audit: whether nodes have dispatched what they hold."""
 
-    def on_append(self, event: Event) -> None:
+    def on_append(self, event: Append | Start) -> None:
         """There is something to dispatch."""
-        self.grown[event.node or ""] = event.t
+        self.grown[event.node] = event.t
 
     on_start = on_append
 
-    def on_frame(self, event: Event) -> None:
+    def on_frame(self, event: Frame) -> None:
         """Where no appends are seen, a slave may have something to dispatch."""
         if self.blind and event.side == "s":
-            self.grown[event.node or ""] = event.t
+            self.grown[event.node] = event.t
 
-    def on_ok(self, event: Event) -> None:
+    def on_ok(self, event: Ok) -> None:
         """And so may the broker that a send went to."""
         if self.blind and event.f == "send":
-            self.grown[event.node or ""] = event.t
+            self.grown[event.node] = event.t
 
-    def on_dispatch(self, event: Event) -> None:
+    def on_dispatch(self, event: Dispatch) -> None:
         """It is dispatched."""
-        self.reached[event.node or ""] = event.hi or 0
+        self.reached[event.node] = event.hi
 
-    def on_crash(self, event: Event) -> None:
+    def on_crash(self, event: Crash | Stop) -> None:
         """Its next life dispatches anew what it must."""
-        self.reached.pop(event.node or "", None)
+        self.reached.pop(event.node, None)
 
     on_stop = on_crash
 
-    def on_entries(self, event: Event) -> None:
+    def on_entries(self, event: Entries) -> None:
         """A queue was read; compared when the other node's was."""
         other = self._other(event.queue, event)
         if other is None:
@@ -81,7 +84,7 @@ class QueueDerivedEqual(Law):
                 f"and {event.node}"
             )  # fmt: skip
 
-    def on_keys(self, event: Event) -> None:
+    def on_keys(self, event: Keys) -> None:
         """A key was asked for."""
         other = self._other(event.message, event)
         if other is None or not (self._is_settled(event) and self._is_settled(other)):

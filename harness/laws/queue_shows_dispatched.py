@@ -17,6 +17,8 @@ from typing import NamedTuple
 
 from pairproof.harness.content import level_of
 from pairproof.harness.history import Event
+from pairproof.harness.kinds.client import Deliver, Fail, Info, Invoke, Ok
+from pairproof.harness.kinds.log import Crash, Dispatch, Start, Stop, Wipe
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.ledger import Ledger
 from pairproof.harness.laws.waits import is_instant
@@ -55,7 +57,7 @@ class QueueShowsDispatched(Law):
         """Where the message with a queue offset ends in the log, as its sender was told; None where two were told."""
         self.early: list[Early] = []
 
-    def on_start(self, event: Event) -> None:
+    def on_start(self, event: Start) -> None:
         """A broker dispatches all that its log holds before it serves."""
         self._forget(event.node)
         if event.hi is None:
@@ -65,7 +67,7 @@ class QueueShowsDispatched(Law):
         if event.node == MASTER:
             self.ends = {place: hi for place, hi in self.ends.items() if hi is None or hi <= event.hi}
 
-    def on_crash(self, event: Event) -> None:
+    def on_crash(self, event: Crash | Stop) -> None:
         """What it had answered may still be under way."""
         self._forget(event.node)
         self._settle(event, 0)
@@ -77,30 +79,30 @@ class QueueShowsDispatched(Law):
         if node == MASTER:
             self.sends.clear()
 
-    def on_wipe(self, event: Event) -> None:
+    def on_wipe(self, event: Wipe) -> None:
         """Another store may have other messages at the same offsets."""
         if event.node == MASTER:
             self.ends = dict.fromkeys(self.ends)
 
-    def on_dispatch(self, event: Event) -> None:
+    def on_dispatch(self, event: Dispatch) -> None:
         """More of a log is in the queues."""
-        self.reached[event.node] = event.hi or 0
+        self.reached[event.node] = event.hi
         if self.early:
-            self._settle(event, event.hi or 0)
+            self._settle(event, event.hi)
 
-    def on_invoke(self, event: Event) -> None:
+    def on_invoke(self, event: Invoke) -> None:
         """A pull, or a send."""
         if event.f == "pull" and event.node in self.ledger.up and event.node in self.reached:
             self.pulls[event.op] = event.node
         elif event.f == "send" and event.node == MASTER and not level_of(event):
             self.sends.add(event.op)
 
-    def on_deliver(self, event: Event) -> None:
+    def on_deliver(self, event: Deliver) -> None:
         """A message of a pull's answer."""
         if event.node is not None and self.pulls.get(event.op) == event.node and event.hi is not None:
             self._check(event, event.hi, f"{event.node} delivered {event.message}")
 
-    def on_ok(self, event: Event) -> None:
+    def on_ok(self, event: Ok) -> None:
         """Where a message is, or where a queue ends."""
         if event.f == "send":
             self._learn(event)
@@ -109,7 +111,7 @@ class QueueShowsDispatched(Law):
             if hi is not None:
                 self._check(event, hi, f"{event.node} says that {event.queue} goes up to {event.hi - 1}")
 
-    def on_fail(self, event: Event) -> None:
+    def on_fail(self, event: Fail | Info) -> None:
         """It shows nothing."""
         self.pulls.pop(event.op, None)
         self.sends.discard(event.op)

@@ -21,6 +21,20 @@ from bisect import bisect_right
 from typing import NamedTuple
 
 from pairproof.harness.history import MS, Event
+from pairproof.harness.kinds.log import (
+    Append,
+    Audit,
+    Config,
+    Crash,
+    Dispatch,
+    Entries,
+    Expire,
+    Record,
+    Start,
+    Stop,
+    Wipe,
+)
+from pairproof.harness.kinds.machine import Fault
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.ledger import Ledger
 from pairproof.harness.places import MASTER
@@ -71,7 +85,7 @@ class QueueWholeRecords(Law):
         self.due: dict[str, tuple[int, Event]] = {}
         """Of the present audit, by node: up to where its queues must reach."""
 
-    def on_config(self, event: Event) -> None:
+    def on_config(self, event: Config) -> None:
         """Who must be prompt."""
         settings = parse(event.detail or "{}")
         if settings.get("flushDiskType") == "SYNC_FLUSH" and line(settings).since >= (5,):
@@ -79,9 +93,9 @@ class QueueWholeRecords(Law):
 
     # The nodes' own trace.
 
-    def on_append(self, event: Event) -> None:
+    def on_append(self, event: Append) -> None:
         """A log grew; perhaps a record became whole."""
-        node, hi = event.node or "", event.hi or 0
+        node, hi = event.node, event.hi
         self.grown[node] = event.t
         if node == MASTER:
             self.borders.add(hi)
@@ -91,12 +105,12 @@ class QueueWholeRecords(Law):
         elif node in self.ledger.rolled:
             return
         at = bisect_right(self.ends, hi)
-        if at and self.ends[at - 1] > (event.lo or 0) and node not in self.lazy:
+        if at and self.ends[at - 1] > event.lo and node not in self.lazy:
             self.owed.setdefault(node, []).append((self.ends[at - 1], event.t))
 
-    def on_dispatch(self, event: Event) -> None:
+    def on_dispatch(self, event: Dispatch) -> None:
         """A node derived its queues from more of its log."""
-        node, hi = event.node or "", event.hi or 0
+        node, hi = event.node, event.hi
         if node not in self.ledger.up:
             return
         self.reached[node] = hi
@@ -154,35 +168,35 @@ class QueueWholeRecords(Law):
         trouble = self.ledger.trouble
         return trouble.is_quiet(node, began if trouble.ended.get(node, -1) < began else began + 1)
 
-    def on_start(self, event: Event) -> None:
+    def on_start(self, event: Start) -> None:
         """What is in its log now."""
-        node, hi = event.node or "", event.hi or 0
+        node, hi = event.node, event.hi or 0
         self.grown[node] = event.t
         if node == MASTER:
             del self.ends[bisect_right(self.ends, hi) :]
             # A process that was killed as it wrote its last record could tell nobody of it.
             self.borders.add(hi)
 
-    def on_crash(self, event: Event) -> None:
+    def on_crash(self, event: Crash | Stop) -> None:
         """Its next life dispatches anew what it must."""
-        node = event.node or ""
+        node = event.node
         self._overdue(node, event)
         self.owed.pop(node, None)
         self.reached.pop(node, None)
 
     on_stop = on_crash
 
-    def on_expire(self, event: Event) -> None:
+    def on_expire(self, event: Expire) -> None:
         """What is gone is dispatched no more."""
-        node, lo = event.node or "", event.lo or 0
+        node, lo = event.node, event.lo
         self.owed[node] = [each for each in self.owed.get(node, ()) if each[0] > lo]
 
-    def on_wipe(self, event: Event) -> None:
+    def on_wipe(self, event: Wipe) -> None:
         """An older state may be of another history: where its records end is not known."""
         if event.node == MASTER:
             self.ends.clear()
 
-    def on_fault(self, event: Event) -> None:
+    def on_fault(self, event: Fault) -> None:
         """Before something happens to a node, what is overdue there is told."""
         if event.status == "on" and event.node is not None:
             self._overdue(event.node, event)
@@ -194,29 +208,29 @@ class QueueWholeRecords(Law):
 
     # From outside.
 
-    def on_record(self, event: Event) -> None:
+    def on_record(self, event: Record) -> None:
         """A log lists a record."""
         if event.op != self.audit:
             self._begin(event.op)
-        self.listed.setdefault(event.node or "", []).append(event)
+        self.listed.setdefault(event.node, []).append(event)
 
-    def on_entries(self, event: Event) -> None:
+    def on_entries(self, event: Entries) -> None:
         """A queue was read."""
         if event.op != self.audit:
             self._begin(event.op)
-        self.queues.setdefault(event.node or "", {})[event.queue] = event
+        self.queues.setdefault(event.node, {})[event.queue] = event
 
-    def on_audit(self, event: Event) -> None:
+    def on_audit(self, event: Audit) -> None:
         """A log was read: what must its queues hold?"""
         if event.op != self.audit:
             self._begin(event.op)
-        node, trouble = event.node or "", self.ledger.trouble
+        node, trouble = event.node, self.ledger.trouble
         if event.status != "whole" or node not in self.ledger.up or node in self.ledger.rolled:
             return
         began, within = self._period(node, self.grown.get(node, 0))
         rested = self._spent(node, began, event.t) > within
         if rested and self._is_free(node, began) and trouble.stall(began, event.t) is None:
-            self.due[node] = (event.hi or 0, event)
+            self.due[node] = (event.hi, event)
         elif node in self.reached:
             self.due[node] = (self.reached[node], event)
 

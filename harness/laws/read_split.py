@@ -25,6 +25,9 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from pairproof.harness.history import Event
+from pairproof.harness.kinds.client import Deliver, Fail, Info, Invoke, Ok
+from pairproof.harness.kinds.log import Config, Crash, Record, Wipe
+from pairproof.harness.kinds.metadata import Sync
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.ledger import Ledger
 from pairproof.harness.places import MASTER, SLAVES
@@ -151,7 +154,7 @@ class ReadSplit(Law):
         """By queue and offset: the lowest and the highest log offset of such a message."""
         self.pulls: list[Pull] = []
 
-    def on_config(self, event: Event) -> None:
+    def on_config(self, event: Config) -> None:
         """Who splits reads."""
         # The ledger hears of it later.
         if is_on(parse(event.detail or "{}"), "slaveReadEnable"):
@@ -159,31 +162,31 @@ class ReadSplit(Law):
 
     # What groups want.
 
-    def on_sync(self, event: Event) -> None:
+    def on_sync(self, event: Sync) -> None:
         """A slave fetches a table."""
         if event.f == "groups":
             self.groups.sync(event)
 
-    def on_crash(self, event: Event) -> None:
+    def on_crash(self, event: Crash) -> None:
         """A file that was not durable may be lost; who asked the node gets no answer."""
         if event.f == "machine":
             self.groups.lose(event.node)
 
-    def on_wipe(self, event: Event) -> None:
+    def on_wipe(self, event: Wipe) -> None:
         """Another store, other tables, and another end of the log than answers under way were about."""
         self.groups.lose(event.node)
         self.began = {op: (since, None) for op, (since, _) in self.began.items()}
 
     # Pulls.
 
-    def on_invoke(self, event: Event) -> None:
+    def on_invoke(self, event: Invoke) -> None:
         """A reader asks, or an administrator changes a group."""
         if event.f == "pull":
             self.began[event.op] = (self.groups.as_of(event.node, event.seq), self._end(event.node))
         elif event.f == "group":
             self.groups.change(event)
 
-    def on_fail(self, event: Event) -> None:
+    def on_fail(self, event: Fail | Info) -> None:
         """It got no answer."""
         if event.f == "pull":
             self.began.pop(event.op, None)
@@ -192,7 +195,7 @@ class ReadSplit(Law):
 
     on_info = on_fail
 
-    def on_ok(self, event: Event) -> None:
+    def on_ok(self, event: Ok) -> None:
         """It was told where to pull next."""
         if event.f != "pull":
             if event.f == "group":
@@ -210,7 +213,7 @@ class ReadSplit(Law):
             echoes = event.node in SLAVES and event.status == RETRY
             self._check(event, usual if echoes else (), "slaveReadEnable is off")
             return
-        if event.node in SLAVES and version(self.ledger.config.get(event.node or "", DEFAULTS)) >= (5,):
+        if event.node in SLAVES and version(self.ledger.config.get(event.node, DEFAULTS)) >= (5,):
             usual.add(0)
         if event.status in (NOT_FOUND, MOVED):
             self._check(event, usual, "it looked at no entry")
@@ -244,7 +247,7 @@ class ReadSplit(Law):
 
     # Where messages are.
 
-    def on_deliver(self, event: Event) -> None:
+    def on_deliver(self, event: Deliver | Record) -> None:
         """A message, and where it is."""
         if not self.splits or event.queue_offset is None or event.lo is None:
             return

@@ -20,6 +20,10 @@ from typing import NamedTuple
 
 from pairproof.harness import places
 from pairproof.harness.history import MS, Event
+from pairproof.harness.kinds.client import Fail, Info, Invoke, Ok
+from pairproof.harness.kinds.ha import Close, Connect, Frame, Partial, Report
+from pairproof.harness.kinds.log import Append, Config, Crash, Flush, Start, Stop
+from pairproof.harness.kinds.machine import Fault, Pause
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.ledger import VALID, Ledger
 from pairproof.harness.places import MASTER
@@ -65,15 +69,15 @@ class RoleFanOut(Law):
         """Sends that wait and are not answered."""
         self.promised: dict[str | None, Send] = {}
 
-    def on_config(self, event: Event) -> None:
+    def on_config(self, event: Config) -> None:
         """Who is there."""
         if event.node in places.SLAVES:
-            self.slaves.append(event.node or "")
+            self.slaves.append(event.node)
         self.applicable = len(self.slaves) > 1
 
     # What the master has, and what it has sent.
 
-    def on_append(self, event: Event) -> None:
+    def on_append(self, event: Append) -> None:
         """The master has something new."""
         if event.node != MASTER or not self.applicable:
             return
@@ -87,11 +91,11 @@ class RoleFanOut(Law):
         if not flushed_only:
             self._owe(ready, event.t, before)
 
-    def on_flush(self, event: Event) -> None:
+    def on_flush(self, event: Flush) -> None:
         """The master has something durable."""
         if event.node != MASTER or not self.applicable:
             return
-        before, self.flushed = self.flushed, event.hi or 0
+        before, self.flushed = self.flushed, event.hi
         for message, send in self.promised.items():
             if send.since is None and send.hi <= self.flushed:
                 self.promised[message] = send._replace(since=event.t)
@@ -130,17 +134,17 @@ class RoleFanOut(Law):
         for link in ready:
             self.owed.setdefault(link, (t, lo))
 
-    def on_frame(self, event: Event) -> None:
+    def on_frame(self, event: Frame) -> None:
         """Something left, or arrived."""
         if event.side == "m" and event.link in self.stood:
-            self.sent[event.link] = event.hi or 0
+            self.sent[event.link] = event.hi
             if event.lo != event.hi:
                 self._settle(event.link, event)
 
-    def on_partial(self, event: Event) -> None:
+    def on_partial(self, event: Partial) -> None:
         """A part of something left."""
         if event.side == "m" and event.f == "out":
-            self._settle(event.link or "", event)
+            self._settle(event.link, event)
 
     def _settle(self, link: str, event: Event) -> None:
         owed = self.owed.pop(link, None)
@@ -166,7 +170,7 @@ class RoleFanOut(Law):
 
     # Sends that healthy slaves alone can answer.
 
-    def on_invoke(self, event: Event) -> None:
+    def on_invoke(self, event: Invoke) -> None:
         """A client began."""
         self.first.setdefault(event.process, event.t)
         if event.f == "send" and event.value:
@@ -181,7 +185,7 @@ class RoleFanOut(Law):
             return
         self.promised[put.message] = Send(put.hi or 0, since, tuple(ready))
 
-    def on_ok(self, event: Event) -> None:
+    def on_ok(self, event: Ok | Fail | Info) -> None:
         """A call ended."""
         self.waiting.discard(event.message)
         send = self.promised.pop(event.message, None) if event.message is not None else None
@@ -204,33 +208,33 @@ class RoleFanOut(Law):
 
     # Connections come and go.
 
-    def on_connect(self, event: Event) -> None:
+    def on_connect(self, event: Connect) -> None:
         """A slave was accepted."""
         if event.side == "m" and event.node in self.slaves:
-            self.stood[event.link or ""] = event.t
+            self.stood[event.link] = event.t
 
-    def on_report(self, event: Event) -> None:
+    def on_report(self, event: Report) -> None:
         """A first report says from where on a slave will be sent."""
-        link = event.link or ""
+        link = event.link
         if event.side == "m" and link not in self.sent and event.hi and self.ledger.hears(event) is VALID:
             self.sent[link] = event.hi
 
-    def on_close(self, event: Event) -> None:
+    def on_close(self, event: Close) -> None:
         """A connection is gone."""
         self._settle_overdue(event)
         if event.side == "m":
-            self._forget(event.link or "")
+            self._forget(event.link)
 
     def _forget(self, link: str) -> None:
         for each in (self.stood, self.sent, self.owed):
             each.pop(link, None)
 
-    def on_start(self, event: Event) -> None:
+    def on_start(self, event: Start) -> None:
         """What recovery leaves is durable."""
         if event.node == MASTER:
             self.flushed = event.hi or 0
 
-    def on_crash(self, event: Event) -> None:
+    def on_crash(self, event: Crash | Stop) -> None:
         """A dead master owes nothing."""
         self._settle_overdue(event)
         if event.node == MASTER:
@@ -240,7 +244,7 @@ class RoleFanOut(Law):
 
     on_stop = on_crash
 
-    def on_fault(self, event: Event) -> None:
+    def on_fault(self, event: Fault | Pause) -> None:
         """Before something else happens to them, the healthy ones are looked at."""
         self._settle_overdue(event)
 

@@ -14,6 +14,10 @@ from __future__ import annotations
 import json
 
 from pairproof.harness.history import Event
+from pairproof.harness.kinds.client import Fail, Info, Invoke, Ok, Route
+from pairproof.harness.kinds.log import Config, Crash, Start, Stop, Wipe
+from pairproof.harness.kinds.machine import Fault
+from pairproof.harness.kinds.metadata import Table
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.ledger import Ledger
 from pairproof.harness.places import MASTER
@@ -41,13 +45,13 @@ class RoleNoTakeover(Law):
         self.resumed: set[int | None] = set()
         """Sends that began after its return."""
 
-    def on_config(self, event: Event) -> None:
+    def on_config(self, event: Config) -> None:
         """Who is there."""
         if parse(event.detail or "{}").get("brokerRole") == "SLAVE":
-            self.slaves.add(event.node or "")
+            self.slaves.add(event.node)
         self.applicable = bool(self.slaves)
 
-    def on_crash(self, event: Event) -> None:
+    def on_crash(self, event: Crash | Stop) -> None:
         """The master goes."""
         if event.node == MASTER:
             self.down, self.back = True, None
@@ -55,12 +59,12 @@ class RoleNoTakeover(Law):
 
     on_stop = on_crash
 
-    def on_wipe(self, event: Event) -> None:
+    def on_wipe(self, event: Wipe) -> None:
         """It will come back on another's store: the fault that does this has another node's name."""
         if event.node == MASTER and event.detail is not None:
             self.promoted = True
 
-    def on_start(self, event: Event) -> None:
+    def on_start(self, event: Start) -> None:
         """The master comes."""
         if event.node != MASTER:
             return
@@ -75,13 +79,13 @@ class RoleNoTakeover(Law):
         self.orphans.clear()
         self.resumed.clear()
 
-    def on_fault(self, event: Event) -> None:
+    def on_fault(self, event: Fault) -> None:
         """A master that is touched may refuse for that."""
         if event.node == MASTER and event.status == "on":
             self.back = None
             self.resumed.clear()
 
-    def on_invoke(self, event: Event) -> None:
+    def on_invoke(self, event: Invoke) -> None:
         """A client sends."""
         if event.f != "send" or (event.node != MASTER and event.node not in self.slaves):
             return
@@ -90,7 +94,7 @@ class RoleNoTakeover(Law):
         elif self.back is not None and event.node == MASTER:
             self.resumed.add(event.op)
 
-    def on_ok(self, event: Event) -> None:
+    def on_ok(self, event: Ok) -> None:
         """It was stored."""
         if event.op in self.orphans:
             self.orphans.discard(event.op)
@@ -100,7 +104,7 @@ class RoleNoTakeover(Law):
             self.resumed.discard(event.op)
             self.judged += 1
 
-    def on_fail(self, event: Event) -> None:
+    def on_fail(self, event: Fail) -> None:
         """It was not."""
         if event.op in self.orphans:
             self.orphans.discard(event.op)
@@ -111,19 +115,19 @@ class RoleNoTakeover(Law):
             if event.status == "SERVICE_NOT_AVAILABLE":
                 self.violate(event, f"the master is back, and refused {event.message} as if it were not ready")
 
-    def on_info(self, event: Event) -> None:
+    def on_info(self, event: Info) -> None:
         """Nobody took it as far as anybody knows."""
         if event.op in self.orphans:
             self.orphans.discard(event.op)
             self.judged += 1
         self.resumed.discard(event.op)
 
-    def on_route(self, event: Event) -> None:
+    def on_route(self, event: Route) -> None:
         """A client learned to whom it may send."""
         if event.status == "found":
             self._judge_route(event, json.loads(event.detail or "{}"), "a client's route")
 
-    def on_table(self, event: Event) -> None:
+    def on_table(self, event: Table) -> None:
         """A name server's table was read."""
         if event.f == "brokers":
             for name, nodes in json.loads(event.detail or "{}").items():

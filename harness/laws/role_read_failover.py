@@ -23,6 +23,10 @@ Source: MQClientInstance (routes every 30 s), PullAPIWrapper, RouteInfoManager.
 from __future__ import annotations
 
 from pairproof.harness.history import MS, Event
+from pairproof.harness.kinds.client import Assign, Consumer, Fail, Ok, Route
+from pairproof.harness.kinds.log import Config, Crash, Start, Stop, Wipe
+from pairproof.harness.kinds.machine import Fault, Pause
+from pairproof.harness.kinds.metadata import Register, Sync
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.ledger import Ledger
 from pairproof.harness.places import MASTER, NAMES, SLAVES
@@ -95,7 +99,7 @@ class RoleReadFailover(Law):
         """Where the master's tables were a slave's: when that had asked for them, ns."""
         self._asked: dict[tuple[str, str], int] = {}
 
-    def on_config(self, event: Event) -> None:
+    def on_config(self, event: Config) -> None:
         """Who is there."""
         settings = parse(event.detail or "{}")
         if event.node in SLAVES and settings.get("namesrvAddr"):
@@ -105,7 +109,7 @@ class RoleReadFailover(Law):
 
     # Consumers.
 
-    def on_assign(self, event: Event) -> None:
+    def on_assign(self, event: Assign) -> None:
         """A queue is taken or given up."""
         key = (event.group, event.queue)
         if event.status != "on":
@@ -117,7 +121,7 @@ class RoleReadFailover(Law):
             claim.met = not self.server
         claim.holders.add(event.process)
 
-    def on_consumer(self, event: Event) -> None:
+    def on_consumer(self, event: Consumer) -> None:
         """Who comes may have a broker that its user chose; who goes holds nothing any more."""
         if event.status == "on":
             if event.broker is not None:
@@ -134,7 +138,7 @@ class RoleReadFailover(Law):
             if not claim.holders:
                 del self.claims[key]
 
-    def on_ok(self, event: Event) -> None:
+    def on_ok(self, event: Ok) -> None:
         """A broker answered."""
         if event.f != "pull" or event.group is None:
             return
@@ -154,19 +158,19 @@ class RoleReadFailover(Law):
         if event.broker is not None and event.broker != self.told.get(told, (0, 0))[0]:
             self.told[told] = event.broker, event.t
 
-    def on_fail(self, event: Event) -> None:
+    def on_fail(self, event: Fail) -> None:
         """Who is not to create groups may refuse one, and owes it no more then."""
         if event.f == "pull" and event.status == "SUBSCRIPTION_GROUP_NOT_EXIST":
             claim = self.claims.get((event.group, event.queue))
-            if claim is not None and not creates_groups(self.ledger.config.get(event.node or "", {})):
+            if claim is not None and not creates_groups(self.ledger.config.get(event.node, {})):
                 claim.met = True
 
     # The master goes and comes.
 
-    def on_crash(self, event: Event) -> None:
+    def on_crash(self, event: Crash | Stop) -> None:
         """A broker is gone."""
         self._settle_all(event)
-        node = event.node or ""
+        node = event.node
         if event.f == "machine":
             for table in TABLES:
                 self.synced.pop((node, table), None)
@@ -177,10 +181,10 @@ class RoleReadFailover(Law):
 
     on_stop = on_crash
 
-    def on_start(self, event: Event) -> None:
+    def on_start(self, event: Start) -> None:
         """A broker is back."""
         self._settle_all(event)
-        node = event.node or ""
+        node = event.node
         self.born[node] = event.t
         if node == MASTER and self.server == BY_SLAVES:
             self._turn(event, MASTER, ROUTE_NS + PULL_NS + SLACK_NS)
@@ -190,34 +194,34 @@ class RoleReadFailover(Law):
         for claim in self.claims.values():
             claim.met = False
 
-    def on_register(self, event: Event) -> None:
+    def on_register(self, event: Register) -> None:
         """The name server knows a broker."""
-        node = event.node or ""
+        node = event.node
         if event.status == "ok" and self.known.get(node, -1) < self._forgotten(node):
             self.known[node] = event.t
 
-    def on_route(self, event: Event) -> None:
+    def on_route(self, event: Route) -> None:
         """A name server answered a client."""
         if event.status == "none":
             self.unrouted = event.t
 
-    def on_sync(self, event: Event) -> None:
+    def on_sync(self, event: Sync) -> None:
         """A slave fetches a table."""
-        step = (event.node or "", event.f or "")
+        step = (event.node, event.f)
         if event.status == "asked":
             self._asked[step] = event.t
         elif event.status in ("same", "applied"):
             self.synced[step] = self._asked.pop(step, event.t)
 
-    def on_wipe(self, event: Event) -> None:
+    def on_wipe(self, event: Wipe) -> None:
         """Another store, other tables; a slave that becomes the master has those that it last fetched."""
         if event.node == MASTER:
             whose = event.detail
             self.inherited = [] if whose is None else [self.synced.get((whose, table), -1) for table in TABLES]
         for table in TABLES:
-            self.synced.pop((event.node or "", table), None)
+            self.synced.pop((event.node, table), None)
 
-    def on_fault(self, event: Event) -> None:
+    def on_fault(self, event: Fault | Pause) -> None:
         """Before something else happens what is overdue is told."""
         self._settle_all(event)
 

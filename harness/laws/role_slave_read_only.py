@@ -12,7 +12,9 @@ SLAVE: SERVICE_NOT_AVAILABLE), AdminBrokerProcessor.updateAndCreateTopic, valida
 
 from __future__ import annotations
 
-from pairproof.harness.history import Event
+from pairproof.harness.kinds.client import Consumer, Fail, Invoke, Ok
+from pairproof.harness.kinds.log import Append, Config, Record
+from pairproof.harness.kinds.metadata import Table
 from pairproof.harness.laws.answering import NO_ANSWER
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.ledger import Ledger
@@ -42,16 +44,16 @@ class RoleSlaveReadOnly(Law):
         self.used: set[Name] = set()
         self.queues: set[str | None] = set()
 
-    def on_config(self, event: Event) -> None:
+    def on_config(self, event: Config) -> None:
         """Who is there."""
         settings = parse(event.detail or "{}")
         if settings.get("brokerRole") == "SLAVE":
-            self.slaves[event.node or ""] = version(settings) >= REFUSES_ADMIN
+            self.slaves[event.node] = version(settings) >= REFUSES_ADMIN
         self.applicable = bool(self.slaves)
 
     # What it is asked.
 
-    def on_invoke(self, event: Event) -> None:
+    def on_invoke(self, event: Invoke) -> None:
         """A client asks."""
         if event.f in ADMIN:
             name = (ADMIN[event.f], event.message or "")
@@ -66,13 +68,13 @@ class RoleSlaveReadOnly(Law):
         if event.f == "send" and event.node in self.slaves and event.message is not None:
             self.sent[event.message] = event.node
 
-    def on_consumer(self, event: Event) -> None:
+    def on_consumer(self, event: Consumer) -> None:
         """Its heartbeats create its group."""
-        self.used.add((GROUPS, event.group or ""))
+        self.used.add((GROUPS, event.group))
 
-    def on_ok(self, event: Event) -> None:
+    def on_ok(self, event: Ok) -> None:
         """A slave said yes."""
-        refuses = self.slaves.get(event.node or "")
+        refuses = self.slaves.get(event.node)
         if refuses is None:
             return
         if event.f == "send":
@@ -82,29 +84,29 @@ class RoleSlaveReadOnly(Law):
             self.judged += 1
             self.violate(event, f"{event.node}, a slave, took the {event.f} {event.message}")
 
-    def on_fail(self, event: Event) -> None:
+    def on_fail(self, event: Fail) -> None:
         """A slave said no."""
         if event.node in self.slaves and (event.f == "send" or event.f in ADMIN) and event.status not in NO_ANSWER:
             self.judged += 1
 
     # What it has.
 
-    def on_append(self, event: Event) -> None:
+    def on_append(self, event: Append) -> None:
         """Bytes entered a log."""
         if event.node in self.slaves and event.f != "replicate":
             self.violate(
                 event, f"{event.node}, a slave, wrote [{event.lo}, {event.hi}) into its log by itself ({event.f})"
             )
 
-    def on_record(self, event: Event) -> None:
+    def on_record(self, event: Record) -> None:
         """A store reader found a record."""
         slave = self.sent.pop(event.message, None) if self.sent and event.message is not None else None
         if slave is not None:
             self.violate(event, f"{event.node} holds {event.message}, which only {slave}, a slave, was sent")
 
-    def on_table(self, event: Event) -> None:
+    def on_table(self, event: Table) -> None:
         """A table was read."""
-        if not self.named or event.f not in (TOPICS, GROUPS) or not self.slaves.get(event.node or ""):
+        if not self.named or event.f not in (TOPICS, GROUPS) or not self.slaves.get(event.node):
             return
         used = self.used | {(TOPICS, topic_of(queue)) for queue in self.queues}
         for name in [name for name, slave in self.named.items() if name[0] == event.f and slave == event.node]:

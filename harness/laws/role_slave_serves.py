@@ -19,6 +19,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from pairproof.harness.history import Event
+from pairproof.harness.kinds.client import Deliver, Fail, Info, Invoke, Ok
+from pairproof.harness.kinds.log import Config, Dispatch, Expire, Start, Wipe
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.ledger import Ledger
 from pairproof.harness.places import MASTER
@@ -63,35 +65,35 @@ class RoleSlaveServes(Law):
         self.first: dict[int | None, int | None] = {}
         """The offset of the first message of a pull's answer."""
 
-    def on_config(self, event: Event) -> None:
+    def on_config(self, event: Config) -> None:
         """Who is there."""
         settings = parse(event.detail or "{}")
         if settings.get("brokerRole") == "SLAVE":
             reads = is_on(settings, "slaveReadEnable")
-            self.slaves[event.node or ""] = Serves(reads, refuses_reads(settings))
+            self.slaves[event.node] = Serves(reads, refuses_reads(settings))
         self.applicable = bool(self.slaves)
 
     # What slaves have.
 
-    def on_dispatch(self, event: Event) -> None:
+    def on_dispatch(self, event: Dispatch) -> None:
         """A node derived its queues from more of its log."""
-        self.derived[event.node or ""] = event.hi or 0
+        self.derived[event.node] = event.hi
 
-    def on_start(self, event: Event) -> None:
+    def on_start(self, event: Start) -> None:
         """A new process derives all that its log has before it serves."""
-        node, end = event.node or "", event.hi or 0
+        node, end = event.node, event.hi or 0
         if node == MASTER:
             self.asked.clear()
             self.places = {place: at for place, at in self.places.items() if at is None or at[1] <= end}
         else:
             self.derived[node] = end
 
-    def on_wipe(self, event: Event) -> None:
+    def on_wipe(self, event: Wipe) -> None:
         """A store is another one: what it has is not what was delivered before."""
         for place in self.places:
             self.places[place] = None
 
-    def on_expire(self, event: Event) -> None:
+    def on_expire(self, event: Expire) -> None:
         """The oldest files of a log are gone, and their queues' entries may not be yet."""
         self.expired.add(event.node)
 
@@ -105,27 +107,27 @@ class RoleSlaveServes(Law):
 
     # What is asked of them.
 
-    def on_invoke(self, event: Event) -> None:
+    def on_invoke(self, event: Invoke) -> None:
         """A client pulls from a slave whose master is down."""
         if event.f == "pull" and event.node in self.slaves and MASTER not in self.ledger.up:
             place = self.places.get((event.queue, event.value))
             self.asked[event.op] = Asked(event, place if self._has(event.node, place) else None)
 
-    def on_deliver(self, event: Event) -> None:
+    def on_deliver(self, event: Deliver) -> None:
         """A message of an answer."""
         if event.node == MASTER:
-            place, at = (event.queue, event.queue_offset), (event.lo or 0, event.hi or 0)
+            place, at = (event.queue, event.queue_offset), (event.lo, event.hi)
             if self.places.setdefault(place, at) != at:
                 self.places[place] = None
         elif event.op in self.asked:
             self.first.setdefault(event.op, event.queue_offset)
 
-    def on_ok(self, event: Event) -> None:
+    def on_ok(self, event: Ok) -> None:
         """An answer."""
         asked = self.asked.pop(event.op, None)
         if asked is None:
             return
-        slave, offset, found = event.node or "", asked.call.value or 0, self.first.pop(event.op, None)
+        slave, offset, found = event.node, asked.call.value or 0, self.first.pop(event.op, None)
         if event.broker and not self.slaves[slave].reads:
             self.violate(event, f"{slave} suggests broker {event.broker}, and slaveReadEnable is off")
         if not self._has(slave, asked.place) and not self._claims(event, offset):
@@ -143,15 +145,15 @@ class RoleSlaveServes(Law):
             return False
         return ok.lo <= offset < ok.hi
 
-    def on_fail(self, event: Event) -> None:
+    def on_fail(self, event: Fail) -> None:
         """A slave refused."""
         asked = self.asked.pop(event.op, None)
         if asked is None or event.status not in REFUSALS:
             return
         self.judged += 1
-        if not (event.status == BUSY and self.slaves[event.node or ""].may_refuse):
+        if not (event.status == BUSY and self.slaves[event.node].may_refuse):
             self.violate(event, f"{event.node} does not serve while its master is down: {event.status}")
 
-    def on_info(self, event: Event) -> None:
+    def on_info(self, event: Info) -> None:
         """Nobody knows."""
         self.asked.pop(event.op, None)

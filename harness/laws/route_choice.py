@@ -20,7 +20,8 @@ import json
 from collections.abc import Mapping
 from functools import lru_cache
 
-from pairproof.harness.history import Event
+from pairproof.harness.kinds.client import Assign, Consumer, Invoke, Ok, Route
+from pairproof.harness.kinds.log import Config
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.ledger import Ledger
 from pairproof.harness.places import MASTER, NODES
@@ -28,7 +29,7 @@ from pairproof.harness.settings import DEFAULTS, parse, version
 
 NEXT_ID_SINCE = (4, 8)
 
-Route = Mapping[int, str]
+Brokers = Mapping[int, str]
 """Broker id to node."""
 
 
@@ -50,15 +51,15 @@ class RouteChoice(Law):
         """By consumer that is here, by queue: what the last answer said."""
         self.fixed: dict[int | None, int] = {}
         """By consumer that is here and whose user chose: the id."""
-        self.routes: dict[int | None, Route] = {}
+        self.routes: dict[int | None, Brokers] = {}
         self.fresh: set[tuple[int | None, str | None]] = set()
         """Queues that a consumer took since its last answer for them."""
 
-    def on_config(self, event: Event) -> None:
+    def on_config(self, event: Config) -> None:
         """Without a name server there are no routes."""
         self.applicable = self.applicable or bool(parse(event.detail or "{}").get("namesrvAddr"))
 
-    def on_consumer(self, event: Event) -> None:
+    def on_consumer(self, event: Consumer) -> None:
         """A consumer came or went."""
         if event.status == "on":
             self.suggested[event.process] = {}
@@ -69,17 +70,17 @@ class RouteChoice(Law):
             self.fixed.pop(event.process, None)
             self.fresh = {each for each in self.fresh if each[0] != event.process}
 
-    def on_assign(self, event: Event) -> None:
+    def on_assign(self, event: Assign) -> None:
         """It may have forgotten what it was told."""
         if event.status == "on":
             self.fresh.add((event.process, event.queue))
 
-    def on_route(self, event: Event) -> None:
+    def on_route(self, event: Route) -> None:
         """A client learned where its topic is."""
         if event.status == "found":
             self.routes[event.process] = _route(event.detail or "{}")
 
-    def on_ok(self, event: Event) -> None:
+    def on_ok(self, event: Ok) -> None:
         """A consumer is told where to pull next."""
         if event.f == "pull" and event.broker is not None and event.node in NODES:
             told = self.suggested.get(event.process)
@@ -87,7 +88,7 @@ class RouteChoice(Law):
                 told[event.queue] = event.broker
                 self.fresh.discard((event.process, event.queue))
 
-    def on_invoke(self, event: Event) -> None:
+    def on_invoke(self, event: Invoke) -> None:
         """A client asks a broker that it chose."""
         chosen, route = event.broker, self.routes.get(event.process)
         if chosen is None or route is None or event.node not in NODES:
@@ -118,7 +119,7 @@ class RouteChoice(Law):
                 event, f"a pull of {event.queue} chose broker {chosen}; {wanted} {why}, the route has {_shown(route)}"
             )
 
-    def _right(self, route: Route, wanted: int) -> tuple[int, ...]:
+    def _right(self, route: Brokers, wanted: int) -> tuple[int, ...]:
         """The ids that may be asked where this one is wanted."""
         if wanted in route:
             return (wanted,)
@@ -129,9 +130,9 @@ class RouteChoice(Law):
 
 
 @lru_cache(maxsize=256)
-def _route(detail: str) -> Route:
+def _route(detail: str) -> Brokers:
     return {int(number): str(node) for number, node in json.loads(detail).items()}
 
 
-def _shown(route: Route) -> str:
+def _shown(route: Brokers) -> str:
     return ", ".join(f"{number}: {node}" for number, node in sorted(route.items())) or "nobody"

@@ -24,6 +24,10 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from pairproof.harness.history import MS, Event
+from pairproof.harness.kinds.client import Route
+from pairproof.harness.kinds.log import Config, Crash, Start, Stop, Wipe
+from pairproof.harness.kinds.machine import Resume
+from pairproof.harness.kinds.metadata import Register, Table
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.ledger import Ledger
 from pairproof.harness.places import MASTER, NAMES, NODES
@@ -72,55 +76,55 @@ class RouteExpiry(Law):
         self.inherited = False
         """Whether the master's tables were a slave's."""
 
-    def on_config(self, event: Event) -> None:
+    def on_config(self, event: Config) -> None:
         """Who registers."""
         settings = parse(event.detail or "{}")
         if settings.get("namesrvAddr") and settings.get("brokerRole"):
-            self.brokers[event.node or ""] = settings
+            self.brokers[event.node] = settings
             self.applicable = True
 
-    def on_start(self, event: Event) -> None:
+    def on_start(self, event: Start) -> None:
         """A node is up."""
-        node = event.node or ""
+        node = event.node
         self.born[node] = event.t
         self.died.pop(node, None)
 
-    def on_crash(self, event: Event) -> None:
+    def on_crash(self, event: Crash | Stop) -> None:
         """A node is gone; a machine without power closes nothing, be it in the middle of an orderly stop.
 
         Nor does a process close what was another's: who has not registered since may be named by an older connection.
         """
-        node = event.node or ""
+        node = event.node
         own = self.registered.get(node, -1) >= max(self.born.get(node, 0), self._touched(node))
         since, closed = self.died.get(node, (event.t, own))
         self.died[node] = since, closed and not (event.f == "machine" and since == event.t)
 
     on_stop = on_crash
 
-    def on_register(self, event: Event) -> None:
+    def on_register(self, event: Register) -> None:
         """A broker is named, by the connection that it has now."""
         if event.status == "ok":
-            self.registered[event.node or ""] = event.t
+            self.registered[event.node] = event.t
 
-    def on_wipe(self, event: Event) -> None:
+    def on_wipe(self, event: Wipe) -> None:
         """A slave that becomes the master may not have the topic yet, and then nobody will tell of it."""
         if event.node == MASTER and event.detail is not None:
             self.inherited = True
 
-    def on_resume(self, event: Event) -> None:
+    def on_resume(self, event: Resume) -> None:
         """A node goes on."""
-        self.woke[event.node or ""] = event.t
+        self.woke[event.node] = event.t
 
     # What is asked.
 
-    def on_table(self, event: Event) -> None:
+    def on_table(self, event: Table) -> None:
         """The name server's table was read."""
         if event.f == "brokers" and event.node == NAMES and NAMES not in self.died:
             listed = _table(event.detail or "{}")
             for node in self.brokers:
                 self._judge(event, node, listed)
 
-    def on_route(self, event: Event) -> None:
+    def on_route(self, event: Route) -> None:
         """A client was told who has its topic."""
         trouble, since = self.ledger.trouble, event.t - SLACK_NS
         if event.status != "found" or not trouble.is_quiet("names-client", since):

@@ -7,18 +7,20 @@ That is its answer to a consumer's query, and its table of offsets. Not here: wh
 from __future__ import annotations
 
 from pairproof.harness.history import Event
+from pairproof.harness.kinds.client import Ok
+from pairproof.harness.kinds.metadata import Table
 from pairproof.harness.laws.base import Law
 
 
 class ShownProgress(Law):
     """Base of such laws: they define ``look``."""
 
-    def on_ok(self, event: Event) -> None:
+    def on_ok(self, event: Ok) -> None:
         """A broker says where a group stands."""
         if event.f == "query" and event.group is not None:
             self.look(event)
 
-    def on_table(self, event: Event) -> None:
+    def on_table(self, event: Table) -> None:
         """A broker's table says it of all groups."""
         self.look(event)
 

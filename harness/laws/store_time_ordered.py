@@ -10,6 +10,8 @@ Left out: whether the time is right. Source: the design: lookups by time and the
 from __future__ import annotations
 
 from pairproof.harness.history import Event
+from pairproof.harness.kinds.log import Append, Record, Wipe
+from pairproof.harness.kinds.machine import Clock
 from pairproof.harness.laws.base import Law
 from pairproof.harness.laws.ledger import Ledger
 from pairproof.harness.places import MASTER
@@ -32,25 +34,25 @@ class StoreTimeOrdered(Law):
         self.just_set = False
         self.last: dict[str | None, tuple[Event, int | None]] = {}
 
-    def on_clock(self, event: Event) -> None:
+    def on_clock(self, event: Clock) -> None:
         """Somebody set a clock."""
         if event.node == MASTER:
             self.settings += 1
             self.just_set = True
 
-    def on_wipe(self, event: Event) -> None:
+    def on_wipe(self, event: Wipe) -> None:
         """A slave takes the master's place."""
         if event.node == MASTER and event.detail is not None:
             self.settings += 1
 
-    def on_append(self, event: Event) -> None:
+    def on_append(self, event: Append) -> None:
         """A record was stored."""
         if self.settings and event.node == MASTER and event.f == "put":
             # The first may have taken its time before the clock was set.
             self.stored[event.lo, event.message] = None if self.just_set else self.settings
             self.just_set = False
 
-    def on_record(self, event: Event) -> None:
+    def on_record(self, event: Record) -> None:
         """A store reader found a record."""
         if event.value is None:
             return

@@ -21,6 +21,8 @@ from typing import Any
 from pairproof.harness import contract
 from pairproof.harness.content import told
 from pairproof.harness.history import Event
+from pairproof.harness.kinds.client import Invoke, Ok
+from pairproof.harness.kinds.log import Audit, Record, Wipe
 from pairproof.harness.laws.ledger import Ledger
 from pairproof.harness.laws.one_life import OneLife
 from pairproof.harness.places import MASTER
@@ -48,25 +50,25 @@ class StoredAsSent(OneLife):
         self.found: dict[int | None, Event] = {}
         """Records of a master's audit that is not done, by where they are."""
 
-    def on_invoke(self, event: Event) -> None:
+    def on_invoke(self, event: Invoke) -> None:
         """A producer sends."""
         if event.f == "send":
             self.sent.setdefault(event.message, []).append(event)
             if event.node == MASTER:
                 self.asked(event)
 
-    def on_ok(self, event: Event) -> None:
+    def on_ok(self, event: Ok) -> None:
         """A send was answered."""
         if self.is_of_one_life(event) and event.lo is not None and event.status in contract.STORED:
             self.answered[event.lo] = event
 
-    def on_record(self, event: Event) -> None:
+    def on_record(self, event: Record) -> None:
         """A store reader found a record."""
         if event.node == MASTER:
             self.found[event.lo] = event
         sends = self.sent.get(event.message)
-        common = self.ledger.rolled.get(event.node or "")
-        if not sends or (common is not None and (event.hi or 0) > common):
+        common = self.ledger.rolled.get(event.node)
+        if not sends or (common is not None and event.hi > common):
             # A slave that keeps what its master lost may end half a record with the rest of another: class rollback.
             return
         self.judged += 1
@@ -76,7 +78,7 @@ class StoredAsSent(OneLife):
         if None not in wrong:
             self.violate(event, f"{event.node} holds {event.message} at {event.lo}, {wrong[-1]}")
 
-    def on_audit(self, event: Event) -> None:
+    def on_audit(self, event: Audit) -> None:
         """It has found them all."""
         if event.node != MASTER:
             return
@@ -86,7 +88,7 @@ class StoredAsSent(OneLife):
             return
         whole = event.hi if event.value is None else event.value
         for lo, answer in self.answered.items():
-            if (event.lo or 0) <= lo < (whole or 0):
+            if event.lo <= lo < (whole or 0):
                 self._judge_place(answer, found.get(lo))
 
     def _judge_place(self, answer: Event, record: Event | None) -> None:
@@ -102,7 +104,7 @@ class StoredAsSent(OneLife):
 
     # What takes records, or moves what is at a place.
 
-    def on_wipe(self, event: Event) -> None:
+    def on_wipe(self, event: Wipe) -> None:
         """Another store is another history."""
         if event.node == MASTER:
             self.answered.clear()
