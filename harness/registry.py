@@ -1,23 +1,33 @@
 """Finds labs, tools, targets, faults, laws and commands by name, through entry points: the rooms' only meeting place.
 
 A third party plugs in by registering in the same groups; nothing here imports what it finds until it is asked for.
+Where the environment variable ``PAIRPROOF_PLUGINS`` is set, only the plug-ins of the distributions that it names, with
+commas between them, are found: none if it is empty. Processes that play trials inherit it.
 """
 
 from __future__ import annotations
 
+import os
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 
 from pairproof.harness.errors import UsageError
 
 DISTRIBUTION = "pairproof"
+PLUGINS = "PAIRPROOF_PLUGINS"
 GROUPS = ("labs", "tools", "targets", "faults", "operations", "kinds", "laws", "commands")
 
 
 @cache
 def _group(group: str) -> dict[str, EntryPoint]:
     assert group in GROUPS, group
-    return {each.name: each for each in sorted(entry_points(group=f"pairproof.{group}"), key=lambda e: e.name)}
+    found = sorted(entry_points(group=f"pairproof.{group}"), key=lambda each: each.name)
+    return {each.name: each for each in found if _wanted(each)}
+
+
+def _wanted(found: EntryPoint) -> bool:
+    plugins = os.environ.get(PLUGINS)
+    return plugins is None or (found.dist is not None and found.dist.name in (DISTRIBUTION, *plugins.split(",")))
 
 
 def names(group: str) -> list[str]:

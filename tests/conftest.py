@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import sys
-from importlib.metadata import EntryPoints
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +24,8 @@ from pairproof.harness.errors import LabError
 
 NICE = 5
 """A lab's processes get three times as much of a core as a test that computes."""
-OWN = (registry.DISTRIBUTION, "held")
-"""Distributions whose entry points tests see: pairproof's, and the one that tests register themselves."""
+OWN_PLUGIN = "held"
+"""The distribution that tests register themselves."""
 AGAIN = 2
 """How often a test is played again at most."""
 WATCH = Watch()
@@ -37,17 +36,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    # Tests count laws and draw faults: what somebody has plugged in must not change what they see.
-    everything = registry.entry_points
-    registry.entry_points = lambda **which: own(everything(**which))
+    # Tests count laws and draw faults: what somebody has plugged in must not change what they, or their processes, see.
+    os.environ[registry.PLUGINS] = OWN_PLUGIN
     worker = getattr(config, "workerinput", None)
     if worker is not None and not is_waiting(worker["workerid"], worker["workercount"]):
         os.nice(NICE)
-
-
-def own(found: EntryPoints) -> EntryPoints:
-    """Entry points without those of plug-ins."""
-    return EntryPoints(each for each in found if each.dist is not None and each.dist.name in OWN)
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

@@ -321,7 +321,11 @@ assert not summary.findings
 
 
 @pytest.mark.slow
-def test_a_strangers_plug_in_works_where_pairproof_is_installed(home: Path, tmp_path: Path) -> None:
+def test_a_strangers_plug_in_works_where_pairproof_is_installed(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Other tests see no plug-ins.
+    monkeypatch.delenv(registry.PLUGINS)
     said = json.loads(output(home, "-m", "pairproof", "laws", "--json", cwd=tmp_path))
     assert [each["promise"] for each in said if each["id"] == "answer-was-asked"] == [
         "A client is answered only what it asked."

@@ -137,6 +137,13 @@ def test_what_somebody_has_plugged_in_is_not_seen(tmp_path: Path, monkeypatch: p
     try:
         assert "stranger" in entry_points(group="pairproof.laws").names
         assert registry.names("laws") == sorted([*before, "held"])
+        for plugins, known in (("", set()), ("stranger,other", {"stranger"}), (None, {"stranger", "held"})):
+            monkeypatch.setenv(registry.PLUGINS, plugins) if plugins is not None else monkeypatch.delenv(
+                registry.PLUGINS
+            )
+            registry._group.cache_clear()
+            assert set(registry.names("laws")) - set(before) >= known, plugins
+            assert plugins is None or set(registry.names("laws")) - set(before) == known
     finally:
         monkeypatch.undo()
         registry._group.cache_clear()
