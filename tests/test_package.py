@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 import pairproof
-from pairproof.harness import resolve
+from pairproof.harness import registry, resolve
 from pairproof.harness.interpreter import run_trial
 from pairproof.harness.search.corpus import corpus
 from pairproof.harness.trial import Trial
