@@ -439,7 +439,7 @@ def test_a_pulled_cable_during_a_pause_mixes_up_no_log() -> None:
 
 @pytest.mark.parametrize("search", [swarm, whole])
 def test_no_seeded_trial_with_a_pulled_cable_raises_an_alarm(search: object) -> None:
-    made = (search.schedule("cables", number) for number in range(2_000))  # type: ignore[attr-defined]
+    made = (search.schedule("cables", number) for number in range(4_000))  # type: ignore[attr-defined]
     drawn = [each for each in made if any(op.args.get("name") == "disconnect" for op in each.ops)][:40]
     assert len(drawn) >= 10
     for each in drawn:
