@@ -95,25 +95,37 @@ def test_a_real_broker_whose_disk_turns_read_only_comes_back(lab: ProcessLab) ->
     assert "log-prefix" in held(trial) and trial.faults[0].bit
 
 
+SHOWN = {"log-prefix", "loss-is-suffix"}
+PLAYS = 3
+
+
 @pytest.mark.parametrize("target", [TARGET, rocketmq.V4], ids=lambda target: target.name)
 def test_after_a_power_loss_the_real_master_acknowledges_what_its_slave_does_not_hold(
     lab: ProcessLab, target: AnyTarget, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # They would not agree in a minute either.
     monkeypatch.setattr(session, "SETTLE_NS", 5_000_000_000)
-    trial = play(lab, POWER_LOSS, target)
-    assert trial.faults[0].effect["machines_crashed"] == 1
-    if trial.faults[0].effect["bytes_lost"] == 0:
-        pytest.skip("the disk had flushed everything: nothing was lost")
-    broken = violated(trial)
     if target is TARGET:
-        assert not broken
+        trial = powerless(lab, target)
+        assert not violated(trial)
         return
-    assert {"log-prefix", "loss-is-suffix"} <= broken.keys()
+    # Now and then it does not come up at all on what the power loss has left.
+    trial = next(
+        (each for each in (powerless(lab, target) for _ in range(PLAYS)) if violated(each).keys() >= SHOWN), None
+    )
+    assert trial is not None, f"in {PLAYS} plays {sorted(SHOWN)} did not show together"
     after = [each for each in trial.events if each.kind == "ok" and each.status == "PUT_OK"][-20:]
     assert len(after) == 20, "every send was acknowledged"
     (lacking,) = (each for each in trial.judgements if each.law == "loss-is-suffix")
     assert lacking.broken >= 10
+
+
+def powerless(lab: ProcessLab, target: AnyTarget) -> Trial:
+    trial = play(lab, POWER_LOSS, target)
+    assert trial.faults[0].effect["machines_crashed"] == 1
+    if trial.faults[0].effect["bytes_lost"] == 0:
+        pytest.skip("the disk had flushed everything: nothing was lost")
+    return trial
 
 
 def test_what_nobody_can_do_to_a_real_broker_is_skipped_with_the_reason(lab: ProcessLab) -> None:
