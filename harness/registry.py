@@ -15,7 +15,7 @@ from pairproof.harness.errors import UsageError
 
 DISTRIBUTION = "pairproof"
 PLUGINS = "PAIRPROOF_PLUGINS"
-GROUPS = ("labs", "tools", "targets", "faults", "operations", "kinds", "laws", "commands")
+GROUPS = ("labs", "tools", "targets", "faults", "operations", "kinds", "laws", "mutants", "scenarios", "commands")
 
 
 @cache

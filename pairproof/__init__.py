@@ -37,11 +37,12 @@ __all__ = [
     "__version__",
     "conformance",
     "judge",
+    "operation",
     "ports",
 ]
 
 if TYPE_CHECKING:
-    from pairproof.harness import conformance, ports
+    from pairproof.harness import conformance, operation, ports
     from pairproof.harness.errors import LabError, PairproofError, Unable, UsageError
     from pairproof.harness.history import Event, Recorder
     from pairproof.harness.judge import judge
@@ -52,7 +53,7 @@ if TYPE_CHECKING:
     from pairproof.harness.verdict import Judgement, Verdict
 else:
     # Hidden from type checkers: a module with __getattr__ has every name for them, misspelt ones too.
-    _MODULES = ("conformance", "ports")
+    _MODULES = ("conformance", "operation", "ports")
     _HOMES = {
         "errors": ("LabError", "PairproofError", "Unable", "UsageError"),
         "history": ("Event", "Recorder"),

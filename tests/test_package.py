@@ -317,6 +317,8 @@ from pairproof.harness import registry
 assert "hiccup" in registry.names("faults")
 summary = conformance.run("reference", "sim", trials=20, laws=["answer-was-asked"])
 assert not summary.findings
+from pairproof.harness.search import swarm
+assert any(op.do == "nap" for number in range(100) for op in swarm.schedule("s", number).ops)
 """
 
 
@@ -331,4 +333,8 @@ def test_a_strangers_plug_in_works_where_pairproof_is_installed(
         "A client is answered only what it asked."
     ]
     output(home, "-c", PLAYS, cwd=tmp_path)
+    listed = json.loads(output(home, "-m", "pairproof", "chaos", "list", "--json", cwd=tmp_path))
+    assert {"napping", "slave-lag"} <= {each["name"] for each in listed}
+    said = json.loads(output(home, "-m", "pairproof", "chaos", "run", "napping", "--json", cwd=tmp_path))
+    assert [each["verdict"] for each in said["scenarios"]] == ["holds"], said
     assert output(home.parent / "pairproof", "--version").split()[1] == pairproof.__version__

@@ -50,7 +50,7 @@ def command() -> None:
 @command.command("list")
 @output.json_option
 def list_(json_to: str | None) -> None:
-    """List the scenarios that come with pairproof."""
+    """List the scenarios that come with pairproof, and those of plug-ins."""
     from pairproof.chaos.scenarios import library, page
 
     found = [library.shipped(name) for name in library.names()]

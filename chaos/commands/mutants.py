@@ -20,7 +20,7 @@ from typing import NamedTuple
 import click
 
 from pairproof.chaos.commands import mutants_real
-from pairproof.chaos.mutants import MUTANTS, Mutant
+from pairproof.chaos.mutants import Mutant, catalogue
 from pairproof.harness import judge as judging
 from pairproof.harness import resolve
 from pairproof.harness.commands import options, output
@@ -142,10 +142,10 @@ def command(
 
     Exit codes: 0 every mutant was killed by its declared law and the control is clean, 1 otherwise, 4 the lab failed.
     """
-    unknown = [name for name in names if name not in MUTANTS]
+    unknown = [name for name in names if name not in catalogue()]
     if unknown:
-        raise UsageError(f"unknown mutant {unknown[0]!r}; valid: {', '.join(MUTANTS)}")
-    chosen = [MUTANTS[name] for name in names] or list(MUTANTS.values())
+        raise UsageError(f"unknown mutant {unknown[0]!r}; valid: {', '.join(catalogue())}")
+    chosen = [catalogue()[name] for name in names] or list(catalogue().values())
     lab = resolve.lab(lab_name)
     if not lab.deterministic:
         if not names:

@@ -1,30 +1,52 @@
-"""Finds scenarios: those that come with pairproof by name, a user's own by the path of its file."""
+"""Finds scenarios: registered ones by name, a user's own by the path of its file.
+
+Those that come with pairproof are files of this package. A third party's package of such files is registered under the
+entry points ``pairproof.scenarios``.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib import resources
+from importlib.resources.abc import Traversable
 from pathlib import Path
+from types import ModuleType
 
 from pairproof.chaos.scenarios import reading
 from pairproof.chaos.scenarios.scenario import Scenario
 from pairproof.chaos.scenarios.yaml_tree import close_to
+from pairproof.harness import registry
 from pairproof.harness.errors import UsageError
 
-SHIPPED = resources.files(__package__)
 ENDINGS = (".yaml", ".yml")
 
 
+@cache
+def _files() -> Mapping[str, Traversable]:
+    """By name, the file of each that is registered; UsageError if two have one name."""
+    found: dict[str, Traversable] = {}
+    for group in registry.names("scenarios"):
+        package = registry.find("scenarios", group)
+        assert isinstance(package, ModuleType), f"the entry point {group!r} of pairproof.scenarios is no package"
+        for file in resources.files(package).iterdir():
+            name = Path(file.name).stem
+            if file.name.endswith(ENDINGS):
+                if name in found:
+                    raise UsageError(f"two scenarios are called {name!r}; one is in the package {package.__name__}")
+                found[name] = file
+    return found
+
+
 def names() -> list[str]:
-    """Those that come with pairproof, sorted."""
-    return sorted(Path(file.name).stem for file in SHIPPED.iterdir() if file.name.endswith(".yaml"))
+    """Those that are registered, sorted."""
+    return sorted(_files())
 
 
 @cache
 def shipped(name: str) -> Scenario:
     """One of those."""
-    return reading.from_text(SHIPPED.joinpath(f"{name}.yaml").read_text(encoding="utf-8"), name)
+    return reading.from_text(_files()[name].read_text(encoding="utf-8"), name)
 
 
 def find(given: str) -> Scenario:

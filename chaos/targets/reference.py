@@ -8,7 +8,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import NamedTuple, cast
 
-from pairproof.chaos.mutants import MUTANTS, Mutant
+from pairproof.chaos.mutants import Mutant, catalogue
 from pairproof.chaos.mutants.mutant import CONSUMER
 from pairproof.harness import places
 from pairproof.harness.errors import UsageError
@@ -87,11 +87,11 @@ class ReferenceTarget(NamedTuple):
 
     def mutant(self, name: str) -> ReferenceTarget:
         """The target with this mutant in place of the correct node."""
-        if name not in MUTANTS:
-            close = get_close_matches(name, MUTANTS, 1)
-            hint = f"did you mean {close[0]}?" if close else f"valid are {', '.join(sorted(MUTANTS)[:SHOWN])}, ..."
-            raise UsageError(f"unknown mutant {name!r}; {hint} (pairproof mutants tries all {len(MUTANTS)})")
-        return ReferenceTarget(MUTANTS[name])
+        if name not in catalogue():
+            close = get_close_matches(name, catalogue(), 1)
+            hint = f"did you mean {close[0]}?" if close else f"valid are {', '.join(sorted(catalogue())[:SHOWN])}, ..."
+            raise UsageError(f"unknown mutant {name!r}; {hint} (pairproof mutants tries all {len(catalogue())})")
+        return ReferenceTarget(catalogue()[name])
 
     def settings(self, schedule: Args) -> Args:
         """Defaults overlaid by the schedule's settings; UsageError for a key or value that cannot be."""

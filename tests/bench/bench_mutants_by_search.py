@@ -14,7 +14,7 @@ from itertools import count, islice
 from statistics import median
 from time import process_time
 
-from pairproof.chaos.mutants import MUTANTS, Mutant
+from pairproof.chaos.mutants import Mutant, catalogue
 from pairproof.harness import judge as judging
 from pairproof.harness import resolve
 from pairproof.harness.explore import rare_collection
@@ -86,7 +86,7 @@ SEARCHES: dict[str, Callable[[Mutant, float], Found]] = {
 
 def main() -> None:
     seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 5.0
-    chosen = [MUTANTS[name] for name in islice(sys.argv, 2, None)] or list(MUTANTS.values())
+    chosen = [catalogue()[name] for name in islice(sys.argv, 2, None)] or list(catalogue().values())
     found: dict[str, list[Found]] = {name: [] for name in SEARCHES}
     print(f"{seconds} CPU seconds each; sweep {len(SWEEP)}, cuts {len(CUTS)} schedules")
     print("| mutant | law |", " | ".join(SEARCHES), "|\n|", "---|" * (2 + len(SEARCHES)))

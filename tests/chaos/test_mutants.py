@@ -10,7 +10,7 @@ import pytest
 
 from pairproof.chaos import mutants
 from pairproof.chaos.commands.mutants import control, hunt, schedules, violated
-from pairproof.chaos.mutants import MUTANTS, Mutant
+from pairproof.chaos.mutants import Mutant, catalogue
 from pairproof.chaos.mutants.mutant import CONSUMER
 from pairproof.chaos.targets.reference import ReferenceTarget
 from pairproof.harness import places, registry, resolve
@@ -33,16 +33,16 @@ DEAR = {
 # Slow only all together: minutes.
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "name", [pytest.param(each, marks=[pytest.mark.nightly] if each in DEAR else []) for each in MUTANTS]
+    "name", [pytest.param(each, marks=[pytest.mark.nightly] if each in DEAR else []) for each in catalogue()]
 )
 def test_mutant_is_killed_by_its_declared_law_with_a_small_program(name: str) -> None:
-    kill = hunt(LAB, MUTANTS[name], "mutants", TRIALS)
+    kill = hunt(LAB, catalogue()[name], "mutants", TRIALS)
     assert kill.killed, f"{kill.law} did not catch {name} in {TRIALS} trials"
     # Consumers come, share and settle before anything can happen to them.
     assert len(kill.program) <= (9 if kill.origin == "whole" else 6), kill.program
 
 
-@pytest.mark.parametrize("mutant", MUTANTS.values(), ids=lambda mutant: mutant.name)
+@pytest.mark.parametrize("mutant", catalogue().values(), ids=lambda mutant: mutant.name)
 def test_mutant_takes_the_place_of_its_node_and_of_no_other(mutant: Mutant) -> None:
     kinds = {"master": Broker, "slave": Broker, places.NAMES: NameServer, CONSUMER: Consumer}
     assert issubclass(mutant.node_class, kinds[mutant.node]) and mutant.node_class not in kinds.values()
@@ -64,12 +64,20 @@ def test_every_mutant_of_every_module_is_listed_under_a_name_of_its_own() -> Non
         for value in vars(import_module(found.name)).values()
         if type(value) is tuple and value and all(isinstance(each, Mutant) for each in value)
     ]
-    assert sorted(each.name for group in groups for each in group) == sorted(MUTANTS)
+    assert sorted(each.name for group in groups for each in group) == sorted(catalogue())
+
+
+def test_two_mutants_of_one_name_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    once = (catalogue()["skips_crc"],)
+    monkeypatch.setattr(registry, "names", lambda group: ["mine", "ours"])
+    monkeypatch.setattr(registry, "find", lambda group, name: once)
+    with pytest.raises(UsageError, match="two mutants are called 'skips_crc'; one is in the entry point 'ours'"):
+        catalogue.__wrapped__()
 
 
 def test_every_law_has_a_mutant_of_its_own_on_every_commit() -> None:
-    assert MUTANTS.keys() >= DEAR
-    assert {each.law for each in MUTANTS.values() if each.name not in DEAR} == set(registry.names("laws"))
+    assert catalogue().keys() >= DEAR
+    assert {each.law for each in catalogue().values() if each.name not in DEAR} == set(registry.names("laws"))
 
 
 def test_unmutated_reference_raises_no_alarm_over_the_same_schedules() -> None:
@@ -79,7 +87,7 @@ def test_unmutated_reference_raises_no_alarm_over_the_same_schedules() -> None:
 
 def test_hunt_that_finds_nothing_says_so() -> None:
     # One trial of the sweep does not reach a power loss with a hole.
-    assert not hunt(LAB, MUTANTS["skips_crc"], "mutants", 1).killed
+    assert not hunt(LAB, catalogue()["skips_crc"], "mutants", 1).killed
 
 
 def test_schedules_take_turns_until_an_enumerated_search_has_ended() -> None:

@@ -18,7 +18,7 @@ from itertools import islice
 from pathlib import Path
 
 from pairproof.chaos.commands.mutants import schedules
-from pairproof.chaos.mutants import MUTANTS, Mutant
+from pairproof.chaos.mutants import Mutant, catalogue
 from pairproof.harness import judge as judging
 from pairproof.harness import resolve
 from pairproof.harness.errors import PairproofError
@@ -81,7 +81,7 @@ def main(out: Path, longest_s: int, names: list[str]) -> None:
     out.mkdir(parents=True, exist_ok=True)
     timed = {law.id for law in judging.all_laws() if law.timed}
     counts: Counter[str] = Counter()
-    for name, mutant in MUTANTS.items():
+    for name, mutant in catalogue().items():
         if mutant.law not in timed or (names and name not in names):
             continue
         path = out / f"{name}.result"

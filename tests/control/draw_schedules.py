@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pairproof.chaos.commands import mutants
-from pairproof.chaos.mutants import MUTANTS
+from pairproof.chaos.mutants import catalogue
 from pairproof.chaos.scenarios import library, timeline
 from pairproof.chaos.scenarios.play import Plan, lacking
 from pairproof.harness import judge as judging
@@ -114,7 +114,7 @@ def candidates() -> list[Schedule]:
 
 def minimal(name: str) -> Drawn | None:
     """The smallest program found that shows a mutant to the law that it declares."""
-    target, laws = resolve.target(f"reference+{name}"), judging.laws([MUTANTS[name].law])
+    target, laws = resolve.target(f"reference+{name}"), judging.laws([catalogue()[name].law])
 
     def caught(schedule: Schedule) -> bool:
         (judged,) = run_trial(LAB, target, schedule, laws=laws).judgements
@@ -129,7 +129,7 @@ def minimal(name: str) -> Drawn | None:
 
 def hunted(count: int, jobs: int) -> Iterator[Drawn]:
     """Minimal programs of as many mutants, evenly spread."""
-    names = list(MUTANTS)
+    names = list(catalogue())
     chosen = names[:: -(-len(names) // count)] if count else []
     with multiprocessing.get_context("spawn").Pool(jobs) as pool:
         yield from (each for each in pool.imap(minimal, chosen) if each is not None)

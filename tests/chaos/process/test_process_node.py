@@ -17,7 +17,7 @@ from real_labs import until
 
 from pairproof.chaos.labs.real.control import Control, ControlledDisk
 from pairproof.chaos.labs.real.node import EXIT_BUG, EXIT_LAB, target_of
-from pairproof.chaos.mutants import MUTANTS
+from pairproof.chaos.mutants import catalogue
 from pairproof.chaos.observers import store_folder, store_reader
 from pairproof.chaos.targets.reference import TARGET
 from pairproof.harness.errors import UsageError
@@ -136,7 +136,7 @@ def test_a_spec_that_is_none_is_told_in_the_output(node: MakeNode) -> None:
 
 
 def test_a_mutant_takes_its_node_s_place(node: MakeNode) -> None:
-    name = next(each.name for each in MUTANTS.values() if each.node == "master")
+    name = next(each.name for each in catalogue().values() if each.node == "master")
     target = target_of(f"reference+{name}")
     assert target == TARGET.mutant(name)
     assert target.broker_class("master") is not target.broker_class("slave") is TARGET.broker_class("slave")
