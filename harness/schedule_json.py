@@ -80,7 +80,7 @@ def _op(number: int, data: object) -> Op:
 
 
 def _check_own(where: str, name: str, argument: Argument, value: object) -> None:
-    # bool is an int to Python, but not to whoever wrote size=true.
+    # isinstance would take true for a number: bool is a subclass of int.
     if type(value) is not argument.kind:
         raise UsageError(f"{where} needs {name} as {argument.kind.__name__}, not {short(value)}")
     if type(value) is int:

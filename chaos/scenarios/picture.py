@@ -49,11 +49,8 @@ def _bar(begin: int, end: int, mark: str) -> str:
 
 def _called(op: Op) -> str:
     """An operation without the arguments that it has anyway."""
-    told = {
-        key: value
-        for key, value in op.args.items()
-        if key != "name" and (op.do == "fault" or value != usual(op.do).get(key))
-    }
+    known = usual(op.do)
+    told = {key: value for key, value in op.args.items() if key != "name" and value != known.get(key)}
     name = str(op.args["name"]) if op.do == "fault" else op.do
     return f"{name}({', '.join(f'{key}={value}' for key, value in told.items())})"
 

@@ -90,7 +90,7 @@ def machines(count: int) -> Iterator[Drawn]:
 
 
 def paces(count: int) -> Iterator[Drawn]:
-    """Schedules as they are executed where time is real, of pairs and of whole trials in turn."""
+    """Schedules in the form that real-time labs execute, alternately of pairs and of whole trials."""
     # Behind the numbers that the searches themselves begin with.
     for number in range(count):
         make = (swarm.schedule, whole.schedule)[number % 2]
