@@ -88,5 +88,4 @@ class Allowance:
         return may
 
     def end(self) -> None:
-        """Nothing more."""
         self.trials = min(self.trials, self.begun)

@@ -33,7 +33,6 @@ class Counts:
         return sum(self.by_origin[each] for each in self._searches)
 
     def count(self, trial: Trial) -> None:
-        """Add one trial."""
         self.by_origin[trial.origin] += 1
         self.events += len(trial.events)
         self.again += trial.again

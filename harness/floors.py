@@ -59,7 +59,6 @@ class Floor(NamedTuple):
 
     @property
     def is_met(self) -> bool:
-        """Whether it was."""
         return self.met >= self.least
 
 

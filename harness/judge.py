@@ -84,7 +84,6 @@ class Judge:
         self._handlers.setdefault("start", []).append(MethodType(Judge._excuse, self))
 
     def feed(self, event: Event) -> None:
-        """Judge one event."""
         handlers = self._handlers.get(event[2])
         if handlers is not None:
             self._tell(_willing(handlers) if event[3] == OTHER else handlers, event)

@@ -55,7 +55,6 @@ class Losses(NamedTuple):
         return [f"{self.acknowledged:,} PUT_OK; {'; '.join(told)}"]
 
     def as_json(self) -> dict[str, object]:
-        """For programs."""
         nodes = {node: lost._asdict() for node, lost in sorted(self.by_node.items())}
         return {"acknowledged": self.acknowledged, "lost": nodes, "nowhere": self.nowhere}
 

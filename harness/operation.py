@@ -35,7 +35,6 @@ class Argument(NamedTuple):
     """Raises UsageError, with what is valid, for a value that it cannot be."""
 
     def draw(self, dice: Random) -> Scalar:
-        """A value."""
         return dice.random() < self.likely if self.kind is bool else dice.choice(self.drawn)
 
 

@@ -80,14 +80,12 @@ class Reception:
                 self._pulled(event)
 
     def on_consumer(self, event: Event) -> None:
-        """Somebody comes."""
         if event.status == "on":
             if event.f == "broadcasting":
                 self.broadcasting.add(event.process)
             self.readers.setdefault(self._reader(event), 0)
 
     def on_deliver(self, event: Event) -> None:
-        """Somebody receives it."""
         if event.message != self.message:
             return
         if event.group is None:

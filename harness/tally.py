@@ -69,7 +69,6 @@ class Tally:
         }
 
     def rows(self) -> list[Floor]:
-        """Every floor."""
         floors = self.floors
         rows = [Floor(f"trials of the {name}", self._origins[name], least) for name, least in floors.trials.items()]
         rows += [

@@ -33,7 +33,6 @@ class RunInput(NamedTuple):
 
     @property
     def run(self) -> str:
-        """The run's id."""
         return str(self.facts["run"])
 
     @property

@@ -90,7 +90,6 @@ class Spread(NamedTuple):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Of the table."""
         told = ("times", "open", *PERCENTILES) if self.value else ()
         return (*self.keys, "trials", *self.sums, *told)
 

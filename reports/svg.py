@@ -26,7 +26,6 @@ class Svg:
         self._add("rect", f"{at}{corners}", kind, title)
 
     def line(self, x1: Number, y1: Number, x2: Number, y2: Number, kind: str, title: str = "") -> None:
-        """A straight line."""
         self._add("line", f'x1="{_n(x1)}" y1="{_n(y1)}" x2="{_n(x2)}" y2="{_n(y2)}"', kind, title)
 
     def path(self, points: Iterable[tuple[Number, Number]], kind: str, title: str = "") -> None:
@@ -37,7 +36,6 @@ class Svg:
             self._add("path", f'd="M{steps}"', kind, title)
 
     def circle(self, x: Number, y: Number, radius: Number, kind: str, title: str = "") -> None:
-        """A circle."""
         self._add("circle", f'cx="{_n(x)}" cy="{_n(y)}" r="{_n(radius)}"', kind, title)
 
     def text(self, x: Number, y: Number, text: str, kind: str = "", title: str = "") -> None:

@@ -33,23 +33,18 @@ class ClientAbilities:
         self.clients.pull(reader, node, queue)
 
     def send_to(self, producer: str, node: str, size: int, wait: bool, queue: int, level: int = 0) -> None:
-        """See :class:`pairproof.harness.ports.CanSendTo`."""
         self.clients.send_to(producer, node, size, wait, queue, level)
 
     def change_topic(self, number: int, queues: int, node: str) -> None:
-        """See :class:`pairproof.harness.ports.CanAdminister`."""
         self.clients.change_topic(number, queues, node)
 
     def change_group(self, group: int, slowly: int, broker: int, node: str) -> None:
-        """See :class:`pairproof.harness.ports.CanAdminister`."""
         self.clients.change_group(group, slowly, broker, node)
 
     def join(self, group: int, consumer: int) -> None:
-        """See :class:`pairproof.harness.ports.CanConsume`."""
         self._consumers("join").join(group, consumer)
 
     def leave(self, group: int, consumer: int, lost: bool) -> None:
-        """See :class:`pairproof.harness.ports.CanConsume`."""
         self._consumers("leave").leave(group, consumer, lost)
 
     def _consumers(self, op: str) -> Consumers:

@@ -50,11 +50,9 @@ class Ears:
         """Those under way, by the consumer's own numbers."""
 
     def came(self) -> None:
-        """It started."""
         self._note("consumer", f=self.f, status="on", broker=self.fixed)
 
     def went(self, lost: bool) -> None:
-        """It ended."""
         self._note("consumer", f=self.f, status="lost" if lost else "off")
 
     def route_learned(self, topic: str, route: TopicRouteData | None) -> None:
@@ -76,7 +74,6 @@ class Ears:
         self._began(op, "query", queue, broker_id, address, None, None)
 
     def query_ended(self, op: int, outcome: Outcome, offset: int | None) -> None:
-        """It was answered."""
         self._ended(op, outcome, offset)
 
     def assigned(self, queue: MessageQueue, offset: int) -> None:
@@ -97,7 +94,6 @@ class Ears:
         self.stage.delivered(self.process, call.op, call.node, record, raw, self.group)
 
     def pull_ended(self, op: int, outcome: Outcome, header: Mapping[str, Any] | None) -> None:
-        """A pull was answered."""
         if header is None:
             self._ended(op, outcome)
         else:

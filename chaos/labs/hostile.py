@@ -65,7 +65,6 @@ class Stranger:
         """Nothing."""
 
     def on_bytes(self, conn: Conn, data: bytes) -> None:
-        """Count what it is told."""
         self._count("bytes_received", len(data))
 
     def on_writable(self, conn: Conn) -> None:
@@ -98,17 +97,14 @@ class Caller(Stranger):
         self.connects = self.pending = self.utterances = 0
 
     def on_start(self) -> None:
-        """Connect."""
         self._connect()
 
     def on_stop(self) -> None:
-        """Hang up."""
         for conn in self.conns:
             self.io.close(conn)
         self.conns.clear()
 
     def on_connected(self, address: str, conn: Conn) -> None:
-        """Say the first thing."""
         self.pending -= 1
         self.conns[conn] = 0
         self._count("connections")
@@ -229,12 +225,10 @@ class Intruder(Caller):
         self._comes = False
 
     def on_start(self) -> None:
-        """Connect."""
         super().on_start()
         self._again()
 
     def on_connected(self, address: str, conn: Conn) -> None:
-        """Say the first thing."""
         if address.endswith(NEWCOMER):
             self.newcomer = conn
             self.io.send(conn, QUESTION)
@@ -243,7 +237,6 @@ class Intruder(Caller):
             self._invite()
 
     def on_bytes(self, conn: Conn, data: bytes) -> None:
-        """Count what it is told."""
         if conn is self.newcomer:
             self._over("newcomers_answered")
             self.io.close(conn)
@@ -258,7 +251,6 @@ class Intruder(Caller):
             super().on_connect_failed(address)
 
     def on_closed(self, conn: Conn) -> None:
-        """Thrown out."""
         if conn is self.newcomer:
             self._over("newcomers_refused")
         else:
@@ -310,7 +302,6 @@ class Impostor(Stranger):
         self.answered: dict[Conn, None] = {}
 
     def on_accepted(self, conn: Conn, port: str) -> None:
-        """A slave was taken in."""
         self._count("connections")
 
     def on_bytes(self, conn: Conn, data: bytes) -> None:
@@ -329,5 +320,4 @@ class Impostor(Stranger):
         self.io.send(conn, answer)
 
     def on_closed(self, conn: Conn) -> None:
-        """The slave saw through it."""
         self._count("seen_through")

@@ -24,7 +24,6 @@ class AnyFlushWillDo(Flusher):
     """Takes the end of a flush for the end of every flush that somebody waits for."""
 
     def on_flushed(self, upto: int) -> None:
-        """Answer them all."""
         super().on_flushed(upto)
         while self.waiting:
             self.waiting.popleft()[2]("PUT_OK")
@@ -34,7 +33,6 @@ class WaitsForDisk(Flusher):
     """Knows no syncFlushTimeout."""
 
     def on_timer(self, what: str) -> None:
-        """Only flushes."""
         if what != "flush-timeout":
             super().on_timer(what)
 
@@ -62,7 +60,6 @@ class GivesUpTogether(Flusher):
     """When the first send's time is over it gives up those behind it, too."""
 
     def on_timer(self, what: str) -> None:
-        """All that wait."""
         if what == "flush-timeout" and self.waiting and self.waiting[0][1] <= self.io.now():
             while self.waiting:
                 self.waiting.popleft()[2]("FLUSH_DISK_TIMEOUT")
@@ -73,7 +70,6 @@ class OneSendPerReport(GroupTransfer):
     """A report wakes the first send that it covers, and the others wait for the next one."""
 
     def covered(self, offset: int) -> None:
-        """One."""
         self.reached = offset
         if self.waiting and self.waiting[0].end <= offset and self.enough(self.waiting[0]):
             self.waiting.popleft().answer("PUT_OK")
@@ -129,7 +125,6 @@ class LooksOnceASecond(GroupTransfer):
     """Looks at what was reported once a second, and no report wakes it, where sends wait in turn."""
 
     def covered(self, offset: int) -> None:
-        """It will see."""
         if not self.wait.in_turn:
             super().covered(offset)
             return
@@ -141,7 +136,6 @@ class IgnoresWait(Puts):
     """Lets every send to a SYNC_MASTER wait for a slave, whatever its WAIT property says."""
 
     def waits_for_slave(self, wait: bool) -> bool:
-        """All."""
         return super().waits_for_slave(True)
 
 

@@ -15,7 +15,6 @@ class DeafAfterRestart(Sending):
     """Hears no sends once it has been started on a store that held something."""
 
     def on_send(self, request: Request) -> None:
-        """Only the first life hears."""
         if self.parts.store.recovery == "empty":
             super().on_send(request)
 
@@ -49,7 +48,6 @@ class RefusesNewcomers(CommandPeers):
     """Where every place is taken nobody is let in, however long the others have said nothing."""
 
     def make_room(self) -> bool:
-        """Nobody goes."""
         return False
 
 

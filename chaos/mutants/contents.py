@@ -38,7 +38,6 @@ class LiesAboutPlace(Sending):
     """Answers with the queue offset behind the one that the message got."""
 
     def _put(self, messages: list[Message]) -> list[Stored]:
-        """One too far."""
         return [each._replace(queue_offset=each.queue_offset + 1) for each in super()._put(messages)]
 
 

@@ -47,7 +47,6 @@ class StepsPastTheEnd(Reader):
     """Sends a reader who stands at the queue's end behind the message that will come next."""
 
     def read(self, topic: str, queue_id: int, offset: int, limit: int, takes: Takes | None = None) -> Found:
-        """One further."""
         found = super().read(topic, queue_id, offset, limit, takes)
         return found._replace(next_offset=offset + 1) if found.status == "OFFSET_OVERFLOW_ONE" else found
 
@@ -121,7 +120,6 @@ class NewestFirst(Reader):
     """Gives the messages of an answer in the wrong order."""
 
     def read(self, topic: str, queue_id: int, offset: int, limit: int, takes: Takes | None = None) -> Found:
-        """The last one first."""
         found = super().read(topic, queue_id, offset, limit, takes)
         return found._replace(messages=found.messages[::-1])
 
@@ -171,7 +169,6 @@ class TakesNoCommits(Progress):
     """A slave that says yes to commits, and leaves its master's table as it is."""
 
     def on_update(self, request: Request) -> None:
-        """Nothing changes."""
         if self.parts.config.is_slave:
             request.answer()
         else:
@@ -186,7 +183,6 @@ class DropsDuplicates(ConsumersPulling):
         self.seen: set[int] = set()
 
     def wants(self, message: Record) -> bool:
-        """Not twice."""
         new = message.queue_offset not in self.seen
         self.seen.add(message.queue_offset)
         return new and super().wants(message)
@@ -196,7 +192,6 @@ class DeliversAtOnce(DelayedDelivery):
     """Holds nothing back."""
 
     def wait_ms(self, level: int, entry: Entry) -> int:
-        """Now."""
         return 0
 
 

@@ -38,7 +38,6 @@ class WaitsForAll(HaMaster):
         return min(self._replicas().values(), default=0)
 
     def enough(self, send: Waiting) -> bool:
-        """Every one."""
         return self.reached() >= send.end
 
 
@@ -46,7 +45,6 @@ class HoldsPulls(Pulling):
     """Has one thread for sends that wait for a slave and for pulls, and forgets the pulls."""
 
     def on_pull(self, request: Request) -> None:
-        """Not now."""
         if not self.parts.puts.ha.group_transfer.waiting:
             super().on_pull(request)
 

@@ -13,7 +13,6 @@ class AnswersWithoutOffset(Sending):
     """Builds the answer to a send that is stored but not yet safe from a header that it has not filled."""
 
     def answer(self, request: Request, ids: list[str], queue_id: int, queue_offset: int, status: str) -> None:
-        """Without its queue offset."""
         if status == "PUT_OK":
             super().answer(request, ids, queue_id, queue_offset, status)
             return

@@ -47,7 +47,6 @@ class SpinsAlone(HaMaster):
         self._look()
 
     def on_timer(self, key: Any) -> None:
-        """Still nobody?"""
         if key == SPIN:
             self._look()
         else:
@@ -62,7 +61,6 @@ class RefusesAfterKill(MessageStore):
     """Takes an abort file for the sign of another process."""
 
     def start(self) -> None:
-        """Refuse."""
         if not self.ends_cleanly():
             raise StoreRefused("the abort file is there: somebody else uses this store; end it")
         super().start()

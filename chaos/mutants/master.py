@@ -15,7 +15,6 @@ class EagerPush(HaMaster):
     """Takes a new connection for a slave that wants the newest file."""
 
     def on_accepted(self, conn: Conn) -> None:
-        """Push without having been asked."""
         super().on_accepted(conn)
         self._on_first_report(self.connections[conn], 0)
         self.connections[conn].phase = Phase.ACCEPTED
@@ -65,7 +64,6 @@ class BelievesEveryReport(HaMaster):
     """Believes whatever a connection reports after its first report: RocketMQ 5.x."""
 
     def is_believable(self, peer: HaConnection, reported: int) -> bool:
-        """No check."""
         return True
 
 
@@ -73,7 +71,6 @@ class ServesDiverged(HaMaster):
     """Sends a slave that is ahead whatever comes next here."""
 
     def start_offset(self, reported: int) -> int | None:
-        """Start at the own end."""
         return min(reported, self.log.end) if reported > self.log.end else super().start_offset(reported)
 
     def believe(self, reported: int) -> None:
@@ -86,7 +83,6 @@ class NamesEverybody(HaMaster):
     """Calls every slave diverged, also those that it serves."""
 
     def _on_first_report(self, peer: HaConnection, reported: int) -> None:
-        """Say it first."""
         self.watcher.refused(peer.conn, reported, self.log.end, "who knows")
         super()._on_first_report(peer, reported)
 
@@ -95,7 +91,6 @@ class BareConnectionCounts(HaMaster):
     """Any open connection makes a slave available: RocketMQ 4.x."""
 
     def counts_as_slave(self, peer: HaConnection) -> bool:
-        """Reported or not."""
         return peer.phase is not Phase.CLOSED
 
 
@@ -103,7 +98,6 @@ class AcksAtOnce(GroupTransfer):
     """Answers as soon as a slave is there, not when it has the bytes."""
 
     def add(self, end: int, answer: Callable[[str], None]) -> None:
-        """Do not wait."""
         answer("PUT_OK")
 
 
@@ -122,7 +116,6 @@ class WakesForNothing(GroupTransfer):
     """Takes a report that says nothing new for a wake-up, so that heartbeats end a send of 4.4 early."""
 
     def covered(self, offset: int) -> None:
-        """Every one is news."""
         self.reached = min(self.reached, offset - 1)
         super().covered(offset)
 
@@ -131,7 +124,6 @@ class ForgetsDeadline(GroupTransfer):
     """Counts a fifth of slaveTimeout."""
 
     def add(self, end: int, answer: Callable[[str], None]) -> None:
-        """Too early."""
         patience, self.timeout_ns = self.timeout_ns, self.timeout_ns // 5
         super().add(end, answer)
         self.timeout_ns = patience
@@ -148,7 +140,6 @@ class CallsTimeoutOk(Flusher):
     """Answers PUT_OK when a flush takes too long."""
 
     def wait(self, end: int, answer: Callable[[str], None]) -> None:
-        """Whatever happened."""
         super().wait(end, lambda status: answer("PUT_OK"))
 
 

@@ -90,7 +90,6 @@ class SavesTheSame(TopicTable):
     """Writes its topics to its file whenever it has compared them."""
 
     def apply_from_master(self, entries: Mapping[str, TopicConfig], version: DataVersion) -> bool:
-        """Also the same ones."""
         applied = super().apply_from_master(entries, version)
         self._changed = not applied
         self.save()
@@ -136,7 +135,6 @@ class FillsLater(MetadataSync):
     coming: Mapping[str, TopicConfig]
 
     def take_topics(self, body: bytes) -> bool:
-        """Clear."""
         topics = self.parts.topics
         entries, version = topics.parse(body)
         if not topics.apply_from_master({}, version):
@@ -146,7 +144,6 @@ class FillsLater(MetadataSync):
         return True
 
     def on_timer(self, key: Hashable) -> None:
-        """Fill."""
         if key == FILL:
             self.parts.topics.entries = self.coming
         else:

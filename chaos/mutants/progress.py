@@ -33,7 +33,6 @@ class KeepsTheLarger(ConsumerOffsets):
     """Takes a smaller commit for one that was overtaken on its way."""
 
     def commit(self, group: str, topic: str, queue_id: int, offset: int) -> bool:
-        """Never back."""
         return super().commit(group, topic, queue_id, max(offset, self.query(group, topic, queue_id) or 0))
 
 
@@ -53,7 +52,6 @@ class SkipsBacklogAfterRestart(Progress):
     """Does not believe what it loaded, and has groups go on at the queues' ends."""
 
     def on_query(self, request: Request) -> None:
-        """The first life knows better."""
         topic, queue_id = request.header["topic"], request.header["queueId"]
         if self.parts.store.recovery == "empty":
             super().on_query(request)
@@ -92,7 +90,6 @@ class SavesOnce(ConsumerOffsets):
     saved = False
 
     def save(self) -> None:
-        """The first time."""
         if not self.saved:
             super().save()
             self.saved = not self.changed
@@ -131,7 +128,6 @@ class IgnoresCarried(Pulling):
     """Reads a pull's flags, and never the progress that it carries."""
 
     def stores_commits(self) -> bool:
-        """Never."""
         return False
 
 
@@ -142,7 +138,6 @@ class TellsReplicas(ConsumersProgress):
     """Turns to a slave with queries and commits, where there is one."""
 
     def target(self, queue: MessageQueue, refreshed: bool) -> Choice | None:
-        """Spare the master."""
         return self.shared.routes.choose(queue.broker_name, FIRST_SLAVE_ID)
 
 
@@ -158,7 +153,6 @@ class GivesUpOneFurther(Rebalancing):
     """Counts the message that it waits for as consumed when it lets a queue go."""
 
     def last_offset(self, held: ProcessQueue) -> int:
-        """One too many."""
         return super().last_offset(held) + 1
 
 

@@ -59,7 +59,6 @@ class DispatchesPages(MessageStore):
     """Waits with dispatching until it pays."""
 
     def dispatch(self) -> None:
-        """A page at least."""
         if self.log.end - self.dispatcher.at >= PAGE:
             super().dispatch()
 
@@ -68,7 +67,6 @@ class AwaitsNextMessage(MessageStore):
     """Looks into its log only when that grows."""
 
     def on_timer(self, key: tuple[str, None]) -> None:
-        """Not because there is something."""
         if key != DISPATCH:
             super().on_timer(key)
 
@@ -77,7 +75,6 @@ class SkipsBacklog(MessageStore):
     """Dispatches what comes from now on, however much has waited."""
 
     def on_timer(self, key: tuple[str, None]) -> None:
-        """The backlog is history."""
         if key == DISPATCH and self.held:
             self.dispatcher.at = self.log.end
         super().on_timer(key)
@@ -114,7 +111,6 @@ class ForgetsKeys(KeyIndex):
     indexed = 0
 
     def recover(self, clean: bool, flushed_ms: int, log_end: int) -> bool:
-        """Remember how far."""
         self.indexed = log_end
         return super().recover(clean, flushed_ms, log_end)
 

@@ -15,7 +15,6 @@ class CountsConnections(HaMaster):
     """Takes every connection for a slave of its own, also one that its slave has left: so does RocketMQ 5.x."""
 
     def replica_of(self, peer: HaConnection) -> Hashable:
-        """Each its own."""
         return id(peer)
 
 

@@ -37,7 +37,6 @@ class TakesSends(Sending):
     """Stores what it is sent, whatever its role."""
 
     def refuses_role(self) -> bool:
-        """Never."""
         return False
 
 
@@ -61,7 +60,6 @@ class TakesOver(Lonely, Sending):
     """Takes messages while there is no master."""
 
     def refuses_role(self) -> bool:
-        """Not then."""
         return super().refuses_role() and not self.alone
 
 
@@ -76,7 +74,6 @@ class RefusesAlone(Lonely, Pulling):
     """Serves nobody while it has no master."""
 
     def on_pull(self, request: Request) -> None:
-        """Not ready then."""
         if self.alone:
             request.refuse(remoting.SERVICE_NOT_AVAILABLE, "no master")
         else:
@@ -147,7 +144,6 @@ class MasterOnly(ConsumersPulling):
     """Reads from the master only."""
 
     def choice(self, queue: MessageQueue) -> Choice | None:
-        """Or from nobody."""
         return self.shared.routes.choose(queue.broker_name, MASTER_ID, only_this=True)
 
 

@@ -71,7 +71,6 @@ class AsksMasterFirst(ConsumersPulling):
     """Asks a slave where there is no master."""
 
     def choice(self, queue: MessageQueue) -> Choice | None:
-        """Whatever was suggested."""
         return self.shared.routes.choose(queue.broker_name, MASTER_ID)
 
 

@@ -24,7 +24,6 @@ class ChecksNoOffset(HaSlave):
     """Appends whatever comes, wherever it belongs."""
 
     def accepts(self, offset: int) -> bool:
-        """Any."""
         return True
 
     def append(self, offset: int, body: bytes) -> bool:
@@ -79,7 +78,6 @@ class IgnoresFileSize(HaSlave):
     """Stores what it cannot read back, since its files have another size than the master's: RocketMQ 4.x and 5.x."""
 
     def fits(self, offset: int, body: bytes) -> bool:
-        """Whatever comes."""
         return True
 
 
@@ -87,7 +85,6 @@ class NeverReconnects(HaSlave):
     """Once is enough."""
 
     def on_timer(self, key: tuple[str, None]) -> None:
-        """Ignore the reconnect timer."""
         if key[0] != "ha-reconnect":
             super().on_timer(key)
 

@@ -67,7 +67,6 @@ class ForgetsAll(LogRecovery):
     """Trusts nothing that was there before."""
 
     def find_end(self, at: int) -> tuple[int, str]:
-        """The log's start."""
         return self.files.start, "copy again"
 
 
@@ -82,7 +81,6 @@ class AnswersBeforeFlush(Flusher):
     """Says PUT_OK when the flush begins."""
 
     def wait(self, end: int, answer: Callable[[str], None]) -> None:
-        """Do not wait."""
         answer("PUT_OK")
 
 

@@ -33,7 +33,6 @@ class DeafToSilence(HaSlave):
     """Looks at its own writes where it should look at the master's: RocketMQ 4.9."""
 
     def on_timer(self, key: tuple[str, None]) -> None:
-        """It writes often enough itself."""
         if key[0] == "ha-silence":
             self.last_read = max(self.last_read, self.last_write)
         super().on_timer(key)
@@ -130,7 +129,6 @@ class SleepsOn(HaMaster):
                 self.io.timer(("ha-nap", conn), self.io.now() + self.nap_ns)
 
     def on_timer(self, key: tuple[str, object]) -> None:
-        """Time to look."""
         peer = self.connections.get(key[1]) if key[0] == "ha-nap" else None
         if peer is not None:
             self._pump(peer)

@@ -31,7 +31,6 @@ class Snapshot(NamedTuple):
         return sorted((int(name[len(LOG) :]), data) for name, data in self.files.items() if name.startswith(LOG))
 
     def read(self) -> store_reader.LogReading:
-        """Its log."""
         return store_reader.read_log(self.log_files(), self.log_end)
 
 

@@ -120,7 +120,6 @@ class _Reader:
         self.unread: list[tuple[int, str]] = []
 
     def line(self, t: int, text: str) -> None:
-        """Read one."""
         text = "".join(each if each.isprintable() else " " for each in text[:MAX_LINE])
         names = [each.lower() for each in _NAME.findall(text)]
         named = [self.brokers[each] for each in dict.fromkeys(names) if each in self.brokers]
@@ -197,7 +196,6 @@ class _Life:
         return True
 
     def end(self) -> None:
-        """No more lines."""
         if not self.happenings and self.sent:
             self._was_up()
         if self.paused is not None:

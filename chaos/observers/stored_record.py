@@ -65,7 +65,6 @@ class LogRecord(NamedTuple):
 
     @property
     def topic_size(self) -> int:
-        """Bytes of the topic."""
         low = self.data[self.topic_at - 1]
         return self.data[self.topic_at - 2] << 8 | low if self.data[self.at + 7] == _WIDE else low
 
@@ -130,7 +129,6 @@ class LogRecord(NamedTuple):
 
     @property
     def digest(self) -> int:
-        """The history's digest of the record."""
         return digest(self.raw)
 
 

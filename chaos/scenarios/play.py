@@ -161,11 +161,9 @@ class Watched:
         self.opened = opened
 
     def observes(self, target: Target) -> frozenset[str]:
-        """As the lab."""
         return self.lab.observes(target)
 
     def open(self, target: Target, settings: Args, seed: str) -> Session:
-        """As the lab."""
         session = self.lab.open(target, settings, seed)
         self.opened(session)
         return session

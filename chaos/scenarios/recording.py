@@ -65,7 +65,6 @@ class Recording:
 
     @property
     def folder(self) -> Path:
-        """Where it is."""
         return self.writer.folder
 
     def take(self, scenario: Scenario, played: Played) -> None:

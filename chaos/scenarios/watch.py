@@ -138,7 +138,6 @@ class Live:
         self._seen = (session, Sight())
 
     def ended(self, scenario: Scenario, played: Played) -> None:
-        """It is counted."""
         self._seen = None
         self.tally.count(played)
         self.running.pop(scenario.name, None)

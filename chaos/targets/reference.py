@@ -123,17 +123,14 @@ class ReferenceTarget(NamedTuple):
         return self.name
 
     def broker_class(self, node: str) -> type[Broker]:
-        """The class that plays this broker."""
         found = self._mutated_class(places.SLAVES[0] if node in places.SLAVES else node)
         return Broker if found is None else cast("type[Broker]", found)
 
     def name_server_class(self) -> type[NameServer]:
-        """The class that plays the name server."""
         found = self._mutated_class(places.NAMES)
         return NameServer if found is None else cast("type[NameServer]", found)
 
     def consumer_class(self) -> type[Consumer]:
-        """The class that plays every consumer."""
         found = self._mutated_class(CONSUMER)
         return Consumer if found is None else cast("type[Consumer]", found)
 

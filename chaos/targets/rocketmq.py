@@ -67,11 +67,9 @@ class RocketMQTarget(NamedTuple):
         return TARGET.settings({**DEFAULTS, "rocketmqVersion": version, **given})
 
     def config(self, node: str, settings: Args) -> BrokerConfig:
-        """See :meth:`ReferenceTarget.config`."""
         return TARGET.config(node, settings)
 
     def sync_period_ms(self, settings: Args) -> int:
-        """See :meth:`ReferenceTarget.sync_period_ms`."""
         return TARGET.sync_period_ms(settings)
 
     def consumer_class(self) -> type[Consumer]:

@@ -128,7 +128,6 @@ class Proxies:
         self._transport.close()
 
     def version(self) -> str:
-        """The server's version."""
         with self._told("tell its version"):
             return str(self._ask("/version")["version"])
 

@@ -19,8 +19,6 @@ from pairproof.harness.settings import Line, line
 
 
 class AckBounded(AnswerTimes):
-    """See the module."""
-
     id = "ack-bounded"
     promise = (
         "While the master runs every send is answered within max(syncFlushTimeout, slaveTimeout); before 4.9.3 within "

@@ -26,8 +26,6 @@ SETTING = "syncFlushTimeout"
 
 
 class AckFlushTimeout(AnswerTimes):
-    """See the module."""
-
     id = "ack-flush-timeout"
     promise = (
         "A send that waits for its flush is answered FLUSH_DISK_TIMEOUT when the flush has not ended within "
@@ -37,7 +35,6 @@ class AckFlushTimeout(AnswerTimes):
     needs = frozenset({"config", "append", "flush", "invoke", "ok"})
 
     def on_ok(self, event: Ok | Fail) -> None:
-        """A send was answered."""
         call = self.calls.get(event.op)
         if call is not None:
             if call.hi is None:

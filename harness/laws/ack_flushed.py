@@ -18,8 +18,6 @@ from pairproof.harness.settings import parse
 
 
 class AckFlushed(Law):
-    """See the module."""
-
     id = "ack-flushed"
     promise = "PUT_OK to a waiting send under SYNC_FLUSH: a flush of the master's had reached its end."
     source = "CommitLog.GroupCommitService"
@@ -35,12 +33,10 @@ class AckFlushed(Law):
         """Those that none can reach any more: the life in which they were appended is over."""
 
     def on_config(self, event: Config) -> None:
-        """The master's flush type."""
         if event.node == MASTER:
             self.applicable = parse(event.detail or "{}").get("flushDiskType") == "SYNC_FLUSH"
 
     def on_append(self, event: Append) -> None:
-        """The master stored a message."""
         if event.node == MASTER and event.f == "put" and self.ledger.sync_flush and event.message not in self.seen:
             self.seen.add(event.message)
             self.dirty[event.message] = event.hi
@@ -60,7 +56,6 @@ class AckFlushed(Law):
     on_stop = on_crash
 
     def on_ok(self, event: Ok) -> None:
-        """A send was answered."""
         if event.status != "PUT_OK" or event.f != "send" or not event.value or not self.ledger.sync_flush:
             return
         self.judged += 1

@@ -17,8 +17,6 @@ REPLICATION = (*places.HA_LINKS, *places.SLAVES)
 
 
 class AckNoWait(AnswerTimes):
-    """See the module."""
-
     id = "ack-no-wait"
     promise = "A send that waits for no slave is answered at once, whatever happens to slaves and HA links."
     source = "CommitLog.submitReplicaRequest"

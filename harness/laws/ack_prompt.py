@@ -20,8 +20,6 @@ from pairproof.harness.settings import line, parse, promised_slaves
 
 
 class AckPrompt(AnswerTimes):
-    """See the module."""
-
     id = "ack-prompt"
     promise = "A waiting send is answered within one round after enough slaves have reported its end (and its flush)."
     source = "HAService.GroupTransferService"
@@ -42,7 +40,6 @@ class AckPrompt(AnswerTimes):
         """Enough slaves, whose logs begin at the key or before, had reported (offset, at ns); in ascending order."""
 
     def on_config(self, event: Config) -> None:
-        """The master's role and version."""
         if event.node == MASTER:
             settings = parse(event.detail or "{}")
             self.applicable, self.in_turn = promised_slaves(settings) > 0, line(settings).in_turn
@@ -55,7 +52,6 @@ class AckPrompt(AnswerTimes):
             self.reached.clear()
 
     def on_connect(self, event: Connect) -> None:
-        """The master accepted a peer."""
         if event.side == "m" and event.node and event.node != HOSTILE:
             self.newest_link[event.node] = event.link
             self.acked.pop(event.node, None)
@@ -75,7 +71,6 @@ class AckPrompt(AnswerTimes):
                 self.begins[slave] = event.lo
 
     def on_report(self, event: Report) -> None:
-        """A report reached the master."""
         if event.side != "m" or not self.applicable:
             return
         label, offset = event.link, event.hi

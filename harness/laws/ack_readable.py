@@ -16,8 +16,6 @@ from pairproof.harness.laws.base import Law
 
 
 class AckReadable(Law):
-    """See the module."""
-
     id = "ack-readable"
     promise = "Whatever a broker answers to a client can be read."
     source = "SendMessageResponseHeader, PullMessageResponseHeader"
@@ -25,7 +23,6 @@ class AckReadable(Law):
     others = True
 
     def on_ok(self, event: Ok) -> None:
-        """An answer that was read."""
         self.judged += 1
 
     def on_info(self, event: Info) -> None:

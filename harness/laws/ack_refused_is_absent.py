@@ -24,8 +24,6 @@ def leaves_open(fail: Event) -> bool:
 
 
 class AckRefusedIsAbsent(Law):
-    """See the module."""
-
     id = "ack-refused-is-absent"
     promise = "A send that failed left no message in any store, and nobody receives it."
     source = "SendMessageProcessor.handlePutMessageResult"
@@ -39,7 +37,6 @@ class AckRefusedIsAbsent(Law):
         """Messages that nobody should see, and what their senders were told."""
 
     def on_fail(self, event: Fail) -> None:
-        """A send did not happen."""
         if event.f != "send" or leaves_open(event):
             return
         self.judged += 1
@@ -48,15 +45,12 @@ class AckRefusedIsAbsent(Law):
             self._accuse(event, self.seen[event.message])
 
     def on_append(self, event: Append) -> None:
-        """A message entered a log."""
         self._see(event, f"was appended by {event.node}")
 
     def on_record(self, event: Record) -> None:
-        """A store reader found one."""
         self._see(event, f"is in the store of {event.node}")
 
     def on_deliver(self, event: Deliver) -> None:
-        """A reader received one."""
         self._see(event, f"was delivered by {event.node}")
 
     def _see(self, event: Event, where: str) -> None:

@@ -26,8 +26,6 @@ from pairproof.harness.settings import parse, promised_slaves
 
 
 class AckReplicated(Law):
-    """See the module."""
-
     id = "ack-replicated"
     promise = (
         "PUT_OK to a waiting send on a SYNC_MASTER: a slave (on 5.x as many as inSyncReplicas asks for) had appended "
@@ -42,7 +40,6 @@ class AckReplicated(Law):
             self.applicable = promised_slaves(parse(event.detail or "{}")) > 0
 
     def on_ok(self, event: Ok) -> None:
-        """A send was answered."""
         needed = self.ledger.needed
         if event.status != "PUT_OK" or event.f != "send" or not event.value or not needed:
             return

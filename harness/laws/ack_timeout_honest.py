@@ -31,8 +31,6 @@ WAKE_UP_MS = 1_000
 
 
 class AckTimeoutHonest(Law):
-    """See the module."""
-
     id = "ack-timeout-honest"
     promise = (
         "FLUSH_SLAVE_TIMEOUT only after the configured wait from the append (slaveTimeout; before 4.9.3 "
@@ -56,7 +54,6 @@ class AckTimeoutHonest(Law):
         self.power_lost_ns = -1
 
     def on_invoke(self, event: Invoke) -> None:
-        """A send began."""
         if event.f == "send":
             self.began[event.message] = (event.t, self._heard(event.t))
 
@@ -74,7 +71,6 @@ class AckTimeoutHonest(Law):
         return self.reports - len(self.fresh)
 
     def on_append(self, event: Append) -> None:
-        """The wait begins."""
         # A delayed message is put once more when its time has come.
         if event.message is not None and event.message not in self.appended:
             self.began[event.message] = (event.t, self._heard(event.t))
@@ -83,7 +79,6 @@ class AckTimeoutHonest(Law):
                 self.turns.stored(event.message, event.t)
 
     def on_ok(self, event: Ok) -> None:
-        """A send was answered."""
         if event.f != "send" or event.node != MASTER:
             return
         if event.status == "FLUSH_SLAVE_TIMEOUT":
@@ -131,7 +126,6 @@ class AckTimeoutHonest(Law):
             self.turns.clear()
 
     def on_record(self, event: Record) -> None:
-        """It is there."""
         if self.unproven and event.node == MASTER:
             self.unproven.pop(event.message, None)
 

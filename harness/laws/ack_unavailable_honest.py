@@ -40,8 +40,6 @@ class Begun:
 
 
 class AckUnavailableHonest(Law):
-    """See the module."""
-
     id = "ack-unavailable-honest"
     promise = (
         "SLAVE_NOT_AVAILABLE if and only if there was no slave, or only one too far behind, during the whole call."
@@ -57,12 +55,10 @@ class AckUnavailableHonest(Law):
         self.never_said = False
 
     def on_config(self, event: Config) -> None:
-        """Which version the master is."""
         if event.node == MASTER:
             self.never_said = line(parse(event.detail or "{}")).counts_replicas
 
     def on_invoke(self, event: Invoke) -> None:
-        """A send began."""
         if event.value and event.f == "send" and self.ledger.sync_master:
             ledger = self.ledger
             near = ledger.pushed if self._has_read(ledger.pushed_at, event.t) else 0
@@ -79,7 +75,6 @@ class AckUnavailableHonest(Law):
     on_info = on_fail
 
     def on_ok(self, event: Ok) -> None:
-        """A send was answered."""
         if event.f != "send":
             return
         began = self.begun.pop(event.op, None)

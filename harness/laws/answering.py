@@ -119,7 +119,6 @@ class AnswerTimes(Law):
     # What happens.
 
     def on_invoke(self, event: Invoke) -> None:
-        """A call began."""
         if event.node != MASTER:
             return
         client = self.clients.setdefault(event.process, Client())
@@ -133,7 +132,6 @@ class AnswerTimes(Law):
             self.calls[event.op] = self.stored[event.message] = Call(event.t, bool(event.value), client)
 
     def on_append(self, event: Append) -> None:
-        """The master stored a message."""
         if event.node != MASTER:
             return
         call = self.stored.get(event.message) if event.message is not None else None
@@ -172,13 +170,11 @@ class AnswerTimes(Law):
             self.flushes.append((event.hi, event.t))
 
     def on_ok(self, event: Ok | Fail) -> None:
-        """A call was answered."""
         self._ended(event, event.status not in NO_ANSWER)
 
     on_fail = on_ok
 
     def on_info(self, event: Info) -> None:
-        """A call was given up."""
         self._ended(event, False)
 
     def end(self, last: Event) -> None:

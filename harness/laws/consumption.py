@@ -40,8 +40,6 @@ ARRIVED_NS = 10_000 * MS
 
 
 class Consumption:
-    """See the module."""
-
     def __init__(self, ledger: Ledger) -> None:
         self.ledger = ledger
         self.consumers: dict[int | None, Consumer] = {}

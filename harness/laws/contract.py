@@ -42,8 +42,6 @@ class Sent:
 
 
 class Contract(Law):
-    """See the module."""
-
     id = "contract"
     promise = (
         "Who vanished is who the durability contract allows to vanish; nothing exists that was refused or not sent."
@@ -62,11 +60,9 @@ class Contract(Law):
         """How many there are."""
 
     def on_config(self, event: Config) -> None:
-        """Who is there."""
         self.slaves += event.node in SLAVES
 
     def on_invoke(self, event: Invoke) -> None:
-        """A send began."""
         if event.f == "send":
             self.sent[event.message] = Sent(bool(event.value), len(self.crashes))
 
@@ -88,7 +84,6 @@ class Contract(Law):
             sent.hi = event.hi if sent.hi is None else sent.hi
 
     def on_fail(self, event: Fail) -> None:
-        """A send was refused."""
         sent = self.sent.get(event.message)
         if sent is not None and event.f == "send" and not leaves_open(event):
             sent.status = contract.REFUSED
@@ -117,7 +112,6 @@ class Contract(Law):
         found[event.message] = event
 
     def on_audit(self, event: Audit) -> None:
-        """A store reader is done."""
         if event.f == "final":
             self.final[event.node] = event
 

@@ -22,8 +22,6 @@ from pairproof.harness.places import SLAVES
 
 
 class DeliverAtLeastOnce(Law):
-    """See the module."""
-
     id = "deliver-at-least-once"
     promise = "What a group receives again lies above the last commit of the broker that told it where to go on."
     source = "ConsumerOffsetManager; RebalancePushImpl.computePullFromWhere"
@@ -34,7 +32,6 @@ class DeliverAtLeastOnce(Law):
         self.notes = {"repeats": 0}
 
     def on_start(self, event: Start) -> None:
-        """Whether slaves send consumers elsewhere."""
         self.applicable = not self.ledger.consumption.corrects_on_slaves()
 
     def on_ok(self, event: Ok) -> None:

@@ -38,8 +38,6 @@ def delays_ms(levels: str) -> tuple[int, ...]:
 
 
 class DeliverDelayed(Law):
-    """See the module."""
-
     id = "deliver-delayed"
     promise = "A delayed message comes into its queue when its time has passed: not earlier, and once."
     source = "ScheduleMessageService; messageDelayLevel"
@@ -59,7 +57,6 @@ class DeliverDelayed(Law):
         self.excused = False
 
     def on_invoke(self, event: Invoke) -> None:
-        """A delayed send began."""
         if event.f == "send" and event.node == MASTER and level_of(event):
             delays = delays_ms(str(self.ledger.config.get(MASTER, {}).get("messageDelayLevel", LEVELS)))
             level = min(level_of(event), len(delays))
@@ -67,7 +64,6 @@ class DeliverDelayed(Law):
                 self.delays[event.message] = delays[level - 1]
 
     def on_ok(self, event: Ok) -> None:
-        """It waits."""
         if event.f == "send" and event.message in self.delays:
             self.answered[event.message] = event.t
 
@@ -77,7 +73,6 @@ class DeliverDelayed(Law):
             self.records.setdefault(event.message, []).append(event)
 
     def on_audit(self, event: Audit) -> None:
-        """It is done."""
         if event.node != MASTER or not self.delays:
             return
         if event.f == "final" and not self.excused:
@@ -114,7 +109,6 @@ class DeliverDelayed(Law):
     # What changes what is due.
 
     def on_mark(self, event: Mark) -> None:
-        """The trial's phases."""
         if event.f == "heal":
             self.healed = event.t
 
@@ -127,7 +121,6 @@ class DeliverDelayed(Law):
     on_stop = on_crash
 
     def on_wipe(self, event: Wipe | Clock | Expire) -> None:
-        """Another store is another history."""
         self.excused = self.excused or event.node == MASTER
 
     on_expire = on_clock = on_wipe

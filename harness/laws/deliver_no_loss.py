@@ -52,8 +52,6 @@ class Stored(NamedTuple):
 
 
 class DeliverNoLoss(Law):
-    """See the module."""
-
     id = "deliver-no-loss"
     promise = "After healing, every message that the contract says must survive is delivered to every group."
     source = "docs/contract.md; ConsumeQueue and ConsumerOffsetManager"
@@ -77,18 +75,15 @@ class DeliverNoLoss(Law):
         self.unsettled = False
 
     def on_start(self, event: Start) -> None:
-        """Whether slaves send consumers elsewhere."""
         self.applicable = not self.ledger.consumption.corrects_on_slaves()
 
     # What is stored, and what happens to it.
 
     def on_invoke(self, event: Invoke) -> None:
-        """A send began."""
         if event.f == "send":
             self.begun[event.op] = len(self.happened), level_of(event) > 0
 
     def on_ok(self, event: Ok) -> None:
-        """It is stored."""
         if event.f != "send" or event.node != MASTER or event.status not in contract.STORED:
             return
         known, given = self.ledger.consumption, {}
@@ -124,7 +119,6 @@ class DeliverNoLoss(Law):
     # Who must have it.
 
     def on_mark(self, event: Mark) -> None:
-        """The trial's phases."""
         if event.f == "heal":
             self.healed, self.alive = event, dict(self.ledger.consumption.consumers)
         elif event.f == "unsettled":

@@ -24,8 +24,6 @@ RETRY = "%RETRY%"
 
 
 class DeliverNoPhantom(Law):
-    """See the module."""
-
     id = "deliver-no-phantom"
     promise = "Nothing is delivered that was not sent, nor with another body, key, tag or queue."
     source = "PullMessageProcessor: a pull's answer is the log's own bytes"
@@ -56,12 +54,10 @@ class DeliverNoPhantom(Law):
             self.pulled[event.op] = event.queue
 
     def on_append(self, event: Append) -> None:
-        """A message entered a log."""
         if event.f == "put":
             self.puts.setdefault(event.lo, []).append((event.hi, event.digest, event.message))
 
     def on_deliver(self, event: Deliver) -> None:
-        """Somebody receives something."""
         self.judged += 1
         message, digest = event.message, event.digest
         if message not in self.sent:

@@ -43,8 +43,6 @@ class Reading:
 
 
 class DeliverOrder(Law):
-    """See the module."""
-
     id = "deliver-order"
     promise = (
         "Unless it rewinds a consumer sees a queue in offset order; an offset is one message, from master and slave."
@@ -60,16 +58,13 @@ class DeliverOrder(Law):
         self.places: dict[tuple[str, str | None, int], Place] = {}
 
     def on_invoke(self, event: Invoke) -> None:
-        """A pull began."""
         if event.f == "pull":
             self.pulls[event.op] = (len(self.pulls), event.value or 0)
 
     def on_assign(self, event: Assign) -> None:
-        """Another assignment."""
         self.readings.pop((event.process, event.queue), None)
 
     def on_deliver(self, event: Deliver) -> None:
-        """Somebody receives something."""
         if event.queue_offset is None:
             return
         self.judged += 1

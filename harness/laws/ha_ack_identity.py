@@ -14,15 +14,12 @@ from pairproof.harness.laws.base import Law
 
 
 class HaAckIdentity(Law):
-    """See the module."""
-
     id = "ha-ack-identity"
     promise = "A report above the master's log end is never believed: no acknowledgement rests on it."
     source = "HAConnection.ReadSocketService; apache/rocketmq issues 1155 and 3015"
     needs = frozenset({"append", "report", "ok"})
 
     def on_ok(self, event: Ok) -> None:
-        """A send was answered."""
         ledger = self.ledger
         if ledger.ahead < 0 or event.f != "send" or not event.value or not ledger.needed:
             return

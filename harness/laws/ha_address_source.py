@@ -35,8 +35,6 @@ REFUSALS = frozenset({"SERVICE_NOT_AVAILABLE", "SYSTEM_BUSY"})
 
 
 class HaAddressSource(Law):
-    """See the module."""
-
     id = "ha-address-source"
     promise = (
         "A slave's HA address is haMasterAddress if set, else the name server's answer; without either it opens no HA "
@@ -61,7 +59,6 @@ class HaAddressSource(Law):
         """Pulls from slaves that never had an address."""
 
     def on_config(self, event: Config) -> None:
-        """Who is there."""
         settings = parse(event.detail or "{}")
         if settings.get("brokerRole") == "SLAVE":
             self.slaves[event.node] = settings
@@ -82,7 +79,6 @@ class HaAddressSource(Law):
                 self._learn(node, event)
 
     def on_register(self, event: Register) -> None:
-        """A name server answered."""
         node = event.node
         if event.status != "ok" or node not in self.slaves:
             return
@@ -158,12 +154,10 @@ class HaAddressSource(Law):
     # Without one.
 
     def on_invoke(self, event: Invoke) -> None:
-        """A client pulls."""
         if event.node in self.slaves and event.f == "pull" and event.node not in self.ever:
             self.pulls.add(event.op)
 
     def on_ok(self, event: Ok) -> None:
-        """A slave serves."""
         if event.op in self.pulls:
             self.pulls.discard(event.op)
             self.judged += 1
@@ -180,11 +174,9 @@ class HaAddressSource(Law):
         self.violate(event, f"{event.node} has no HA address, and does not serve: {event.status}", since=None)
 
     def on_info(self, event: Info) -> None:
-        """Nobody knows."""
         self.pulls.discard(event.op)
 
     def end(self, last: Event) -> None:
-        """What never came."""
         self._judge_overdue(last)
         self.judged += sum(node in self.ledger.up and node not in self.connected for node in self.slaves)
 

@@ -25,8 +25,6 @@ SLACK_MS = 1_000
 
 
 class HaAdmitsSlave(Law):
-    """See the module."""
-
     id = "ha-admits-slave"
     promise = "However many strangers hold connections to the HA port, a slave that connects is heard in time."
     source = "HAService.AcceptSocketService, which refuses nobody"
@@ -44,14 +42,12 @@ class HaAdmitsSlave(Law):
         self.promoted = False
 
     def on_start(self, event: Start) -> None:
-        """A node is up."""
         if event.node == MASTER:
             self.strangers.clear()
             self.heard.clear()
         self._begin(event.t, {*self.ledger.up, event.node})
 
     def on_connect(self, event: Connect) -> None:
-        """The master accepted somebody."""
         if event.side == "m" and event.node == HOSTILE:
             self._judge(event)
             self.strangers.add(event.link)
@@ -70,7 +66,6 @@ class HaAdmitsSlave(Law):
         self._begin(event.t, self.ledger.up)
 
     def on_report(self, event: Report) -> None:
-        """The master heard somebody."""
         link = self.ledger.links.get(event.link)
         if event.side != "m" or link is None or link.peer not in SLAVES:
             return
@@ -87,7 +82,6 @@ class HaAdmitsSlave(Law):
             self.since = dict.fromkeys(self.since, event.t + 1)
 
     def on_crash(self, event: Crash | Stop) -> None:
-        """A node went down."""
         self._judge(event)
         if event.node == MASTER:
             self.since.clear()

@@ -22,8 +22,6 @@ from pairproof.harness.places import MASTER
 
 
 class HaAppendsFrames(Law):
-    """See the module."""
-
     id = "ha-appends-frames"
     promise = "What a slave appends are the bodies of the complete frames that it received, all of them, in order."
     source = "HAService.HAClient.dispatchReadRequest"
@@ -39,7 +37,6 @@ class HaAppendsFrames(Law):
         """Slaves that closed it themselves, and have not connected again."""
 
     def on_connect(self, event: Connect) -> None:
-        """A slave begins anew."""
         if event.side == "s":
             self.received[event.node] = deque()
             self.closed.discard(event.node)
@@ -53,7 +50,6 @@ class HaAppendsFrames(Law):
             self.received.setdefault(event.node, deque()).append(event)
 
     def on_append(self, event: Append) -> None:
-        """A slave's log grew."""
         node = event.node
         if node == MASTER:
             return
@@ -88,7 +84,6 @@ class HaAppendsFrames(Law):
     on_stop = on_crash
 
     def end(self, last: Event) -> None:
-        """Frames that were never appended."""
         for node in self.received:
             if node not in self.closed:
                 self._overdue(last, node, POLL_NS)

@@ -13,8 +13,6 @@ from pairproof.harness.places import MASTER
 
 
 class HaBatchBound(Law):
-    """See the module."""
-
     id = "ha-batch-bound"
     promise = "A frame's body is at most haTransferBatchSize bytes and never crosses a commit log file's border."
     source = "HAConnection.WriteSocketService, CommitLog.getData"
@@ -26,7 +24,6 @@ class HaBatchBound(Law):
         self.file_size = 0
 
     def on_frame(self, event: Frame) -> None:
-        """A frame left the master."""
         lo, hi = event.lo, event.hi
         if event.side != "m" or lo == hi:
             return

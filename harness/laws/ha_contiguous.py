@@ -17,8 +17,6 @@ from pairproof.harness.laws.ledger import Ledger
 
 
 class HaContiguous(Law):
-    """See the module."""
-
     id = "ha-contiguous"
     promise = "Frames of a connection follow each other without gap or overlap, and their bytes are the master's."
     source = "HAConnection.WriteSocketService"
@@ -30,7 +28,6 @@ class HaContiguous(Law):
         self.pushed: Event | None = None
 
     def on_frame(self, event: Frame) -> None:
-        """A frame left the master."""
         if event.side != "m":
             return
         expected = self.following.get(event.link)

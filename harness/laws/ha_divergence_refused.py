@@ -22,8 +22,6 @@ from pairproof.harness.places import MASTER
 
 
 class HaDivergenceRefused(Law):
-    """See the module."""
-
     id = "ha-divergence-refused"
     promise = (
         "A slave whose first report is above the master's log end gets no data, acknowledges nothing, and is named."
@@ -65,14 +63,12 @@ class HaDivergenceRefused(Law):
             )
 
     def on_frame(self, event: Frame) -> None:
-        """Something left the master."""
         if self.ahead and event.side == "m" and event.link in self.ahead:
             self.violate(
                 event, f"{event.link}: [{event.lo}, {event.hi}) went to a slave that is ahead of the master", since=None
             )
 
     def on_ok(self, event: Ok) -> None:
-        """A send was answered."""
         ledger = self.ledger
         if not self.ahead or event.f != "send" or event.status != "PUT_OK" or not event.value:
             return
@@ -90,7 +86,6 @@ class HaDivergenceRefused(Law):
                 self._owed(event.link, event)
 
     def on_crash(self, event: Crash | Stop) -> None:
-        """A dead master owes nothing."""
         if event.node == MASTER:
             self.untold.clear()
 

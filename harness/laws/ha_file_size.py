@@ -20,8 +20,6 @@ SETTING = "mappedFileSizeCommitLog"
 
 
 class HaFileSize(Law):
-    """See the module."""
-
     id = "ha-file-size"
     promise = "A slave whose files have another size than its master's stops copying and stores nothing unreadable."
     source = "MappedFileQueue; HAService.HAClient stores whatever comes"
@@ -55,7 +53,6 @@ class HaFileSize(Law):
             )
 
     def on_close(self, event: Close) -> None:
-        """The slave ends a connection."""
         began, slave = self.opened.get(event.link), event.node
         if event.side != "s" or event.f != "local" or began is None:
             return

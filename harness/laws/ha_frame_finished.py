@@ -37,8 +37,6 @@ class Writer:
 
 
 class HaFrameFinished(Law):
-    """See the module."""
-
     id = "ha-frame-finished"
     promise = "Once a header's first byte is out, exactly that frame follows before anything else, and all of it."
     source = "HAConnection.WriteSocketService"
@@ -64,7 +62,6 @@ class HaFrameFinished(Law):
             self._follows(event, writer)
 
     def on_frame(self, event: Frame) -> None:
-        """A whole frame left."""
         if event.side != "m":
             return
         writer = self.writers.get(event.link)
@@ -90,21 +87,18 @@ class HaFrameFinished(Law):
             )
 
     def on_close(self, event: Close) -> None:
-        """The master's end is gone."""
         if event.side == "m":
             writer = self.writers.pop(event.link, None)
             if writer is not None and writer.pieces:
                 self._stood_still(event, event.link, writer)
 
     def on_crash(self, event: Crash | Stop) -> None:
-        """A dead master finishes nothing."""
         if event.node == MASTER:
             self.writers.clear()
 
     on_stop = on_crash
 
     def end(self, last: Event) -> None:
-        """Frames that were never finished."""
         for link, writer in self.writers.items():
             if writer.pieces:
                 self._stood_still(last, link, writer)

@@ -25,8 +25,6 @@ End = tuple[str | None, str | None]
 
 
 class HaHeartbeat(Law):
-    """See the module."""
-
     id = "ha-heartbeat"
     promise = (
         "From the first report on, an idle master sends (next offset, 0) and an idle slave its report, each at least "
@@ -46,7 +44,6 @@ class HaHeartbeat(Law):
         self.flushed = 0
 
     def on_connect(self, event: Connect) -> None:
-        """The master accepted a peer."""
         if event.side == "m":
             self.left[event.link] = event.t
 
@@ -63,7 +60,6 @@ class HaHeartbeat(Law):
                 self.next[event.link] = event.hi
 
     def on_frame(self, event: Frame) -> None:
-        """A frame left the master."""
         if event.side != "m":
             return
         last, self.left[event.link] = self.left.get(event.link), event.t
@@ -79,7 +75,6 @@ class HaHeartbeat(Law):
         self.next[event.link] = event.hi
 
     def on_partial(self, event: Partial) -> None:
-        """An end takes no more."""
         speaker = self.speakers.get((event.link, event.side)) if event.f == "out" else None
         if speaker is not None:
             self._check(event, event.link, speaker)
@@ -100,7 +95,6 @@ class HaHeartbeat(Law):
             self.flushed = event.hi or 0
 
     def on_close(self, event: Close) -> None:
-        """An end is gone."""
         if event.side == "m":
             self.left.pop(event.link, None)
         self._leave(event, (event.link, event.side))

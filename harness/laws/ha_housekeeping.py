@@ -42,8 +42,6 @@ class Listener:
 
 
 class HaHousekeeping(Law):
-    """See the module."""
-
     id = "ha-housekeeping"
     promise = (
         "A peer that is silent for longer than haHousekeepingInterval (and a poll) is dropped, and nobody earlier."
@@ -61,7 +59,6 @@ class HaHousekeeping(Law):
         """Closes without a reason so far: node, event, text, and when the peer was last heard, ns."""
 
     def on_connect(self, event: Connect) -> None:
-        """An end stands."""
         node = MASTER if event.side == "m" else event.node
         if node != HOSTILE:
             bound = configured_ns(self.ledger, node, "haHousekeepingInterval")
@@ -69,14 +66,12 @@ class HaHousekeeping(Law):
             self.listeners[event.link, event.side] = Listener(node, event.t, interval, bound)
 
     def on_report(self, event: Report) -> None:
-        """The master heard a peer."""
         if event.side == "m":
             self._heard(event, (event.link, "m"))
         else:
             self._sent((event.link, "s"))
 
     def on_frame(self, event: Frame) -> None:
-        """A slave heard the master."""
         if event.side == "s":
             self._heard(event, (event.link, "s"))
         else:

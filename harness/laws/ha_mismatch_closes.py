@@ -22,8 +22,6 @@ POLL_NS = 1_000_000_000
 
 
 class HaMismatchCloses(Law):
-    """See the module."""
-
     id = "ha-mismatch-closes"
     promise = "A frame that does not start at the slave's log end is not appended: it closes and asks from its own end."
     source = "HAService.HAClient.dispatchReadRequest"
@@ -39,7 +37,6 @@ class HaMismatchCloses(Law):
         """Per slave: its last report in this life."""
 
     def on_frame(self, event: Frame) -> None:
-        """A frame reached a slave."""
         node = event.node
         if event.side != "s" or node == HOSTILE:
             return
@@ -53,7 +50,6 @@ class HaMismatchCloses(Law):
             self.mismatched[event.link] = event
 
     def on_report(self, event: Report) -> None:
-        """A report left a slave."""
         node = event.node
         if event.side != "s" or node == HOSTILE:
             return

@@ -17,8 +17,6 @@ from pairproof.harness.laws.ledger import HOSTILE, Ledger
 
 
 class HaReportFraming(Law):
-    """See the module."""
-
     id = "ha-report-framing"
     promise = "Reports are consecutive 8-byte cells: after a piece of one comes nothing but its rest or a close."
     source = "HAService.HAClient.reportSlaveMaxOffset"

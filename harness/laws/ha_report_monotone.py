@@ -15,8 +15,6 @@ from pairproof.harness.laws.ledger import HOSTILE, Ledger
 
 
 class HaReportMonotone(Law):
-    """See the module."""
-
     id = "ha-report-monotone"
     promise = "On one connection reports never decrease, and none is above the slave's log end at that moment."
     source = "HAService.HAClient"
@@ -27,7 +25,6 @@ class HaReportMonotone(Law):
         self.last: dict[str | None, int] = {}
 
     def on_report(self, event: Report) -> None:
-        """A report left a slave."""
         node = event.node
         if event.side != "s" or node == HOSTILE:
             return

@@ -31,8 +31,6 @@ class Reporter(Speaker):
 
 
 class HaReportPrompt(Law):
-    """See the module."""
-
     id = "ha-report-prompt"
     promise = "A slave reports after each append, and otherwise at least every haSendHeartbeatInterval (and a poll)."
     source = "HAService.HAClient"
@@ -44,14 +42,12 @@ class HaReportPrompt(Law):
         self.reporters: dict[str | None, Reporter] = {}
 
     def on_connect(self, event: Connect) -> None:
-        """A slave's end stands."""
         node = event.node
         if event.side == "s" and node != HOSTILE:
             bound = configured_ns(self.ledger, node, "haSendHeartbeatInterval")
             self.reporters[event.link] = Reporter(node, event.t, bound)
 
     def on_frame(self, event: Frame) -> None:
-        """A slave received a frame."""
         if event.side != "s" or event.link not in self.reporters:
             return
         end, hi = self.ledger.streams.get(event.link), event.hi
@@ -59,7 +55,6 @@ class HaReportPrompt(Law):
             self.reporters[event.link].received.append((hi, event.t))
 
     def on_report(self, event: Report) -> None:
-        """A report left a slave."""
         if event.side != "s" or event.link not in self.reporters:
             return
         self.judged += 1
@@ -80,7 +75,6 @@ class HaReportPrompt(Law):
             reporter.blocked = True
 
     def on_close(self, event: Close) -> None:
-        """A slave's end is gone."""
         if event.side == "s":
             self._leave(event, event.link)
 

@@ -32,8 +32,6 @@ class Copy:
 
 
 class HaRoleIndependent(Law):
-    """See the module."""
-
     id = "ha-role-independent"
     promise = "In either role a connection carries the master's log, and an idle one has carried all of it."
     source = "CommitLog.submitReplicaRequest"
@@ -56,7 +54,6 @@ class HaRoleIndependent(Law):
             self.limit, self.new_at = event.hi or 0, event.t
 
     def on_append(self, event: Append) -> None:
-        """There is more to push."""
         if event.node == MASTER and not self.flushed_only:
             self.limit, self.new_at = event.hi, event.t
 
@@ -73,7 +70,6 @@ class HaRoleIndependent(Law):
                 self.copies[event.link] = Copy(event.hi or None, event.t)
 
     def on_frame(self, event: Frame) -> None:
-        """A frame left the master."""
         if event.side != "m":
             return
         self.pushed = event
@@ -102,7 +98,6 @@ class HaRoleIndependent(Law):
                 self.violate(event, what, since=None)
 
     def on_partial(self, event: Partial) -> None:
-        """A link takes no more."""
         if event.side == "m" and event.f == "out" and event.link in self.copies:
             self.copies[event.link].blocked = True
 
@@ -111,14 +106,12 @@ class HaRoleIndependent(Law):
         self.copies.pop(event.link, None)
 
     def on_close(self, event: Close) -> None:
-        """A connection is over."""
         if event.side == "m":
             copy = self.copies.pop(event.link, None)
             if copy is not None:
                 self._complete(event, event.link, copy)
 
     def on_crash(self, event: Crash | Stop) -> None:
-        """All of the master's are."""
         if event.node == MASTER:
             self.end(event)
             self.copies.clear()

@@ -11,8 +11,6 @@ from pairproof.harness.laws.ledger import Ledger
 
 
 class HaSilentUntilAsked(Law):
-    """See the module."""
-
     id = "ha-silent-until-asked"
     promise = "The master pushes nothing on a connection before the peer's first report."
     source = "HAConnection.WriteSocketService"
@@ -29,12 +27,10 @@ class HaSilentUntilAsked(Law):
             self.silent.add(event.link)
 
     def on_report(self, event: Report) -> None:
-        """The peer has asked."""
         if self.silent and event.side == "m":
             self.silent.discard(event.link)
 
     def on_frame(self, event: Frame) -> None:
-        """A frame left the master."""
         if self.silent and event.side == "m" and event.link in self.silent:
             self.silent.discard(event.link)
             self.violate(event, f"{event.link}: the master pushed [{event.lo}, {event.hi}) before the first report")

@@ -19,8 +19,6 @@ from pairproof.harness.places import MASTER
 
 
 class HaStartOffset(Law):
-    """See the module."""
-
     id = "ha-start-offset"
     promise = (
         "A first report of 0 starts at the master's last file, one within its log exactly there, any other nowhere."
@@ -36,12 +34,10 @@ class HaStartOffset(Law):
         """Up to where the master's log is known to be durable."""
 
     def on_flush(self, event: Flush) -> None:
-        """More became durable."""
         if event.node == MASTER:
             self.flushed = event.hi
 
     def on_start(self, event: Start) -> None:
-        """What recovery leaves is durable."""
         if event.node == MASTER:
             self.flushed = event.hi or 0
 

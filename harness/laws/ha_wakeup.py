@@ -39,8 +39,6 @@ class Writer:
 
 
 class HaWakeup(Law):
-    """See the module."""
-
     id = "ha-wakeup"
     promise = (
         "New data, newly flushed data where only that is pushed, leaves for an idle, caught-up slave in 100 ms, that "
@@ -72,12 +70,10 @@ class HaWakeup(Law):
                 self.writers[event.link] = Writer(event.hi or None)
 
     def on_invoke(self, event: Invoke) -> None:
-        """A send begins."""
         if event.f == "send" and event.value and event.node == MASTER and self.ledger.needed:
             self.waiting.add(event.message)
 
     def on_append(self, event: Append) -> None:
-        """There is something new."""
         if event.node != MASTER:
             return
         # A delayed message is put once more when its time has come, and waits for nobody then.
@@ -109,7 +105,6 @@ class HaWakeup(Law):
             writer.new_since, writer.wait_ns = event.t, wait_ns
 
     def on_frame(self, event: Frame) -> None:
-        """A frame left the master."""
         if event.side != "m":
             return
         writer = self.writers.get(event.link)
@@ -129,14 +124,12 @@ class HaWakeup(Law):
                 writer.blocked = True
 
     def on_close(self, event: Close) -> None:
-        """The master's end is gone."""
         if event.side == "m":
             writer = self.writers.pop(event.link, None)
             if writer is not None:
                 self._left(event, event.link, writer)
 
     def on_crash(self, event: Crash | Stop) -> None:
-        """All its ends are."""
         if event.node == MASTER:
             self.end(event)
             self.writers.clear()
@@ -144,7 +137,6 @@ class HaWakeup(Law):
     on_stop = on_crash
 
     def end(self, last: Event) -> None:
-        """What never left."""
         for link, writer in self.writers.items():
             self._left(last, link, writer)
 

@@ -162,7 +162,6 @@ class Ledger:
     # What the judge tells.
 
     def on_config(self, event: Config) -> None:
-        """A node's settings."""
         node = event.node
         self.config[node] = found = parse(event.detail or "{}")
         if node == MASTER:
@@ -171,20 +170,16 @@ class Ledger:
             self.sync_flush = found.get("flushDiskType") == "SYNC_FLUSH"
 
     def on_lab(self, event: Lab) -> None:
-        """Where the trial runs."""
         self.healthy_ns = event.value
         self.instant_ns = int(parse(event.detail or "{}").get("instantNs", 0))
 
     def on_fault(self, event: Fault) -> None:
-        """A fault began or ended."""
         self.trouble.fault(event)
 
     def on_stall(self, event: Stall) -> None:
-        """This machine is late."""
         self.trouble.stalls(event)
 
     def on_pause(self, event: Pause) -> None:
-        """A node stands still."""
         self.trouble.pause(event.node, event.t)
 
     def on_resume(self, event: Resume) -> None:
@@ -306,7 +301,6 @@ class Ledger:
     on_ok = on_fail = on_info = on_deliver = on_invoke
 
     def on_append(self, event: Append) -> None:
-        """A log grew."""
         node, lo, hi = event.node, event.lo, event.hi
         if node == MASTER:
             if event.f == "put":
@@ -329,7 +323,6 @@ class Ledger:
             self.slave_link[peer] = label
 
     def on_close(self, event: Close) -> None:
-        """The master's end is gone."""
         link = self.links.get(event.link)
         if link is not None and event.side == "m":
             self._drop(link, event)

@@ -65,8 +65,6 @@ def flush_ms(config: Settings) -> int:
 
 
 class LiveConverges(Law):
-    """See the module."""
-
     id = "live-converges"
     promise = (
         "When faults end sends are answered again, and each slave's log reaches the master's within the bound, or the "
@@ -92,7 +90,6 @@ class LiveConverges(Law):
         """Whether the client of one of them gave up while the master might still let it wait."""
 
     def on_mark(self, event: Mark) -> None:
-        """The trial's phases."""
         if event.f == "heal":
             self.healed = event
         elif event.f in ("converged", "unsettled"):
@@ -101,12 +98,10 @@ class LiveConverges(Law):
             self.probes.add(event.op)
 
     def on_invoke(self, event: Invoke) -> None:
-        """Somebody asks."""
         if self.healed is not None and event.f == "send":
             self.began[event.op] = event.t
 
     def on_info(self, event: Info) -> None:
-        """Somebody gave up."""
         # What an answer says that nobody can read, see ack-readable, may have been that.
         self.impatient = self.impatient or (event.status == UNREADABLE and event.op in self.began)
         began = self.began.pop(event.op, None)
@@ -115,7 +110,6 @@ class LiveConverges(Law):
             self.impatient = self.impatient or event.t - began <= longest * MS
 
     def on_ok(self, event: Ok) -> None:
-        """Somebody was answered."""
         if self.healed is not None and event.f == "send" and event.status in STORED:
             self.stored.add(event.op)
 
@@ -139,7 +133,6 @@ class LiveConverges(Law):
     on_stop = on_crash
 
     def on_audit(self, event: Audit) -> None:
-        """Where logs end at last."""
         if event.f == "final":
             self.final.setdefault(event.node, event)
 

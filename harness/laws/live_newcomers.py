@@ -27,8 +27,6 @@ ANSWERED, REFUSED = "newcomers_answered", "newcomers_refused"
 
 
 class LiveNewcomers(Law):
-    """See the module."""
-
     id = "live-newcomers"
     promise = (
         "While a crowd of idle strangers holds connections to a port for clients, a client that comes is answered."

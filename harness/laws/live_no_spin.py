@@ -26,8 +26,6 @@ MOST = 3
 
 
 class LiveNoSpin(Law):
-    """See the module."""
-
     id = "live-no-spin"
     promise = "No node makes more than 3 HA connects in any second."
     source = "HAService.HAClient.connectMaster, waitForRunning(5 s)"

@@ -26,8 +26,6 @@ SLACK_MS = 1_000
 
 
 class LiveProgress(Law):
-    """See the module."""
-
     id = "live-progress"
     promise = (
         "During a fault the brokers and clients that it does not touch go on: sends and pulls are answered in time."
@@ -46,7 +44,6 @@ class LiveProgress(Law):
         """When a broker went down last, ns."""
 
     def on_invoke(self, event: Invoke) -> None:
-        """A client asks."""
         self.first.setdefault(event.process, event.t)
         # Up to 4.9.2 a send waits for its turn, and nobody can say for how long.
         if event.f == "send" and line(self.ledger.config.get(MASTER, DEFAULTS)).in_turn:
@@ -83,7 +80,6 @@ class LiveProgress(Law):
     on_stop = on_crash
 
     def on_ok(self, event: Ok | Fail) -> None:
-        """It was answered."""
         asked = self.waiting.pop(event.op, None)
         if asked is not None:
             self._judge(*asked, event, served=True)
@@ -91,7 +87,6 @@ class LiveProgress(Law):
     on_fail = on_ok
 
     def on_info(self, event: Info) -> None:
-        """Its client gave up."""
         asked = self.waiting.pop(event.op, None)
         if asked is not None:
             self._judge(*asked, event, served=event.status == UNREADABLE)

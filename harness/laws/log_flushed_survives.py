@@ -21,8 +21,6 @@ from pairproof.harness.places import MASTER
 
 
 class LogFlushedSurvives(Law):
-    """See the module."""
-
     id = "log-flushed-survives"
     promise = "PUT_OK under SYNC_FLUSH survives a machine crash; any stored message survives a process crash."
     source = "CommitLog.GroupCommitService; the page cache outlives a process"
@@ -46,18 +44,15 @@ class LogFlushedSurvives(Law):
         self.reading: int | None = None
 
     def on_invoke(self, event: Invoke) -> None:
-        """An operation began."""
         self.begun[event.op] = (self.crashes, self.machine_crashes, self.losses)
 
     def on_ok(self, event: Ok) -> None:
-        """A send was answered."""
         began = self.begun.pop(event.op, (self.crashes, self.machine_crashes, self.losses))
         if event.f == "send" and event.status in STORED:
             durable = event.status == PUT_OK and bool(event.value) and self.ledger.sync_flush
             self._store(event, durable, began)
 
     def on_deliver(self, event: Deliver) -> None:
-        """A reader received a message."""
         if event.node == MASTER and event.message not in self.stored:
             began = self.begun.get(event.op, (self.crashes, self.machine_crashes, self.losses))
             self._store(event, False, began)
@@ -75,7 +70,6 @@ class LogFlushedSurvives(Law):
             self.at_stake[message] = "a crash"
 
     def on_crash(self, event: Crash) -> None:
-        """The master went down."""
         if event.node != MASTER:
             return
         self.crashes += 1
@@ -93,7 +87,6 @@ class LogFlushedSurvives(Law):
             self.at_stake = dict.fromkeys(self.stored, "a clean stop")
 
     def on_wipe(self, event: Wipe) -> None:
-        """A new store."""
         if event.node == MASTER:
             self._lose_all()
 

@@ -33,8 +33,6 @@ LIED = "machine crash with a disk that lied"
 
 
 class LogGrows(Law):
-    """See the module."""
-
     id = "log-grows"
     promise = (
         "A node's log end never decreases while it lives; only recovery cuts it, at a record's border, and keeps every "
@@ -59,7 +57,6 @@ class LogGrows(Law):
         self.sees_flushes = "flush" in ledger.observes
 
     def on_append(self, event: Append) -> None:
-        """Bytes entered a log."""
         node = event.node
         if self.shorter:
             self._unexplained(node)
@@ -83,7 +80,6 @@ class LogGrows(Law):
             self.borders[hi] = True
 
     def on_flush(self, event: Flush) -> None:
-        """Bytes became durable."""
         node, hi = event.node, event.hi
         if hi > self.flushed.get(node, -1):
             self.flushed[node] = hi
@@ -106,7 +102,6 @@ class LogGrows(Law):
             self.flushed[node] = self.ledger.ends.get(node, 0)
 
     def on_start(self, event: Start) -> None:
-        """A log was recovered."""
         node, end = event.node, event.hi
         before = self.ledger.ends.get(node)
         how = self.down.pop(node, None)
@@ -157,7 +152,6 @@ class LogGrows(Law):
         return offset in self.borders or (may_be_old and offset in self.lost)
 
     def on_wipe(self, event: Wipe) -> None:
-        """A new store owes nothing."""
         node = event.node
         self.shorter.pop(node, None)
         self.flushed.pop(node, None)

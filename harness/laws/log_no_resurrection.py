@@ -21,8 +21,6 @@ from pairproof.harness.places import MASTER
 
 
 class LogNoResurrection(Law):
-    """See the module."""
-
     id = "log-no-resurrection"
     promise = "A record that a recovery cut is readable on that node again only after it was sent or replicated again."
     source = "CommitLog.recoverAbnormally: what lies behind the cut is not log any more"
@@ -53,7 +51,6 @@ class LogNoResurrection(Law):
             self.cut[node] = {which: end for which, end in cut.items() if end > hi}
 
     def on_start(self, event: Start) -> None:
-        """A log was recovered."""
         node, end = event.node, event.hi
         self.lives[node] = self.lives.get(node, 0) + 1
         before = self.ledger.ends.get(node, 0)
@@ -67,7 +64,6 @@ class LogNoResurrection(Law):
             cut.update({(lo, message): hi for lo, hi, message in self.puts if end < hi <= before})
 
     def on_wipe(self, event: Wipe) -> None:
-        """Another store."""
         self.replaced.add(event.node)
         self.cut.pop(event.node, None)
 
@@ -77,7 +73,6 @@ class LogNoResurrection(Law):
             self.asked[event.op] = self.lives.get(event.node, 0)
 
     def on_deliver(self, event: Deliver) -> None:
-        """A reader received a message."""
         if self.cut and self.asked.get(event.op) == self.lives.get(event.node, 0):
             self._look(event, "was delivered")
 

@@ -18,8 +18,6 @@ from pairproof.harness.places import MASTER
 
 
 class LogPrefix(Law):
-    """See the module."""
-
     id = "log-prefix"
     promise = "A slave's log equals the master's, byte for byte, over the range that both hold."
     source = "CommitLog.appendData: a slave stores the master's bytes as they are"

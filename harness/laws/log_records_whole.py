@@ -19,8 +19,6 @@ from pairproof.harness.places import MASTER
 
 
 class LogRecordsWhole(Law):
-    """See the module."""
-
     id = "log-records-whole"
     promise = "Up to its end a recovered log is whole, valid records and fillers."
     source = "CommitLog.checkMessageAndReturnSize, CommitLog.recoverNormally"

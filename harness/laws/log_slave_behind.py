@@ -18,8 +18,6 @@ from pairproof.harness.places import MASTER
 
 
 class LogSlaveBehind(Law):
-    """See the module."""
-
     id = "log-slave-behind"
     promise = "A slave's log end never exceeds the master's."
     source = "HAService.HAClient: a slave writes only what its master sent"
@@ -31,7 +29,6 @@ class LogSlaveBehind(Law):
         self.audited: dict[str, int] = {}
 
     def on_append(self, event: Append) -> None:
-        """A slave's log grew."""
         node = event.node
         if node != MASTER:
             end = self.ledger.ends.get(MASTER)

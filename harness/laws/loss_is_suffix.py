@@ -22,8 +22,6 @@ Place = tuple[int, int]
 
 
 class LossIsSuffix(Law):
-    """See the module."""
-
     id = "loss-is-suffix"
     promise = (
         "What a slave lacks of the master's messages, from its log start on, is exactly what ends after its log end."
@@ -45,12 +43,10 @@ class LossIsSuffix(Law):
         self.found: set[tuple[str | None, int | None]] = set()
 
     def on_append(self, event: Append) -> None:
-        """The master wrote a message."""
         if event.node == MASTER and event.message is not None:
             self.written[event.message] = (event.lo, event.hi)
 
     def on_invoke(self, event: Invoke) -> None:
-        """A send began."""
         if self.blind:
             self.begun[event.op] = self.crashes
 

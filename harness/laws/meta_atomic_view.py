@@ -24,8 +24,6 @@ from pairproof.harness.places import MASTER
 
 
 class MetaAtomicView(CopiesLaw):
-    """See the module."""
-
     id = "meta-atomic-view"
     promise = "A slave never answers as if a topic or group that it has synced did not exist."
     source = "SlaveSynchronize.syncTopicConfig: clear, then putAll"
@@ -37,21 +35,18 @@ class MetaAtomicView(CopiesLaw):
         """Pulls from slaves under way, and what the slave has of what they need."""
 
     def on_invoke(self, event: Invoke) -> None:
-        """A client asks."""
         self.copies.began(event)
         if event.f == "pull" and event.node in self.slaves:
             needs = ((TOPICS, topic_of(event.queue)), (GROUPS, event.group or ""))
             self.asked[event.op] = tuple(name for name in needs if self.copies.has(event.node, name))
 
     def on_ok(self, event: Ok) -> None:
-        """A call went well."""
         if event.node not in self.slaves:
             self.see(self.copies.answered(event))
         elif self.asked.pop(event.op, ()):
             self.judged += 1
 
     def on_fail(self, event: Fail) -> None:
-        """A call was refused."""
         needs = self.asked.pop(event.op, ())
         if not needs:
             return
@@ -62,7 +57,6 @@ class MetaAtomicView(CopiesLaw):
                 self.suspect(event, name, f"{event.node} answered {event.status}, and had synced {name[1]}")
 
     def on_info(self, event: Info) -> None:
-        """Nobody knows."""
         self.asked.pop(event.op, None)
 
     def on_sync(self, event: Sync) -> None:
@@ -71,7 +65,6 @@ class MetaAtomicView(CopiesLaw):
             self.copies.synced(event)
 
     def on_table(self, event: Table) -> None:
-        """A table was read."""
         if event.node == MASTER and event.f in (TOPICS, GROUPS):
             self.see(self.copies.read(event))
         if event.node not in self.slaves or event.f not in (TOPICS, GROUPS):
@@ -90,7 +83,6 @@ class MetaAtomicView(CopiesLaw):
         self.copies.slaves.pop(event.node, None)
 
     def on_crash(self, event: Crash | Stop) -> None:
-        """A broker is gone."""
         self.down(event.node)
 
     def on_persist(self, event: Persist) -> None:

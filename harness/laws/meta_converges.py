@@ -65,8 +65,6 @@ class Reading(NamedTuple):
 
 
 class MetaConverges(MetadataLaw):
-    """See the module."""
-
     id = "meta-converges"
     promise = (
         "Within a sync period after the last change a slave's topics, groups, consumer offsets and delay offsets are "
@@ -125,7 +123,6 @@ class MetaConverges(MetadataLaw):
     on_stop = on_crash
 
     def on_mark(self, event: Mark) -> None:
-        """The trial's phases."""
         if event.f == "heal":
             self.healed, self.disturbed = True, event.t
 
@@ -150,7 +147,6 @@ class MetaConverges(MetadataLaw):
                 self._renamed(event.t)
 
     def on_ok(self, event: Ok | Fail | Info) -> None:
-        """A call ended."""
         if event.f == "send":
             self.changed[DELAYS] = event.t
         elif event.op in self.moving:
@@ -173,7 +169,6 @@ class MetaConverges(MetadataLaw):
             self.changed[DELAYS] = event.t
 
     def on_persist(self, event: Persist) -> None:
-        """A node saved a table."""
         node, table = event.node, event.f
         if table not in NAMED:
             return
@@ -210,7 +205,6 @@ class MetaConverges(MetadataLaw):
     # What is read.
 
     def on_table(self, event: Table) -> None:
-        """A table was read."""
         if self.healed:
             place = (event.node, event.f)
             synced = self.synced.get(place)
@@ -219,7 +213,6 @@ class MetaConverges(MetadataLaw):
             self.readings[place] = Reading(event, synced[0] if synced else None, known, failures)
 
     def end(self, last: Event) -> None:
-        """Compare."""
         for slave, settings in self.slaves.items():
             for table in STEPS:
                 copy, original = self.readings.get((slave, table)), self.readings.get((MASTER, table))

@@ -42,8 +42,6 @@ FLUSHED_NS = 1_000 * MS
 
 
 class MetaDurable(CopiesLaw):
-    """See the module."""
-
     id = "meta-durable"
     promise = "Tables that a slave has synced survive its restart, even when the last write was torn."
     source = "ConfigManager.persist, ConfigManager.load: X, or its backup X.bak"
@@ -129,7 +127,6 @@ class MetaDurable(CopiesLaw):
         return self.ledger.trouble.is_quiet(node, self.born.get(node, 0) + 1)
 
     def on_persist(self, event: Persist) -> None:
-        """A slave saved a table."""
         node, table = event.node, event.f
         if node == MASTER:
             self.copies.saved(event)
@@ -193,7 +190,6 @@ class MetaDurable(CopiesLaw):
         return not others and trouble.ended.get(node, -1) <= self.born.get(node, 0)
 
     def on_start(self, event: Start) -> None:
-        """A broker is back."""
         node = event.node
         self.copies.up(node)
         if node in self.slaves:
@@ -218,7 +214,6 @@ class MetaDurable(CopiesLaw):
     # What they answer.
 
     def on_table(self, event: Table) -> None:
-        """A slave's table was read."""
         node, table = event.node, event.f
         if node == MASTER and table in (TOPICS, GROUPS):
             self.see(self.copies.read(event))
@@ -270,7 +265,6 @@ class MetaDurable(CopiesLaw):
             self.asked[event.op] = tuple(name for name in needs if name in self.owed[node])
 
     def on_ok(self, event: Ok) -> None:
-        """A call went well."""
         needs = self.asked.pop(event.op, ())
         if needs:
             self.judged += 1
@@ -280,7 +274,6 @@ class MetaDurable(CopiesLaw):
             self._violate_answer(event, needs[0])
 
     def on_fail(self, event: Fail) -> None:
-        """A call was refused."""
         needs = self.asked.pop(event.op, ())
         if needs:
             self.judged += 1
@@ -305,5 +298,4 @@ class MetaDurable(CopiesLaw):
             names.discard(name)
 
     def on_info(self, event: Info) -> None:
-        """Nobody knows."""
         self.asked.pop(event.op, None)

@@ -27,8 +27,6 @@ from pairproof.harness.places import MASTER
 
 
 class MetaOneWay(MetadataLaw):
-    """See the module."""
-
     id = "meta-one-way"
     promise = "Nothing flows from a slave's tables to its master's."
     source = "SlaveSynchronize.syncAll: a slave asks, and tells nothing"
@@ -68,7 +66,6 @@ class MetaOneWay(MetadataLaw):
             self.queues.add(event.queue)
 
     def on_consumer(self, event: Consumer) -> None:
-        """Its heartbeats create its group."""
         self.used.add((GROUPS, event.group))
 
     def _commit(self, event: Event) -> None:
@@ -81,7 +78,6 @@ class MetaOneWay(MetadataLaw):
             self.recent.append(told)
 
     def on_ok(self, event: Ok | Info) -> None:
-        """A call ended."""
         self.open.pop(event.op, None)
 
     on_info = on_ok
@@ -115,7 +111,6 @@ class MetaOneWay(MetadataLaw):
             self.named.clear()
 
     def on_table(self, event: Table) -> None:
-        """The master's table was read."""
         if event.node != MASTER:
             return
         if event.f == OFFSETS and self.slave_told:

@@ -15,8 +15,6 @@ from pairproof.harness.laws.ledger import Ledger
 
 
 class MetaReadable(Law):
-    """See the module."""
-
     id = "meta-readable"
     promise = "A node's tables can be read, as answers and, with their backups, as files."
     source = "ConfigManager.load, RemotingSerializable.decode"
@@ -37,11 +35,9 @@ class MetaReadable(Law):
         (self.spoiled.discard if event.f == "empty" else self.spoiled.add)(event.node)
 
     def on_table(self, event: Table) -> None:
-        """One that was read."""
         self.judged += 1
 
     def on_garbled(self, event: Garbled) -> None:
-        """One that was not."""
         if event.node not in self.spoiled:
             self.judged += 1
             self.violate(event, f"the {event.f} of {event.node} cannot be read: {event.detail}")

@@ -50,8 +50,6 @@ class Life:
 
 
 class MetaSchedule(MetadataLaw):
-    """See the module."""
-
     id = "meta-schedule"
     promise = (
         "A slave fetches topics, consumer offsets, delay offsets and groups, in this order, at its version's delay and "
@@ -68,7 +66,6 @@ class MetaSchedule(MetadataLaw):
     # A slave's life.
 
     def on_start(self, event: Start) -> None:
-        """A new process knows nothing."""
         settings = self.slaves.get(event.node)
         if settings is not None:
             self.lives[event.node] = Life(event.t, schedule(settings))
@@ -88,7 +85,6 @@ class MetaSchedule(MetadataLaw):
                 life.regular = False
 
     def on_crash(self, event: Crash | Stop) -> None:
-        """It owes nothing any more."""
         life = self.lives.pop(event.node, None)
         if life is not None:
             self._judge_silence(event.node, life, event)
@@ -96,14 +92,12 @@ class MetaSchedule(MetadataLaw):
     on_stop = on_crash
 
     def end(self, last: Event) -> None:
-        """What never came."""
         for node, life in self.lives.items():
             self._judge_silence(node, life, last)
 
     # Its syncs.
 
     def on_sync(self, event: Sync) -> None:
-        """A slave does a step."""
         node = event.node
         life = self.lives.get(node)
         if life is None:

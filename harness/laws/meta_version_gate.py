@@ -44,8 +44,6 @@ class Copy(Agreement):
 
 
 class MetaVersionGate(MetadataLaw):
-    """See the module."""
-
     id = "meta-version-gate"
     promise = "A slave takes over and saves its master's topics or groups if and only if their data versions differ."
     source = "SlaveSynchronize.syncTopicConfig, syncSubscriptionGroupConfig: dataVersion.equals"
@@ -59,7 +57,6 @@ class MetaVersionGate(MetadataLaw):
     # Steps.
 
     def on_sync(self, event: Sync) -> None:
-        """A slave does a step."""
         node = event.node
         self._judge_unsaved(node, event)
         if node not in self.slaves or event.f not in (TOPICS, GROUPS):
@@ -108,7 +105,6 @@ class MetaVersionGate(MetadataLaw):
     # Changes.
 
     def on_persist(self, event: Persist) -> None:
-        """A node saved a table."""
         node, table = event.node, event.f
         if node == MASTER:
             self._order(table, event.t)
@@ -149,7 +145,6 @@ class MetaVersionGate(MetadataLaw):
     # Lives.
 
     def on_crash(self, event: Crash | Start | Stop | Wipe) -> None:
-        """What was done is uncertain."""
         node = event.node
         for place in [place for place in self.copies if place[0] == node]:
             del self.copies[place]

@@ -116,7 +116,6 @@ class MetadataLaw(Law):
         self.slaves: dict[str, Settings] = {}
 
     def on_config(self, event: Config) -> None:
-        """Who is there."""
         settings = parse(event.detail or "{}")
         if settings.get("brokerRole") == "SLAVE" and settings.get("namesrvAddr"):
             self.slaves[event.node] = settings
@@ -139,7 +138,6 @@ class Agreement:
         """Whether anything may have changed since the one was asked for; and since the one under way was."""
 
     def ask(self, t: int) -> None:
-        """A step begins."""
         self.asked, self.changed_since = t, False
         self.saves.clear()
 
@@ -212,7 +210,6 @@ class Copies:
         """What a master that is down was sure to hold."""
 
     def began(self, call: Event) -> None:
-        """A call began."""
         if call.node == MASTER:
             self._began[call.op] = call.t, self._saves
 

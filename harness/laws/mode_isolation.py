@@ -64,8 +64,6 @@ class Read:
 
 
 class ModeIsolation(Law):
-    """See the module."""
-
     id = "mode-isolation"
     promise = (
         "Losing one broker name leaves sends to and deliveries from the others unchanged, and its backlog is delivered "
@@ -101,7 +99,6 @@ class ModeIsolation(Law):
         """Masters that owe a backlog, and since when, ns."""
 
     def on_config(self, event: Config) -> None:
-        """Who is there."""
         node = event.node
         if parse(event.detail or "{}").get("brokerRole") is None:
             return
@@ -141,7 +138,6 @@ class ModeIsolation(Law):
     on_pause = on_resume = on_fault
 
     def on_crash(self, event: Crash | Stop) -> None:
-        """A node is gone."""
         self.on_fault(event)
         node = event.node
         if node in self.places:
@@ -160,7 +156,6 @@ class ModeIsolation(Law):
             known[:] = [each for each in known if each[1] <= (event.hi or 0)]
 
     def on_wipe(self, event: Wipe) -> None:
-        """A node has another store."""
         self.stored.pop(event.node, None)
 
     def on_register(self, event: Register) -> None:
@@ -178,7 +173,6 @@ class ModeIsolation(Law):
     # Consumers.
 
     def on_consumer(self, event: Consumer) -> None:
-        """A consumer came or went."""
         self._settle(event)
         self.came[event.group] = self.shared[event.group] = event.t
         consumers = self.consumers.setdefault(event.group, set())
@@ -195,7 +189,6 @@ class ModeIsolation(Law):
     # Calls.
 
     def on_invoke(self, event: Invoke) -> None:
-        """A client begins."""
         first = self.first.setdefault(event.process, event.t)
         node = event.node
         if event.f != "send" or node not in self.places:
@@ -209,7 +202,6 @@ class ModeIsolation(Law):
             self.sends[event.op] = event
 
     def on_ok(self, event: Ok) -> None:
-        """A call was answered."""
         if event.f == "send":
             self._answered(event)
             self._store(event)

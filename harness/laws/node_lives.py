@@ -25,8 +25,6 @@ _FAILED = {
 
 
 class NodeLives(Law):
-    """See the module."""
-
     id = "node-lives"
     promise = "A node neither crashes by itself nor goes on without end, and it starts on its own store."
     source = "BrokerStartup.start, BrokerController.initialize"
@@ -42,16 +40,13 @@ class NodeLives(Law):
         """When a node came up last, or went down, ns: for so long it may have gone on without end."""
 
     def on_start(self, event: Start) -> None:
-        """It came up."""
         self.judged += 1
         self.since[event.node] = event.t
 
     def on_stop(self, event: Stop) -> None:
-        """It went down in order."""
         self.since[event.node] = event.t
 
     def on_crash(self, event: Crash) -> None:
-        """It went down: by itself?"""
         if event.status == "lied":
             self.spoiled.add(event.node)
         elif event.status in ("own", "stuck"):
@@ -59,7 +54,6 @@ class NodeLives(Law):
         self.since[event.node] = event.t
 
     def on_abort(self, event: Abort) -> None:
-        """It did not come up."""
         self.judged += 1
         excused = event.status == "disk" or event.node in self.spoiled
         if event.f == "stuck" or not excused:

@@ -16,8 +16,6 @@ from pairproof.harness.laws.shown_progress import ShownProgress
 
 
 class ProgressKept(ShownProgress):
-    """See the module."""
-
     id = "progress-kept"
     promise = "What a broker says of a group's progress is the last commit to it, larger or smaller than before."
     source = "ConsumerOffsetManager.commitOffset and queryOffset"

@@ -30,8 +30,6 @@ PLACES = (MASTER, f"client-{MASTER}")
 
 
 class ProgressLiveConsumer(ShownProgress):
-    """See the module."""
-
     id = "progress-live-consumer"
     promise = (
         "A consumer that lived through the master's loss and return neither skips nor repeats, and the master's "
@@ -47,18 +45,15 @@ class ProgressLiveConsumer(ShownProgress):
         """Assignments through which the master went down."""
 
     def on_start(self, event: Start) -> None:
-        """Whether slaves send consumers elsewhere."""
         self.applicable = not self.ledger.consumption.corrects_on_slaves()
 
     def on_crash(self, event: Crash | Stop) -> None:
-        """The master goes."""
         if event.node == MASTER:
             self.tested.update(self.ledger.consumption.assignments)
 
     on_stop = on_crash
 
     def on_deliver(self, event: Deliver) -> None:
-        """A consumer receives something."""
         held = self._tested(event.process, event.queue)
         known = self.ledger.consumption
         if held is None or event.queue_offset is None or known.lost_from is not None or known.expired:

@@ -18,15 +18,12 @@ from pairproof.harness.laws.registers import NONE, offsets_of
 
 
 class ProgressNeverAhead(Law):
-    """See the module."""
-
     id = "progress-never-ahead"
     promise = "No commit is above what its group was told to go on from, and no broker's word above every commit."
     source = "ProcessQueue.removeMessage; ConsumerOffsetManager"
     needs = frozenset({"invoke", "ok", "assign"})
 
     def on_invoke(self, event: Invoke) -> None:
-        """A consumer commits."""
         if event.f != "commit" or event.node not in PAIR:
             return
         consumed = self.ledger.consumption.consumed_by(event)

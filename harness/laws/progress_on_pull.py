@@ -23,8 +23,6 @@ Queue = tuple[str, str]
 
 
 class ProgressOnPull(ShownProgress):
-    """See the module."""
-
     id = "progress-on-pull"
     promise = "A commit that rides on a pull is stored by a master, never by a slave."
     source = "PullMessageProcessor.processRequest"
@@ -38,7 +36,6 @@ class ProgressOnPull(ShownProgress):
         """What was committed in any other way, anywhere."""
 
     def on_invoke(self, event: Invoke) -> None:
-        """A consumer commits."""
         if event.f != "commit" or event.node not in PAIR:
             return
         queue, offset = (event.group or "", event.queue or ""), event.queue_offset or 0

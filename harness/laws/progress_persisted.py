@@ -19,8 +19,6 @@ from pairproof.harness.places import MASTER
 
 
 class ProgressPersisted(ShownProgress):
-    """See the module."""
-
     id = "progress-persisted"
     promise = "A commit older than the persist period survives kill -9 of the master."
     source = "BrokerController.initialize: consumerOffsetManager.persist every flushConsumerOffsetInterval"

@@ -21,8 +21,6 @@ from pairproof.harness.places import MASTER
 
 
 class ProgressRecovers(Law):
-    """See the module."""
-
     id = "progress-recovers"
     promise = "When the master returns no group skips a message, and it repeats at most what only a slave knew of."
     source = "ConsumerOffsetManager of the master; SlaveSynchronize never brings a slave's offsets to it"
@@ -36,20 +34,17 @@ class ProgressRecovers(Law):
         """Those that have not been taken again since it returned."""
 
     def on_crash(self, event: Crash | Stop) -> None:
-        """The master goes."""
         if event.node == MASTER:
             self.before |= {key for key, each in self.ledger.consumption.consumed.items() if each.first is not None}
 
     on_stop = on_crash
 
     def on_start(self, event: Start) -> None:
-        """The master returns."""
         self.applicable = not self.ledger.consumption.corrects_on_slaves()
         if event.node == MASTER:
             self.due, self.before = self.before, set()
 
     def on_assign(self, event: Assign) -> None:
-        """A consumer takes a queue."""
         known = self.ledger.consumption
         consumed = known.consumed_by(event)
         if event.status != "on" or consumed is None or (consumed.reader, consumed.queue) not in self.due:

@@ -32,8 +32,6 @@ Key = tuple[int | None, str]
 
 
 class ProgressToMaster(Law):
-    """See the module."""
-
     id = "progress-to-master"
     promise = "A consumer commits to the master while its route names one, and to a slave while it does not."
     source = "RemoteBrokerOffsetStore: id 0, or any broker of the name after a route refresh"
@@ -46,7 +44,6 @@ class ProgressToMaster(Law):
         """When a consumer last tried to commit, or before that: when it first received something, ns."""
 
     def on_deliver(self, event: Deliver) -> None:
-        """A consumer receives something."""
         if event.group is None or event.node not in PAIR:
             return
         key = (event.process, event.queue)
@@ -54,7 +51,6 @@ class ProgressToMaster(Law):
         self._judge_silence(key, event)
 
     def on_invoke(self, event: Invoke) -> None:
-        """A consumer commits."""
         if event.f != "commit" or event.node not in PAIR:
             return
         key = (event.process, event.queue or "")
@@ -107,7 +103,6 @@ class ProgressToMaster(Law):
             )  # fmt: skip
 
     def on_assign(self, event: Assign) -> None:
-        """A queue changes hands."""
         key = (event.process, event.queue)
         self._judge_silence(key, event)
         self.spoke.pop(key, None)
@@ -119,7 +114,6 @@ class ProgressToMaster(Law):
             self.spoke.pop(key, None)
 
     def on_route(self, event: Route) -> None:
-        """What was known until now."""
         for key in [key for key in self.spoke if key[0] == event.process]:
             self._judge_silence(key, event)
 

@@ -32,8 +32,6 @@ Place = tuple[str | None, int | None]
 
 
 class QueueDense(OneLife):
-    """See the module."""
-
     id = "queue-dense"
     promise = "A queue's offsets are dense, and an offset gets a second message only if the first was lost."
     source = "CommitLog.topicQueueTable; DefaultMessageStore.recoverTopicQueueTable"
@@ -50,7 +48,6 @@ class QueueDense(OneLife):
         self.expired = False
 
     def on_invoke(self, event: Invoke) -> None:
-        """A producer sends."""
         if event.f == "send" and event.node == MASTER and not level_of(event):
             self.asked(event)
 
@@ -66,7 +63,6 @@ class QueueDense(OneLife):
         self.listed.setdefault(event.node, []).append(event)
 
     def on_audit(self, event: Audit) -> None:
-        """It has found them all."""
         node = event.node
         records = self.listed.pop(node, None)
         if not records or node in self.ledger.rolled or self.ledger.is_longer(node or ""):
@@ -108,7 +104,6 @@ class QueueDense(OneLife):
         self.expired = True
 
     def on_wipe(self, event: Wipe) -> None:
-        """Another store is another history."""
         if event.node == MASTER:
             self.taken.clear()
 

@@ -26,8 +26,6 @@ REST_NS = 1_000 * MS
 
 
 class QueueDerivedEqual(Law):
-    """See the module."""
-
     id = "queue-derived-equal"
     promise = "Consume queues of two nodes agree over what both hold, and their key indexes give the same answers."
     source = "ConsumeQueue and IndexService: each node derives them from its own log"
@@ -47,7 +45,6 @@ class QueueDerivedEqual(Law):
         """Of the present audit: whether nodes have dispatched what they hold."""
 
     def on_append(self, event: Append | Start) -> None:
-        """There is something to dispatch."""
         self.grown[event.node] = event.t
 
     on_start = on_append
@@ -63,7 +60,6 @@ class QueueDerivedEqual(Law):
             self.grown[event.node] = event.t
 
     def on_dispatch(self, event: Dispatch) -> None:
-        """It is dispatched."""
         self.reached[event.node] = event.hi
 
     def on_crash(self, event: Crash | Stop) -> None:
@@ -85,7 +81,6 @@ class QueueDerivedEqual(Law):
             )  # fmt: skip
 
     def on_keys(self, event: Keys) -> None:
-        """A key was asked for."""
         other = self._other(event.message, event)
         if other is None or not (self._is_settled(event) and self._is_settled(other)):
             return

@@ -37,8 +37,6 @@ class Early(NamedTuple):
 
 
 class QueueShowsDispatched(Law):
-    """See the module."""
-
     id = "queue-shows-dispatched"
     promise = "A pull shows and delivers only messages that its broker has dispatched."
     source = "DefaultMessageStore: readers see the consume queues"
@@ -112,7 +110,6 @@ class QueueShowsDispatched(Law):
                 self._check(event, hi, f"{event.node} says that {event.queue} goes up to {event.hi - 1}")
 
     def on_fail(self, event: Fail | Info) -> None:
-        """It shows nothing."""
         self.pulls.pop(event.op, None)
         self.sends.discard(event.op)
 

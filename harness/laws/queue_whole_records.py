@@ -54,8 +54,6 @@ class Reach(NamedTuple):
 
 
 class QueueWholeRecords(Law):
-    """See the module."""
-
     id = "queue-whole-records"
     promise = (
         "A record is dispatched only when all its bytes are in the log, and within a second of that; queues that a "
@@ -86,7 +84,6 @@ class QueueWholeRecords(Law):
         """Of the present audit, by node: up to where its queues must reach."""
 
     def on_config(self, event: Config) -> None:
-        """Who must be prompt."""
         settings = parse(event.detail or "{}")
         if settings.get("flushDiskType") == "SYNC_FLUSH" and line(settings).since >= (5,):
             self.lazy.add(event.node)
@@ -209,13 +206,11 @@ class QueueWholeRecords(Law):
     # From outside.
 
     def on_record(self, event: Record) -> None:
-        """A log lists a record."""
         if event.op != self.audit:
             self._begin(event.op)
         self.listed.setdefault(event.node, []).append(event)
 
     def on_entries(self, event: Entries) -> None:
-        """A queue was read."""
         if event.op != self.audit:
             self._begin(event.op)
         self.queues.setdefault(event.node, {})[event.queue] = event

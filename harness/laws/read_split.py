@@ -133,8 +133,6 @@ class Pull(NamedTuple):
 
 
 class ReadSplit(Law):
-    """See the module."""
-
     id = "read-split"
     promise = (
         "With slaveReadEnable off a broker suggests the master; with it on the id that the group has for readers "
@@ -155,7 +153,6 @@ class ReadSplit(Law):
         self.pulls: list[Pull] = []
 
     def on_config(self, event: Config) -> None:
-        """Who splits reads."""
         # The ledger hears of it later.
         if is_on(parse(event.detail or "{}"), "slaveReadEnable"):
             self.splits.add(event.node)
@@ -163,7 +160,6 @@ class ReadSplit(Law):
     # What groups want.
 
     def on_sync(self, event: Sync) -> None:
-        """A slave fetches a table."""
         if event.f == "groups":
             self.groups.sync(event)
 
@@ -187,7 +183,6 @@ class ReadSplit(Law):
             self.groups.change(event)
 
     def on_fail(self, event: Fail | Info) -> None:
-        """It got no answer."""
         if event.f == "pull":
             self.began.pop(event.op, None)
         elif event.f == "group":

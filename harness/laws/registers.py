@@ -148,7 +148,6 @@ class Observation(NamedTuple):
         return self.seen <= 0 and bool(self.possible & {NONE, 0})
 
     def shown(self) -> str:
-        """For a sentence."""
         return "nothing" if self.seen == NONE else str(self.seen)
 
 

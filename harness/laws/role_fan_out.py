@@ -44,8 +44,6 @@ class Send(NamedTuple):
 
 
 class RoleFanOut(Law):
-    """See the module."""
-
     id = "role-fan-out"
     promise = "A slow or dead slave holds up neither the other slaves nor the acknowledgements."
     source = "HAConnection.WriteSocketService; HAService.GroupTransferService"
@@ -70,7 +68,6 @@ class RoleFanOut(Law):
         self.promised: dict[str | None, Send] = {}
 
     def on_config(self, event: Config) -> None:
-        """Who is there."""
         if event.node in places.SLAVES:
             self.slaves.append(event.node)
         self.applicable = len(self.slaves) > 1
@@ -78,7 +75,6 @@ class RoleFanOut(Law):
     # What the master has, and what it has sent.
 
     def on_append(self, event: Append) -> None:
-        """The master has something new."""
         if event.node != MASTER or not self.applicable:
             return
         flushed_only = self._flushed_only()
@@ -92,7 +88,6 @@ class RoleFanOut(Law):
             self._owe(ready, event.t, before)
 
     def on_flush(self, event: Flush) -> None:
-        """The master has something durable."""
         if event.node != MASTER or not self.applicable:
             return
         before, self.flushed = self.flushed, event.hi
@@ -142,7 +137,6 @@ class RoleFanOut(Law):
                 self._settle(event.link, event)
 
     def on_partial(self, event: Partial) -> None:
-        """A part of something left."""
         if event.side == "m" and event.f == "out":
             self._settle(event.link, event)
 
@@ -171,7 +165,6 @@ class RoleFanOut(Law):
     # Sends that healthy slaves alone can answer.
 
     def on_invoke(self, event: Invoke) -> None:
-        """A client began."""
         self.first.setdefault(event.process, event.t)
         if event.f == "send" and event.value:
             self.waiting.add(event.message)
@@ -186,7 +179,6 @@ class RoleFanOut(Law):
         self.promised[put.message] = Send(put.hi or 0, since, tuple(ready))
 
     def on_ok(self, event: Ok | Fail | Info) -> None:
-        """A call ended."""
         self.waiting.discard(event.message)
         send = self.promised.pop(event.message, None) if event.message is not None else None
         if send is None or send.since is None or not all(self._is_healthy(link) for link in send.links):
@@ -209,7 +201,6 @@ class RoleFanOut(Law):
     # Connections come and go.
 
     def on_connect(self, event: Connect) -> None:
-        """A slave was accepted."""
         if event.side == "m" and event.node in self.slaves:
             self.stood[event.link] = event.t
 
@@ -220,7 +211,6 @@ class RoleFanOut(Law):
             self.sent[link] = event.hi
 
     def on_close(self, event: Close) -> None:
-        """A connection is gone."""
         self._settle_overdue(event)
         if event.side == "m":
             self._forget(event.link)
@@ -230,12 +220,10 @@ class RoleFanOut(Law):
             each.pop(link, None)
 
     def on_start(self, event: Start) -> None:
-        """What recovery leaves is durable."""
         if event.node == MASTER:
             self.flushed = event.hi or 0
 
     def on_crash(self, event: Crash | Stop) -> None:
-        """A dead master owes nothing."""
         self._settle_overdue(event)
         if event.node == MASTER:
             for link in list(self.stood):
@@ -251,7 +239,6 @@ class RoleFanOut(Law):
     on_pause = on_fault
 
     def end(self, last: Event) -> None:
-        """What never left."""
         self._settle_overdue(last)
 
 

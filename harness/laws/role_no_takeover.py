@@ -25,8 +25,6 @@ from pairproof.harness.settings import parse
 
 
 class RoleNoTakeover(Law):
-    """See the module."""
-
     id = "role-no-takeover"
     promise = "While a master is down nobody accepts writes for its broker name; they resume when it is back."
     source = "DefaultMQProducerImpl: brokerAddrs[0] only; a slave's role changes by hand"
@@ -46,13 +44,11 @@ class RoleNoTakeover(Law):
         """Sends that began after its return."""
 
     def on_config(self, event: Config) -> None:
-        """Who is there."""
         if parse(event.detail or "{}").get("brokerRole") == "SLAVE":
             self.slaves.add(event.node)
         self.applicable = bool(self.slaves)
 
     def on_crash(self, event: Crash | Stop) -> None:
-        """The master goes."""
         if event.node == MASTER:
             self.down, self.back = True, None
             self._forget()
@@ -65,7 +61,6 @@ class RoleNoTakeover(Law):
             self.promoted = True
 
     def on_start(self, event: Start) -> None:
-        """The master comes."""
         if event.node != MASTER:
             return
         if self.down:
@@ -86,7 +81,6 @@ class RoleNoTakeover(Law):
             self.resumed.clear()
 
     def on_invoke(self, event: Invoke) -> None:
-        """A client sends."""
         if event.f != "send" or (event.node != MASTER and event.node not in self.slaves):
             return
         if self.down:
@@ -95,7 +89,6 @@ class RoleNoTakeover(Law):
             self.resumed.add(event.op)
 
     def on_ok(self, event: Ok) -> None:
-        """It was stored."""
         if event.op in self.orphans:
             self.orphans.discard(event.op)
             self.judged += 1
@@ -105,7 +98,6 @@ class RoleNoTakeover(Law):
             self.judged += 1
 
     def on_fail(self, event: Fail) -> None:
-        """It was not."""
         if event.op in self.orphans:
             self.orphans.discard(event.op)
             self.judged += 1

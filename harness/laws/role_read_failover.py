@@ -62,8 +62,6 @@ class Claim:
 
 
 class RoleReadFailover(Law):
-    """See the module."""
-
     id = "role-read-failover"
     promise = (
         "A running consumer that nobody touches receives from a slave within the route's expiry and the client's route "
@@ -100,7 +98,6 @@ class RoleReadFailover(Law):
         self._asked: dict[tuple[str, str], int] = {}
 
     def on_config(self, event: Config) -> None:
-        """Who is there."""
         settings = parse(event.detail or "{}")
         if event.node in SLAVES and settings.get("namesrvAddr"):
             self.slaves.append(event.node)
@@ -139,7 +136,6 @@ class RoleReadFailover(Law):
                 del self.claims[key]
 
     def on_ok(self, event: Ok) -> None:
-        """A broker answered."""
         if event.f != "pull" or event.group is None:
             return
         key = (event.group, event.queue)
@@ -168,7 +164,6 @@ class RoleReadFailover(Law):
     # The master goes and comes.
 
     def on_crash(self, event: Crash | Stop) -> None:
-        """A broker is gone."""
         self._settle_all(event)
         node = event.node
         if event.f == "machine":
@@ -182,7 +177,6 @@ class RoleReadFailover(Law):
     on_stop = on_crash
 
     def on_start(self, event: Start) -> None:
-        """A broker is back."""
         self._settle_all(event)
         node = event.node
         self.born[node] = event.t
@@ -206,7 +200,6 @@ class RoleReadFailover(Law):
             self.unrouted = event.t
 
     def on_sync(self, event: Sync) -> None:
-        """A slave fetches a table."""
         step = (event.node, event.f)
         if event.status == "asked":
             self._asked[step] = event.t
@@ -228,7 +221,6 @@ class RoleReadFailover(Law):
     on_pause = on_fault
 
     def end(self, last: Event) -> None:
-        """What never came."""
         self._settle_all(last)
 
     # What is due when.

@@ -26,8 +26,6 @@ REFUSES_ADMIN = (4, 9, 4)
 
 
 class RoleSlaveReadOnly(Law):
-    """See the module."""
-
     id = "role-slave-read-only"
     promise = "A slave accepts no message, topic or group, and writes nothing of its own into its log."
     source = "DefaultMessageStore.checkStoreStatus; AdminBrokerProcessor.validateSlave (4.9.4)"
@@ -45,7 +43,6 @@ class RoleSlaveReadOnly(Law):
         self.queues: set[str | None] = set()
 
     def on_config(self, event: Config) -> None:
-        """Who is there."""
         settings = parse(event.detail or "{}")
         if settings.get("brokerRole") == "SLAVE":
             self.slaves[event.node] = version(settings) >= REFUSES_ADMIN
@@ -54,7 +51,6 @@ class RoleSlaveReadOnly(Law):
     # What it is asked.
 
     def on_invoke(self, event: Invoke) -> None:
-        """A client asks."""
         if event.f in ADMIN:
             name = (ADMIN[event.f], event.message or "")
             if event.node in self.slaves:
@@ -69,11 +65,9 @@ class RoleSlaveReadOnly(Law):
             self.sent[event.message] = event.node
 
     def on_consumer(self, event: Consumer) -> None:
-        """Its heartbeats create its group."""
         self.used.add((GROUPS, event.group))
 
     def on_ok(self, event: Ok) -> None:
-        """A slave said yes."""
         refuses = self.slaves.get(event.node)
         if refuses is None:
             return
@@ -85,14 +79,12 @@ class RoleSlaveReadOnly(Law):
             self.violate(event, f"{event.node}, a slave, took the {event.f} {event.message}")
 
     def on_fail(self, event: Fail) -> None:
-        """A slave said no."""
         if event.node in self.slaves and (event.f == "send" or event.f in ADMIN) and event.status not in NO_ANSWER:
             self.judged += 1
 
     # What it has.
 
     def on_append(self, event: Append) -> None:
-        """Bytes entered a log."""
         if event.node in self.slaves and event.f != "replicate":
             self.violate(
                 event, f"{event.node}, a slave, wrote [{event.lo}, {event.hi}) into its log by itself ({event.f})"
@@ -105,7 +97,6 @@ class RoleSlaveReadOnly(Law):
             self.violate(event, f"{event.node} holds {event.message}, which only {slave}, a slave, was sent")
 
     def on_table(self, event: Table) -> None:
-        """A table was read."""
         if not self.named or event.f not in (TOPICS, GROUPS) or not self.slaves.get(event.node):
             return
         used = self.used | {(TOPICS, topic_of(queue)) for queue in self.queues}

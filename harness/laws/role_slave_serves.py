@@ -46,8 +46,6 @@ class Asked(NamedTuple):
 
 
 class RoleSlaveServes(Law):
-    """See the module."""
-
     id = "role-slave-serves"
     promise = "While the master is down every message that a slave has can be pulled from it."
     source = "PullMessageProcessor: slaveReadEnable; DefaultMessageStore.getMessage"
@@ -66,7 +64,6 @@ class RoleSlaveServes(Law):
         """The offset of the first message of a pull's answer."""
 
     def on_config(self, event: Config) -> None:
-        """Who is there."""
         settings = parse(event.detail or "{}")
         if settings.get("brokerRole") == "SLAVE":
             reads = is_on(settings, "slaveReadEnable")
@@ -114,7 +111,6 @@ class RoleSlaveServes(Law):
             self.asked[event.op] = Asked(event, place if self._has(event.node, place) else None)
 
     def on_deliver(self, event: Deliver) -> None:
-        """A message of an answer."""
         if event.node == MASTER:
             place, at = (event.queue, event.queue_offset), (event.lo, event.hi)
             if self.places.setdefault(place, at) != at:
@@ -123,7 +119,6 @@ class RoleSlaveServes(Law):
             self.first.setdefault(event.op, event.queue_offset)
 
     def on_ok(self, event: Ok) -> None:
-        """An answer."""
         asked = self.asked.pop(event.op, None)
         if asked is None:
             return
@@ -146,7 +141,6 @@ class RoleSlaveServes(Law):
         return ok.lo <= offset < ok.hi
 
     def on_fail(self, event: Fail) -> None:
-        """A slave refused."""
         asked = self.asked.pop(event.op, None)
         if asked is None or event.status not in REFUSALS:
             return
@@ -155,5 +149,4 @@ class RoleSlaveServes(Law):
             self.violate(event, f"{event.node} does not serve while its master is down: {event.status}")
 
     def on_info(self, event: Info) -> None:
-        """Nobody knows."""
         self.asked.pop(event.op, None)

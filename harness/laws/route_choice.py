@@ -34,8 +34,6 @@ Brokers = Mapping[int, str]
 
 
 class RouteChoice(Law):
-    """See the module."""
-
     id = "route-choice"
     promise = (
         "A consumer pulls from the broker that its user fixed, or else from the one that was last suggested for the "
@@ -60,7 +58,6 @@ class RouteChoice(Law):
         self.applicable = self.applicable or bool(parse(event.detail or "{}").get("namesrvAddr"))
 
     def on_consumer(self, event: Consumer) -> None:
-        """A consumer came or went."""
         if event.status == "on":
             self.suggested[event.process] = {}
             if event.broker is not None:

@@ -48,8 +48,6 @@ Listed = Mapping[str, int]
 
 
 class RouteExpiry(Law):
-    """See the module."""
-
     id = "route-expiry"
     promise = (
         "A dead broker leaves the routes when its channel closes, at the latest after the expiry; one that returned is "
@@ -77,14 +75,12 @@ class RouteExpiry(Law):
         """Whether the master's tables were a slave's."""
 
     def on_config(self, event: Config) -> None:
-        """Who registers."""
         settings = parse(event.detail or "{}")
         if settings.get("namesrvAddr") and settings.get("brokerRole"):
             self.brokers[event.node] = settings
             self.applicable = True
 
     def on_start(self, event: Start) -> None:
-        """A node is up."""
         node = event.node
         self.born[node] = event.t
         self.died.pop(node, None)
@@ -112,7 +108,6 @@ class RouteExpiry(Law):
             self.inherited = True
 
     def on_resume(self, event: Resume) -> None:
-        """A node goes on."""
         self.woke[event.node] = event.t
 
     # What is asked.

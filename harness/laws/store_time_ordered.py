@@ -18,8 +18,6 @@ from pairproof.harness.places import MASTER
 
 
 class StoreTimeOrdered(Law):
-    """See the module."""
-
     id = "store-time-ordered"
     promise = "Store timestamps do not go back along a log, save where the master's clock was set."
     source = "CommitLog.putMessage: the timestamp is taken under the lock that orders the log"
@@ -35,7 +33,6 @@ class StoreTimeOrdered(Law):
         self.last: dict[str | None, tuple[Event, int | None]] = {}
 
     def on_clock(self, event: Clock) -> None:
-        """Somebody set a clock."""
         if event.node == MASTER:
             self.settings += 1
             self.just_set = True
@@ -46,14 +43,12 @@ class StoreTimeOrdered(Law):
             self.settings += 1
 
     def on_append(self, event: Append) -> None:
-        """A record was stored."""
         if self.settings and event.node == MASTER and event.f == "put":
             # The first may have taken its time before the clock was set.
             self.stored[event.lo, event.message] = None if self.just_set else self.settings
             self.just_set = False
 
     def on_record(self, event: Record) -> None:
-        """A store reader found a record."""
         if event.value is None:
             return
         stored = self.stored.get((event.lo, event.message), 0)

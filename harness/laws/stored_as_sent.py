@@ -34,8 +34,6 @@ PARTS = ("body", "tags", "flag")
 
 
 class StoredAsSent(OneLife):
-    """See the module."""
-
     id = "stored-as-sent"
     promise = "A record has the queue, body, key, tags and flag of its send, and lies where the answer said."
     source = "SendMessageProcessor.asyncSendMessage; CommitLog.asyncPutMessage"
@@ -51,19 +49,16 @@ class StoredAsSent(OneLife):
         """Records of a master's audit that is not done, by where they are."""
 
     def on_invoke(self, event: Invoke) -> None:
-        """A producer sends."""
         if event.f == "send":
             self.sent.setdefault(event.message, []).append(event)
             if event.node == MASTER:
                 self.asked(event)
 
     def on_ok(self, event: Ok) -> None:
-        """A send was answered."""
         if self.is_of_one_life(event) and event.lo is not None and event.status in contract.STORED:
             self.answered[event.lo] = event
 
     def on_record(self, event: Record) -> None:
-        """A store reader found a record."""
         if event.node == MASTER:
             self.found[event.lo] = event
         sends = self.sent.get(event.message)
@@ -79,7 +74,6 @@ class StoredAsSent(OneLife):
             self.violate(event, f"{event.node} holds {event.message} at {event.lo}, {wrong[-1]}")
 
     def on_audit(self, event: Audit) -> None:
-        """It has found them all."""
         if event.node != MASTER:
             return
         found, self.found = self.found, {}
@@ -105,7 +99,6 @@ class StoredAsSent(OneLife):
     # What takes records, or moves what is at a place.
 
     def on_wipe(self, event: Wipe) -> None:
-        """Another store is another history."""
         if event.node == MASTER:
             self.answered.clear()
 

@@ -42,7 +42,6 @@ class RunReader:
 
     @property
     def run(self) -> str:
-        """The run's id."""
         return str(self.facts["run"])
 
     @cached_property

@@ -79,7 +79,6 @@ class Part:
         self.began = monotonic()
 
     def next(self) -> Part:
-        """The part after this one."""
         events = sum(each.events for each in self.trials)
         return Part(self.number + 1, self.trials_before + len(self.trials), self.events_before + events)
 

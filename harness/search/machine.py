@@ -168,7 +168,6 @@ class PairMachine(RuleBasedStateMachine):
 
     @rule(ms=st.sampled_from(swarm.GAPS_MS))
     def advance(self, ms: int) -> None:
-        """Time passes."""
         self.act("advance", {"ms": ms})
 
     @rule(events=st.integers(1, 25))

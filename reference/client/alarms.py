@@ -34,7 +34,6 @@ class Alarms:
             self.io.cancel((self.kind, *key))
 
     def cancel_all(self) -> None:
-        """Put off all."""
         for key in list(self._armed):
             assert isinstance(key, tuple)
             self.cancel(*key)

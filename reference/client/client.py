@@ -64,9 +64,7 @@ class Client(CallingNode):
         """Nothing happens until a call is made."""
 
     def on_stop(self) -> None:
-        """Close every connection."""
         self.calls.close_all()
 
     def on_timer(self, key: Hashable) -> None:
-        """A call waited long enough."""
         self.calls.on_timer(key)

@@ -56,7 +56,6 @@ class ClientInstance(CallingNode):
         raise NotImplementedError
 
     def heartbeat(self) -> HeartbeatData:
-        """What every heartbeat says."""
         raise NotImplementedError
 
     def learned(self, topic: str, route: TopicRouteData | None) -> None:
@@ -117,11 +116,9 @@ class ClientInstance(CallingNode):
         self.poll()
 
     def on_stop(self) -> None:
-        """End at once."""
         self.close()
 
     def on_timer(self, key: Hashable) -> None:
-        """Something is due."""
         assert isinstance(key, tuple)
         kind, *rest = key
         if kind == "call":

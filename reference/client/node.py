@@ -19,11 +19,9 @@ class CallingNode:
         """A client listens to nobody."""
 
     def on_connected(self, address: str, conn: Conn) -> None:
-        """A connection stands."""
         self.calls.on_connected(address, conn)
 
     def on_connect_failed(self, address: str) -> None:
-        """Nobody is there."""
         self.calls.on_connect_failed(address)
 
     def on_bytes(self, conn: Conn, data: bytes) -> None:

@@ -286,7 +286,6 @@ class Producer(ClientInstance):
         return list(self._topics)
 
     def heartbeat(self) -> HeartbeatData:
-        """One producer group."""
         return HeartbeatData(self.settings.client_id, producer_data_set=(ProducerData(self.settings.group),))
 
     def learned(self, topic: str, route: TopicRouteData | None) -> None:

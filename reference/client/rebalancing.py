@@ -97,7 +97,6 @@ class Rebalancing:
             self.shared.alarms.at(at, "rebalance")
 
     def run(self) -> None:
-        """Rebalance all topics."""
         self._at, self._last = None, self.shared.io.now()
         self.soon(EVERY_NS)
         for topic in self.shared.settings.topics:

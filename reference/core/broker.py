@@ -220,7 +220,6 @@ class Broker:
             self.replica.on_connected(conn)
 
     def on_connect_failed(self, address: str) -> None:
-        """It could not be made."""
         if self.parts.calls.connects_to(address):
             self.parts.calls.on_connect_failed(address)
         else:
@@ -251,7 +250,6 @@ class Broker:
             self.ha.on_writable(conn)
 
     def on_closed(self, conn: Conn) -> None:
-        """A peer closed its end."""
         if conn is self.replica.conn:
             self.replica.on_lost()
         elif conn in self.peers:

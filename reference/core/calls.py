@@ -192,7 +192,6 @@ class Calls:
             self._end(line, "info", "disconnected")
 
     def on_timer(self, key: Hashable) -> None:
-        """A call waited long enough."""
         assert isinstance(key, tuple)
         _, address, opaque = key
         line = self.lines.get(address)

@@ -71,7 +71,6 @@ class Seats:
         self.asked[conn] = now
 
     def leave(self, conn: Conn) -> None:
-        """It goes."""
         self.silent.pop(conn, None)
         self.asked.pop(conn, None)
 
@@ -220,13 +219,11 @@ class CommandPeers:
             self.drop(self._unsent_sizes.oldest)
 
     def drop(self, conn: Conn) -> None:
-        """End the connection."""
         if conn in self._readers:
             self.io.close(conn)
             self.closed(conn)
 
     def drop_all(self) -> None:
-        """End all connections."""
         for conn in list(self._readers):
             self.drop(conn)
 

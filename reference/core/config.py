@@ -114,7 +114,6 @@ class BrokerConfig:
 
     @property
     def name_servers(self) -> tuple[str, ...]:
-        """Where it registers."""
         return tuple(each for each in self.namesrvAddr.split(";") if each)
 
     @property

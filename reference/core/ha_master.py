@@ -228,7 +228,6 @@ class HaMaster:
             self._pump(peer)
 
     def on_closed(self, conn: Conn) -> None:
-        """The peer went away."""
         peer = self.connections.get(conn)
         if peer is not None:
             self._move(peer, Heard.END)

@@ -116,7 +116,6 @@ class HaSlave:
             self.start()
 
     def stop(self) -> None:
-        """End the copy."""
         if self.phase is not Phase.STOPPED:
             conn = self.conn
             self._move(Heard.STOP)

@@ -73,7 +73,6 @@ class MetadataSync:
             self.parts.io.timer(LOOK, self._due)
 
     def on_timer(self, key: Hashable) -> None:
-        """The next look is due."""
         if self.parts.io.now() - self._last < self.schedule.rest * MS or not self._address(fast=False):
             self._look_again()
             return

@@ -80,7 +80,6 @@ class Registration:
             self.parts.io.timer(SOON, self.parts.io.now())
 
     def on_timer(self, key: Hashable) -> None:
-        """A registration is due."""
         if key == PERIOD:
             self.parts.io.timer(PERIOD, self.parts.io.now() + self.period_ns)
         self._register_everywhere()

@@ -74,7 +74,6 @@ class Retention:
             self._arm()
 
     def on_timer(self, key: Hashable) -> None:
-        """Some files may be due."""
         wall = self.io.wall_ms()
         gone = 0
         while self.is_the_hour(wall) and gone < AT_ONCE:

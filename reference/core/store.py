@@ -211,7 +211,6 @@ class MessageStore:
     # What the shell tells.
 
     def on_timer(self, key: tuple[str, None]) -> None:
-        """A flush is due."""
         if key == DERIVED:
             self._flush_derived()
         elif key == DISPATCH:
@@ -220,7 +219,6 @@ class MessageStore:
             self.flusher.on_timer(key[0])
 
     def on_flushed(self, token: Hashable) -> None:
-        """A flush ended."""
         if token != DERIVED:
             assert isinstance(token, int)
             self.flusher.on_flushed(token)

@@ -188,7 +188,6 @@ class Shell:
         self._timers[key] = self.loop.call_at(at / 1e9, self._ring, key)
 
     def cancel(self, key: Hashable) -> None:
-        """Disarm a timer."""
         timer = self._timers.pop(key, None)
         if timer is not None:
             timer.cancel()

@@ -29,7 +29,6 @@ class Bench(NamedTuple):
     """Whether each trial was judged by those of the laws only that its scenario names."""
 
     def judge_all(self, events: Iterable[Event]) -> list[Judgement]:
-        """Judge one trial."""
         return judge(events, laws(self.laws), self.observes)
 
 

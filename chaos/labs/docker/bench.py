@@ -188,7 +188,6 @@ class DockerBench(Bench):
         return node
 
     def tap(self, name: str, client: str, to: Address, buffer: int | None, evidence: Evidence) -> LinkTap:
-        """Taps in the observer."""
         return WatchedTap(self.watching, name, self.link(name), to, client, buffer)
 
     def begin(self, evidence: Evidence) -> None:
@@ -228,13 +227,11 @@ class DockerBench(Bench):
         self._nodes.clear()
 
     def clean(self) -> None:
-        """After a trial."""
         super().clean()
         for trace in (self.folder / OBSERVER).iterdir():
             trace.unlink()
 
     def close(self) -> None:
-        """Nothing stays."""
         try:
             with suppress(LabError):
                 self.watching.close()

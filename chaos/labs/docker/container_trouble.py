@@ -61,7 +61,6 @@ class ContainerTrouble(NodeTrouble):
     # The network.
 
     def disconnect(self, node: str) -> Unplugged:
-        """See :class:`pairproof.harness.ports.CanDisconnect`."""
         found = self._contained(node)
         handle = Unplugged(found, object(), self.evidence.now())
         if not found.unplugged:
@@ -97,7 +96,6 @@ class ContainerTrouble(NodeTrouble):
     # Memory.
 
     def limit_memory(self, node: str, mb: int) -> Limited:
-        """See :class:`pairproof.harness.ports.CanLimitMemory`."""
         found = self._contained(node)
         was_up = found.is_up
         found.limits.append(mb)

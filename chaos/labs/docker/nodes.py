@@ -27,8 +27,6 @@ SIGNALLED = 128
 
 
 class NodeContainer(RealNode):
-    """See :class:`RealNode`."""
-
     def __init__(
         self, bench: DockerBench, folder: Path, name: str, target: AnyTarget, config: BrokerConfig | None
     ) -> None:
@@ -114,7 +112,6 @@ class NodeContainer(RealNode):
             raise LabError(f"{self.name} outlived kill -9 for {KILLED_S:g} s: its disk does not answer")
 
     def remove(self) -> None:
-        """Kill and remove its container."""
         if self.container is not None:
             self._said = self.said()
             self.container.remove()

@@ -143,11 +143,9 @@ class Observer:
         return self.taps[name].open()
 
     def do_shut(self, name: str) -> None:
-        """Refuse new connections."""
         self.taps[name].shut()
 
     def do_lead(self, name: str, to: tuple[str, int], is_impostor: bool) -> None:
-        """Lead new connections elsewhere."""
         self.taps[name].lead(Address(*to), is_impostor)
 
     def do_reset(self, name: str) -> tuple[dict[str, Any], bytes]:
@@ -155,7 +153,6 @@ class Observer:
         return {"reset": self.taps[name].reset()}, b""
 
     def do_count(self, name: str) -> tuple[dict[str, Any], bytes]:
-        """What has passed."""
         tap = self.taps[name]
         moved = {direction: tap.moved(direction) for direction in ("up", "down")}
         return {"connections": tap.connections, "standing": tap.standing(), "severed": tap.severed, **moved}, b""
@@ -170,7 +167,6 @@ class Observer:
         return {"wrong": self.wrong}, b""
 
     def do_stop(self, name: str) -> None:
-        """End a link's taps."""
         self.taps[name].stop()
 
     def do_read(self, store: str, prefixes: list[str]) -> tuple[dict[str, Any], bytes]:

@@ -74,7 +74,6 @@ class Watching:
         return files
 
     def close(self) -> None:
-        """Ask no more."""
         self._heard.close()
         self._sock.close()
 
@@ -85,8 +84,6 @@ def _look(answer: Mapping[str, Any]) -> None:
 
 
 class WatchedTap:
-    """See :class:`pairproof.chaos.labs.real.links.LinkTap`."""
-
     def __init__(self, watching: Watching, name: str, way: Way, to: Address, client: str, buffer: int | None) -> None:
         self._ask = watching.ask
         self._made = {"way": way, "to": to, "client": client, "buffer": buffer}
@@ -107,7 +104,6 @@ class WatchedTap:
         self._ask("start", name=self._name, **self._made)
 
     async def open(self) -> None:
-        """Take connections."""
         self._ask("open", name=self._name)
 
     def shut(self) -> None:
@@ -119,7 +115,6 @@ class WatchedTap:
         self._ask("lead", name=self._name, to=to, is_impostor=is_impostor)
 
     def stop(self) -> None:
-        """End everything."""
         self._ask("stop", name=self._name)
 
     def reset(self) -> dict[str, int]:
@@ -127,7 +122,6 @@ class WatchedTap:
         return dict(self._ask("reset", name=self._name)["reset"])
 
     def standing(self) -> int:
-        """Connections that stand."""
         return int(self._ask("count", name=self._name)["standing"])
 
     def moved(self, direction: str) -> tuple[int, int]:

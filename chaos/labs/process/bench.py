@@ -75,7 +75,6 @@ class ProcessBench(Bench):
         return self._port(f"asker {name}")
 
     def own(self, name: str) -> Address:
-        """A port of this process."""
         return self._port(f"own {name}")
 
     def _port(self, name: str, neighbours: tuple[int, ...] = ()) -> Address:
@@ -91,7 +90,6 @@ class ProcessBench(Bench):
         return NodeProcess(self.keeper, self, folder, name, program, config)
 
     def tap(self, name: str, client: str, to: Address, buffer: int | None, evidence: Evidence) -> LinkTap:
-        """Taps in this process."""
         make: Callable[[], Passage] = Passage
         if buffer is not None:
             make = lambda: HaPassage(client, evidence.ears)  # noqa: E731 - it has a type
@@ -116,7 +114,6 @@ class ProcessBench(Bench):
         kill(self.keeper, {pid: f"process {pid}" for pid in alive})
 
     def close(self) -> None:
-        """Nothing stays."""
         try:
             super().close()
             self.leases.close()

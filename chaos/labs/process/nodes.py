@@ -17,8 +17,6 @@ KILLED_S = 10.0
 
 
 class NodeProcess(RealNode):
-    """See :class:`RealNode`."""
-
     def __init__(
         self, keeper: Keeper, bench: Bench, folder: Path, name: str, target: str, config: BrokerConfig | None
     ) -> None:
@@ -42,7 +40,6 @@ class NodeProcess(RealNode):
             self.keeper.stop_and_wait(self.pid)
 
     def thaw(self) -> None:
-        """SIGCONT."""
         self.signal(signal.SIGCONT)
 
     def signal(self, number: int) -> None:
@@ -63,7 +60,6 @@ class NodeProcess(RealNode):
             return ""
 
     def bind(self) -> str:
-        """Loopback."""
         return HOST
 
 

@@ -113,7 +113,6 @@ class Bench:
         return self._controls[node]
 
     def control_path(self, node: str) -> Path:
-        """Where they are."""
         return self.folder / CONTROLS / node
 
     def clean(self) -> None:

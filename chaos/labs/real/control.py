@@ -49,11 +49,9 @@ class Control:
         return int(_INT.unpack_from(self._shared, FIELDS.index(field) * _INT.size)[0])
 
     def set(self, field: str, value: int) -> None:
-        """Set one."""
         _INT.pack_into(self._shared, FIELDS.index(field) * _INT.size, value)
 
     def count(self, field: str) -> None:
-        """One more."""
         self.set(field, self.get(field) + 1)
 
     def clear(self) -> None:

@@ -50,7 +50,6 @@ class HaEars:
         self._noted: dict[FrameTap | ReportTap, object] = {}
 
     def connected(self, passage: HaPassage) -> None:
-        """A connection stands."""
         passage.label = next(self._labels)
         if passage.tapped:
             self.teller.met(passage.address, passage.label, passage.who)

@@ -52,27 +52,22 @@ class HaPassage(Passage):
         return f"{host}:{port}"
 
     def stand(self) -> None:
-        """Both ends stand."""
         self._ears.connected(self)
         super().stand()
 
     def client_said(self, data: bytes) -> None:
-        """From the slave."""
         super().client_said(data)
         self._ears.reports(self, SLAVES, data)
 
     def server_hears(self, data: bytes) -> None:
-        """To the master."""
         super().server_hears(data)
         self._ears.reports(self, MASTERS, data)
 
     def server_said(self, data: bytes) -> None:
-        """From the master."""
         super().server_said(data)
         self._ears.frames(self, MASTERS, data)
 
     def client_hears(self, data: bytes) -> None:
-        """To the slave."""
         super().client_hears(data)
         self._ears.frames(self, SLAVES, data)
 

@@ -97,11 +97,9 @@ class Keeping:
         return {}
 
     def do_fork(self, spec: NodeSpec) -> dict[str, Any]:
-        """Start a node."""
         return self._started(child.fork(Path(self._room(spec["output"])), lambda: run(spec)))
 
     def do_exec(self, argv: list[str], output: str, environment: dict[str, str]) -> dict[str, Any]:
-        """Start another program."""
         return self._started(child.execute(Path(self._room(output)), argv, environment))
 
     def do_signal(self, pid: int, number: int) -> dict[str, Any]:

@@ -48,7 +48,6 @@ class LinkTrouble(World):
     """Abilities CanShapeLink and CanCutLink of :mod:`pairproof.harness.ports`."""
 
     def add_toxic(self, link: str, direction: str, toxic: str, attributes: Mapping[str, int]) -> OnLink:
-        """See :class:`pairproof.harness.ports.CanShapeLink`."""
         where = self.link(link)
         if toxic not in WHAT:
             raise LabError(f"unknown toxic {toxic!r}; valid: {', '.join(WHAT)}")
@@ -61,13 +60,11 @@ class LinkTrouble(World):
         )  # fmt: skip
 
     def remove_toxic(self, handle: OnLink) -> Effect:
-        """Take it off."""
         effect = _effect(handle)
         self.aside(lambda: self.bench.proxies.remove_toxic(handle.link.name, handle.name))
         return effect
 
     def cut_link(self, link: str) -> Cut:
-        """See :class:`pairproof.harness.ports.CanCutLink`."""
         where = self.link(link)
         self.evidence.poll()
         cut = Cut(where, object(), where.tap.standing(), self.evidence.unreached[where.address])
@@ -78,7 +75,6 @@ class LinkTrouble(World):
         return cut
 
     def mend_link(self, handle: Cut) -> Effect:
-        """Mend it."""
         # Who was refused says so itself: there is no tap where nobody listens.
         self.evidence.poll()
         refused = self.evidence.unreached[handle.link.address] - handle.unreached
@@ -87,7 +83,6 @@ class LinkTrouble(World):
         return {"connections_closed": handle.closed, "connections_refused": refused}
 
     def reset_link(self, link: str) -> Effect:
-        """Reset what is open."""
         return self.link(link).tap.reset()
 
 

@@ -132,6 +132,5 @@ class Links:
                 self.bench.proxies.disable(link.name)
 
     def stop(self) -> None:
-        """End every connection."""
         for link in self.by_name.values():
             link.tap.stop()

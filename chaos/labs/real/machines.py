@@ -46,7 +46,6 @@ class Machine:
         return self._shell
 
     def start(self, build: Callable[[], Node]) -> None:
-        """Start a node."""
         io, handler = self.io, self.loop.get_exception_handler()
         self.node = build()
         io.start(self.node)

@@ -91,7 +91,6 @@ class NodeShell(Shell):
         self.loop.call_soon(self.trace.note, "ready")
 
     def stop(self) -> None:
-        """An orderly end."""
         self.trace.note("stopping")
         super().stop()
         self.trace.note("stopped")

@@ -46,7 +46,6 @@ class NodeTrouble(World):
     """Abilities CanKill, CanStop, CanPause and CanSkewClock of :mod:`pairproof.harness.ports`."""
 
     def kill(self, node: str) -> Effect:
-        """See :class:`pairproof.harness.ports.CanKill`."""
         found = self.node(node)
         if not found.is_up:
             return {}
@@ -188,7 +187,6 @@ class NodeTrouble(World):
     # Pauses.
 
     def pause(self, node: str) -> Pause:
-        """See :class:`pairproof.harness.ports.CanPause`."""
         found = self.node(node)
         token = object()
         if found.pid is not None:
@@ -214,7 +212,6 @@ class NodeTrouble(World):
     # Clocks.
 
     def skew_clock(self, node: str, ms: int) -> Skew:
-        """See :class:`pairproof.harness.ports.CanSkewClock`."""
         found = self.obedient(node)
         control = self.bench.control(node)
         self._set_clock(found, control.get("skew_ms") + ms)

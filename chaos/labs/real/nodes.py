@@ -169,7 +169,6 @@ class RealNode:
         self.freeze()
 
     def go_on(self) -> None:
-        """Undo it."""
         self.thaw()
         self.halted = False
 

@@ -84,7 +84,6 @@ class OutsideView:
         self._end: int | None = None
 
     def read(self) -> list[Row]:
-        """What is new."""
         now, rows = time.monotonic_ns(), []
         if not self._lives():
             # The files are the next one's.

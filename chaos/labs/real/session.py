@@ -189,8 +189,6 @@ class RealSession(ClientAbilities, LinkTrouble, StoreTrouble, Strangers):
         self.await_serving(*started)
 
     def await_serving(self, *nodes: RealNode) -> None:
-        """See :class:`pairproof.chaos.labs.real.world.World`."""
-
         def is_late(node: RealNode) -> bool:
             return node.is_up and not (self.serves(node) or node.pauses or node.is_held)
 
@@ -201,11 +199,9 @@ class RealSession(ClientAbilities, LinkTrouble, StoreTrouble, Strangers):
         self.refresh()
 
     def serves(self, node: RealNode) -> bool:
-        """See :class:`pairproof.chaos.labs.real.world.World`."""
         return node.is_up and (node.name, node.incarnation) in self.evidence.ready
 
     def refresh(self) -> None:
-        """See :class:`pairproof.chaos.labs.real.world.World`."""
         self.run(self.refreshed())
 
     async def refreshed(self) -> None:
@@ -264,7 +260,6 @@ class RealSession(ClientAbilities, LinkTrouble, StoreTrouble, Strangers):
             self.inspection.tables(places.NAMES)
 
     def wait_for(self, what: str, count: int, ms: int) -> int:
-        """See :class:`pairproof.harness.ports.CanAwait`."""
         self.evidence.poll()
         seen = [Awaiting(events, what, count) for events in (self.recorder.events, self.evidence.traced)]
 

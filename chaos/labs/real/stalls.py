@@ -72,7 +72,6 @@ class Stalls:
         self._alone = threading.Lock()
 
     def add(self, f: str, node: str | None, how: str, begin: int, end: int) -> None:
-        """A stall was found."""
         with self._alone:
             key = (f, node, how)
             at = self._last.get(key)
@@ -85,7 +84,6 @@ class Stalls:
                 self._found.append(Stall(f, node, how, begin, end))
 
     def all(self) -> list[Stall]:
-        """All so far."""
         with self._alone:
             return list(self._found)
 

@@ -65,7 +65,6 @@ class StoreTrouble(NodeTrouble):
     # Machines.
 
     def crash_machine(self, node: str, keep: str) -> Effect:
-        """See :class:`pairproof.harness.ports.CanCrashMachine`."""
         found, store = self._stored(node)
         if not found.powered:
             return {}
@@ -103,7 +102,6 @@ class StoreTrouble(NodeTrouble):
     # Disks.
 
     def stall_disk(self, node: str) -> Disturbed:
-        """See :class:`pairproof.harness.ports.CanStallDisk`."""
         return self._disturb(node, "stalled", 1)
 
     def resume_disk(self, handle: Disturbed) -> Effect:
@@ -113,7 +111,6 @@ class StoreTrouble(NodeTrouble):
         return effect
 
     def slow_disk(self, node: str, ms: int) -> Disturbed:
-        """See :class:`pairproof.harness.ports.CanSlowDisk`."""
         return self._disturb(node, "slow_ms", ms)
 
     def restore_disk(self, handle: Disturbed) -> Effect:
@@ -121,7 +118,6 @@ class StoreTrouble(NodeTrouble):
         return self._calm(handle)
 
     def lie_about_flushes(self, node: str) -> Disturbed:
-        """See :class:`pairproof.harness.ports.CanLieAboutFlushes`."""
         return self._disturb(node, "lies", 1)
 
     def flush_honestly(self, handle: Disturbed) -> Effect:
@@ -129,7 +125,6 @@ class StoreTrouble(NodeTrouble):
         return self._calm(handle)
 
     def stall_dispatch(self, node: str) -> Disturbed:
-        """See :class:`pairproof.harness.ports.CanStallDispatch`."""
         return self._disturb(node, "undispatched", 1)
 
     def resume_dispatch(self, handle: Disturbed) -> Effect:
@@ -162,7 +157,6 @@ class StoreTrouble(NodeTrouble):
         return {"bytes_filled": handle.amount}
 
     def turn_read_only(self, node: str) -> Taken:
-        """See :class:`pairproof.harness.ports.CanTurnReadOnly`."""
         found, store = self._stored(node)
         self._needs(store.kind == "device", "a disk that turns read-only", store)
         store.read_only()
@@ -195,7 +189,6 @@ class StoreTrouble(NodeTrouble):
         return {"files_deleted": len(gone), "bytes_deleted": sum(gone)}
 
     def wipe_store(self, node: str) -> Effect:
-        """See :class:`pairproof.harness.ports.CanReplaceStore`."""
         found, store = self._stored(node)
         effect = dict(self.kill(node))
         store.empty()

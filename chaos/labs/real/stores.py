@@ -103,7 +103,6 @@ class Store:
         return self.is_read_only or self._is_full
 
     def copy_files(self, prefixes: Collection[str] = ("",)) -> dict[str, bytes]:
-        """See :func:`copy_files`."""
         return copy_files(self.path, prefixes)
 
     def empty(self) -> None:

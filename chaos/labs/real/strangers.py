@@ -54,7 +54,6 @@ class Strangers(World):
     """How many there have been."""
 
     def impersonate(self, character: str) -> Guest:
-        """See :class:`pairproof.harness.ports.CanImpersonate`."""
         dice = self._dice(STRANGER)
         # Each has a door of its own.
         address = self.bench.own(f"{STRANGER}-{self.strangers}")
@@ -67,7 +66,6 @@ class Strangers(World):
         return Guest(stranger, machine, door)
 
     def dismiss(self, handle: Guest) -> Effect:
-        """Let it go."""
         handle.stranger.on_stop()
         self.run(asyncio.sleep(GOODBYE_S))
         handle.machine.kill()
@@ -90,13 +88,11 @@ class Strangers(World):
         return Visitor(stranger, machine)
 
     def expel(self, handle: Visitor) -> Effect:
-        """Let it go."""
         handle.stranger.on_stop()
         handle.machine.kill()
         return handle.stranger.effect
 
     def take_place(self, character: str) -> Usurper:
-        """See :class:`pairproof.harness.ports.CanImpersonateMaster`."""
         link, machine = self.link(places.HA_LINKS[0]), self.machine(IMPOSTOR)
         stranger = Impostor(character, machine.io, self._dice(IMPOSTOR))
         address = self.bench.own(f"{IMPOSTOR}-{self.strangers}")

@@ -41,7 +41,6 @@ class Door:
         self._tasks: set[asyncio.Task[Any]] = set()
 
     async def open(self) -> None:
-        """Take connections."""
         if self._listener is None:
             self._listener = await asyncio.get_running_loop().create_server(self.came, *self.address)
 
@@ -52,7 +51,6 @@ class Door:
             self._listener = None
 
     def stop(self) -> None:
-        """End everything."""
         self.shut()
         self.reset()
         for task in self._tasks:
@@ -67,7 +65,6 @@ class Door:
         return {"connections_closed": closed, "bytes_lost": max(0, lost)}
 
     def standing(self) -> int:
-        """Connections that stand."""
         return sum(1 for each in self.passages if any(each.open.values()))
 
     def moved(self, direction: str) -> tuple[int, int]:
@@ -79,7 +76,6 @@ class Door:
         return taken, given
 
     def came(self) -> Wire:
-        """Somebody connects."""
         raise NotImplementedError
 
     def over(self, passage: Passage, side: str, how: str) -> None:
@@ -95,7 +91,6 @@ class Door:
                 self.gone[name][1] += amounts[1]
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> None:
-        """Do this besides."""
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -126,13 +121,11 @@ class Tap(Door):
         self._far_listener = await asyncio.get_running_loop().create_server(self._from_proxy, *self.way.far)
 
     def stop(self) -> None:
-        """End everything."""
         super().stop()
         if self._far_listener is not None:
             self._far_listener.close()
 
     def came(self) -> Wire:
-        """A client connects."""
         passage = self.passage()
         near = Wire(passage.client_said, lambda wire: self._queue(passage), self.buffer)
         near.gives = passage.client_hears
@@ -212,7 +205,6 @@ class StrangersDoor(Door):
         self.passage = passage
 
     def came(self) -> Wire:
-        """A stranger connects."""
         passage = self.passage()
 
         def said(data: bytes) -> None:

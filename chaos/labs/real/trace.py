@@ -66,7 +66,6 @@ class Trace:
         self.write(json.dumps([time.monotonic_ns(), kind, *columns], separators=(",", ":")))
 
     def close(self) -> None:
-        """Write no more."""
         os.close(self.fd)
 
     def write(self, line: str) -> None:

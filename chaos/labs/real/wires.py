@@ -125,25 +125,20 @@ class Passage:
         self.wires: list[Wire] = []
 
     def stand(self) -> None:
-        """Both ends stand."""
         self.open = dict.fromkeys(self.open, True)
         for wire in self.wires:
             wire.go_on()
 
     def client_said(self, data: bytes) -> None:
-        """From the client."""
         self.up[0] += len(data)
 
     def server_hears(self, data: bytes) -> None:
-        """To the server."""
         self.up[1] += len(data)
 
     def server_said(self, data: bytes) -> None:
-        """From the server."""
         self.down[0] += len(data)
 
     def client_hears(self, data: bytes) -> None:
-        """To the client."""
         self.down[1] += len(data)
 
     def stalled(self, side: str) -> None:

@@ -150,7 +150,6 @@ class Evidence(Observer):
         self.add(self.kernel.now, "lab", f="sim", value=healthy_ns, detail=json.dumps(own, sort_keys=True))
 
     def config(self, name: str, config: BrokerConfig) -> None:
-        """A node's settings."""
         self.add(self.kernel.now, "config", name, detail=_shown(config))
 
     def watcher(self, host: Host) -> Watcher:

@@ -141,7 +141,6 @@ class Host:
         self.timers[key] = self.kernel.at(at, self._ring, key, self.incarnation)
 
     def cancel(self, key: Hashable) -> None:
-        """Disarm a timer."""
         old = self.timers.pop(key, None)
         if old is not None:
             old[2] = None

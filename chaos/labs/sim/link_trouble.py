@@ -18,7 +18,6 @@ class LinkTrouble(World):
     """Abilities CanShapeLink, CanCutLink and CanDisconnect of :mod:`pairproof.harness.ports`."""
 
     def add_toxic(self, link: str, direction: str, toxic: str, attributes: Mapping[str, int]) -> tuple[Link, Toxic]:
-        """See :class:`pairproof.harness.ports.CanShapeLink`."""
         where = self.link(link)
         if direction not in ("up", "down"):
             raise LabError(f"a link's directions are up and down, not {direction!r}")
@@ -28,24 +27,20 @@ class LinkTrouble(World):
         return where, self.network.add_toxic(where, direction, toxic, attributes, dice)
 
     def remove_toxic(self, handle: tuple[Link, Toxic]) -> Effect:
-        """Take it off."""
         link, toxic = handle
         self.network.remove_toxic(link, toxic)
         return toxic.effect
 
     def cut_link(self, link: str) -> tuple[Link, Trouble]:
-        """See :class:`pairproof.harness.ports.CanCutLink`."""
         where = self.link(link)
         return where, self.network.cut(where)
 
     def mend_link(self, handle: tuple[Link, Trouble]) -> Effect:
-        """Mend it."""
         link, trouble = handle
         link.cuts.remove(trouble)
         return trouble.effect
 
     def reset_link(self, link: str) -> Effect:
-        """Reset what is open."""
         closed = lost = 0
         where = self.link(link)
         for end in standing(where):
@@ -55,13 +50,11 @@ class LinkTrouble(World):
         return {"connections_closed": closed, "bytes_lost": lost}
 
     def disconnect(self, node: str) -> tuple[Cable, Trouble]:
-        """See :class:`pairproof.harness.ports.CanDisconnect`."""
         cable, trouble = self.node_host(node).cable, Trouble()
         cable.pulled.append(trouble)
         return cable, trouble
 
     def reconnect(self, handle: tuple[Cable, Trouble]) -> Effect:
-        """Plug it in."""
         cable, trouble = handle
         cable.plug_in(trouble)
         return trouble.effect

@@ -149,7 +149,6 @@ class Network:
         self.kernel.at(self.kernel.now + end.outgoing.latency, self._arrive, end, chunk)
 
     def _arrive(self, sender: End, chunk: bytes | None) -> None:
-        """At the proxy."""
         if sender.pipe is None:
             self._deliver(sender, chunk)
         else:

@@ -38,7 +38,6 @@ class NodeTrouble(World):
     """
 
     def kill(self, node: str) -> Effect:
-        """See :class:`pairproof.harness.ports.CanKill`."""
         host = self.node_host(node)
         if host.node is None:
             return {}
@@ -56,7 +55,6 @@ class NodeTrouble(World):
                 self.audit("recovery", node)
 
     def stop(self, node: str) -> Effect:
-        """See :class:`pairproof.harness.ports.CanStop`."""
         host = self.node_host(node)
         if host.node is None or host.pauses:
             return {}
@@ -70,7 +68,6 @@ class NodeTrouble(World):
         return {"processes_stopped": 1, "connections_closed": connections}
 
     def crash_machine(self, node: str, keep: str) -> Effect:
-        """See :class:`pairproof.harness.ports.CanCrashMachine`."""
         host = self.node_host(node)
         if not host.powered:
             return {}
@@ -82,7 +79,6 @@ class NodeTrouble(World):
     # Processes.
 
     def pause(self, node: str) -> Ongoing:
-        """See :class:`pairproof.harness.ports.CanPause`."""
         host, trouble = self.node_host(node), Trouble()
         due = self._between_steps(host, self._stop_running, host, trouble)
         return Ongoing(host, host.pauses, trouble, due)
@@ -105,7 +101,6 @@ class NodeTrouble(World):
         host.pauses.append(trouble)
 
     def expire(self, node: str, keep_files: int) -> Effect:
-        """See :class:`pairproof.harness.ports.CanExpire`."""
         effect: dict[str, int] = {}
         host = self.node_host(node)
         if not host.pauses:
@@ -132,7 +127,6 @@ class NodeTrouble(World):
     # Clocks.
 
     def skew_clock(self, node: str, ms: int) -> Ongoing:
-        """See :class:`pairproof.harness.ports.CanSkewClock`."""
         host = self.node_host(node)
         trouble = self._begin(host, host.clock_skews, ms)
         self.evidence.clock_set(host)
@@ -147,7 +141,6 @@ class NodeTrouble(World):
     # Disks.
 
     def stall_disk(self, node: str) -> Ongoing:
-        """See :class:`pairproof.harness.ports.CanStallDisk`."""
         host = self.node_host(node)
         return self._begin(host, host.disk_stalls)
 
@@ -158,7 +151,6 @@ class NodeTrouble(World):
         return effect
 
     def slow_disk(self, node: str, ms: int) -> Ongoing:
-        """See :class:`pairproof.harness.ports.CanSlowDisk`."""
         host = self.node_host(node)
         return self._begin(host, host.disk_slow, ms)
 
@@ -167,7 +159,6 @@ class NodeTrouble(World):
         return self._end(handle)
 
     def lie_about_flushes(self, node: str) -> Ongoing:
-        """See :class:`pairproof.harness.ports.CanLieAboutFlushes`."""
         host = self.node_host(node)
         return self._begin(host, host.disk.lies)
 
@@ -176,7 +167,6 @@ class NodeTrouble(World):
         return self._end(handle)
 
     def fill_disk(self, node: str) -> Ongoing:
-        """See :class:`pairproof.harness.ports.CanFillDisk`."""
         host = self.node_host(node)
         return self._begin(host, host.disk.full)
 
@@ -185,7 +175,6 @@ class NodeTrouble(World):
         return self._end(handle)
 
     def turn_read_only(self, node: str) -> Ongoing:
-        """See :class:`pairproof.harness.ports.CanTurnReadOnly`."""
         host = self.node_host(node)
         return self._begin(host, host.disk.read_only)
 
@@ -198,7 +187,6 @@ class NodeTrouble(World):
         return effect
 
     def stall_dispatch(self, node: str) -> Ongoing:
-        """See :class:`pairproof.harness.ports.CanStallDispatch`."""
         host = self.node_host(node)
         return self._begin(host, host.dispatch_stalls)
 
@@ -232,7 +220,6 @@ class NodeTrouble(World):
         return effect
 
     def wipe_store(self, node: str) -> Effect:
-        """See :class:`pairproof.harness.ports.CanReplaceStore`."""
         fresh = SimDisk()
         self.provide(node, fresh)
         return self._replace(self.node_host(node), fresh, "empty")

@@ -158,7 +158,6 @@ class SimSession(ClientAbilities, LinkTrouble, NodeTrouble, Strangers):
         return done
 
     def wait_for(self, what: str, count: int, ms: int) -> int:
-        """See :class:`pairproof.harness.ports.CanAwait`."""
         awaiting = Awaiting(self.recorder.events, what, count)
         self.run_until(awaiting.reached, ms * MS)
         return awaiting.seen
@@ -244,14 +243,12 @@ class SimSession(ClientAbilities, LinkTrouble, NodeTrouble, Strangers):
     # Abilities: triggers.
 
     def arm(self, node: str, point: str, nth: int, fire: Callable[[], None]) -> None:
-        """See :class:`pairproof.harness.ports.CanArm`."""
         if node not in self.nodes or point not in POINTS:
             nodes, points = ", ".join(self.nodes), ", ".join(POINTS)
             raise UsageError(f"no trigger at {node}/{point}; nodes (lab.slaves): {nodes}; points: {points}")
         self.armed.setdefault((node, point), []).append((max(1, nth), fire))
 
     def disarm(self) -> None:
-        """Forget every trigger."""
         self.armed.clear()
 
     def point(self, host: str, name: str) -> None:

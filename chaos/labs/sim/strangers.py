@@ -15,7 +15,6 @@ class Strangers(World):
     """Abilities CanImpersonate, CanIntrude and CanImpersonateMaster of :mod:`pairproof.harness.ports`."""
 
     def impersonate(self, character: str) -> Hostile:
-        """See :class:`pairproof.harness.ports.CanImpersonate`."""
         host = self.hosts["hostile"]
         stranger = Hostile(
             character, "hostile", host, Random(f"{self.seed}/hostile/{host.incarnation}"), self._master_end
@@ -24,7 +23,6 @@ class Strangers(World):
         return stranger
 
     def dismiss(self, handle: Hostile) -> Effect:
-        """Let it go."""
         host = self.hosts["hostile"]
         if host.node is handle:
             handle.on_stop()
@@ -32,7 +30,6 @@ class Strangers(World):
         return handle.effect
 
     def intrude(self, node: str, port: str, character: str) -> tuple[Host, Intruder]:
-        """See :class:`pairproof.harness.ports.CanIntrude`."""
         self.node_host(node)
         host = self.stranger_host()
         address = f"{node}-{'main' if node == places.NAMES else port}"
@@ -41,14 +38,12 @@ class Strangers(World):
         return host, stranger
 
     def expel(self, handle: tuple[Host, Intruder]) -> Effect:
-        """Let it go."""
         host, stranger = handle
         stranger.on_stop()
         host.kill()
         return stranger.effect
 
     def take_place(self, character: str) -> Impostor:
-        """See :class:`pairproof.harness.ports.CanImpersonateMaster`."""
         host, link = self.hosts["impostor"], self.network.links["ha"]
         dice = Random(f"{self.seed}/impostor/{host.incarnation}")
         stranger = Impostor(character, host, dice)

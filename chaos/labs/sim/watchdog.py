@@ -41,7 +41,6 @@ class Watchdog:
             signal.setitimer(signal.ITIMER_VIRTUAL, 1, 1)
 
     def end(self) -> None:
-        """Look no more."""
         if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGVTALRM) == self._look:
             signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         self._seen = None

@@ -37,8 +37,6 @@ _MAX_INT, _MAX_LONG = (1 << 31) - 1, (1 << 63) - 1
 
 
 class Administration:
-    """See the module."""
-
     def __init__(self, parts: Parts) -> None:
         self.parts = parts
         self.statistics = Statistics(parts)
@@ -49,7 +47,6 @@ class Administration:
 
     @property
     def handlers(self) -> Mapping[int, Handler]:
-        """By request code."""
         return {
             RequestCode.UPDATE_AND_CREATE_TOPIC: self.on_put_topic,
             RequestCode.DELETE_TOPIC_IN_BROKER: self.on_delete_topic,

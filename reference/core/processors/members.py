@@ -45,15 +45,12 @@ REMEMBERED = 16 * 1024
 
 
 class Members:
-    """See the module."""
-
     def __init__(self, parts: Parts) -> None:
         self.parts = parts
         self._locked_until = -1
 
     @property
     def handlers(self) -> Mapping[int, Handler]:
-        """By request code."""
         return {
             RequestCode.HEART_BEAT: self.on_heartbeat,
             RequestCode.UNREGISTER_CLIENT: self.on_unregister,
@@ -84,7 +81,6 @@ class Members:
         return bool(clients.producers or clients.consumers) or self._locked_until >= 0
 
     def gone(self, conn: Conn) -> None:
-        """A connection ended."""
         self._tell(self.parts.clients.closed(conn))
 
     def expire(self) -> None:

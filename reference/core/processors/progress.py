@@ -23,14 +23,11 @@ from pairproof.reference.wire.headers import RequestCode
 
 
 class Progress:
-    """See the module."""
-
     def __init__(self, parts: Parts) -> None:
         self.parts = parts
 
     @property
     def handlers(self) -> Mapping[int, Handler]:
-        """By request code."""
         return {
             RequestCode.QUERY_CONSUMER_OFFSET: self.on_query,
             RequestCode.UPDATE_CONSUMER_OFFSET: self.on_update,

@@ -57,8 +57,6 @@ class Held(NamedTuple):
 
 
 class Pulling:
-    """See the module."""
-
     reader_class: ClassVar[type[Reader]] = Reader
 
     def __init__(self, parts: Parts) -> None:
@@ -70,7 +68,6 @@ class Pulling:
 
     @property
     def handlers(self) -> Mapping[int, Handler]:
-        """By request code."""
         return {RequestCode.PULL_MESSAGE: self.on_pull}
 
     # Decisions.
@@ -94,7 +91,6 @@ class Pulling:
         return not self.parts.config.is_slave
 
     def code_for(self, found: Found, asked: int) -> int:
-        """The response code."""
         code = CODES.get(found.status)
         if code is None:
             code = remoting.PULL_OFFSET_MOVED if asked else remoting.PULL_NOT_FOUND

@@ -30,14 +30,11 @@ _NOTHING = Found([], 0, 0)
 
 
 class Queries:
-    """See the module."""
-
     def __init__(self, parts: Parts) -> None:
         self.parts = parts
 
     @property
     def handlers(self) -> Mapping[int, Handler]:
-        """By request code."""
         return {RequestCode.QUERY_MESSAGE: self.on_query, RequestCode.VIEW_MESSAGE_BY_ID: self.on_view}
 
     def on_query(self, request: Request) -> None:

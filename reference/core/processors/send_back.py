@@ -27,15 +27,12 @@ DEAD_LETTER_QUEUES = 1
 
 
 class SendBack:
-    """See the module."""
-
     def __init__(self, parts: Parts) -> None:
         self.parts = parts
         self.store_host = parts.config.store_host
 
     @property
     def handlers(self) -> Mapping[int, Handler]:
-        """By request code."""
         return {RequestCode.CONSUMER_SEND_MSG_BACK: self.on_send_back}
 
     def on_send_back(self, request: Request) -> None:

@@ -48,8 +48,6 @@ class Refused(Exception):
 
 
 class Sending:
-    """See the module."""
-
     def __init__(self, parts: Parts) -> None:
         self.parts = parts
         config = parts.config
@@ -59,7 +57,6 @@ class Sending:
 
     @property
     def handlers(self) -> Mapping[int, Handler]:
-        """By request code."""
         return {
             RequestCode.SEND_MESSAGE: self.on_send,
             RequestCode.SEND_MESSAGE_V2: self.on_send,

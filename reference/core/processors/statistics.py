@@ -64,15 +64,12 @@ NOT_MEASURED = {
 
 
 class Statistics:
-    """See the module."""
-
     def __init__(self, parts: Parts) -> None:
         self.parts = parts
         self.boot_ms = parts.io.wall_ms()
 
     @property
     def handlers(self) -> Mapping[int, Handler]:
-        """By request code."""
         return {
             RequestCode.GET_BROKER_RUNTIME_INFO: lambda request: request.answer(
                 body=beans.encode(KVTable(self.runtime_info()))

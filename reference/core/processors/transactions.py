@@ -75,15 +75,12 @@ def committed_message(half: Record) -> Message:
 
 
 class Transactions:
-    """See the module."""
-
     def __init__(self, parts: Parts) -> None:
         self.parts = parts
         self.host = parts.config.store_host
 
     @property
     def handlers(self) -> Mapping[int, Handler]:
-        """By request code."""
         return {RequestCode.END_TRANSACTION: self.on_end}
 
     def on_end(self, request: Request) -> None:
