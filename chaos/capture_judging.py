@@ -20,7 +20,7 @@ from pairproof.chaos.observers.store_reader import LogReading, read_log
 from pairproof.chaos.replay_stream import Replayed, feed_reference_slave, segmentations
 from pairproof.harness.errors import UsageError
 from pairproof.harness.judge import judge
-from pairproof.harness.laws.base import Law
+from pairproof.harness.law import Law
 from pairproof.harness.verdict import Judgement, Standing, Verdict, exit_code
 from pairproof.reference.errors import BrokerError
 

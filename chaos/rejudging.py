@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from pairproof.harness.history import kinds
 from pairproof.harness.judge import judge
-from pairproof.harness.laws.base import MAX_VIOLATIONS, Law
+from pairproof.harness.law import MAX_VIOLATIONS, Law
 from pairproof.harness.runs.reader import RunReader
 from pairproof.harness.verdict import Verdict, over_trials
 

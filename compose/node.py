@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pairproof.chaos.labs.real.names import name_server
-from pairproof.harness import places
+from pairproof.harness.rocketmq import places
 from pairproof.reference.core.namesrv import NameServer
 from pairproof.reference.errors import EXIT_FAILED, EXIT_USAGE, BrokerError, exit_code
 from pairproof.reference.shell import properties

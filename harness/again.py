@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from pairproof.harness.laws.trouble import STALLED
 from pairproof.harness.trial import Trial
+from pairproof.harness.trouble import STALLED
 from pairproof.harness.verdict import Verdict
 
 AGAIN = 2

@@ -4,7 +4,7 @@ A cheap fold over each trial's history, kept or not. The state is the one in whi
 that it names; otherwise its node's newest connection; otherwise (the master, clients) the first slave's newest one.
 Faults that are on together count once each; where none is on the fault is ``none``. One at a place that only whole
 trials have counts a second time under that place. Whole trials have further states, see
-:mod:`pairproof.harness.coverage_whole`. Bounded: states, kinds and faults are few.
+:mod:`pairproof.harness.rocketmq.coverage_whole`. Bounded: states, kinds and faults are few.
 
 Leaves out what the laws made of it: an event that was counted here may have given no law anything to judge.
 """
@@ -15,9 +15,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from operator import itemgetter
 
-from pairproof.harness import places
-from pairproof.harness.coverage_whole import WholeStates, is_whole
 from pairproof.harness.history import Event
+from pairproof.harness.rocketmq import places
+from pairproof.harness.rocketmq.coverage_whole import WholeStates, is_whole
 
 NONE, ACCEPTED, BEHIND, CAUGHT_UP, REFUSED = STATES = ("unconnected", "accepted", "behind", "caught-up", "refused")
 """No connection; connected, but nothing reported yet; the master has bytes that the slave has not reported; it has

@@ -28,8 +28,9 @@ from pairproof.harness.errors import LabError
 from pairproof.harness.interpreter import Laws, run_trial
 from pairproof.harness.ports import Lab, Target
 from pairproof.harness.profiles import ALL, Profile
+from pairproof.harness.rocketmq import whole
 from pairproof.harness.schedule import Schedule
-from pairproof.harness.search import cuts, machine, repeated, shrink, swarm, sweep, whole
+from pairproof.harness.search import cuts, machine, repeated, shrink, swarm, sweep
 from pairproof.harness.search.corpus import corpus
 from pairproof.harness.search.paced import paced
 from pairproof.harness.summary import DOING, Summary

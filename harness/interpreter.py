@@ -16,7 +16,7 @@ from pairproof.harness import judge as judging
 from pairproof.harness import resolve
 from pairproof.harness.abilities import has
 from pairproof.harness.errors import LabError, PairproofError, Unable, UsageError
-from pairproof.harness.laws.base import Law
+from pairproof.harness.law import Law
 from pairproof.harness.ports import (
     AnyText,
     CanArm,

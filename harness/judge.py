@@ -12,9 +12,9 @@ from types import MethodType
 
 from pairproof.harness import registry
 from pairproof.harness.history import Event, kinds
-from pairproof.harness.laws.base import Law
-from pairproof.harness.laws.ledger import Ledger
-from pairproof.harness.places import OTHER
+from pairproof.harness.law import Law
+from pairproof.harness.rocketmq.laws.ledger import Ledger
+from pairproof.harness.rocketmq.places import OTHER
 from pairproof.harness.verdict import Judgement, Verdict
 
 Handler = MethodType

@@ -97,7 +97,7 @@ class CanAwait(Protocol):
     def wait_for(self, what: str, count: int, ms: int) -> int:
         """Let time pass until ``count`` more of ``what`` happen, or ``ms`` are over; how many did.
 
-        See :mod:`pairproof.harness.awaiting`.
+        See :mod:`pairproof.harness.rocketmq.awaiting`.
         """
 
 
@@ -116,7 +116,7 @@ class CanArm(Protocol):
 class CanShapeLink(Protocol):
     """A toxic can be put on one direction (up: towards the server; down: from it) of a link, and taken off again.
 
-    Links and nodes: see :mod:`pairproof.harness.places`.
+    Links and nodes: see :mod:`pairproof.harness.rocketmq.places`.
     """
 
     def add_toxic(self, link: str, direction: str, toxic: str, attributes: Mapping[str, int]) -> Any:

@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from pairproof.harness.errors import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED
-from pairproof.harness.laws.base import Violation
+from pairproof.harness.law import Violation
 
 CORPUS = "corpus"
 """The origin of the trials that are the same in every run, whatever its seed and its bounds."""

@@ -46,9 +46,9 @@ if TYPE_CHECKING:
     from pairproof.harness.errors import LabError, PairproofError, Unable, UsageError
     from pairproof.harness.history import Event, Recorder
     from pairproof.harness.judge import judge
-    from pairproof.harness.laws.base import Law
-    from pairproof.harness.laws.ledger import Ledger
+    from pairproof.harness.law import Law
     from pairproof.harness.ports import Effect, Fault, Lab, Session, Target
+    from pairproof.harness.rocketmq.laws.ledger import Ledger
     from pairproof.harness.schedule import Args, Op, Schedule
     from pairproof.harness.verdict import Judgement, Verdict
 else:

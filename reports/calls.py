@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 
-from pairproof.harness import places
 from pairproof.harness.content import level_of
 from pairproof.harness.history import Event
-from pairproof.harness.naming import the
+from pairproof.harness.rocketmq import places
+from pairproof.harness.rocketmq.naming import the
 
 MOST = 160
 """Characters of a table's content that are told."""

@@ -10,7 +10,7 @@ from math import ceil, log10
 from typing import Any, NamedTuple
 
 from pairproof.harness.coverage_table import AT, NO_FAULT, STATES
-from pairproof.harness.coverage_whole import READERS, TABLES
+from pairproof.harness.rocketmq.coverage_whole import READERS, TABLES
 
 Row = dict[str, Any]
 

@@ -9,8 +9,8 @@ from typing import Any
 import pyarrow as pa
 
 from pairproof.harness.history import FIELDS, Event
-from pairproof.harness.laws.trouble import told
-from pairproof.harness.naming import the
+from pairproof.harness.rocketmq.naming import the
+from pairproof.harness.trouble import told
 from pairproof.reports import calls
 from pairproof.reports.calls import plain
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from pairproof.harness import places
+from pairproof.harness.rocketmq import places
 
 Row = dict[str, Any]
 

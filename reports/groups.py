@@ -10,9 +10,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 
-from pairproof.harness import places
 from pairproof.harness.history import Event
-from pairproof.harness.naming import the
+from pairproof.harness.rocketmq import places
+from pairproof.harness.rocketmq.naming import the
 from pairproof.reports.calls import TABLES, client, outcome
 from pairproof.reports.lanes import Bar, Row, Tick
 

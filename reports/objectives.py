@@ -1,7 +1,7 @@
 """What the page of objectives shows: RPO, RTO and catch-up by cause, fault, role and flush mode, with small plots.
 
 The numbers are table ``objectives`` (:mod:`pairproof.reports.measures`); what they mean is defined in
-:mod:`pairproof.harness.objectives`. Bars share a logarithmic scale within a section, so rows can be compared.
+:mod:`pairproof.harness.rocketmq.objectives`. Bars share a logarithmic scale within a section, so rows can be compared.
 """
 
 from __future__ import annotations

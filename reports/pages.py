@@ -13,9 +13,9 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from pairproof.harness.autopsy import autopsy, message_of
 from pairproof.harness.history import Event
-from pairproof.harness.law_groups import grouped
+from pairproof.harness.rocketmq.autopsy import autopsy, message_of
+from pairproof.harness.rocketmq.law_groups import grouped
 from pairproof.reports import coverage, effects, fault_places, logs, objectives, rejudging, scenarios, traced
 from pairproof.reports.axis import ms
 from pairproof.reports.calls import plain

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from pairproof.harness import places
 from pairproof.harness.history import BY_THEMSELVES, Event
+from pairproof.harness.rocketmq import places
 from pairproof.reports import groups
 from pairproof.reports.axis import seconds
 from pairproof.reports.calls import plain, status

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from pairproof.harness import places
 from pairproof.harness.history import Event
+from pairproof.harness.rocketmq import places
 from pairproof.reports.axis import Axis, Break, ms, seconds
 from pairproof.reports.charts import Charts
 from pairproof.reports.lanes import Bar, Row, Tick

@@ -11,8 +11,8 @@ from typing import Any
 
 from markupsafe import Markup
 
-from pairproof.harness.deployments import NAMES, UNTOLD
-from pairproof.harness.objectives import NO_FAULT
+from pairproof.harness.rocketmq.deployments import NAMES, UNTOLD
+from pairproof.harness.rocketmq.objectives import NO_FAULT
 from pairproof.reports import objectives, rejudging
 from pairproof.reports.axis import seconds
 from pairproof.reports.measures import PERCENTILES

@@ -28,8 +28,9 @@ from pairproof.harness.errors import EXIT_HOLDS, EXIT_VIOLATED, UsageError
 from pairproof.harness.interpreter import run_trial
 from pairproof.harness.ports import Lab, Target
 from pairproof.harness.profiles import PROOF, REAL_TIME_LABS, profile
+from pairproof.harness.rocketmq import whole
 from pairproof.harness.schedule import Schedule
-from pairproof.harness.search import cuts, shrink, swarm, sweep, whole
+from pairproof.harness.search import cuts, shrink, swarm, sweep
 from pairproof.harness.verdict import Verdict
 
 TRIALS = 6_000

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from pairproof.harness import places
 from pairproof.harness.errors import UsageError
 from pairproof.harness.ports import CanLimitMemory, Effect
+from pairproof.harness.rocketmq import places
 from pairproof.harness.schedule import Args
 
 LEAST_MB = 6

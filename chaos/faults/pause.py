@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from pairproof.harness import places
 from pairproof.harness.ports import CanPause, Effect
+from pairproof.harness.rocketmq import places
 from pairproof.harness.schedule import Args
 
 

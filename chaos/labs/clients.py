@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 from pairproof.chaos.labs.provision import TOPIC
 from pairproof.chaos.labs.stage import Stage
-from pairproof.harness import places
 from pairproof.harness.content import content
 from pairproof.harness.errors import LabError, UsageError
 from pairproof.harness.history import LONG, MS, UNREADABLE
+from pairproof.harness.rocketmq import places
 from pairproof.harness.schedule import Args
 from pairproof.reference.client import admin
 from pairproof.reference.client.client import Client, Outcome

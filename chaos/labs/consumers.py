@@ -14,8 +14,8 @@ from pairproof.chaos.labs.clients import PULL_ANSWER, Clients
 from pairproof.chaos.labs.provision import TOPIC
 from pairproof.chaos.labs.stage import Machine
 from pairproof.chaos.targets.reference import OTHER_NAME
-from pairproof.harness import places
-from pairproof.harness.operations.join import BROADCASTING
+from pairproof.harness.rocketmq import places
+from pairproof.harness.rocketmq.operations.join import BROADCASTING
 from pairproof.reference.client.consumer import Consumer, ConsumerSettings
 from pairproof.reference.core.calls import Outcome
 from pairproof.reference.wire.bodies_client import MessageQueue

@@ -1,8 +1,8 @@
 """Which RocketMQ a capture is of: what its run.json says, else what its master's answers say, else 4.9.7.
 
-Version lines differ in how long a send waits and for whom (:mod:`pairproof.harness.settings`), so a capture that is
-judged as another version's accuses correct brokers. Answers carry the number of their version in the enumeration
-MQVersion, in which from 4.0.0 on each version has two places, its snapshot's and its own.
+Version lines differ in how long a send waits and for whom (:mod:`pairproof.harness.rocketmq.settings`), so a capture
+that is judged as another version's accuses correct brokers. Answers carry the number of their version in the
+enumeration MQVersion, in which from 4.0.0 on each version has two places, its snapshot's and its own.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Collection
 from typing import NamedTuple
 
 from pairproof.harness.errors import UsageError
-from pairproof.harness.settings import VERSION
+from pairproof.harness.rocketmq.settings import VERSION
 
 FIRST, FIRST_MAJOR = 213, 4
 """The place of 4.0.0."""

@@ -2,7 +2,8 @@
 
 ``statuses`` counts sends by their answer, ``events`` the history by kind, both at one node with ``@node`` behind; so
 does each phase: ``before``, ``during`` or ``after`` the fault of the step with that id. ``costs`` counts what the fault
-cost the deployment: messages that were lost, unavailable, accepted meanwhile, see :mod:`pairproof.harness.deployments`.
+cost the deployment: messages that were lost, unavailable, accepted meanwhile, see
+:mod:`pairproof.harness.rocketmq.deployments`.
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ from pairproof.chaos.scenarios import amounts, fields
 from pairproof.chaos.scenarios.amounts import Bound
 from pairproof.chaos.scenarios.scenario import PHASES, Counts, Expect, Phase, Step
 from pairproof.chaos.scenarios.yaml_tree import Spot, close_to
-from pairproof.harness import deployments, places, registry
+from pairproof.harness import registry
 from pairproof.harness.history import kinds
+from pairproof.harness.rocketmq import deployments, places
 from pairproof.reference.core.calls import ANSWERS
 from pairproof.reference.wire.remoting import RESPONSE_NAMES
 

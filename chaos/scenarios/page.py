@@ -12,7 +12,8 @@ from pathlib import Path
 from pairproof.chaos.scenarios import library, timeline
 from pairproof.chaos.scenarios.scenario import Scenario
 from pairproof.chaos.scenarios.steps import steps, usual
-from pairproof.harness import places, resolve
+from pairproof.harness import resolve
+from pairproof.harness.rocketmq import places
 
 PAGE = "scenarios.md"
 HEAD = """\

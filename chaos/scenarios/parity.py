@@ -14,7 +14,7 @@ from pairproof.chaos.scenarios.play import SKIPPED, UNKNOWN, Result, code_of
 from pairproof.chaos.scenarios.reading import VERDICT
 from pairproof.chaos.scenarios.scenario import Scenario
 from pairproof.harness.errors import EXIT_VIOLATED
-from pairproof.harness.laws.trouble import STALLED
+from pairproof.harness.trouble import STALLED
 from pairproof.harness.verdict import Verdict
 
 SILENT = (Verdict.NOT_OBSERVABLE, Verdict.NOT_APPLICABLE)

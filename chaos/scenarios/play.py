@@ -13,14 +13,15 @@ from typing import NamedTuple
 
 from pairproof.chaos.scenarios import meeting, timeline
 from pairproof.chaos.scenarios.scenario import Case, Scenario
-from pairproof.harness import abilities, losses, resolve
+from pairproof.harness import abilities, resolve
 from pairproof.harness import judge as judging
 from pairproof.harness.errors import EXIT_HOLDS, EXIT_LAB, EXIT_UNKNOWN, EXIT_VIOLATED, PairproofError, UsageError
 from pairproof.harness.interpreter import Laws, run_trial
-from pairproof.harness.laws.trouble import STALLED
 from pairproof.harness.ports import HasLogs, Lab, Session, Target
+from pairproof.harness.rocketmq import losses
 from pairproof.harness.schedule import Args
 from pairproof.harness.trial import Trial
+from pairproof.harness.trouble import STALLED
 from pairproof.harness.verdict import Judgement, Verdict, over_trials
 
 ORIGIN = "scenario"

@@ -2,7 +2,7 @@
 
 The facts' ``scenarios`` lists, in the order of the request: name, verdict, how many trials, seconds, the reasons why it
 is not green, what of it the lab cannot observe of the target, what its stores lost of what was acknowledged
-(:mod:`pairproof.harness.losses`), and its laws; ``left_out`` those that were not played,
+(:mod:`pairproof.harness.rocketmq.losses`), and its laws; ``left_out`` those that were not played,
 with the abilities that the lab lacks. A trial's seed names its scenario.
 """
 

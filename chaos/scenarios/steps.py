@@ -12,9 +12,10 @@ from collections.abc import Mapping
 from pairproof.chaos.scenarios import amounts, fields
 from pairproof.chaos.scenarios.scenario import Load, Step, When
 from pairproof.chaos.scenarios.yaml_tree import Spot, close_to
-from pairproof.harness import places, resolve
+from pairproof.harness import resolve
 from pairproof.harness.errors import UsageError
 from pairproof.harness.interpreter import check_arguments
+from pairproof.harness.rocketmq import places
 from pairproof.harness.schedule import FORMAT, Args, Op, Scalar
 from pairproof.harness.schedule_json import from_json
 

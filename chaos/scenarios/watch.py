@@ -20,10 +20,11 @@ from pairproof.chaos.scenarios import meeting
 from pairproof.chaos.scenarios.jobs import Watch
 from pairproof.chaos.scenarios.play import Played
 from pairproof.chaos.scenarios.scenario import Scenario
-from pairproof.harness import places, resolve
+from pairproof.harness import resolve
 from pairproof.harness.commands import output
 from pairproof.harness.history import Event
 from pairproof.harness.ports import CanCutLink, Session
+from pairproof.harness.rocketmq import places
 from pairproof.harness.verdict import Verdict, over_trials
 
 REDRAWS_A_SECOND = 4

@@ -10,8 +10,8 @@ from typing import NamedTuple, cast
 
 from pairproof.chaos.mutants import Mutant, catalogue
 from pairproof.chaos.mutants.mutant import CONSUMER
-from pairproof.harness import places
 from pairproof.harness.errors import UsageError
+from pairproof.harness.rocketmq import places
 from pairproof.harness.schedule import Args, Scalar
 from pairproof.reference.client.consumer import Consumer
 from pairproof.reference.core.broker import Broker

@@ -14,8 +14,8 @@ from typing import NamedTuple
 from pairproof.chaos.rocketmq.install import VERSIONS
 from pairproof.chaos.rocketmq.settings import OURS
 from pairproof.chaos.targets.reference import TARGET, ReferenceTarget
-from pairproof.harness import places
 from pairproof.harness.errors import UsageError
+from pairproof.harness.rocketmq import places
 from pairproof.harness.schedule import Args
 from pairproof.reference.client.consumer import Consumer
 from pairproof.reference.core.config import BrokerConfig

@@ -16,8 +16,8 @@ from pairproof.harness.commands.output import json_option, say, table, write_jso
 from pairproof.harness.errors import UsageError
 
 if TYPE_CHECKING:
-    from pairproof.harness.autopsy import Autopsy
     from pairproof.harness.history import Event
+    from pairproof.harness.rocketmq.autopsy import Autopsy
     from pairproof.harness.runs.reader import RunReader
 
 MAX_LISTED = 200
@@ -37,7 +37,7 @@ def command(run: str, trial: int | None, message: str | None, json_to: str | Non
     needs --trial. Where no message is given and no violation names one, every message of the trial gets a line. Exits
     with 0; 2 if there is no such finding, run, trial or message; 3 if the folder is no run.
     """
-    from pairproof.harness import autopsy as telling
+    from pairproof.harness.rocketmq import autopsy as telling
 
     reader, trial, law = _finding(Path(run), trial) if Path(run).is_file() else _run(run, trial)
     events = _history(reader, trial)
@@ -95,7 +95,7 @@ def _history(reader: RunReader, trial: int) -> list[Event]:
 
 def _violated(reader: RunReader, trial: int, law: str, events: list[Event]) -> str | None:
     """The message of the trial's violation of ``law``, or else of the first violation that is about a message."""
-    from pairproof.harness.autopsy import message_of
+    from pairproof.harness.rocketmq.autopsy import message_of
 
     rows = [row for row in reader.verdicts() if row["trial"] == trial and row["verdict"] == "violated"]
     rows.sort(key=lambda row: row["law"] != law)

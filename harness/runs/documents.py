@@ -13,7 +13,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
 from pathlib import Path
 
-from pairproof.harness import contract, history
+from pairproof.harness import history
+from pairproof.harness.rocketmq import contract
 from pairproof.harness.runs import schema
 from pairproof.harness.runs.writer import finding_json
 from pairproof.harness.schedule import Op, Schedule
@@ -48,10 +49,10 @@ that a kind does not name are null, and so are those that it could have and has 
 CONTRACT = """\
 # The durability contract: what may be lost, and what may not
 
-The law `contract` judges by this table, which is data in `harness/contract.py`: for the master's role, its in-sync
-replicas (itself counted; 4.x: 2) and its flush mode, whether a send waited, what it was answered, and what happened to
-the stores afterwards. The first row that fits decides. A report then says *violated*, *permitted loss*, or *stronger
-than promised* (it might have vanished and did not), never just "lost".
+The law `contract` judges by this table, which is data in `harness/rocketmq/contract.py`: for the master's role, its
+in-sync replicas (itself counted; 4.x: 2) and its flush mode, whether a send waited, what it was answered, and what
+happened to the stores afterwards. The first row that fits decides. A report then says *violated*, *permitted loss*, or
+*stronger than promised* (it might have vanished and did not), never just "lost".
 """
 
 CONSUMERS = """\

@@ -83,7 +83,7 @@ TABLES: dict[str, tuple[Column, ...]] = {
 }
 """Columns of each table. ``seq`` and ``text`` of a verdict: where and how the first violation was seen, or the doubt.
 ``notes``, ``args``, ``effect``, ``schedule`` and ``skipped`` are JSON texts. ``objectives``: see
-:mod:`pairproof.harness.objectives`."""
+:mod:`pairproof.harness.rocketmq.objectives`."""
 
 FACTS: dict[str, str] = {
     "format": "version of this layout",

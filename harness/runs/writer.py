@@ -26,7 +26,7 @@ from pairproof import __version__
 from pairproof.harness import invocation
 from pairproof.harness.errors import LabError, UsageError
 from pairproof.harness.history import Event
-from pairproof.harness.objectives import Row, measure
+from pairproof.harness.rocketmq.objectives import Row, measure
 from pairproof.harness.runs import atomic, tables
 from pairproof.harness.runs.sampling import sampling
 from pairproof.harness.runs.schema import FORMAT, TABLES

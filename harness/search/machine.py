@@ -21,11 +21,12 @@ import hypothesis
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 
-from pairproof.harness import places, resolve
+from pairproof.harness import resolve
 from pairproof.harness.errors import LabError
 from pairproof.harness.interpreter import Interpreter, Laws, broken_off, conclude
 from pairproof.harness.operation import Drawn, Operation
 from pairproof.harness.ports import CanCutLink, CanShapeLink, Lab, Session, Target
+from pairproof.harness.rocketmq import places
 from pairproof.harness.schedule import Args, Op, Schedule
 from pairproof.harness.search import paced, swarm
 from pairproof.harness.search.strategies import NODE, arguments, drawn_settings, fault_args

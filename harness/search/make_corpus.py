@@ -3,7 +3,7 @@
 Plays the stories and a sample of every other search on the correct pair in the simulation, then takes, one after the
 other, the schedule that gives most laws something to judge for the events that it costs, until every law has
 :data:`TIMES` schedules: one may be lost when the reference or a law changes. Takes a minute or two. A law that no
-candidate reaches is named: it needs a story (:mod:`pairproof.harness.search.stories`), or an operation.
+candidate reaches is named: it needs a story (:mod:`pairproof.harness.rocketmq.stories`), or an operation.
 """
 
 from __future__ import annotations
@@ -19,10 +19,11 @@ from pairproof.harness import judge, registry, resolve
 from pairproof.harness.errors import PairproofError
 from pairproof.harness.interpreter import run_trial
 from pairproof.harness.ports import Lab, Target
+from pairproof.harness.rocketmq import whole
+from pairproof.harness.rocketmq.stories import STORIES
 from pairproof.harness.schedule import Schedule
-from pairproof.harness.search import cuts, swarm, sweep, whole
+from pairproof.harness.search import cuts, swarm, sweep
 from pairproof.harness.search.corpus import FILE, to_text
-from pairproof.harness.search.stories import STORIES
 from pairproof.harness.verdict import Verdict
 
 SEED = "corpus"

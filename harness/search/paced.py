@@ -9,9 +9,10 @@ Left out: what a fault's own arguments may last, since a fault ends when it is h
 
 from __future__ import annotations
 
-from pairproof.harness import places, resolve
+from pairproof.harness import resolve
+from pairproof.harness.rocketmq import places
+from pairproof.harness.rocketmq.settings import line
 from pairproof.harness.schedule import Args, Op, Scalar, Schedule
-from pairproof.harness.settings import line
 
 SIMULATED = ("lab.bufferBytes", "lab.latencyMicros", "lab.flushMicros")
 """Settings of a simulated network and disk."""

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from pairproof.harness import places, resolve
+from pairproof.harness import resolve
+from pairproof.harness.rocketmq import places, whole
 from pairproof.harness.schedule import Args, Op, Schedule
-from pairproof.harness.search import swarm, whole
+from pairproof.harness.search import swarm
 from pairproof.harness.search.swarm import fitting
 
 MAX_RUNS = 1_000

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from hypothesis import strategies as st
 
-from pairproof.harness import places
 from pairproof.harness.operation import Operation
 from pairproof.harness.ports import Fault
+from pairproof.harness.rocketmq import places, whole
 from pairproof.harness.schedule import Args, Scalar
-from pairproof.harness.search import swarm, whole
+from pairproof.harness.search import swarm
 
 
 def drawn_settings() -> st.SearchStrategy[Args]:

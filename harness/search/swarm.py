@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from random import Random
 
-from pairproof.harness import places, resolve
+from pairproof.harness import resolve
 from pairproof.harness.operation import Operation
 from pairproof.harness.ports import Fault, Lab
+from pairproof.harness.rocketmq import places
 from pairproof.harness.schedule import Args, Op, Scalar, Schedule
 
 SLOTS = 12

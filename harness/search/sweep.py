@@ -16,9 +16,10 @@ from itertools import product
 from random import Random
 from typing import Any, NamedTuple
 
-from pairproof.harness import places, resolve
+from pairproof.harness import resolve
 from pairproof.harness.interpreter import Interpreter
 from pairproof.harness.ports import CanStep, Fault, Lab, Target
+from pairproof.harness.rocketmq import places
 from pairproof.harness.schedule import Args, Op, Scalar, Schedule
 
 ROLES = ("SYNC_MASTER", "ASYNC_MASTER")

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from pairproof.harness.contract import STORED
 from pairproof.harness.history import Event
-from pairproof.harness.places import OTHER
+from pairproof.harness.rocketmq.contract import STORED
+from pairproof.harness.rocketmq.places import OTHER
 from pairproof.reports.traces.faults import IN, OUT, Active, label, window, within
 
 ALL = "all"

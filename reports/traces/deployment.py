@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from pairproof.harness.history import Event
-from pairproof.harness.places import MASTER, OTHER, SLAVES
-from pairproof.harness.settings import parse
+from pairproof.harness.rocketmq.places import MASTER, OTHER, SLAVES
+from pairproof.harness.rocketmq.settings import parse
 
 
 class Deployment(NamedTuple):

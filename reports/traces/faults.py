@@ -1,7 +1,7 @@
 """Which faults are going on while a history is read: only those that took effect make a fault window.
 
 A window begins and ends with the fault's two events. What overlaps windows of one fault is counted under its name, what
-overlaps several under :data:`~pairproof.harness.objectives.SEVERAL`.
+overlaps several under :data:`~pairproof.harness.rocketmq.objectives.SEVERAL`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 
 from pairproof.harness.history import Event
-from pairproof.harness.objectives import NO_FAULT, SEVERAL
+from pairproof.harness.rocketmq.objectives import NO_FAULT, SEVERAL
 
 IN, OUT = "in", "out"
 """Within a fault window, or outside of all."""

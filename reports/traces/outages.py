@@ -2,9 +2,9 @@
 
 An *outage* begins when a node of the pair goes down (killed, out of power, stopped) or its store is replaced, and ends
 with its next start; what happens to it meanwhile is a part of the same outage, whose cause is the worst of it. It is
-told under the fault that did it (:func:`pairproof.harness.objectives.blamed`). What stores lost is
-:mod:`pairproof.harness.losses`': of the messages that producers were told are stored (PUT_OK). A message that is on no
-broker at the end is told at the last outage in which a node lost it.
+told under the fault that did it (:func:`pairproof.harness.rocketmq.objectives.blamed`). What stores lost is
+:mod:`pairproof.harness.rocketmq.losses`': of the messages that producers were told are stored (PUT_OK). A message that
+is on no broker at the end is told at the last outage in which a node lost it.
 
 The master is *unavailable* from the beginning of its outage to the first stored answer to a send that began after it.
 As clients see nothing between two sends, that is an upper bound. *Meanwhile* is until then, or for a slave until it is
@@ -16,11 +16,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from pairproof.harness import losses
-from pairproof.harness.contract import PUT_OK, STORED
 from pairproof.harness.history import Event
-from pairproof.harness.objectives import blamed, cause_of
-from pairproof.harness.places import MASTER, SLAVES
+from pairproof.harness.rocketmq import losses
+from pairproof.harness.rocketmq.contract import PUT_OK, STORED
+from pairproof.harness.rocketmq.objectives import blamed, cause_of
+from pairproof.harness.rocketmq.places import MASTER, SLAVES
 from pairproof.reports.traces.faults import idle, label
 
 CAUSES = ("stop", "process", "own", "machine", "wipe", "image", "promotion")

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from pairproof.harness.history import Event
-from pairproof.harness.places import MASTER, SLAVES
+from pairproof.harness.rocketmq.places import MASTER, SLAVES
 from pairproof.reports.traces.faults import Active, label, window
 
 BY_LOG, BY_REPORT = "log", "reports"

@@ -14,12 +14,13 @@ from random import Random
 from time import process_time
 
 from pairproof.harness import judge as judging
-from pairproof.harness import places, resolve
+from pairproof.harness import resolve
 from pairproof.harness.coverage_table import CoverageTable
 from pairproof.harness.explore import rare_collection
 from pairproof.harness.interpreter import Laws, run_trial
+from pairproof.harness.rocketmq import places, whole
 from pairproof.harness.schedule import Args, Op, Schedule
-from pairproof.harness.search import cuts, machine, swarm, sweep, whole
+from pairproof.harness.search import cuts, machine, swarm, sweep
 from pairproof.harness.trial import Trial
 
 LAB = resolve.lab("sim")

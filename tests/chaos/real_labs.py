@@ -22,9 +22,9 @@ from pairproof.chaos.targets.reference import TARGET, ReferenceTarget
 from pairproof.harness.again import is_spoilt, until_decided
 from pairproof.harness.history import Event
 from pairproof.harness.interpreter import run_trial
-from pairproof.harness.laws.trouble import STALLED
 from pairproof.harness.schedule import Args, Op, Schedule
 from pairproof.harness.trial import Trial
+from pairproof.harness.trouble import STALLED
 from pairproof.harness.verdict import Verdict
 
 SETTINGS = {"haSendHeartbeatInterval": 300, "slaveTimeout": 700, "haHousekeepingInterval": 3_000}

@@ -13,8 +13,9 @@ from pairproof.chaos.commands.mutants import control, hunt, schedules, violated
 from pairproof.chaos.mutants import Mutant, catalogue
 from pairproof.chaos.mutants.mutant import CONSUMER
 from pairproof.chaos.targets.reference import ReferenceTarget
-from pairproof.harness import places, registry, resolve
+from pairproof.harness import registry, resolve
 from pairproof.harness.errors import UsageError
+from pairproof.harness.rocketmq import places
 from pairproof.reference.client.consumer import Consumer
 from pairproof.reference.core.broker import Broker
 from pairproof.reference.core.namesrv import NameServer

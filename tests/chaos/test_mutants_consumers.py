@@ -17,8 +17,8 @@ from pairproof.chaos.mutants.progress import PROGRESS
 from pairproof.chaos.targets.reference import ReferenceTarget
 from pairproof.harness import judge, resolve
 from pairproof.harness.interpreter import run_trial
+from pairproof.harness.rocketmq.stories import advance, delayed, fault, group, heal, join, leave, pull, send
 from pairproof.harness.schedule import Args, Op, Schedule
-from pairproof.harness.search.stories import advance, delayed, fault, group, heal, join, leave, pull, send
 from pairproof.harness.verdict import Verdict
 from pairproof.reference.client.consumer import Consumer
 from pairproof.reference.client.process_queue import ProcessQueue

@@ -13,10 +13,11 @@ from pairproof.chaos.labs.sim.lab import LAB as SIM
 from pairproof.chaos.rocketmq.install import JARS, V4
 from pairproof.chaos.targets import rocketmq
 from pairproof.chaos.targets.rocketmq import RocketMQTarget
-from pairproof.harness import places, registry, resolve
+from pairproof.harness import registry, resolve
 from pairproof.harness.errors import LabError, UsageError
 from pairproof.harness.history import Event, Recorder
 from pairproof.harness.judge import judge, laws
+from pairproof.harness.rocketmq import places
 from pairproof.harness.verdict import Verdict
 
 PROCESS = resolve.lab("process")

@@ -10,8 +10,9 @@ import pytest
 
 from pairproof.chaos.scenarios import library, page, reading, timeline
 from pairproof.chaos.scenarios.play import HOLDS, SKIPPED, UNMET, VIOLATED, Plan, lacking, play, result
-from pairproof.harness import places, resolve
+from pairproof.harness import resolve
 from pairproof.harness.ports import SCARCE, Lab
+from pairproof.harness.rocketmq import places
 
 SIM = resolve.lab("sim")
 NAMES = library.names()

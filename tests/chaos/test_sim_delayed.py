@@ -8,8 +8,8 @@ from pairproof.harness import resolve
 from pairproof.harness.content import level_of
 from pairproof.harness.history import Event
 from pairproof.harness.interpreter import run_trial
+from pairproof.harness.rocketmq.stories import advance, delayed, join
 from pairproof.harness.schedule import Op, Schedule
-from pairproof.harness.search.stories import advance, delayed, join
 from pairproof.harness.verdict import Verdict
 
 MS = 1_000_000

@@ -10,9 +10,9 @@ from pairproof.chaos.labs.clients import Clients
 from pairproof.chaos.labs.provision import TOPIC
 from pairproof.harness import resolve
 from pairproof.harness.interpreter import run_trial
+from pairproof.harness.rocketmq import whole
+from pairproof.harness.rocketmq.stories import advance, join
 from pairproof.harness.schedule import Op, Schedule
-from pairproof.harness.search import whole
-from pairproof.harness.search.stories import advance, join
 from pairproof.harness.verdict import Verdict
 from pairproof.reference.client import admin
 from pairproof.reference.wire import remoting

@@ -18,12 +18,13 @@ from pairproof.chaos.labs.sim.trouble import Trouble
 from pairproof.chaos.scenarios import library
 from pairproof.chaos.scenarios.play import UNKNOWN, play
 from pairproof.chaos.targets.reference import TARGET
-from pairproof.harness import judge, places, resolve
+from pairproof.harness import judge, resolve
 from pairproof.harness.errors import UsageError
 from pairproof.harness.history import MS, Event
 from pairproof.harness.interpreter import run_trial
+from pairproof.harness.rocketmq import places, whole
 from pairproof.harness.schedule import Op, Scalar, Schedule
-from pairproof.harness.search import swarm, whole
+from pairproof.harness.search import swarm
 from pairproof.harness.trial import Trial
 from pairproof.harness.verdict import Verdict
 

@@ -15,10 +15,11 @@ from pairproof.chaos.labs.sim.session import SimSession
 from pairproof.chaos.mutants.lives import LIVES
 from pairproof.chaos.mutants.mutant import Mutant, with_parts
 from pairproof.chaos.targets.reference import ReferenceTarget
-from pairproof.harness import judge, places, resolve
+from pairproof.harness import judge, resolve
 from pairproof.harness.errors import LabError
 from pairproof.harness.history import Event
 from pairproof.harness.interpreter import run_trial
+from pairproof.harness.rocketmq import places
 from pairproof.harness.schedule import Op, Scalar, Schedule
 from pairproof.harness.search import machine, shrink
 from pairproof.harness.trial import Trial

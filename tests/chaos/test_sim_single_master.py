@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from pairproof.harness import places, resolve
+from pairproof.harness import resolve
 from pairproof.harness.errors import UsageError
 from pairproof.harness.interpreter import run_trial
+from pairproof.harness.rocketmq import places
 from pairproof.harness.schedule import Op, Scalar, Schedule
 from pairproof.harness.trial import Trial
 from pairproof.harness.verdict import Verdict

@@ -12,8 +12,7 @@ from pairproof.harness import judge, resolve
 from pairproof.harness.errors import UsageError
 from pairproof.harness.history import Event
 from pairproof.harness.interpreter import run_trial
-from pairproof.harness.schedule import Op, Schedule
-from pairproof.harness.search.stories import (
+from pairproof.harness.rocketmq.stories import (
     CONSUMING,
     STORIES,
     Story,
@@ -28,6 +27,7 @@ from pairproof.harness.search.stories import (
     send,
     topic,
 )
+from pairproof.harness.schedule import Op, Schedule
 from pairproof.harness.trial import Trial
 from pairproof.harness.verdict import Verdict
 

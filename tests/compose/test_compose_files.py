@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import pytest
 import yaml
 
-from pairproof.harness import places
+from pairproof.harness.rocketmq import places
 from pairproof.reference.shell import properties
 from pairproof.reference.shell.settings import name_settings, settings
 

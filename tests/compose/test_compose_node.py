@@ -8,7 +8,7 @@ from types import ModuleType
 
 import pytest
 
-from pairproof.harness import places
+from pairproof.harness.rocketmq import places
 from pairproof.reference.shell import properties
 from pairproof.reference.shell.settings import settings
 

@@ -29,11 +29,12 @@ from pairproof.chaos.scenarios.play import Plan, lacking
 from pairproof.harness import judge as judging
 from pairproof.harness import resolve
 from pairproof.harness.interpreter import run_trial
+from pairproof.harness.rocketmq import whole
+from pairproof.harness.rocketmq.stories import STORIES
 from pairproof.harness.schedule import Schedule
-from pairproof.harness.search import cuts, machine, shrink, swarm, sweep, whole
+from pairproof.harness.search import cuts, machine, shrink, swarm, sweep
 from pairproof.harness.search.corpus import corpus
 from pairproof.harness.search.paced import paced
-from pairproof.harness.search.stories import STORIES
 from pairproof.harness.trial import Trial
 from pairproof.harness.verdict import Verdict
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 from pairproof.harness.history import Event, Recorder
 from pairproof.harness.judge import Judge
-from pairproof.harness.laws.base import Law
+from pairproof.harness.law import Law
 from pairproof.harness.verdict import Judgement, Verdict
 
 MS = 1_000_000

@@ -8,9 +8,10 @@ import pytest
 
 from pairproof.harness import abilities, resolve
 from pairproof.harness.ports import CanCutLink, CanDisconnect, Session
+from pairproof.harness.rocketmq import whole
+from pairproof.harness.rocketmq.stories import STORIES
 from pairproof.harness.schedule import Op
-from pairproof.harness.search import machine, swarm, sweep, whole
-from pairproof.harness.search.stories import STORIES
+from pairproof.harness.search import machine, swarm, sweep
 from pairproof.harness.trial import Trial
 
 SIM = resolve.lab("sim")

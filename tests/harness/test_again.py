@@ -15,7 +15,7 @@ from pairproof.chaos.scenarios.watch import Lines
 from pairproof.harness import judge, resolve
 from pairproof.harness.again import AGAIN, is_spoilt
 from pairproof.harness.explore import Explorer
-from pairproof.harness.laws.base import Violation
+from pairproof.harness.law import Violation
 from pairproof.harness.profiles import REAL, profile
 from pairproof.harness.runs.writer import RunWriter
 from pairproof.harness.schedule import Schedule

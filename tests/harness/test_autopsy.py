@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from histories import H, bare, pair
 
-from pairproof.harness.autopsy import HEAD, TAIL, autopsy, message_of, messages
+from pairproof.harness.rocketmq.autopsy import HEAD, TAIL, autopsy, message_of, messages
 
 
 def lines(history: H, message: str = "m0") -> list[str]:

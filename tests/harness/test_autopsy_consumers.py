@@ -7,8 +7,8 @@ import json
 import pytest
 from consuming import C, G, Q, consuming, grouped
 
-from pairproof.harness.autopsy import autopsy, message_of, messages
-from pairproof.harness.reception import MAX_REPEATS
+from pairproof.harness.rocketmq.autopsy import autopsy, message_of, messages
+from pairproof.harness.rocketmq.reception import MAX_REPEATS
 
 
 def lines(history: C, message: str = "m0") -> list[str]:

@@ -8,10 +8,10 @@ from typing import Any, overload
 import pytest
 
 from pairproof.harness import resolve
-from pairproof.harness.awaiting import HAPPENED, Awaiting
 from pairproof.harness.errors import UsageError
 from pairproof.harness.history import Event
 from pairproof.harness.interpreter import Interpreter, run_trial
+from pairproof.harness.rocketmq.awaiting import HAPPENED, Awaiting
 from pairproof.harness.schedule import Op, Schedule
 
 LAB = resolve.lab("sim")

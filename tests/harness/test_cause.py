@@ -11,7 +11,7 @@ from pairproof.harness import invocation, judge, resolve
 from pairproof.harness.cause import cause, violated
 from pairproof.harness.commands.findings import Findings
 from pairproof.harness.explore import Explorer
-from pairproof.harness.laws.base import Violation
+from pairproof.harness.law import Violation
 from pairproof.harness.profiles import profile
 from pairproof.harness.schedule import Op, Schedule
 from pairproof.harness.trial import Finding, Trial

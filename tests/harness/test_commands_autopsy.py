@@ -11,7 +11,7 @@ from histories import H, pair
 
 from pairproof.harness.commands.autopsy import command
 from pairproof.harness.errors import LabError, UsageError
-from pairproof.harness.laws.base import Violation
+from pairproof.harness.law import Violation
 from pairproof.harness.runs.writer import RunWriter
 from pairproof.harness.schedule import Schedule
 from pairproof.harness.trial import Finding, Trial

@@ -6,8 +6,8 @@ from itertools import product
 
 import pytest
 
-from pairproof.harness import contract
-from pairproof.harness.contract import MAY_VANISH, MUST_NOT_EXIST, MUST_SURVIVE, SOMEWHERE, must
+from pairproof.harness.rocketmq import contract
+from pairproof.harness.rocketmq.contract import MAY_VANISH, MUST_NOT_EXIST, MUST_SURVIVE, SOMEWHERE, must
 
 ROLES = ("ASYNC_MASTER", "SYNC_MASTER")
 FLUSHES = ("ASYNC_FLUSH", "SYNC_FLUSH")

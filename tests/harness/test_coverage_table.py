@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 
-from pairproof.harness import places, resolve
+from pairproof.harness import resolve
 from pairproof.harness.coverage_table import AT, OUTSIDE, CoverageTable
-from pairproof.harness.coverage_whole import (
+from pairproof.harness.history import Recorder
+from pairproof.harness.interpreter import run_trial
+from pairproof.harness.rocketmq import places, whole
+from pairproof.harness.rocketmq.coverage_whole import (
     ABSENT,
     AT_MASTER,
     AT_SLAVE,
@@ -17,9 +20,7 @@ from pairproof.harness.coverage_whole import (
     UNSERVED,
     UNSYNCED,
 )
-from pairproof.harness.history import Recorder
-from pairproof.harness.interpreter import run_trial
-from pairproof.harness.search import swarm, whole
+from pairproof.harness.search import swarm
 
 
 def _table(told: Recorder) -> CoverageTable:

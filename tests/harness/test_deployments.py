@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from histories import H, pair
 
-from pairproof.harness.deployments import NAMES, Cost, deployment, measure
-from pairproof.harness.objectives import SEVERAL
+from pairproof.harness.rocketmq.deployments import NAMES, Cost, deployment, measure
+from pairproof.harness.rocketmq.objectives import SEVERAL
 
 
 def cost(history: H) -> Cost:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pairproof.harness.final_audits import FinalAudits
 from pairproof.harness.history import Recorder
+from pairproof.harness.rocketmq.final_audits import FinalAudits
 
 
 def audited(*readings: tuple[str, str, tuple[str, ...]]) -> FinalAudits:

@@ -9,8 +9,8 @@ from pairproof.harness import judge as judging
 from pairproof.harness.errors import UsageError
 from pairproof.harness.history import Event, kinds
 from pairproof.harness.judge import Judge
-from pairproof.harness.laws.base import MAX_VIOLATIONS, Law
-from pairproof.harness.places import MASTER
+from pairproof.harness.law import MAX_VIOLATIONS, Law
+from pairproof.harness.rocketmq.places import MASTER
 from pairproof.harness.verdict import Judgement, Verdict
 
 

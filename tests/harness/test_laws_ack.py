@@ -7,10 +7,10 @@ from collections.abc import Callable
 import pytest
 from histories import FILE, H, assert_broken, assert_holds, assert_vacuous, bare, judged, pair
 
-from pairproof.harness.laws.ack_replicated import AckReplicated
-from pairproof.harness.laws.ack_timeout_honest import AckTimeoutHonest
-from pairproof.harness.laws.ack_unavailable_honest import AckUnavailableHonest
-from pairproof.harness.laws.base import Law
+from pairproof.harness.law import Law
+from pairproof.harness.rocketmq.laws.ack_replicated import AckReplicated
+from pairproof.harness.rocketmq.laws.ack_timeout_honest import AckTimeoutHonest
+from pairproof.harness.rocketmq.laws.ack_unavailable_honest import AckUnavailableHonest
 from pairproof.harness.verdict import Verdict
 
 

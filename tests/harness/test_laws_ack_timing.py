@@ -7,13 +7,13 @@ from collections.abc import Callable
 import pytest
 from histories import FILE, SIZE, H, assert_broken, assert_holds, assert_vacuous, bare, judged, pair
 
-from pairproof.harness.laws.ack_bounded import AckBounded
-from pairproof.harness.laws.ack_flush_timeout import AckFlushTimeout
-from pairproof.harness.laws.ack_flushed import AckFlushed
-from pairproof.harness.laws.ack_no_wait import AckNoWait
-from pairproof.harness.laws.ack_prompt import AckPrompt
-from pairproof.harness.laws.ack_refused_is_absent import AckRefusedIsAbsent
-from pairproof.harness.laws.base import Law
+from pairproof.harness.law import Law
+from pairproof.harness.rocketmq.laws.ack_bounded import AckBounded
+from pairproof.harness.rocketmq.laws.ack_flush_timeout import AckFlushTimeout
+from pairproof.harness.rocketmq.laws.ack_flushed import AckFlushed
+from pairproof.harness.rocketmq.laws.ack_no_wait import AckNoWait
+from pairproof.harness.rocketmq.laws.ack_prompt import AckPrompt
+from pairproof.harness.rocketmq.laws.ack_refused_is_absent import AckRefusedIsAbsent
 from pairproof.harness.verdict import Verdict
 
 SYNC_FLUSH = {"flushDiskType": "SYNC_FLUSH"}

@@ -8,12 +8,12 @@ from histories import H, bare, pair
 
 from pairproof.harness.history import kinds
 from pairproof.harness.judge import Judge
-from pairproof.harness.laws.base import Law
-from pairproof.harness.laws.log_records_whole import LogRecordsWhole
-from pairproof.harness.laws.loss_is_suffix import LossIsSuffix
-from pairproof.harness.laws.progress_kept import ProgressKept
-from pairproof.harness.laws.queue_dense import QueueDense
-from pairproof.harness.laws.queue_derived_equal import QueueDerivedEqual
+from pairproof.harness.law import Law
+from pairproof.harness.rocketmq.laws.log_records_whole import LogRecordsWhole
+from pairproof.harness.rocketmq.laws.loss_is_suffix import LossIsSuffix
+from pairproof.harness.rocketmq.laws.progress_kept import ProgressKept
+from pairproof.harness.rocketmq.laws.queue_dense import QueueDense
+from pairproof.harness.rocketmq.laws.queue_derived_equal import QueueDerivedEqual
 from pairproof.harness.verdict import Verdict
 
 UNTOLD = ("append", "flush", "dispatch", "cut")

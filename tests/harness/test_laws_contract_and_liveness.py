@@ -8,9 +8,9 @@ from collections.abc import Callable
 import pytest
 from histories import H, assert_broken, assert_holds, assert_vacuous, bare, judged, pair
 
-from pairproof.harness.laws.contract import Contract
-from pairproof.harness.laws.ledger import DEFAULTS
-from pairproof.harness.laws.live_converges import LiveConverges, bound_ms
+from pairproof.harness.rocketmq.laws.contract import Contract
+from pairproof.harness.rocketmq.laws.ledger import DEFAULTS
+from pairproof.harness.rocketmq.laws.live_converges import LiveConverges, bound_ms
 from pairproof.harness.verdict import Verdict
 
 # contract

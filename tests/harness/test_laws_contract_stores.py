@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from histories import FILE, H, assert_broken, assert_holds, bare, pair
 
-from pairproof.harness.laws.contract import Contract
+from pairproof.harness.rocketmq.laws.contract import Contract
 
 ON_SLAVE = {"slave": ["m0"]}
 FLUSHED = {"brokerRole": "ASYNC_MASTER", "flushDiskType": "SYNC_FLUSH"}

@@ -7,12 +7,12 @@ import json
 import pytest
 from histories import H, assert_broken, assert_holds, assert_vacuous, bare, pair
 
-from pairproof.harness.laws.ack_replicated import AckReplicated
-from pairproof.harness.laws.contract import Contract
-from pairproof.harness.laws.ha_ack_identity import HaAckIdentity
-from pairproof.harness.laws.ha_admits_slave import HaAdmitsSlave
-from pairproof.harness.laws.ha_housekeeping import MANY, HaHousekeeping
-from pairproof.harness.laws.live_newcomers import LiveNewcomers
+from pairproof.harness.rocketmq.laws.ack_replicated import AckReplicated
+from pairproof.harness.rocketmq.laws.contract import Contract
+from pairproof.harness.rocketmq.laws.ha_ack_identity import HaAckIdentity
+from pairproof.harness.rocketmq.laws.ha_admits_slave import HaAdmitsSlave
+from pairproof.harness.rocketmq.laws.ha_housekeeping import MANY, HaHousekeeping
+from pairproof.harness.rocketmq.laws.live_newcomers import LiveNewcomers
 
 TOLD = {"haMasterAddress": "m:10912"}
 

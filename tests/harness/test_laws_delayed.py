@@ -9,10 +9,10 @@ import json
 import pytest
 from histories import SIZE, H, assert_broken, assert_holds, assert_vacuous, judged, pair
 
-from pairproof.harness.laws.ack_bounded import AckBounded
-from pairproof.harness.laws.ack_flushed import AckFlushed
-from pairproof.harness.laws.ack_timeout_honest import AckTimeoutHonest
-from pairproof.harness.laws.deliver_delayed import DeliverDelayed, delays_ms
+from pairproof.harness.rocketmq.laws.ack_bounded import AckBounded
+from pairproof.harness.rocketmq.laws.ack_flushed import AckFlushed
+from pairproof.harness.rocketmq.laws.ack_timeout_honest import AckTimeoutHonest
+from pairproof.harness.rocketmq.laws.deliver_delayed import DeliverDelayed, delays_ms
 from pairproof.harness.verdict import Verdict
 
 STORED_MS = 10_000

@@ -7,11 +7,11 @@ from consuming import C, G, Q, consuming, grouped
 from histories import FILE, SIZE, assert_broken, assert_holds, assert_vacuous, judged
 
 from pairproof.harness.history import digest
-from pairproof.harness.laws.base import Law
-from pairproof.harness.laws.deliver_at_least_once import DeliverAtLeastOnce
-from pairproof.harness.laws.deliver_no_loss import DeliverNoLoss
-from pairproof.harness.laws.deliver_no_phantom import DeliverNoPhantom
-from pairproof.harness.laws.deliver_order import DeliverOrder
+from pairproof.harness.law import Law
+from pairproof.harness.rocketmq.laws.deliver_at_least_once import DeliverAtLeastOnce
+from pairproof.harness.rocketmq.laws.deliver_no_loss import DeliverNoLoss
+from pairproof.harness.rocketmq.laws.deliver_no_phantom import DeliverNoPhantom
+from pairproof.harness.rocketmq.laws.deliver_order import DeliverOrder
 from pairproof.harness.verdict import Verdict
 
 OTHER = digest(b"other")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from histories import H, assert_broken, assert_holds, assert_vacuous, bare, pair
 
-from pairproof.harness.laws.base import Law
-from pairproof.harness.laws.ha_ack_identity import HaAckIdentity
-from pairproof.harness.laws.ha_divergence_refused import HaDivergenceRefused
+from pairproof.harness.law import Law
+from pairproof.harness.rocketmq.laws.ha_ack_identity import HaAckIdentity
+from pairproof.harness.rocketmq.laws.ha_divergence_refused import HaDivergenceRefused
 
 # ha-ack-identity
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 from histories import FILE, H, assert_broken, assert_holds, assert_vacuous, bare, pair
 
-from pairproof.harness.laws.base import Law
-from pairproof.harness.laws.ha_batch_bound import HaBatchBound
-from pairproof.harness.laws.ha_contiguous import HaContiguous
-from pairproof.harness.laws.ha_mismatch_closes import HaMismatchCloses
-from pairproof.harness.laws.ha_report_monotone import HaReportMonotone
-from pairproof.harness.laws.ha_silent_until_asked import HaSilentUntilAsked
-from pairproof.harness.laws.ha_start_offset import HaStartOffset
+from pairproof.harness.law import Law
+from pairproof.harness.rocketmq.laws.ha_batch_bound import HaBatchBound
+from pairproof.harness.rocketmq.laws.ha_contiguous import HaContiguous
+from pairproof.harness.rocketmq.laws.ha_mismatch_closes import HaMismatchCloses
+from pairproof.harness.rocketmq.laws.ha_report_monotone import HaReportMonotone
+from pairproof.harness.rocketmq.laws.ha_silent_until_asked import HaSilentUntilAsked
+from pairproof.harness.rocketmq.laws.ha_start_offset import HaStartOffset
 
 # ha-silent-until-asked
 

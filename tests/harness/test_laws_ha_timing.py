@@ -10,12 +10,12 @@ from collections.abc import Callable
 import pytest
 from histories import FILE, H, assert_broken, assert_holds, assert_vacuous, bare, judged, pair
 
-from pairproof.harness import places
-from pairproof.harness.laws.base import Law
-from pairproof.harness.laws.ha_heartbeat import HaHeartbeat
-from pairproof.harness.laws.ha_housekeeping import HaHousekeeping
-from pairproof.harness.laws.ha_report_prompt import HaReportPrompt
-from pairproof.harness.laws.ha_wakeup import HaWakeup
+from pairproof.harness.law import Law
+from pairproof.harness.rocketmq import places
+from pairproof.harness.rocketmq.laws.ha_heartbeat import HaHeartbeat
+from pairproof.harness.rocketmq.laws.ha_housekeeping import HaHousekeeping
+from pairproof.harness.rocketmq.laws.ha_report_prompt import HaReportPrompt
+from pairproof.harness.rocketmq.laws.ha_wakeup import HaWakeup
 
 # ha-report-prompt
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from histories import MS, H, assert_broken, assert_holds, judged, pair
 
-from pairproof.harness.laws.base import Law
-from pairproof.harness.laws.live_converges import LiveConverges
-from pairproof.harness.laws.log_records_whole import LogRecordsWhole
-from pairproof.harness.laws.node_lives import NodeLives
+from pairproof.harness.law import Law
+from pairproof.harness.rocketmq.laws.live_converges import LiveConverges
+from pairproof.harness.rocketmq.laws.log_records_whole import LogRecordsWhole
+from pairproof.harness.rocketmq.laws.node_lives import NodeLives
 from pairproof.harness.verdict import Verdict
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from histories import H, assert_broken, assert_holds, assert_vacuous, bare, judged, pair
 
-from pairproof.harness.laws.base import Law
-from pairproof.harness.laws.log_flushed_survives import LogFlushedSurvives
-from pairproof.harness.laws.log_grows import LogGrows
-from pairproof.harness.laws.log_prefix import LogPrefix
-from pairproof.harness.laws.log_records_whole import LogRecordsWhole
-from pairproof.harness.laws.log_slave_behind import LogSlaveBehind
+from pairproof.harness.law import Law
+from pairproof.harness.rocketmq.laws.log_flushed_survives import LogFlushedSurvives
+from pairproof.harness.rocketmq.laws.log_grows import LogGrows
+from pairproof.harness.rocketmq.laws.log_prefix import LogPrefix
+from pairproof.harness.rocketmq.laws.log_records_whole import LogRecordsWhole
+from pairproof.harness.rocketmq.laws.log_slave_behind import LogSlaveBehind
 from pairproof.harness.verdict import Verdict
 
 

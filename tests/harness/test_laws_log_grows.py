@@ -7,7 +7,7 @@ from histories import FILE, H, assert_broken, assert_holds, bare, pair
 
 from pairproof.harness.history import kinds
 from pairproof.harness.judge import Judge
-from pairproof.harness.laws.log_grows import LogGrows
+from pairproof.harness.rocketmq.laws.log_grows import LogGrows
 from pairproof.harness.verdict import Verdict
 
 

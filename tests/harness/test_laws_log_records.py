@@ -8,10 +8,10 @@ from histories import H, assert_broken, assert_holds, assert_vacuous, bare, judg
 
 from pairproof.harness.history import kinds
 from pairproof.harness.judge import Judge
-from pairproof.harness.laws.base import Law
-from pairproof.harness.laws.log_no_resurrection import LogNoResurrection
-from pairproof.harness.laws.loss_is_suffix import LossIsSuffix
-from pairproof.harness.laws.store_time_ordered import StoreTimeOrdered
+from pairproof.harness.law import Law
+from pairproof.harness.rocketmq.laws.log_no_resurrection import LogNoResurrection
+from pairproof.harness.rocketmq.laws.loss_is_suffix import LossIsSuffix
+from pairproof.harness.rocketmq.laws.store_time_ordered import StoreTimeOrdered
 from pairproof.harness.verdict import Verdict
 
 # log-no-resurrection

@@ -6,17 +6,17 @@ import pytest
 from histories import FILE, H, assert_broken, assert_holds, assert_vacuous, judged, pair, trio
 
 from pairproof.harness.judge import Judge
-from pairproof.harness.laws.base import Law
-from pairproof.harness.laws.ha_ack_identity import HaAckIdentity
-from pairproof.harness.laws.ha_divergence_refused import HaDivergenceRefused
-from pairproof.harness.laws.ha_mismatch_closes import HaMismatchCloses
-from pairproof.harness.laws.ha_start_offset import HaStartOffset
-from pairproof.harness.laws.live_converges import LiveConverges
-from pairproof.harness.laws.log_flushed_survives import LogFlushedSurvives
-from pairproof.harness.laws.log_grows import LogGrows
-from pairproof.harness.laws.log_prefix import LogPrefix
-from pairproof.harness.laws.log_records_whole import LogRecordsWhole
-from pairproof.harness.laws.log_slave_behind import LogSlaveBehind
+from pairproof.harness.law import Law
+from pairproof.harness.rocketmq.laws.ha_ack_identity import HaAckIdentity
+from pairproof.harness.rocketmq.laws.ha_divergence_refused import HaDivergenceRefused
+from pairproof.harness.rocketmq.laws.ha_mismatch_closes import HaMismatchCloses
+from pairproof.harness.rocketmq.laws.ha_start_offset import HaStartOffset
+from pairproof.harness.rocketmq.laws.live_converges import LiveConverges
+from pairproof.harness.rocketmq.laws.log_flushed_survives import LogFlushedSurvives
+from pairproof.harness.rocketmq.laws.log_grows import LogGrows
+from pairproof.harness.rocketmq.laws.log_prefix import LogPrefix
+from pairproof.harness.rocketmq.laws.log_records_whole import LogRecordsWhole
+from pairproof.harness.rocketmq.laws.log_slave_behind import LogSlaveBehind
 
 DIFFERENT = {"master": 1, "slave": 2}
 STORES = pytest.mark.parametrize("f", ["empty", "image"])

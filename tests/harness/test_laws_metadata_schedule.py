@@ -6,13 +6,13 @@ import pytest
 from histories import assert_broken, assert_holds, assert_vacuous, judged, pair
 from metadata_histories import M, named, unknown
 
-from pairproof.harness.laws.base import Law
-from pairproof.harness.laws.meta_atomic_view import MetaAtomicView
-from pairproof.harness.laws.meta_converges import MetaConverges
-from pairproof.harness.laws.meta_durable import MetaDurable
-from pairproof.harness.laws.meta_one_way import MetaOneWay
-from pairproof.harness.laws.meta_schedule import MetaSchedule
-from pairproof.harness.laws.meta_version_gate import MetaVersionGate
+from pairproof.harness.law import Law
+from pairproof.harness.rocketmq.laws.meta_atomic_view import MetaAtomicView
+from pairproof.harness.rocketmq.laws.meta_converges import MetaConverges
+from pairproof.harness.rocketmq.laws.meta_durable import MetaDurable
+from pairproof.harness.rocketmq.laws.meta_one_way import MetaOneWay
+from pairproof.harness.rocketmq.laws.meta_schedule import MetaSchedule
+from pairproof.harness.rocketmq.laws.meta_version_gate import MetaVersionGate
 from pairproof.harness.verdict import Verdict
 
 LAWS = [MetaSchedule, MetaVersionGate, MetaOneWay, MetaAtomicView, MetaDurable, MetaConverges]

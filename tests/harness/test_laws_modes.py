@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from histories import H, assert_broken, assert_holds, assert_vacuous, judged
 
-from pairproof.harness.laws.base import Law
-from pairproof.harness.laws.mode_isolation import ModeIsolation
-from pairproof.harness.laws.role_read_failover import RoleReadFailover
+from pairproof.harness.law import Law
+from pairproof.harness.rocketmq.laws.mode_isolation import ModeIsolation
+from pairproof.harness.rocketmq.laws.role_read_failover import RoleReadFailover
 from pairproof.harness.verdict import Verdict
 
 

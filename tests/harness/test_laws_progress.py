@@ -6,14 +6,14 @@ import pytest
 from consuming import BOTH, SLAVE_ONLY, C, consuming, grouped
 from histories import SIZE, assert_broken, assert_holds, assert_vacuous, judged
 
-from pairproof.harness.laws.base import Law
-from pairproof.harness.laws.progress_kept import ProgressKept
-from pairproof.harness.laws.progress_live_consumer import ProgressLiveConsumer
-from pairproof.harness.laws.progress_never_ahead import ProgressNeverAhead
-from pairproof.harness.laws.progress_on_pull import ProgressOnPull
-from pairproof.harness.laws.progress_persisted import ProgressPersisted
-from pairproof.harness.laws.progress_recovers import ProgressRecovers
-from pairproof.harness.laws.progress_to_master import ProgressToMaster
+from pairproof.harness.law import Law
+from pairproof.harness.rocketmq.laws.progress_kept import ProgressKept
+from pairproof.harness.rocketmq.laws.progress_live_consumer import ProgressLiveConsumer
+from pairproof.harness.rocketmq.laws.progress_never_ahead import ProgressNeverAhead
+from pairproof.harness.rocketmq.laws.progress_on_pull import ProgressOnPull
+from pairproof.harness.rocketmq.laws.progress_persisted import ProgressPersisted
+from pairproof.harness.rocketmq.laws.progress_recovers import ProgressRecovers
+from pairproof.harness.rocketmq.laws.progress_to_master import ProgressToMaster
 from pairproof.harness.verdict import Verdict
 
 # progress-never-ahead

@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 from histories import SIZE, H, assert_broken, assert_holds, pair
 
-from pairproof.harness import contract, judge, objectives, resolve
+from pairproof.harness import judge, resolve
 from pairproof.harness.history import Event
 from pairproof.harness.interpreter import run_trial
-from pairproof.harness.laws.contract import Contract
+from pairproof.harness.rocketmq import contract, objectives
+from pairproof.harness.rocketmq.laws.contract import Contract
 from pairproof.harness.schedule import Op, Schedule
 from pairproof.harness.verdict import Verdict
 

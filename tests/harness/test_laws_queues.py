@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from histories import SIZE, H, assert_broken, assert_holds, assert_vacuous, bare, judged, pair
 
-from pairproof.harness.laws.queue_dense import QueueDense
-from pairproof.harness.laws.queue_derived_equal import QueueDerivedEqual
-from pairproof.harness.laws.queue_shows_dispatched import QueueShowsDispatched
-from pairproof.harness.laws.queue_whole_records import QueueWholeRecords
+from pairproof.harness.rocketmq.laws.queue_dense import QueueDense
+from pairproof.harness.rocketmq.laws.queue_derived_equal import QueueDerivedEqual
+from pairproof.harness.rocketmq.laws.queue_shows_dispatched import QueueShowsDispatched
+from pairproof.harness.rocketmq.laws.queue_whole_records import QueueWholeRecords
 from pairproof.harness.verdict import Verdict
 
 Records = list[tuple[str, str, int]]

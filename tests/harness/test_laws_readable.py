@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from histories import assert_broken, assert_holds, assert_vacuous, pair
 
-from pairproof.harness.laws.ack_readable import AckReadable
-from pairproof.harness.laws.meta_readable import MetaReadable
+from pairproof.harness.rocketmq.laws.ack_readable import AckReadable
+from pairproof.harness.rocketmq.laws.meta_readable import MetaReadable
 
 
 def test_an_answer_can_be_read_and_silence_is_none() -> None:

@@ -7,9 +7,9 @@ import json
 import pytest
 from histories import H, assert_broken, assert_holds, assert_vacuous, judged
 
-from pairproof.harness.laws.read_split import ReadSplit
-from pairproof.harness.laws.route_choice import RouteChoice
-from pairproof.harness.laws.route_expiry import RouteExpiry
+from pairproof.harness.rocketmq.laws.read_split import ReadSplit
+from pairproof.harness.rocketmq.laws.route_choice import RouteChoice
+from pairproof.harness.rocketmq.laws.route_expiry import RouteExpiry
 from pairproof.harness.verdict import Verdict
 
 MB = 1_000_000

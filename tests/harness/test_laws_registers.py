@@ -11,8 +11,8 @@ from random import Random
 from consuming import C, G, Q, grouped
 
 from pairproof.harness.history import Event
-from pairproof.harness.laws.ledger import Ledger
-from pairproof.harness.laws.registers import NONE, offsets_of
+from pairproof.harness.rocketmq.laws.ledger import Ledger
+from pairproof.harness.rocketmq.laws.registers import NONE, offsets_of
 
 MS = 1_000_000
 

@@ -9,11 +9,11 @@ from histories import H, assert_broken, assert_holds, assert_vacuous, bare, judg
 
 from pairproof.harness.history import kinds
 from pairproof.harness.judge import Judge
-from pairproof.harness.laws.base import Law
-from pairproof.harness.laws.ha_address_source import HaAddressSource
-from pairproof.harness.laws.role_no_takeover import RoleNoTakeover
-from pairproof.harness.laws.role_slave_read_only import RoleSlaveReadOnly
-from pairproof.harness.laws.role_slave_serves import RoleSlaveServes
+from pairproof.harness.law import Law
+from pairproof.harness.rocketmq.laws.ha_address_source import HaAddressSource
+from pairproof.harness.rocketmq.laws.role_no_takeover import RoleNoTakeover
+from pairproof.harness.rocketmq.laws.role_slave_read_only import RoleSlaveReadOnly
+from pairproof.harness.rocketmq.laws.role_slave_serves import RoleSlaveServes
 from pairproof.harness.verdict import Verdict
 
 LAWS = [RoleSlaveReadOnly, RoleNoTakeover, RoleSlaveServes, HaAddressSource]

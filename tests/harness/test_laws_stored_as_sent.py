@@ -6,7 +6,7 @@ import pytest
 from histories import SIZE, H, assert_broken, assert_holds, assert_vacuous, bare, pair
 
 from pairproof.harness.content import content
-from pairproof.harness.laws.stored_as_sent import StoredAsSent
+from pairproof.harness.rocketmq.laws.stored_as_sent import StoredAsSent
 
 BODY = b"some bytes"
 SAID = content(BODY, "a", 3)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from histories import SIZE, H, pair
 
-from pairproof.harness.losses import Losses, Lost, measure, total
+from pairproof.harness.rocketmq.losses import Losses, Lost, measure, total
 
 
 def sent(*messages: str) -> H:

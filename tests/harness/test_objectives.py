@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from histories import MS, H, pair
 
-from pairproof.harness.objectives import Row, measure
+from pairproof.harness.rocketmq.objectives import Row, measure
 
 
 def fault(history: H, name: str, node: str, op: int = 0, status: str = "on") -> H:

@@ -13,9 +13,10 @@ from pairproof.harness.history import Recorder
 from pairproof.harness.interpreter import Interpreter
 from pairproof.harness.operation import Drawn, Operation, Running, number, text, truth
 from pairproof.harness.ports import Target
+from pairproof.harness.rocketmq import whole
 from pairproof.harness.schedule import Args, Op, Schedule
 from pairproof.harness.schedule_json import from_json
-from pairproof.harness.search import machine, shrink, swarm, whole
+from pairproof.harness.search import machine, shrink, swarm
 from pairproof.harness.trial import Trial
 
 SIM = resolve.lab("sim")

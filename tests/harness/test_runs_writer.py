@@ -15,7 +15,7 @@ import pytest
 from pairproof.harness import invocation
 from pairproof.harness.errors import PairproofError, UsageError
 from pairproof.harness.history import Event
-from pairproof.harness.laws.base import Violation
+from pairproof.harness.law import Violation
 from pairproof.harness.runs import atomic, schema, tables
 from pairproof.harness.runs import writer as writing
 from pairproof.harness.runs.reader import RunReader, read_finding, to_finding

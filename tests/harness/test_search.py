@@ -6,9 +6,10 @@ from collections import Counter
 
 import pytest
 
-from pairproof.harness import judge, places, resolve
+from pairproof.harness import judge, resolve
 from pairproof.harness.errors import UsageError
 from pairproof.harness.interpreter import run_trial
+from pairproof.harness.rocketmq import places
 from pairproof.harness.schedule import Op, Schedule
 from pairproof.harness.schedule_json import from_json
 from pairproof.harness.search import shrink, swarm, sweep

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from pairproof.harness import places, resolve
+from pairproof.harness import resolve
 from pairproof.harness.interpreter import run_trial
+from pairproof.harness.rocketmq import places, whole
 from pairproof.harness.schedule import Op, Schedule
 from pairproof.harness.schedule_json import from_json
-from pairproof.harness.search import paced, swarm, whole
+from pairproof.harness.search import paced, swarm
 from pairproof.harness.verdict import Verdict
 
 TARGET = resolve.target("reference")

@@ -6,11 +6,12 @@ from collections import Counter
 
 import pytest
 
-from pairproof.harness import places, resolve
+from pairproof.harness import resolve
+from pairproof.harness.rocketmq import places, stories, whole
+from pairproof.harness.rocketmq.stories import STORIES
 from pairproof.harness.schedule import Args, Op, Scalar, Schedule
 from pairproof.harness.schedule_json import from_json
-from pairproof.harness.search import shrink, stories, swarm, whole
-from pairproof.harness.search.stories import STORIES
+from pairproof.harness.search import shrink, swarm
 
 REFERENCE = resolve.target("reference")
 DRAWN = [whole.schedule("cover", number) for number in range(1_500)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pairproof.harness.settings import DEFAULTS, LINES, is_on, line, parse, promised_slaves, version
+from pairproof.harness.rocketmq.settings import DEFAULTS, LINES, is_on, line, parse, promised_slaves, version
 
 
 def test_defaults_complete_what_a_history_says() -> None:

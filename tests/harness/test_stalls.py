@@ -12,20 +12,20 @@ from histories import H, assert_broken, assert_holds, judged, pair, trio
 
 from pairproof.harness import judge as judging
 from pairproof.harness.history import Event
-from pairproof.harness.laws.ack_prompt import AckPrompt
-from pairproof.harness.laws.ack_unavailable_honest import AckUnavailableHonest
-from pairproof.harness.laws.base import Law
-from pairproof.harness.laws.ha_appends_frames import HaAppendsFrames
-from pairproof.harness.laws.ha_divergence_refused import HaDivergenceRefused
-from pairproof.harness.laws.ha_heartbeat import HaHeartbeat
-from pairproof.harness.laws.ha_housekeeping import HaHousekeeping
-from pairproof.harness.laws.ha_mismatch_closes import HaMismatchCloses
-from pairproof.harness.laws.ha_report_prompt import HaReportPrompt
-from pairproof.harness.laws.ha_wakeup import HaWakeup
-from pairproof.harness.laws.live_converges import LiveConverges
-from pairproof.harness.laws.live_no_spin import LiveNoSpin
-from pairproof.harness.laws.role_fan_out import RoleFanOut
-from pairproof.harness.laws.trouble import AFTER_NS, Trouble, told
+from pairproof.harness.law import Law
+from pairproof.harness.rocketmq.laws.ack_prompt import AckPrompt
+from pairproof.harness.rocketmq.laws.ack_unavailable_honest import AckUnavailableHonest
+from pairproof.harness.rocketmq.laws.ha_appends_frames import HaAppendsFrames
+from pairproof.harness.rocketmq.laws.ha_divergence_refused import HaDivergenceRefused
+from pairproof.harness.rocketmq.laws.ha_heartbeat import HaHeartbeat
+from pairproof.harness.rocketmq.laws.ha_housekeeping import HaHousekeeping
+from pairproof.harness.rocketmq.laws.ha_mismatch_closes import HaMismatchCloses
+from pairproof.harness.rocketmq.laws.ha_report_prompt import HaReportPrompt
+from pairproof.harness.rocketmq.laws.ha_wakeup import HaWakeup
+from pairproof.harness.rocketmq.laws.live_converges import LiveConverges
+from pairproof.harness.rocketmq.laws.live_no_spin import LiveNoSpin
+from pairproof.harness.rocketmq.laws.role_fan_out import RoleFanOut
+from pairproof.harness.trouble import AFTER_NS, Trouble, told
 from pairproof.harness.verdict import Verdict
 
 MS = 1_000_000

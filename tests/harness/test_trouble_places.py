@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from pairproof.harness import places
 from pairproof.harness.history import Event
-from pairproof.harness.laws.trouble import Trouble, touched
+from pairproof.harness.rocketmq import places
 from pairproof.harness.schedule import Args
+from pairproof.harness.trouble import Trouble, touched
 
 
 def fault(status: str, t: int, link: str | None, node: str | None = "slave") -> Event:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from pairproof.harness import places
-from pairproof.harness.coverage_whole import AT_SLAVE, IN_STEP
+from pairproof.harness.rocketmq import places
+from pairproof.harness.rocketmq.coverage_whole import AT_SLAVE, IN_STEP
 from pairproof.reports import coverage, fault_places, objectives
 
 Row = dict[str, Any]

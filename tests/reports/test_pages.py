@@ -15,9 +15,9 @@ import pytest
 from pairproof.harness import judge, resolve
 from pairproof.harness.coverage_table import CoverageTable
 from pairproof.harness.interpreter import run_trial
+from pairproof.harness.rocketmq import stories
 from pairproof.harness.runs.writer import RunWriter
 from pairproof.harness.schedule import Op, Schedule
-from pairproof.harness.search import stories
 from pairproof.harness.trial import Finding
 from pairproof.harness.verdict import Verdict
 from pairproof.reports.make import Made, make_report

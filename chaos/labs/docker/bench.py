@@ -32,8 +32,8 @@ from pairproof.chaos.labs.real.trace import TraceReader
 from pairproof.chaos.targets.rocketmq import AnyTarget
 from pairproof.chaos.toxiproxy import server
 from pairproof.chaos.toxiproxy.proxies import Proxies
-from pairproof.harness import places
 from pairproof.harness.errors import LabError, UsageError
+from pairproof.harness.rocketmq import places
 from pairproof.reference.core.config import BrokerConfig
 
 READY_S = 30.0

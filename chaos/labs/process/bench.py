@@ -25,8 +25,8 @@ from pairproof.chaos.targets.rocketmq import AnyTarget
 from pairproof.chaos.toxiproxy import server
 from pairproof.chaos.toxiproxy.install import TOOL
 from pairproof.chaos.toxiproxy.proxies import Proxies
-from pairproof.harness import places
 from pairproof.harness.errors import LabError
+from pairproof.harness.rocketmq import places
 from pairproof.reference.core.config import BrokerConfig
 
 READY_S = 15.0

@@ -14,8 +14,8 @@ from typing import Protocol
 
 from pairproof.chaos.labs.real.ha_passage import MASTERS, SLAVES, HaPassage
 from pairproof.chaos.observers.ha_tap import FrameTap, ReportTap
-from pairproof.harness import places
 from pairproof.harness.history import MS, digest
+from pairproof.harness.rocketmq import places
 
 LOG = "commitlog"
 NAME_DIGITS = 20

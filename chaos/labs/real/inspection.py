@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 from pairproof.chaos.labs.real.nodes import RealNode, is_slave
 from pairproof.chaos.observers import table_reader
 from pairproof.chaos.observers.auditing import Snapshot
-from pairproof.harness import places
 from pairproof.harness.errors import LabError
+from pairproof.harness.rocketmq import places
 from pairproof.reference.client import admin
 from pairproof.reference.client.client import Client
 from pairproof.reference.core.calls import Outcome

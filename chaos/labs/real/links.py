@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from pairproof.chaos.labs.real.addresses import Address, Way
 from pairproof.chaos.labs.real.evidence import Evidence
-from pairproof.harness import places
+from pairproof.harness.rocketmq import places
 
 if TYPE_CHECKING:
     from pairproof.chaos.labs.real.bench import Bench

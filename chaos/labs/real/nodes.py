@@ -15,7 +15,7 @@ from pairproof.chaos.labs import provision
 from pairproof.chaos.labs.real.child import EXIT_LOST
 from pairproof.chaos.labs.real.node import EXIT_BUG, EXIT_LAB, NodeSpec
 from pairproof.chaos.labs.real.trace import Row, TraceReader
-from pairproof.harness import places
+from pairproof.harness.rocketmq import places
 from pairproof.reference.core.config import BrokerConfig
 from pairproof.reference.errors import EXIT_REFUSED, EXIT_USAGE
 

@@ -32,10 +32,10 @@ from pairproof.chaos.labs.real.strangers import Strangers
 from pairproof.chaos.labs.real.whole import Whole
 from pairproof.chaos.observers import auditing
 from pairproof.chaos.targets.rocketmq import AnyTarget
-from pairproof.harness import places
-from pairproof.harness.awaiting import Awaiting
 from pairproof.harness.errors import LabError, PairproofError
 from pairproof.harness.history import MS, Recorder
+from pairproof.harness.rocketmq import places
+from pairproof.harness.rocketmq.awaiting import Awaiting
 from pairproof.harness.schedule import Args
 
 T = TypeVar("T")

@@ -17,9 +17,9 @@ from pairproof.chaos.labs.real.node_trouble import NodeTrouble
 from pairproof.chaos.labs.real.nodes import RealNode
 from pairproof.chaos.labs.real.stores import Store
 from pairproof.chaos.observers.auditing import Snapshot
-from pairproof.harness import places
 from pairproof.harness.errors import LabError, Unable
 from pairproof.harness.ports import Effect
+from pairproof.harness.rocketmq import places
 
 
 class Disturbed(NamedTuple):

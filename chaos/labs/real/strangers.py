@@ -14,8 +14,8 @@ from pairproof.chaos.labs.real.links import Link
 from pairproof.chaos.labs.real.machines import Machine
 from pairproof.chaos.labs.real.taps import StrangersDoor
 from pairproof.chaos.labs.real.world import World
-from pairproof.harness import places
 from pairproof.harness.ports import Effect
+from pairproof.harness.rocketmq import places
 
 STRANGER, IMPOSTOR, INTRUDER = "hostile", "impostor", "intruder"
 GOODBYE_S = 0.01

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from pairproof.chaos.labs.consumers import Consumers
 from pairproof.chaos.labs.provision import TOPIC
-from pairproof.harness import places
+from pairproof.harness.rocketmq import places
 
 if TYPE_CHECKING:
     from pairproof.chaos.labs.real.session import RealSession

@@ -17,8 +17,8 @@ from pairproof.chaos.labs.sim.host import Host
 from pairproof.chaos.labs.sim.kernel import Entry
 from pairproof.chaos.labs.sim.trouble import Trouble
 from pairproof.chaos.labs.sim.world import World
-from pairproof.harness.places import MASTER
 from pairproof.harness.ports import Effect
+from pairproof.harness.rocketmq.places import MASTER
 
 
 class Ongoing(NamedTuple):

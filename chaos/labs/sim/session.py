@@ -27,10 +27,10 @@ from pairproof.chaos.labs.sim.node_trouble import NodeTrouble
 from pairproof.chaos.labs.sim.strangers import Strangers
 from pairproof.chaos.labs.sim.whole import Whole
 from pairproof.chaos.targets.reference import ReferenceTarget
-from pairproof.harness import places
-from pairproof.harness.awaiting import Awaiting
 from pairproof.harness.errors import LabError, UsageError
 from pairproof.harness.history import MS, Recorder
+from pairproof.harness.rocketmq import places
+from pairproof.harness.rocketmq.awaiting import Awaiting
 from pairproof.harness.schedule import Args
 from pairproof.reference.core.broker import Broker
 from pairproof.reference.ports import Node

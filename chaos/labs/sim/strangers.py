@@ -7,8 +7,8 @@ from random import Random
 from pairproof.chaos.labs.hostile import Hostile, Impostor, Intruder
 from pairproof.chaos.labs.sim.host import Host
 from pairproof.chaos.labs.sim.world import World
-from pairproof.harness import places
 from pairproof.harness.ports import Effect
+from pairproof.harness.rocketmq import places
 
 
 class Strangers(World):

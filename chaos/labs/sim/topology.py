@@ -12,7 +12,7 @@ from typing import NamedTuple
 from pairproof.chaos.labs.sim.host import Host
 from pairproof.chaos.labs.sim.network import Link
 from pairproof.chaos.targets.reference import HA_ADDRESS, NAME_SERVER, ReferenceTarget
-from pairproof.harness import places
+from pairproof.harness.rocketmq import places
 from pairproof.harness.schedule import Args
 
 CLIENT, HOSTILE, IMPOSTOR = "client", "hostile", "impostor"

@@ -14,8 +14,8 @@ from pairproof.chaos.labs.consumers import Consumers
 from pairproof.chaos.labs.provision import TOPIC
 from pairproof.chaos.labs.sim.host import Host
 from pairproof.chaos.targets.reference import NAME_SERVER
-from pairproof.harness import places
 from pairproof.harness.history import MS
+from pairproof.harness.rocketmq import places
 from pairproof.reference.core.delay import SCHEDULE_TOPIC, queue_of_level
 from pairproof.reference.wire.bodies_client import MessageQueue
 

@@ -1,0 +1,69 @@
+"""What a law is: a bounded fold over one trial's history.
+
+A law declares the kinds of event that it needs and handles those it wants in methods named ``on_<kind>``; the judge
+calls them in ``seq`` order, then ``end``. It reads what happened *before* the event from :class:`Ledger`, which the
+judge keeps for all laws alike.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, NamedTuple
+
+from pairproof.harness.history import Event
+from pairproof.harness.rocketmq.laws.ledger import Ledger
+from pairproof.harness.trouble import doubted
+
+MAX_VIOLATIONS = 16
+"""Violations that one law keeps of one trial; the rest are counted only."""
+
+
+class Violation(NamedTuple):
+    """One broken promise: the event at which it was seen to break, and a sentence that says how."""
+
+    seq: int
+    t: int
+    text: str
+    message: str | None = None
+
+
+class Law:
+    """Base of all laws. Subclasses set the class attributes and define ``on_<kind>`` methods and perhaps ``end``."""
+
+    id: ClassVar[str]
+    promise: ClassVar[str]
+    source: ClassVar[str]
+    needs: ClassVar[frozenset[str]]
+    """Kinds without which nothing can be judged: a lab that cannot record one of them cannot observe the law."""
+    others: ClassVar[bool] = False
+    """Whether it hears what happens at, and is asked of, brokers of other names than the pair's."""
+    timed: ClassVar[bool] = False
+    """Whether the law measures time: each violation then says since when the time ran, or that no time decided it."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self.ledger = ledger
+        self.judged = 0
+        self.violations: list[Violation] = []
+        self.broken = 0
+        self.doubt: str | None = None
+        self.applicable = True
+        self.notes: dict[str, int] = {}
+
+    def violate(self, event: Event, text: str, since: int | None = None, until: int | None = None) -> None:
+        """The promise was broken at ``event``.
+
+        ``since``: where a time decides, when that began to run, ns; ``until``: when it was read, if not at ``event``.
+        Where this machine stalled between the two, nobody knows whether the target was late or the machine: the law is
+        unknown there, and goes on.
+        """
+        if since is not None:
+            stall = self.ledger.trouble.stall(since, event.t if until is None else until)
+            if stall is not None:
+                self.notes["stalled"] = self.notes.get("stalled", 0) + 1
+                self.doubt = self.doubt or doubted(stall, text)
+                return
+        self.broken += 1
+        if len(self.violations) < MAX_VIOLATIONS:
+            self.violations.append(Violation(event.seq, event.t, text, event.message))
+
+    def end(self, last: Event) -> None:
+        """The history is over; ``last`` is its last event."""

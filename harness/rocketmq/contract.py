@@ -1,0 +1,191 @@
+"""The durability contract: which messages a crash may take, as data.
+
+A message's fate depends on the master's role, its in-sync replicas and its flush type, on whether the send waited, on
+how it was answered, and on the worst that happened to the stores since it was stored. :data:`ROWS` says what must
+become of it; the first row that matches counts. "Stored" statuses all mean that the message was on the master when it
+answered.
+
+Derived from RocketMQ's put path: a killed process leaves its page cache, so only a machine's crash takes bytes;
+SYNC_FLUSH makes PUT_OK to a waiting send durable on the master; a SYNC_MASTER's PUT_OK to one means that N - 1 slaves
+hold it in *their* page caches, where N is inSyncReplicas (4.x: always 2; 5.x: 1 unless configured, which promises no
+more than an ASYNC_MASTER does). In RocketMQ the replica's outcome overrides the flush's, so no other status says
+anything of the disk; and FLUSH_DISK_TIMEOUT is not counted as a promise of a slave either, since nobody documents it
+as one.
+
+Left out: the transient store pool.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import NamedTuple
+
+from pairproof.harness.rocketmq.places import MASTER
+
+MUST_SURVIVE = "must-survive"
+"""On the master."""
+SOMEWHERE = "must-survive-somewhere"
+"""On the master or on any slave."""
+MAY_VANISH = "may-vanish"
+MUST_NOT_EXIST = "must-not-exist"
+
+ANY = "*"
+ALONE, COPIED = "1", "2 or more"
+"""In-sync replicas, the master counted: whether slaves hold a waiting send that was answered with PUT_OK."""
+
+PUT_OK = "PUT_OK"
+"""Stored, and durable and copied as far as the broker's settings promise."""
+STORED = (PUT_OK, "FLUSH_DISK_TIMEOUT", "FLUSH_SLAVE_TIMEOUT", "SLAVE_NOT_AVAILABLE")
+"""Statuses that say: it is on the master."""
+REFUSED = "refused"
+"""Answered with a code that says: nothing was stored."""
+UNKNOWN = "unknown"
+"""Not answered, or answered with a code that leaves it open."""
+
+FAULTS = {
+    "none": "no store was hurt",
+    "process-crash": "a broker's process was killed",
+    "slave-machine-crash": "slaves' machines lost power, or their stores were wiped",
+    "master-machine-crash": "the master's machine lost power; fewer slaves were hurt than hold the message by "
+    "its answer",
+    "both-machines-crash": "the master's machine lost power, and as many slaves were hurt as hold the message by its "
+    "answer, together or one after the other",
+    "rollback": "the master's machine lost power, and a slave that had acknowledged the message held other bytes in "
+    "its place: an earlier crash of the master had left it with a history of its own, which the 4.9 wire cannot show",
+    "lying-disk": "the master's machine lost power, and what its disk had called durable; slaves as with "
+    "master-machine-crash",
+    "master-store-lost": "the master's store was wiped, or replaced by an older state of it; slaves as with "
+    "master-machine-crash",
+    "promotion": "the master was lost, and a slave that holds the message by its answer became the master; to that "
+    "slave's store nothing worse than the end of a process happened, before or since",
+    "all-copies-lost": "the master's store was lost, or its disk had lied, and so many slaves were hurt, or held other "
+    "bytes, that no copy need be left",
+    "expired": "the master's retention deleted the file that held it",
+}
+"""Fault classes, mildest first: what happened since the message was stored."""
+
+
+class Row(NamedTuple):
+    """A rule. ``*`` matches all; ``status`` and ``fault`` may list several, joined by ``|``."""
+
+    role: str
+    replicas: str
+    flush: str
+    wait: str
+    status: str
+    fault: str
+    must: str
+    why: str
+
+
+_STORED = "|".join(STORED)
+_CRASHES = "master-machine-crash|both-machines-crash|rollback"
+_WITH_A_COPY_LEFT = "master-machine-crash|lying-disk|master-store-lost"
+
+ROWS: tuple[Row, ...] = (
+    Row(ANY, ANY, ANY, ANY, REFUSED, ANY, MUST_NOT_EXIST, "the answer said that it was not stored"),
+    Row(ANY, ANY, ANY, ANY, UNKNOWN, ANY, MAY_VANISH, "nobody was told anything"),
+    Row(
+        ANY, ANY, ANY, ANY, _STORED, "none|process-crash|slave-machine-crash", MUST_SURVIVE,
+        "it was on the master, whose page cache outlives its process",
+    ),
+    Row(ANY, ANY, "SYNC_FLUSH", "waits", "PUT_OK", _CRASHES, MUST_SURVIVE, "it was on the master's disk"),
+    Row(
+        "SYNC_MASTER", COPIED, ANY, "waits", "PUT_OK", "promotion", MUST_SURVIVE,
+        "the slave that became the master had it",
+    ),
+    Row(
+        "SYNC_MASTER", COPIED, ANY, "waits", "PUT_OK", _WITH_A_COPY_LEFT, SOMEWHERE,
+        "slaves had it, and at least one of them kept its own store",
+    ),
+    Row(
+        ANY, ANY, ANY, ANY, _STORED, f"{_CRASHES}|lying-disk|master-store-lost|promotion|all-copies-lost", MAY_VANISH,
+        "nobody promised that it was on a disk, or no disk is left that it was on",
+    ),
+    Row(ANY, ANY, ANY, ANY, _STORED, "expired", MAY_VANISH, "it was kept as long as the settings say"),
+)  # fmt: skip
+
+
+@lru_cache(maxsize=1024)
+def must(role: str, replicas: int, flush: str, waits: bool, status: str, fault: str) -> str:
+    """What must become of a message: the ``must`` of the first row that matches.
+
+    ``replicas``: brokers that hold what a SYNC_MASTER answers with PUT_OK, the master counted; ``status``: one of
+    :data:`STORED`, REFUSED or UNKNOWN; ``fault``: one of :data:`FAULTS`. KeyError if no row matches.
+    """
+    return _row(role, replicas, flush, waits, status, fault).must
+
+
+def _row(role: str, replicas: int, flush: str, waits: bool, status: str, fault: str) -> Row:
+    count = ALONE if replicas < 2 else COPIED
+    asked = (role, count, flush, "waits" if waits else "does-not-wait", status, fault)
+    if fault in FAULTS:
+        for row in ROWS:
+            if all(rule == ANY or each in rule.split("|") for rule, each in zip(row[:6], asked, strict=True)):
+                return row
+    raise KeyError(f"the contract has no row for {asked}")
+
+
+PROMOTED = "promoted "
+"""Before the name of the slave whose store became the master's, in what happened to the master."""
+
+
+def fault_class(
+    happened: Iterable[tuple[str, str]], misled: bool = False, copies: int = 1, everyone: bool = False
+) -> str:
+    """The class of what happened to the stores since: (node, how) each; around promotions in their order.
+
+    ``how``: process, machine, lied (a machine's crash that took what its disk had called durable), wipe, expire (of
+    the message itself) or :data:`PROMOTED` and a name. ``misled``: a slave was in class rollback when the message was
+    acknowledged. ``copies``: how many slaves hold the message by its answer; ``everyone``: that these are all of them.
+    """
+    seen, owner = _by_store(happened)
+    master = {how for store, how in seen if store == MASTER}
+    hurt = {store for store, how in seen if store != MASTER and how != "process"}
+    copy_left = not misled and (not hurt or len(hurt) < copies)
+    if "expire" in master or (owner, "expire") in seen:
+        return "expired"
+    if owner != MASTER:
+        if everyone and not misled and owner not in hurt:
+            return "promotion"
+        return "master-store-lost" if copy_left else "all-copies-lost"
+    if "wipe" in master or "lied" in master:
+        if not copy_left:
+            return "all-copies-lost"
+        return "master-store-lost" if "wipe" in master else "lying-disk"
+    if "machine" in master:
+        if misled:
+            return "rollback"
+        return "master-machine-crash" if copy_left else "both-machines-crash"
+    if hurt:
+        return "slave-machine-crash"
+    return "process-crash" if seen else "none"
+
+
+def _by_store(happened: Iterable[tuple[str, str]]) -> tuple[set[tuple[str, str]], str]:
+    """The same by whose store each was at first, and whose the master has at last: a promotion lets two change places.
+
+    The old master's store may be emptied then, and may come back as it was: nobody relies on what is there.
+    """
+    at: dict[str, str] = {}
+    seen: set[tuple[str, str]] = set()
+    for node, how in happened:
+        if how.startswith(PROMOTED):
+            slave = how.removeprefix(PROMOTED)
+            at[MASTER], at[slave] = at.get(slave, slave), at.get(MASTER, MASTER)
+            seen.add((at[slave], "wipe"))
+        else:
+            seen.add((at.get(node, node), how))
+    return seen, at.get(MASTER, MASTER)
+
+
+def to_markdown() -> str:
+    """The contract as a Markdown table and a list of its fault classes, for the documentation."""
+    head = "| role | in-sync replicas | flush | send | answer | what happened | must | why |"
+    lines = [head, "|---|---|---|---|---|---|---|---|"]
+    for row in ROWS:
+        shown = ["any" if each == ANY else each.replace("|", ", ") for each in row[:6]]
+        lines.append("| " + " | ".join((*shown, f"**{row.must}**", row.why)) + " |")
+    lines += ["", *(f"- `{name}`: {what}" for name, what in FAULTS.items())]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,1 @@
+"""What is seen of a RocketMQ pair: kinds of event by subject."""

@@ -1,0 +1,65 @@
+"""``ack-refused-is-absent``: a send that failed left no message: not in a store, not with a reader.
+
+A send fails when it was refused with a code that says so, or never left its client. Seen as an append of the master, a
+record in any store, or a delivery; before the refusal or after it, since an image of a store may bring it back.
+
+Left out: UNKNOWN_ERROR, which RocketMQ sends as SYSTEM_ERROR with that remark when it gave up waiting for a message
+that *is* stored; calls that timed out, which are ``info``. Source: SendMessageProcessor's table of statuses.
+"""
+
+from __future__ import annotations
+
+from pairproof.harness.history import Event
+from pairproof.harness.kinds.client import Deliver, Fail
+from pairproof.harness.law import Law
+from pairproof.harness.rocketmq.kinds.log import Append, Record
+from pairproof.harness.rocketmq.laws.ledger import Ledger
+
+UNKNOWN_ERROR = "UNKNOWN_ERROR"
+
+
+def leaves_open(fail: Event) -> bool:
+    """Whether a send that failed so may be stored all the same."""
+    return UNKNOWN_ERROR in (fail.status or "") or UNKNOWN_ERROR in (fail.detail or "")
+
+
+class AckRefusedIsAbsent(Law):
+    id = "ack-refused-is-absent"
+    promise = "A send that failed left no message in any store, and nobody receives it."
+    source = "SendMessageProcessor.handlePutMessageResult"
+    needs = frozenset({"fail", "record"})
+
+    def __init__(self, ledger: Ledger) -> None:
+        super().__init__(ledger)
+        self.seen: dict[str | None, str] = {}
+        """Messages that are somewhere, and where."""
+        self.refused: dict[str | None, str | None] = {}
+        """Messages that nobody should see, and what their senders were told."""
+
+    def on_fail(self, event: Fail) -> None:
+        if event.f != "send" or leaves_open(event):
+            return
+        self.judged += 1
+        self.refused[event.message] = event.status
+        if event.message in self.seen:
+            self._accuse(event, self.seen[event.message])
+
+    def on_append(self, event: Append) -> None:
+        self._see(event, f"was appended by {event.node}")
+
+    def on_record(self, event: Record) -> None:
+        self._see(event, f"is in the store of {event.node}")
+
+    def on_deliver(self, event: Deliver) -> None:
+        self._see(event, f"was delivered by {event.node}")
+
+    def _see(self, event: Event, where: str) -> None:
+        message = event.message
+        if message is None:
+            return
+        self.seen.setdefault(message, where)
+        if message in self.refused:
+            self._accuse(event, where)
+
+    def _accuse(self, event: Event, where: str) -> None:
+        self.violate(event, f"{event.message} was refused ({self.refused.pop(event.message)}), and {where}")

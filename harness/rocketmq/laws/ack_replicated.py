@@ -1,0 +1,64 @@
+"""``ack-replicated``: a SYNC_MASTER says PUT_OK to a waiting send only when enough slaves have the message.
+
+Enough: inSyncReplicas - 1 different ones, since the master counts itself; in 4.x always one. A master that waits for
+none (an ASYNC_MASTER, or 5.x's default) makes no promise, and the law does not apply. Has: a valid report at or above
+the message's end reached the master before the answer reached the client, and the slave had appended that far (where
+its appends are traced). The slave's log began at or below the message: one that joined without a log starts at its
+master's last file, and its reports prove nothing of what lies before. A report of a slave in class rollback is taken at
+its word, since the master cannot know better.
+
+Enough may also be peers of which the lab knows that they are no slaves: they reported what they never stored. The 4.9
+wire has no identity, so such an answer is no violation; ``notes`` count it as ``strangers_word``.
+
+Left out: whether those slaves still have it now, see ``contract``. Source: HAService.GroupTransferService
+(5.x counts a slave's connections, not slaves).
+"""
+
+from __future__ import annotations
+
+from pairproof.harness.history import Event
+from pairproof.harness.kinds.client import Ok
+from pairproof.harness.law import Law
+from pairproof.harness.rocketmq.kinds.log import Config
+from pairproof.harness.rocketmq.laws.ledger import HOSTILE
+from pairproof.harness.rocketmq.places import MASTER
+from pairproof.harness.rocketmq.settings import parse, promised_slaves
+
+
+class AckReplicated(Law):
+    id = "ack-replicated"
+    promise = (
+        "PUT_OK to a waiting send on a SYNC_MASTER: a slave (on 5.x as many as inSyncReplicas asks for) had appended "
+        "all of it and reported its last byte."
+    )
+    source = "HAService.GroupTransferService; the promise of synchronous double write"
+    needs = frozenset({"append", "report", "ok"})
+
+    def on_config(self, event: Config) -> None:
+        """The master says how many slaves it waits for."""
+        if event.node == MASTER:
+            self.applicable = promised_slaves(parse(event.detail or "{}")) > 0
+
+    def on_ok(self, event: Ok) -> None:
+        needed = self.ledger.needed
+        if event.status != "PUT_OK" or event.f != "send" or not event.value or not needed:
+            return
+        self.judged += 1
+        holders = self.ledger.holders(event)
+        if self.ledger.rests_on_strangers(event):
+            self.notes["strangers_word"] = self.notes.get("strangers_word", 0) + 1
+        elif holders < needed:
+            self.violate(event, self._why(event, holders))
+
+    def _why(self, ok: Event, holders: int) -> str:
+        if holders:
+            return (
+                f"{ok.message} was acknowledged; {holders} of {self.ledger.needed} slaves had reported its end, {ok.hi}"
+            )
+        if self.ledger.pushed >= (ok.hi or 0) and self._begin_behind(ok):
+            return f"{ok.message} was acknowledged; no slave holds [{ok.lo}, {ok.hi}): its log begins behind it"
+        return f"{ok.message} was acknowledged; no slave had reported its end, {ok.hi}"
+
+    def _begin_behind(self, ok: Event) -> bool:
+        begins = [lo for node, lo in self.ledger.starts.items() if node not in (MASTER, HOSTILE)]
+        return ok.lo is not None and bool(begins) and min(begins) > ok.lo

@@ -1,0 +1,175 @@
+"""``contract``: who vanished is who the durability contract allows to vanish.
+
+At the final audits every send is looked up in the records of all stores and judged by
+:mod:`pairproof.harness.rocketmq.contract` for its role, in-sync replicas, flush type, answer and what happened to the
+stores since. A record of a message that nobody sent is a violation too. ``notes`` count what was ``required`` (to
+survive, or not to exist), the ``permitted_losses``, and what was ``stronger`` than promised: it might have vanished and
+did not.
+
+An answer that rests on the word of peers that are no slaves (``ack-replicated``) promises a copy on the master only.
+
+Left out: how often a message is stored, and losses on the slave alone. Source: the design of master/slave replication
+as RocketMQ's users rely on it.
+"""
+
+from __future__ import annotations
+
+from pairproof.harness.history import Event
+from pairproof.harness.kinds.client import Fail, Invoke, Ok
+from pairproof.harness.law import Law
+from pairproof.harness.rocketmq import contract
+from pairproof.harness.rocketmq.kinds.log import Append, Audit, Config, Crash, Expire, Record, Wipe
+from pairproof.harness.rocketmq.laws.ack_refused_is_absent import leaves_open
+from pairproof.harness.rocketmq.laws.ledger import Ledger
+from pairproof.harness.rocketmq.places import MASTER, SLAVES
+from pairproof.harness.rocketmq.settings import promised_slaves
+
+
+class Sent:
+    """One message's story."""
+
+    __slots__ = ("copied", "crashes_before", "expired_on", "hi", "misled", "status", "waits")
+
+    def __init__(self, waits: bool, crashes_before: int) -> None:
+        self.waits = waits
+        self.crashes_before = crashes_before
+        self.status = contract.UNKNOWN
+        self.misled = False
+        self.copied = True
+        """Whether as many slaves as its answer needs may be held to it."""
+        self.hi: int | None = None
+        self.expired_on: list[tuple[int, str]] = []
+        """Nodes whose retention deleted it, and what had happened before, as :attr:`crashes_before`."""
+
+
+class Contract(Law):
+    id = "contract"
+    promise = (
+        "Who vanished is who the durability contract allows to vanish; nothing exists that was refused or not sent."
+    )
+    source = "docs/contract.md; RocketMQ's deployment modes as its users know them"
+    needs = frozenset({"config", "invoke", "ok", "crash", "record", "audit"})
+
+    def __init__(self, ledger: Ledger) -> None:
+        super().__init__(ledger)
+        self.sent: dict[str | None, Sent] = {}
+        self.crashes: list[tuple[str, str]] = []
+        self.records: dict[str | None, dict[str | None, Event]] = {}
+        """Per node: the records of its last audit that listed any."""
+        self.final: dict[str | None, Event] = {}
+        self.slaves = 0
+        """How many there are."""
+
+    def on_config(self, event: Config) -> None:
+        self.slaves += event.node in SLAVES
+
+    def on_invoke(self, event: Invoke) -> None:
+        if event.f == "send":
+            self.sent[event.message] = Sent(bool(event.value), len(self.crashes))
+
+    def on_append(self, event: Append) -> None:
+        """It is stored: what happened before cannot hurt it."""
+        sent = self.sent.get(event.message) if event.message is not None else None
+        if sent is not None:
+            sent.crashes_before = len(self.crashes)
+            if event.node == MASTER:
+                sent.hi = event.hi
+
+    def on_ok(self, event: Ok) -> None:
+        """A send was answered as stored."""
+        sent = self.sent.get(event.message)
+        if sent is not None and event.f == "send" and event.status in contract.STORED:
+            sent.status = event.status or contract.UNKNOWN
+            sent.misled = bool(self.ledger.rolled)
+            sent.copied = not self.ledger.rests_on_strangers(event)
+            sent.hi = event.hi if sent.hi is None else sent.hi
+
+    def on_fail(self, event: Fail) -> None:
+        sent = self.sent.get(event.message)
+        if sent is not None and event.f == "send" and not leaves_open(event):
+            sent.status = contract.REFUSED
+
+    def on_crash(self, event: Crash) -> None:
+        """A store was hurt, or at least its process."""
+        how = "lied" if event.status == "lied" else event.f or "machine"
+        self.crashes.append((event.node, how))
+
+    def on_wipe(self, event: Wipe) -> None:
+        """A store is gone, or is an older one, or, on the master, that of a slave which takes its place."""
+        promoted = event.node == MASTER and event.detail is not None
+        self.crashes.append((event.node, f"{contract.PROMOTED}{event.detail}" if promoted else "wipe"))
+
+    def on_expire(self, event: Expire) -> None:
+        """A node's oldest files are gone."""
+        for sent in self.sent.values():
+            if sent.hi is not None and sent.hi <= event.lo:
+                sent.expired_on.append((len(self.crashes), event.node))
+
+    def on_record(self, event: Record) -> None:
+        """A store reader found a record."""
+        found = self.records.get(event.node)
+        if found is None or next(iter(found.values())).op != event.op:
+            found = self.records[event.node] = {}
+        found[event.message] = event
+
+    def on_audit(self, event: Audit) -> None:
+        if event.f == "final":
+            self.final[event.node] = event
+
+    def end(self, last: Event) -> None:
+        """Look up every message."""
+        if MASTER not in self.final:
+            return
+        held = {node: self._found(node) for node in self.final}
+        self.notes = {"required": 0, "permitted_losses": 0, "stronger": 0}
+        pushes = self.ledger.config.get(MASTER, {}).get("haPushes")
+        if pushes is not None:
+            # Where only flushed bytes are pushed no power loss leads there.
+            self.notes |= {f"trials_pushing_{pushes}": 1, f"rollbacks_pushing_{pushes}": self.ledger.rollbacks}
+        for records in held.values():
+            for message, record in records.items():
+                if message is not None and message not in self.sent:
+                    self.violate(record, f"{record.node} holds {message}, which nobody sent")
+        settings = self.ledger.config.get(MASTER, {})
+        role, flush = str(settings.get("brokerRole", "ASYNC_MASTER")), str(settings.get("flushDiskType", "ASYNC_FLUSH"))
+        asked = (role, promised_slaves(settings), flush)
+        for message, sent in self.sent.items():
+            self._judge(message, sent, held, *asked)
+
+    def _found(self, node: str | None) -> dict[str | None, Event]:
+        found = self.records.get(node, {})
+        return found if found and next(iter(found.values())).op == self.final[node].op else {}
+
+    def _judge(
+        self,
+        message: str | None,
+        sent: Sent,
+        held: dict[str | None, dict[str | None, Event]],
+        role: str,
+        copies: int,
+        flush: str,
+    ) -> None:
+        self.judged += 1
+        happened = self.crashes[sent.crashes_before :]
+        for at, node in reversed(sent.expired_on):
+            happened.insert(max(0, at - sent.crashes_before), (node, "expire"))
+        if not sent.copied:
+            copies = 0
+        fault = contract.fault_class(happened, sent.misled, copies, copies == self.slaves)
+        must = contract.must(role, copies + 1, flush, sent.waits, sent.status, fault)
+        on_master = message in held[MASTER]
+        anywhere = on_master or any(message in records for records in held.values())
+        if must == contract.MAY_VANISH:
+            if sent.status != contract.UNKNOWN:
+                self.notes["stronger" if anywhere else "permitted_losses"] += 1
+            return
+        self.notes["required"] += 1
+        where = self.final[MASTER]._replace(message=message)
+        if must == contract.MUST_NOT_EXIST:
+            if anywhere:
+                self.violate(where, f"{message} was refused, and is stored all the same")
+        elif must == contract.MUST_SURVIVE:
+            if not on_master:
+                self.violate(where, f"{message} ({sent.status}) is gone from the master; {fault} must not take it")
+        elif not anywhere and len(held) > 1:
+            self.violate(where, f"{message} ({sent.status}) is on no broker; {fault} must not take it")

@@ -1,0 +1,126 @@
+"""``deliver-delayed``: a delayed message comes into its queue when its time has passed: not earlier, and once.
+
+Judged at the master's final audit, by its own store timestamps: where it holds a delayed message as it waited and as it
+was delivered, the two must lie at least the delay of its level apart. One that is due for 5 s, counted from its time,
+the healing and the master's last start, must have been delivered; and a master that never went down delivers no message
+twice.
+
+Left out: which queue offset it gets, see ``queue-dense``; who receives it; everything where the master's clock was set,
+its oldest files went, its store was replaced, or a disk had lied about what it lost. A level above messageDelayLevel's
+last one counts as that. Source: ScheduleMessageService; CommitLog.checkMessageAndReturnSize.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from pairproof.harness.content import level_of
+from pairproof.harness.history import MS, Event
+from pairproof.harness.kinds.client import Invoke, Ok
+from pairproof.harness.kinds.machine import Clock, Mark
+from pairproof.harness.law import Law
+from pairproof.harness.rocketmq.kinds.log import Audit, Crash, Expire, Record, Stop, Wipe
+from pairproof.harness.rocketmq.laws.ledger import Ledger
+from pairproof.harness.rocketmq.places import MASTER
+
+WAITING = "SCHEDULE_TOPIC_XXXX/"
+LEVELS = "1s 5s 10s 30s 1m 2m 3m 4m 5m 6m 7m 8m 9m 10m 20m 30m 1h 2h"
+LATE_NS = 5_000 * MS
+_UNIT_MS = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
+_LEVEL = re.compile(r"(\d+)([smhd])")
+
+
+@lru_cache(maxsize=16)
+def delays_ms(levels: str) -> tuple[int, ...]:
+    """The delays of messageDelayLevel, level 1 first; what is no delay is left out."""
+    return tuple(int(number) * _UNIT_MS[unit] for number, unit in _LEVEL.findall(levels))
+
+
+class DeliverDelayed(Law):
+    id = "deliver-delayed"
+    promise = "A delayed message comes into its queue when its time has passed: not earlier, and once."
+    source = "ScheduleMessageService; messageDelayLevel"
+    needs = frozenset({"config", "invoke", "ok", "start", "record", "audit"})
+    timed = True
+
+    def __init__(self, ledger: Ledger) -> None:
+        super().__init__(ledger)
+        self.delays: dict[str | None, int] = {}
+        """Delayed messages and their delays, ms."""
+        self.answered: dict[str | None, int] = {}
+        """When they were answered as stored, ns."""
+        self.records: dict[str | None, list[Event]] = {}
+        """What the master's audit lists of them."""
+        self.healed = 0
+        self.went_down = False
+        self.excused = False
+
+    def on_invoke(self, event: Invoke) -> None:
+        if event.f == "send" and event.node == MASTER and level_of(event):
+            delays = delays_ms(str(self.ledger.config.get(MASTER, {}).get("messageDelayLevel", LEVELS)))
+            level = min(level_of(event), len(delays))
+            if level > 0:
+                self.delays[event.message] = delays[level - 1]
+
+    def on_ok(self, event: Ok) -> None:
+        if event.f == "send" and event.message in self.delays:
+            self.answered[event.message] = event.t
+
+    def on_record(self, event: Record) -> None:
+        """A store reader found a record."""
+        if event.node == MASTER and event.message in self.delays:
+            self.records.setdefault(event.message, []).append(event)
+
+    def on_audit(self, event: Audit) -> None:
+        if event.node != MASTER or not self.delays:
+            return
+        if event.f == "final" and not self.excused:
+            for message, delay in self.delays.items():
+                self._judge(message, delay, self.records.get(message, []), event)
+        self.records = {}
+
+    def _judge(self, message: str | None, delay_ms: int, records: list[Event], end: Event) -> None:
+        waited = [each for each in records if (each.queue or "").startswith(WAITING)]
+        came = [each for each in records if each not in waited]
+        if not waited:
+            return
+        since = max(each.value or 0 for each in waited)
+        for each in came:
+            self.judged += 1
+            if (each.value or 0) - since < delay_ms:
+                self.violate(
+                    each, f"{message} came into {each.queue} {(each.value or 0) - since} ms after it was stored; "
+                    f"its delay is {delay_ms} ms", since=None
+                )  # fmt: skip
+        if len(came) > 1 and not self.went_down:
+            self.violate(end._replace(message=message), f"{message} was delivered {len(came)} times", since=None)
+        answered = self.answered.get(message)
+        if came or answered is None or MASTER not in self.ledger.up:
+            return
+        due = max(answered + delay_ms * MS, self.healed, self.ledger.consumption.born.get(MASTER, 0))
+        if end.t - due > LATE_NS:
+            self.judged += 1
+            self.violate(
+                end._replace(message=message), f"{message} still waits, though it is due since "
+                f"{(end.t - answered) / MS - delay_ms:.0f} ms", since=due
+            )  # fmt: skip
+
+    # What changes what is due.
+
+    def on_mark(self, event: Mark) -> None:
+        if event.f == "heal":
+            self.healed = event.t
+
+    def on_crash(self, event: Crash | Stop) -> None:
+        """A master that comes back may deliver again what it had not noted."""
+        if event.node == MASTER:
+            self.went_down = True
+            self.excused = self.excused or event.status == "lied"
+
+    on_stop = on_crash
+
+    def on_wipe(self, event: Wipe | Clock | Expire) -> None:
+        self.excused = self.excused or event.node == MASTER
+
+    on_expire = on_clock = on_wipe

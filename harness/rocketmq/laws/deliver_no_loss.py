@@ -1,0 +1,211 @@
+"""``deliver-no-loss``: after healing, every message that must survive is delivered to every group that lives.
+
+Judged at the trial's end for each group with a consumer that lived at healing and since (of a broadcasting group: for
+each such consumer), over the queues that it ever took, from where its first assignment went on. A message is due if its
+send was answered as stored and the durability contract (:mod:`pairproof.harness.rocketmq.contract`) says that it must
+survive on the master. It is lost to a group that never received it, if the group has gone on behind it; or if the group
+still stands before it 150 s after all that could hold it up: the healing, the answer to the send, the master's last
+start, the consumer's coming, its learning of the master and its taking the queue, and the last refusal of its group by
+a master that is not to create groups.
+
+Left out: queues that a group never took; messages before an offset that a consumer itself chose, since no broker knew
+its group; messages stored while a slave was in class rollback, whose queues are of two histories; offsets that came a
+second time after the master lost a part of its log, where the group had gone on behind them or had received another
+message there; groups that go on asking a slave that lacks the log's beginning, as RocketMQ's do, or, since their user
+wants it so, a slave of 5.x that serves nobody; messages with a delay, which lie in another queue by the master's final
+audit. What was stored while a crash was under way is judged as if the crash came later. Not applicable with
+offsetCheckInSlave, where a slave may send a consumer past what it lacks.
+Source: the design: at least once.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from pairproof.harness.content import level_of
+from pairproof.harness.history import MS, Event
+from pairproof.harness.kinds.client import Fail, Invoke, Ok
+from pairproof.harness.kinds.machine import Mark
+from pairproof.harness.law import Law
+from pairproof.harness.rocketmq import contract
+from pairproof.harness.rocketmq.kinds.log import Crash, Expire, Record, Start, Wipe
+from pairproof.harness.rocketmq.laws.consumed import Assignment, Consumed, Consumer
+from pairproof.harness.rocketmq.laws.consumption import SLACK_NS
+from pairproof.harness.rocketmq.laws.ledger import Ledger
+from pairproof.harness.rocketmq.places import MASTER, SLAVES
+from pairproof.harness.rocketmq.settings import DEFAULTS, creates_groups, promised_slaves, refuses_reads
+
+STUCK_NS = 150_000 * MS
+"""A lost member is missed after 120 s, a group is shared out every 20 s, and something to spare."""
+
+
+class Stored(NamedTuple):
+    """A send that was answered as stored."""
+
+    ok: Event
+    happened: int
+    """How much had happened to stores when it began."""
+    misled: bool
+    delayed: bool
+    given: dict[str, int]
+    """Where readers of its queue stood then, if the master had lost something before."""
+
+
+class DeliverNoLoss(Law):
+    id = "deliver-no-loss"
+    promise = "After healing, every message that the contract says must survive is delivered to every group."
+    source = "docs/contract.md; ConsumeQueue and ConsumerOffsetManager"
+    needs = frozenset({"config", "invoke", "ok", "crash", "deliver", "consumer", "assign", "mark"})
+    timed = True
+
+    def __init__(self, ledger: Ledger) -> None:
+        super().__init__(ledger)
+        self.begun: dict[int | None, tuple[int, bool]] = {}
+        """Sends in flight: how much had happened to stores, and whether they ask for a delay."""
+        self.stored: list[Stored] = []
+        self.happened: list[tuple[str, str, int]] = []
+        """What was done to stores: the node, how, and below which log offset (of an expiry; else none of all)."""
+        self.lies: dict[str | None, tuple[str, int]] = {}
+        """Where the master's records lie, by a store reader: queue and queue offset."""
+        self.healed: Event | None = None
+        self.refused: dict[str | None, int] = {}
+        """When the master last refused a group that nobody has created, and that it is not to create itself, ns."""
+        self.alive: dict[int | None, Consumer] = {}
+        """Consumers at healing."""
+        self.unsettled = False
+
+    def on_start(self, event: Start) -> None:
+        self.applicable = not self.ledger.consumption.corrects_on_slaves()
+
+    # What is stored, and what happens to it.
+
+    def on_invoke(self, event: Invoke) -> None:
+        if event.f == "send":
+            self.begun[event.op] = len(self.happened), level_of(event) > 0
+
+    def on_ok(self, event: Ok) -> None:
+        if event.f != "send" or event.node != MASTER or event.status not in contract.STORED:
+            return
+        known, given = self.ledger.consumption, {}
+        if known.lost_from is not None:
+            given = {each.reader: each.given for each in known.consumed.values() if each.queue == event.queue}
+        happened, delayed = self.begun.pop(event.op, (0, False))
+        self.stored.append(Stored(event, happened, bool(self.ledger.rolled), delayed, given))
+
+    def on_fail(self, event: Fail) -> None:
+        """A group may be refused for good, as its operator wants it."""
+        refused = event.node == MASTER and event.status == "SUBSCRIPTION_GROUP_NOT_EXIST"
+        if refused and not creates_groups(self.ledger.config.get(MASTER, {})):
+            self.refused[event.group] = event.t
+
+    def on_crash(self, event: Crash) -> None:
+        """A store was hurt, or at least its process."""
+        how = "lied" if event.status == "lied" else event.f or "machine"
+        self.happened.append((event.node, how, 0))
+
+    def on_wipe(self, event: Wipe) -> None:
+        """A store is gone, or is an older one."""
+        self.happened.append((event.node, "wipe", 0))
+
+    def on_expire(self, event: Expire) -> None:
+        """A node's oldest files are gone."""
+        self.happened.append((event.node, "expire", event.lo))
+
+    def on_record(self, event: Record) -> None:
+        """A store reader found a record."""
+        if event.node == MASTER and event.queue is not None and self.ledger.consumption.consumed:
+            self.lies[event.message] = (event.queue, event.queue_offset)
+
+    # Who must have it.
+
+    def on_mark(self, event: Mark) -> None:
+        if event.f == "heal":
+            self.healed, self.alive = event, dict(self.ledger.consumption.consumers)
+        elif event.f == "unsettled":
+            self.unsettled = True
+        elif event.f == "end" and self.healed is not None and self.ledger.consumption.consumed:
+            self._judge_all(event)
+
+    def _judge_all(self, end: Event) -> None:
+        known = self.ledger.consumption
+        living = {
+            known.reader_of(process, each.group)
+            for process, each in self.alive.items()
+            if known.consumers.get(process) is each
+        }
+        due: dict[str | None, list[Stored]] = {}
+        for each in self.stored:
+            if self._must_survive(each):
+                due.setdefault(each.ok.queue, []).append(each)
+        for consumed in known.consumed.values():
+            if consumed.reader in living and consumed.first is not None:
+                held = [each for each in known.assignments.values() if each.consumed is consumed]
+                for each in due.get(consumed.queue, ()):
+                    self._judge(each, consumed, held, end)
+
+    def _must_survive(self, stored: Stored) -> bool:
+        ok = stored.ok
+        settings = self.ledger.config.get(MASTER, {})
+        role, flush = str(settings.get("brokerRole", "ASYNC_MASTER")), str(settings.get("flushDiskType", "ASYNC_FLUSH"))
+        copies = promised_slaves(settings)
+        happened = [
+            (node, how)
+            for node, how, below in self.happened[stored.happened :]
+            if how != "expire" or (ok.hi or 0) <= below
+        ]
+        fault = contract.fault_class(happened, stored.misled, copies)
+        status = ok.status or contract.UNKNOWN
+        return contract.must(role, copies + 1, flush, bool(ok.value), status, fault) == contract.MUST_SURVIVE
+
+    def _judge(self, stored: Stored, consumed: Consumed, held: list[Assignment], end: Event) -> None:
+        ok = stored.ok
+        offset, message = ok.queue_offset, ok.message
+        if offset is None or offset < max(consumed.first or 0, consumed.chosen):
+            return
+        if stored.delayed and self.lies.get(message, (ok.queue, offset)) != (ok.queue, offset):
+            return
+        if message in consumed.messages:
+            self.judged += 1
+            return
+        if self.ledger.consumption.lost_from is not None and (
+            stored.misled or offset < stored.given.get(consumed.reader, 0) or offset in consumed.offsets
+        ):
+            return
+        where = f"{message} ({ok.status}), {ok.queue} at {offset}, never came to {consumed.reader}"
+        if self._has_passed(offset, consumed, held, end):
+            self.judged += 1
+            what = f"{where}, which has gone on behind it"
+            self.violate(end._replace(message=message), what, since=end.t - SLACK_NS)
+        elif not self._is_excused(ok, consumed, held, end):
+            self.judged += 1
+            what = f"{where}; for {STUCK_NS / MS:.0f} ms nothing has held it up"
+            self.violate(end._replace(message=message), what, since=end.t - STUCK_NS)
+
+    @staticmethod
+    def _has_passed(offset: int, consumed: Consumed, held: list[Assignment], end: Event) -> bool:
+        if not held:
+            return consumed.committed > offset
+        # What has just been pulled may be on its way to the application.
+        return any(each.position > offset and each.moved <= end.t - SLACK_NS for each in held)
+
+    def _is_excused(self, ok: Event, consumed: Consumed, held: list[Assignment], end: Event) -> bool:
+        """Whether something may still keep a group from what comes next."""
+        known, trouble = self.ledger.consumption, self.ledger.trouble
+        if self.unsettled or self.ledger.rolled or trouble.active or MASTER not in self.ledger.up:
+            return True
+        if any(trouble.is_still(node) for node in self.ledger.config):
+            return True
+        slaves = {each.served_by for each in held} - {MASTER, None}
+        if any(self.ledger.starts.get(slave or "") != 0 for slave in slaves):
+            return True
+        since = [ok.t, known.born.get(MASTER, 0), *(each.since for each in held)]
+        since += [self.refused.get(each.group, 0) for each in held]
+        for process, consumer in known.consumers.items():
+            if known.reader_of(process, consumer.group) == consumed.reader:
+                if consumer.fixed and any(refuses_reads(self.ledger.config.get(each, DEFAULTS)) for each in SLAVES):
+                    return True
+                since.append(consumer.since)
+                route = known.routes.get(process)
+                since += [route.since] if route is not None else []
+        since += [self.healed.t] if self.healed is not None else []
+        return end.t - max(since) <= STUCK_NS

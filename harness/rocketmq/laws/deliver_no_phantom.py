@@ -1,0 +1,97 @@
+"""``deliver-no-phantom``: what is delivered was sent: that message, from its own queue, byte for byte.
+
+Judged for every delivery, to consumers and to plain readers. Its key must be that of a send, its queue that send's and
+the one that was pulled. Where the master's appends are seen, its record must be one that was put at that place; and
+whatever a store reader or another delivery shows of the same message at the same place must be the same bytes, so body,
+key and tags are. A message that was sent once has one queue offset, whoever delivers it.
+
+Left out: delayed messages, which a restarted master may deliver again, see ``deliver-delayed``; clients that send again
+without saying so; a queue of a retry topic, which belongs to a group and not to its messages' senders; records of a
+batch, whose append is one piece, are judged by key and queue.
+Source: PullMessageProcessor hands out the log's own bytes.
+"""
+
+from __future__ import annotations
+
+from pairproof.harness.content import level_of
+from pairproof.harness.history import Event
+from pairproof.harness.kinds.client import Deliver, Invoke
+from pairproof.harness.law import Law
+from pairproof.harness.rocketmq.kinds.log import Append, Record
+from pairproof.harness.rocketmq.laws.ledger import Ledger
+
+RETRY = "%RETRY%"
+
+
+class DeliverNoPhantom(Law):
+    id = "deliver-no-phantom"
+    promise = "Nothing is delivered that was not sent, nor with another body, key, tag or queue."
+    source = "PullMessageProcessor: a pull's answer is the log's own bytes"
+    needs = frozenset({"invoke", "deliver"})
+
+    def __init__(self, ledger: Ledger) -> None:
+        super().__init__(ledger)
+        self.sent: dict[str | None, str | None] = {}
+        """Messages, and the queues that they were sent to."""
+        self.pulled: dict[int | None, str | None] = {}
+        """Pulls, and their queues."""
+        self.puts: dict[int | None, list[tuple[int | None, int | None, str | None]]] = {}
+        """What was ever put at a place in a log: its end, digest and key."""
+        self.digests: dict[tuple[str | None, int | None], int] = {}
+        """What was delivered: message and place, and the bytes' digest."""
+        self.offsets: dict[str | None, int | None] = {}
+        """Under which queue offset messages were first delivered."""
+        self.repeated: set[str | None] = set()
+        """Messages that may be stored more than once, and after a crash at the same place and at another time."""
+
+    def on_invoke(self, event: Invoke) -> None:
+        """A send or a pull began."""
+        if event.f == "send":
+            if event.message in self.sent or level_of(event):
+                self.repeated.add(event.message)
+            self.sent[event.message] = event.queue
+        elif event.f == "pull":
+            self.pulled[event.op] = event.queue
+
+    def on_append(self, event: Append) -> None:
+        if event.f == "put":
+            self.puts.setdefault(event.lo, []).append((event.hi, event.digest, event.message))
+
+    def on_deliver(self, event: Deliver) -> None:
+        self.judged += 1
+        message, digest = event.message, event.digest
+        if message not in self.sent:
+            what = f"{message}, which nobody sent" if message is not None else "a message without a key"
+            self.violate(event, f"{event.node} delivered {what}")
+            return
+        pulled = self.pulled.get(event.op)
+        if pulled is not None and event.queue != pulled:
+            self.violate(event, f"{event.node} delivered {message} of {event.queue} to a pull from {pulled}")
+            return
+        queue = self.sent[message]
+        if not event.queue.startswith(RETRY):
+            if queue is not None and event.queue != queue:
+                self.violate(event, f"{event.node} delivered {message} from {event.queue}; it was sent to {queue}")
+                return
+            self._judge_place(event)
+        if digest is None:
+            return
+        known = self.digests.setdefault((message, event.lo), digest)
+        puts = self.puts.get(event.lo)
+        if puts is not None and (event.hi, digest, message) not in puts and any(put[1] is not None for put in puts):
+            self.violate(event, f"{event.node} delivered {message} otherwise than it was put at {event.lo}")
+        elif known != digest and message not in self.repeated:
+            self.violate(event, f"{event.node} delivered {message} with other bytes than were delivered before")
+
+    def _judge_place(self, event: Event) -> None:
+        first = self.offsets.setdefault(event.message, event.queue_offset)
+        if first != event.queue_offset and event.message not in self.repeated:
+            where = f"{event.message} at {event.queue_offset} of {event.queue}"
+            self.violate(event, f"{event.node} delivered {where}; it was sent once, and was at {first} before")
+
+    def on_record(self, event: Record) -> None:
+        """A store reader found one of them."""
+        if not self.digests or event.digest is None or event.message in self.repeated:
+            return
+        if self.digests.get((event.message, event.lo), event.digest) != event.digest:
+            self.violate(event, f"{event.message} was delivered with other bytes than {event.node} has at {event.lo}")

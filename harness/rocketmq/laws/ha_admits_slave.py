@@ -1,0 +1,135 @@
+"""``ha-admits-slave``: whoever else crowds the HA port, a slave that finds its way there is heard.
+
+Asked of every slave that is up and has no connection on which the master has heard it, while peers that are no slaves
+hold some: if nothing is wrong with master, slave and link, then the master hears it within the five seconds between two
+connects of a slave, the heartbeat interval that it waits before its first report, and a second. What comes of that
+report is not asked.
+
+Left out: slaves that learn from a name server where their master is, since that takes its time; pairs whose slave an
+operator has made the master; slaves whose ``mappedFileSizeCommitLog`` is not the master's, which must not replicate.
+Source: RocketMQ has no limit on HA connections; the reference has, see docs/decisions/0010.
+"""
+
+from __future__ import annotations
+
+from pairproof.harness.history import MS, Event
+from pairproof.harness.kinds.machine import Fault
+from pairproof.harness.law import Law
+from pairproof.harness.rocketmq.kinds.ha import Close, Connect, Report
+from pairproof.harness.rocketmq.kinds.log import Crash, Start, Stop, Wipe
+from pairproof.harness.rocketmq.laws.ledger import HOSTILE, Ledger
+from pairproof.harness.rocketmq.places import HA_LINKS, MASTER, SLAVES
+
+RECONNECT_MS = 5_000
+SLACK_MS = 1_000
+
+
+class HaAdmitsSlave(Law):
+    id = "ha-admits-slave"
+    promise = "However many strangers hold connections to the HA port, a slave that connects is heard in time."
+    source = "HAService.AcceptSocketService, which refuses nobody"
+    needs = frozenset({"config", "start", "connect", "close", "report", "fault"})
+    timed = True
+
+    def __init__(self, ledger: Ledger) -> None:
+        super().__init__(ledger)
+        self.strangers: set[str | None] = set()
+        """Connections of peers that are no slaves, at the master's end."""
+        self.heard: dict[str, str | None] = {}
+        """Per slave: the connection on which the master hears it."""
+        self.since: dict[str, int] = {}
+        """Per slave that the master does not hear: since when both are up and strangers are there, ns."""
+        self.promoted = False
+
+    def on_start(self, event: Start) -> None:
+        if event.node == MASTER:
+            self.strangers.clear()
+            self.heard.clear()
+        self._begin(event.t, {*self.ledger.up, event.node})
+
+    def on_connect(self, event: Connect) -> None:
+        if event.side == "m" and event.node == HOSTILE:
+            self._judge(event)
+            self.strangers.add(event.link)
+            self._begin(event.t, self.ledger.up)
+
+    def on_close(self, event: Close) -> None:
+        """A connection ended at the master's end."""
+        if event.side != "m":
+            return
+        self._judge(event)
+        self.strangers.discard(event.link)
+        if not self.strangers:
+            self.since.clear()
+        for slave in [slave for slave, link in self.heard.items() if link == event.link]:
+            del self.heard[slave]
+        self._begin(event.t, self.ledger.up)
+
+    def on_report(self, event: Report) -> None:
+        link = self.ledger.links.get(event.link)
+        if event.side != "m" or link is None or link.peer not in SLAVES:
+            return
+        self._judge(event)
+        self.judged += link.peer in self.since
+        self.since.pop(link.peer, None)
+        self.heard[link.peer] = event.link
+
+    def on_fault(self, event: Fault) -> None:
+        """What begins now excuses what follows, not what was."""
+        self._judge(event)
+        if event.status != "on":
+            # What it touched had no chance before.
+            self.since = dict.fromkeys(self.since, event.t + 1)
+
+    def on_crash(self, event: Crash | Stop) -> None:
+        self._judge(event)
+        if event.node == MASTER:
+            self.since.clear()
+        self.since.pop(event.node, None)
+        self.heard.pop(event.node, None)
+
+    on_stop = on_crash
+
+    def on_wipe(self, event: Wipe) -> None:
+        """A slave's store became the master's: they are others now."""
+        if event.node == MASTER and event.detail is not None:
+            self.promoted = True
+            self.since.clear()
+
+    def end(self, last: Event) -> None:
+        """Slaves that nobody heard any more."""
+        self._judge(last)
+
+    def _begin(self, t: int, up: set[str]) -> None:
+        """The clock starts for each slave that is not heard beside strangers."""
+        if self.strangers and MASTER in up and not self.promoted:
+            for slave in SLAVES:
+                if slave in up and slave not in self.heard and self._is_told(slave):
+                    self.since.setdefault(slave, t)
+
+    def _is_told(self, slave: str) -> bool:
+        """Whether its settings alone lead it to the master, and let it replicate."""
+        config, size = self.ledger.config, "mappedFileSizeCommitLog"
+        known = bool(config.get(slave, {}).get("haMasterAddress"))
+        return known and self.ledger.setting(slave, size) == self.ledger.setting(MASTER, size)
+
+    def _finds_master(self, slave: str) -> bool:
+        """Whether its last connect did not lead it to somebody else in the master's place."""
+        link = self.ledger.slave_link.get(slave)
+        return link is None or link in self.ledger.links
+
+    def _judge(self, now: Event) -> None:
+        trouble = self.ledger.trouble
+        for slave, since in list(self.since.items()):
+            link = HA_LINKS[SLAVES.index(slave)]
+            bound = (RECONNECT_MS + self.ledger.setting(slave, "haSendHeartbeatInterval") + SLACK_MS) * MS
+            if now.t - since <= bound + self.ledger.healthy_ns:
+                continue
+            del self.since[slave]
+            if not self._finds_master(slave):
+                continue
+            if all(trouble.is_quiet(place, since) and not trouble.is_still(place) for place in (slave, MASTER, link)):
+                self.judged += 1
+                seconds, others = (now.t - since) / 1e9, len(self.strangers)
+                what = f"the master has not heard {slave} for {seconds:.1f} s, beside {others} strangers"
+                self.violate(now, what, since=since)

@@ -1,0 +1,98 @@
+"""``ha-appends-frames``: a slave's log grows by the bodies of complete frames, in their order, by nothing else.
+
+Each append must be the next frame that this connection brought and that continued the log, byte for byte; a frame that
+is not all there leaves nothing. None is left out either: a slave that cannot append (a full disk, files of another
+size than the master's) closes at once.
+
+Left out: slaves that do not trace their appends; frames that do not fit, see ``ha-mismatch-closes``. Source:
+HAService.HAClient.dispatchReadRequest.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+
+from pairproof.harness.history import Event
+from pairproof.harness.law import Law
+from pairproof.harness.rocketmq.kinds.ha import Close, Connect, Frame
+from pairproof.harness.rocketmq.kinds.log import Append, Crash, Stop
+from pairproof.harness.rocketmq.laws.ledger import HOSTILE, Ledger
+from pairproof.harness.rocketmq.laws.waits import POLL_NS, is_late
+from pairproof.harness.rocketmq.places import MASTER
+
+
+class HaAppendsFrames(Law):
+    id = "ha-appends-frames"
+    promise = "What a slave appends are the bodies of the complete frames that it received, all of them, in order."
+    source = "HAService.HAClient.dispatchReadRequest"
+    # Flushes are seen only where nodes trace themselves, and there slaves' appends are seen as well.
+    needs = frozenset({"append", "flush", "frame", "close"})
+    timed = True
+
+    def __init__(self, ledger: Ledger) -> None:
+        super().__init__(ledger)
+        self.received: dict[str, deque[Event]] = {}
+        """Per slave: frames of its present connection that are not appended yet."""
+        self.closed: set[str] = set()
+        """Slaves that closed it themselves, and have not connected again."""
+
+    def on_connect(self, event: Connect) -> None:
+        if event.side == "s":
+            self.received[event.node] = deque()
+            self.closed.discard(event.node)
+
+    def on_frame(self, event: Frame) -> None:
+        """A slave received a whole frame."""
+        if event.side != "s" or event.lo == event.hi or event.node == HOSTILE:
+            return
+        end = self.ledger.streams.get(event.link)
+        if end is not None and (end == event.lo or end == 0):
+            self.received.setdefault(event.node, deque()).append(event)
+
+    def on_append(self, event: Append) -> None:
+        node = event.node
+        if node == MASTER:
+            return
+        self.judged += 1
+        received = self.received.get(node) or deque()
+        while received and received[0].lo != event.lo and any(each.lo == event.lo for each in received):
+            self._left_out(event, received.popleft())
+        if not received or (received[0].lo, received[0].hi) != (event.lo, event.hi):
+            self.violate(
+                event, f"{node} appended [{event.lo}, {event.hi}), which no complete frame had brought", since=None
+            )
+            return
+        frame = received.popleft()
+        if frame.digest != event.digest:
+            self.violate(
+                event,
+                f"{node} appended other bytes as [{event.lo}, {event.hi}) than {frame.link} had brought",
+                since=None,
+            )
+
+    def on_close(self, event: Close) -> None:
+        """A slave's end is gone: what came just before may have been the reason."""
+        if event.side == "s":
+            self._overdue(event, event.node, self.ledger.healthy_ns)
+            if event.f == "local":
+                self.closed.add(event.node)
+
+    def on_crash(self, event: Crash | Stop) -> None:
+        """A dead slave appends nothing more."""
+        self.received.pop(event.node, None)
+
+    on_stop = on_crash
+
+    def end(self, last: Event) -> None:
+        for node in self.received:
+            if node not in self.closed:
+                self._overdue(last, node, POLL_NS)
+
+    def _overdue(self, event: Event, node: str, bound: int) -> None:
+        ledger, received = self.ledger, self.received.get(node)
+        if received and node in ledger.traced and is_late(ledger, node, received[0].t, event.t, bound):
+            self._left_out(event, received[0], received[0].t)
+
+    def _left_out(self, event: Event, frame: Event, since: int | None = None) -> None:
+        what = f"{frame.node} never appended [{frame.lo}, {frame.hi}), which {frame.link} had brought"
+        self.violate(event, what, since=since)

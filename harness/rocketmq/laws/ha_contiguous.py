@@ -1,0 +1,49 @@
+"""``ha-contiguous``: a connection carries one unbroken piece of the master's log.
+
+Each frame starts where the one before it ended, heartbeats included, and the bytes are those that a store reader finds
+in the master's log at that place (``source`` events; without one, only offsets are compared).
+
+Left out: what arrives at the other end, which TCP answers for. Source: HAConnection's write service,
+nextTransferFromWhere.
+"""
+
+from __future__ import annotations
+
+from pairproof.harness.history import Event
+from pairproof.harness.law import Law
+from pairproof.harness.rocketmq.kinds.ha import Frame
+from pairproof.harness.rocketmq.kinds.log import Source
+from pairproof.harness.rocketmq.laws.ledger import Ledger
+
+
+class HaContiguous(Law):
+    id = "ha-contiguous"
+    promise = "Frames of a connection follow each other without gap or overlap, and their bytes are the master's."
+    source = "HAConnection.WriteSocketService"
+    needs = frozenset({"frame"})
+
+    def __init__(self, ledger: Ledger) -> None:
+        super().__init__(ledger)
+        self.following: dict[str | None, int | None] = {}
+        self.pushed: Event | None = None
+
+    def on_frame(self, event: Frame) -> None:
+        if event.side != "m":
+            return
+        expected = self.following.get(event.link)
+        if expected is not None:
+            self.judged += 1
+            if event.lo != expected:
+                self.violate(event, f"{event.link}: a frame starts at {event.lo}, the last one ended at {expected}")
+        self.following[event.link] = event.hi
+        self.pushed = event
+
+    def on_source(self, event: Source) -> None:
+        """What the master's log holds where the last frame came from."""
+        pushed = self.pushed
+        if pushed is None or pushed.lo != event.lo or pushed.hi != event.hi:
+            return
+        self.pushed = None
+        self.judged += 1
+        if pushed.digest != event.digest:
+            self.violate(event, f"{pushed.link}: the bytes pushed as [{pushed.lo}, {pushed.hi}) are not the master's")

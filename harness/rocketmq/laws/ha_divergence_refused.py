@@ -1,0 +1,107 @@
+"""``ha-divergence-refused``: a slave whose first report is above the master's log end is refused, and told of.
+
+It holds bytes that the master does not: pushing to it would hide that. It gets neither data nor heartbeats, its reports
+acknowledge nothing, now or later, and the master says so (``diverged``, where the lab records it). This holds for every
+connection that begins so, whatever the log's end becomes meanwhile. Nobody is named whose offset lies within the
+master's log.
+
+Left out: that it counts as no slave, see ``ack-unavailable-honest``; and a slave that the master has written past,
+which nobody can see (class rollback of the contract). Source: HAConnection.ReadSocketService.
+"""
+
+from __future__ import annotations
+
+from pairproof.harness.history import Event
+from pairproof.harness.kinds.client import Ok
+from pairproof.harness.law import Law
+from pairproof.harness.rocketmq.kinds.ha import Close, Diverged, Frame, Report
+from pairproof.harness.rocketmq.kinds.log import Crash, Stop
+from pairproof.harness.rocketmq.laws.ledger import AHEAD, Ledger
+from pairproof.harness.rocketmq.laws.waits import is_instant
+from pairproof.harness.rocketmq.places import MASTER
+
+
+class HaDivergenceRefused(Law):
+    id = "ha-divergence-refused"
+    promise = (
+        "A slave whose first report is above the master's log end gets no data, acknowledges nothing, and is named."
+    )
+    source = "HAConnection.ReadSocketService; apache/rocketmq issue 3349"
+    needs = frozenset({"append", "report", "frame"})
+    timed = True
+
+    def __init__(self, ledger: Ledger) -> None:
+        super().__init__(ledger)
+        self.ahead: set[str | None] = set()
+        self.untold: dict[str | None, Event] = {}
+        self.left: dict[str | None, int] = {}
+        """When refused peers left that nobody was told of yet, ns."""
+        self.telling = "diverged" in ledger.observes
+
+    def on_report(self, event: Report) -> None:
+        """A first report reached the master."""
+        if event.side != "m":
+            return
+        link = self.ledger.links.get(event.link)
+        first = link is None or link.first is None
+        if first and self.ledger.hears(event) is AHEAD:
+            self.judged += 1
+            self.ahead.add(event.link)
+            if self.telling:
+                self.untold[event.link] = event
+
+    def on_diverged(self, event: Diverged) -> None:
+        """The master says so; and it may say so of nobody else."""
+        if is_instant(self.ledger, MASTER, self.left.get(event.link, event.t), event.t):
+            self.untold.pop(event.link, None)
+        start, offset = self.ledger.starts.get(MASTER, 0), event.hi
+        if event.value is not None and start <= offset <= event.value:
+            self.violate(
+                event,
+                f"{event.link}: refused at {offset}, which lies in the master's log [{start}, {event.value}]",
+                since=None,
+            )
+
+    def on_frame(self, event: Frame) -> None:
+        if self.ahead and event.side == "m" and event.link in self.ahead:
+            self.violate(
+                event, f"{event.link}: [{event.lo}, {event.hi}) went to a slave that is ahead of the master", since=None
+            )
+
+    def on_ok(self, event: Ok) -> None:
+        ledger = self.ledger
+        if not self.ahead or event.f != "send" or event.status != "PUT_OK" or not event.value:
+            return
+        covered = event.hi is not None and event.hi <= ledger.refused
+        if ledger.needed and covered and not ledger.is_covered(event) and not ledger.rests_on_strangers(event):
+            self.violate(
+                event, f"{event.message} was acknowledged; only a refused slave had reported {event.hi}", since=None
+            )
+
+    def on_close(self, event: Close) -> None:
+        """A refused peer left, or was thrown out: by then, or in a real-time lab at once, the master has said why."""
+        if event.link in self.untold and event.side == "m":
+            self.left[event.link] = event.t
+            if not self.ledger.instant_ns:
+                self._owed(event.link, event)
+
+    def on_crash(self, event: Crash | Stop) -> None:
+        if event.node == MASTER:
+            self.untold.clear()
+
+    on_stop = on_crash
+
+    def end(self, last: Event) -> None:
+        """What the master never said."""
+        for link in list(self.untold):
+            self._owed(link, last)
+
+    def _owed(self, link: str | None, now: Event) -> None:
+        report = self.untold.pop(link, None)
+        if report is not None:
+            self.violate(
+                report,
+                f"{link}: nobody was told that the slave's log, at {report.hi}, is ahead of the master's",
+                since=report.t,
+                until=now.t,
+            )

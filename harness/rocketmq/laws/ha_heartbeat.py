@@ -1,0 +1,150 @@
+"""``ha-heartbeat``: an idle link is not silent: from the first report on both ends speak as often as configured.
+
+The master sends a frame, at least an empty one, every haSendHeartbeatInterval (and a poll), and an empty one names the
+offset with which the stream goes on; the slave sends its report. A refused connection is owed nothing. Where only
+flushed bytes are pushed, neither is a slave that asked for bytes which are not flushed, until they are. Nor does the
+master beat much sooner: no empty frame leaves within half an interval of the last frame, or of the accept.
+
+Left out: the slave's first report, see ``ha-report-prompt``; whether a beat comes too soon in real-time labs, since a
+tap whose peer reads slowly sees frames late, and of frames that a recorder read together.
+Source: HAConnection.WriteSocketService and HAService.HAClient, which look at lastWriteTimestamp.
+"""
+
+from __future__ import annotations
+
+from pairproof.harness.history import MS, Event
+from pairproof.harness.law import Law
+from pairproof.harness.rocketmq.kinds.ha import Close, Connect, Frame, Partial, Report
+from pairproof.harness.rocketmq.kinds.log import Crash, Flush, Start, Stop
+from pairproof.harness.rocketmq.laws.ledger import HOSTILE, VALID, Ledger
+from pairproof.harness.rocketmq.laws.waits import Speaker, configured_ns
+from pairproof.harness.rocketmq.places import MASTER
+
+End = tuple[str | None, str | None]
+"""(connection, side)"""
+
+
+class HaHeartbeat(Law):
+    id = "ha-heartbeat"
+    promise = (
+        "From the first report on, an idle master sends (next offset, 0) and an idle slave its report, each at least "
+        "every haSendHeartbeatInterval (and a poll), the master no sooner."
+    )
+    source = "HAConnection.WriteSocketService, HAService.HAClient"
+    needs = frozenset({"config", "report", "frame", "partial", "close"})
+    timed = True
+
+    def __init__(self, ledger: Ledger) -> None:
+        super().__init__(ledger)
+        self.speakers: dict[End, Speaker] = {}
+        self.next: dict[str | None, int] = {}
+        """Per connection: the offset with which the stream goes on."""
+        self.left: dict[str | None, int] = {}
+        """Per connection: when the master accepted it, or when something last left the master on it, ns."""
+        self.flushed = 0
+
+    def on_connect(self, event: Connect) -> None:
+        if event.side == "m":
+            self.left[event.link] = event.t
+
+    def on_report(self, event: Report) -> None:
+        """A report left a slave; or it reached the master, which begins to owe something with the first."""
+        if event.side == "s":
+            if event.node != HOSTILE:
+                self._spoke(event, event.node)
+            return
+        link = self.ledger.links.get(event.link)
+        if (link is None or link.first is None) and self.ledger.hears(event) is VALID:
+            self.speakers[event.link, "m"] = self._speaker(MASTER, event.t)
+            if event.hi:
+                self.next[event.link] = event.hi
+
+    def on_frame(self, event: Frame) -> None:
+        if event.side != "m":
+            return
+        last, self.left[event.link] = self.left.get(event.link), event.t
+        if (event.link, "m") not in self.speakers:
+            return
+        self._spoke(event, MASTER)
+        if event.lo == event.hi:
+            self._check_early(event, last)
+        following = self.next.get(event.link)
+        if event.lo == event.hi and following is not None and event.lo != following:
+            what = f"{event.link}: a heartbeat names {event.lo}, the stream goes on with {following}"
+            self.violate(event, what, since=None)
+        self.next[event.link] = event.hi
+
+    def on_partial(self, event: Partial) -> None:
+        speaker = self.speakers.get((event.link, event.side)) if event.f == "out" else None
+        if speaker is not None:
+            self._check(event, event.link, speaker)
+            speaker.blocked = True
+
+    def on_flush(self, event: Flush) -> None:
+        """The master may push more, where only flushed bytes leave it."""
+        if event.node != MASTER:
+            return
+        before, self.flushed = self.flushed, event.hi
+        for (link, side), speaker in self.speakers.items():
+            if side == "m" and before < self.next.get(link, 0) <= self.flushed and self._holds_back():
+                speaker.since = event.t
+
+    def on_start(self, event: Start) -> None:
+        """Recovery makes durable what it finds."""
+        if event.node == MASTER:
+            self.flushed = event.hi or 0
+
+    def on_close(self, event: Close) -> None:
+        if event.side == "m":
+            self.left.pop(event.link, None)
+        self._leave(event, (event.link, event.side))
+
+    def on_crash(self, event: Crash | Stop) -> None:
+        """All of a node's ends are."""
+        for end in [end for end, each in self.speakers.items() if each.node == event.node]:
+            self._leave(event, end)
+
+    on_stop = on_crash
+
+    def end(self, last: Event) -> None:
+        """What was owed until then."""
+        for end in list(self.speakers):
+            self._leave(last, end)
+
+    def _speaker(self, node: str, t: int) -> Speaker:
+        return Speaker(node, t, configured_ns(self.ledger, node, "haSendHeartbeatInterval"))
+
+    def _spoke(self, event: Event, node: str) -> None:
+        end = event.link, event.side
+        speaker = self.speakers.get(end)
+        if speaker is None:
+            self.speakers[end] = self._speaker(node, event.t)
+            return
+        self.judged += 1
+        self._check(event, event.link, speaker)
+        speaker.spoke(event.t)
+
+    def _leave(self, event: Event, end: End) -> None:
+        speaker = self.speakers.pop(end, None)
+        if speaker is not None:
+            self._check(event, end[0], speaker)
+
+    def _check(self, event: Event, link: str | None, speaker: Speaker) -> None:
+        if not speaker.is_overdue(self.ledger, event.t):
+            return
+        if speaker.node == MASTER and self.next.get(link, 0) > self.flushed and self._holds_back():
+            return
+        silent, bound = (event.t - speaker.since) // MS, speaker.bound // MS
+        what = f"{link}: {speaker.node} was silent for {silent} ms; a heartbeat is due within {bound} ms"
+        self.violate(event, what, since=speaker.since)
+
+    def _check_early(self, beat: Event, last: int | None) -> None:
+        interval = self.ledger.setting(MASTER, "haSendHeartbeatInterval")
+        if last is None or self.ledger.instant_ns or not 0 < beat.t - last < interval * MS // 2:
+            return
+        passed = (beat.t - last) // MS
+        what = f"{beat.link}: a heartbeat {passed} ms behind the last frame; one is due after {interval} ms"
+        self.violate(beat, what, since=last)
+
+    def _holds_back(self) -> bool:
+        return self.ledger.config.get(MASTER, {}).get("haPushes") == "flushed"

@@ -1,0 +1,36 @@
+"""``ha-silent-until-asked``: nothing is pushed to a peer that has not said how far its log reaches.
+
+Left out: how long a silent peer is kept. Source: HAConnection's write service waits for slaveRequestOffset.
+"""
+
+from __future__ import annotations
+
+from pairproof.harness.law import Law
+from pairproof.harness.rocketmq.kinds.ha import Connect, Frame, Report
+from pairproof.harness.rocketmq.laws.ledger import Ledger
+
+
+class HaSilentUntilAsked(Law):
+    id = "ha-silent-until-asked"
+    promise = "The master pushes nothing on a connection before the peer's first report."
+    source = "HAConnection.WriteSocketService"
+    needs = frozenset({"connect", "report", "frame"})
+
+    def __init__(self, ledger: Ledger) -> None:
+        super().__init__(ledger)
+        self.silent: set[str | None] = set()
+
+    def on_connect(self, event: Connect) -> None:
+        """The master accepted a peer, which has said nothing yet."""
+        if event.side == "m":
+            self.judged += 1
+            self.silent.add(event.link)
+
+    def on_report(self, event: Report) -> None:
+        if self.silent and event.side == "m":
+            self.silent.discard(event.link)
+
+    def on_frame(self, event: Frame) -> None:
+        if self.silent and event.side == "m" and event.link in self.silent:
+            self.silent.discard(event.link)
+            self.violate(event, f"{event.link}: the master pushed [{event.lo}, {event.hi}) before the first report")

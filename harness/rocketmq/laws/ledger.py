@@ -1,0 +1,391 @@
+"""What a history has said so far, kept once for all laws: settings, log ends, connections, crashes, rollbacks.
+
+The judge tells the ledger of an event after the laws have seen it, so laws read the state *before* the event.
+
+Three questions that several laws ask are answered here and nowhere else:
+
+- :meth:`Ledger.hears`: may the master believe this report? A first report is *valid* when it is 0 or lies within the
+  master's log; a later one on a connection that began so, when it is not above the master's log end.
+- :meth:`Ledger.is_covered`: had a slave appended all of this send, and validly reported its last byte?
+- ``rolled``: the slaves that hold bytes which a crash took from the master. Neither side can see that once the master
+  has written past the slave's end, so some promises end there; they come back when the slave's log is cut to below the
+  point, or wiped.
+
+Left out: what only one law needs. Sources: HAConnection, HAService.push2SlaveMaxOffset, CommitLog recovery.
+"""
+
+from __future__ import annotations
+
+from pairproof.harness.history import BY_THEMSELVES, Event, kinds
+from pairproof.harness.kinds.client import Assign, Consumer, Deliver, Fail, Info, Invoke, Ok, Route
+from pairproof.harness.kinds.machine import Fault, Lab, Pause, Resume, Stall
+from pairproof.harness.rocketmq.kinds.ha import Close, Connect, Frame, Report
+from pairproof.harness.rocketmq.kinds.log import Abort, Append, Config, Crash, Expire, Start, Stop, Wipe
+from pairproof.harness.rocketmq.kinds.metadata import Persist, Sync
+from pairproof.harness.rocketmq.laws.consumption import Consumption
+from pairproof.harness.rocketmq.laws.coverage import Coverage
+from pairproof.harness.rocketmq.laws.ha_link import Link
+from pairproof.harness.rocketmq.places import MASTER, OTHER
+from pairproof.harness.rocketmq.settings import DEFAULTS, Settings, parse, promised_slaves
+from pairproof.harness.trouble import Trouble
+
+HOSTILE = "hostile"
+
+VALID = "valid"
+AHEAD = "ahead"
+"""Above the master's log end when it arrived."""
+BELOW = "below"
+"""Before the master's log start, or negative."""
+REFUSED = "refused"
+"""Made on a connection whose first report was not valid."""
+
+
+class Ledger:
+    """Bounded by the number of nodes, connections, starts and unacknowledged puts of one trial."""
+
+    def __init__(self, observes: frozenset[str] | None = None) -> None:
+        self.observes = frozenset(kinds()) if observes is None else observes
+        """Kinds that the lab records: only there is an absence a sign."""
+        self.config: dict[str, Settings] = {}
+        self.healthy_ns = 0
+        """What a healthy client's call may spend on the way, and what else the lab adds."""
+        self.instant_ns = 0
+        """What lies between two things that a node does at once: nothing in virtual time."""
+        self.trouble = Trouble()
+        self.consumption = Consumption(self)
+        self.sync_master = self.sync_flush = False
+        self.needed = 0
+        """How many slaves must hold a waiting send that is answered with PUT_OK."""
+        self.up: set[str] = set()
+        self.gone: set[str] = set()
+        """Nodes that are down by themselves: they crashed, or did not come up. What that means ``node-lives`` says."""
+        self.last_started: str | None = None
+        self.starts: dict[str, int] = {}
+        self.ends: dict[str, int] = {}
+        """Log start and end by the nodes' own trace; no key where it is unknown, no start of a slave without a log."""
+        self.traced: set[str] = set()
+        """Slaves whose appends are recorded."""
+        self.appended: dict[str, int] = {}
+        """The highest end that a slave's log ever had."""
+        self.links: dict[str, Link] = {}
+        self.slave_link: dict[str, str] = {}
+        """The connection that a slave opened last."""
+        self.streams: dict[str, int] = {}
+        """Per connection: where the slave's log ends by what it first reported and then received."""
+        self.claimed: dict[str, int] = {}
+        self.available = 0
+        """Open connections on which a valid report was made."""
+        self.available_changed = (-1, 0)
+        """``seq`` and time (ns) of the event since which there have been some, or none."""
+        self.pushed, self.pushed_at = 0, 0
+        """The highest valid report of the master's present life (push2SlaveMaxOffset), and when it arrived, ns."""
+        self.ahead = self.refused = -1
+        """The highest report above the master's end, and on a refused connection, in its present life."""
+        self.rolled: dict[str, int] = {}
+        """Slaves in class rollback, and the offset up to which their bytes are still the master's."""
+        self.rollbacks = 0
+        """How often a power loss of the master, and nothing worse, brought a slave into class rollback."""
+        self._lost_power, self._incarnation = False, 0
+        self._cuts: list[tuple[int, int]] = []
+        self._coverage = Coverage()
+        self._images: set[str] = set()
+        """Nodes whose store was replaced by an older state of itself, until they start on it."""
+        self._promoted_at: int | None = 0
+        """Where the log of a slave begins that became the master last; None until it starts as that."""
+        self._copied: dict[str, int] = {}
+        """Slaves whose oldest files expired, and where their log began before."""
+        self._begins: dict[str, int] = {}
+        """Per connection: where the slave's log began at its last report."""
+        self._heard_seq, self._heard = -1, VALID
+
+    # What laws ask.
+
+    def setting(self, node: str, key: str) -> int:
+        """A numeric setting of a node, RocketMQ's default where the history does not say."""
+        return int(self.config.get(node, DEFAULTS)[key])
+
+    def hears(self, report: Event) -> str:
+        """VALID, AHEAD, BELOW or REFUSED: what a report that now reaches the master is to it."""
+        if report.seq != self._heard_seq:
+            self._heard_seq = report.seq
+            self._heard = self._classify(report)
+        return self._heard
+
+    def _classify(self, report: Event) -> str:
+        link, offset = self.links.get(report.link or ""), report.hi or 0
+        end = self.ends.get(MASTER, offset)
+        least = 0
+        if link is None or link.first is None:
+            if offset:
+                least = self.starts.get(MASTER, 0)
+        elif not link.valid:
+            return REFUSED
+        if offset > end:
+            return AHEAD
+        return VALID if offset >= least else BELOW
+
+    def is_covered(self, ok: Event) -> bool:
+        """Whether a slave had appended this send and validly reported its last byte."""
+        return self.holders(ok) > 0
+
+    def holders(self, ok: Event) -> int:
+        """How many slaves had."""
+        return self._coverage.holders(ok.lo, ok.hi, ok.message)
+
+    def rests_on_strangers(self, ok: Event) -> bool:
+        """Whether enough held this send only if peers count that are no slaves, which no master can tell apart."""
+        held = self.holders(ok)
+        return held < self.needed <= held + self._coverage.strangers(ok.hi)
+
+    def is_longer(self, node: str) -> bool:
+        """Whether a node's log begins before that of a promoted slave, which gives its queue offsets anew."""
+        return self._promoted_at is not None and self.starts.get(node, self._promoted_at) < self._promoted_at
+
+    def own_end(self, node: str) -> int | None:
+        """A slave's log end by its own trace; None where that is not known.
+
+        An end of 0 is not known either: the first heartbeat to an empty slave moves it, and leaves no append.
+        """
+        return (self.ends.get(node) or None) if node in self.traced else None
+
+    def common(self, node: str, hi: int) -> int:
+        """How much of what a slave received up to ``hi`` the master still has.
+
+        Less than ``hi`` where the slave still reads from a connection to an earlier life of the master, whose log was
+        cut since.
+        """
+        link = self.links.get(self.slave_link.get(node, ""))
+        if link is None or link.incarnation == self._incarnation:
+            return hi
+        return min((end for incarnation, end in self._cuts if incarnation > link.incarnation and end < hi), default=hi)
+
+    # What the judge tells.
+
+    def on_config(self, event: Config) -> None:
+        node = event.node
+        self.config[node] = found = parse(event.detail or "{}")
+        if node == MASTER:
+            self.needed = promised_slaves(found)
+            self.sync_master = found.get("brokerRole") == "SYNC_MASTER"
+            self.sync_flush = found.get("flushDiskType") == "SYNC_FLUSH"
+
+    def on_lab(self, event: Lab) -> None:
+        self.healthy_ns = event.value
+        self.instant_ns = int(parse(event.detail or "{}").get("instantNs", 0))
+
+    def on_fault(self, event: Fault) -> None:
+        self.trouble.fault(event)
+
+    def on_stall(self, event: Stall) -> None:
+        self.trouble.stalls(event)
+
+    def on_pause(self, event: Pause) -> None:
+        self.trouble.pause(event.node, event.t)
+
+    def on_resume(self, event: Resume) -> None:
+        """It goes on, unless it was killed meanwhile."""
+        if event.node in self.up:
+            self.trouble.resume(event.node, event.t)
+
+    def on_expire(self, event: Expire) -> None:
+        """A log's oldest files are gone; what a slave says of its end it says of them, too."""
+        node = event.node
+        self.consumption.hear(event)
+        self._copied.setdefault(node, self.starts.get(node, 0))
+        self.starts[node] = event.lo
+
+    def on_start(self, event: Start) -> None:
+        """A node is up; what it lost shows in its log end."""
+        node, end = event.node, event.hi
+        self.consumption.hear(event)
+        image = node in self._images
+        self._images.discard(node)
+        self._copied.pop(node, None)
+        self.trouble.up(node, event.t)
+        self.up.add(node)
+        self.gone.discard(node)
+        self.last_started = node
+        if node == MASTER:
+            self._incarnation += 1
+            self.ahead = self.refused = -1
+            self.pushed = 0
+            self._coverage.restarted()
+            if end is not None:
+                self._recovered(end, image)
+        elif end is not None:
+            if image:
+                self._roll_image(node, end)
+            elif end <= self.rolled.get(node, -1):
+                del self.rolled[node]
+            if end > self.appended.get(node, -1):
+                self.appended[node] = end
+        if end is not None:
+            self.ends[node] = end
+            if end or node == MASTER:
+                self.starts[node] = event.lo or 0
+                if node == MASTER and self._promoted_at is None:
+                    self._promoted_at = event.lo or 0
+            else:
+                self.starts.pop(node, None)
+
+    def _recovered(self, end: int, image: bool) -> None:
+        if image:
+            end = self._never_cut(end)
+        elif end >= self.ends.get(MASTER, 0):
+            return
+        self._cuts.append((self._incarnation, end))
+        self._coverage.cut(end)
+        for node in {*self.traced, *self.claimed}:
+            held = self.ends.get(node, 0) if node in self.traced else self.claimed[node]
+            if held > end:
+                self._roll(node, end)
+
+    def _never_cut(self, end: int) -> int:
+        """How much of an older state is sure to be no other history's: what lies below every cut of the master's."""
+        return min((end, *(cut for _, cut in self._cuts)))
+
+    def _roll_image(self, node: str, end: int) -> None:
+        common = self._never_cut(end)
+        if common < end:
+            self._roll(node, common)
+
+    def _roll(self, node: str, common: int) -> None:
+        self.rollbacks += self._lost_power and node not in self.rolled
+        self.rolled[node] = min(common, self.rolled.get(node, common))
+
+    def on_crash(self, event: Crash | Stop) -> None:
+        """A node went down, and its ends of connections with it."""
+        node = event.node
+        self.consumption.hear(event)
+        self.trouble.down(node, event.t)
+        self.up.discard(node)
+        if event.status in BY_THEMSELVES:
+            self.gone.add(node)
+        if node == MASTER:
+            self._lost_power = event.f == "machine" and event.status != "lied"
+            for link in self.links.values():
+                self._drop(link, event)
+
+    on_stop = on_crash
+
+    def on_abort(self, event: Abort) -> None:
+        """A node that was down stays so."""
+        self.gone.add(event.node)
+
+    def on_wipe(self, event: Wipe) -> None:
+        """A slave's store is another one; of a master's, its next start tells what it lost.
+
+        How far a slave's log ever reached stays known: its last reports may be under way.
+        """
+        node = event.node
+        self.consumption.hear(event)
+        (self._images.add if event.f == "image" else self._images.discard)(node)
+        if node == MASTER:
+            self._lost_power = False
+            self._promoted_at = self._promoted_at if event.detail is None else None
+        else:
+            for each in (self.ends, self.starts, self.claimed, self.rolled, self._copied):
+                each.pop(node, None)
+
+    def on_assign(self, event: Assign | Consumer | Persist | Route | Sync) -> None:
+        """A consumer, or a broker's table of what it consumed: see there."""
+        self.consumption.hear(event)
+
+    on_consumer = on_route = on_sync = on_persist = on_assign
+
+    def on_invoke(self, event: Invoke | Deliver | Fail | Info | Ok) -> None:
+        """A call; what producers and plain readers do is nothing to a group."""
+        if event.group is not None:
+            self.consumption.hear(event)
+
+    on_ok = on_fail = on_info = on_deliver = on_invoke
+
+    def on_append(self, event: Append) -> None:
+        node, lo, hi = event.node, event.lo, event.hi
+        if node == MASTER:
+            if event.f == "put":
+                self._coverage.put(lo, hi, event.message)
+        elif node != OTHER:
+            self.traced.add(node)
+            self.starts.setdefault(node, lo)
+            if hi > self.appended.get(node, -1):
+                self.appended[node] = hi
+            if self._cuts and (common := self.common(node, hi)) < hi:
+                self._roll(node, common)
+        self.ends[node] = hi
+
+    def on_connect(self, event: Connect) -> None:
+        """An end of a connection stands."""
+        label, peer = event.link, event.node
+        if event.side == "m":
+            self.links[label] = Link(peer, self._incarnation)
+        elif peer != HOSTILE:
+            self.slave_link[peer] = label
+
+    def on_close(self, event: Close) -> None:
+        link = self.links.get(event.link)
+        if link is not None and event.side == "m":
+            self._drop(link, event)
+
+    def _drop(self, link: Link, event: Event) -> None:
+        if link.open and link.valid:
+            self.available -= 1
+            if not self.available:
+                self.available_changed = event.seq, event.t
+        link.open = False
+
+    def on_frame(self, event: Frame) -> None:
+        """A slave received a frame: its log goes on if the frame fits."""
+        if event.side == "s":
+            streams, label = self.streams, event.link
+            end = streams.get(label)
+            if end == event.lo or end == 0:
+                if end == 0:
+                    # There its log begins, even with a heartbeat.
+                    self.starts.setdefault(event.node, event.lo)
+                streams[label] = event.hi
+
+    def on_report(self, event: Report) -> None:
+        """A report left a slave, or reached the master."""
+        label, offset = event.link, event.hi
+        if event.side == "s":
+            self._left_slave(event.node, label, offset)
+            return
+        link = self.links.get(label)
+        if link is None:
+            link = self.links[label] = Link(event.node, self._incarnation)
+        if self.hears(event) is VALID:
+            self._believe(link, label, offset, event)
+        elif offset > self.ends.get(MASTER, offset):
+            self.ahead = max(self.ahead, offset)
+        if not link.valid:
+            self.refused = max(self.refused, offset)
+        if link.first is None:
+            link.first = offset
+
+    def _left_slave(self, node: str, label: str, offset: int) -> None:
+        if label not in self.streams:
+            self.streams[label] = offset
+            if not offset and self.own_end(node) is None:
+                # It has no log, so the next frame decides where that begins.
+                self.starts.pop(node, None)
+        if node != HOSTILE:
+            self.claimed[node] = offset
+            # Kept per connection: a report may reach the master when the slave lives another life already.
+            self._begins[label] = self._copied.get(node, self.starts.get(node, 0))
+
+    def _believe(self, link: Link, label: str, offset: int, event: Event) -> None:
+        if not link.valid:
+            link.valid = True
+            self.available += 1
+            if self.available == 1:
+                self.available_changed = event.seq, event.t
+        if offset > self.pushed:
+            self.pushed, self.pushed_at = offset, event.t
+        reach = offset
+        if link.peer in self.traced and link.peer not in self.rolled:
+            reach = min(offset, self.appended.get(link.peer, -1))
+        elif link.peer == HOSTILE:
+            self._coverage.claimed(label, offset)
+            return
+        self._coverage.reported(link.peer, self._begins.get(label, self.starts.get(link.peer, 0)), reach)

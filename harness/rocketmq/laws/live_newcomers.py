@@ -1,0 +1,74 @@
+"""``live-newcomers``: a port for clients that idle strangers crowd is open for a client that comes now.
+
+The fault that brings the crowd also brings newcomers, each with one question, and says at its end how many were
+answered and how many were thrown out or not let in. Not one of the latter, if nothing else happened to the node
+meanwhile than more of the same fault, and no second crowd came to one of its ports.
+
+A second crowd takes every place at once, since all ports of a broker share them: a newcomer whose question is still on
+its way has then asked nothing, as all of them, and is among those that make room. No server can tell them apart.
+
+Left out: what is answered; newcomers that still wait when the crowd goes. Source: NettyRemotingServer has no limit on
+connections; the reference has, see docs/decisions/0010.
+"""
+
+from __future__ import annotations
+
+import json
+
+from pairproof.harness.history import Event
+from pairproof.harness.kinds.machine import Fault, Pause
+from pairproof.harness.law import Law
+from pairproof.harness.rocketmq.kinds.log import Crash, Start, Stop
+from pairproof.harness.rocketmq.laws.ledger import Ledger
+from pairproof.harness.trouble import touched
+
+CROWD = "crowd"
+ANSWERED, REFUSED = "newcomers_answered", "newcomers_refused"
+
+
+class LiveNewcomers(Law):
+    id = "live-newcomers"
+    promise = (
+        "While a crowd of idle strangers holds connections to a port for clients, a client that comes is answered."
+    )
+    source = "NettyRemotingServer, which refuses nobody"
+    needs = frozenset({"fault", "start"})
+    others = True
+
+    def __init__(self, ledger: Ledger) -> None:
+        super().__init__(ledger)
+        self.calm: dict[int | None, Event] = {}
+        """Faults that are going on at nodes to which nothing else has happened since they began."""
+
+    def on_fault(self, event: Fault) -> None:
+        """One begins: another one at its node is no longer alone. One ends, and says what became of newcomers."""
+        if event.status == "on":
+            node, others = event.node or "", self.ledger.trouble.active.values()
+            alone = all(_bears(event, each) or node not in touched(each) for each in others)
+            self._disturb(touched(event), event)
+            if node and alone and not self.ledger.trouble.is_still(node):
+                self.calm[event.op] = event
+            return
+        found = json.loads(event.detail or "{}")
+        answered, refused = found.get(ANSWERED, 0), found.get(REFUSED, 0)
+        if self.calm.pop(event.op, None) is None or not answered + refused:
+            return
+        self.judged += answered + refused
+        if refused:
+            self.violate(event, f"{event.node}: {refused} of {answered + refused} newcomers were not let in")
+
+    def on_crash(self, event: Crash | Pause | Start | Stop) -> None:
+        """It is down, or stands still."""
+        self._disturb(frozenset((event.node,)), None)
+
+    on_stop = on_pause = on_start = on_crash
+
+    def _disturb(self, places: frozenset[str], by: Event | None) -> None:
+        for op, each in list(self.calm.items()):
+            if each.node in places and not (by is not None and _bears(each, by)):
+                del self.calm[op]
+
+
+def _bears(one: Event, other: Event) -> bool:
+    """Whether a fault goes on beside another one as if that was not there."""
+    return one.f == other.f and json.loads(other.detail or "{}").get("character") != CROWD

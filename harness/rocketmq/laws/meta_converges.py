@@ -1,0 +1,257 @@
+"""``meta-converges``: once nothing changes any more, a slave's tables become its master's within a sync period.
+
+Judged by the last readings after healing. Topics and groups are the same, data versions included; every topic@group of
+the master has its whole map on the slave (others may stay); the slave's file of delay offsets says what the master's
+table says. A slave owes that for a table
+
+- if it has synced it without a failure, and asked for it after anything last changed; or else
+- if a period and four calls of 3 s have passed since then, since it learned of its master, and since its first failure
+  after that, which may only have shown that its connection had died; one that does not know its master has three
+  registration periods besides: the master's or its own first attempt may fail in the same way.
+
+A change is whatever may make one: a fault, or a node that comes, goes, or is resumed; for topics and groups what the
+master saves, or a slave outside of a sync, an administrator's call, a consumer that comes or goes, the first use of a
+topic by a group; for offsets a commit of another value than the node, or the master, was told last; for delays what the
+master stores.
+
+Left out: slaves that are down at the end; heartbeats of consumers in labs that do not see what the master saves: there
+a change counts as 30 s later. Source: SlaveSynchronize.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from pairproof.harness.history import MS, Event
+from pairproof.harness.kinds.client import Consumer, Fail, Info, Invoke, Ok
+from pairproof.harness.kinds.machine import Fault, Mark, Pause, Resume
+from pairproof.harness.rocketmq.kinds.log import Append, Crash, Start, Stop, Wipe
+from pairproof.harness.rocketmq.kinds.metadata import Persist, Register, Sync, Table
+from pairproof.harness.rocketmq.laws.ledger import Ledger
+from pairproof.harness.rocketmq.laws.metadata import (
+    ADMIN,
+    CALL_NS,
+    DELAYS,
+    DONE,
+    GROUPS,
+    OFFSETS,
+    SLACK_NS,
+    STEPS,
+    TOPICS,
+    MetadataLaw,
+    Name,
+    entries,
+    schedule,
+    told,
+)
+from pairproof.harness.rocketmq.places import MASTER
+from pairproof.harness.rocketmq.settings import Settings
+
+HEARTBEAT_NS = 30_000 * MS
+"""How often a client tells brokers of its groups."""
+NAMED = (TOPICS, GROUPS)
+
+
+class Reading(NamedTuple):
+    """A table as it was read, and how far its slave had come."""
+
+    event: Event
+    asked: int | None
+    """When the slave asked for what it then had, ns."""
+    known: int | None
+    """Since when the slave had known its master, ns."""
+    failures: tuple[int, ...]
+    """When the slave failed to get it since, ns."""
+
+
+class MetaConverges(MetadataLaw):
+    id = "meta-converges"
+    promise = (
+        "Within a sync period after the last change a slave's topics, groups, consumer offsets and delay offsets are "
+        "its master's."
+    )
+    source = "SlaveSynchronize.syncAll, every 10 s"
+    needs = frozenset({"config", "table", "mark"})
+    timed = True
+
+    def __init__(self, ledger: Ledger) -> None:
+        super().__init__(ledger)
+        self.healed = False
+        self.disturbed = 0
+        """When a fault, or a node's coming or going, last disturbed anything, ns."""
+        self.changed = dict.fromkeys(STEPS, 0)
+        """When the master's table, or anybody's, may have changed last, ns."""
+        self.changed_at: dict[Name, int] = {}
+        """When a slave last changed a table itself, ns."""
+        self.asked: dict[Name, int] = {}
+        self.synced: dict[Name, tuple[int, int]] = {}
+        """By slave and table: when it asked for what it has, and when it got it, ns."""
+        self.failures: dict[Name, list[int]] = {}
+        """By slave and table: since it last got it."""
+        self.known: dict[str, int] = {}
+        self.readings: dict[Name, Reading] = {}
+        self.uses: set[tuple[str | None, str | None, str | None]] = set()
+        self.progress: dict[tuple[str | None, str | None, str | None], int | None] = {}
+        self.moving: set[int | None] = set()
+        """Commits of another value, and administrators' calls, that are under way."""
+
+    # What disturbs.
+
+    def on_fault(self, event: Fault | Pause | Resume | Wipe) -> None:
+        """Something is, or was, wrong."""
+        self.disturbed = event.t
+
+    on_pause = on_fault
+    on_resume = on_fault
+    on_wipe = on_fault
+
+    def on_start(self, event: Start) -> None:
+        """A new process reads what it had saved."""
+        self.disturbed = event.t
+        node = event.node
+        self.known.pop(node, None)
+        for table in STEPS:
+            for each in (self.asked, self.synced, self.failures):
+                each.pop((node, table), None)
+        # It may know less than it was told.
+        self.progress.clear()
+
+    def on_crash(self, event: Crash | Stop) -> None:
+        """What it was reading is of no use any more."""
+        self.disturbed = event.t
+
+    on_stop = on_crash
+
+    def on_mark(self, event: Mark) -> None:
+        if event.f == "heal":
+            self.healed, self.disturbed = True, event.t
+
+    # What changes a table.
+
+    def on_invoke(self, event: Invoke) -> None:
+        """A client asks, or tells."""
+        if event.f == "commit":
+            place = (event.node, event.queue, event.group)
+            # What it has of its master a commit at a slave replaces, also the same one again.
+            of_master = (MASTER, event.queue, event.group)
+            if {self.progress.get(place, -1), self.progress.get(of_master, -1)} != {event.queue_offset}:
+                self.progress[place] = event.queue_offset
+                self.changed[OFFSETS] = event.t
+                self.moving.add(event.op)
+        elif event.f in ADMIN:
+            self.moving.add(event.op)
+        else:
+            use = (event.node, event.queue, event.group)
+            if use not in self.uses:
+                self.uses.add(use)
+                self._renamed(event.t)
+
+    def on_ok(self, event: Ok | Fail | Info) -> None:
+        if event.f == "send":
+            self.changed[DELAYS] = event.t
+        elif event.op in self.moving:
+            self.moving.discard(event.op)
+            self.changed[ADMIN.get(event.f, OFFSETS)] = event.t
+
+    on_fail = on_ok
+    on_info = on_ok
+
+    def on_consumer(self, event: Consumer) -> None:
+        """Its heartbeat creates its group, and the topic of its retries."""
+        self._renamed(event.t)
+
+    def _renamed(self, t: int) -> None:
+        self.changed[TOPICS] = self.changed[GROUPS] = t
+
+    def on_append(self, event: Append) -> None:
+        """A delayed message may have been delivered."""
+        if event.node == MASTER:
+            self.changed[DELAYS] = event.t
+
+    def on_persist(self, event: Persist) -> None:
+        node, table = event.node, event.f
+        if table not in NAMED:
+            return
+        if node == MASTER:
+            self.changed[table] = event.t
+        elif (node, table) not in self.asked and self.synced.get((node, table), (0, -1))[1] != event.t:
+            self.changed_at[node, table] = event.t
+
+    # What slaves do about it.
+
+    def on_register(self, event: Register) -> None:
+        """A slave is told where its master is, or that nobody knows."""
+        node = event.node
+        if event.status != "ok" or node not in self.slaves:
+            return
+        if told(event).get("master"):
+            self.known.setdefault(node, event.t)
+        else:
+            self.known.pop(node, None)
+
+    def on_sync(self, event: Sync) -> None:
+        """A slave does a step of its sync."""
+        place = (event.node, event.f)
+        if event.status == "asked":
+            self.asked[place] = event.t
+            return
+        asked = self.asked.pop(place, None)
+        if event.status not in DONE:
+            self.failures.setdefault(place, []).append(event.t)
+        elif asked is not None:
+            self.synced[place] = (asked, event.t)
+            self.failures.pop(place, None)
+
+    # What is read.
+
+    def on_table(self, event: Table) -> None:
+        if self.healed:
+            place = (event.node, event.f)
+            synced = self.synced.get(place)
+            known = self.known.get(event.node)
+            failures = tuple(self.failures.get(place, ()))
+            self.readings[place] = Reading(event, synced[0] if synced else None, known, failures)
+
+    def end(self, last: Event) -> None:
+        for slave, settings in self.slaves.items():
+            for table in STEPS:
+                copy, original = self.readings.get((slave, table)), self.readings.get((MASTER, table))
+                since = None if copy is None else self._due_since(slave, settings, table, copy)
+                if copy is not None and original is not None and since is not None:
+                    self.judged += 1
+                    difference = _difference(original.event, copy.event)
+                    if difference:
+                        self.violate(copy.event, f"{slave}'s {table} are not the master's: {difference}", since=since)
+
+    def _due_since(self, slave: str, settings: Settings, table: str, copy: Reading) -> int | None:
+        """Since when a slave has had the time to be like its master, ns; None if it need not be."""
+        quiet = max(self.disturbed, self.changed[table], self.changed_at.get((slave, table), 0))
+        if table == OFFSETS:
+            # Nobody may have waited for the master's word.
+            quiet += SLACK_NS
+        elif table in NAMED and "persist" not in self.ledger.observes:
+            quiet += HEARTBEAT_NS
+        if copy.event.t < quiet:
+            return None
+        if copy.asked is not None and copy.asked >= quiet:
+            return quiet - SLACK_NS
+        plan = schedule(settings)
+        bound = (plan.period + plan.look) * MS + len(STEPS) * CALL_NS + self.ledger.healthy_ns
+        if copy.known is None:
+            registers = min(max(int(settings.get("registerNameServerPeriod", 30_000)), 10_000), 60_000)
+            bound += 3 * registers * MS
+        since = max(quiet, copy.known or 0)
+        since = next((t for t in copy.failures if t >= since), since)
+        return since if copy.event.t - since > bound else None
+
+
+def _difference(original: Event, copy: Event) -> str:
+    """What the copy lacks; nothing if it is as it should be."""
+    if original.f in NAMED and (original.value, original.lo) != (copy.value, copy.lo):
+        return f"version ({copy.value}, {copy.lo}), the master's ({original.value}, {original.lo})"
+    if original.detail == copy.detail:
+        return ""
+    here, there = entries(original), entries(copy)
+    names = {*here, *there} if original.f != OFFSETS else {*here}
+    wrong = sorted(name for name in names if here.get(name) != there.get(name))
+    return f"they differ in {', '.join(wrong)}" if wrong else ""

@@ -1,0 +1,43 @@
+"""``meta-readable``: a node's tables can be read, whether it answers with them or keeps them in files.
+
+Judged by every read of a table. A file counts with its backup, as at a broker's start: one of the two must be whole.
+Excused are stores that are not the node's own work: a lying disk lost a part of one, or an operator put it there.
+
+Left out: tables of nodes that are down; what a table says. Source: ConfigManager.load, RemotingSerializable.
+"""
+
+from __future__ import annotations
+
+from pairproof.harness.law import Law
+from pairproof.harness.rocketmq.kinds.log import Crash, Wipe
+from pairproof.harness.rocketmq.kinds.metadata import Garbled, Table
+from pairproof.harness.rocketmq.laws.ledger import Ledger
+
+
+class MetaReadable(Law):
+    id = "meta-readable"
+    promise = "A node's tables can be read, as answers and, with their backups, as files."
+    source = "ConfigManager.load, RemotingSerializable.decode"
+    needs = frozenset({"table", "garbled"})
+    others = True
+
+    def __init__(self, ledger: Ledger) -> None:
+        super().__init__(ledger)
+        self.spoiled: set[str] = set()
+
+    def on_crash(self, event: Crash) -> None:
+        """Its disk may have lost what it had called durable."""
+        if event.status == "lied":
+            self.spoiled.add(event.node)
+
+    def on_wipe(self, event: Wipe) -> None:
+        """An operator was at its store."""
+        (self.spoiled.discard if event.f == "empty" else self.spoiled.add)(event.node)
+
+    def on_table(self, event: Table) -> None:
+        self.judged += 1
+
+    def on_garbled(self, event: Garbled) -> None:
+        if event.node not in self.spoiled:
+            self.judged += 1
+            self.violate(event, f"the {event.f} of {event.node} cannot be read: {event.detail}")

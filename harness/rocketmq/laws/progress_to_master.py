@@ -1,0 +1,123 @@
+"""``progress-to-master``: a consumer commits to the master if it knows one, and to a slave if it does not.
+
+What it knows is the route that it learned last: with a master there every commit goes to that node; without, to one of
+the nodes that the route names. And without a master, too, it commits every queue that it ever consumed of or committed
+again and again, changed or not: within two commit periods, the time that asking name servers in vain may take, and that
+for which an illegal offset lets a queue rest. Where nobody told a consumer a route, its commits go to the master as
+long as nothing has happened to the master and the client's way there since it came.
+
+Left out: commits that ride on pulls, which go wherever the pull goes, see ``progress-on-pull``; broadcasting consumers,
+who tell nobody; whether the route was right.
+Source: RemoteBrokerOffsetStore.updateConsumeOffsetToBroker, MQClientInstance.
+"""
+
+from __future__ import annotations
+
+from pairproof.harness.history import MS, Event
+from pairproof.harness.kinds.client import Assign, Consumer, Deliver, Invoke, Route
+from pairproof.harness.law import Law
+from pairproof.harness.rocketmq.laws.consumption import COMMIT_NS, PAIR
+from pairproof.harness.rocketmq.laws.ledger import Ledger
+from pairproof.harness.rocketmq.places import MASTER
+
+IN_VAIN_NS = 5_000 * MS
+"""What a route refresh may take that nobody answers."""
+FROZEN_NS = 10_000 * MS
+"""For how long a consumer lets a queue rest whose offset was illegal."""
+SILENT_NS = 2 * COMMIT_NS + IN_VAIN_NS + FROZEN_NS
+MASTER_ID = "0"
+
+Key = tuple[int | None, str]
+"""A process and a queue."""
+
+
+class ProgressToMaster(Law):
+    id = "progress-to-master"
+    promise = "A consumer commits to the master while its route names one, and to a slave while it does not."
+    source = "RemoteBrokerOffsetStore: id 0, or any broker of the name after a route refresh"
+    needs = frozenset({"invoke", "deliver", "consumer", "route"})
+    timed = True
+
+    def __init__(self, ledger: Ledger) -> None:
+        super().__init__(ledger)
+        self.spoke: dict[Key, int] = {}
+        """When a consumer last tried to commit, or before that: when it first received something, ns."""
+
+    def on_deliver(self, event: Deliver) -> None:
+        if event.group is None or event.node not in PAIR:
+            return
+        key = (event.process, event.queue)
+        self.spoke.setdefault(key, event.t)
+        self._judge_silence(key, event)
+
+    def on_invoke(self, event: Invoke) -> None:
+        if event.f != "commit" or event.node not in PAIR:
+            return
+        key = (event.process, event.queue or "")
+        self._judge_silence(key, event)
+        self.spoke[key] = event.t
+        if not event.value:
+            self._judge_place(event, event.node)
+
+    def _judge_place(self, event: Event, node: str) -> None:
+        what = f"{event.group} commits {event.queue_offset} of {event.queue} to {node}"
+        route = self.ledger.consumption.routes.get(event.process)
+        if route is None:
+            if node == MASTER or self._is_master_well(event):
+                self.judged += 1
+            if node != MASTER and self._is_master_well(event):
+                since = self.ledger.consumption.consumers[event.process].since
+                self.violate(event, f"{what}, and nothing has happened to the master", since=since)
+            return
+        self.judged += 1
+        master = route.nodes.get(MASTER_ID)
+        if master is not None and node != master:
+            self.violate(event, f"{what}; by its route {master} is the master", since=None)
+        elif master is None and node not in route.nodes.values():
+            named = ", ".join(route.nodes.values()) or "nobody"
+            self.violate(event, f"{what}; its route names {named}", since=None)
+
+    def _is_master_well(self, event: Event) -> bool:
+        consumer, trouble = self.ledger.consumption.consumers.get(event.process), self.ledger.trouble
+        if consumer is None or trouble.still_ns(MASTER, consumer.since, event.t):
+            return False
+        places = (MASTER, f"client-{MASTER}")
+        return not trouble.is_struck(*places) and all(trouble.is_quiet(each, consumer.since) for each in places)
+
+    def _judge_silence(self, key: Key, now: Event) -> None:
+        """A consumer that knows of slaves only must not sit on its progress."""
+        since, route = self.spoke.get(key), self.ledger.consumption.routes.get(key[0])
+        held = self.ledger.consumption.assignments.get(key)
+        if since is None or route is None or held is None or MASTER_ID in route.nodes or not route.nodes:
+            return
+        if held.consumed.reader != held.group:
+            return
+        since = max(since, route.since, held.since)
+        if now.t - since > 0:
+            self.judged += 1
+        if now.t - since > SILENT_NS:
+            del self.spoke[key]
+            self.violate(
+                now, f"{held.group} held {key[1]} for {(now.t - since) / MS:.0f} ms and committed nothing; its route "
+                f"names {', '.join(route.nodes.values())}", since=since
+            )  # fmt: skip
+
+    def on_assign(self, event: Assign) -> None:
+        key = (event.process, event.queue)
+        self._judge_silence(key, event)
+        self.spoke.pop(key, None)
+
+    def on_consumer(self, event: Consumer) -> None:
+        """A consumer goes, perhaps without a word."""
+        for key in [key for key in self.spoke if key[0] == event.process]:
+            self._judge_silence(key, event)
+            self.spoke.pop(key, None)
+
+    def on_route(self, event: Route) -> None:
+        for key in [key for key in self.spoke if key[0] == event.process]:
+            self._judge_silence(key, event)
+
+    def end(self, last: Event) -> None:
+        """Who is still silent."""
+        for key in list(self.spoke):
+            self._judge_silence(key, last)

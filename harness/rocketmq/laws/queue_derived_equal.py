@@ -1,0 +1,119 @@
+"""``queue-derived-equal``: what nodes derive from the same log is the same: queues, and answers of the key index.
+
+A store reader that reads two nodes at one moment digests each queue's entries over the logical offsets that both hold,
+and for each key the log offsets that both logs hold; the digests must be equal, and the two must mean the same range.
+Judged while both nodes run.
+
+Nobody can see how far an index goes, so its answers are judged only where both nodes must have dispatched all that they
+hold: they said so, or nothing had arrived for a second without a fault; and only if both keep one (messageIndexEnable).
+
+Left out: slaves in class rollback, and logs that begin before that of a slave which was promoted (see the ledger); that
+queues are complete, see ``queue-whole-records``; and that they are right: pulls are served from them, which the laws of
+delivery judge.
+Source: ConsumeQueue, IndexService.
+"""
+
+from __future__ import annotations
+
+from pairproof.harness.history import MS, Event
+from pairproof.harness.kinds.client import Ok
+from pairproof.harness.law import Law
+from pairproof.harness.rocketmq.kinds.ha import Frame
+from pairproof.harness.rocketmq.kinds.log import Append, Crash, Dispatch, Entries, Keys, Start, Stop
+from pairproof.harness.rocketmq.laws.ledger import Ledger
+
+REST_NS = 1_000 * MS
+
+
+class QueueDerivedEqual(Law):
+    id = "queue-derived-equal"
+    promise = "Consume queues of two nodes agree over what both hold, and their key indexes give the same answers."
+    source = "ConsumeQueue and IndexService: each node derives them from its own log"
+    needs = frozenset({"entries", "keys"})
+
+    def __init__(self, ledger: Ledger) -> None:
+        super().__init__(ledger)
+        self.audit: int | None = None
+        self.seen: dict[tuple[str, str | None], Event] = {}
+        """What the present audit read first of each queue and key."""
+        self.blind = "append" not in ledger.observes
+        self.reached: dict[str, int] = {}
+        """How far a node says that it has dispatched, in its present life."""
+        self.grown: dict[str, int] = {}
+        """When a node's log grew, or the node was started, last, ns."""
+        self.settled: dict[str, bool] = {}
+        """Of the present audit: whether nodes have dispatched what they hold."""
+
+    def on_append(self, event: Append | Start) -> None:
+        self.grown[event.node] = event.t
+
+    on_start = on_append
+
+    def on_frame(self, event: Frame) -> None:
+        """Where no appends are seen, a slave may have something to dispatch."""
+        if self.blind and event.side == "s":
+            self.grown[event.node] = event.t
+
+    def on_ok(self, event: Ok) -> None:
+        """And so may the broker that a send went to."""
+        if self.blind and event.f == "send":
+            self.grown[event.node] = event.t
+
+    def on_dispatch(self, event: Dispatch) -> None:
+        self.reached[event.node] = event.hi
+
+    def on_crash(self, event: Crash | Stop) -> None:
+        """Its next life dispatches anew what it must."""
+        self.reached.pop(event.node, None)
+
+    on_stop = on_crash
+
+    def on_entries(self, event: Entries) -> None:
+        """A queue was read; compared when the other node's was."""
+        other = self._other(event.queue, event)
+        if other is None:
+            return
+        self.judged += 1
+        if other.queue_offset != event.queue_offset or other.digest != event.digest:
+            self.violate(
+                event, f"the entries of {event.queue} from {event.queue_offset} on are not the same on {other.node} "
+                f"and {event.node}"
+            )  # fmt: skip
+
+    def on_keys(self, event: Keys) -> None:
+        other = self._other(event.message, event)
+        if other is None or not (self._is_settled(event) and self._is_settled(other)):
+            return
+        self.judged += 1
+        if other.digest != event.digest:
+            self.violate(event, f"the key {event.message} leads to other messages on {other.node} than on {event.node}")
+
+    def _other(self, name: str | None, event: Event) -> Event | None:
+        """What the same audit read of another node, if the two may be compared."""
+        if event.op != self.audit:
+            self.audit, self.seen, self.settled = event.op, {}, {}
+        other = self.seen.setdefault((event.kind, name), event)
+        ledger = self.ledger
+        for node in (other.node, event.node):
+            if node not in ledger.up or node in ledger.rolled or ledger.is_longer(node):
+                return None
+        return other if other.node != event.node else None
+
+    def _is_settled(self, event: Event) -> bool:
+        """Whether a node that was just read has dispatched and indexed all the whole records that it holds."""
+        node = event.node or ""
+        found = self.settled.get(node)
+        if found is None:
+            found = self.settled[node] = self._keeps_index(node) and self._has_dispatched(node, event.t)
+        return found
+
+    def _keeps_index(self, node: str) -> bool:
+        return str(self.ledger.config.get(node, {}).get("messageIndexEnable", True)).lower() != "false"
+
+    def _has_dispatched(self, node: str, now: int) -> bool:
+        trouble, end = self.ledger.trouble, self.ledger.ends.get(node)
+        if end is not None and self.reached.get(node, -1) >= end:
+            return True
+        grown = self.grown.get(node, 0)
+        rested = now - grown - trouble.still_ns(node, grown, now) > REST_NS
+        return rested and trouble.is_calm(grown, now, node)

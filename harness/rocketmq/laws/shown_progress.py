@@ -1,0 +1,29 @@
+"""What laws of consumer progress have in common: they look wherever a broker shows how far a group is.
+
+That is its answer to a consumer's query, and its table of offsets. Not here: what it may show, see
+:mod:`pairproof.harness.rocketmq.laws.registers`.
+"""
+
+from __future__ import annotations
+
+from pairproof.harness.history import Event
+from pairproof.harness.kinds.client import Ok
+from pairproof.harness.law import Law
+from pairproof.harness.rocketmq.kinds.metadata import Table
+
+
+class ShownProgress(Law):
+    """Base of such laws: they define ``look``."""
+
+    def on_ok(self, event: Ok) -> None:
+        """A broker says where a group stands."""
+        if event.f == "query" and event.group is not None:
+            self.look(event)
+
+    def on_table(self, event: Table) -> None:
+        """A broker's table says it of all groups."""
+        self.look(event)
+
+    def look(self, event: Event) -> None:
+        """Judge what is shown here; a table may be one of something else."""
+        raise NotImplementedError

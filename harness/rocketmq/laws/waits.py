@@ -1,0 +1,68 @@
+"""What the laws about the replication stream's timing share: how long is too long, and one end that has to speak.
+
+A bound is the configured value and one poll of RocketMQ's HA threads, plus what the lab itself adds. Time for which the
+node was paused or down does not count, and an end whose socket takes no more owes nothing until it does again: both are
+seen in the history (``pause``, ``crash``, ``partial``).
+
+Left out: links that a fault slows down. All is measured where it is done: when bytes leave, when bytes arrive.
+"""
+
+from __future__ import annotations
+
+from pairproof.harness.history import MS
+from pairproof.harness.rocketmq.laws.ledger import Ledger
+
+POLL_NS = 1_000 * MS
+"""One select of RocketMQ's HA threads."""
+
+
+def configured_ns(ledger: Ledger, node: str, key: str) -> int:
+    """A configured time, a poll, and what the lab adds."""
+    return ledger.setting(node, key) * MS + POLL_NS + ledger.healthy_ns
+
+
+def spent_ns(ledger: Ledger, node: str, since: int, until: int) -> int:
+    """For how long the node could have acted."""
+    return until - since - ledger.trouble.still_ns(node, since, until)
+
+
+def is_late(ledger: Ledger, node: str, since: int, until: int, bound: int) -> bool:
+    """Whether the node let more than ``bound`` pass."""
+    # Nearly always the first question is the last.
+    return until - since > bound and spent_ns(ledger, node, since, until) > bound
+
+
+def is_instant(ledger: Ledger, node: str, since: int, until: int) -> bool:
+    """Whether no more passed than a process may need to go on, or to read what lies in its sockets.
+
+    In a simulation that takes no time at all: there it is so for one and the same moment only. Where the machine
+    stalled meanwhile nobody knows how much that was.
+    """
+    passed, most = until - since, ledger.instant_ns
+    # Nearly always there is no instant, and nothing to measure.
+    if passed <= most or not most:
+        return passed <= most
+    return spent_ns(ledger, node, since, until) <= most or ledger.trouble.stall(since, until) is not None
+
+
+class Speaker:
+    """One end of a connection that must not fall silent."""
+
+    __slots__ = ("blocked", "bound", "node", "since")
+
+    def __init__(self, node: str, since: int, bound: int) -> None:
+        self.node = node
+        self.since = since
+        """When it last spoke, or when it began to owe that."""
+        self.bound = bound
+        self.blocked = False
+        """Its socket took no more, or not all."""
+
+    def is_overdue(self, ledger: Ledger, now: int) -> bool:
+        """Whether it should have spoken before ``now``."""
+        return not self.blocked and is_late(ledger, self.node, self.since, now, self.bound)
+
+    def spoke(self, now: int) -> None:
+        """Something whole has left it."""
+        self.since = now
+        self.blocked = False

@@ -1,0 +1,1 @@
+"""What clients of RocketMQ do: each operation in a file of its own."""

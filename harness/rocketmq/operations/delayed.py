@@ -1,0 +1,35 @@
+"""A producer sends what is to come later."""
+
+from __future__ import annotations
+
+from pairproof.harness.operation import INT_MAX, Drawn, Operation, Running, number
+from pairproof.harness.ports import CanSendTo
+from pairproof.harness.rocketmq import places
+from pairproof.harness.rocketmq.operations.scope import PRODUCERS, QUEUES, SMALL
+from pairproof.harness.schedule import Args
+
+MOST_LEVEL = 18
+"""Of messageDelayLevel."""
+
+
+class Delayed(Operation):
+    """A producer sends to the master what comes into a queue only when the time of its delay ``level`` has passed."""
+
+    name = "delayed"
+    needs = CanSendTo
+    arguments = {
+        "producer": number(INT_MAX, range(PRODUCERS), (0,), usual=0),
+        "queue": number(INT_MAX, range(QUEUES), (0,), usual=0),
+        # Higher ones outlast a trial's end.
+        "level": number(MOST_LEVEL, (1, 2, 3), (1,)),
+    }
+    drawn = Drawn(whole=True)
+    is_load = is_send = True
+
+    def do(self, running: Running, args: Args) -> None:
+        """Start it."""
+        sender = f"producer-{args['producer']}"
+        running.session.send_to(sender, places.MASTER, SMALL, True, args["queue"], args["level"])
+
+
+OPERATION = Delayed()

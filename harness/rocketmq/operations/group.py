@@ -1,0 +1,34 @@
+"""An administrator changes a consumer group."""
+
+from __future__ import annotations
+
+from pairproof.harness.operation import Drawn, Operation, Running, number, text
+from pairproof.harness.ports import CanAdminister
+from pairproof.harness.rocketmq.operations.scope import ADMINISTERED, GROUPS, MOST_MEMBER
+from pairproof.harness.schedule import Args
+
+MOST_BROKER = 3
+"""The broker id of the third slave."""
+
+
+class Group(Operation):
+    """An administrator creates a consumer group at ``node``, or changes the broker ids that it is to read from: as a
+    rule, and when it consumes ``slowly``.
+    """
+
+    name = "group"
+    needs = CanAdminister
+    arguments = {
+        "group": number(MOST_MEMBER, range(GROUPS), (0,), usual=0),
+        "slowly": number(MOST_BROKER, (1, 0, 2), (1,)),
+        "broker": number(MOST_BROKER, (0, 1), (0,)),
+        "node": text(ADMINISTERED, usual="master"),
+    }
+    drawn = Drawn(whole=True)
+
+    def do(self, running: Running, args: Args) -> None:
+        """Ask the broker."""
+        running.session.change_group(args["group"], args["slowly"], args["broker"], args["node"])
+
+
+OPERATION = Group()

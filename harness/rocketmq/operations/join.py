@@ -1,0 +1,32 @@
+"""A consumer comes."""
+
+from __future__ import annotations
+
+from pairproof.harness.operation import Drawn, Operation, Running, number
+from pairproof.harness.ports import CanConsume
+from pairproof.harness.rocketmq.operations.scope import CONSUMERS, GROUPS, MOST_MEMBER
+from pairproof.harness.schedule import Args
+
+BROADCASTING = 8
+"""The first consumer group in which each member gets every message."""
+
+
+class Join(Operation):
+    """A consumer comes: it joins its group, takes its share of the topic's queues, and consumes; nothing if it is
+    there. Groups from 8 on broadcast.
+    """
+
+    name = "join"
+    needs = CanConsume
+    arguments = {
+        "group": number(MOST_MEMBER, range(GROUPS), (0,), usual=0),
+        "consumer": number(MOST_MEMBER, range(CONSUMERS), (0,), usual=0),
+    }
+    drawn = Drawn(whole=True, always=1)
+
+    def do(self, running: Running, args: Args) -> None:
+        """Start it."""
+        running.session.join(args["group"], args["consumer"])
+
+
+OPERATION = Join()

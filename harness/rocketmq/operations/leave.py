@@ -1,0 +1,28 @@
+"""A consumer goes."""
+
+from __future__ import annotations
+
+from pairproof.harness.operation import Drawn, Operation, Running, number, truth
+from pairproof.harness.ports import CanConsume
+from pairproof.harness.rocketmq.operations.scope import CONSUMERS, GROUPS, MOST_MEMBER
+from pairproof.harness.schedule import Args
+
+
+class Leave(Operation):
+    """A consumer goes, in an orderly way or ``lost``, as its process dies; nothing if it is not there."""
+
+    name = "leave"
+    needs = CanConsume
+    arguments = {
+        "group": number(MOST_MEMBER, range(GROUPS), usual=0),
+        "consumer": number(MOST_MEMBER, range(CONSUMERS), usual=0),
+        "lost": truth(0.5, simpler=False, usual=False),
+    }
+    drawn = Drawn(whole=True, after="join")
+
+    def do(self, running: Running, args: Args) -> None:
+        """End it."""
+        running.session.leave(args["group"], args["consumer"], args["lost"])
+
+
+OPERATION = Leave()

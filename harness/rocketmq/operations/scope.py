@@ -1,0 +1,20 @@
+"""How many producers, readers, queues, groups, consumers and topics searches let take part, and what these may be."""
+
+from __future__ import annotations
+
+from pairproof.harness.rocketmq import places
+
+PRODUCERS = 4
+READERS = 2
+QUEUES = 3
+SIZES = (1, 30, 100, 420, 900, 1_700)
+"""Of bodies, bytes."""
+SMALL = 100
+"""Bytes of a body of which only the way matters."""
+GROUPS = 2
+CONSUMERS = 3
+TOPICS = 2
+MOST_MEMBER = 9
+"""The largest number of a group and of a consumer in it: ten of each."""
+ADMINISTERED = (places.MASTER, places.MASTER, places.SLAVES[0])
+"""Where administrators act: mostly at the master."""

@@ -1,0 +1,29 @@
+"""A producer sends a message to the master."""
+
+from __future__ import annotations
+
+from pairproof.harness.operation import INT_MAX, Drawn, Operation, Running, number, truth
+from pairproof.harness.rocketmq.operations.scope import PRODUCERS, QUEUES, SIZES
+from pairproof.harness.schedule import Args
+
+
+class Send(Operation):
+    """A producer sends ``size`` body bytes to a queue of the master, waiting for the store's promise or not."""
+
+    name = "send"
+    arguments = {
+        "producer": number(INT_MAX, range(PRODUCERS), (0,), usual=0),
+        # RocketMQ's maxMessageSize is the most.
+        "size": number(4 * 1024 * 1024, SIZES, SIZES[:-1], usual=200),
+        "wait": truth(0.67, simpler=True, usual=True),
+        "queue": number(INT_MAX, range(QUEUES), (0,), usual=0),
+    }
+    drawn = Drawn(always=2, burst=4)
+    is_load = is_send = True
+
+    def do(self, running: Running, args: Args) -> None:
+        """Start it."""
+        running.session.send(args["producer"], args["size"], args["wait"], args["queue"])
+
+
+OPERATION = Send()

@@ -1,0 +1,28 @@
+"""An administrator changes a topic."""
+
+from __future__ import annotations
+
+from pairproof.harness.operation import Drawn, Operation, Running, number, text
+from pairproof.harness.ports import CanAdminister
+from pairproof.harness.rocketmq.operations.scope import ADMINISTERED, TOPICS
+from pairproof.harness.schedule import Args
+
+
+class Topic(Operation):
+    """An administrator creates a topic at ``node``, or changes how many queues it has."""
+
+    name = "topic"
+    needs = CanAdminister
+    arguments = {
+        "number": number(99, range(TOPICS), (0,)),
+        "queues": number(64, (1, 2, 8), (1,)),
+        "node": text(ADMINISTERED, usual="master"),
+    }
+    drawn = Drawn(whole=True)
+
+    def do(self, running: Running, args: Args) -> None:
+        """Ask the broker."""
+        running.session.change_topic(args["number"], args["queues"], args["node"])
+
+
+OPERATION = Topic()

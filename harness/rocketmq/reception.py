@@ -1,0 +1,157 @@
+"""What consumers had of one message: the part of its autopsy that follows it out of the brokers.
+
+Told are its first delivery to each reader (a group; of a broadcasting one each consumer) and its repeats; where a pull
+or a taken queue goes on behind it though the reader lacks it, or before it though the reader has it; and which broker
+was first told, and told again after it went down, that a group has passed it. Nothing is told of readers that simply
+receive it in their turn but that.
+
+Left out: whether it was allowed, as in :mod:`pairproof.harness.rocketmq.autopsy`. Bounded by the consumers of one
+trial.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from pairproof.harness.content import level_of
+from pairproof.harness.history import Event
+from pairproof.harness.rocketmq import places
+from pairproof.harness.rocketmq.naming import the
+
+MAX_REPEATS = 8
+"""Repeats to one reader that are told; the rest are counted."""
+
+
+class Reception:
+    """``say`` adds a line at an event; ``events``: the trial's, to find out first where the message came to lie."""
+
+    def __init__(self, message: str, events: Iterable[Event], say: Callable[[Event, str], None]) -> None:
+        self.message = message
+        self.say = say
+        self.home = places.MASTER
+        """The master that it was sent to."""
+        self.queue: str | None = None
+        self.level = 0
+        """Of its delay; 0: none."""
+        self.offset: int | None = None
+        self.brought_by: set[int | None] = set()
+        """Pulls whose answers held it; its deliveries may be seen before the answer's end or behind it."""
+        for event in events:
+            if event.message == message:
+                self._find(event)
+        self.readers: dict[str, int] = {}
+        """Everybody who came, and how often it was received."""
+        self.broadcasting: set[int | None] = set()
+        self.plain: set[tuple[int | None, str | None]] = set()
+        self.noted: set[tuple[str, str]] = set()
+        """Brokers that know that a group has passed it."""
+        self.answers: dict[tuple[int | None, str | None], str] = {}
+        """Who last told a consumer of its group's progress."""
+        self.told: dict[str, Callable[[Event], None]] = {
+            "ok": self.on_ok, "deliver": self.on_deliver, "consumer": self.on_consumer,
+            "assign": self.on_assign, "crash": self.on_down, "stop": self.on_down, "wipe": self.on_down,
+        }  # fmt: skip
+
+    def is_elsewhere(self, event: Event) -> bool:
+        """Whether this is about brokers of the other name than the message's: their queues have the same names."""
+        return (event.node == places.OTHER) != (self.home == places.OTHER)
+
+    def _find(self, event: Event) -> None:
+        if event.kind == "deliver":
+            self.brought_by.add(event.op)
+        if event.kind == "invoke" and event.f == "send":
+            self.home = places.OTHER if event.node == places.OTHER else places.MASTER
+            self.queue = event.queue
+            self.level = level_of(event)
+        elif self.offset is None and event.queue == (self.queue or event.queue) and self._is_final(event):
+            self.queue, self.offset = event.queue, event.queue_offset
+
+    def _is_final(self, event: Event) -> bool:
+        """Whether an event says where it came to lie: a delayed one's answer names the queue where it waits."""
+        return event.kind in ("deliver", "record") or (event.kind == "ok" and event.f == "send" and not self.level)
+
+    def on_ok(self, event: Event) -> None:
+        """A call of a consumer ended well."""
+        if event.group is not None and event.queue == self.queue and not self.is_elsewhere(event):
+            if event.f == "query":
+                self.answers[event.process, event.queue] = event.node or ""
+            elif event.f == "commit":
+                self._committed(event)
+            elif event.f == "pull":
+                self._pulled(event)
+
+    def on_consumer(self, event: Event) -> None:
+        if event.status == "on":
+            if event.f == "broadcasting":
+                self.broadcasting.add(event.process)
+            self.readers.setdefault(self._reader(event), 0)
+
+    def on_deliver(self, event: Event) -> None:
+        if event.message != self.message:
+            return
+        if event.group is None:
+            if (event.process, event.node) not in self.plain:
+                self.plain.add((event.process, event.node))
+                self.say(event, f"client {event.process} receives it from {the(event.node)}")
+            return
+        reader = self._reader(event)
+        times = self.readers[reader] = self.readers.get(reader, 0) + 1
+        if times <= MAX_REPEATS:
+            again = "" if times == 1 else " again" if times == 2 else f" for the {times}th time"
+            where = f"{event.queue} at {event.queue_offset}"
+            self.say(event, f"{_who(event)} receives it{again} from {the(event.node)}, {where}")
+
+    def on_assign(self, event: Event) -> None:
+        """A consumer takes the queue, perhaps at a place that repeats or skips it."""
+        answer = self.answers.pop((event.process, event.queue), None)
+        if event.status != "on" or event.queue != self.queue or self.is_elsewhere(event):
+            return
+        self._goes_on(event, event.value, f"takes {event.queue}, to go on at", _by(answer))
+
+    def on_down(self, event: Event) -> None:
+        """What a broker knew may be gone."""
+        self.noted = {each for each in self.noted if each[1] != event.node}
+
+    def _pulled(self, event: Event) -> None:
+        if event.value is None or event.queue_offset is None or event.op in self.brought_by:
+            return
+        if self.offset is not None and (event.value <= self.offset) != (event.queue_offset <= self.offset):
+            told = f"asks {the(event.node)} from {event.value} on and is told to go on at"
+            self._goes_on(event, event.queue_offset, told, "")
+
+    def _goes_on(self, event: Event, at: int | None, how: str, why: str) -> None:
+        if self.offset is None or at is None:
+            return
+        had = bool(self.readers.get(self._reader(event)))
+        if had == (at <= self.offset):
+            self.say(event, f"{_who(event)} {how} {at}, which {'repeats' if had else 'skips'} it{why}")
+
+    def _committed(self, event: Event) -> None:
+        key = (event.group or "", event.node or "")
+        if self.offset is None or (event.queue_offset or 0) <= self.offset or key in self.noted:
+            return
+        self.noted.add(key)
+        had = "" if self.readers.get(self._reader(event)) else ", though it has not received it"
+        self.say(event, f"{the(event.node)} notes that {event.group} has gone on to {event.queue_offset}{had}")
+
+    def _reader(self, event: Event) -> str:
+        name = event.group or ""
+        return f"consumer {event.process} of {name}" if event.process in self.broadcasting else name
+
+    def conclusion(self, stored: bool) -> list[str]:
+        """For each reader how often it was received; of those who never did only if it was ``stored``."""
+        found = []
+        for reader, times in sorted(self.readers.items()):
+            if times:
+                found.append(f"{reader} received it{'' if times == 1 else f' {times} times'}")
+            elif stored:
+                found.append(f"{reader} never received it")
+        return found
+
+
+def _who(event: Event) -> str:
+    return f"consumer {event.process} of {event.group}"
+
+
+def _by(node: str | None) -> str:
+    return ", by its own choice" if node is None else f", by the word of {the(node)}"

@@ -1,0 +1,259 @@
+"""Stories: what whole trials begin with. Each shows one thing that a pair promises besides its log, and alone.
+
+They are written for RocketMQ's own times: routes are asked for every 30 s, tables every 10 s, progress is committed and
+saved every 5 s. A story is a schedule's beginning, so what comes behind it may be anything.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from pairproof.harness.rocketmq.operations.join import BROADCASTING
+from pairproof.harness.schedule import Args, Op, Scalar
+
+
+class Story(NamedTuple):
+    """``settings`` that it needs beside a name server, and what happens."""
+
+    about: str
+    settings: Args
+    ops: tuple[Op, ...]
+
+
+def advance(ms: int) -> Op:
+    """Time passes."""
+    return Op("advance", {"ms": ms})
+
+
+def send(queue: int, wait: bool = False, size: int = 300) -> Op:
+    """A send to a queue, by a producer of its own."""
+    return Op("send", {"producer": queue, "size": size, "wait": wait, "queue": queue})
+
+
+def misdirect(node: str, queue: int) -> Op:
+    """A send to another broker than the master."""
+    return Op("misdirect", {"node": node, "queue": queue})
+
+
+def pull(node: str) -> Op:
+    """A plain reader pulls from ``node``."""
+    return Op("pull", {"reader": 0, "node": node, "queue": 0})
+
+
+def fault(name: str, **args: Scalar) -> Op:
+    """A fault begins."""
+    return Op("fault", {"name": name, **args})
+
+
+def heal(name: str) -> Op:
+    """It ends."""
+    return Op("heal", {"name": name})
+
+
+def join(group: int, consumer: int) -> Op:
+    """A consumer comes."""
+    return Op("join", {"group": group, "consumer": consumer})
+
+
+def leave(group: int, consumer: int, lost: bool = False) -> Op:
+    """It goes."""
+    return Op("leave", {"group": group, "consumer": consumer, "lost": lost})
+
+
+def topic(queues: int, node: str) -> Op:
+    """An administrator changes a topic."""
+    return Op("topic", {"number": 0, "queues": queues, "node": node})
+
+
+def group(number: int, broker: int, node: str) -> Op:
+    """An administrator says from which broker a group reads as a rule."""
+    return Op("group", {"group": number, "slowly": 1, "broker": broker, "node": node})
+
+
+def delayed(queue: int, level: int) -> Op:
+    """A send to a queue that the master is to hold back."""
+    return Op("delayed", {"producer": queue, "queue": queue, "level": level})
+
+
+ALONE = (join(0, 0), advance(1_000), send(0))
+CONSUMING = (join(0, 0), join(0, 1), advance(1_000), send(0), send(1), send(3), advance(6_000))
+AWAY = (fault("kill", node="master"), send(0, wait=True), misdirect("slave", 1), pull("slave"), advance(38_000))
+BACK = (heal("kill"), advance(1_000), send(1), send(2), advance(38_000))
+
+STORIES = (
+    Story("a group shares a topic's queues, and shares them anew", {}, (*CONSUMING, leave(0, 0), advance(2_000))),
+    Story("the master dies under a group, and is back", {}, (*CONSUMING, advance(6_000), *AWAY, *BACK)),
+    Story(
+        "so it does where slaves are for reading",
+        {"slaveReadEnable": True},
+        (*CONSUMING, advance(6_000), *AWAY, *BACK),
+    ),
+    Story(
+        "a group goes on at a slave, and is gone when the master is back",
+        {},
+        (
+            *CONSUMING, send(0), advance(300), fault("kill", node="master"), advance(38_000), leave(0, 0),
+            leave(0, 1), advance(1_000), heal("kill"), advance(38_000),
+        ),
+    ),
+    Story(
+        "readers lag behind what is in the master's memory",
+        {"slaveReadEnable": True, "accessMessageInMemoryMaxRatio": 0},
+        (send(0), send(0), send(0), *CONSUMING, send(0), advance(2_000)),
+    ),
+    Story(
+        "a group is sent to the slave",
+        {"slaveReadEnable": True},
+        (topic(2, "master"), group(0, 1, "master"), advance(12_000), *CONSUMING),
+    ),
+    Story(
+        "users fix the slave to read from, whatever brokers suggest",
+        {"lab.connectBrokerByUser": 1, "lab.defaultBrokerId": 1},
+        CONSUMING,
+    ),
+    Story(
+        "tables change while a slave cannot ask for them",
+        {},
+        (fault("down", link="meta"), topic(2, "master"), group(0, 1, "master"), advance(12_000), heal("down"),
+         advance(11_000)),
+    ),
+    Story(
+        "an administrator tries a slave", {}, (*CONSUMING, topic(2, "slave"), group(1, 0, "slave"), advance(11_000))
+    ),
+    Story(
+        "the name server is away",
+        {},
+        (*CONSUMING, fault("kill", node="names"), advance(31_000), send(0), heal("kill"), advance(62_000)),
+    ),
+    Story(
+        "the master is without power for longer than a name server waits",
+        {},
+        (*CONSUMING, fault("power_loss", node="master", keep="all"), advance(141_000)),
+    ),
+    Story(
+        "of two slaves the one that a group reads from dies",
+        {"slaveReadEnable": True, "lab.slaves": 2},
+        (group(0, 1, "master"), *CONSUMING, fault("kill", node="slave"), advance(38_000)),
+    ),
+    Story(
+        "a slave is restarted with the tables that it has",
+        {},
+        (
+            *CONSUMING, topic(2, "master"), advance(11_000), fault("restart", node="slave"), advance(1_000),
+            pull("slave"),
+        ),
+    ),
+    Story(
+        # Which it has had before, for good. The second thing that it sends then is its next question, right after it
+        # has written the topics.
+        "a slave loses power while it saves a table",
+        {},
+        (
+            advance(17_900), topic(2, "master"),
+            Op("arm", {"node": "slave", "point": "send", "nth": 2, "name": "power_loss", "keep": "none"}),
+            advance(500), heal("power_loss"), advance(500), pull("slave"), advance(2_000),
+        ),
+    ),
+    Story("a slave's store is wiped", {}, (*CONSUMING, fault("wipe", node="slave"), advance(12_000), pull("slave"))),
+    Story(
+        # The large message does not fit into the first file.
+        "a queue goes on behind messages that have all expired",
+        {},
+        (send(1), send(0, size=1_700), advance(100), fault("retention", node="master"), send(1), advance(100)),
+    ),
+    Story(
+        "a master begins again with an empty store",
+        {},
+        (group(0, 1, "master"), advance(12_000), fault("wipe", node="master"), advance(100), heal("wipe"), send(0)),
+    ),
+    Story(
+        "consumers and their master die before progress is saved",
+        {},
+        (
+            *CONSUMING, send(0), advance(12_000), send(0), send(1), advance(500), leave(0, 0, lost=True),
+            leave(0, 1, lost=True), fault("kill", node="master"), advance(100), heal("kill"), advance(1_000),
+            send(0), join(0, 2), advance(6_000),
+        ),
+    ),
+    Story(
+        "consumers die, and another goes on for them",
+        {},
+        (
+            *CONSUMING, send(0), advance(100), send(0), advance(100), leave(0, 0, lost=True), leave(0, 1, lost=True),
+            join(0, 2), advance(2_000),
+        ),
+    ),
+    Story(
+        "a group's last consumer says goodbye, and another comes",
+        {},
+        (*CONSUMING, leave(0, 0), leave(0, 1), advance(1_000), join(0, 2), advance(2_000)),
+    ),
+    Story(
+        "a group outlives its master beside a slave that is behind",
+        {},
+        (
+            *CONSUMING, fault("stall", link="ha", direction="down"), send(0), send(1), advance(1_000),
+            fault("kill", node="master"), advance(4_000), heal("kill"), send(0), advance(31_000), heal("stall"),
+        ),
+    ),
+    Story(
+        "delayed messages come, and a slave hears how many",
+        {},
+        (join(0, 0), delayed(0, 1), advance(500), delayed(0, 1), advance(22_000)),
+    ),
+    Story(
+        "delayed messages wait while their master is away",
+        {},
+        (
+            join(0, 0), delayed(0, 1), delayed(1, 2), advance(3_000), fault("kill", node="master"),
+            advance(100), heal("kill"), advance(6_000),
+        ),
+    ),
+    Story(
+        "a master loses with its power what a group has had",
+        {},
+        (
+            *CONSUMING, send(0), advance(20), fault("power_loss", node="master", keep="none"), advance(1_000),
+            heal("power_loss"), advance(20_000),
+        ),
+    ),
+    Story(
+        "a queue changes hands while only the slave is there",
+        {},
+        (*CONSUMING, fault("kill", node="master"), advance(38_000), leave(0, 0), advance(6_000), heal("kill")),
+    ),
+    Story(
+        "a group comes late to more than an answer holds",
+        {"accessMessageInMemoryMaxRatio": 0, "mappedFileSizeCommitLog": 65_536, "haTransferBatchSize": 32_768},
+        (*(send(0, size=30_000) for _ in range(3)), advance(1_000), join(0, 0), advance(2_000)),
+    ),
+    Story(
+        "another broker name goes on without this one",
+        {"lab.others": 1},
+        (
+            *ALONE, misdirect("other", 0), advance(6_000), fault("kill", node="master"), misdirect("other", 0),
+            advance(2_000), misdirect("other", 0), advance(14_000), heal("kill"), advance(1_000),
+        ),
+    ),
+    Story(
+        "this broker name goes on without another one",
+        {"lab.others": 1},
+        (
+            *ALONE, misdirect("other", 0), advance(6_000), fault("kill", node="other"), send(0), advance(2_000),
+            send(0), advance(14_000), heal("kill"), advance(1_000),
+        ),
+    ),
+    Story(
+        "a group comes back while another broker name is away",
+        {"lab.others": 1},
+        (
+            *ALONE, misdirect("other", 0), advance(6_000), leave(0, 0), advance(1_000), misdirect("other", 0),
+            advance(100), fault("kill", node="other"), join(0, 0), advance(3_000), heal("kill"), advance(1_000),
+        ),
+    ),
+    Story(
+        "a broadcasting group",
+        {},
+        (join(BROADCASTING, 0), join(BROADCASTING, 1), advance(1_000), send(0), send(1), advance(6_000)),
+    ),
+)  # fmt: skip
