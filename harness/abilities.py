@@ -15,7 +15,6 @@ from pairproof.harness.operation import Operation
 from pairproof.harness.schedule import Op
 
 Operations = Mapping[str, Operation]
-ABILITIES: Mapping[str, type] = {name: each for name, each in vars(ports).items() if name.startswith("Can")}
 
 
 @cache
@@ -27,10 +26,13 @@ def has(session: type, ability: type) -> bool:
     return all(hasattr(session, name) for name in vars(ability) if not name.startswith("_"))
 
 
-def abilities(lab: ports.Lab) -> list[str] | None:
-    """Names of the abilities of a lab's sessions; None where it does not say."""
+def abilities(lab: ports.Lab, faults: ports.Faults, operations: Operations) -> list[str] | None:
+    """Names of the abilities of a lab's sessions, of those that a fault or an operation needs; None where the lab does
+    not say."""
     session = _session(lab)
-    return None if session is None else [name for name, ability in ABILITIES.items() if has(session, ability)]
+    wanted = {fault.needs for fault in faults.values()}
+    wanted |= {each.needs for each in operations.values() if each.needs is not None}
+    return None if session is None else sorted(ability.__name__ for ability in wanted if has(session, ability))
 
 
 def lacking(lab: ports.Lab, ops: Iterable[Op], faults: ports.Faults, operations: Operations) -> list[str]:

@@ -17,16 +17,8 @@ from pairproof.harness import resolve
 from pairproof.harness.abilities import has
 from pairproof.harness.errors import LabError, PairproofError, Unable, UsageError
 from pairproof.harness.law import Law
-from pairproof.harness.ports import (
-    AnyText,
-    CanArm,
-    Effect,
-    Fault,
-    HasLogs,
-    Lab,
-    Session,
-    Target,
-)
+from pairproof.harness.ports import AnyText, Effect, Fault, HasLogs, Lab, Session, Target
+from pairproof.harness.ports.timing import CanArm
 from pairproof.harness.schedule import Args, Op, Schedule
 from pairproof.harness.trial import FaultOutcome, Trial
 from pairproof.harness.verdict import Judgement, Verdict

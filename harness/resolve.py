@@ -8,7 +8,8 @@ from typing import Protocol, cast, runtime_checkable
 from pairproof.harness import abilities, registry
 from pairproof.harness.errors import UsageError
 from pairproof.harness.operation import Operation
-from pairproof.harness.ports import SCARCE, Fault, Lab, Target
+from pairproof.harness.ports import Fault, Lab, Target
+from pairproof.harness.ports.nodes import SCARCE
 
 
 @runtime_checkable

@@ -17,6 +17,26 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Args",
+    "CanArm",
+    "CanAwait",
+    "CanCrashMachine",
+    "CanCutLink",
+    "CanDisconnect",
+    "CanFillDisk",
+    "CanKill",
+    "CanLieAboutFlushes",
+    "CanLimitMemory",
+    "CanPause",
+    "CanPromote",
+    "CanReplaceImage",
+    "CanReplaceStore",
+    "CanShapeLink",
+    "CanSkewClock",
+    "CanSlowDisk",
+    "CanStallDisk",
+    "CanStep",
+    "CanStop",
+    "CanTurnReadOnly",
     "Effect",
     "Event",
     "Fault",
@@ -38,29 +58,64 @@ __all__ = [
     "conformance",
     "judge",
     "operation",
-    "ports",
 ]
 
 if TYPE_CHECKING:
-    from pairproof.harness import conformance, operation, ports
+    from pairproof.harness import conformance, operation
     from pairproof.harness.errors import LabError, PairproofError, Unable, UsageError
     from pairproof.harness.history import Event, Recorder
     from pairproof.harness.judge import judge
     from pairproof.harness.law import Law
     from pairproof.harness.ports import Effect, Fault, Lab, Session, Target
+    from pairproof.harness.ports.disks import (
+        CanFillDisk,
+        CanLieAboutFlushes,
+        CanSlowDisk,
+        CanStallDisk,
+        CanTurnReadOnly,
+    )
+    from pairproof.harness.ports.links import CanCutLink, CanShapeLink
+    from pairproof.harness.ports.nodes import (
+        CanCrashMachine,
+        CanDisconnect,
+        CanKill,
+        CanLimitMemory,
+        CanPause,
+        CanPromote,
+        CanReplaceImage,
+        CanReplaceStore,
+        CanSkewClock,
+        CanStop,
+    )
+    from pairproof.harness.ports.timing import CanArm, CanAwait, CanStep
     from pairproof.harness.rocketmq.laws.ledger import Ledger
     from pairproof.harness.schedule import Args, Op, Schedule
     from pairproof.harness.verdict import Judgement, Verdict
 else:
     # Hidden from type checkers: a module with __getattr__ has every name for them, misspelt ones too.
-    _MODULES = ("conformance", "operation", "ports")
+    _MODULES = ("conformance", "operation")
     _HOMES = {
         "errors": ("LabError", "PairproofError", "Unable", "UsageError"),
         "history": ("Event", "Recorder"),
         "judge": ("judge",),
-        "laws.base": ("Law",),
-        "laws.ledger": ("Ledger",),
+        "law": ("Law",),
+        "rocketmq.laws.ledger": ("Ledger",),
         "ports": ("Effect", "Fault", "Lab", "Session", "Target"),
+        "ports.disks": ("CanFillDisk", "CanLieAboutFlushes", "CanSlowDisk", "CanStallDisk", "CanTurnReadOnly"),
+        "ports.links": ("CanCutLink", "CanShapeLink"),
+        "ports.nodes": (
+            "CanCrashMachine",
+            "CanDisconnect",
+            "CanKill",
+            "CanLimitMemory",
+            "CanPause",
+            "CanPromote",
+            "CanReplaceImage",
+            "CanReplaceStore",
+            "CanSkewClock",
+            "CanStop",
+        ),
+        "ports.timing": ("CanArm", "CanAwait", "CanStep"),
         "schedule": ("Args", "Op", "Schedule"),
         "verdict": ("Judgement", "Verdict"),
     }

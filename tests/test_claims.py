@@ -21,7 +21,7 @@ from pairproof.chaos.scenarios import library
 from pairproof.chaos.scenarios.play import Plan, play
 from pairproof.harness import explore, profiles, registry, resolve
 from pairproof.harness.interpreter import run_trial
-from pairproof.harness.ports import SCARCE
+from pairproof.harness.ports.nodes import SCARCE
 from pairproof.harness.trial import Trial
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from pairproof.harness.ports import CanCutLink, Effect
+from pairproof.harness.ports import Effect
+from pairproof.harness.ports.links import CanCutLink
 from pairproof.harness.rocketmq import places
 from pairproof.harness.schedule import Args
 

@@ -6,7 +6,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from pairproof.harness.ports import CanImpersonate, Effect
+from pairproof.harness.ports import Effect
+from pairproof.harness.rocketmq.ports import CanImpersonate
 from pairproof.harness.schedule import Args
 
 

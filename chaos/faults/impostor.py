@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from pairproof.harness.ports import CanImpersonateMaster, Effect
+from pairproof.harness.ports import Effect
+from pairproof.harness.rocketmq.ports import CanImpersonateMaster
 from pairproof.harness.schedule import Args
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from pairproof.harness.ports import CanIntrude, Effect
+from pairproof.harness.ports import Effect
 from pairproof.harness.rocketmq import places
+from pairproof.harness.rocketmq.ports import CanIntrude
 from pairproof.harness.schedule import Args
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from pairproof.harness.ports import CanShapeLink, Effect
+from pairproof.harness.ports import Effect
+from pairproof.harness.ports.links import CanShapeLink
 from pairproof.harness.rocketmq import places
 from pairproof.harness.schedule import Args
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from pairproof.harness.errors import UsageError
-from pairproof.harness.ports import CanLimitMemory, Effect
+from pairproof.harness.ports import Effect
+from pairproof.harness.ports.nodes import CanLimitMemory
 from pairproof.harness.rocketmq import places
 from pairproof.harness.schedule import Args
 

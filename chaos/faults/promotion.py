@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from pairproof.harness.ports import CanPromote, Effect
+from pairproof.harness.ports import Effect
+from pairproof.harness.ports.nodes import CanPromote
 from pairproof.harness.rocketmq import places
 from pairproof.harness.schedule import Args
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from pairproof.harness.ports import AnyText, CanReplaceImage, Effect
+from pairproof.harness.ports import AnyText, Effect
+from pairproof.harness.ports.nodes import CanReplaceImage
 from pairproof.harness.rocketmq import places
 from pairproof.harness.schedule import Args
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from pairproof.harness.ports import CanExpire, Effect
+from pairproof.harness.ports import Effect
 from pairproof.harness.rocketmq import places
+from pairproof.harness.rocketmq.ports import CanExpire
 from pairproof.harness.schedule import Args
 
 

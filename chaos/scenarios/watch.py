@@ -23,7 +23,8 @@ from pairproof.chaos.scenarios.scenario import Scenario
 from pairproof.harness import resolve
 from pairproof.harness.commands import output
 from pairproof.harness.history import Event
-from pairproof.harness.ports import CanCutLink, Session
+from pairproof.harness.ports import Session
+from pairproof.harness.ports.links import CanCutLink
 from pairproof.harness.rocketmq import places
 from pairproof.harness.verdict import Verdict, over_trials
 

@@ -107,7 +107,7 @@ def describe() -> dict[str, list[dict[str, typing.Any]]]:
     labs = []
     for name in registry.names("labs"):
         lab = resolve.lab(name)
-        can = abilities(lab)
+        can = abilities(lab, faults, resolve.operations())
         labs.append({
             "id": name,
             "can": can,

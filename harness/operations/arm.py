@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pairproof.harness.operation import Operation, Running, number, text
-from pairproof.harness.ports import CanArm
+from pairproof.harness.ports.timing import CanArm
 from pairproof.harness.schedule import Args
 
 

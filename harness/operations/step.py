@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pairproof.harness.operation import Operation, Running, number
-from pairproof.harness.ports import CanStep
+from pairproof.harness.ports.timing import CanStep
 from pairproof.harness.schedule import Args
 
 

@@ -19,7 +19,9 @@ from typing import NamedTuple
 from pairproof.harness import resolve
 from pairproof.harness.history import Event
 from pairproof.harness.interpreter import Interpreter
-from pairproof.harness.ports import CanShapeLink, CanStep, Lab, Target
+from pairproof.harness.ports import Lab, Target
+from pairproof.harness.ports.links import CanShapeLink
+from pairproof.harness.ports.timing import CanStep
 from pairproof.harness.schedule import Args, Op, Schedule
 from pairproof.harness.search.sweep import ROLES, SIZES
 

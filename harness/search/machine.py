@@ -25,7 +25,8 @@ from pairproof.harness import resolve
 from pairproof.harness.errors import LabError
 from pairproof.harness.interpreter import Interpreter, Laws, broken_off, conclude
 from pairproof.harness.operation import Drawn, Operation
-from pairproof.harness.ports import CanCutLink, CanShapeLink, Lab, Session, Target
+from pairproof.harness.ports import Lab, Session, Target
+from pairproof.harness.ports.links import CanCutLink, CanShapeLink
 from pairproof.harness.rocketmq import places
 from pairproof.harness.schedule import Args, Op, Schedule
 from pairproof.harness.search import paced, swarm

@@ -18,7 +18,8 @@ from typing import Any, NamedTuple
 
 from pairproof.harness import resolve
 from pairproof.harness.interpreter import Interpreter
-from pairproof.harness.ports import CanStep, Fault, Lab, Target
+from pairproof.harness.ports import Fault, Lab, Target
+from pairproof.harness.ports.timing import CanStep
 from pairproof.harness.rocketmq import places
 from pairproof.harness.schedule import Args, Op, Scalar, Schedule
 

@@ -11,7 +11,7 @@ from pairproof.harness.commands.labs import abilities
 from pairproof.harness.errors import UsageError
 from pairproof.harness.history import Event
 from pairproof.harness.interpreter import run_trial
-from pairproof.harness.ports import SCARCE, CanLimitMemory, CanReplaceImage
+from pairproof.harness.ports.nodes import SCARCE, CanLimitMemory, CanReplaceImage
 from pairproof.harness.rocketmq import whole
 from pairproof.harness.schedule import Op, Scalar, Schedule
 from pairproof.harness.search import swarm, sweep
@@ -102,9 +102,11 @@ def test_searches_draw_what_more_than_containers_can_and_nothing_else() -> None:
 
 
 def test_the_simulation_says_that_it_has_no_containers() -> None:
-    can = abilities(SIM) or []
+    can = abilities(SIM, resolve.faults(), resolve.operations()) or []
     assert "CanDisconnect" in can and not {each.__name__ for each in SCARCE} & set(can)
-    assert {each.__name__ for each in SCARCE} <= set(abilities(container_lab.LAB) or [])
+    assert {each.__name__ for each in SCARCE} <= set(
+        abilities(container_lab.LAB, resolve.faults(), resolve.operations()) or []
+    )
 
 
 @pytest.mark.parametrize("count", ["processes_killed", "limits_hit", "images_replaced", "processes_stopped"])

@@ -11,7 +11,8 @@ import pytest
 from pairproof.chaos.scenarios import library, page, reading, timeline
 from pairproof.chaos.scenarios.play import HOLDS, SKIPPED, UNMET, VIOLATED, Plan, lacking, play, result
 from pairproof.harness import resolve
-from pairproof.harness.ports import SCARCE, Lab
+from pairproof.harness.ports import Lab
+from pairproof.harness.ports.nodes import SCARCE
 from pairproof.harness.rocketmq import places
 
 SIM = resolve.lab("sim")

@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from pairproof.harness import abilities, resolve
-from pairproof.harness.ports import CanCutLink, CanDisconnect, Session
+from pairproof.harness.ports import Session
+from pairproof.harness.ports.links import CanCutLink
+from pairproof.harness.ports.nodes import CanDisconnect
 from pairproof.harness.rocketmq import whole
 from pairproof.harness.rocketmq.stories import STORIES
 from pairproof.harness.schedule import Op
@@ -71,7 +73,7 @@ def test_a_lab_lacks_what_an_operation_needs_and_its_fault(op: Op, lacks: list[s
 
 @pytest.mark.parametrize("lab", [PlainLab, SilentLab])
 def test_a_lab_that_says_nothing_lacks_nothing_as_far_as_is_known(lab: type) -> None:
-    assert abilities.abilities(of(lab)) is None
+    assert abilities.abilities(of(lab), {}, {}) is None
     assert abilities.lacking(of(lab), [CUT, JOIN], FAULTS, OPERATIONS) == []
     assert abilities.injectable(of(lab), FAULTS) == FAULTS
 

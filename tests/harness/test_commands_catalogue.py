@@ -86,11 +86,11 @@ class SecretiveLab:
 
 
 def test_a_lab_has_only_the_abilities_that_its_session_has() -> None:
-    assert labs.abilities(FrailLab()) == ["CanCutLink"]  # type: ignore[arg-type]
+    assert labs.abilities(FrailLab(), resolve.faults(), resolve.operations()) == ["CanCutLink"]  # type: ignore[arg-type]
 
 
 def test_a_lab_that_does_not_say_is_not_said_to_be_unable() -> None:
-    assert labs.abilities(SecretiveLab()) is None  # type: ignore[arg-type]
+    assert labs.abilities(SecretiveLab(), resolve.faults(), resolve.operations()) is None  # type: ignore[arg-type]
 
 
 @pytest.fixture(scope="module")

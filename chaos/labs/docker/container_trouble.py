@@ -132,7 +132,7 @@ class ContainerTrouble(NodeTrouble):
     # Images.
 
     def replace_image(self, node: str, image: str) -> Replaced:
-        """See :class:`pairproof.harness.ports.CanReplaceImage`. A node that stands still is killed."""
+        """See :class:`pairproof.harness.ports.nodes.CanReplaceImage`. A node that stands still is killed."""
         found = self._contained(node)
         return Replaced(found, self._replace(found, image))
 

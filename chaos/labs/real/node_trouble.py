@@ -150,7 +150,7 @@ class NodeTrouble(World):
                 self.audit("recovery", node)
 
     def stop(self, node: str) -> Effect:
-        """See :class:`pairproof.harness.ports.CanStop`. One whose disk ends no flush would never stop: it is killed."""
+        """One whose disk ends no flush would never stop: it is killed."""
         found = self.node(node)
         if found.pid is None or found.pauses:
             return {}

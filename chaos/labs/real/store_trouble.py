@@ -146,7 +146,7 @@ class StoreTrouble(NodeTrouble):
         return {effect: control.get(counter) - bitten}
 
     def fill_disk(self, node: str) -> Taken:
-        """See :class:`pairproof.harness.ports.CanFillDisk`. Real RocketMQ deletes its oldest files then, unseen."""
+        """Real RocketMQ deletes its oldest files then, unseen."""
         found, store = self._stored(self.obedient(node).name)
         self._needs(store.kind != "folder", "a full disk", store)
         return Taken(found, store.fill(), store.free)
@@ -174,7 +174,7 @@ class StoreTrouble(NodeTrouble):
     # Stores.
 
     def expire(self, node: str, keep_files: int) -> Effect:
-        """See :class:`pairproof.harness.ports.CanExpire`. Nothing of a broker that stands still or does not serve."""
+        """Nothing of a broker that stands still or does not serve."""
         found, _ = self._stored(self.obedient(node).name)
         if not self.serves(found) or found.pauses:
             return {}
@@ -216,7 +216,7 @@ class StoreTrouble(NodeTrouble):
         return effect
 
     def promote(self, node: str, rejoin: str) -> tuple[str, Effect]:
-        """See :class:`pairproof.harness.ports.CanPromote`. A slave that cannot stop in an orderly way is killed."""
+        """A slave that cannot stop in an orderly way is killed."""
         (slave, own), (master, old) = self._stored(node), self._stored(places.MASTER)
         effect = dict(self.kill(places.MASTER))
         if slave.pauses:

@@ -48,7 +48,7 @@ class Usurper(NamedTuple):
 
 
 class Strangers(World):
-    """Abilities CanImpersonate, CanIntrude and CanImpersonateMaster of :mod:`pairproof.harness.ports`."""
+    """Abilities CanImpersonate, CanIntrude and CanImpersonateMaster of :mod:`pairproof.harness.rocketmq.ports`."""
 
     strangers = 0
     """How many there have been."""
@@ -73,7 +73,7 @@ class Strangers(World):
         return handle.stranger.effect
 
     def intrude(self, node: str, port: str, character: str) -> Visitor:
-        """See :class:`pairproof.harness.ports.CanIntrude`. It comes past all proxies."""
+        """See :class:`pairproof.harness.rocketmq.ports.CanIntrude`. It comes past all proxies."""
         self.node(node)
         address = self.bench.asker(places.NAMES) if node == places.NAMES else self.bench.broker(node)
         if port == "fast" and node != places.NAMES:

@@ -199,7 +199,7 @@ class NodeTrouble(World):
     # Stores.
 
     def promote(self, node: str, rejoin: str) -> tuple[str, dict[str, int]]:
-        """See :class:`pairproof.harness.ports.CanPromote`. A slave that cannot stop in an orderly way is killed."""
+        """A slave that cannot stop in an orderly way is killed."""
         slave, master = self.node_host(node), self.node_host(MASTER)
         effect = dict(self.kill(MASTER))
         if self.acting != node:

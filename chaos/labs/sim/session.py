@@ -149,7 +149,7 @@ class SimSession(ClientAbilities, LinkTrouble, NodeTrouble, Strangers):
             tables.record(self.evidence, self.hosts[places.NAMES])
 
     def step(self, events: int, within_ms: int = 1_000) -> int:
-        """The next simulated events; see :class:`pairproof.harness.ports.CanStep`."""
+        """The next simulated events; see :class:`pairproof.harness.ports.timing.CanStep`."""
         until = self.kernel.now + within_ms * MS
         done = 0
         # Not past the last event: the clock stays where the events end, so that what follows overlaps them.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pairproof.harness.operation import Operation, Running, number, text
 from pairproof.harness.operations.advance import MOST_MS
-from pairproof.harness.ports import CanAwait
+from pairproof.harness.ports.timing import CanAwait
 from pairproof.harness.rocketmq.awaiting import check_what
 from pairproof.harness.schedule import Args
 

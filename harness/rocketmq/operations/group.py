@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from pairproof.harness.operation import Drawn, Operation, Running, number, text
-from pairproof.harness.ports import CanAdminister
 from pairproof.harness.rocketmq.operations.scope import ADMINISTERED, GROUPS, MOST_MEMBER
+from pairproof.harness.rocketmq.ports import CanAdminister
 from pairproof.harness.schedule import Args
 
 MOST_BROKER = 3

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from pairproof.harness.operation import Drawn, Operation, Running, number, truth
-from pairproof.harness.ports import CanConsume
 from pairproof.harness.rocketmq.operations.scope import CONSUMERS, GROUPS, MOST_MEMBER
+from pairproof.harness.rocketmq.ports import CanConsume
 from pairproof.harness.schedule import Args
 
 

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pairproof import Args, Effect, Fault, ports
+from pairproof import Args, CanPause, Effect, Fault
 
 
 class Hiccup:
     """The fault ``hiccup``."""
 
     name = "hiccup"
-    needs: type = ports.CanPause
+    needs: type = CanPause
     arguments: Mapping[str, tuple[str, ...]] = {"node": ("slave", "master")}
 
-    def start(self, session: ports.CanPause, args: Args) -> object:
+    def start(self, session: CanPause, args: Args) -> object:
         return session.pause(str(args["node"]))
 
-    def stop(self, session: ports.CanPause, handle: object) -> Effect:
+    def stop(self, session: CanPause, handle: object) -> Effect:
         return session.resume(handle)
 
 

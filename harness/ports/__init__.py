@@ -1,0 +1,116 @@
+"""What the harness asks of labs, targets, faults and laws: small protocols, abilities apart.
+
+A lab opens a :class:`Session` for one trial. Faults are written once against the ``Can…`` abilities, which stand in
+modules by subject; a session has the abilities that its lab offers, and a fault whose ability is missing is skipped
+with that reason, never passed. So is one whose ability raises :class:`pairproof.harness.errors.Unable`, since this
+machine does not let the lab do it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Protocol, runtime_checkable
+
+from pairproof.harness.history import Recorder
+from pairproof.harness.schedule import Args
+
+Effect = Mapping[str, int]
+"""What a fault did, in counts and bytes: ``bytes_held``, ``bytes_lost``, ``connections_closed``, ... All zero: it never
+bit."""
+
+
+class Session(Protocol):
+    """One trial's system under test, from its first start to its last audit."""
+
+    recorder: Recorder
+
+    def send(self, producer: int, size: int, wait: bool, queue: int) -> None:
+        """Start a send; its outcome is recorded when it comes."""
+
+    def pull(self, reader: int, node: str, queue: int) -> None:
+        """Start a pull from where this reader stands; its outcome is recorded when it comes."""
+
+    def advance(self, ms: int) -> None:
+        """Let time pass."""
+
+    def now(self) -> int:
+        """The trial's time, ns."""
+
+    def warm_up(self) -> None:
+        """Bring the pair up: link established, one message stored and replicated. Records mark ``warm``."""
+
+    def settle(self) -> None:
+        """After every fault has ended: run until master and slave agree or the bound passes, then audit both.
+
+        Records mark ``converged`` or ``unsettled``, the final audits, and mark ``end``.
+        """
+
+    def close(self) -> None:
+        """Give everything back. May be called at any moment, twice too."""
+
+
+class Target(Protocol):
+    """What is tested."""
+
+    @property
+    def name(self) -> str:
+        """As registered, with ``+mutant`` where one is set."""
+
+    def settings(self, schedule: Args) -> Args:
+        """The schedule's settings completed by the target's own defaults; UsageError for unknown keys."""
+
+
+class Lab(Protocol):
+    """Where it runs."""
+
+    name: str
+    deterministic: bool
+    """Whether the same arguments give the same history. If not, the lab runs in real time, and schedules are paced."""
+
+    def observes(self, target: Target) -> frozenset[str]:
+        """Kinds of event that this lab can record for this target; a law that needs others is not observable."""
+
+    def open(self, target: Target, settings: Args, seed: str) -> Session:
+        """A new trial."""
+
+
+@runtime_checkable
+class HasLogs(Protocol):
+    """The session's nodes are processes that say something."""
+
+    def logs(self) -> Mapping[str, str]:
+        """The end of what each has said, by node."""
+
+
+class AnyText(str):
+    """A value of a fault's argument that stands for any other text, too."""
+
+
+class Fault(Protocol):
+    """One kind of fault, written once for every lab. Its file's name is its name."""
+
+    name: str
+    needs: type
+    """The ability it needs: one of the ``Can…`` protocols."""
+    arguments: Mapping[str, tuple[Any, ...]]
+    """Its arguments and the values that search draws from; the first is the default.
+
+    It takes no other texts, unless one of them is :class:`AnyText`.
+    """
+
+    def start(self, session: Any, args: Args) -> Any:
+        """Begin; a handle for :meth:`stop`."""
+
+    def stop(self, session: Any, handle: Any) -> Effect:
+        """End; what it did."""
+
+
+class Progress(Protocol):
+    """Hears how far a long work is."""
+
+    def __call__(self, done: int, total: int | None, doing: str) -> None:
+        """``total`` is None where nobody knows."""
+
+
+Faults = Mapping[str, Fault]
+Names = Iterable[str]

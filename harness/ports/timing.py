@@ -1,0 +1,36 @@
+"""Abilities that let time pass otherwise than by milliseconds, or wait for a moment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol, runtime_checkable
+
+
+@runtime_checkable
+class CanStep(Protocol):
+    """Time can pass by events."""
+
+    def step(self, events: int, within_ms: int = 1_000) -> int:
+        """Let up to ``events`` events happen, none later than ``within_ms`` from now; how many did."""
+
+
+@runtime_checkable
+class CanAwait(Protocol):
+    """Time can pass until something has happened often enough."""
+
+    def wait_for(self, what: str, count: int, ms: int) -> int:
+        """Let time pass until ``count`` more of ``what`` happen, or ``ms`` are over; how many did.
+
+        See :mod:`pairproof.harness.rocketmq.awaiting`.
+        """
+
+
+@runtime_checkable
+class CanArm(Protocol):
+    """Something can be made to happen at a node's n-th append, flush, send or receive."""
+
+    def arm(self, node: str, point: str, nth: int, fire: Callable[[], None]) -> None:
+        """Call ``fire`` once, when ``node`` passes ``point`` for the nth time from now."""
+
+    def disarm(self) -> None:
+        """Forget every trigger that has not fired."""
