@@ -42,8 +42,8 @@ absolute grid; the last chunk of an audit may be shorter.
 KINDS = """\
 ## Kinds
 
-Each is a class in `harness/kinds/`; a third party registers its own under the entry points `pairproof.kinds`. Columns
-that a kind does not name are null, and so are those that it could have and has not.
+Each is a class in `harness/kinds/` or `harness/rocketmq/kinds/`; a third party registers its own under the entry points
+`pairproof.kinds`. Columns that a kind does not name are null, and so are those that it could have and has not.
 """
 
 CONTRACT = """\

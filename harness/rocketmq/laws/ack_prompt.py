@@ -11,8 +11,8 @@ Source: HAService.GroupTransferService, notifyTransferSome.
 
 from __future__ import annotations
 
+from pairproof.harness.kinds.node import Config, Start
 from pairproof.harness.rocketmq.kinds.ha import Close, Connect, Frame, Report
-from pairproof.harness.rocketmq.kinds.log import Config, Start
 from pairproof.harness.rocketmq.laws.answering import AnswerTimes, Call, Owed, first_at
 from pairproof.harness.rocketmq.laws.ledger import HOSTILE, VALID, Ledger
 from pairproof.harness.rocketmq.places import MASTER

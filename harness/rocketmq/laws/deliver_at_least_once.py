@@ -14,8 +14,8 @@ offsetCheckInSlave, where a slave that lags sends consumers back. Source: Consum
 from __future__ import annotations
 
 from pairproof.harness.kinds.client import Deliver, Ok
+from pairproof.harness.kinds.node import Start
 from pairproof.harness.law import Law
-from pairproof.harness.rocketmq.kinds.log import Start
 from pairproof.harness.rocketmq.laws.ledger import Ledger
 from pairproof.harness.rocketmq.laws.registers import NONE
 from pairproof.harness.rocketmq.places import SLAVES

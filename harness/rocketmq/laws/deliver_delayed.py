@@ -19,8 +19,9 @@ from pairproof.harness.content import level_of
 from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.client import Invoke, Ok
 from pairproof.harness.kinds.machine import Clock, Mark
+from pairproof.harness.kinds.node import Crash, Stop, Wipe
 from pairproof.harness.law import Law
-from pairproof.harness.rocketmq.kinds.log import Audit, Crash, Expire, Record, Stop, Wipe
+from pairproof.harness.rocketmq.kinds.log import Audit, Expire, Record
 from pairproof.harness.rocketmq.laws.ledger import Ledger
 from pairproof.harness.rocketmq.places import MASTER
 

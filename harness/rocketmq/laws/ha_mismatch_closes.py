@@ -13,9 +13,10 @@ Left out: where an empty slave's first file starts. Source: HAService.HAClient.d
 from __future__ import annotations
 
 from pairproof.harness.history import Event
+from pairproof.harness.kinds.node import Crash, Stop, Wipe
 from pairproof.harness.law import Law
 from pairproof.harness.rocketmq.kinds.ha import Close, Connect, Frame, Report
-from pairproof.harness.rocketmq.kinds.log import Append, Crash, Stop, Wipe
+from pairproof.harness.rocketmq.kinds.log import Append
 from pairproof.harness.rocketmq.laws.ledger import HOSTILE, Ledger
 
 POLL_NS = 1_000_000_000

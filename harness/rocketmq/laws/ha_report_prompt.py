@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections import deque
 
 from pairproof.harness.history import MS, Event
+from pairproof.harness.kinds.node import Crash, Stop
 from pairproof.harness.law import Law
 from pairproof.harness.rocketmq.kinds.ha import Close, Connect, Frame, Partial, Report
-from pairproof.harness.rocketmq.kinds.log import Crash, Stop
 from pairproof.harness.rocketmq.laws.ledger import HOSTILE, Ledger
 from pairproof.harness.rocketmq.laws.waits import POLL_NS, Speaker, configured_ns, is_late
 

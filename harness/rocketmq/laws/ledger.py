@@ -19,8 +19,9 @@ from __future__ import annotations
 from pairproof.harness.history import BY_THEMSELVES, Event, kinds
 from pairproof.harness.kinds.client import Assign, Consumer, Deliver, Fail, Info, Invoke, Ok, Route
 from pairproof.harness.kinds.machine import Fault, Lab, Pause, Resume, Stall
+from pairproof.harness.kinds.node import Abort, Config, Crash, Start, Stop, Wipe
 from pairproof.harness.rocketmq.kinds.ha import Close, Connect, Frame, Report
-from pairproof.harness.rocketmq.kinds.log import Abort, Append, Config, Crash, Expire, Start, Stop, Wipe
+from pairproof.harness.rocketmq.kinds.log import Append, Expire
 from pairproof.harness.rocketmq.kinds.metadata import Persist, Sync
 from pairproof.harness.rocketmq.laws.consumption import Consumption
 from pairproof.harness.rocketmq.laws.coverage import Coverage

@@ -17,8 +17,8 @@ import json
 
 from pairproof.harness.history import Event
 from pairproof.harness.kinds.machine import Fault, Pause
+from pairproof.harness.kinds.node import Crash, Start, Stop
 from pairproof.harness.law import Law
-from pairproof.harness.rocketmq.kinds.log import Crash, Start, Stop
 from pairproof.harness.rocketmq.laws.ledger import Ledger
 from pairproof.harness.trouble import touched
 

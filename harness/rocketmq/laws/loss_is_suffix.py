@@ -12,9 +12,10 @@ Source: the design of asynchronous replication: one log, copied in order.
 from __future__ import annotations
 
 from pairproof.harness.kinds.client import Invoke, Ok
+from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
 from pairproof.harness.law import Law
 from pairproof.harness.rocketmq.contract import STORED
-from pairproof.harness.rocketmq.kinds.log import Append, Audit, Crash, Record, Start, Stop, Wipe
+from pairproof.harness.rocketmq.kinds.log import Append, Audit, Record
 from pairproof.harness.rocketmq.laws.ledger import Ledger
 from pairproof.harness.rocketmq.places import MASTER
 

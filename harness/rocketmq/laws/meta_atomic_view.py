@@ -16,7 +16,7 @@ the table before it fills it (fixed in 5.x).
 from __future__ import annotations
 
 from pairproof.harness.kinds.client import Fail, Info, Invoke, Ok
-from pairproof.harness.rocketmq.kinds.log import Crash, Start, Stop
+from pairproof.harness.kinds.node import Crash, Start, Stop
 from pairproof.harness.rocketmq.kinds.metadata import Persist, Sync, Table
 from pairproof.harness.rocketmq.laws.ledger import Ledger
 from pairproof.harness.rocketmq.laws.metadata import GROUPS, MISSING, TOPICS, CopiesLaw, Name, holds, topic_of

@@ -25,7 +25,8 @@ from typing import NamedTuple
 from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.client import Consumer, Fail, Info, Invoke, Ok
 from pairproof.harness.kinds.machine import Fault, Mark, Pause, Resume
-from pairproof.harness.rocketmq.kinds.log import Append, Crash, Start, Stop, Wipe
+from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
+from pairproof.harness.rocketmq.kinds.log import Append
 from pairproof.harness.rocketmq.kinds.metadata import Persist, Register, Sync, Table
 from pairproof.harness.rocketmq.laws.ledger import Ledger
 from pairproof.harness.rocketmq.laws.metadata import (

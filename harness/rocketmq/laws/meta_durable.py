@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.client import Fail, Info, Invoke, Ok
-from pairproof.harness.rocketmq.kinds.log import Crash, Start, Stop, Wipe
+from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
 from pairproof.harness.rocketmq.kinds.metadata import Persist, Sync, Table
 from pairproof.harness.rocketmq.laws.ledger import Ledger
 from pairproof.harness.rocketmq.laws.metadata import (

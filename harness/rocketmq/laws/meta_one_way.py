@@ -17,8 +17,8 @@ from collections import Counter
 
 from pairproof.harness.history import Event
 from pairproof.harness.kinds.client import Consumer, Fail, Info, Invoke, Ok
+from pairproof.harness.kinds.node import Crash, Wipe
 from pairproof.harness.rocketmq import places
-from pairproof.harness.rocketmq.kinds.log import Crash, Wipe
 from pairproof.harness.rocketmq.kinds.metadata import Persist, Table
 from pairproof.harness.rocketmq.laws.answering import NO_ANSWER
 from pairproof.harness.rocketmq.laws.ledger import Ledger

@@ -8,8 +8,8 @@ Left out: tables of nodes that are down; what a table says. Source: ConfigManage
 
 from __future__ import annotations
 
+from pairproof.harness.kinds.node import Crash, Wipe
 from pairproof.harness.law import Law
-from pairproof.harness.rocketmq.kinds.log import Crash, Wipe
 from pairproof.harness.rocketmq.kinds.metadata import Garbled, Table
 from pairproof.harness.rocketmq.laws.ledger import Ledger
 

@@ -19,7 +19,7 @@ BrokerController.handleSlaveSynchronize, SlaveSynchronize.syncAll.
 from __future__ import annotations
 
 from pairproof.harness.history import MS, Event
-from pairproof.harness.rocketmq.kinds.log import Crash, Start, Stop
+from pairproof.harness.kinds.node import Crash, Start, Stop
 from pairproof.harness.rocketmq.kinds.metadata import Register, Sync
 from pairproof.harness.rocketmq.laws.ledger import Ledger
 from pairproof.harness.rocketmq.laws.metadata import (

@@ -17,7 +17,7 @@ full disk, took. Sources: SlaveSynchronize.syncTopicConfig and syncSubscriptionG
 from __future__ import annotations
 
 from pairproof.harness.history import MS, Event
-from pairproof.harness.rocketmq.kinds.log import Crash, Start, Stop, Wipe
+from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
 from pairproof.harness.rocketmq.kinds.metadata import Persist, Sync
 from pairproof.harness.rocketmq.laws.consumption import PERSIST_MS
 from pairproof.harness.rocketmq.laws.ledger import Ledger

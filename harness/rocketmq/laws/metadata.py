@@ -19,8 +19,8 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from pairproof.harness.history import MS, Event
+from pairproof.harness.kinds.node import Config
 from pairproof.harness.law import Law
-from pairproof.harness.rocketmq.kinds.log import Config
 from pairproof.harness.rocketmq.laws.ledger import Ledger
 from pairproof.harness.rocketmq.places import MASTER
 from pairproof.harness.rocketmq.settings import Settings, parse, version

@@ -24,9 +24,9 @@ from pairproof.harness.content import level_of
 from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.client import Assign, Consumer, Fail, Info, Invoke, Ok
 from pairproof.harness.kinds.machine import Fault, Pause, Resume
+from pairproof.harness.kinds.node import Config, Crash, Start, Stop, Wipe
 from pairproof.harness.law import Law
 from pairproof.harness.rocketmq.contract import STORED
-from pairproof.harness.rocketmq.kinds.log import Config, Crash, Start, Stop, Wipe
 from pairproof.harness.rocketmq.kinds.metadata import Register
 from pairproof.harness.rocketmq.laws.ledger import Ledger
 from pairproof.harness.rocketmq.places import MASTER, SLAVES

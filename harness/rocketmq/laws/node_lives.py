@@ -14,8 +14,8 @@ design; BrokerStartup exits where BrokerController.initialize() is false, which 
 from __future__ import annotations
 
 from pairproof.harness.history import Event
+from pairproof.harness.kinds.node import Abort, Crash, Start, Stop, Wipe
 from pairproof.harness.law import Law
-from pairproof.harness.rocketmq.kinds.log import Abort, Crash, Start, Stop, Wipe
 from pairproof.harness.rocketmq.laws.ledger import Ledger
 
 _FAILED = {

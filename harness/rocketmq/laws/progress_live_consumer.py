@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.client import Deliver
-from pairproof.harness.rocketmq.kinds.log import Crash, Start, Stop
+from pairproof.harness.kinds.node import Crash, Start, Stop
 from pairproof.harness.rocketmq.laws.consumed import Assignment
 from pairproof.harness.rocketmq.laws.consumption import COMMIT_NS
 from pairproof.harness.rocketmq.laws.ledger import Ledger

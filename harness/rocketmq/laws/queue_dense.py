@@ -22,7 +22,8 @@ from __future__ import annotations
 from pairproof.harness.content import level_of
 from pairproof.harness.history import Event
 from pairproof.harness.kinds.client import Invoke, Ok
-from pairproof.harness.rocketmq.kinds.log import Audit, Expire, Record, Wipe
+from pairproof.harness.kinds.node import Wipe
+from pairproof.harness.rocketmq.kinds.log import Audit, Expire, Record
 from pairproof.harness.rocketmq.laws.ledger import Ledger
 from pairproof.harness.rocketmq.laws.one_life import OneLife
 from pairproof.harness.rocketmq.places import MASTER

@@ -26,8 +26,9 @@ from typing import NamedTuple
 
 from pairproof.harness.history import Event
 from pairproof.harness.kinds.client import Deliver, Fail, Info, Invoke, Ok
+from pairproof.harness.kinds.node import Config, Crash, Wipe
 from pairproof.harness.law import Law
-from pairproof.harness.rocketmq.kinds.log import Config, Crash, Record, Wipe
+from pairproof.harness.rocketmq.kinds.log import Record
 from pairproof.harness.rocketmq.kinds.metadata import Sync
 from pairproof.harness.rocketmq.laws.ledger import Ledger
 from pairproof.harness.rocketmq.places import MASTER, SLAVES

@@ -26,8 +26,8 @@ from functools import lru_cache
 from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.client import Route
 from pairproof.harness.kinds.machine import Resume
+from pairproof.harness.kinds.node import Config, Crash, Start, Stop, Wipe
 from pairproof.harness.law import Law
-from pairproof.harness.rocketmq.kinds.log import Config, Crash, Start, Stop, Wipe
 from pairproof.harness.rocketmq.kinds.metadata import Register, Table
 from pairproof.harness.rocketmq.laws.ledger import Ledger
 from pairproof.harness.rocketmq.places import MASTER, NAMES, NODES

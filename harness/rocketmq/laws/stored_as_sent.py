@@ -21,8 +21,9 @@ from typing import Any
 from pairproof.harness.content import told
 from pairproof.harness.history import Event
 from pairproof.harness.kinds.client import Invoke, Ok
+from pairproof.harness.kinds.node import Wipe
 from pairproof.harness.rocketmq import contract
-from pairproof.harness.rocketmq.kinds.log import Audit, Record, Wipe
+from pairproof.harness.rocketmq.kinds.log import Audit, Record
 from pairproof.harness.rocketmq.laws.ledger import Ledger
 from pairproof.harness.rocketmq.laws.one_life import OneLife
 from pairproof.harness.rocketmq.places import MASTER
