@@ -58,10 +58,11 @@ __all__ = [
     "conformance",
     "judge",
     "operation",
+    "testing",
 ]
 
 if TYPE_CHECKING:
-    from pairproof.harness import conformance, operation
+    from pairproof.harness import conformance, operation, testing
     from pairproof.harness.errors import LabError, PairproofError, Unable, UsageError
     from pairproof.harness.history import Event, Recorder
     from pairproof.harness.judge import judge
@@ -93,7 +94,7 @@ if TYPE_CHECKING:
     from pairproof.harness.verdict import Judgement, Verdict
 else:
     # Hidden from type checkers: a module with __getattr__ has every name for them, misspelt ones too.
-    _MODULES = ("conformance", "operation")
+    _MODULES = ("conformance", "operation", "testing")
     _HOMES = {
         "errors": ("LabError", "PairproofError", "Unable", "UsageError"),
         "history": ("Event", "Recorder"),

@@ -319,6 +319,11 @@ summary = conformance.run("reference", "sim", trials=20, laws=["answer-was-asked
 assert not summary.findings
 from pairproof.harness.search import swarm
 assert any(op.do == "nap" for number in range(100) for op in swarm.schedule("s", number).ops)
+from stranger import tests
+own = [each for name, each in vars(tests).items() if name.startswith("test_")]
+assert len(own) == 3
+for each in own:
+    each()
 """
 
 

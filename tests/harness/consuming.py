@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import json
 
-from histories import FILE, SIZE, H
-
 from pairproof.harness.history import digest
+from pairproof.harness.rocketmq.testing import FILE, SIZE, H
 
 Q = "T/0"
 G = "G"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from histories import H
+from pairproof.harness.rocketmq.testing import H
 
 STEPS = ("topics", "offsets", "delays", "groups")
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from histories import H, bare, pair
 
 from pairproof.harness.rocketmq.autopsy import HEAD, TAIL, autopsy, message_of, messages
+from pairproof.harness.rocketmq.testing import H, bare, pair
 
 
 def lines(history: H, message: str = "m0") -> list[str]:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from histories import H, pair
-
 from pairproof.harness import invocation, judge, resolve
 from pairproof.harness.cause import cause, violated
 from pairproof.harness.commands.findings import Findings
 from pairproof.harness.explore import Explorer
 from pairproof.harness.law import Violation
 from pairproof.harness.profiles import profile
+from pairproof.harness.rocketmq.testing import H, pair
 from pairproof.harness.schedule import Op, Schedule
 from pairproof.harness.trial import Finding, Trial
 from pairproof.harness.verdict import Judgement, Verdict

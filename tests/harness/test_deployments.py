@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from histories import H, pair
 
 from pairproof.harness.rocketmq.deployments import NAMES, Cost, deployment, measure
 from pairproof.harness.rocketmq.objectives import SEVERAL
+from pairproof.harness.rocketmq.testing import H, pair
 
 
 def cost(history: H) -> Cost:

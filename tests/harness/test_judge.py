@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from histories import H, pair
 
 from pairproof.harness import judge as judging
 from pairproof.harness.errors import UsageError
@@ -11,6 +10,7 @@ from pairproof.harness.history import Event, kinds
 from pairproof.harness.judge import Judge
 from pairproof.harness.law import MAX_VIOLATIONS, Law
 from pairproof.harness.rocketmq.places import MASTER
+from pairproof.harness.rocketmq.testing import H, pair
 from pairproof.harness.verdict import Judgement, Verdict
 
 

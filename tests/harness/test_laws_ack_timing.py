@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from histories import FILE, SIZE, H, assert_broken, assert_holds, assert_vacuous, bare, judged, pair
 
 from pairproof.harness.law import Law
 from pairproof.harness.rocketmq.laws.ack_bounded import AckBounded
@@ -14,6 +13,8 @@ from pairproof.harness.rocketmq.laws.ack_flushed import AckFlushed
 from pairproof.harness.rocketmq.laws.ack_no_wait import AckNoWait
 from pairproof.harness.rocketmq.laws.ack_prompt import AckPrompt
 from pairproof.harness.rocketmq.laws.ack_refused_is_absent import AckRefusedIsAbsent
+from pairproof.harness.rocketmq.testing import FILE, SIZE, H, bare, pair
+from pairproof.harness.testing import assert_broken, assert_holds, assert_vacuous, judged
 from pairproof.harness.verdict import Verdict
 
 SYNC_FLUSH = {"flushDiskType": "SYNC_FLUSH"}

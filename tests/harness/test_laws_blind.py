@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 from consuming import grouped
-from histories import H, bare, pair
 
 from pairproof.harness.history import kinds
 from pairproof.harness.judge import Judge
@@ -14,6 +13,7 @@ from pairproof.harness.rocketmq.laws.loss_is_suffix import LossIsSuffix
 from pairproof.harness.rocketmq.laws.progress_kept import ProgressKept
 from pairproof.harness.rocketmq.laws.queue_dense import QueueDense
 from pairproof.harness.rocketmq.laws.queue_derived_equal import QueueDerivedEqual
+from pairproof.harness.rocketmq.testing import H, bare, pair
 from pairproof.harness.verdict import Verdict
 
 UNTOLD = ("append", "flush", "dispatch", "cut")

@@ -6,11 +6,12 @@ import json
 from collections.abc import Callable
 
 import pytest
-from histories import H, assert_broken, assert_holds, assert_vacuous, bare, judged, pair
 
 from pairproof.harness.rocketmq.laws.contract import Contract
 from pairproof.harness.rocketmq.laws.ledger import DEFAULTS
 from pairproof.harness.rocketmq.laws.live_converges import LiveConverges, bound_ms
+from pairproof.harness.rocketmq.testing import H, bare, pair
+from pairproof.harness.testing import assert_broken, assert_holds, assert_vacuous, judged
 from pairproof.harness.verdict import Verdict
 
 # contract

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from histories import FILE, H, assert_broken, assert_holds, bare, pair
 
 from pairproof.harness.rocketmq.laws.contract import Contract
+from pairproof.harness.rocketmq.testing import FILE, H, bare, pair
+from pairproof.harness.testing import assert_broken, assert_holds
 
 ON_SLAVE = {"slave": ["m0"]}
 FLUSHED = {"brokerRole": "ASYNC_MASTER", "flushDiskType": "SYNC_FLUSH"}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 
 import pytest
-from histories import H, assert_broken, assert_holds, assert_vacuous, bare, pair
 
 from pairproof.harness.rocketmq.laws.ack_replicated import AckReplicated
 from pairproof.harness.rocketmq.laws.contract import Contract
@@ -13,6 +12,8 @@ from pairproof.harness.rocketmq.laws.ha_ack_identity import HaAckIdentity
 from pairproof.harness.rocketmq.laws.ha_admits_slave import HaAdmitsSlave
 from pairproof.harness.rocketmq.laws.ha_housekeeping import MANY, HaHousekeeping
 from pairproof.harness.rocketmq.laws.live_newcomers import LiveNewcomers
+from pairproof.harness.rocketmq.testing import H, bare, pair
+from pairproof.harness.testing import assert_broken, assert_holds, assert_vacuous
 
 TOLD = {"haMasterAddress": "m:10912"}
 

@@ -7,12 +7,13 @@ from __future__ import annotations
 import json
 
 import pytest
-from histories import SIZE, H, assert_broken, assert_holds, assert_vacuous, judged, pair
 
 from pairproof.harness.rocketmq.laws.ack_bounded import AckBounded
 from pairproof.harness.rocketmq.laws.ack_flushed import AckFlushed
 from pairproof.harness.rocketmq.laws.ack_timeout_honest import AckTimeoutHonest
 from pairproof.harness.rocketmq.laws.deliver_delayed import DeliverDelayed, delays_ms
+from pairproof.harness.rocketmq.testing import SIZE, H, pair
+from pairproof.harness.testing import assert_broken, assert_holds, assert_vacuous, judged
 from pairproof.harness.verdict import Verdict
 
 STORED_MS = 10_000

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 from consuming import C, G, Q, consuming, grouped
-from histories import FILE, SIZE, assert_broken, assert_holds, assert_vacuous, judged
 
 from pairproof.harness.history import digest
 from pairproof.harness.law import Law
@@ -12,6 +11,8 @@ from pairproof.harness.rocketmq.laws.deliver_at_least_once import DeliverAtLeast
 from pairproof.harness.rocketmq.laws.deliver_no_loss import DeliverNoLoss
 from pairproof.harness.rocketmq.laws.deliver_no_phantom import DeliverNoPhantom
 from pairproof.harness.rocketmq.laws.deliver_order import DeliverOrder
+from pairproof.harness.rocketmq.testing import FILE, SIZE
+from pairproof.harness.testing import assert_broken, assert_holds, assert_vacuous, judged
 from pairproof.harness.verdict import Verdict
 
 OTHER = digest(b"other")

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 
 import pytest
-from histories import H, assert_broken, assert_holds, assert_vacuous, judged, pair, trio
 
 from pairproof.harness.law import Law
 from pairproof.harness.rocketmq.laws.live_no_spin import LiveNoSpin
 from pairproof.harness.rocketmq.laws.live_progress import LiveProgress
 from pairproof.harness.rocketmq.laws.role_fan_out import RoleFanOut
+from pairproof.harness.rocketmq.testing import H, pair, trio
+from pairproof.harness.testing import assert_broken, assert_holds, assert_vacuous, judged
 from pairproof.harness.verdict import Verdict
 
 # role-fan-out: slave is healthy on ha:1, slave2 or its link ha2 is in trouble.

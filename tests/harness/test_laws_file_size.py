@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from histories import H, assert_broken, assert_holds, assert_vacuous, judged
-
 from pairproof.harness.rocketmq.laws.ha_file_size import HaFileSize
 from pairproof.harness.rocketmq.laws.live_converges import LiveConverges
+from pairproof.harness.rocketmq.testing import H
+from pairproof.harness.testing import assert_broken, assert_holds, assert_vacuous, judged
 from pairproof.harness.verdict import Verdict
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from histories import FILE, H, assert_broken, assert_holds, assert_vacuous, bare, pair
 
 from pairproof.harness.law import Law
 from pairproof.harness.rocketmq.laws.ha_batch_bound import HaBatchBound
@@ -12,6 +11,8 @@ from pairproof.harness.rocketmq.laws.ha_mismatch_closes import HaMismatchCloses
 from pairproof.harness.rocketmq.laws.ha_report_monotone import HaReportMonotone
 from pairproof.harness.rocketmq.laws.ha_silent_until_asked import HaSilentUntilAsked
 from pairproof.harness.rocketmq.laws.ha_start_offset import HaStartOffset
+from pairproof.harness.rocketmq.testing import FILE, H, bare, pair
+from pairproof.harness.testing import assert_broken, assert_holds, assert_vacuous
 
 # ha-silent-until-asked
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from histories import FILE, H, assert_broken, assert_holds, assert_vacuous, bare, judged, pair
 
 from pairproof.harness.law import Law
 from pairproof.harness.rocketmq import places
@@ -16,6 +15,8 @@ from pairproof.harness.rocketmq.laws.ha_heartbeat import HaHeartbeat
 from pairproof.harness.rocketmq.laws.ha_housekeeping import HaHousekeeping
 from pairproof.harness.rocketmq.laws.ha_report_prompt import HaReportPrompt
 from pairproof.harness.rocketmq.laws.ha_wakeup import HaWakeup
+from pairproof.harness.rocketmq.testing import FILE, H, bare, pair
+from pairproof.harness.testing import assert_broken, assert_holds, assert_vacuous, judged
 
 # ha-report-prompt
 

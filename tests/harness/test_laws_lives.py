@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from histories import MS, H, assert_broken, assert_holds, judged, pair
 
 from pairproof.harness.law import Law
 from pairproof.harness.rocketmq.laws.live_converges import LiveConverges
 from pairproof.harness.rocketmq.laws.log_records_whole import LogRecordsWhole
 from pairproof.harness.rocketmq.laws.node_lives import NodeLives
+from pairproof.harness.rocketmq.testing import H, pair
+from pairproof.harness.testing import MS, assert_broken, assert_holds, judged
 from pairproof.harness.verdict import Verdict
 
 

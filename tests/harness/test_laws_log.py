@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from histories import H, assert_broken, assert_holds, assert_vacuous, bare, judged, pair
 
 from pairproof.harness.law import Law
 from pairproof.harness.rocketmq.laws.log_flushed_survives import LogFlushedSurvives
@@ -11,6 +10,8 @@ from pairproof.harness.rocketmq.laws.log_grows import LogGrows
 from pairproof.harness.rocketmq.laws.log_prefix import LogPrefix
 from pairproof.harness.rocketmq.laws.log_records_whole import LogRecordsWhole
 from pairproof.harness.rocketmq.laws.log_slave_behind import LogSlaveBehind
+from pairproof.harness.rocketmq.testing import H, bare, pair
+from pairproof.harness.testing import assert_broken, assert_holds, assert_vacuous, judged
 from pairproof.harness.verdict import Verdict
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from histories import FILE, H, assert_broken, assert_holds, bare, pair
 
 from pairproof.harness.history import kinds
 from pairproof.harness.judge import Judge
 from pairproof.harness.rocketmq.laws.log_grows import LogGrows
+from pairproof.harness.rocketmq.testing import FILE, H, bare, pair
+from pairproof.harness.testing import assert_broken, assert_holds
 from pairproof.harness.verdict import Verdict
 
 

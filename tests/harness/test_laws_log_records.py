@@ -4,7 +4,6 @@ stays away, a slave has no holes, store timestamps do not go back."""
 from __future__ import annotations
 
 import pytest
-from histories import H, assert_broken, assert_holds, assert_vacuous, bare, judged, pair, trio
 
 from pairproof.harness.history import kinds
 from pairproof.harness.judge import Judge
@@ -12,6 +11,8 @@ from pairproof.harness.law import Law
 from pairproof.harness.rocketmq.laws.log_no_resurrection import LogNoResurrection
 from pairproof.harness.rocketmq.laws.loss_is_suffix import LossIsSuffix
 from pairproof.harness.rocketmq.laws.store_time_ordered import StoreTimeOrdered
+from pairproof.harness.rocketmq.testing import H, bare, pair, trio
+from pairproof.harness.testing import assert_broken, assert_holds, assert_vacuous, judged
 from pairproof.harness.verdict import Verdict
 
 # log-no-resurrection

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from histories import FILE, H, assert_broken, assert_holds, assert_vacuous, judged, pair, trio
 
 from pairproof.harness.judge import Judge
 from pairproof.harness.law import Law
@@ -17,6 +16,8 @@ from pairproof.harness.rocketmq.laws.log_grows import LogGrows
 from pairproof.harness.rocketmq.laws.log_prefix import LogPrefix
 from pairproof.harness.rocketmq.laws.log_records_whole import LogRecordsWhole
 from pairproof.harness.rocketmq.laws.log_slave_behind import LogSlaveBehind
+from pairproof.harness.rocketmq.testing import FILE, H, pair, trio
+from pairproof.harness.testing import assert_broken, assert_holds, assert_vacuous, judged
 
 DIFFERENT = {"master": 1, "slave": 2}
 STORES = pytest.mark.parametrize("f", ["empty", "image"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from histories import assert_broken, assert_holds, assert_vacuous, judged, pair
 from metadata_histories import M, named, unknown
 
 from pairproof.harness.law import Law
@@ -13,6 +12,8 @@ from pairproof.harness.rocketmq.laws.meta_durable import MetaDurable
 from pairproof.harness.rocketmq.laws.meta_one_way import MetaOneWay
 from pairproof.harness.rocketmq.laws.meta_schedule import MetaSchedule
 from pairproof.harness.rocketmq.laws.meta_version_gate import MetaVersionGate
+from pairproof.harness.rocketmq.testing import pair
+from pairproof.harness.testing import assert_broken, assert_holds, assert_vacuous, judged
 from pairproof.harness.verdict import Verdict
 
 LAWS = [MetaSchedule, MetaVersionGate, MetaOneWay, MetaAtomicView, MetaDurable, MetaConverges]

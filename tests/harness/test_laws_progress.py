@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 from consuming import BOTH, SLAVE_ONLY, C, consuming, grouped
-from histories import SIZE, assert_broken, assert_holds, assert_vacuous, judged
 
 from pairproof.harness.law import Law
 from pairproof.harness.rocketmq.laws.progress_kept import ProgressKept
@@ -14,6 +13,8 @@ from pairproof.harness.rocketmq.laws.progress_on_pull import ProgressOnPull
 from pairproof.harness.rocketmq.laws.progress_persisted import ProgressPersisted
 from pairproof.harness.rocketmq.laws.progress_recovers import ProgressRecovers
 from pairproof.harness.rocketmq.laws.progress_to_master import ProgressToMaster
+from pairproof.harness.rocketmq.testing import SIZE
+from pairproof.harness.testing import assert_broken, assert_holds, assert_vacuous, judged
 from pairproof.harness.verdict import Verdict
 
 # progress-never-ahead

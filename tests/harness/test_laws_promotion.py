@@ -9,14 +9,15 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from histories import SIZE, H, assert_broken, assert_holds, pair
 
 from pairproof.harness import judge, resolve
 from pairproof.harness.history import Event
 from pairproof.harness.interpreter import run_trial
 from pairproof.harness.rocketmq import contract, objectives
 from pairproof.harness.rocketmq.laws.contract import Contract
+from pairproof.harness.rocketmq.testing import SIZE, H, pair
 from pairproof.harness.schedule import Op, Schedule
+from pairproof.harness.testing import assert_broken, assert_holds
 from pairproof.harness.verdict import Verdict
 
 LAB = resolve.lab("sim")

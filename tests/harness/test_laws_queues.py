@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from histories import SIZE, H, assert_broken, assert_holds, assert_vacuous, bare, judged, pair
 
 from pairproof.harness.rocketmq.laws.queue_dense import QueueDense
 from pairproof.harness.rocketmq.laws.queue_derived_equal import QueueDerivedEqual
 from pairproof.harness.rocketmq.laws.queue_shows_dispatched import QueueShowsDispatched
 from pairproof.harness.rocketmq.laws.queue_whole_records import QueueWholeRecords
+from pairproof.harness.rocketmq.testing import SIZE, H, bare, pair
+from pairproof.harness.testing import assert_broken, assert_holds, assert_vacuous, judged
 from pairproof.harness.verdict import Verdict
 
 Records = list[tuple[str, str, int]]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from histories import assert_broken, assert_holds, assert_vacuous, pair
-
 from pairproof.harness.rocketmq.laws.ack_readable import AckReadable
 from pairproof.harness.rocketmq.laws.meta_readable import MetaReadable
+from pairproof.harness.rocketmq.testing import pair
+from pairproof.harness.testing import assert_broken, assert_holds, assert_vacuous
 
 
 def test_an_answer_can_be_read_and_silence_is_none() -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 
 import pytest
-from histories import H, assert_broken, assert_holds, assert_vacuous, judged
 
 from pairproof.harness.rocketmq.laws.read_split import ReadSplit
 from pairproof.harness.rocketmq.laws.route_choice import RouteChoice
 from pairproof.harness.rocketmq.laws.route_expiry import RouteExpiry
+from pairproof.harness.rocketmq.testing import H
+from pairproof.harness.testing import assert_broken, assert_holds, assert_vacuous, judged
 from pairproof.harness.verdict import Verdict
 
 MB = 1_000_000

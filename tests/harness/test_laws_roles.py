@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 
 import pytest
-from histories import H, assert_broken, assert_holds, assert_vacuous, bare, judged, pair
 
 from pairproof.harness.history import kinds
 from pairproof.harness.judge import Judge
@@ -14,6 +13,8 @@ from pairproof.harness.rocketmq.laws.ha_address_source import HaAddressSource
 from pairproof.harness.rocketmq.laws.role_no_takeover import RoleNoTakeover
 from pairproof.harness.rocketmq.laws.role_slave_read_only import RoleSlaveReadOnly
 from pairproof.harness.rocketmq.laws.role_slave_serves import RoleSlaveServes
+from pairproof.harness.rocketmq.testing import H, bare, pair
+from pairproof.harness.testing import assert_broken, assert_holds, assert_vacuous, judged
 from pairproof.harness.verdict import Verdict
 
 LAWS = [RoleSlaveReadOnly, RoleNoTakeover, RoleSlaveServes, HaAddressSource]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from histories import SIZE, H, assert_broken, assert_holds, assert_vacuous, bare, pair
 
 from pairproof.harness.content import content
 from pairproof.harness.rocketmq.laws.stored_as_sent import StoredAsSent
+from pairproof.harness.rocketmq.testing import SIZE, H, bare, pair
+from pairproof.harness.testing import assert_broken, assert_holds, assert_vacuous
 
 BODY = b"some bytes"
 SAID = content(BODY, "a", 3)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from histories import SIZE, H, pair
-
 from pairproof.harness.rocketmq.losses import Losses, Lost, measure, total
+from pairproof.harness.rocketmq.testing import SIZE, H, pair
 
 
 def sent(*messages: str) -> H:

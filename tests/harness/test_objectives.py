@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from histories import MS, H, pair
-
 from pairproof.harness.rocketmq.objectives import Row, measure
+from pairproof.harness.rocketmq.testing import H, pair
+from pairproof.harness.testing import MS
 
 
 def fault(history: H, name: str, node: str, op: int = 0, status: str = "on") -> H:

@@ -8,7 +8,6 @@ import json
 from collections.abc import Callable, Iterator
 
 import pytest
-from histories import H, assert_broken, assert_holds, judged, pair, trio
 
 from pairproof.harness import judge as judging
 from pairproof.harness.history import Event
@@ -25,6 +24,8 @@ from pairproof.harness.rocketmq.laws.ha_wakeup import HaWakeup
 from pairproof.harness.rocketmq.laws.live_converges import LiveConverges
 from pairproof.harness.rocketmq.laws.live_no_spin import LiveNoSpin
 from pairproof.harness.rocketmq.laws.role_fan_out import RoleFanOut
+from pairproof.harness.rocketmq.testing import H, pair, trio
+from pairproof.harness.testing import assert_broken, assert_holds, judged
 from pairproof.harness.trouble import AFTER_NS, Trouble, told
 from pairproof.harness.verdict import Verdict
 

@@ -1,52 +1,30 @@
-"""A builder for histories written by hand, a line for each thing that happens.
+"""RocketMQ's histories, written by hand: ``pair().put("m0").replicate().ok("m0").audit()``.
 
-Every method appends events and returns the builder, so a history reads as a story:
-``pair().put("m0").push().deliver_frame().ack("m0")``. Time passes only by :meth:`H.after`. Log ends are tracked, so
-that the honest case needs no numbers; every number can be given, which makes the dishonest one.
+Log ends are tracked, so that the honest case needs no numbers; every number can be given, which makes the dishonest
+one.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 
-from pairproof.harness.history import Event, Recorder
-from pairproof.harness.judge import Judge
-from pairproof.harness.law import Law
-from pairproof.harness.verdict import Judgement, Verdict
+from pairproof.harness.testing import History
 
-MS = 1_000_000
 FILE = 1_000
 """Size of the commit log files of these histories: small round numbers read well."""
 SIZE = 100
 """Size of a message's record."""
 
 
-class H:
+class H(History):
     """A history in the making; ``end[node]`` is where that node's log ends."""
 
     def __init__(self) -> None:
-        self.recorder = Recorder()
-        self.t = 0
+        super().__init__()
         self.end = {"master": 0, "slave": 0, "slave2": 0}
         self.link = ""
         self.links = 0
-        self.ops = 0
-        self.audits = 0
         self.where: dict[str, tuple[int, int]] = {}
-        self.began: dict[str, tuple[int, int]] = {}
-
-    @property
-    def events(self) -> list[Event]:
-        return self.recorder.events
-
-    def add(self, kind: str, **columns: object) -> H:
-        self.recorder.add(self.t, kind, **columns)
-        return self
-
-    def after(self, ms: float) -> H:
-        self.t += int(ms * MS)
-        return self
 
     # Nodes.
 
@@ -69,33 +47,13 @@ class H:
         self.start(node, hi)
         return self.add("cut", node=node, lo=hi, hi=before) if hi < before else self
 
-    def stop(self, node: str) -> H:
-        return self.add("stop", node=node)
-
     def flush(self, node: str, hi: int | None = None) -> H:
         return self.add("flush", node=node, hi=self.end[node] if hi is None else hi)
-
-    def crash(self, node: str, how: str = "process") -> H:
-        return self.add("crash", node=node, f=how, value=0)
 
     def wipe(self, node: str, f: str = "empty") -> H:
         """Its store is another one; it is down."""
         self.end[node] = 0
         return self.crash(node).add("wipe", node=node, f=f)
-
-    def fault(self, name: str, place: str, status: str = "on", detail: str | None = None) -> H:
-        """A fault at a node or a link begins or ends; one of each name and place at a time."""
-        where = {"node" if place in ("master", "slave", "slave2") else "link": place}
-        op = sum(map(ord, name + place))
-        return self.add("fault", op=op, f=name, status=status, detail=detail, **where)
-
-    def real(self, instant_ms: int) -> H:
-        """Recorded in a real-time lab: a process needs up to so long to go on with what it has."""
-        return self.add("lab", f="process", value=0, detail=json.dumps({"instantNs": instant_ms * MS}))
-
-    def stall(self, ms: float, f: str = "harness", node: str | None = None) -> H:
-        """The machine is late from now on, for so long; time passes as the story says."""
-        return self.add("stall", f=f, node=node, value=int(ms * MS), detail="waited for a CPU")
 
     # The HA link.
 
@@ -115,10 +73,6 @@ class H:
         """Bytes of something unfinished passed one end; 0: its socket took none."""
         node = "master" if side == "m" else "slave"
         return self.add("partial", node=node, link=self.link, side=side, f=f, value=value, lo=lo, detail=detail)
-
-    def pause(self, node: str, ms: float) -> H:
-        """The node stands still for so long."""
-        return self.add("pause", node=node).after(ms).add("resume", node=node)
 
     def report(self, offset: int | None = None, sides: str = "sm", peer: str = "slave", link: str | None = None) -> H:
         offset = self.end["slave"] if offset is None else offset
@@ -149,12 +103,6 @@ class H:
 
     # Clients.
 
-    def invoke(self, message: str, wait: bool = True) -> H:
-        self.began[message] = (self.ops, int(wait))
-        self.ops += 1
-        op, value = self.began[message]
-        return self.add("invoke", node="master", process=0, op=op, f="send", message=message, value=value)
-
     def put(self, message: str, wait: bool = True) -> H:
         """A client sends and the master stores."""
         self.invoke(message, wait)
@@ -167,10 +115,6 @@ class H:
         return self.add(
             "ok", node="master", process=0, op=op, f="send", status=status, message=message, value=value, lo=lo, hi=hi
         )
-
-    def over(self, message: str, phase: str, status: str) -> H:
-        op, value = self.began[message]
-        return self.add(phase, node="master", process=0, op=op, f="send", status=status, message=message, value=value)
 
     def probe(self, message: str) -> H:
         """A send of the lab's own, to see whether the pair is alive; how it ends is told apart."""
@@ -209,9 +153,6 @@ class H:
             self.add("audit", node=node, op=self.audits, f=read, lo=start, hi=end, status=status, value=whole_to or end)
         return self
 
-    def mark(self, f: str) -> H:
-        return self.add("mark", f=f)
-
 
 def pair(**settings: object) -> H:
     """Both nodes up on empty stores, the slave connected; it has asked from 0."""
@@ -229,29 +170,3 @@ def trio(**settings: object) -> H:
 def bare(**settings: object) -> H:
     """Both nodes up on empty stores, nobody connected."""
     return H().config("master", **settings).config("slave").start("master").start("slave")
-
-
-def judged(law: type[Law], events: Iterable[Event]) -> Judgement:
-    """One law's judgement of a history, everything observed."""
-    judge = Judge((law,))
-    judge.feed_all(events)
-    return judge.finish()[0]
-
-
-def assert_holds(law: type[Law], history: H) -> Judgement:
-    found = judged(law, history.events)
-    assert found.verdict is Verdict.HOLDS, (found.verdict, found.violations)
-    return found
-
-
-def assert_vacuous(law: type[Law], history: H) -> None:
-    found = judged(law, history.events)
-    assert found.verdict is Verdict.VACUOUS, (found.verdict, found.judged, found.violations)
-
-
-def assert_broken(law: type[Law], history: H, saying: str, times: int = 1) -> None:
-    """Violated, as often as told, and the first violation says ``saying``."""
-    found = judged(law, history.events)
-    assert found.verdict is Verdict.VIOLATED, (found.verdict, found.judged)
-    assert saying in found.violations[0].text, found.violations[0].text
-    assert found.broken == times, [each.text for each in found.violations]

@@ -1,0 +1,127 @@
+"""What tests of plug-ins need: histories written by hand, what one law makes of them, and a toy pair to play with.
+
+A history is a builder with a line for each thing that happens. Every method appends events and returns the builder, so
+a history reads as a story: ``History().invoke("m0").ok("m0").crash("master")``. Time passes only by
+:meth:`History.after`.
+
+:mod:`pairproof.harness.testing.toy` has a lab and a target for trials that need no real system. RocketMQ's own events
+(reports, frames, appends, audits) are in :mod:`pairproof.harness.rocketmq.testing`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Self
+
+from pairproof.harness.history import Event, Recorder
+from pairproof.harness.judge import Judge
+from pairproof.harness.law import Law
+from pairproof.harness.verdict import Judgement, Verdict
+
+MS = 1_000_000
+
+
+class History:
+    """A history in the making."""
+
+    def __init__(self) -> None:
+        self.recorder = Recorder()
+        self.t = 0
+        self.ops = 0
+        self.audits = 0
+        self.began: dict[str, tuple[int, int]] = {}
+        """By message: the number of its call, and whether that waits."""
+
+    @property
+    def events(self) -> list[Event]:
+        return self.recorder.events
+
+    def add(self, kind: str, **columns: object) -> Self:
+        """Any event; columns are named as in docs/history.md."""
+        self.recorder.add(self.t, kind, **columns)
+        return self
+
+    def after(self, ms: float) -> Self:
+        self.t += int(ms * MS)
+        return self
+
+    # Nodes and their machine.
+
+    def start(self, node: str) -> Self:
+        return self.add("start", node=node, f="normal")
+
+    def stop(self, node: str) -> Self:
+        return self.add("stop", node=node)
+
+    def crash(self, node: str, how: str = "process") -> Self:
+        return self.add("crash", node=node, f=how, value=0)
+
+    def wipe(self, node: str, f: str = "empty") -> Self:
+        """It goes down, and its store is another one when it comes up again."""
+        return self.crash(node).add("wipe", node=node, f=f)
+
+    def pause(self, node: str, ms: float) -> Self:
+        """The node stands still for so long."""
+        return self.add("pause", node=node).after(ms).add("resume", node=node)
+
+    def fault(self, name: str, place: str, status: str = "on", detail: str | None = None) -> Self:
+        """A fault at a node or a link begins or ends; one of each name and place at a time."""
+        where = {"node" if place.startswith(("master", "slave")) else "link": place}
+        op = sum(map(ord, name + place))
+        return self.add("fault", op=op, f=name, status=status, detail=detail, **where)
+
+    def real(self, instant_ms: int) -> Self:
+        """Recorded in a real-time lab: a process needs up to so long to go on with what it has."""
+        return self.add("lab", f="process", value=0, detail=json.dumps({"instantNs": instant_ms * MS}))
+
+    def stall(self, ms: float, f: str = "harness", node: str | None = None) -> Self:
+        """The machine is late from now on, for so long; time passes as the story says."""
+        return self.add("stall", f=f, node=node, value=int(ms * MS), detail="waited for a CPU")
+
+    def mark(self, f: str) -> Self:
+        return self.add("mark", f=f)
+
+    # Clients: a message has one call.
+
+    def invoke(self, message: str, wait: bool = True, f: str = "send", node: str = "master") -> Self:
+        self.began[message] = (self.ops, int(wait))
+        self.ops += 1
+        op, value = self.began[message]
+        return self.add("invoke", node=node, process=0, op=op, f=f, message=message, value=value)
+
+    def ok(self, message: str, status: str = "OK") -> Self:
+        return self.over(message, "ok", status)
+
+    def over(self, message: str, phase: str, status: str, f: str = "send", node: str = "master") -> Self:
+        """How that call ended: ``phase`` is ok, fail or info."""
+        op, value = self.began[message]
+        return self.add(phase, node=node, process=0, op=op, f=f, status=status, message=message, value=value)
+
+
+def judged(law: type[Law], events: Iterable[Event]) -> Judgement:
+    """One law's judgement of a history, everything observed."""
+    judge = Judge((law,))
+    judge.feed_all(events)
+    return judge.finish()[0]
+
+
+def assert_holds(law: type[Law], history: History) -> Judgement:
+    """The history gave the law something to judge, and nothing of it is wrong."""
+    found = judged(law, history.events)
+    assert found.verdict is Verdict.HOLDS, (found.verdict, found.violations)
+    return found
+
+
+def assert_vacuous(law: type[Law], history: History) -> None:
+    """The history gave the law nothing to judge."""
+    found = judged(law, history.events)
+    assert found.verdict is Verdict.VACUOUS, (found.verdict, found.judged, found.violations)
+
+
+def assert_broken(law: type[Law], history: History, saying: str, times: int = 1) -> None:
+    """Violated, as often as told, and the first violation says ``saying``."""
+    found = judged(law, history.events)
+    assert found.verdict is Verdict.VIOLATED, (found.verdict, found.judged)
+    assert saying in found.violations[0].text, found.violations[0].text
+    assert found.broken == times, [each.text for each in found.violations]
