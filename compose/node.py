@@ -20,7 +20,7 @@ from collections.abc import Callable, Hashable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from pairproof.chaos.labs.real.names import name_server
+from pairproof.chaos.rocketmq.proxied_names import name_server
 from pairproof.harness.rocketmq import places
 from pairproof.reference.core.namesrv import NameServer
 from pairproof.reference.errors import EXIT_FAILED, EXIT_USAGE, BrokerError, exit_code

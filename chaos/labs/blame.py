@@ -16,6 +16,7 @@ from pairproof.reference.errors import BrokerError
 OWN = (
     "pairproof.harness.", "pairproof.chaos.labs.", "pairproof.chaos.faults.", "pairproof.chaos.observers.",
     "pairproof.chaos.scenarios.",
+    "pairproof.chaos.rocketmq.",
 )  # fmt: skip
 """How names of modules begin whose failures are the lab's."""
 MAX_WORDS = 300

@@ -1,1 +1,1 @@
-"""Real RocketMQ: its jars, fetched by Maven, and how its programs are run."""
+"""RocketMQ to a lab: its nodes and how they are run, its clients, and what is read of it."""

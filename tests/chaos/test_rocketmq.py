@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from pairproof.chaos.labs.real.outside import LogFollower, OutsideView, dated
 from pairproof.chaos.labs.sim.lab import LAB as SIM
 from pairproof.chaos.rocketmq.install import JARS, V4
+from pairproof.chaos.rocketmq.outside import LogFollower, OutsideView, dated
 from pairproof.chaos.targets import rocketmq
 from pairproof.chaos.targets.rocketmq import RocketMQTarget
 from pairproof.harness import registry, resolve

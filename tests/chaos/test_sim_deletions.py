@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from pairproof.chaos.labs.clients import Clients
-from pairproof.chaos.labs.provision import TOPIC
+from pairproof.chaos.rocketmq.clients import Clients
+from pairproof.chaos.rocketmq.provision import TOPIC
 from pairproof.harness import resolve
 from pairproof.harness.interpreter import run_trial
 from pairproof.harness.rocketmq import whole

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from pairproof.chaos.labs.provision import QUEUES
+from pairproof.chaos.rocketmq.provision import QUEUES
 from pairproof.harness import judge, resolve
 from pairproof.harness.errors import UsageError
 from pairproof.harness.history import Event

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pairproof.chaos.labs.docker.containers import Bind, Container
-from pairproof.chaos.labs.real.node import NodeSpec
 from pairproof.chaos.labs.real.nodes import Cause, RealNode, Status
+from pairproof.chaos.rocketmq.node import NodeSpec
 from pairproof.harness.errors import LabError
 from pairproof.reference.core.config import BrokerConfig
 

@@ -19,13 +19,13 @@ from pathlib import Path
 from typing import Any
 
 from pairproof.chaos.labs.real.addresses import Address, Way
-from pairproof.chaos.labs.real.ha_ears import HaEars
-from pairproof.chaos.labs.real.ha_passage import HaPassage
 from pairproof.chaos.labs.real.stalls import LEAST_NS, NO_TURN, STEP_S
 from pairproof.chaos.labs.real.stores import copy_files
 from pairproof.chaos.labs.real.taps import Tap
 from pairproof.chaos.labs.real.trace import Trace
 from pairproof.chaos.labs.real.wires import Passage
+from pairproof.chaos.rocketmq.ha_ears import HaEars
+from pairproof.chaos.rocketmq.ha_passage import HaPassage
 from pairproof.harness.errors import PairproofError
 
 MAX_LINE = 1 << 20

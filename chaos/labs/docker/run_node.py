@@ -9,7 +9,7 @@ import json
 import sys
 from pathlib import Path
 
-from pairproof.chaos.labs.real.node import run
+from pairproof.chaos.rocketmq.node import run
 
 if __name__ == "__main__":
     sys.exit(run(json.loads(Path(sys.argv[1]).read_text())))

@@ -11,7 +11,6 @@ from pairproof.chaos.labs.process.nodes import NodeProcess, kill
 from pairproof.chaos.labs.real.addresses import FAST_BELOW, HA_ABOVE, Address, Way
 from pairproof.chaos.labs.real.bench import Bench
 from pairproof.chaos.labs.real.evidence import Evidence
-from pairproof.chaos.labs.real.ha_passage import HaPassage
 from pairproof.chaos.labs.real.keeper import Keeper
 from pairproof.chaos.labs.real.leases import HOST, Leases
 from pairproof.chaos.labs.real.links import LinkTap
@@ -20,6 +19,7 @@ from pairproof.chaos.labs.real.stalls import Watched, helper
 from pairproof.chaos.labs.real.stores import Stores
 from pairproof.chaos.labs.real.taps import Tap
 from pairproof.chaos.labs.real.wires import Passage
+from pairproof.chaos.rocketmq.ha_passage import HaPassage
 from pairproof.chaos.rocketmq.install import JARS
 from pairproof.chaos.targets.rocketmq import AnyTarget
 from pairproof.chaos.toxiproxy import server

@@ -8,11 +8,11 @@ from pathlib import Path
 from pairproof.chaos.labs.process.nodes import NodeProcess
 from pairproof.chaos.labs.real.bench import Bench
 from pairproof.chaos.labs.real.keeper import Keeper
-from pairproof.chaos.labs.real.node import NodeSpec
 from pairproof.chaos.labs.real.nodes import MEMORY, OUTSIDE, Cause, Status
-from pairproof.chaos.labs.real.outside import OutsideView
 from pairproof.chaos.rocketmq import jvm
 from pairproof.chaos.rocketmq.install import JARS
+from pairproof.chaos.rocketmq.node import NodeSpec
+from pairproof.chaos.rocketmq.outside import OutsideView
 from pairproof.chaos.rocketmq.settings import DIALECTS
 from pairproof.reference.core.config import BrokerConfig
 

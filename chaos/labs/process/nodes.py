@@ -8,8 +8,8 @@ from pathlib import Path
 from pairproof.chaos.labs.real.bench import Bench
 from pairproof.chaos.labs.real.keeper import Keeper
 from pairproof.chaos.labs.real.leases import HOST
-from pairproof.chaos.labs.real.node import NodeSpec
 from pairproof.chaos.labs.real.nodes import RealNode, Status
+from pairproof.chaos.rocketmq.node import NodeSpec
 from pairproof.harness.errors import LabError
 from pairproof.reference.core.config import BrokerConfig
 

@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pairproof.chaos.labs.real import proc
-from pairproof.chaos.labs.real.ha_ears import HaEars
 from pairproof.chaos.labs.real.nodes import NodeView
-from pairproof.chaos.labs.real.outside import dated
 from pairproof.chaos.labs.real.stalls import Stall
 from pairproof.chaos.labs.real.trace import Row
 from pairproof.chaos.observers.stored_record import stored_key
+from pairproof.chaos.rocketmq.ha_ears import HaEars
+from pairproof.chaos.rocketmq.outside import dated
 from pairproof.harness.history import Event, Recorder, digest, kinds
 from pairproof.harness.schedule import Args
 from pairproof.reference.wire.record import Record
@@ -189,7 +189,7 @@ class Evidence:
         pairs = zip(("master", "ha"), answered, strict=True)
         return json.dumps({key: self.node_at(str(each)) for key, each in pairs if each}, sort_keys=True)
 
-    # The HA link: see :class:`pairproof.chaos.labs.real.ha_ears.Teller`.
+    # The HA link: see :class:`pairproof.chaos.rocketmq.ha_ears.Teller`.
 
     def met(self, address: str, label: str, who: str) -> None:
         """A connection whose peer is, as the master sees it, at this address."""

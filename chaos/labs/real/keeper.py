@@ -28,8 +28,8 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from pairproof.chaos.labs.real import child, folders
-from pairproof.chaos.labs.real.node import NodeSpec, run
 from pairproof.chaos.labs.real.nodes import Status
+from pairproof.chaos.rocketmq.node import NodeSpec, run
 from pairproof.harness.errors import LabError, PairproofError
 
 START_S = 30.0

@@ -11,10 +11,10 @@ from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from pairproof.chaos.labs import provision
 from pairproof.chaos.labs.real.child import EXIT_LOST
-from pairproof.chaos.labs.real.node import EXIT_BUG, EXIT_LAB, NodeSpec
 from pairproof.chaos.labs.real.trace import Row, TraceReader
+from pairproof.chaos.rocketmq import provision
+from pairproof.chaos.rocketmq.node import EXIT_BUG, EXIT_LAB, NodeSpec
 from pairproof.harness.rocketmq import places
 from pairproof.reference.core.config import BrokerConfig
 from pairproof.reference.errors import EXIT_REFUSED, EXIT_USAGE

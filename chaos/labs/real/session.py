@@ -16,21 +16,21 @@ from functools import partial
 from itertools import count
 from typing import Any, TypeVar
 
-from pairproof.chaos.labs.abilities import ClientAbilities
-from pairproof.chaos.labs.clients import Clients, send_timeout_ms
 from pairproof.chaos.labs.real.bench import Bench
 from pairproof.chaos.labs.real.evidence import Evidence
-from pairproof.chaos.labs.real.inspection import Inspection
 from pairproof.chaos.labs.real.link_trouble import LinkTrouble
 from pairproof.chaos.labs.real.links import CLIENT, Links
-from pairproof.chaos.labs.real.machines import Machine
-from pairproof.chaos.labs.real.node import EXIT_BUG
 from pairproof.chaos.labs.real.nodes import MEMORY, RealNode, Status, is_slave
 from pairproof.chaos.labs.real.stalls import Watch, Watched, harness
 from pairproof.chaos.labs.real.store_trouble import StoreTrouble
 from pairproof.chaos.labs.real.strangers import Strangers
 from pairproof.chaos.labs.real.whole import Whole
 from pairproof.chaos.observers import auditing
+from pairproof.chaos.rocketmq.client_abilities import ClientAbilities
+from pairproof.chaos.rocketmq.clients import Clients, send_timeout_ms
+from pairproof.chaos.rocketmq.inspection import Inspection
+from pairproof.chaos.rocketmq.machines import Machine
+from pairproof.chaos.rocketmq.node import EXIT_BUG
 from pairproof.chaos.targets.rocketmq import AnyTarget
 from pairproof.harness.errors import LabError, PairproofError
 from pairproof.harness.history import MS, Recorder

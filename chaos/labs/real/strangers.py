@@ -7,13 +7,13 @@ import resource
 from random import Random
 from typing import NamedTuple
 
-from pairproof.chaos.labs.hostile import Hostile, Impostor, Intruder
 from pairproof.chaos.labs.real.addresses import Address
-from pairproof.chaos.labs.real.ha_passage import HaPassage
 from pairproof.chaos.labs.real.links import Link
-from pairproof.chaos.labs.real.machines import Machine
 from pairproof.chaos.labs.real.taps import StrangersDoor
 from pairproof.chaos.labs.real.world import World
+from pairproof.chaos.rocketmq.ha_passage import HaPassage
+from pairproof.chaos.rocketmq.hostile import Hostile, Impostor, Intruder
+from pairproof.chaos.rocketmq.machines import Machine
 from pairproof.harness.ports import Effect
 from pairproof.harness.rocketmq import places
 

@@ -15,8 +15,8 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from pairproof.chaos.labs.real.addresses import Address, Way
-from pairproof.chaos.labs.real.ha_passage import HaPassage
 from pairproof.chaos.labs.real.wires import CLIENTS, ITSELF, SERVERS, Passage, Wire, nothing
+from pairproof.chaos.rocketmq.ha_passage import HaPassage
 
 PAIRED_S = 3.0
 """How long the proxy has to lead a new connection to the other tap."""

@@ -47,8 +47,8 @@ KINDS = {
 """Columns behind time and kind. ``start``: recovery (normal, abnormal, empty) and the log's range after it; ``ready``:
 the node listens; ``unreached``: it could not connect there; ``peer``: ip:port of the other end; ``failed``: one line,
 as on stderr. ``seen``, ``met`` and ``heard`` are those of an observer, what its taps tell, see
-:mod:`pairproof.chaos.labs.real.ha_ears`; ``reaches``: where the log of a node ends that does not trace itself, see
-:mod:`pairproof.chaos.labs.real.outside`.
+:mod:`pairproof.chaos.rocketmq.ha_ears`; ``reaches``: where the log of a node ends that does not trace itself, see
+:mod:`pairproof.chaos.rocketmq.outside`.
 """
 READ_BYTES = 1 << 20
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from pairproof.chaos.labs.consumers import Consumers
-from pairproof.chaos.labs.provision import TOPIC
+from pairproof.chaos.rocketmq.consumers import Consumers
+from pairproof.chaos.rocketmq.provision import TOPIC
 from pairproof.harness.rocketmq import places
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 from pairproof.chaos.labs.real.bench import Bench
 from pairproof.chaos.labs.real.evidence import Evidence
 from pairproof.chaos.labs.real.links import Link, Links
-from pairproof.chaos.labs.real.machines import Machine
 from pairproof.chaos.labs.real.nodes import RealNode
+from pairproof.chaos.rocketmq.machines import Machine
 from pairproof.chaos.targets.rocketmq import AnyTarget
 from pairproof.harness.errors import Unable, UsageError
 from pairproof.harness.schedule import Args

@@ -12,11 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from pairproof.chaos.labs import provision
-from pairproof.chaos.labs.abilities import ClientAbilities
 from pairproof.chaos.labs.blame import ENDS, is_the_labs
-from pairproof.chaos.labs.clients import Clients
-from pairproof.chaos.labs.sim import tables, topology
+from pairproof.chaos.labs.sim import topology
 from pairproof.chaos.labs.sim.disk import SimDisk
 from pairproof.chaos.labs.sim.evidence import Evidence
 from pairproof.chaos.labs.sim.host import WATCHDOG, Crashed, Host
@@ -26,6 +23,10 @@ from pairproof.chaos.labs.sim.network import Link, Network
 from pairproof.chaos.labs.sim.node_trouble import NodeTrouble
 from pairproof.chaos.labs.sim.strangers import Strangers
 from pairproof.chaos.labs.sim.whole import Whole
+from pairproof.chaos.rocketmq import provision
+from pairproof.chaos.rocketmq import sim_tables as tables
+from pairproof.chaos.rocketmq.client_abilities import ClientAbilities
+from pairproof.chaos.rocketmq.clients import Clients
 from pairproof.chaos.targets.reference import ReferenceTarget
 from pairproof.harness.errors import LabError, UsageError
 from pairproof.harness.history import MS, Recorder

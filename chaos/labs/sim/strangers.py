@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from random import Random
 
-from pairproof.chaos.labs.hostile import Hostile, Impostor, Intruder
 from pairproof.chaos.labs.sim.host import Host
 from pairproof.chaos.labs.sim.world import World
+from pairproof.chaos.rocketmq.hostile import Hostile, Impostor, Intruder
 from pairproof.harness.ports import Effect
 from pairproof.harness.rocketmq import places
 

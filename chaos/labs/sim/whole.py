@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from pairproof.chaos.labs.consumers import Consumers
-from pairproof.chaos.labs.provision import TOPIC
 from pairproof.chaos.labs.sim.host import Host
+from pairproof.chaos.rocketmq.consumers import Consumers
+from pairproof.chaos.rocketmq.provision import TOPIC
 from pairproof.chaos.targets.reference import NAME_SERVER
 from pairproof.harness.history import MS
 from pairproof.harness.rocketmq import places

@@ -11,8 +11,8 @@ from real_brokers import DEADLINE_S, SETTINGS, free_port
 
 from pairproof.chaos.labs.real.control import Control
 from pairproof.chaos.labs.real.keeper import Keeper, Status
-from pairproof.chaos.labs.real.node import NodeSpec
 from pairproof.chaos.labs.real.trace import Row, TraceReader
+from pairproof.chaos.rocketmq.node import NodeSpec
 
 
 class LabNode:

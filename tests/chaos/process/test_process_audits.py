@@ -13,10 +13,10 @@ import pytest
 
 from pairproof.chaos.labs.real import node_trouble
 from pairproof.chaos.labs.real.evidence import Evidence
-from pairproof.chaos.labs.real.inspection import SNAPSHOTS, Inspection
 from pairproof.chaos.labs.real.node_trouble import NodeTrouble
 from pairproof.chaos.labs.real.session import RealSession
 from pairproof.chaos.labs.real.trace import TraceReader
+from pairproof.chaos.rocketmq.inspection import SNAPSHOTS, Inspection
 from pairproof.harness.errors import LabError
 from pairproof.harness.history import Event, Recorder
 

@@ -12,9 +12,9 @@ import pytest
 
 from pairproof.chaos.labs.process.java import JavaProcess
 from pairproof.chaos.labs.real.evidence import Evidence
-from pairproof.chaos.labs.real.ha_passage import MASTERS, SLAVES, HaPassage
 from pairproof.chaos.labs.real.nodes import RealNode
 from pairproof.chaos.labs.real.trace import TraceReader
+from pairproof.chaos.rocketmq.ha_passage import MASTERS, SLAVES, HaPassage
 from pairproof.harness.history import Event, Recorder, digest
 from pairproof.reference.core.config import BrokerConfig
 

@@ -137,7 +137,7 @@ def test_a_broker_that_does_not_come_up_is_said_at_once(lab: ProcessLab, monkeyp
     def spoiled(session: RealSession, brokers: tuple[str, ...], names: bool) -> None:
         for broker in brokers:
             (session.bench.store(broker).path / "config").write_text("no folder")
-            monkeypatch.setattr("pairproof.chaos.labs.provision.FILES", {})
+            monkeypatch.setattr("pairproof.chaos.rocketmq.provision.FILES", {})
         provide(session, brokers, names)
 
     monkeypatch.setattr(RealSession, "_set_up", spoiled)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pairproof.chaos.labs.real.names import name_server
+from pairproof.chaos.rocketmq.proxied_names import name_server
 from pairproof.reference.core.namesrv import NameServer
 from pairproof.reference.wire.headers import RequestCode
 from pairproof.reference.wire.remoting import Command

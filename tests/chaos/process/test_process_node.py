@@ -16,9 +16,9 @@ from real_brokers import DEADLINE_S, caller, connected, free_port
 from real_labs import until
 
 from pairproof.chaos.labs.real.control import Control, ControlledDisk
-from pairproof.chaos.labs.real.node import EXIT_BUG, EXIT_LAB, target_of
 from pairproof.chaos.mutants import catalogue
 from pairproof.chaos.observers import store_folder, store_reader
+from pairproof.chaos.rocketmq.node import EXIT_BUG, EXIT_LAB, target_of
 from pairproof.chaos.targets.reference import TARGET
 from pairproof.harness.errors import UsageError
 from pairproof.reference.client.client import Outcome

@@ -11,9 +11,9 @@ import pytest
 from pairproof.chaos.labs.process.java import JavaProcess
 from pairproof.chaos.labs.process.lab import ProcessLab
 from pairproof.chaos.labs.process.nodes import NodeProcess
-from pairproof.chaos.labs.real.node import NodeSpec
 from pairproof.chaos.labs.real.nodes import Cause, RealNode, Status
 from pairproof.chaos.labs.real.session import RealSession
+from pairproof.chaos.rocketmq.node import NodeSpec
 from pairproof.chaos.targets.reference import TARGET, ReferenceTarget
 from pairproof.harness import judge
 from pairproof.harness.history import Event

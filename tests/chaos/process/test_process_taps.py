@@ -11,9 +11,9 @@ import pytest
 from real_brokers import free_port
 
 from pairproof.chaos.labs.real.addresses import Address, Way
-from pairproof.chaos.labs.real.ha_passage import MASTERS, SLAVES, HaPassage
 from pairproof.chaos.labs.real.taps import Door, StrangersDoor, Tap
 from pairproof.chaos.labs.real.wires import Passage
+from pairproof.chaos.rocketmq.ha_passage import MASTERS, SLAVES, HaPassage
 
 FRAME = (7).to_bytes(8, "big") + (3).to_bytes(4, "big") + b"abc"
 REPORT = (10).to_bytes(8, "big")

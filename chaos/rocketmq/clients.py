@@ -11,8 +11,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
-from pairproof.chaos.labs.provision import TOPIC
-from pairproof.chaos.labs.stage import Stage
+from pairproof.chaos.rocketmq.provision import TOPIC
+from pairproof.chaos.rocketmq.stage import Stage
 from pairproof.harness.content import content
 from pairproof.harness.errors import LabError, UsageError
 from pairproof.harness.history import LONG, MS, UNREADABLE

@@ -21,8 +21,8 @@ from typing import NotRequired, TypedDict
 
 from pairproof.chaos.labs.blame import described, is_the_labs
 from pairproof.chaos.labs.real.control import Control, ControlledDisk
-from pairproof.chaos.labs.real.names import name_server
 from pairproof.chaos.labs.real.trace import Trace, TraceWatcher
+from pairproof.chaos.rocketmq.proxied_names import name_server
 from pairproof.chaos.targets.reference import TARGET, ReferenceTarget
 from pairproof.harness.errors import LabError
 from pairproof.reference.core.broker import Broker

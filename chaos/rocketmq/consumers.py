@@ -10,9 +10,9 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from pairproof.chaos.labs.clients import PULL_ANSWER, Clients
-from pairproof.chaos.labs.provision import TOPIC
-from pairproof.chaos.labs.stage import Machine
+from pairproof.chaos.rocketmq.clients import PULL_ANSWER, Clients
+from pairproof.chaos.rocketmq.provision import TOPIC
+from pairproof.chaos.rocketmq.stage import Machine
 from pairproof.chaos.targets.reference import OTHER_NAME
 from pairproof.harness.rocketmq import places
 from pairproof.harness.rocketmq.operations.join import BROADCASTING

@@ -21,7 +21,7 @@ NOBODY = -1
 
 
 class Machine:
-    """See :class:`pairproof.chaos.labs.stage.Machine`. Its node's process is played by a shell of its own.
+    """See :class:`pairproof.chaos.rocketmq.stage.Machine`. Its node's process is played by a shell of its own.
 
     ``anywhere``: whether it may connect to other addresses than loopback. ``unreached`` hears of addresses where it
     could not connect.

@@ -12,8 +12,8 @@ from itertools import count
 from pathlib import Path
 from typing import Protocol
 
-from pairproof.chaos.labs.real.ha_passage import MASTERS, SLAVES, HaPassage
 from pairproof.chaos.observers.ha_tap import FrameTap, ReportTap
+from pairproof.chaos.rocketmq.ha_passage import MASTERS, SLAVES, HaPassage
 from pairproof.harness.history import MS, digest
 from pairproof.harness.rocketmq import places
 

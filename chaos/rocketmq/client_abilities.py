@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from pairproof.chaos.labs.clients import Clients
-from pairproof.chaos.labs.consumers import Consumers
+from pairproof.chaos.rocketmq.clients import Clients
+from pairproof.chaos.rocketmq.consumers import Consumers
 from pairproof.harness.errors import UsageError
 
 
