@@ -9,19 +9,32 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
 from types import MethodType
+from typing import NamedTuple
 
 from pairproof.harness import registry
 from pairproof.harness.history import Event, kinds
 from pairproof.harness.law import Law
-from pairproof.harness.rocketmq.laws.ledger import Ledger
-from pairproof.harness.rocketmq.places import OTHER
+from pairproof.harness.ledger import Ledger
 from pairproof.harness.verdict import Judgement, Verdict
 
 Handler = MethodType
-"""A law's, or the ledger's, method for one kind of event."""
+"""A law's, or a ledger's, method for one kind of event."""
 
-Plan = tuple[tuple[type[Law], ...], tuple[type[Law], ...], tuple[tuple[str, tuple[tuple[int, str], ...]], ...]]
-"""Laws that can be judged, laws that cannot, and per kind who handles it: (index of the law, method)."""
+
+class Plan(NamedTuple):
+    """Who hears what: the same for thousands of trials."""
+
+    seeing: tuple[type[Law], ...]
+    """Laws that can be judged."""
+    blind: tuple[type[Law], ...]
+    """Laws that cannot."""
+    ledgers: tuple[type[Ledger], ...]
+    asks: tuple[int, ...]
+    """By law that can be judged: the index of its ledger."""
+    hearers: tuple[tuple[str, tuple[tuple[int, str], ...]], ...]
+    """By kind: indices into laws and ledgers, one behind the other, and the methods that handle it."""
+    apart: frozenset[str]
+    """Nodes to which some law is deaf."""
 
 
 def all_laws() -> tuple[type[Law], ...]:
@@ -42,7 +55,7 @@ def laws(ids: Iterable[str]) -> tuple[type[Law], ...]:
 
 
 @cache
-def _handled(of: type[Law] | type[Ledger]) -> tuple[tuple[str, str], ...]:
+def _handled(of: type) -> tuple[tuple[str, str], ...]:
     found = tuple((name[3:], name) for name in dir(of) if name.startswith("on_"))
     for kind, _ in found:
         # An error, with the remedy, for one that is not registered.
@@ -52,33 +65,43 @@ def _handled(of: type[Law] | type[Ledger]) -> tuple[tuple[str, str], ...]:
 
 @lru_cache(maxsize=64)
 def _plan(laws: tuple[type[Law], ...], observes: frozenset[str]) -> Plan:
-    """Who hears what: the same for thousands of trials."""
     seeing = tuple(law for law in laws if law.needs <= observes)
     blind = tuple(law for law in laws if not law.needs <= observes)
+    ledgers = _ledgers(seeing)
+    asks = tuple(next(at for at, each in enumerate(ledgers) if issubclass(each, law.ledger_type)) for law in seeing)
     hearers: dict[str, list[tuple[int, str]]] = {}
-    # The ledger hears an event after the laws did: they judge it against what was before.
-    for index, of in enumerate((*seeing, Ledger)):
+    # A ledger hears an event after the laws did: they judge it against what was before.
+    owners: tuple[type, ...] = (*seeing, *ledgers)
+    for index, of in enumerate(owners):
         for kind, name in _handled(of):
             hearers.setdefault(kind, []).append((index, name))
-    return seeing, blind, tuple((kind, tuple(each)) for kind, each in hearers.items())
+    told = tuple((kind, tuple(each)) for kind, each in hearers.items())
+    return Plan(seeing, blind, ledgers, asks, told, frozenset().union(*(law.deaf_to for law in seeing)))
+
+
+def _ledgers(laws: tuple[type[Law], ...]) -> tuple[type[Ledger], ...]:
+    """The ledgers that these laws ask, without those that one of the others extends: it answers for them, too."""
+    asked = dict.fromkeys(law.ledger_type for law in laws)
+    return tuple(one for one in asked if not any(issubclass(each, one) for each in asked if each is not one))
 
 
 class Judge:
     """Judges one trial. Feed it every event once, in order, then :meth:`finish`.
 
-    Most laws are about one broker name: what is another's is told to those laws only that ask for it.
+    A law that is not about a node (``Law.deaf_to``) is told nothing of it; ledgers hear everything.
     """
 
     def __init__(self, laws: Iterable[type[Law]], observes: frozenset[str] | None = None) -> None:
         observes = frozenset(kinds()) if observes is None else observes
-        seeing, self._blind, hearers = _plan(tuple(laws), observes)
-        self.ledger = Ledger(observes)
-        self._laws = [law(self.ledger) for law in seeing]
-        owners: list[Law | Ledger] = [*self._laws, self.ledger]
+        plan = _plan(tuple(laws), observes)
+        self._blind, self._apart = plan.blind, plan.apart
+        self.ledgers = [each(observes) for each in plan.ledgers]
+        self._laws = [law(self.ledgers[asked]) for law, asked in zip(plan.seeing, plan.asks, strict=True)]
+        owners: list[Law | Ledger] = [*self._laws, *self.ledgers]
         self._crashed: set[Law] = set()
         self._last: Event | None = None
         self._handlers: dict[str, list[Handler]] = {
-            kind: [getattr(owners[index], name) for index, name in each] for kind, each in hearers
+            kind: [getattr(owners[index], name) for index, name in each] for kind, each in plan.hearers
         }
         # By the first start every node has been configured, and a law knows whether it applies.
         self._handlers.setdefault("start", []).append(MethodType(Judge._excuse, self))
@@ -86,18 +109,18 @@ class Judge:
     def feed(self, event: Event) -> None:
         handlers = self._handlers.get(event[2])
         if handlers is not None:
-            self._tell(_willing(handlers) if event[3] == OTHER else handlers, event)
+            self._tell(_willing(handlers, event[3]) if event[3] in self._apart else handlers, event)
         self._last = event
 
     def feed_all(self, events: Iterable[Event]) -> None:
         """Judge many events: the same as :meth:`feed` for each, faster."""
-        get = self._handlers.get
+        get, apart = self._handlers.get, self._apart
         event = self._last
         for event in events:
             handlers = get(event[2])
             if handlers is not None:
-                if event[3] == OTHER:
-                    handlers = _willing(handlers)
+                if event[3] in apart:
+                    handlers = _willing(handlers, event[3])
                 try:
                     for handler in handlers:
                         handler(event)
@@ -123,8 +146,8 @@ class Judge:
         self._handlers["start"].pop()
         self._forget([law for law in self._laws if not law.applicable])
 
-    def _forget(self, laws: Sequence[Law]) -> None:
-        gone = {id(law) for law in laws}
+    def _forget(self, owners: Sequence[object]) -> None:
+        gone = {id(each) for each in owners}
         for handlers in self._handlers.values() if gone else ():
             handlers[:] = [each for each in handlers if id(each.__self__) not in gone]
 
@@ -148,11 +171,12 @@ class Judge:
         if isinstance(owner, Law):
             self._retire(owner, doubt)
             return left
-        # Without the ledger nobody can judge.
+        # Laws come before ledgers, so none of those that are left asks this one.
         for law in self._laws:
-            self._retire(law, doubt.replace("law", "ledger", 1))
-        self._handlers.clear()
-        return ()
+            if law.ledger is owner:
+                self._retire(law, doubt.replace("law", "ledger", 1))
+        self._forget([owner])
+        return left
 
     def _retire(self, law: Law, doubt: str) -> None:
         law.doubt = law.doubt or doubt
@@ -160,9 +184,9 @@ class Judge:
         self._forget([law])
 
 
-def _willing(handlers: Sequence[Handler]) -> list[Handler]:
-    """Those who hear of brokers of other names."""
-    return [each for each in handlers if not isinstance(each.__self__, Law) or each.__self__.others]
+def _willing(handlers: Sequence[Handler], node: str | None) -> list[Handler]:
+    """Those who hear of this node."""
+    return [each for each in handlers if not isinstance(each.__self__, Law) or node not in each.__self__.deaf_to]
 
 
 def _judgement(law: Law) -> Judgement:

@@ -1,8 +1,8 @@
 """What a law is: a bounded fold over one trial's history.
 
 A law declares the kinds of event that it needs and handles those it wants in methods named ``on_<kind>``; the judge
-calls them in ``seq`` order, then ``end``. It reads what happened *before* the event from :class:`Ledger`, which the
-judge keeps for all laws alike.
+calls them in ``seq`` order, then ``end``. It reads what happened *before* the event from a :class:`Ledger`, which the
+judge keeps for all laws that declare the same one.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import ClassVar, NamedTuple
 
 from pairproof.harness.history import Event
-from pairproof.harness.rocketmq.laws.ledger import Ledger
+from pairproof.harness.ledger import Ledger
 from pairproof.harness.trouble import doubted
 
 MAX_VIOLATIONS = 16
@@ -34,8 +34,10 @@ class Law:
     source: ClassVar[str]
     needs: ClassVar[frozenset[str]]
     """Kinds without which nothing can be judged: a lab that cannot record one of them cannot observe the law."""
-    others: ClassVar[bool] = False
-    """Whether it hears what happens at, and is asked of, brokers of other names than the pair's."""
+    ledger_type: ClassVar[type[Ledger]] = Ledger
+    """The ledger that it asks: a system's own laws have a base class that names the system's."""
+    deaf_to: ClassVar[frozenset[str]] = frozenset()
+    """Nodes that it is not about: it hears none of their events."""
     timed: ClassVar[bool] = False
     """Whether the law measures time: each violation then says since when the time ran, or that no time decided it."""
 

@@ -14,10 +14,13 @@ Left out: what a fault does. Nothing here knows a fault by its name.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from pairproof.harness.history import Event
-from pairproof.harness.rocketmq import places
 
 Span = tuple[int, int]
+EVERY_LINK = "all"
+"""In a link's place: every link of the node that is named beside it."""
 SHORT_NS = 5_000_000_000
 LONG = 50
 STALLED = "the machine stalled"
@@ -26,18 +29,11 @@ AFTER_NS = 500_000_000
 """How long after a stall what has piled up meanwhile may still be late."""
 
 
-def touched(fault: Event) -> frozenset[str]:
-    """The places that a fault concerns."""
-    node = fault.node or ""
-    if fault.link == places.EVERY_LINK:
-        return places.links_of(node) | {node}
-    return frozenset((node or fault.link or "",))
-
-
 class Trouble:
-    """Bounded by the faults, pauses and crashes of one trial."""
+    """Bounded by the faults, pauses and crashes of one trial. ``links_of``: names of a node's links."""
 
-    def __init__(self) -> None:
+    def __init__(self, links_of: Callable[[str], frozenset[str]] = lambda node: frozenset()) -> None:
+        self._links_of = links_of
         self.active: dict[int | None, Event] = {}
         """Faults that are going on, by number."""
         self._touched: dict[int | None, frozenset[str]] = {}
@@ -57,14 +53,14 @@ class Trouble:
         """A fault began or ended."""
         if event.status == "on":
             self.active[event.op] = event
-            self._touched[event.op] = touched(event)
-            if event.link == places.EVERY_LINK:
+            self._touched[event.op] = self.touched(event)
+            if event.link == EVERY_LINK:
                 self.pause(event.node or "", event.t, event.op)
         else:
             self.active.pop(event.op, None)
             self._touched.pop(event.op, None)
-            self.ended.update(dict.fromkeys(touched(event), event.t))
-            if event.link == places.EVERY_LINK:
+            self.ended.update(dict.fromkeys(self.touched(event), event.t))
+            if event.link == EVERY_LINK:
                 self.resume(event.node or "", event.t, event.op)
 
     def stalls(self, event: Event) -> None:
@@ -92,6 +88,13 @@ class Trouble:
     up = resume
 
     # What laws ask.
+
+    def touched(self, fault: Event) -> frozenset[str]:
+        """The places that a fault concerns."""
+        node = fault.node or ""
+        if fault.link == EVERY_LINK:
+            return self._links_of(node) | {node}
+        return frozenset((node or fault.link or "",))
 
     def is_quiet(self, place: str, since: int) -> bool:
         """Whether no fault has touched this place since ``since`` (ns), nor touches it now."""

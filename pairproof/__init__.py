@@ -2,7 +2,8 @@
 
 The names below are the public API: what a law, a fault, a target, a lab or a test suite in another repository imports.
 They keep their meaning within a minor version; every other name may move. Each is imported when it is first asked for,
-so that ``import pairproof`` costs nothing and ``pairproof --help`` loads no library that it does not need.
+so that ``import pairproof`` costs nothing and ``pairproof --help`` loads no library that it does not need. What laws
+about RocketMQ need besides is in :mod:`pairproof.rocketmq`.
 
 The rooms (``pairproof.harness``, ``.reference``, ``.chaos``, ``.reports``) are links to the folders of the project's
 root (decision 45).
@@ -67,6 +68,7 @@ if TYPE_CHECKING:
     from pairproof.harness.history import Event, Recorder
     from pairproof.harness.judge import judge
     from pairproof.harness.law import Law
+    from pairproof.harness.ledger import Ledger
     from pairproof.harness.ports import Effect, Fault, Lab, Session, Target
     from pairproof.harness.ports.disks import (
         CanFillDisk,
@@ -89,7 +91,6 @@ if TYPE_CHECKING:
         CanStop,
     )
     from pairproof.harness.ports.timing import CanArm, CanAwait, CanStep
-    from pairproof.harness.rocketmq.laws.ledger import Ledger
     from pairproof.harness.schedule import Args, Op, Schedule
     from pairproof.harness.verdict import Judgement, Verdict
 else:
@@ -100,7 +101,7 @@ else:
         "history": ("Event", "Recorder"),
         "judge": ("judge",),
         "law": ("Law",),
-        "rocketmq.laws.ledger": ("Ledger",),
+        "ledger": ("Ledger",),
         "ports": ("Effect", "Fault", "Lab", "Session", "Target"),
         "ports.disks": ("CanFillDisk", "CanLieAboutFlushes", "CanSlowDisk", "CanStallDisk", "CanTurnReadOnly"),
         "ports.links": ("CanCutLink", "CanShapeLink"),

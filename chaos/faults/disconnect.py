@@ -12,6 +12,7 @@ from pairproof.harness.ports import Effect
 from pairproof.harness.ports.nodes import CanDisconnect
 from pairproof.harness.rocketmq import places
 from pairproof.harness.schedule import Args
+from pairproof.harness.trouble import EVERY_LINK
 
 
 class Disconnect:
@@ -19,7 +20,7 @@ class Disconnect:
 
     name = "disconnect"
     needs = CanDisconnect
-    arguments = {"node": places.PROCESSES, "link": (places.EVERY_LINK,)}
+    arguments = {"node": places.PROCESSES, "link": (EVERY_LINK,)}
 
     def start(self, session: CanDisconnect, args: Args) -> Any:
         """Begin."""

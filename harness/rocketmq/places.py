@@ -42,9 +42,6 @@ LINKS = (
 PLACED = ("node", "link")
 """Arguments of operations and faults that name a place; others may use the same words for something else."""
 
-EVERY_LINK = "all"
-"""In a link's place: every link of the node that is named beside it."""
-
 WHOLE_ONLY = frozenset((NAMES, *META_LINKS, *FAST_LINKS, NAMES_CLIENT, *NAMES_LINKS, OTHER, *OTHERS_LINKS))
 """Names that only a trial with a name server, or with another broker name, has."""
 

@@ -26,6 +26,7 @@ from pairproof.harness.rocketmq import places, whole
 from pairproof.harness.schedule import Op, Scalar, Schedule
 from pairproof.harness.search import swarm
 from pairproof.harness.trial import Trial
+from pairproof.harness.trouble import EVERY_LINK
 from pairproof.harness.verdict import Verdict
 
 LAB = resolve.lab("sim")
@@ -399,7 +400,7 @@ def test_a_cable_that_nobody_missed_did_nothing() -> None:
 
 def test_it_is_in_the_history_as_a_fault_at_every_link_of_the_node() -> None:
     on, off = of_fault(execute(disconnect("slave"), advance(5_000), HEAL, laws=False))
-    assert (on.node, on.link, on.status) == (off.node, off.link, "on") == ("slave", places.EVERY_LINK, "on")
+    assert (on.node, on.link, on.status) == (off.node, off.link, "on") == ("slave", EVERY_LINK, "on")
     assert off.status == "off" and off.value == 1
 
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 import pytest
 
 from pairproof.harness import judge as judging
+from pairproof.harness import law as neutral
 from pairproof.harness.errors import UsageError
 from pairproof.harness.history import Event, kinds
 from pairproof.harness.judge import Judge
-from pairproof.harness.law import MAX_VIOLATIONS, Law
+from pairproof.harness.law import MAX_VIOLATIONS
+from pairproof.harness.rocketmq.law import Law
+from pairproof.harness.rocketmq.laws.ledger import Ledger
 from pairproof.harness.rocketmq.places import MASTER
 from pairproof.harness.rocketmq.testing import H, pair
 from pairproof.harness.verdict import Judgement, Verdict
@@ -86,8 +89,8 @@ def verdicts(laws: tuple[type[Law], ...], history: H, live: bool) -> list[Judgem
 @pytest.mark.parametrize("order", [(Counting, Crashing), (Crashing, Counting), (Crashing, Counting, Crashing)])
 def test_a_law_that_crashes_is_unknown_and_harms_no_other(order: tuple[type[Law], ...], live: bool) -> None:
     found = verdicts(order, marks("warm", "bang", "end"), live)
-    for law, judgement in zip(order, found, strict=True):
-        if law is Counting:
+    for each, judgement in zip(order, found, strict=True):
+        if each is Counting:
             assert judgement == Judgement("counting", Verdict.HOLDS, 3, 0)
         else:
             assert (judgement.verdict, judgement.judged) == (Verdict.UNKNOWN, 2)
@@ -111,6 +114,57 @@ def test_a_history_that_the_ledger_cannot_follow_leaves_every_law_unknown() -> N
     found = verdicts((Counting, Strict), garbled, live=False)
     assert [each.verdict for each in found] == [Verdict.UNKNOWN] * 2
     assert all("ledger crashed" in (each.doubt or "") for each in found)
+
+
+class Counted(neutral.Ledger):
+    """Cannot follow the mark ``bang``, and counts the others."""
+
+    marks = 0
+
+    def on_mark(self, event: Event) -> None:
+        if event.f == "bang":
+            raise ValueError("too loud")
+        self.marks += 1
+
+
+class Neutral(neutral.Law):
+    """Of no system; judges every mark."""
+
+    id, promise, source, needs = "neutral", "-", "-", frozenset({"mark"})
+
+    def on_mark(self, event: Event) -> None:
+        self.judged += 1
+
+
+class OfCounted(Neutral):
+    id, ledger_type = "of-counted", Counted
+
+
+class OfMaster(Neutral):
+    id, deaf_to = "of-master", frozenset({"slave"})
+
+
+def test_laws_have_the_ledger_that_they_declare_and_share_it_with_those_of_one_that_it_extends() -> None:
+    assert [type(each) for each in Judge((Neutral,)).ledgers] == [neutral.Ledger]
+    assert [type(each) for each in Judge((Neutral, OfCounted, Counting)).ledgers] == [Counted, Ledger]
+    judge = Judge((Neutral, OfCounted))
+    judge.feed_all(marks("warm", "end").events)
+    assert [each.marks for each in judge.ledgers] == [2]
+
+
+def test_a_ledger_that_crashes_leaves_the_laws_of_another_alone() -> None:
+    found = verdicts((OfCounted, Counting), marks("warm", "bang", "end"), live=False)
+    assert [each.verdict for each in found] == [Verdict.UNKNOWN, Verdict.HOLDS]
+    assert found[0].doubt == "ledger crashed: ValueError: too loud, at event 1 (mark)"
+
+
+@pytest.mark.parametrize("live", [False, True], ids=["list", "live"])
+def test_a_law_hears_nothing_of_a_node_that_it_is_deaf_to(live: bool) -> None:
+    history = H()
+    for node in ("master", "slave", "other", None):
+        history.add("mark", node=node)
+    found = verdicts((Neutral, OfMaster, Counting), history, live)
+    assert [each.judged for each in found] == [4, 3, 3]
 
 
 def test_laws_read_the_ledger_as_it_was_before_the_event() -> None:

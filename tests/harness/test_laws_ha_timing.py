@@ -10,13 +10,13 @@ from collections.abc import Callable
 import pytest
 
 from pairproof.harness.law import Law
-from pairproof.harness.rocketmq import places
 from pairproof.harness.rocketmq.laws.ha_heartbeat import HaHeartbeat
 from pairproof.harness.rocketmq.laws.ha_housekeeping import HaHousekeeping
 from pairproof.harness.rocketmq.laws.ha_report_prompt import HaReportPrompt
 from pairproof.harness.rocketmq.laws.ha_wakeup import HaWakeup
 from pairproof.harness.rocketmq.testing import FILE, H, bare, pair
 from pairproof.harness.testing import assert_broken, assert_holds, assert_vacuous, judged
+from pairproof.harness.trouble import EVERY_LINK
 
 # ha-report-prompt
 
@@ -87,8 +87,8 @@ def test_a_slave_without_a_network_owes_nothing_meanwhile() -> None:
             )
         return story.report(100)
 
-    assert_holds(HaReportPrompt, told(places.EVERY_LINK, 900))
-    assert_broken(HaReportPrompt, told(places.EVERY_LINK, 1_100), "up to 100")
+    assert_holds(HaReportPrompt, told(EVERY_LINK, 900))
+    assert_broken(HaReportPrompt, told(EVERY_LINK, 1_100), "up to 100")
     assert_broken(HaReportPrompt, told("ha", 900), "no report for 60900 ms")
 
 

@@ -169,13 +169,14 @@ def test_a_report_from_before_the_expired_files_gets_nothing() -> None:
 
 def test_a_node_that_was_killed_while_it_was_paused_stands_still_until_it_starts() -> None:
     killed = pair().add("pause", node="slave").crash("slave").after(5).add("resume", node="slave").after(5)
-    judge = Judge(())
+    judge = Judge((LogGrows,))
+    (ledger,) = judge.ledgers
     judge.feed_all(killed.events)
-    assert judge.ledger.trouble.is_still("slave")
+    assert ledger.trouble.is_still("slave")
     for each in killed.start("slave").events[-1:]:
         judge.feed(each)
-    assert not judge.ledger.trouble.is_still("slave")
-    assert judge.ledger.trouble.still_ns("slave", 0, killed.t) == 10_000_000
+    assert not ledger.trouble.is_still("slave")
+    assert ledger.trouble.still_ns("slave", 0, killed.t) == 10_000_000
 
 
 def test_a_slave_that_stands_still_closes_when_it_goes_on() -> None:

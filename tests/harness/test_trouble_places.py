@@ -7,7 +7,7 @@ import pytest
 from pairproof.harness.history import Event
 from pairproof.harness.rocketmq import places
 from pairproof.harness.schedule import Args
-from pairproof.harness.trouble import Trouble, touched
+from pairproof.harness.trouble import EVERY_LINK, Trouble
 
 
 def fault(status: str, t: int, link: str | None, node: str | None = "slave") -> Event:
@@ -16,27 +16,27 @@ def fault(status: str, t: int, link: str | None, node: str | None = "slave") -> 
 
 @pytest.mark.parametrize("place", ["slave", "ha", "client-slave", "names-slave", "meta", "meta-fast"])
 def test_all_links_of_a_node_are_struck_and_then_quiet_again(place: str) -> None:
-    trouble = Trouble()
-    trouble.fault(fault("on", 5, places.EVERY_LINK))
+    trouble = Trouble(places.links_of)
+    trouble.fault(fault("on", 5, EVERY_LINK))
     assert trouble.is_struck(place, "nowhere") and not trouble.is_quiet(place, 4)
-    trouble.fault(fault("off", 9, places.EVERY_LINK))
+    trouble.fault(fault("off", 9, EVERY_LINK))
     assert not trouble.is_struck(place) and not trouble.is_quiet(place, 9) and trouble.is_quiet(place, 10)
 
 
 @pytest.mark.parametrize("place", ["master", "ha2", "client-master", "names-client", ""])
 def test_links_of_other_nodes_are_not(place: str) -> None:
-    trouble = Trouble()
-    trouble.fault(fault("on", 5, places.EVERY_LINK))
+    trouble = Trouble(places.links_of)
+    trouble.fault(fault("on", 5, EVERY_LINK))
     assert trouble.is_quiet(place, 0) and not trouble.is_struck(place)
 
 
 def test_a_node_with_a_fault_at_every_link_stands_still_until_the_last_thing_lets_it_go_on() -> None:
-    trouble = Trouble()
+    trouble = Trouble(places.links_of)
     trouble.fault(fault("on", 5, "ha"))
     assert not trouble.is_still("slave")
-    trouble.fault(fault("on", 10, places.EVERY_LINK)._replace(op=1))
+    trouble.fault(fault("on", 10, EVERY_LINK)._replace(op=1))
     trouble.pause("slave", 20)
-    trouble.fault(fault("off", 30, places.EVERY_LINK)._replace(op=1))
+    trouble.fault(fault("off", 30, EVERY_LINK)._replace(op=1))
     assert trouble.is_still("slave") and trouble.still_ns("slave", 0, 35) == 25
     trouble.resume("slave", 40)
     assert not trouble.is_still("slave") and trouble.still_ns("slave", 0, 99) == 30
@@ -45,10 +45,11 @@ def test_a_node_with_a_fault_at_every_link_stands_still_until_the_last_thing_let
 
 
 def test_another_fault_touches_the_place_that_it_names_alone() -> None:
+    touched = Trouble(places.links_of).touched
     assert touched(fault("on", 5, None)) == {"slave"}
     assert touched(fault("on", 5, "ha", None)) == {"ha"}
     assert touched(fault("on", 5, None, None)) == {""}
-    assert touched(fault("on", 5, places.EVERY_LINK, "a third party's")) == {"a third party's"}
+    assert touched(fault("on", 5, EVERY_LINK, "a third party's")) == {"a third party's"}
 
 
 def test_every_link_that_is_no_clients_has_two_ends() -> None:

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from pairproof.harness.kinds.client import Ok
 from pairproof.harness.kinds.node import Config, Crash, Stop
-from pairproof.harness.law import Law
 from pairproof.harness.rocketmq.kinds.log import Append, Flush
+from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.ledger import Ledger
 from pairproof.harness.rocketmq.places import MASTER
 from pairproof.harness.rocketmq.settings import parse

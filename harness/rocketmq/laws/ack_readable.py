@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from pairproof.harness.history import UNREADABLE
 from pairproof.harness.kinds.client import Info, Ok
-from pairproof.harness.law import Law
+from pairproof.harness.rocketmq.law import Law
 
 
 class AckReadable(Law):
@@ -20,7 +20,7 @@ class AckReadable(Law):
     promise = "Whatever a broker answers to a client can be read."
     source = "SendMessageResponseHeader, PullMessageResponseHeader"
     needs = frozenset({"invoke", "ok", "info"})
-    others = True
+    deaf_to = frozenset()
 
     def on_ok(self, event: Ok) -> None:
         self.judged += 1

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from pairproof.harness.history import Event
 from pairproof.harness.kinds.client import Deliver, Fail
-from pairproof.harness.law import Law
 from pairproof.harness.rocketmq.kinds.log import Append, Record
+from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.ledger import Ledger
 
 UNKNOWN_ERROR = "UNKNOWN_ERROR"

@@ -19,7 +19,7 @@ from __future__ import annotations
 from pairproof.harness.history import Event
 from pairproof.harness.kinds.client import Ok
 from pairproof.harness.kinds.node import Config
-from pairproof.harness.law import Law
+from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.ledger import HOSTILE
 from pairproof.harness.rocketmq.places import MASTER
 from pairproof.harness.rocketmq.settings import parse, promised_slaves

@@ -18,9 +18,9 @@ from collections import deque
 from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.client import Invoke, Ok
 from pairproof.harness.kinds.node import Crash, Stop
-from pairproof.harness.law import Law
 from pairproof.harness.rocketmq.kinds.ha import Report
 from pairproof.harness.rocketmq.kinds.log import Append, Audit, Record
+from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.ledger import Ledger
 from pairproof.harness.rocketmq.laws.turns import Turns
 from pairproof.harness.rocketmq.laws.waits import is_instant

@@ -16,8 +16,8 @@ from typing import NamedTuple
 from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.client import Fail, Info, Invoke, Ok
 from pairproof.harness.kinds.node import Crash, Start, Stop
-from pairproof.harness.law import Law
 from pairproof.harness.rocketmq.kinds.log import Append, Flush
+from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.ledger import Ledger
 from pairproof.harness.rocketmq.places import MASTER
 

@@ -17,9 +17,9 @@ from __future__ import annotations
 from pairproof.harness.history import Event
 from pairproof.harness.kinds.client import Fail, Invoke, Ok
 from pairproof.harness.kinds.node import Config, Crash, Wipe
-from pairproof.harness.law import Law
 from pairproof.harness.rocketmq import contract
 from pairproof.harness.rocketmq.kinds.log import Append, Audit, Expire, Record
+from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.ack_refused_is_absent import leaves_open
 from pairproof.harness.rocketmq.laws.ledger import Ledger
 from pairproof.harness.rocketmq.places import MASTER, SLAVES

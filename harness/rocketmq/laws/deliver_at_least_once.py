@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from pairproof.harness.kinds.client import Deliver, Ok
 from pairproof.harness.kinds.node import Start
-from pairproof.harness.law import Law
+from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.ledger import Ledger
 from pairproof.harness.rocketmq.laws.registers import NONE
 from pairproof.harness.rocketmq.places import SLAVES

@@ -27,9 +27,9 @@ from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.client import Fail, Invoke, Ok
 from pairproof.harness.kinds.machine import Mark
 from pairproof.harness.kinds.node import Crash, Start, Wipe
-from pairproof.harness.law import Law
 from pairproof.harness.rocketmq import contract
 from pairproof.harness.rocketmq.kinds.log import Expire, Record
+from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.consumed import Assignment, Consumed, Consumer
 from pairproof.harness.rocketmq.laws.consumption import SLACK_NS
 from pairproof.harness.rocketmq.laws.ledger import Ledger

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from pairproof.harness.history import Event
 from pairproof.harness.kinds.client import Assign, Deliver, Invoke
-from pairproof.harness.law import Law
+from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.consumption import PAIR
 from pairproof.harness.rocketmq.laws.ledger import Ledger
 

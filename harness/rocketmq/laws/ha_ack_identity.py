@@ -10,7 +10,7 @@ added to HAConnection for later reports, extended to first ones (any TCP peer co
 from __future__ import annotations
 
 from pairproof.harness.kinds.client import Ok
-from pairproof.harness.law import Law
+from pairproof.harness.rocketmq.law import Law
 
 
 class HaAckIdentity(Law):

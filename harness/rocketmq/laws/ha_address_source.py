@@ -20,10 +20,10 @@ from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.client import Fail, Info, Invoke, Ok
 from pairproof.harness.kinds.machine import Fault, Pause
 from pairproof.harness.kinds.node import Config, Crash, Start, Stop
-from pairproof.harness.law import Law
 from pairproof.harness.rocketmq import places
 from pairproof.harness.rocketmq.kinds.ha import Connect
 from pairproof.harness.rocketmq.kinds.metadata import Register
+from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.ledger import HOSTILE, Ledger
 from pairproof.harness.rocketmq.laws.metadata import told
 from pairproof.harness.rocketmq.places import MASTER

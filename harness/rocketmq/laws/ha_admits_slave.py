@@ -15,8 +15,8 @@ from __future__ import annotations
 from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.machine import Fault
 from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
-from pairproof.harness.law import Law
 from pairproof.harness.rocketmq.kinds.ha import Close, Connect, Report
+from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.ledger import HOSTILE, Ledger
 from pairproof.harness.rocketmq.places import HA_LINKS, MASTER, SLAVES
 

@@ -14,9 +14,9 @@ from collections import deque
 
 from pairproof.harness.history import Event
 from pairproof.harness.kinds.node import Crash, Stop
-from pairproof.harness.law import Law
 from pairproof.harness.rocketmq.kinds.ha import Close, Connect, Frame
 from pairproof.harness.rocketmq.kinds.log import Append
+from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.ledger import HOSTILE, Ledger
 from pairproof.harness.rocketmq.laws.waits import POLL_NS, is_late
 from pairproof.harness.rocketmq.places import MASTER

@@ -6,8 +6,8 @@ one mapped file.
 
 from __future__ import annotations
 
-from pairproof.harness.law import Law
 from pairproof.harness.rocketmq.kinds.ha import Frame
+from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.ledger import Ledger
 from pairproof.harness.rocketmq.places import MASTER
 

@@ -10,9 +10,9 @@ nextTransferFromWhere.
 from __future__ import annotations
 
 from pairproof.harness.history import Event
-from pairproof.harness.law import Law
 from pairproof.harness.rocketmq.kinds.ha import Frame
 from pairproof.harness.rocketmq.kinds.log import Source
+from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.ledger import Ledger
 
 

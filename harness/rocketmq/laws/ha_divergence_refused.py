@@ -14,8 +14,8 @@ from __future__ import annotations
 from pairproof.harness.history import Event
 from pairproof.harness.kinds.client import Ok
 from pairproof.harness.kinds.node import Crash, Stop
-from pairproof.harness.law import Law
 from pairproof.harness.rocketmq.kinds.ha import Close, Diverged, Frame, Report
+from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.ledger import AHEAD, Ledger
 from pairproof.harness.rocketmq.laws.waits import is_instant
 from pairproof.harness.rocketmq.places import MASTER

@@ -11,9 +11,9 @@ records, since it holds bytes of another history. Source: MappedFileQueue.rollNe
 from __future__ import annotations
 
 from pairproof.harness.kinds.node import Crash, Start, Stop
-from pairproof.harness.law import Law
 from pairproof.harness.rocketmq.kinds.ha import Close, Connect
 from pairproof.harness.rocketmq.kinds.log import Audit
+from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.ledger import Ledger
 from pairproof.harness.rocketmq.places import HA_LINKS, MASTER, SLAVES
 

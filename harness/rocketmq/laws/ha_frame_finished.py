@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.node import Crash, Stop
-from pairproof.harness.law import Law
 from pairproof.harness.rocketmq import places
 from pairproof.harness.rocketmq.kinds.ha import Close, Frame, Partial
 from pairproof.harness.rocketmq.kinds.log import Source
+from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.ledger import Ledger
 from pairproof.harness.rocketmq.places import MASTER
 

@@ -14,9 +14,9 @@ from __future__ import annotations
 
 from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.node import Crash, Start, Stop
-from pairproof.harness.law import Law
 from pairproof.harness.rocketmq.kinds.ha import Close, Connect, Frame, Partial, Report
 from pairproof.harness.rocketmq.kinds.log import Flush
+from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.ledger import HOSTILE, VALID, Ledger
 from pairproof.harness.rocketmq.laws.waits import Speaker, configured_ns
 from pairproof.harness.rocketmq.places import MASTER

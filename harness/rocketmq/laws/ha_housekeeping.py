@@ -14,8 +14,8 @@ from __future__ import annotations
 
 from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.node import Crash, Stop
-from pairproof.harness.law import Law
 from pairproof.harness.rocketmq.kinds.ha import Close, Connect, Diverged, Frame, Partial, Report
+from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.ledger import HOSTILE, Ledger
 from pairproof.harness.rocketmq.laws.waits import configured_ns, is_late
 from pairproof.harness.rocketmq.places import MASTER

@@ -14,9 +14,9 @@ from __future__ import annotations
 
 from pairproof.harness.history import Event
 from pairproof.harness.kinds.node import Crash, Stop, Wipe
-from pairproof.harness.law import Law
 from pairproof.harness.rocketmq.kinds.ha import Close, Connect, Frame, Report
 from pairproof.harness.rocketmq.kinds.log import Append
+from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.ledger import HOSTILE, Ledger
 
 POLL_NS = 1_000_000_000

@@ -11,8 +11,8 @@ reportSlaveMaxOffset, which tries three times and then closes.
 from __future__ import annotations
 
 from pairproof.harness.history import Event
-from pairproof.harness.law import Law
 from pairproof.harness.rocketmq.kinds.ha import Partial, Report
+from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.ledger import HOSTILE, Ledger
 
 

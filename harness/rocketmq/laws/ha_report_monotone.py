@@ -9,8 +9,8 @@ currentReportedOffset.
 
 from __future__ import annotations
 
-from pairproof.harness.law import Law
 from pairproof.harness.rocketmq.kinds.ha import Report
+from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.ledger import HOSTILE, Ledger
 
 

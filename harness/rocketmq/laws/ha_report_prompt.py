@@ -13,8 +13,8 @@ from collections import deque
 
 from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.node import Crash, Stop
-from pairproof.harness.law import Law
 from pairproof.harness.rocketmq.kinds.ha import Close, Connect, Frame, Partial, Report
+from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.ledger import HOSTILE, Ledger
 from pairproof.harness.rocketmq.laws.waits import POLL_NS, Speaker, configured_ns, is_late
 

@@ -5,8 +5,8 @@ Left out: how long a silent peer is kept. Source: HAConnection's write service w
 
 from __future__ import annotations
 
-from pairproof.harness.law import Law
 from pairproof.harness.rocketmq.kinds.ha import Connect, Frame, Report
+from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.ledger import Ledger
 
 

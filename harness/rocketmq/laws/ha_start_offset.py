@@ -12,9 +12,9 @@ rule is the correction of its missing check.
 from __future__ import annotations
 
 from pairproof.harness.kinds.node import Start
-from pairproof.harness.law import Law
 from pairproof.harness.rocketmq.kinds.ha import Frame, Report
 from pairproof.harness.rocketmq.kinds.log import Flush
+from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.ledger import VALID, Ledger
 from pairproof.harness.rocketmq.places import MASTER
 

@@ -14,9 +14,9 @@ from __future__ import annotations
 from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.client import Invoke
 from pairproof.harness.kinds.node import Crash, Start, Stop
-from pairproof.harness.law import Law
 from pairproof.harness.rocketmq.kinds.ha import Close, Frame, Partial, Report
 from pairproof.harness.rocketmq.kinds.log import Append, Flush
+from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.answering import ROUND_NS
 from pairproof.harness.rocketmq.laws.ledger import VALID, Ledger
 from pairproof.harness.rocketmq.laws.waits import is_late

@@ -1,6 +1,4 @@
-"""What a history has said so far, kept once for all laws: settings, log ends, connections, crashes, rollbacks.
-
-The judge tells the ledger of an event after the laws have seen it, so laws read the state *before* the event.
+"""What a history has said of a RocketMQ pair so far: settings, log ends, connections, crashes, rollbacks.
 
 Three questions that several laws ask are answered here and nowhere else:
 
@@ -16,19 +14,18 @@ Left out: what only one law needs. Sources: HAConnection, HAService.push2SlaveMa
 
 from __future__ import annotations
 
-from pairproof.harness.history import BY_THEMSELVES, Event, kinds
+from pairproof.harness import ledger
+from pairproof.harness.history import Event
 from pairproof.harness.kinds.client import Assign, Consumer, Deliver, Fail, Info, Invoke, Ok, Route
-from pairproof.harness.kinds.machine import Fault, Lab, Pause, Resume, Stall
-from pairproof.harness.kinds.node import Abort, Config, Crash, Start, Stop, Wipe
+from pairproof.harness.kinds.node import Config, Crash, Start, Stop, Wipe
 from pairproof.harness.rocketmq.kinds.ha import Close, Connect, Frame, Report
 from pairproof.harness.rocketmq.kinds.log import Append, Expire
 from pairproof.harness.rocketmq.kinds.metadata import Persist, Sync
 from pairproof.harness.rocketmq.laws.consumption import Consumption
 from pairproof.harness.rocketmq.laws.coverage import Coverage
 from pairproof.harness.rocketmq.laws.ha_link import Link
-from pairproof.harness.rocketmq.places import MASTER, OTHER
+from pairproof.harness.rocketmq.places import MASTER, OTHER, links_of
 from pairproof.harness.rocketmq.settings import DEFAULTS, Settings, parse, promised_slaves
-from pairproof.harness.trouble import Trouble
 
 HOSTILE = "hostile"
 
@@ -41,25 +38,16 @@ REFUSED = "refused"
 """Made on a connection whose first report was not valid."""
 
 
-class Ledger:
+class Ledger(ledger.Ledger):
     """Bounded by the number of nodes, connections, starts and unacknowledged puts of one trial."""
 
     def __init__(self, observes: frozenset[str] | None = None) -> None:
-        self.observes = frozenset(kinds()) if observes is None else observes
-        """Kinds that the lab records: only there is an absence a sign."""
+        super().__init__(observes)
         self.config: dict[str, Settings] = {}
-        self.healthy_ns = 0
-        """What a healthy client's call may spend on the way, and what else the lab adds."""
-        self.instant_ns = 0
-        """What lies between two things that a node does at once: nothing in virtual time."""
-        self.trouble = Trouble()
         self.consumption = Consumption(self)
         self.sync_master = self.sync_flush = False
         self.needed = 0
         """How many slaves must hold a waiting send that is answered with PUT_OK."""
-        self.up: set[str] = set()
-        self.gone: set[str] = set()
-        """Nodes that are down by themselves: they crashed, or did not come up. What that means ``node-lives`` says."""
         self.last_started: str | None = None
         self.starts: dict[str, int] = {}
         self.ends: dict[str, int] = {}
@@ -98,6 +86,9 @@ class Ledger:
         self._begins: dict[str, int] = {}
         """Per connection: where the slave's log began at its last report."""
         self._heard_seq, self._heard = -1, VALID
+
+    def links_of(self, node: str) -> frozenset[str]:
+        return links_of(node)
 
     # What laws ask.
 
@@ -170,24 +161,6 @@ class Ledger:
             self.sync_master = found.get("brokerRole") == "SYNC_MASTER"
             self.sync_flush = found.get("flushDiskType") == "SYNC_FLUSH"
 
-    def on_lab(self, event: Lab) -> None:
-        self.healthy_ns = event.value
-        self.instant_ns = int(parse(event.detail or "{}").get("instantNs", 0))
-
-    def on_fault(self, event: Fault) -> None:
-        self.trouble.fault(event)
-
-    def on_stall(self, event: Stall) -> None:
-        self.trouble.stalls(event)
-
-    def on_pause(self, event: Pause) -> None:
-        self.trouble.pause(event.node, event.t)
-
-    def on_resume(self, event: Resume) -> None:
-        """It goes on, unless it was killed meanwhile."""
-        if event.node in self.up:
-            self.trouble.resume(event.node, event.t)
-
     def on_expire(self, event: Expire) -> None:
         """A log's oldest files are gone; what a slave says of its end it says of them, too."""
         node = event.node
@@ -202,9 +175,7 @@ class Ledger:
         image = node in self._images
         self._images.discard(node)
         self._copied.pop(node, None)
-        self.trouble.up(node, event.t)
-        self.up.add(node)
-        self.gone.discard(node)
+        super().on_start(event)
         self.last_started = node
         if node == MASTER:
             self._incarnation += 1
@@ -258,20 +229,13 @@ class Ledger:
         """A node went down, and its ends of connections with it."""
         node = event.node
         self.consumption.hear(event)
-        self.trouble.down(node, event.t)
-        self.up.discard(node)
-        if event.status in BY_THEMSELVES:
-            self.gone.add(node)
+        super().on_crash(event)
         if node == MASTER:
             self._lost_power = event.f == "machine" and event.status != "lied"
             for link in self.links.values():
                 self._drop(link, event)
 
     on_stop = on_crash
-
-    def on_abort(self, event: Abort) -> None:
-        """A node that was down stays so."""
-        self.gone.add(event.node)
 
     def on_wipe(self, event: Wipe) -> None:
         """A slave's store is another one; of a master's, its next start tells what it lost.

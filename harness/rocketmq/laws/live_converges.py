@@ -22,10 +22,10 @@ from pairproof.harness.history import MS, UNREADABLE, Event
 from pairproof.harness.kinds.client import Info, Invoke, Ok
 from pairproof.harness.kinds.machine import Mark
 from pairproof.harness.kinds.node import Crash, Stop
-from pairproof.harness.law import Law
 from pairproof.harness.rocketmq.contract import STORED
 from pairproof.harness.rocketmq.kinds.ha import Close, Diverged
 from pairproof.harness.rocketmq.kinds.log import Audit
+from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.ledger import HOSTILE, Ledger
 from pairproof.harness.rocketmq.places import MASTER
 from pairproof.harness.rocketmq.settings import Settings

@@ -18,9 +18,8 @@ import json
 from pairproof.harness.history import Event
 from pairproof.harness.kinds.machine import Fault, Pause
 from pairproof.harness.kinds.node import Crash, Start, Stop
-from pairproof.harness.law import Law
+from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.ledger import Ledger
-from pairproof.harness.trouble import touched
 
 CROWD = "crowd"
 ANSWERED, REFUSED = "newcomers_answered", "newcomers_refused"
@@ -33,7 +32,7 @@ class LiveNewcomers(Law):
     )
     source = "NettyRemotingServer, which refuses nobody"
     needs = frozenset({"fault", "start"})
-    others = True
+    deaf_to = frozenset()
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)
@@ -44,8 +43,8 @@ class LiveNewcomers(Law):
         """One begins: another one at its node is no longer alone. One ends, and says what became of newcomers."""
         if event.status == "on":
             node, others = event.node or "", self.ledger.trouble.active.values()
-            alone = all(_bears(event, each) or node not in touched(each) for each in others)
-            self._disturb(touched(event), event)
+            alone = all(_bears(event, each) or node not in self.ledger.trouble.touched(each) for each in others)
+            self._disturb(self.ledger.trouble.touched(event), event)
             if node and alone and not self.ledger.trouble.is_still(node):
                 self.calm[event.op] = event
             return

@@ -15,9 +15,9 @@ from collections import deque
 
 from pairproof.harness.kinds.machine import Fault
 from pairproof.harness.kinds.node import Start
-from pairproof.harness.law import Law
 from pairproof.harness.rocketmq import places
 from pairproof.harness.rocketmq.kinds.ha import Connect
+from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.ledger import HOSTILE, Ledger
 
 SECOND_NS = 1_000_000_000

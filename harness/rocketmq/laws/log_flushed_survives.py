@@ -14,9 +14,9 @@ from __future__ import annotations
 from pairproof.harness.history import Event
 from pairproof.harness.kinds.client import Deliver, Invoke, Ok
 from pairproof.harness.kinds.node import Crash, Stop, Wipe
-from pairproof.harness.law import Law
 from pairproof.harness.rocketmq.contract import PUT_OK, STORED
 from pairproof.harness.rocketmq.kinds.log import Audit, Record
+from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.ledger import Ledger
 from pairproof.harness.rocketmq.places import MASTER
 

@@ -22,8 +22,8 @@ from __future__ import annotations
 
 from pairproof.harness.history import Event
 from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
-from pairproof.harness.law import Law
 from pairproof.harness.rocketmq.kinds.log import Append, Cut, Flush, Record
+from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.ledger import Ledger
 from pairproof.harness.rocketmq.places import MASTER
 

@@ -11,8 +11,8 @@ a byte copy.
 from __future__ import annotations
 
 from pairproof.harness.history import Event
-from pairproof.harness.law import Law
 from pairproof.harness.rocketmq.kinds.log import Chunk
+from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.ledger import Ledger
 from pairproof.harness.rocketmq.places import MASTER
 

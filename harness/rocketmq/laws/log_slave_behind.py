@@ -10,9 +10,9 @@ Source: HAService.HAClient.
 from __future__ import annotations
 
 from pairproof.harness.history import Event
-from pairproof.harness.law import Law
 from pairproof.harness.rocketmq.kinds.ha import Report
 from pairproof.harness.rocketmq.kinds.log import Append, Audit
+from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.ledger import HOSTILE, Ledger
 from pairproof.harness.rocketmq.places import MASTER
 

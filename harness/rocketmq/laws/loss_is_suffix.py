@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from pairproof.harness.kinds.client import Invoke, Ok
 from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
-from pairproof.harness.law import Law
 from pairproof.harness.rocketmq.contract import STORED
 from pairproof.harness.rocketmq.kinds.log import Append, Audit, Record
+from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.ledger import Ledger
 from pairproof.harness.rocketmq.places import MASTER
 

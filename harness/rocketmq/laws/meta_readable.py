@@ -9,8 +9,8 @@ Left out: tables of nodes that are down; what a table says. Source: ConfigManage
 from __future__ import annotations
 
 from pairproof.harness.kinds.node import Crash, Wipe
-from pairproof.harness.law import Law
 from pairproof.harness.rocketmq.kinds.metadata import Garbled, Table
+from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.ledger import Ledger
 
 
@@ -19,7 +19,7 @@ class MetaReadable(Law):
     promise = "A node's tables can be read, as answers and, with their backups, as files."
     source = "ConfigManager.load, RemotingSerializable.decode"
     needs = frozenset({"table", "garbled"})
-    others = True
+    deaf_to = frozenset()
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)

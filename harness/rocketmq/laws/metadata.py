@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.node import Config
-from pairproof.harness.law import Law
+from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.ledger import Ledger
 from pairproof.harness.rocketmq.places import MASTER
 from pairproof.harness.rocketmq.settings import Settings, parse, version

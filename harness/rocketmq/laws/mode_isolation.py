@@ -25,13 +25,12 @@ from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.client import Assign, Consumer, Fail, Info, Invoke, Ok
 from pairproof.harness.kinds.machine import Fault, Pause, Resume
 from pairproof.harness.kinds.node import Config, Crash, Start, Stop, Wipe
-from pairproof.harness.law import Law
 from pairproof.harness.rocketmq.contract import STORED
 from pairproof.harness.rocketmq.kinds.metadata import Register
+from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.ledger import Ledger
 from pairproof.harness.rocketmq.places import MASTER, SLAVES
 from pairproof.harness.rocketmq.settings import line, parse
-from pairproof.harness.trouble import touched
 
 SLACK_NS = 1_000 * MS
 ASKED_NS = 10_000 * MS
@@ -71,7 +70,7 @@ class ModeIsolation(Law):
     )
     source = "the design: brokers of different names share nothing"
     needs = frozenset({"config", "invoke", "ok", "fault", "crash", "consumer", "register"})
-    others = True
+    deaf_to = frozenset()
     timed = True
 
     def __init__(self, ledger: Ledger) -> None:
@@ -133,7 +132,7 @@ class ModeIsolation(Law):
     def on_fault(self, event: Fault | Pause | Resume | Crash | Stop | Start) -> None:
         """Something begins or ends; what is overdue before it is told."""
         self._settle(event)
-        self.touched.update(dict.fromkeys(touched(event), event.t))
+        self.touched.update(dict.fromkeys(self.ledger.trouble.touched(event), event.t))
 
     on_pause = on_resume = on_fault
 

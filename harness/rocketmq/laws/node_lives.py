@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from pairproof.harness.history import Event
 from pairproof.harness.kinds.node import Abort, Crash, Start, Stop, Wipe
-from pairproof.harness.law import Law
+from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.ledger import Ledger
 
 _FAILED = {
@@ -29,7 +29,7 @@ class NodeLives(Law):
     promise = "A node neither crashes by itself nor goes on without end, and it starts on its own store."
     source = "BrokerStartup.start, BrokerController.initialize"
     needs = frozenset({"start", "crash", "abort"})
-    others = True
+    deaf_to = frozenset()
     timed = True
 
     def __init__(self, ledger: Ledger) -> None:

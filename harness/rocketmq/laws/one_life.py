@@ -9,7 +9,7 @@ from __future__ import annotations
 from pairproof.harness.history import Event
 from pairproof.harness.kinds.client import Fail, Info
 from pairproof.harness.kinds.node import Crash, Start, Stop
-from pairproof.harness.law import Law
+from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.ledger import Ledger
 from pairproof.harness.rocketmq.places import MASTER
 

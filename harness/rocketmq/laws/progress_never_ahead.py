@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from pairproof.harness.history import Event
 from pairproof.harness.kinds.client import Invoke, Ok
-from pairproof.harness.law import Law
 from pairproof.harness.rocketmq.kinds.metadata import Table
+from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.consumption import PAIR
 from pairproof.harness.rocketmq.laws.registers import NONE, offsets_of
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.client import Assign, Consumer, Deliver, Invoke, Route
-from pairproof.harness.law import Law
+from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.consumption import COMMIT_NS, PAIR
 from pairproof.harness.rocketmq.laws.ledger import Ledger
 from pairproof.harness.rocketmq.places import MASTER

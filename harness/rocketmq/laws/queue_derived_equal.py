@@ -18,9 +18,9 @@ from __future__ import annotations
 from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.client import Ok
 from pairproof.harness.kinds.node import Crash, Start, Stop
-from pairproof.harness.law import Law
 from pairproof.harness.rocketmq.kinds.ha import Frame
 from pairproof.harness.rocketmq.kinds.log import Append, Dispatch, Entries, Keys
+from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.ledger import Ledger
 
 REST_NS = 1_000 * MS

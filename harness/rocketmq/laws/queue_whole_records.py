@@ -23,8 +23,8 @@ from typing import NamedTuple
 from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.machine import Fault
 from pairproof.harness.kinds.node import Config, Crash, Start, Stop, Wipe
-from pairproof.harness.law import Law
 from pairproof.harness.rocketmq.kinds.log import Append, Audit, Dispatch, Entries, Expire, Record
+from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.ledger import Ledger
 from pairproof.harness.rocketmq.places import MASTER
 from pairproof.harness.rocketmq.settings import line, parse

@@ -27,9 +27,9 @@ from typing import NamedTuple
 from pairproof.harness.history import Event
 from pairproof.harness.kinds.client import Deliver, Fail, Info, Invoke, Ok
 from pairproof.harness.kinds.node import Config, Crash, Wipe
-from pairproof.harness.law import Law
 from pairproof.harness.rocketmq.kinds.log import Record
 from pairproof.harness.rocketmq.kinds.metadata import Sync
+from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.ledger import Ledger
 from pairproof.harness.rocketmq.places import MASTER, SLAVES
 from pairproof.harness.rocketmq.settings import DEFAULTS, is_on, parse, version

@@ -14,9 +14,9 @@ from __future__ import annotations
 
 from pairproof.harness.kinds.client import Consumer, Fail, Invoke, Ok
 from pairproof.harness.kinds.node import Config
-from pairproof.harness.law import Law
 from pairproof.harness.rocketmq.kinds.log import Append, Record
 from pairproof.harness.rocketmq.kinds.metadata import Table
+from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.answering import NO_ANSWER
 from pairproof.harness.rocketmq.laws.ledger import Ledger
 from pairproof.harness.rocketmq.laws.metadata import ADMIN, GROUPS, TOPICS, Name, holds, topic_of

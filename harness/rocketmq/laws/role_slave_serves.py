@@ -21,8 +21,8 @@ from typing import NamedTuple
 from pairproof.harness.history import Event
 from pairproof.harness.kinds.client import Deliver, Fail, Info, Invoke, Ok
 from pairproof.harness.kinds.node import Config, Start, Wipe
-from pairproof.harness.law import Law
 from pairproof.harness.rocketmq.kinds.log import Dispatch, Expire
+from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.ledger import Ledger
 from pairproof.harness.rocketmq.places import MASTER
 from pairproof.harness.rocketmq.settings import is_on, parse, refuses_reads

@@ -22,7 +22,7 @@ from functools import lru_cache
 
 from pairproof.harness.kinds.client import Assign, Consumer, Invoke, Ok, Route
 from pairproof.harness.kinds.node import Config
-from pairproof.harness.law import Law
+from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.ledger import Ledger
 from pairproof.harness.rocketmq.places import MASTER, NODES
 from pairproof.harness.rocketmq.settings import DEFAULTS, parse, version

@@ -27,8 +27,8 @@ from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.client import Route
 from pairproof.harness.kinds.machine import Resume
 from pairproof.harness.kinds.node import Config, Crash, Start, Stop, Wipe
-from pairproof.harness.law import Law
 from pairproof.harness.rocketmq.kinds.metadata import Register, Table
+from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.ledger import Ledger
 from pairproof.harness.rocketmq.places import MASTER, NAMES, NODES
 from pairproof.harness.rocketmq.settings import Settings, parse
@@ -55,7 +55,7 @@ class RouteExpiry(Law):
     )
     source = "RouteInfoManager.onChannelDestroy, scanNotActiveBroker; BrokerController.registerBrokerAll"
     needs = frozenset({"config", "start", "crash", "fault", "register", "table", "route"})
-    others = True
+    deaf_to = frozenset()
     timed = True
 
     def __init__(self, ledger: Ledger) -> None:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from pairproof.harness.history import Event
 from pairproof.harness.kinds.client import Ok
-from pairproof.harness.law import Law
 from pairproof.harness.rocketmq.kinds.metadata import Table
+from pairproof.harness.rocketmq.law import Law
 
 
 class ShownProgress(Law):

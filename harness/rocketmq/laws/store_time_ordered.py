@@ -12,8 +12,8 @@ from __future__ import annotations
 from pairproof.harness.history import Event
 from pairproof.harness.kinds.machine import Clock
 from pairproof.harness.kinds.node import Wipe
-from pairproof.harness.law import Law
 from pairproof.harness.rocketmq.kinds.log import Append, Record
+from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.ledger import Ledger
 from pairproof.harness.rocketmq.places import MASTER
 
