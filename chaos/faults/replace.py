@@ -4,33 +4,18 @@
 own image takes its place again, also in an orderly way.
 """
 
-from __future__ import annotations
-
-from typing import Any
-
-from pairproof.harness.ports import AnyText, Effect
+from pairproof.harness.fault import HeldFault
+from pairproof.harness.ports import AnyText
 from pairproof.harness.ports.nodes import CanReplaceImage
 from pairproof.harness.rocketmq import places
-from pairproof.harness.schedule import Args
 
-
-class Replace:
-    """The fault ``replace``."""
-
-    name = "replace"
-    needs = CanReplaceImage
-    arguments = {
+FAULT = HeldFault(
+    "replace",
+    CanReplaceImage,
+    {
         "node": (*places.SLAVES[:1], places.MASTER, *places.SLAVES[1:], places.NAMES, places.OTHER),
         "image": (AnyText("other"),),
-    }
-
-    def start(self, session: CanReplaceImage, args: Args) -> Any:
-        """Begin."""
-        return session.replace_image(str(args["node"]), str(args["image"]))
-
-    def stop(self, session: CanReplaceImage, handle: Any) -> Effect:
-        """End; what it did."""
-        return session.restore_own_image(handle)
-
-
-FAULT = Replace()
+    },
+    CanReplaceImage.replace_image,
+    CanReplaceImage.restore_own_image,
+)
