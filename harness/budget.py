@@ -31,14 +31,14 @@ class Budget(NamedTuple):
     def of(cls, profile: Profile, lab: Lab, seconds: float | None = None, trials: int | None = None) -> Budget:
         """The profile's budget, unless a bound is given; UsageError for two bounds, or for one that no lab can meet."""
         if seconds is not None and trials is not None:
-            raise UsageError("a bound in time and one in trials exclude each other; give one of them")
+            raise UsageError("a time limit and a limit of trials exclude each other; give one of them")
         if trials is not None or seconds is not None:
             return cls(profile.shares, seconds, trials)
         if profile.counts:
             if not lab.deterministic and sum(profile.counts.values()) > MANY:
                 raise UsageError(
                     f"profile {profile.name} counts thousands of trials, and {lab.name} needs seconds for each; give a "
-                    f"bound in time or in trials, or take profile {REAL}"
+                    f"time limit or a limit of trials, or take profile {REAL}"
                 )
             return cls(profile.shares, counts=profile.counts)
         return cls(profile.shares, profile.seconds)

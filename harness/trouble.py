@@ -167,4 +167,4 @@ def told(stall: Event) -> str:
 
 def doubted(stall: Event, what: str) -> str:
     """What nobody knows, because of a stall."""
-    return f"{STALLED} ({told(stall)}), so nobody knows: {what}"
+    return f"{STALLED} ({told(stall)}), so it is unknown: {what}"

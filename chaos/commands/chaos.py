@@ -1,4 +1,4 @@
-"""``pairproof chaos``: play scenarios: faults in time, a workload and expectations, in the simulation or for real.
+"""``pairproof chaos``: play scenarios: load, faults and expectations on a timeline, in the simulation or in real labs.
 
 ``list`` and ``show`` tell what there is, ``run`` plays and judges, ``parity`` compares labs.
 """
@@ -26,10 +26,13 @@ _repeat = click.option(
     "--repeat",
     type=click.IntRange(1, 1_000),
     default=None,
-    help="How many times to play each case; default: as its file says.",
+    help="How many times to play each case; default: as the scenario's file says.",
 )
 _cases = click.option(
-    "--cases", type=click.IntRange(1), default=None, help="Play at most so many cases of each scenario, evenly spread."
+    "--cases",
+    type=click.IntRange(1),
+    default=None,
+    help="Play at most this many cases of each scenario, evenly.",
 )
 _all = click.option(
     "--all", "everything", is_flag=True, help="All shipped scenarios that the lab has the abilities for."
@@ -38,9 +41,9 @@ _all = click.option(
 
 @click.group("chaos")
 def command() -> None:
-    """Play scenarios: faults in time, a workload and expectations, in the simulation or for real.
+    """Play scenarios: load, faults and expectations on a timeline, in the simulation or in real labs.
 
-    A scenario is named as `pairproof chaos list` shows it, or by the path of a file of your own.
+    Name a scenario as `pairproof chaos list` shows it, or give the path of your own file.
 
     Exit codes: 0 all hold; 1 a law is violated or an expectation was not met; 2 usage; 3 something is unknown, was not
     judged, had no effect or was skipped; 4 the lab failed; 130 interrupted.
@@ -118,7 +121,7 @@ def _expected(case: Any) -> list[str]:
         told = [f"{bound} {name}" for kind in counts for name, bound in kind.items()]
         lines += [f"expected: {where}{', '.join(told)}"] if told else []
     lines += [f"violated: {', '.join(expect.violated)}"] if expect.violated else []
-    return lines if expect.bites else [*lines, "faults need not bite"]
+    return lines if expect.bites else [*lines, "faults need not take effect"]
 
 
 @command.command("run")
@@ -139,8 +142,8 @@ def run(
 ) -> None:  # fmt: skip
     """Play scenarios and judge them by the laws and by what they expect. The run is kept as `pairproof check` keeps it.
 
-    --all leaves out, and names at the end, those for which the lab lacks an ability. One that was asked for by its name
-    is skipped then.
+    --all leaves out scenarios for which the lab lacks an ability, and names them at the end. A scenario that was
+    asked for by its name is reported as skipped instead.
 
     Exit codes: 0 all hold; 1 a law is violated or an expectation was not met; 2 usage; 3 something is unknown, was not
     judged, had no effect or was skipped; 4 the lab failed; 130 interrupted.
@@ -167,7 +170,7 @@ def run(
 @command.command("parity")
 @click.argument("names", nargs=-1)
 @_all
-@click.option("--labs", default=LABS, show_default=True, help="The labs to compare, with commas between.")
+@click.option("--labs", default=LABS, show_default=True, help="The labs to compare, separated by commas.")
 @options.target
 @_repeat
 @_cases
@@ -182,11 +185,11 @@ def parity(
 ) -> None:  # fmt: skip
     """Play scenarios in several labs and compare verdicts, laws and times.
 
-    A scenario is played in those labs that have the abilities for it; the others `cannot`, which is no difference.
-    --all leaves out, and names at the end, what none of them can play.
+    Each scenario is played in the labs that have the abilities for it; other labs show `cannot`, which does not
+    count as a difference. --all leaves out scenarios that none of the labs can play, and names them at the end.
 
-    Exit codes: 1 a difference is not explained by the scenario's file; else as for run, for what all labs say alike
-    that played it.
+    Exit codes: 1 a difference is not explained by the scenario's file; otherwise as for run, from the verdicts on
+    which all labs agree.
     """
     from pairproof.chaos.scenarios import parity as comparing
     from pairproof.chaos.scenarios.play import Plan

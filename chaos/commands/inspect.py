@@ -1,4 +1,4 @@
-"""``pairproof inspect``: what a store's commit log holds, and where and why it stops being whole.
+"""``pairproof inspect``: show what a store's commit log holds, and where and why it is damaged.
 
 With ``--json`` one object a line, under the names that RocketMQ's own decoder gives: every ``message`` and ``blank``,
 then ``end`` (the first position without a record) or ``broken`` (where and why). Reads one record at a time, so a store
@@ -28,7 +28,7 @@ Line = dict[str, object]
 def command(store: Path, json_to: str | None) -> int:
     """Show what the commit log of STORE holds: a store folder, or its commitlog folder.
 
-    Exit codes: 0 the log is whole, 1 it stops being whole somewhere, 2 this is no commit log.
+    Exit codes: 0 the log is whole, 1 it is damaged somewhere, 2 this is not a commit log.
     """
     found = _Last(lines(store))
     if json_to is not None:

@@ -1,4 +1,4 @@
-"""``pairproof judge``: judge again what was recorded, in run folders or in a capture of real brokers."""
+"""``pairproof judge``: judge recorded histories again, or a capture of real brokers."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ NOTHING = "it holds no history to judge; record a run with pairproof check --kee
 def command(runs: tuple[str, ...], capture: Path | None, law_ids: tuple[str, ...], json_to: str | None) -> int:
     """Judge the kept histories of RUNS (folders, ids, or latest) again, or a capture of real brokers.
 
-    Without --law a capture's streams are also fed, cut in several ways, to the reference slave, whose commit log must
-    come out as the real slave's. Lines of its run.json that were not understood are named, and a fault that never ends
-    makes unknown. docs/capture-folder.md says what a capture folder holds.
+    Without --law a capture's streams are also replayed, cut in several ways, into the reference slave, whose commit
+    log must come out equal to the real slave's. Lines of run.json that are not understood are named. A fault that
+    never ends makes laws unknown. docs/capture-folder.md describes a capture folder.
 
     Exit codes: 0 every law holds, 1 one is violated, 2 usage, 3 unknown.
     """

@@ -1,4 +1,4 @@
-"""``pairproof mutants``: would we have caught it? Seeds each bug in turn; says which law caught it, and how soon.
+"""``pairproof mutants``: seed each known bug in turn, and say which law catches it, and after how many trials.
 
 A mutant counts as killed only when the law that it declares is violated. The unmutated reference runs the same
 schedules with the same budget as a control: a single alarm there means that the harness itself is wrong. In the process
@@ -138,8 +138,8 @@ def command(
 ) -> None:  # fmt: skip
     """Seed each known bug into the reference and see which law catches it, after how many trials.
 
-    In the process and docker labs name the mutants to look for. The Hypothesis machine alone looks for each of them,
-    every trial is kept, and the program that violates the law is shrunk, executed several more times, and reported.
+    In the process and docker labs, name the mutants to look for. There the Hypothesis machine alone searches, every
+    trial is kept, and the program that violates the law is shrunk, executed several more times, and reported.
 
     Exit codes: 0 every mutant was killed by its declared law and the control is clean, 1 otherwise, 4 the lab failed.
     """

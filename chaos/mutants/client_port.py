@@ -57,7 +57,7 @@ CLIENT_PORT = (
     Mutant("refuses_after_restart", "master", with_parts(sending_class=RefusesAfterRestart), "live-converges",
            "takes no send after a restart"),
     Mutant("deaf_after_junk", "master", DeafAfterJunk, "live-converges",
-           "answers nobody once somebody has sent what is no frame"),
+           "answers no client once one has sent bytes that are not a frame"),
     Mutant("refuses_newcomers", "master", with_parts(peers_class=RefusesNewcomers), "live-newcomers",
            "a thousand idle connections close the ports for clients: the reference once"),
 )  # fmt: skip

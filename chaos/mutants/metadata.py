@@ -186,7 +186,7 @@ METADATA = (
     Mutant("keeps_its_offsets", "slave", _syncing(KeepsItsOffsets), "meta-converges",
            "fetches consumer offsets and does not apply them"),
     Mutant("versions_of_its_own", "slave", with_parts(topics_class=VersionsOfItsOwn), "meta-converges",
-           "takes topics over under a version of its own (5.3.2 to 5.3.4)"),
+           "takes topics over under its own version (5.3.2 to 5.3.4)"),
     Mutant("takes_newer_only", "slave", with_parts(groups_class=TakesNewerOnly), "meta-converges",
            "takes groups over if their version is a newer one, not if it is another one"),
     Mutant("stops_at_failure", "slave", _syncing(StopsAtFailure), "meta-schedule",

@@ -187,5 +187,5 @@ def _header(frame: bytes) -> dict[str, Any] | None:
         raise ValueError("its header lacks code, flag or opaque")
     fields = header.setdefault("extFields", {})
     if not isinstance(fields, dict):
-        raise ValueError("its extFields are no object")
+        raise ValueError("its extFields are not an object")
     return header

@@ -55,7 +55,7 @@ def _amount(value: object, units: Mapping[str, int], wanted: str, most: int, sho
         raise ValueError(f"unknown unit {unit!r} in {value!r}; valid: {', '.join(units)}")
     amount = float(number) * units[unit]
     if amount != int(amount):
-        raise ValueError(f"{value!r} is no whole number of {next(iter(units))}")
+        raise ValueError(f"{value!r} is not a whole number of {next(iter(units))}")
     if amount > most:
         raise ValueError(f"may be {shown} at most, not {value!r}")
     return int(amount)

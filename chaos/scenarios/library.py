@@ -28,7 +28,7 @@ def _files() -> Mapping[str, Traversable]:
     found: dict[str, Traversable] = {}
     for group in registry.names("scenarios"):
         package = registry.find("scenarios", group)
-        assert isinstance(package, ModuleType), f"the entry point {group!r} of pairproof.scenarios is no package"
+        assert isinstance(package, ModuleType), f"the entry point {group!r} of pairproof.scenarios is not a package"
         for file in resources.files(package).iterdir():
             name = Path(file.name).stem
             if file.name.endswith(ENDINGS):
@@ -54,7 +54,7 @@ def find(given: str) -> Scenario:
     if given.endswith(ENDINGS) or "/" in given:
         return reading.from_file(Path(given))
     if Path(given).is_file():
-        raise UsageError(f"{given} is a file, but no scenario's: that is YAML and ends in .yaml")
+        raise UsageError(f"{given} is a file, but not a scenario: a scenario is YAML and its name ends in .yaml")
     if given not in names():
         raise UsageError(f"unknown scenario {given!r}{close_to(given, names())} (or name a file: my-scenario.yaml)")
     return shipped(given)

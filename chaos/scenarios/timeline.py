@@ -79,7 +79,7 @@ def spans(case: Case) -> list[Span]:
             if found[each].step.op.args["name"] == name and found[each].begin_ms <= heal.begin_ms
         ]
         if not begun:
-            raise UsageError(f"line {heal.step.line}: heal: no {name!r} without an end of its own is going on then")
+            raise UsageError(f"line {heal.step.line}: heal: no {name!r} that lasts until a heal is going on then")
         oldest = min(begun, key=lambda each: found[each].begin_ms)
         lasting.remove(oldest)
         found[oldest] = found[oldest]._replace(end_ms=heal.begin_ms)

@@ -114,7 +114,7 @@ def _checked(path: Path) -> Path:
         raise Unusable(f"{path} does not run: {why.strerror}") from None
     said = done.stdout.split()
     if said[:2] != [PROGRAM, "version"]:
-        raise Unusable(f"{path} is no {PROGRAM}, or one older than 2.5")
+        raise Unusable(f"{path} is not a {PROGRAM}, or one older than 2.5")
     if said[2:] != [VERSION]:
         raise Unusable(f"{path} is version {' '.join(said[2:])}")
     return path.absolute()

@@ -266,7 +266,7 @@ class Proxies:
         except ProxyExists:
             raise LabError(f"toxiproxy-server cannot {doing}: there is one of that name") from None
         except (ValueError, KeyError, TypeError, AttributeError):
-            raise LabError(f"what answers on port {self.port} is no toxiproxy-server") from None
+            raise LabError(f"what answers on port {self.port} is not a toxiproxy-server") from None
 
     def _put(self, name: str, toxic: Toxic) -> None:
         with self._call(f"add toxic {toxic.kind!r} to proxy {name!r}"):

@@ -42,4 +42,4 @@ def wait_ready(port: int, limit_s: float, alive: Callable[[], bool], host: str =
     if version != VERSION:
         raise LabError(f"port {port} belongs to a toxiproxy-server {version}; use another port")
     if proxies.names():
-        raise LabError(f"port {port} belongs to another toxiproxy-server, with proxies of its own; use another port")
+        raise LabError(f"port {port} belongs to another toxiproxy-server, with its own proxies; use another port")

@@ -1,4 +1,4 @@
-"""``pairproof autopsy``: the life of one message of a recorded trial, or a line for each of its messages.
+"""``pairproof autopsy``: tell the life of one message of a recorded trial, or list all messages of the trial.
 
 Works for trials whose history was kept: every violating and unknown one, and a sample of the others.
 """
@@ -27,15 +27,17 @@ MAX_NAMED = 10
 
 @click.command("autopsy")
 @click.argument("run", metavar="FINDING.json|RUN")
-@click.option("--trial", type=click.IntRange(min=0), help="Of a run: the trial's number. A finding knows its own.")
+@click.option("--trial", type=click.IntRange(min=0), help="The trial's number, for RUN; a finding names its own trial.")
 @click.option("--message", metavar="KEY", help="The message; default: the one that the trial's violation is about.")
 @json_option
 def command(run: str, trial: int | None, message: str | None, json_to: str | None) -> int:
     """Tell the life of a message: who sent it, which logs held it, what took it, where it is now, and who received it.
 
     FINDING.json is a finding of a run, as check prints it. RUN is a run's folder, its id under runs/, or latest, and
-    needs --trial. Where no message is given and no violation names one, every message of the trial gets a line. Exits
-    with 0; 2 if there is no such finding, run, trial or message; 3 if the folder is no run.
+    needs --trial. Without --message the violation's message is told; if the violation names none, each message of the
+    trial gets a line.
+
+    Exit codes: 0 told; 2 no such finding, run, trial or message; 3 the folder is not a run.
     """
     from pairproof.harness.rocketmq import autopsy as telling
 

@@ -1,4 +1,4 @@
-"""``pairproof check``: explore a target in a lab, judge every trial, keep a run folder, say what came of it."""
+"""``pairproof check``: explore a target in a lab, judge every trial, report violations, and keep a run folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``pairproof labs``: where pairs can run, what each lab can do and observe, and which targets and faults exist.
+"""``pairproof labs``: list the labs with what each can do and observe, the targets, the faults and the tools.
 
 What labs can do is asked without starting one (:mod:`pairproof.harness.abilities`).
 ``install`` makes ready what labs need from elsewhere (entry points ``pairproof.tools``, each a :class:`Tool`), and
@@ -78,7 +78,7 @@ def install(name: str) -> None:
 
 @command.command("clean")
 def clean() -> None:
-    """Remove what labs have left behind whose harness was killed."""
+    """Remove what a killed pairproof left behind: processes, containers, mounts, folders."""
     from pairproof.harness import resolve
 
     nothing = True

@@ -1,4 +1,4 @@
-"""``pairproof laws``: the catalogue of laws, what each promises, where it comes from, and what it must see.
+"""``pairproof laws``: list the laws: what each promises, where the promise comes from, and what it must see.
 
 Laws are whatever is registered as ``pairproof.laws``; nothing is judged here.
 """

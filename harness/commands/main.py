@@ -107,7 +107,7 @@ def pairproof() -> None:
     Begin with: pairproof check --report
 
     Exit codes: 0 every law holds; 1 a law is violated; 2 wrong usage; 3 unknown, or nothing was judged where the
-    profile wants it; 4 the lab failed; 130 interrupted.
+    profile demands it; 4 the lab failed; 130 interrupted.
     """
 
 

@@ -1,4 +1,4 @@
-"""``pairproof replay``: executes the minimal program of a finding again and says whether the violation is still there.
+"""``pairproof replay``: execute the minimal program of a finding again, and say whether the violation is still there.
 
 In a deterministic lab the same finding gives the same history; in another one it is executed several times, and what is
 said is how many of these showed it. A finding that was shrunk in another lab than the run's is replayed there, unless
@@ -33,14 +33,16 @@ MAX_REPEATS = 100
     type=click.IntRange(1, MAX_REPEATS),
     help=f"Number of executions. [default: 1; 3 in {REAL_TIME_LABS}]",
 )
-@click.option("--events", is_flag=True, help="Print the history, an event a line.")
+@click.option("--events", is_flag=True, help="Print the history, one event per line.")
 @json_option
 def command(
     finding: Path, target: str | None, lab: str | None, repeat: int | None, events: bool, json_to: str | None
 ) -> int:
-    """Execute the program of FINDING.json again. Exits with 1 if a law is violated, 0 if all hold, 3 if unknown.
+    """Execute the program of FINDING.json again.
 
     FINDING.json may also be a trial in which a lab failed (failures/NNNN.json of a run).
+
+    Exit codes: 0 all laws hold, 1 a law is violated, 3 unknown.
     """
     from pairproof.harness import judge, resolve, verdict
     from pairproof.harness.interpreter import run_trial

@@ -65,7 +65,7 @@ class Fail(Call):
 
 
 class Info(Call):
-    """Nobody knows."""
+    """Whether it happened is unknown."""
 
     __slots__ = ()
     status: str

@@ -52,7 +52,7 @@ FAULTS = {
     "both-machines-crash": "the master's machine lost power, and as many slaves were hurt as hold the message by its "
     "answer, together or one after the other",
     "rollback": "the master's machine lost power, and a slave that had acknowledged the message held other bytes in "
-    "its place: an earlier crash of the master had left it with a history of its own, which the 4.9 wire cannot show",
+    "its place: an earlier crash of the master had left it with its own history, which the 4.9 wire cannot show",
     "lying-disk": "the master's machine lost power, and what its disk had called durable; slaves as with "
     "master-machine-crash",
     "master-store-lost": "the master's store was wiped, or replaced by an older state of it; slaves as with "

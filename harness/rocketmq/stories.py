@@ -81,7 +81,7 @@ AWAY = (fault("kill", node="master"), send(0, wait=True), misdirect("slave", 1),
 BACK = (heal("kill"), advance(1_000), send(1), send(2), advance(38_000))
 
 STORIES = (
-    Story("a group shares a topic's queues, and shares them anew", {}, (*CONSUMING, leave(0, 0), advance(2_000))),
+    Story("a group shares a topic's queues, and shares them again", {}, (*CONSUMING, leave(0, 0), advance(2_000))),
     Story("the master dies under a group, and is back", {}, (*CONSUMING, advance(6_000), *AWAY, *BACK)),
     Story(
         "so it does where slaves are for reading",

@@ -29,7 +29,7 @@ A trial's history is a list of flat rows in `seq` order: what clients asked and 
 did, what was seen on the HA links, which faults came and went. Laws judge it and see nothing else. It is declared in
 `harness/history.py`; the Parquet columns and Spark's types derive from that declaration.
 
-Operations have phases: `invoke`, then `ok` (it happened), `fail` (it did not) or `info` (nobody knows: a client that
+Operations have phases: `invoke`, then `ok` (it happened), `fail` (it did not) or `info` (unknown: a client that
 timed out goes on under a new process number). An observer records a byte before it passes it on and after it received
 it, so the order of rows never claims more than was seen.
 """

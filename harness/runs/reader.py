@@ -162,14 +162,14 @@ def named_finding(path: Path) -> Row:
         told = f"name one of its findings, such as {known[0]}" if known else "name a finding's file (NNNN.json)"
         raise UsageError(f"{path} is a folder; {told}")
     if not path.is_file():
-        raise UsageError(f"no finding {path}: its file is named in the line that check printed")
+        raise UsageError(f"no finding {path}: check prints the path of each finding")
     try:
         return read_finding(path)
     except CorruptRun:
         if (path.absolute().parent.parent / "run.json").is_file():
             raise
         # The user's own file, which nothing here may advise to delete.
-        raise UsageError(f"{path} is no finding; name a file such as runs/RUN/findings/0001.json") from None
+        raise UsageError(f"{path} is not a finding; name a file such as runs/RUN/findings/0001.json") from None
 
 
 def read_finding(path: Path) -> Row:
@@ -179,7 +179,7 @@ def read_finding(path: Path) -> Row:
     wrong = [name for name, kind in FINDING_FIELDS.items() if not isinstance(data.get(name), kind)]
     if wrong or "schedule" not in data:
         missing = ", ".join(wrong) or "schedule"
-        raise CorruptRun(f"{path} is no finding (missing or wrong: {missing}); {REMEDY}")
+        raise CorruptRun(f"{path} is not a finding (missing or wrong: {missing}); {REMEDY}")
     return data
 
 
@@ -196,7 +196,7 @@ def _facts(folder: Path) -> Row:
     if not folder.is_dir():
         raise UsageError(f"no run folder {folder}: record a run with pairproof check")
     if not path.is_file():
-        raise CorruptRun(f"{path} is missing, so {folder} is no run folder; name another one, or {REPEAT}")
+        raise CorruptRun(f"{path} is missing, so {folder} is not a run folder; name another one, or {REPEAT}")
     facts = _json_object(path, REPEAT)
     _check_format(path, facts)
     for name in ("run", "state"):
@@ -213,7 +213,7 @@ def _json_object(path: Path, remedy: str) -> Row:
     except (OSError, ValueError, RecursionError) as why:
         raise CorruptRun(f"{path} cannot be read ({why}); {remedy}") from None
     if not isinstance(data, dict):
-        raise CorruptRun(f"{path} is no JSON object; {remedy}")
+        raise CorruptRun(f"{path} is not a JSON object; {remedy}")
     return data
 
 
@@ -235,8 +235,8 @@ def _check_columns(path: Path, table: str) -> int:
         shown = ", ".join(odd[:4])
         remedy = "use the version that wrote it, or record the run again"
         if table == "history":
-            raise CorruptRun(f"{path} holds no history of format {history.FORMAT} ({shown}); {remedy}")
-        raise CorruptRun(f"{path} has not the columns of {table} ({shown}); {remedy}")
+            raise CorruptRun(f"{path} is not a history of format {history.FORMAT} ({shown}); {remedy}")
+        raise CorruptRun(f"{path} does not have the columns of {table} ({shown}); {remedy}")
     return rows
 
 

@@ -61,7 +61,7 @@ class Contents:
                 self._must_exist(self.folder / table / each)
         for path in sorted((self.folder / "trials").glob("part-*.parquet")):
             if path.name not in self.parts.get("trials", {}):
-                raise CorruptRun(f"{path} is none of this run's parts; {REMEDY}")
+                raise CorruptRun(f"{path} is not one of this run's parts; {REMEDY}")
 
     def check_rows(self, path: Path, rows: int) -> None:
         """That a part has as many rows as were written."""

@@ -173,7 +173,7 @@ class RunWriter:
 
     def close(self, state: str = "complete", **facts: object) -> None:
         """Write what is pending and the last facts (trials and events are counted here); nothing if closed already."""
-        assert state in STATES, f"state {state!r} is none of {STATES}"
+        assert state in STATES, f"state {state!r} is not one of {STATES}"
         if self.facts["state"] != "running":
             return
         self.flush()

@@ -53,7 +53,7 @@ def played(lab: Lab, target: Target, schedule: Schedule) -> Candidate:
     trial = run_trial(lab, target, schedule, origin="corpus", laws=judge.all_laws())
     bad = [each.law for each in trial.judgements if each.verdict in (Verdict.VIOLATED, Verdict.UNKNOWN)]
     if bad:
-        raise PairproofError(f"{', '.join(bad)} not green on {target.name}, seed {schedule.seed}: mend that first")
+        raise PairproofError(f"{', '.join(bad)} not green on {target.name}, seed {schedule.seed}: fix that first")
     held = frozenset(each.law for each in trial.judgements if each.verdict is Verdict.HOLDS)
     return Candidate(schedule, len(trial.events), held)
 

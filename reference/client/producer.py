@@ -208,7 +208,7 @@ class Producer(ClientInstance):
         assert answer is not None
         try:
             if answer.code not in remoting.SEND_STATUS:
-                raise CodecError(f"code {answer.code} is no answer to a send")
+                raise CodecError(f"code {answer.code} is not an answer to a send")
             header = headers.decode_response(send.code, answer)
         except CodecError:
             send.unknown = True

@@ -206,6 +206,6 @@ class Pulling:
 def _read(answer: Command) -> tuple[Mapping[str, Any], list[tuple[Record, bytes]]]:
     """The header, and the messages with their bytes. CodecError if the answer is not one to a pull."""
     if answer.code not in PULLED:
-        raise CodecError(f"code {answer.code} is no answer to a pull")
+        raise CodecError(f"code {answer.code} is not an answer to a pull")
     header = headers.decode_response(RequestCode.PULL_MESSAGE, answer)
     return header, messages(answer.body)

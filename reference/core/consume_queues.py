@@ -150,7 +150,7 @@ class ConsumeQueues:
         for topic in self._disk.folders(self._folder):
             for queue_id in self._disk.folders(f"{self._folder}/{topic}"):
                 if not STORED_NAME.fullmatch(topic) or not _QUEUE_ID.fullmatch(queue_id):
-                    raise StoreRefused(f"{self._folder}/{topic}/{queue_id} is no consume queue: move it elsewhere")
+                    raise StoreRefused(f"{self._folder}/{topic}/{queue_id} is not a consume queue: move it elsewhere")
                 found.append((topic, int(queue_id)))
         return found
 

@@ -30,7 +30,7 @@ def read(path: Path) -> dict[str, str]:
     except OSError as why:
         raise ConfigError(f"cannot read {path}: {why.strerror}") from why
     if len(raw) > MAX_BYTES:
-        raise ConfigError(f"{path} has more than {MAX_BYTES} bytes: this is no properties file")
+        raise ConfigError(f"{path} has more than {MAX_BYTES} bytes: this is not a properties file")
     return parse(raw.decode("iso-8859-1"))
 
 

@@ -87,7 +87,7 @@ def _reader(kind: Any) -> _Reader:
         return _items(_reader(args[0]))
     if origin is dict:
         return _entries(_key_reader(args[0]), _reader(args[1]))
-    assert hasattr(kind, "_fields"), f"{kind} is no type of a body's field"
+    assert hasattr(kind, "_fields"), f"{kind} is not a type of a body's field"
     return _bean(kind)
 
 

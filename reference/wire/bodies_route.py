@@ -147,7 +147,7 @@ def _inflate(body: bytes) -> bytes:
     except zlib.error as why:
         raise CodecError(f"registration cannot be decompressed: {why}") from why
     if not stream.eof or stream.unused_data:
-        raise CodecError(f"registration is no whole zlib stream of at most {MAX_FRAME} bytes")
+        raise CodecError(f"registration is not a whole zlib stream of at most {MAX_FRAME} bytes")
     return data
 
 

@@ -84,7 +84,7 @@ def _to_number(found: re.Match[str]) -> int | float:
         return value
     # By length first: turning a million digits into an integer takes more than linear time.
     if len(digits) > 20 or not -_LONG <= int(digits) < _LONG:
-        raise CodecError(f"body at {found.start()}: {digits[:24]} is no 64-bit integer")
+        raise CodecError(f"body at {found.start()}: {digits[:24]} is not a 64-bit integer")
     return int(digits)
 
 

@@ -236,14 +236,14 @@ def _decode(header: bytes, body: bytes, kind: int) -> Command:
     except (ValueError, RecursionError) as why:
         raise CodecError(f"header is not JSON: {why}") from why
     if type(values) is not dict:
-        raise CodecError("header is JSON, but no object")
+        raise CodecError("header is JSON, but not an object")
     take: Any = values.get
     fields = take("extFields") or {}
     code, opaque, flag, version = take("code"), take("opaque"), take("flag", 0), take("version", 0)
     if not type(code) is type(opaque) is type(flag) is type(version) is int:
         raise CodecError(f"header needs the integers code, opaque, flag and version: {header[:100]!r}")
     if not (MIN_INT <= code <= MAX_INT >= opaque >= MIN_INT <= flag <= MAX_INT >= version >= MIN_INT):
-        raise CodecError(f"header has a number that is no 32-bit integer: {header[:100]!r}")
+        raise CodecError(f"header has a number that is not a 32-bit integer: {header[:100]!r}")
     if type(fields) is not dict or not {str}.issuperset(map(type, fields.values())):
         fields = _as_java_reads(fields)
     remark, language = take("remark"), take("language", "OTHER")
@@ -255,7 +255,7 @@ def _decode(header: bytes, body: bytes, kind: int) -> Command:
 def _as_java_reads(fields: object) -> dict[str, str]:
     """Field values as Java's map of strings takes them: numbers and booleans as text, nulls left out."""
     if not isinstance(fields, dict):
-        raise CodecError("header's extFields is no object")
+        raise CodecError("header's extFields is not an object")
     read = {}
     for name, value in fields.items():
         if isinstance(value, bool):
@@ -263,7 +263,7 @@ def _as_java_reads(fields: object) -> dict[str, str]:
         elif isinstance(value, str | int | float):
             read[name] = str(value)
         elif value is not None:
-            raise CodecError(f"header's field {name!r} is no text")
+            raise CodecError(f"header's field {name!r} is not text")
     return read
 
 

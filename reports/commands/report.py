@@ -1,4 +1,4 @@
-"""``pairproof report``: Spark tables, pages, JSON, JUnit XML and a Markdown summary of any number of recorded runs."""
+"""``pairproof report``: make tables, pages, JSON, JUnit XML and a Markdown summary from recorded runs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ STEPS = 28
 @click.option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Where the report goes; default: the folder report in the run's, or runs/report-N for several runs.",
+    help="Where the report goes; default: report/ in the run's folder, or runs/report-N for several runs.",
 )
 @click.option("--open/--no-open", "open_it", default=False, help="Show the first page in the browser.")
 @click.option(
@@ -39,8 +39,8 @@ def command(
 ) -> None:
     """Make the report of recorded runs; without an argument, of the newest under runs/.
 
-    Its summary.md is also appended to the file that the environment variable GITHUB_STEP_SUMMARY names, if it does.
-    The last line is the path of the report's first page.
+    If the environment variable GITHUB_STEP_SUMMARY names a file, summary.md is also appended to it. The last line of
+    the output is the path of the report's first page.
 
     Exit codes: 0 all holds; 1 a law is violated, by the runs or by their histories judged again, or a scenario's
     expectation was not met; 2 usage; 3 unknown, a verdict that differs when it is judged again, a history that is

@@ -142,7 +142,7 @@ def test_what_was_not_seen_while_the_machine_stalled_is_unknown_and_elsewhere_is
     assert found.verdict == verdict
     if verdict == UNKNOWN:
         (doubt,) = found.doubts
-        assert doubt.startswith("the machine stalled (the lab's harness waited for a CPU, 200 ms), so nobody knows: ")
+        assert doubt.startswith("the machine stalled (the lab's harness waited for a CPU, 200 ms), so it is unknown: ")
 
 
 def test_a_law_that_is_violated_is_red_whatever_is_expected() -> None:

@@ -111,7 +111,7 @@ EMPTY = "name: x\nabout: y\nexpect: {}\n"
         (EMPTY + "workload:\n- send: {every: 1s}", "line 5: send needs 'for'"),
         (EMPTY + "workload:\n- send: {every: 1 week, for: 1s}", "line 5: every: unknown unit 'week'"),
         (EMPTY + "workload:\n- send: {every: 5, for: 1s}", "line 5: every: needs a time such as 300ms"),
-        (EMPTY + "workload:\n- send: {every: 0.5ms, for: 1s}", "line 5: every: '0.5ms' is no whole number of ms"),
+        (EMPTY + "workload:\n- send: {every: 0.5ms, for: 1s}", "line 5: every: '0.5ms' is not a whole number of ms"),
         (EMPTY + "workload:\n- send: {every: 0, for: 1s}", "line 5: every must be 1ms at least"),
         (EMPTY + "workload:\n- send: {every: 1s, for: 1s, size: 1GB}", "line 5: size: unknown unit 'GB'"),
         (EMPTY + "workload:\n- send: {every: 1s, for: 1s, size: 8MiB}", "line 5: send: size must be 4194304 at most"),
@@ -147,7 +147,7 @@ EMPTY = "name: x\nabout: y\nexpect: {}\n"
         ),
         (
             EMPTY + "timeline:\n- {at: 1s, fault: down, for: 1s}\n- {at: 5s, heal: down}",
-            "line 6: heal: no 'down' without an end of its own is going on then",
+            "line 6: heal: no 'down' that lasts until a heal is going on then",
         ),
         (EMPTY + "timeline:\n- {after_sends: 1, fault: down}", "line 5: after_sends: 1: the workload sends only 0"),
         # Expectations and the rest
@@ -265,7 +265,9 @@ def test_scenarios_are_found_by_name_and_by_path(tmp_path: Path, monkeypatch: py
     own = tmp_path / "notes.md"
     own.write_text("# Mine\n")
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(UsageError, match=r"notes\.md is a file, but no scenario's: that is YAML and ends in \.yaml"):
+    with pytest.raises(
+        UsageError, match=r"notes\.md is a file, but not a scenario: a scenario is YAML and its name ends in \.yaml"
+    ):
         library.find("notes.md")
     with pytest.raises(UsageError, match=r"unknown scenario 'slave-lga'; did you mean 'slave-lag'\? \(or name a file"):
         library.find("slave-lga")

@@ -136,7 +136,7 @@ def test_a_lab_that_skips_says_why_and_one_that_did_not_play_is_not_explained() 
 def test_a_lab_whose_machine_stalled_is_no_contradiction_and_no_pass_either() -> None:
     good = played("slave-lag")
     (one,) = good.played
-    doubt = "ack-replicated: the machine stalled (slave waited for a CPU, 900 ms), so nobody knows: it was late"
+    doubt = "ack-replicated: the machine stalled (slave waited for a CPU, 900 ms), so it is unknown: it was late"
     laws = good.laws | {"ack-replicated": Verdict.UNKNOWN}
     late = good._replace(played=(one._replace(verdict=UNKNOWN, doubts=(doubt,)),), laws=laws)
     found = rows(good, late)

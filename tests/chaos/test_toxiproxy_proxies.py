@@ -293,7 +293,7 @@ def test_another_program_on_the_port_is_recognised(body: bytes) -> None:
     listening, port = answering(OK + body)
     with listening:
         for call in (Proxies(port).version, Proxies(port).names, lambda: Proxies(port).get("ha")):
-            with pytest.raises(LabError, match=f"what answers on port {port} is no toxiproxy-server"):
+            with pytest.raises(LabError, match=f"what answers on port {port} is not a toxiproxy-server"):
                 call()
 
 

@@ -26,7 +26,7 @@ from pairproof.harness.verdict import Judgement, Verdict
 LAW = "ha-heartbeat"
 LATE = "reference+never_beats"
 """Breaks the law by being late, which a stall excuses."""
-STALLED = Judgement(LAW, Verdict.UNKNOWN, 1, 0, (), "the machine stalled (master stood still), so nobody knows: x")
+STALLED = Judgement(LAW, Verdict.UNKNOWN, 1, 0, (), "the machine stalled (master stood still), so it is unknown: x")
 UNKNOWN_OTHERWISE = Judgement("log-prefix", Verdict.UNKNOWN, 1, 0, (), "no audit")
 BROKEN = Judgement("log-prefix", Verdict.VIOLATED, 1, 1, (Violation(0, 0, "broken"),))
 HELD = Judgement("log-prefix", Verdict.HOLDS, 1, 0)

@@ -130,7 +130,7 @@ def test_a_long_round_or_a_pause_shifts_the_next() -> None:
 def test_each_process_counts_for_itself_and_masters_sync_nothing() -> None:
     assert_holds(MetaSchedule, rounds(3_000).again("slave").register().wait(3_000).round())
     assert_holds(MetaSchedule, rounds(3_000).again("slave").wait(90_000).marked("end"))
-    assert_broken(MetaSchedule, named().wait(3_000).step("topics", node="master"), "is no slave", times=2)
+    assert_broken(MetaSchedule, named().wait(3_000).step("topics", node="master"), "is not a slave", times=2)
 
 
 def test_a_slave_of_5_may_sync_at_once_when_it_is_told_of_a_master_anew() -> None:

@@ -57,9 +57,9 @@ def edit_json(path: Path, **changes: object) -> None:
 
 
 DAMAGES: dict[str, tuple[str, Callable[[Path], object], str]] = {
-    "no facts": ("run.json", lambda path: path.unlink(), "is missing, so .* is no run folder; "),
+    "no facts": ("run.json", lambda path: path.unlink(), "is missing, so .* is not a run folder; "),
     "half the facts": ("run.json", lambda path: path.write_bytes(path.read_bytes()[:40]), "cannot be read .*; delete"),
-    "facts that are a list": ("run.json", lambda path: path.write_text("[]"), "is no JSON object; delete"),
+    "facts that are a list": ("run.json", lambda path: path.write_text("[]"), "is not a JSON object; delete"),
     "facts that are no text": ("run.json", lambda path: path.write_bytes(b"\xff\xfe\x00"), "cannot be read"),
     "facts too deep": ("run.json", lambda path: path.write_text("[" * 100_000), "cannot be read"),
     "another format": ("run.json", lambda path: edit_json(path, format=2), "has format 2, this version reads 1; use"),
@@ -68,7 +68,7 @@ DAMAGES: dict[str, tuple[str, Callable[[Path], object], str]] = {
     "other finding": (
         "findings/0001.json",
         lambda path: edit_json(path, law=7),
-        r"is no finding \(.*law\); copy the whole folder",
+        r"is not a finding \(.*law\); copy the whole folder",
     ),
 }
 
@@ -122,14 +122,14 @@ def test_a_history_of_an_earlier_format_is_refused_in_a_line_with_a_remedy(run: 
     with pytest.raises(CorruptRun) as told:
         list(RunReader(run).histories())
     said = str(told.value)
-    assert said.startswith(f"{part} holds no history of format {history.FORMAT} (") and "\n" not in said
+    assert said.startswith(f"{part} is not a history of format {history.FORMAT} (") and "\n" not in said
     assert "broker: int64, group: string" in said and said.endswith("or record the run again")
 
 
 @pytest.mark.parametrize("columns", [{"trial": [0]}, {"run": ["r"], "surprise": [1.5]}], ids=["fewer", "other"])
 def test_other_columns_are_refused(run: Path, columns: dict[str, list[object]]) -> None:
     pq.write_table(pa.table(columns), run / "verdicts" / "part-00000.parquet")
-    with pytest.raises(CorruptRun, match="has not the columns of verdicts"):
+    with pytest.raises(CorruptRun, match="does not have the columns of verdicts"):
         read_all(run)
 
 
@@ -137,7 +137,7 @@ def test_other_types_are_refused(run: Path) -> None:
     part = run / "faults" / "part-00000.parquet"
     table = pq.read_table(part)
     pq.write_table(table.set_column(1, "trial", table.column("trial").cast(pa.string())), part)
-    with pytest.raises(CorruptRun, match="has not the columns of faults"):
+    with pytest.raises(CorruptRun, match="does not have the columns of faults"):
         read_all(run)
 
 
@@ -221,7 +221,7 @@ def test_rows_that_are_fewer_than_were_written_and_parts_of_other_runs_are_notic
         read_all(tmp_path / "r")
     part.write_bytes(whole)
     shutil.copy(tmp_path / "r" / "trials" / "part-00001.parquet", tmp_path / "r" / "trials" / "part-00003.parquet")
-    with pytest.raises(CorruptRun, match=r"part-00003\.parquet is none of this run's parts"):
+    with pytest.raises(CorruptRun, match=r"part-00003\.parquet is not one of this run's parts"):
         read_all(tmp_path / "r")
 
 
@@ -302,7 +302,7 @@ def test_no_folder_is_a_usage_error(tmp_path: Path) -> None:
 def test_a_file_of_the_user_s_own_is_not_a_damaged_finding(run: Path, tmp_path: Path) -> None:
     own = tmp_path / "README.md"
     own.write_text("# Mine\n")
-    with pytest.raises(UsageError, match=r"README\.md is no finding; name a file such as") as refused:
+    with pytest.raises(UsageError, match=r"README\.md is not a finding; name a file such as") as refused:
         named_finding(own)
     assert "delete" not in str(refused.value)
     # What lies in a run folder is the run's.

@@ -306,7 +306,7 @@ def test_folder_that_is_no_queue_is_one_clear_line(disk: TreeDisk) -> None:
     for folder in ("t/x", "t/00", "a b/0", "t/-1"):
         disk = TreeDisk()
         disk.open(f"consumequeue/{folder}/{0:020d}", SIZE)
-        with pytest.raises(StoreError, match="is no consume queue: move it"):
+        with pytest.raises(StoreError, match="is not a consume queue: move it"):
             ConsumeQueues(disk, SIZE).recover(True)
 
 

@@ -234,7 +234,7 @@ def test_objectives_and_coverage_are_shown(made: Made) -> None:
 
 def test_faults_are_shown_by_place(made: Made) -> None:
     shown = (made.out / "faults.html").read_text()
-    assert "kill at master: bit 1 of 1 times" in shown and "No fault bit at client-slave." in shown
+    assert "kill at master: took effect 1 of 1 times" in shown and "No fault took effect at client-slave." in shown
     assert "No fault was tried at" in shown and "meta" in shown
 
 

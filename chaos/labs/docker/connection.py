@@ -77,7 +77,7 @@ class Connection:
         try:
             newest, oldest = _version(found["ApiVersion"]), _version(found["MinAPIVersion"])
         except (KeyError, TypeError, ValueError, AttributeError):
-            raise LabError(f"what answers at {self.where} is no Docker engine: set DOCKER_HOST to one") from None
+            raise LabError(f"what answers at {self.where} is not a Docker engine: set DOCKER_HOST to one") from None
         if newest < API:
             raise LabError(f"the Docker engine at {self.where} is older than 20.10 (API 1.41): install a later one")
         self.close()

@@ -90,13 +90,13 @@ class Container:
         now = self.wait(NOTICED_S)
         if now.running:
             raise LabError(
-                f"process {self.pid} of container {self.name} is not to be seen here: the Docker engine must be this "
+                f"process {self.pid} of container {self.name} is not visible here: the Docker engine must be this "
                 f"machine's own, not one in a virtual machine or a container (and /proc mounted without hidepid)"
             )
         if may_end:
             return
         said = " | ".join(self.logs(LAST_LINES).splitlines()) or "it said nothing"
-        raise LabError(f"container {self.name} has ended at once, exit code {now.exit_code}: {said}")
+        raise LabError(f"container {self.name} exited at once, with exit code {now.exit_code}: {said}")
 
     def is_there(self) -> bool:
         """Whether ``pid`` is a process of it; asks the kernel, not the engine."""

@@ -102,7 +102,7 @@ class ProcessBench(Bench):
         if found.state != "stopped":
             self._runs_at = now
         if found.over or now - self._runs_at > STANDS_S:
-            raise LabError(f"toxiproxy-server runs no more ({found.state} {found.number}); play the trial again")
+            raise LabError(f"toxiproxy-server no longer runs ({found.state} {found.number}); play the trial again")
 
     def helpers(self) -> list[Watched]:
         """Keeper and toxiproxy; the taps are in this process."""

@@ -46,7 +46,7 @@ class Disk:
         try:
             fcntl.ioctl(fd, _SHUTDOWN, _INT.pack(_FLUSH_FIRST if flushed else _NO_LOG_FLUSH))
         except OSError as why:
-            raise LabError(f"cannot take the power from {self.mount}: {why.strerror}") from why
+            raise LabError(f"cannot cut the power of {self.mount}: {why.strerror}") from why
         finally:
             os.close(fd)
 
@@ -97,7 +97,7 @@ class Disk:
             self._copy_image()
             command("mount", "-t", "ext4", "-o", OPTIONS, str(self.image), str(self.mount))
             if self._is_dead():
-                raise LabError(f"{self.mount} cannot be mounted anew: who else has it mounted?")
+                raise LabError(f"{self.mount} cannot be mounted again: is it mounted elsewhere, too?")
 
     def _is_dead(self) -> bool:
         """Whether what is mounted takes no files: a file system that was shut down, or met an error."""

@@ -37,7 +37,7 @@ def base() -> Path:
         path.mkdir(mode=0o700)
     found = path.lstat()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
-        raise LabError(f"{path} is no folder of this user: remove it, or set TMPDIR to another folder")
+        raise LabError(f"{path} is not a folder of this user: remove it, or set TMPDIR to another folder")
     return path
 
 

@@ -144,7 +144,7 @@ class Keeping:
         """The child's status now; LabError for a process that is no child."""
         known = self.children.get(pid)
         if known is None:
-            raise LabError(f"process {pid} is none of this lab's")
+            raise LabError(f"process {pid} does not belong to this lab")
         while not known.over:
             found, status = os.waitpid(pid, os.WNOHANG | os.WUNTRACED | os.WCONTINUED)
             if not found:

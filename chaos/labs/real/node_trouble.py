@@ -112,7 +112,7 @@ class NodeTrouble(World):
         self.forget(node)
         if cause is Cause.LAB:
             raise LabError(
-                f"{node.name} has ended by itself ({status.state} {status.number}), and said last: {node.log_tail()}"
+                f"{node.name} exited by itself ({status.state} {status.number}), and said last: {node.log_tail()}"
             )
         self.loop.create_task(self.refreshed())
 

@@ -130,7 +130,7 @@ class RealSession(ClientAbilities, LinkTrouble, StoreTrouble, Strangers):
         for node in self.nodes.values():
             # On an empty store only what its own code raises is sure to be the node's failure.
             if not node.is_up and node.status() != Status("exited", EXIT_BUG):
-                raise LabError(f"{node.name} does not come up, and said last: {node.log_tail()}")
+                raise LabError(f"{node.name} does not come up; its last output: {node.log_tail()}")
 
     def _config(self, name: str) -> Any:
         by_name = self.links.by_name

@@ -203,7 +203,7 @@ class Watch:
             self._timer = None
         if self._wrong is not None:
             why = f"{type(self._wrong).__name__}: {self._wrong}"
-            raise LabError(f"nobody knows whether this machine was punctual, since measuring it failed: {why}")
+            raise LabError(f"it is unknown whether this machine was punctual, since measuring that failed: {why}")
         return self.stalls.all()
 
     # The loop of clients and taps.

@@ -69,7 +69,7 @@ class StoreTrouble(NodeTrouble):
         if not found.powered:
             return {}
         if not found.has_seams and keep != "all" and (keep in WITHIN_LOG or store.kind != "device"):
-            raise Unable(f"nobody knows what {node} has flushed: keep={keep} cannot be played on a {store.kind}")
+            raise Unable(f"it is unknown what {node} has flushed: keep={keep} cannot be played on a {store.kind}")
         running = found.is_up
         if running:
             self.freeze(found)
@@ -255,10 +255,10 @@ class StoreTrouble(NodeTrouble):
     def _stored(self, node: str) -> tuple[RealNode, Store]:
         found = self.node(node)
         if found.store is None:
-            raise Unable(f"{node} has no disk of its own")
+            raise Unable(f"{node} does not have its own disk")
         return found, found.store
 
     @staticmethod
     def _needs(found: bool, what: str, store: Store) -> None:
         if not found:
-            raise Unable(f"{what} needs a disk of its own for each store: {store.why_not}")
+            raise Unable(f"{what} needs a separate disk for each store: {store.why_not}")

@@ -261,7 +261,7 @@ class Store:
 
     def _needs_disk(self) -> Disk:
         if self._disk is None:
-            raise LabError(f"{self.path} is no device: {self.why_not}")
+            raise LabError(f"{self.path} is not a device: {self.why_not}")
         return self._disk
 
 

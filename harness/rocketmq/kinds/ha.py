@@ -70,7 +70,7 @@ class Partial(Event):
     lo: int | None
     """The offset that its header names, if known."""
     detail: str | None
-    """broken: ..., from where on the stream is no frames any more."""
+    """broken: ..., where the stream stops being frames."""
 
 
 class Diverged(Event):

@@ -20,7 +20,7 @@ from pairproof.harness.rocketmq.settings import parse
 
 class AckFlushed(Law):
     id = "ack-flushed"
-    promise = "PUT_OK to a waiting send under SYNC_FLUSH: a flush of the master's had reached its end."
+    promise = "Under SYNC_FLUSH a waiting send gets PUT_OK only after the master has flushed its log to the send's end."
     source = "CommitLog.GroupCommitService"
     needs = frozenset({"config", "append", "flush", "ok"})
 

@@ -17,7 +17,7 @@ from pairproof.harness.rocketmq.law import Law
 
 class AckReadable(Law):
     id = "ack-readable"
-    promise = "Whatever a broker answers to a client can be read."
+    promise = "Every answer of a broker to a client can be read."
     source = "SendMessageResponseHeader, PullMessageResponseHeader"
     needs = frozenset({"invoke", "ok", "info"})
     deaf_to = frozenset()

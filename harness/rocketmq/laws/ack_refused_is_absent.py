@@ -25,7 +25,7 @@ def leaves_open(fail: Event) -> bool:
 
 class AckRefusedIsAbsent(Law):
     id = "ack-refused-is-absent"
-    promise = "A send that failed left no message in any store, and nobody receives it."
+    promise = "A send that failed leaves no message in any store, and no client receives it."
     source = "SendMessageProcessor.handlePutMessageResult"
     needs = frozenset({"fail", "record"})
 

@@ -28,8 +28,8 @@ from pairproof.harness.rocketmq.settings import parse, promised_slaves
 class AckReplicated(Law):
     id = "ack-replicated"
     promise = (
-        "PUT_OK to a waiting send on a SYNC_MASTER: a slave (on 5.x as many as inSyncReplicas asks for) had appended "
-        "all of it and reported its last byte."
+        "A SYNC_MASTER answers a waiting send with PUT_OK only after a slave (on 5.x as many as inSyncReplicas asks "
+        "for) has appended all of it and reported its last byte."
     )
     source = "HAService.GroupTransferService; the promise of synchronous double write"
     needs = frozenset({"append", "report", "ok"})

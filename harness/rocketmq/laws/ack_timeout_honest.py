@@ -34,8 +34,8 @@ WAKE_UP_MS = 1_000
 class AckTimeoutHonest(Law):
     id = "ack-timeout-honest"
     promise = (
-        "FLUSH_SLAVE_TIMEOUT only after the configured wait from the append (slaveTimeout; before 4.9.3 "
-        "syncFlushTimeout, from 4.7.1 on counted from the send's turn), and the message is stored on the master."
+        "A send gets FLUSH_SLAVE_TIMEOUT only after the configured wait from its append (slaveTimeout; before 4.9.3 "
+        "syncFlushTimeout, from 4.7.1 on counted from the send's turn), and the master has stored the message."
     )
     source = "HAService.GroupTransferService, CommitLog.submitReplicaRequest"
     needs = frozenset({"config", "invoke", "ok"})

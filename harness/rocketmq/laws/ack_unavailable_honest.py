@@ -42,7 +42,8 @@ class Begun:
 class AckUnavailableHonest(Law):
     id = "ack-unavailable-honest"
     promise = (
-        "SLAVE_NOT_AVAILABLE if and only if there was no slave, or only one too far behind, during the whole call."
+        "A send gets SLAVE_NOT_AVAILABLE if and only if there was no slave, or only one too far behind, during the "
+        "whole call."
     )
     source = "HAService.isSlaveOK"
     needs = frozenset({"append", "connect", "close", "report", "invoke", "ok"})

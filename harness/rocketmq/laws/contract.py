@@ -46,7 +46,8 @@ class Sent:
 class Contract(Law):
     id = "contract"
     promise = (
-        "Who vanished is who the durability contract allows to vanish; nothing exists that was refused or not sent."
+        "Only messages that the durability contract allows to be lost are lost; no message exists that was refused or "
+        "not sent."
     )
     source = "docs/contract.md; RocketMQ's deployment modes as its users know them"
     needs = frozenset({"config", "invoke", "ok", "crash", "record", "audit"})

@@ -23,7 +23,7 @@ from pairproof.harness.rocketmq.places import SLAVES
 
 class DeliverAtLeastOnce(Law):
     id = "deliver-at-least-once"
-    promise = "What a group receives again lies above the last commit of the broker that told it where to go on."
+    promise = "Messages that a group gets again lie above the last commit at the broker that told it where to resume."
     source = "ConsumerOffsetManager; RebalancePushImpl.computePullFromWhere"
     needs = frozenset({"invoke", "ok", "deliver", "assign"})
 

@@ -40,7 +40,7 @@ def delays_ms(levels: str) -> tuple[int, ...]:
 
 class DeliverDelayed(Law):
     id = "deliver-delayed"
-    promise = "A delayed message comes into its queue when its time has passed: not earlier, and once."
+    promise = "A delayed message enters its queue once, when its delay has passed and not earlier."
     source = "ScheduleMessageService; messageDelayLevel"
     needs = frozenset({"config", "invoke", "ok", "start", "record", "audit"})
     timed = True

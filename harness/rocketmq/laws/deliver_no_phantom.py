@@ -25,7 +25,7 @@ RETRY = "%RETRY%"
 
 class DeliverNoPhantom(Law):
     id = "deliver-no-phantom"
-    promise = "Nothing is delivered that was not sent, nor with another body, key, tag or queue."
+    promise = "No message is delivered that was not sent, or with another body, key, tag or queue than its send's."
     source = "PullMessageProcessor: a pull's answer is the log's own bytes"
     needs = frozenset({"invoke", "deliver"})
 

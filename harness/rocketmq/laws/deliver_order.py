@@ -45,7 +45,8 @@ class Reading:
 class DeliverOrder(Law):
     id = "deliver-order"
     promise = (
-        "Unless it rewinds a consumer sees a queue in offset order; an offset is one message, from master and slave."
+        "Unless it rewinds, a consumer sees a queue in offset order; an offset names the same message on master and "
+        "slave."
     )
     source = "ProcessQueue; ConsumeQueue: every broker derives it from the same log"
     needs = frozenset({"invoke", "deliver"})

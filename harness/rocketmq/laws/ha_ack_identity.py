@@ -15,7 +15,7 @@ from pairproof.harness.rocketmq.law import Law
 
 class HaAckIdentity(Law):
     id = "ha-ack-identity"
-    promise = "A report above the master's log end is never believed: no acknowledgement rests on it."
+    promise = "The master never believes a report above its own log end: no acknowledgement rests on one."
     source = "HAConnection.ReadSocketService; apache/rocketmq issues 1155 and 3015"
     needs = frozenset({"append", "report", "ok"})
 

@@ -37,8 +37,8 @@ REFUSALS = frozenset({"SERVICE_NOT_AVAILABLE", "SYSTEM_BUSY"})
 class HaAddressSource(Law):
     id = "ha-address-source"
     promise = (
-        "A slave's HA address is haMasterAddress if set, else the name server's answer; without either it opens no HA "
-        "connection, and still serves pulls."
+        "A slave's HA address is haMasterAddress if set, else the name server's answer; without either the slave "
+        "opens no HA connection, and still serves pulls."
     )
     source = "BrokerController.registerBrokerAll: updateHaMasterAddress; HAService.HAClient.connectMaster"
     needs = frozenset({"config", "start", "connect"})

@@ -26,7 +26,7 @@ SLACK_MS = 1_000
 
 class HaAdmitsSlave(Law):
     id = "ha-admits-slave"
-    promise = "However many strangers hold connections to the HA port, a slave that connects is heard in time."
+    promise = "However many strangers hold connections to the HA port, the master hears a slave that connects in time."
     source = "HAService.AcceptSocketService, which refuses nobody"
     needs = frozenset({"config", "start", "connect", "close", "report", "fault"})
     timed = True

@@ -24,7 +24,7 @@ from pairproof.harness.rocketmq.places import MASTER
 
 class HaAppendsFrames(Law):
     id = "ha-appends-frames"
-    promise = "What a slave appends are the bodies of the complete frames that it received, all of them, in order."
+    promise = "A slave appends exactly the bodies of the complete frames that it received, all of them, in order."
     source = "HAService.HAClient.dispatchReadRequest"
     # Flushes are seen only where nodes trace themselves, and there slaves' appends are seen as well.
     needs = frozenset({"append", "flush", "frame", "close"})

@@ -39,7 +39,7 @@ class Writer:
 
 class HaFrameFinished(Law):
     id = "ha-frame-finished"
-    promise = "Once a header's first byte is out, exactly that frame follows before anything else, and all of it."
+    promise = "Once a header's first byte is out, the whole of exactly that frame follows before anything else."
     source = "HAConnection.WriteSocketService"
     needs = frozenset({"frame", "partial", "close"})
     timed = True
@@ -57,7 +57,7 @@ class HaFrameFinished(Law):
         writer = self.writers.setdefault(event.link, Writer())
         if (event.detail or "").startswith("broken"):
             self.judged += 1
-            self.violate(event, f"{event.link}: the stream is no frames any more ({event.detail})", since=None)
+            self.violate(event, f"{event.link}: the stream stops being frames ({event.detail})", since=None)
         elif event.value and event.value != writer.pieces:
             writer.pieces, writer.since = event.value, event.t
             self._follows(event, writer)

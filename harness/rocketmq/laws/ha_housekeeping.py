@@ -1,4 +1,4 @@
-"""``ha-housekeeping``: who has been silent for longer than haHousekeepingInterval is dropped, and nobody earlier.
+"""``ha-housekeeping``: who has been silent for longer than haHousekeepingInterval is dropped, and never earlier.
 
 Both ends keep house. Silence is time without a byte, measured at the end that listens; one poll is added. A close of an
 end's own, a while after the last byte, with time left before the interval and for no other reason that shows in the
@@ -43,9 +43,7 @@ class Listener:
 
 class HaHousekeeping(Law):
     id = "ha-housekeeping"
-    promise = (
-        "A peer that is silent for longer than haHousekeepingInterval (and a poll) is dropped, and nobody earlier."
-    )
+    promise = "A peer that is silent for longer than haHousekeepingInterval (and a poll) is dropped, and never earlier."
     source = "HAConnection.ReadSocketService, HAService.HAClient"
     needs = frozenset({"config", "connect", "close", "report", "frame", "partial"})
     timed = True

@@ -24,7 +24,10 @@ POLL_NS = 1_000_000_000
 
 class HaMismatchCloses(Law):
     id = "ha-mismatch-closes"
-    promise = "A frame that does not start at the slave's log end is not appended: it closes and asks from its own end."
+    promise = (
+        "A slave does not append a frame that does not start at its log end: it closes the connection and asks from "
+        "its own end."
+    )
     source = "HAService.HAClient.dispatchReadRequest"
     needs = frozenset({"report", "frame"})
     timed = True

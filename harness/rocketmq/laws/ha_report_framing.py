@@ -18,7 +18,7 @@ from pairproof.harness.rocketmq.laws.ledger import HOSTILE, Ledger
 
 class HaReportFraming(Law):
     id = "ha-report-framing"
-    promise = "Reports are consecutive 8-byte cells: after a piece of one comes nothing but its rest or a close."
+    promise = "Reports are consecutive 8-byte cells: only its rest or a close follows a piece of one."
     source = "HAService.HAClient.reportSlaveMaxOffset"
     needs = frozenset({"report", "frame", "partial"})
 

@@ -22,7 +22,8 @@ from pairproof.harness.rocketmq.places import MASTER
 class HaStartOffset(Law):
     id = "ha-start-offset"
     promise = (
-        "A first report of 0 starts at the master's last file, one within its log exactly there, any other nowhere."
+        "After a first report of 0 the master sends from its last file on, after one within its log from exactly "
+        "there, and after any other nothing."
     )
     source = "HAConnection.WriteSocketService"
     needs = frozenset({"config", "append", "report", "frame"})

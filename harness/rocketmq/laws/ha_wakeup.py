@@ -42,8 +42,8 @@ class Writer:
 class HaWakeup(Law):
     id = "ha-wakeup"
     promise = (
-        "New data, newly flushed data where only that is pushed, leaves for an idle, caught-up slave in 100 ms, that "
-        "of a send which waits for slaves in 10 ms."
+        "The master pushes new data (where only flushed data is pushed: newly flushed data) to an idle, caught-up "
+        "slave within 100 ms, that of a send which waits for slaves within 10 ms."
     )
     source = "HAConnection.WriteSocketService, WaitNotifyObject"
     needs = frozenset({"config", "append", "report", "frame", "partial", "close"})

@@ -68,7 +68,7 @@ def flush_ms(config: Settings) -> int:
 class LiveConverges(Law):
     id = "live-converges"
     promise = (
-        "When faults end sends are answered again, and each slave's log reaches the master's within the bound, or the "
+        "When faults end, sends are answered again, and each slave's log reaches the master's within the bound, or the "
         "master says why it cannot."
     )
     source = "HAService.HAClient: it reconnects and asks from its own end"

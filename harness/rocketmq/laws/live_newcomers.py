@@ -27,9 +27,7 @@ ANSWERED, REFUSED = "newcomers_answered", "newcomers_refused"
 
 class LiveNewcomers(Law):
     id = "live-newcomers"
-    promise = (
-        "While a crowd of idle strangers holds connections to a port for clients, a client that comes is answered."
-    )
+    promise = "While a crowd of idle strangers holds connections to a port for clients, a new client is answered."
     source = "NettyRemotingServer, which refuses nobody"
     needs = frozenset({"fault", "start"})
     deaf_to = frozenset()

@@ -27,10 +27,8 @@ SLACK_MS = 1_000
 
 class LiveProgress(Law):
     id = "live-progress"
-    promise = (
-        "During a fault the brokers and clients that it does not touch go on: sends and pulls are answered in time."
-    )
-    source = "BrokerController: client requests and replication have threads of their own"
+    promise = "During a fault brokers and clients that it does not touch go on: their calls are answered in time."
+    source = "BrokerController: client requests and replication have separate threads"
     needs = frozenset({"invoke", "ok", "fault"})
     timed = True
 

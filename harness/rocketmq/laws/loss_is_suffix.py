@@ -24,9 +24,7 @@ Place = tuple[int, int]
 
 class LossIsSuffix(Law):
     id = "loss-is-suffix"
-    promise = (
-        "What a slave lacks of the master's messages, from its log start on, is exactly what ends after its log end."
-    )
+    promise = "From its log start on, a slave lacks exactly those of the master's messages that end after its log end."
     source = "HAService: a slave's log is one piece of its master's"
     needs = frozenset({"record", "audit"})
 

@@ -38,7 +38,7 @@ from pairproof.harness.rocketmq.places import MASTER
 
 class MetaOneWay(MetadataLaw):
     id = "meta-one-way"
-    promise = "Nothing flows from a slave's tables to its master's."
+    promise = "No entry of a slave's tables flows into its master's."
     source = "SlaveSynchronize.syncAll: a slave asks, and tells nothing"
     needs = frozenset({"config", "invoke", "table"})
 

@@ -111,7 +111,7 @@ class MetaSchedule(MetadataLaw):
         life = self.lives.get(node)
         if life is None:
             if node in self.ledger.config and node not in self.slaves:
-                self.violate(event, f"{node} syncs {event.f}, and is no slave that knows a name server", since=None)
+                self.violate(event, f"{node} syncs {event.f}, but is not a slave that knows a name server", since=None)
             return
         if event.status == "asked" or not life.asked:
             self._begin(node, life, event)

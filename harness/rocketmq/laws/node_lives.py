@@ -26,7 +26,7 @@ _FAILED = {
 
 class NodeLives(Law):
     id = "node-lives"
-    promise = "A node neither crashes by itself nor goes on without end, and it starts on its own store."
+    promise = "A node neither crashes by itself nor loops forever, and it starts on its own store."
     source = "BrokerStartup.start, BrokerController.initialize"
     needs = frozenset({"start", "crash", "abort"})
     deaf_to = frozenset()

@@ -17,7 +17,7 @@ from pairproof.harness.rocketmq.laws.shown_progress import ShownProgress
 
 class ProgressKept(ShownProgress):
     id = "progress-kept"
-    promise = "What a broker says of a group's progress is the last commit to it, larger or smaller than before."
+    promise = "A broker reports as a group's progress the last commit to that broker, larger or smaller than before."
     source = "ConsumerOffsetManager.commitOffset and queryOffset"
     needs = frozenset({"invoke", "ok", "crash", "table"})
 

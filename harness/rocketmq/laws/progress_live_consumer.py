@@ -32,7 +32,7 @@ PLACES = (MASTER, f"client-{MASTER}")
 class ProgressLiveConsumer(ShownProgress):
     id = "progress-live-consumer"
     promise = (
-        "A consumer that lived through the master's loss and return neither skips nor repeats, and the master's "
+        "A consumer that outlives the master's loss and return neither skips nor repeats messages, and the master's "
         "committed offset reaches its own."
     )
     source = "ProcessQueue; RemoteBrokerOffsetStore.persistAll"

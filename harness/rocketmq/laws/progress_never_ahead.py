@@ -19,7 +19,10 @@ from pairproof.harness.rocketmq.laws.registers import NONE, offsets_of
 
 class ProgressNeverAhead(Law):
     id = "progress-never-ahead"
-    promise = "No commit is above what its group was told to go on from, and no broker's word above every commit."
+    promise = (
+        "No commit is above the offset from which its group was told to go on, and no broker reports progress above "
+        "every commit."
+    )
     source = "ProcessQueue.removeMessage; ConsumerOffsetManager"
     needs = frozenset({"invoke", "ok", "assign"})
 

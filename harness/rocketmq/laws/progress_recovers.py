@@ -22,7 +22,9 @@ from pairproof.harness.rocketmq.places import MASTER
 
 class ProgressRecovers(Law):
     id = "progress-recovers"
-    promise = "When the master returns no group skips a message, and it repeats at most what only a slave knew of."
+    promise = (
+        "When the master returns, no group skips a message, and it repeats at most the progress that only a slave knew."
+    )
     source = "ConsumerOffsetManager of the master; SlaveSynchronize never brings a slave's offsets to it"
     needs = frozenset({"invoke", "ok", "deliver", "assign", "start", "crash"})
 

@@ -136,8 +136,8 @@ class Pull(NamedTuple):
 class ReadSplit(Law):
     id = "read-split"
     promise = (
-        "With slaveReadEnable off a broker suggests the master; with it on the id that the group has for readers "
-        "that lag by more than memory holds, or its id for all others."
+        "With slaveReadEnable off, a broker suggests the master. With it on, it suggests the id that the group has for "
+        "readers that lag by more than memory holds, and to all other readers the group's usual id."
     )
     source = "DefaultMessageStore.getMessage, PullMessageProcessor"
     needs = frozenset({"config", "invoke", "ok"})

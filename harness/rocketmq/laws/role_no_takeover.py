@@ -26,7 +26,7 @@ from pairproof.harness.rocketmq.settings import parse
 
 class RoleNoTakeover(Law):
     id = "role-no-takeover"
-    promise = "While a master is down nobody accepts writes for its broker name; they resume when it is back."
+    promise = "While a master is down no node accepts writes for its broker name; writes resume when it is back."
     source = "DefaultMQProducerImpl: brokerAddrs[0] only; a slave's role changes by hand"
     needs = frozenset({"config", "start", "invoke", "ok"})
 

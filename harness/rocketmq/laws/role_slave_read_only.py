@@ -28,7 +28,7 @@ REFUSES_ADMIN = (4, 9, 4)
 
 class RoleSlaveReadOnly(Law):
     id = "role-slave-read-only"
-    promise = "A slave accepts no message, topic or group, and writes nothing of its own into its log."
+    promise = "A slave accepts no message, topic or group, and writes nothing into its log but its master's bytes."
     source = "DefaultMessageStore.checkStoreStatus; AdminBrokerProcessor.validateSlave (4.9.4)"
     needs = frozenset({"config", "invoke", "ok", "fail"})
 

@@ -20,7 +20,7 @@ from pairproof.harness.rocketmq.places import MASTER
 
 class StoreTimeOrdered(Law):
     id = "store-time-ordered"
-    promise = "Store timestamps do not go back along a log, save where the master's clock was set."
+    promise = "Store timestamps do not decrease along a log, except where the master's clock was set."
     source = "CommitLog.putMessage: the timestamp is taken under the lock that orders the log"
     needs = frozenset({"record"})
 

@@ -79,8 +79,8 @@ def test_a_socket_without_permission_is_told_from_none(fake: FakeEngine) -> None
     ("answer", "words"),
     [
         ((500, {"message": "no space\nleft"}), "the Docker engine cannot say its version: no space left; the engine"),
-        ((200, []), "is no Docker engine"),
-        ((200, {"ApiVersion": "x", "MinAPIVersion": "1.12"}), "is no Docker engine"),
+        ((200, []), "is not a Docker engine"),
+        ((200, {"ApiVersion": "x", "MinAPIVersion": "1.12"}), "is not a Docker engine"),
         ((200, {**VERSION, "ApiVersion": "1.40"}), "is older than 20.10 (API 1.41): install a later one"),
         (CLOSES, "(Remote end closed connection without response): start one"),
         (GARBAGE, "no Docker engine answers at unix://"),
@@ -228,7 +228,7 @@ def test_a_container_that_ends_at_once_leaves_its_last_lines(fake: FakeEngine, t
     )
     with pytest.raises(LabError) as why:
         made_by(fake, tmp_path).start()
-    assert said(why).endswith("has ended at once, exit code 3: oh | no")
+    assert said(why).endswith("exited at once, with exit code 3: oh | no")
 
 
 def test_containers_are_made_without_rights_and_with_limits(fake: FakeEngine, tmp_path: Path) -> None:

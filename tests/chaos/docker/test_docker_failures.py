@@ -70,7 +70,7 @@ FAILURES: dict[str, Callable[[RealSession, EngineDoor], object]] = {
         session, "observer"
     ).kill(),
     "the lab's observer is paused": lambda session, _: helper(session, "observer").pause(),
-    "master has ended by itself .killed 9": lambda session, _: node(session, "master").kill(),
+    "master exited by itself .killed 9": lambda session, _: node(session, "master").kill(),
     "keeper has ended: it was killed": keeper_dies,
     "the Docker engine does not answer any more: .*look after the engine": lambda _, door: door.shut(),
     "the Docker engine does not answer any more: not within": lambda _, door: door.hang(),

@@ -129,7 +129,7 @@ def test_without_root_stores_are_folders_and_all_else_is_real(
     bad, (skipped,), effects = json.loads(done.stdout)
     assert not bad
     assert skipped == (
-        "disk_full: a full disk needs a disk of its own for each store: only root can mount a disk that containers see"
+        "disk_full: a full disk needs a separate disk for each store: only root can mount a disk that containers see"
     )
     assert effects["power_loss"]["log_tails_cut"] == 1 and effects["disconnect"]["bytes_held"] > 0
     assert left(labs_folder) == [] and in_engine(engine, labs_folder) == []

@@ -96,7 +96,7 @@ def test_a_plain_folder_is_never_full_or_read_only_and_says_why(keeper: Keeper) 
 
 
 def test_a_disk_of_memory_is_never_read_only_and_says_why(tmpfs: Store) -> None:
-    with pytest.raises(LabError, match="is no device: no loop devices"):
+    with pytest.raises(LabError, match="is not a device: no loop devices"):
         tmpfs.read_only()
     tmpfs.writable()
 

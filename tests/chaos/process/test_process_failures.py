@@ -53,10 +53,10 @@ def tap_fails(session: RealSession) -> None:
 
 
 FAILURES: dict[str, Callable[[RealSession], None]] = {
-    "toxiproxy-server runs no more .killed 9": toxiproxy_dies,
-    "toxiproxy-server runs no more .stopped": toxiproxy_stands_still,
+    "toxiproxy-server no longer runs .killed 9": toxiproxy_dies,
+    "toxiproxy-server no longer runs .stopped": toxiproxy_stands_still,
     "keeper has ended": keeper_dies,
-    "master has ended by itself .killed 9": broker_dies,
+    "master exited by itself .killed 9": broker_dies,
     "the lab itself has failed: ZeroDivisionError": tap_fails,
 }
 
@@ -127,7 +127,7 @@ def test_a_port_that_somebody_has_is_said_and_not_judged(lab: ProcessLab) -> Non
         other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         other.bind(session.bench.broker("master"))
         other.listen()
-        with pytest.raises(LabError, match=r"master has ended by itself .*cannot listen on 127\.0\.0\.1"):
+        with pytest.raises(LabError, match=r"master exited by itself .*cannot listen on 127\.0\.0\.1"):
             goes_on(session)
 
 
@@ -141,7 +141,7 @@ def test_a_broker_that_does_not_come_up_is_said_at_once(lab: ProcessLab, monkeyp
         provide(session, brokers, names)
 
     monkeypatch.setattr(RealSession, "_set_up", spoiled)
-    with pytest.raises(LabError, match="master does not come up, and said last: pairproof broker: "):
+    with pytest.raises(LabError, match="master does not come up; its last output: pairproof broker: "):
         lab.open(TARGET, TARGET.settings({}), "seed")
 
 

@@ -106,7 +106,7 @@ def test_only_a_lab_s_own_processes_are_touched(keeper: Keeper) -> None:
     stranger = subprocess.Popen(["sleep", "100"])
     try:
         for touch in (lambda: keeper.signal(stranger.pid, 9), lambda: keeper.stop_and_wait(stranger.pid)):
-            with pytest.raises(LabError, match=f"process {stranger.pid} is none of this lab's"):
+            with pytest.raises(LabError, match=f"process {stranger.pid} does not belong to this lab"):
                 touch()
         assert stranger.poll() is None
     finally:

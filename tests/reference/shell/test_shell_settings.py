@@ -44,7 +44,7 @@ def test_a_file_is_latin_1_and_of_reasonable_size(tmp_path: Path) -> None:
     path.write_bytes(b"name=\xe9")
     assert properties.read(path) == {"name": "é"}
     path.write_bytes(b"#" * (properties.MAX_BYTES + 1))
-    with pytest.raises(ConfigError, match="no properties file"):
+    with pytest.raises(ConfigError, match="not a properties file"):
         properties.read(path)
 
 
