@@ -51,14 +51,14 @@ class Operation(NamedTuple):
     phase: str
     process: int
     op: int
-    status: str | None
     message: str | None
     queue: str
-    queue_offset: int | None
-    lo: int | None
-    hi: int | None
     value: int
-    detail: str | None
+    status: str | None = None
+    queue_offset: int | None = None
+    lo: int | None = None
+    hi: int | None = None
+    detail: str | None = None
 
 
 class _Frame(NamedTuple):
@@ -121,10 +121,8 @@ class ClientCapture:
             process = self._processes
             self._processes += 1
         waits = int(properties.get("WAIT", "true").lower() == "true")
-        sent = Operation(
-            frame.at, "invoke", process, self._ops, None, properties.get("UNIQ_KEY"), f"{topic}/{queue}", None, None,
-            None, waits, None,
-        )  # fmt: skip
+        key = properties.get("UNIQ_KEY")
+        sent = Operation(frame.at, "invoke", process, self._ops, message=key, queue=f"{topic}/{queue}", value=waits)
         self._ops += 1
         self._waiting[file, frame.connection, header["opaque"]] = sent
         self.operations.append(sent)

@@ -177,8 +177,8 @@ def record(
             if match is not None:
                 lo, hi = max(lo, match.first), min(reading.next, match.next)
             add(
-                t, "entries", store.node, None, None, None, None, number, None, None, None, queue, lo, reading.first,
-                reading.next, digest(reading.entries(lo, hi) if lo < hi else b""), reading.end,
+                t, "entries", store.node, op=number, queue=queue, queue_offset=lo, lo=reading.first, hi=reading.next,
+                digest=digest(reading.entries(lo, hi) if lo < hi else b""), value=reading.end,
             )  # fmt: skip
     lo, hi = max(each.log_start for each in stores), min(each.log_end for each in stores)
     indexes = [Index(each) for each in stores]
@@ -187,7 +187,7 @@ def record(
         # Equal bytes answer equal: the usual case.
         same = index.slots == indexes[0].slots and index.files == indexes[0].files
         for key, answer in zip(keys, answers if same else _answers(index, keys, lo, hi), strict=True):
-            add(t, "keys", store.node, None, None, None, None, number, None, None, key, None, None, None, None, answer)
+            add(t, "keys", store.node, op=number, message=key, digest=answer)
 
 
 def _answers(index: Index, keys: Mapping[str, tuple[str, ...]], lo: int, hi: int) -> list[int]:

@@ -240,14 +240,13 @@ def audit(
             if not key or "\2" in key:
                 key = each.key
             add(
-                t, "record", node, None, None, None, None, number, None, None, key, queue, each.queue_offset, lo, hi,
-                digest(raw), each.store_ms, each.content,
+                t, "record", node, op=number, message=key, queue=queue, queue_offset=each.queue_offset, lo=lo, hi=hi,
+                digest=digest(raw), value=each.store_ms, detail=each.content,
             )  # fmt: skip
     lo = common_lo
     while lo < common_hi:
         hi = min(lo - lo % CHUNK + CHUNK, common_hi)
-        known = digest(reading.read(lo, hi))
-        add(t, "chunk", node, None, None, None, None, number, None, None, None, None, None, lo, hi, known)
+        add(t, "chunk", node, op=number, lo=lo, hi=hi, digest=digest(reading.read(lo, hi)))
         lo = hi
     add(
         t, "audit", node, incarnation, op=number, f=f, status="whole" if reading.whole else "broken", lo=reading.start,

@@ -27,9 +27,9 @@ _BARE_KEY = re.compile(r'"(?:[^"\\]|\\.)*"|([{,]\s*)(-?\d+)(\s*:)')
 class Table(NamedTuple):
     """A table as read: ``detail`` is its content as JSON with sorted keys; no version where it has none."""
 
-    counter: int | None
-    timestamp: int | None
     detail: str
+    counter: int | None = None
+    timestamp: int | None = None
 
 
 @lru_cache(maxsize=256)
@@ -42,7 +42,7 @@ def read(table: str, body: bytes) -> Table:
     counter, timestamp = version.get("counter"), version.get("timestamp")
     if not all(each is None or (type(each) is int and each in LONG) for each in (counter, timestamp)):
         raise ValueError(f"no data version of {table}: {body[:SHOWN]!r}")
-    return Table(counter, timestamp, json.dumps(said[BODIES[table]], sort_keys=True))
+    return Table(json.dumps(said[BODIES[table]], sort_keys=True), counter, timestamp)
 
 
 def read_file(table: str, contents: Iterable[bytes | None], empty: bytes) -> Table:

@@ -129,7 +129,7 @@ class Clients:
 
     def _administer(self, f: str, node: str, name: str, detail: dict[str, int]) -> Call:
         self._check(node, "an administrator asks")
-        return self._invoke(f"administrator-{node}", f, node, name, None, None, json.dumps(detail, sort_keys=True))
+        return self._invoke(f"administrator-{node}", f, node, name, detail=json.dumps(detail, sort_keys=True))
 
     def _check(self, node: str, does: str) -> None:
         if node not in self.nodes:
@@ -146,8 +146,8 @@ class Clients:
         return self._next_op - 1
 
     def _invoke(
-        self, client: str, f: str, node: str, message: str | None, queue: str | None, value: int | None,
-        detail: str | None = None,
+        self, client: str, f: str, node: str, message: str | None, queue: str | None = None,
+        value: int | None = None, detail: str | None = None,
     ) -> Call:  # fmt: skip
         process = self._processes.get(client)
         if process is None:
@@ -155,8 +155,8 @@ class Clients:
         call = Call(client, process, self.new_op(), f, node, message, queue, value)
         self.in_flight += 1
         self.add(
-            self.stage.now(), "invoke", node, None, None, None, process, call.op, f, None, message, queue, None,
-            None, None, None, value, detail,
+            self.stage.now(), "invoke", node, process=process, op=call.op, f=f, message=message, queue=queue,
+            value=value, detail=detail,
         )  # fmt: skip
         return call
 
@@ -208,9 +208,9 @@ class Clients:
         if outcome.answer is not None:
             remark = outcome.answer.remark
         self.add(
-            self.stage.now(), outcome.phase, call.node, None, None, None, call.process, call.op, call.f,
-            outcome.status, call.message, call.queue, queue_offset, lo, hi, None, call.value, remark,
-            None, broker,
+            self.stage.now(), outcome.phase, call.node, process=call.process, op=call.op, f=call.f,
+            status=outcome.status, message=call.message, queue=call.queue, queue_offset=queue_offset, lo=lo, hi=hi,
+            value=call.value, detail=remark, broker=broker,
         )  # fmt: skip
 
     def _address(self, call: Call) -> str:

@@ -71,7 +71,7 @@ class Ears:
 
     def query_began(self, op: int, queue: MessageQueue, broker_id: int, address: str) -> None:
         """The group's offset is asked for."""
-        self._began(op, "query", queue, broker_id, address, None, None)
+        self._began(op, "query", queue, broker_id, address)
 
     def query_ended(self, op: int, outcome: Outcome, offset: int | None) -> None:
         self._ended(op, outcome, offset)
@@ -86,7 +86,7 @@ class Ears:
 
     def pull_began(self, op: int, queue: MessageQueue, offset: int, broker_id: int, address: str) -> None:
         """It asks for messages."""
-        self._began(op, "pull", queue, broker_id, address, None, offset)
+        self._began(op, "pull", queue, broker_id, address, value=offset)
 
     def delivered(self, op: int, queue: MessageQueue, record: Record, raw: bytes) -> None:
         """A message was handed to the application."""
@@ -115,14 +115,14 @@ class Ears:
         self.add(self.stage.now(), kind, node, process=self.process, group=self.group, **columns)
 
     def _began(
-        self, number: int, f: str, queue: MessageQueue, broker: int, address: str, queue_offset: int | None,
-        value: int | None,
+        self, number: int, f: str, queue: MessageQueue, broker: int, address: str, queue_offset: int | None = None,
+        value: int | None = None,
     ) -> None:  # fmt: skip
         call = Call(self.clients.new_op(), f, self.stage.node_at(address), _name(queue), broker, queue_offset, value)
         self.calls[number] = call
         self.add(
-            self.stage.now(), "invoke", call.node, None, None, None, self.process, call.op, f, None, None, call.queue,
-            queue_offset, None, None, None, value, None, self.group, broker,
+            self.stage.now(), "invoke", call.node, process=self.process, op=call.op, f=f, queue=call.queue,
+            queue_offset=queue_offset, value=value, group=self.group, broker=broker,
         )  # fmt: skip
 
     def _ended(
@@ -132,9 +132,10 @@ class Ears:
         call = self.calls.pop(number)
         answer = outcome.answer
         self.add(
-            self.stage.now(), outcome.phase, call.node, None, None, None, self.process, call.op, call.f, outcome.status,
-            None, call.queue, queue_offset, lo, hi, None, call.value, answer.remark if answer is not None else None,
-            self.group, call.broker if broker is None else broker,
+            self.stage.now(), outcome.phase, call.node, process=self.process, op=call.op, f=call.f,
+            status=outcome.status, queue=call.queue, queue_offset=queue_offset, lo=lo, hi=hi, value=call.value,
+            detail=answer.remark if answer is not None else None, group=self.group,
+            broker=call.broker if broker is None else broker,
         )  # fmt: skip
 
 

@@ -57,7 +57,7 @@ class HaEars:
         self._connect(passage, SLAVES)
 
     def _connect(self, passage: HaPassage, side: str) -> None:
-        self.teller.add(self.teller.now(), "connect", passage.who, None, passage.label, side, f=passage.who)
+        self.teller.add(self.teller.now(), "connect", passage.who, link=passage.label, side=side, f=passage.who)
 
     def closed(self, passage: HaPassage, side: str, how: str) -> None:
         """One end of it is gone."""
@@ -65,7 +65,7 @@ class HaEars:
         if side == SLAVES or passage.tapped:
             node = places.MASTER if side == MASTERS else passage.who
             unfinished = taps[0].pending or taps[1].pending or None
-            self.teller.add(self.teller.now(), "close", node, None, passage.label, side, f=how, value=unfinished)
+            self.teller.add(self.teller.now(), "close", node, link=passage.label, side=side, f=how, value=unfinished)
         for tap in taps:
             self._noted.pop(tap, None)
 
@@ -78,12 +78,12 @@ class HaEars:
         for offset, body in tap.feed(data):
             hi = offset + len(body)
             known = digest(body)
-            self.teller.add(now, "frame", node, None, label, side, lo=offset, hi=hi, digest=known)
+            self.teller.add(now, "frame", node, link=label, side=side, lo=offset, hi=hi, digest=known)
             if side == MASTERS and body:
                 stored = self._stored(node, offset, hi)
                 if stored is not None:
                     known = known if stored == body else digest(stored)
-                    self.teller.add(now, "source", node, None, label, None, lo=offset, hi=hi, digest=known)
+                    self.teller.add(now, "source", node, link=label, lo=offset, hi=hi, digest=known)
         self._partial(passage, side, "out" if side == MASTERS else "in", tap)
 
     def reports(self, passage: HaPassage, side: str, data: bytes) -> None:
@@ -94,7 +94,7 @@ class HaEars:
         for offset in tap.feed(data):
             if side == MASTERS:
                 self.teller.heard(passage.who)
-            self.teller.add(self.teller.now(), "report", node, None, passage.label, side, hi=offset)
+            self.teller.add(self.teller.now(), "report", node, link=passage.label, side=side, hi=offset)
         self._partial(passage, side, "in" if side == MASTERS else "out", tap)
 
     def stalled(self, passage: HaPassage, side: str) -> None:
@@ -117,7 +117,9 @@ class HaEars:
         self._noted[tap] = what
         node = places.MASTER if side == MASTERS else passage.who
         detail = f"broken: {broken}" if broken else None
-        self.teller.add(now, "partial", node, None, passage.label, side, f=f, lo=lo, value=tap.pending, detail=detail)
+        self.teller.add(
+            now, "partial", node, link=passage.label, side=side, f=f, lo=lo, value=tap.pending, detail=detail
+        )
 
     def _stored(self, node: str, lo: int, hi: int) -> bytes | None:
         """What the node's files hold of [lo, hi) now; None if they do not hold all of it."""

@@ -102,7 +102,7 @@ class Inspection:
             name: {number: self.session.evidence.node_at(address) for number, address in brokers.items()}
             for name, brokers in table_reader.brokers(body).items()
         }
-        return table_reader.Table(None, None, json.dumps(found, sort_keys=True))
+        return table_reader.Table(json.dumps(found, sort_keys=True))
 
     async def _body(self, address: str, code: RequestCode) -> bytes | None:
         outcome = await self._outcome(lambda done: self._client.calls.call(address, code, {}, b"", done))

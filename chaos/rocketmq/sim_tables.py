@@ -28,7 +28,7 @@ def record(evidence: Evidence, host: Host) -> None:
             name: {str(number): evidence.node_at(address) for number, address in broker.broker_addrs.items()}
             for name, broker in known.items()
         }
-        _add(evidence, host.name, "brokers", table_reader.Table(None, None, json.dumps(brokers, sort_keys=True)))
+        _add(evidence, host.name, "brokers", table_reader.Table(json.dumps(brokers, sort_keys=True)))
     elif isinstance(node, Broker):
         parts = node.parts
         for table, of in (("topics", parts.topics), ("groups", parts.groups), ("offsets", parts.offsets)):
@@ -58,6 +58,6 @@ def _read(evidence: Evidence, host: Host, f: str, read: Callable[[], table_reade
 
 def _add(evidence: Evidence, node: str, f: str, table: table_reader.Table) -> None:
     evidence.add(
-        evidence.kernel.now, "table", node, None, None, None, None, evidence.audits, f, None, None, None, None,
-        table.timestamp, None, None, table.counter, table.detail,
+        evidence.kernel.now, "table", node, op=evidence.audits, f=f, lo=table.timestamp, value=table.counter,
+        detail=table.detail,
     )  # fmt: skip

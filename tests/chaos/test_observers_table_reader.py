@@ -12,8 +12,8 @@ TOPICS = b'{"dataVersion":{"counter":3,"timestamp":17},"topicConfigTable":{"b":{
 
 
 def test_topics_and_groups_come_with_their_version_and_sorted() -> None:
-    assert read("topics", TOPICS) == Table(3, 17, '{"a{1:": {"perm": 4}, "b": {"perm": 6}}')
-    assert read("groups", b'{"dataVersion":{},"subscriptionGroupTable":{}}') == Table(None, None, "{}")
+    assert read("topics", TOPICS) == Table('{"a{1:": {"perm": 4}, "b": {"perm": 6}}', 3, 17)
+    assert read("groups", b'{"dataVersion":{},"subscriptionGroupTable":{}}') == Table("{}")
 
 
 @pytest.mark.parametrize(

@@ -52,8 +52,8 @@ class Watcher:
             self.record_ends[lo] = hi
         evidence.log_ends[host.name] = hi
         evidence.add(
-            host.kernel.now, "append", host.name, self.incarnation, None, None, None, None, f, None, message, None,
-            None, lo, hi, digest(data),
+            host.kernel.now, "append", host.name, self.incarnation, f=f, message=message, lo=lo, hi=hi,
+            digest=digest(data),
         )  # fmt: skip
         if evidence.armed:
             evidence.point(host.name, "append")
@@ -64,10 +64,7 @@ class Watcher:
 
     def dispatched(self, upto: int) -> None:
         """Queues and index hold every whole message up to ``upto``."""
-        self.evidence.add(
-            self.host.kernel.now, "dispatch", self.host.name, self.incarnation, None, None, None, None, None, None,
-            None, None, None, None, upto,
-        )  # fmt: skip
+        self.evidence.add(self.host.kernel.now, "dispatch", self.host.name, self.incarnation, hi=upto)
 
     def synced(self, table: str, status: str) -> None:
         """A slave's metadata sync: asked, same, applied or failed."""
@@ -235,7 +232,7 @@ class Evidence(Observer):
             end.tap_out = partial(self._reports, end, "s", "out", reports)
             self._taps[end] = reports, frames
         side = "m" if accepted else "s"
-        self.add(self.kernel.now, "connect", peer, None, end.label, side, f=peer)
+        self.add(self.kernel.now, "connect", peer, link=end.label, side=side, f=peer)
 
     def closed(self, end: End, how: str) -> None:
         """An HA connection ended at this end."""
@@ -243,7 +240,7 @@ class Evidence(Observer):
             side = "m" if end.outgoing is end.link.down else "s"
             sent, received = self._taps.pop(end, (_NOTHING, _NOTHING))
             unfinished = sent.pending or received.pending or None
-            self.add(self.kernel.now, "close", end.host.name, None, end.label, side, f=how, value=unfinished)
+            self.add(self.kernel.now, "close", end.host.name, link=end.label, side=side, f=how, value=unfinished)
             for tap in (sent, received):
                 self._noted.pop(tap, None)
 
@@ -252,14 +249,12 @@ class Evidence(Observer):
         for offset, body in tap.feed(data):
             hi = offset + len(body)
             known = digest(body)
-            self.add(
-                now, "frame", "master", None, label, "m", None, None, None, None, None, None, None, offset, hi, known
-            )
+            self.add(now, "frame", "master", link=label, side="m", lo=offset, hi=hi, digest=known)
             if body:
                 stored = self._stored(end.host, offset, hi)
                 if stored is not None:
                     known = known if stored == body else digest(stored)
-                    self.add(now, "source", "master", None, label, None, lo=offset, hi=hi, digest=known)
+                    self.add(now, "source", "master", link=label, lo=offset, hi=hi, digest=known)
         if tap.pending or tap.broken or not data:
             self._partial(end, "m", "out", tap)
         elif self._noted:
@@ -269,9 +264,7 @@ class Evidence(Observer):
         now, label, name = self.kernel.now, end.label, end.host.name
         for offset, body in tap.feed(data):
             hi = offset + len(body)
-            self.add(
-                now, "frame", name, None, label, "s", None, None, None, None, None, None, None, offset, hi, digest(body)
-            )
+            self.add(now, "frame", name, link=label, side="s", lo=offset, hi=hi, digest=digest(body))
         if tap.pending or tap.broken:
             self._partial(end, "s", "in", tap)
 
@@ -279,7 +272,7 @@ class Evidence(Observer):
         for offset in tap.feed(data):
             if side == "m":
                 self.heard_from.add(end.peer.host.name)
-            self.add(self.kernel.now, "report", end.host.name, None, end.label, side, hi=offset)
+            self.add(self.kernel.now, "report", end.host.name, link=end.label, side=side, hi=offset)
         if tap.pending or not data:
             self._partial(end, side, f, tap)
         elif self._noted:
@@ -293,7 +286,7 @@ class Evidence(Observer):
             return
         self._noted[tap] = what
         detail = f"broken: {broken}" if broken else None
-        self.add(now, "partial", end.host.name, None, end.label, side, f=f, lo=lo, value=tap.pending, detail=detail)
+        self.add(now, "partial", end.host.name, link=end.label, side=side, f=f, lo=lo, value=tap.pending, detail=detail)
 
     # Clients.
 
@@ -305,9 +298,9 @@ class Evidence(Observer):
         """One message of a pull's answer; ``group``: of the consumer that it was handed to."""
         lo = found.physical_offset
         self.add(
-            self.kernel.now, "deliver", node, None, None, None, process, op, "pull", None, stored_key(data),
-            f"{found.message.topic}/{found.message.queue_id}", found.queue_offset, lo, lo + found.size, digest(data),
-            None, None, group,
+            self.kernel.now, "deliver", node, process=process, op=op, f="pull", message=stored_key(data),
+            queue=f"{found.message.topic}/{found.message.queue_id}", queue_offset=found.queue_offset, lo=lo,
+            hi=lo + found.size, digest=digest(data), group=group,
         )  # fmt: skip
 
     # Stores.
