@@ -2,17 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Protocol
-
 from pairproof.chaos.rocketmq.clients import Clients
 from pairproof.chaos.rocketmq.consumers import Consumers
 from pairproof.harness.errors import UsageError
-
-
-class HasConsumers(Protocol):
-    """What a trial has besides where there is a name server."""
-
-    consumers: Consumers
 
 
 class ClientAbilities:
@@ -22,7 +14,8 @@ class ClientAbilities:
     """
 
     clients: Clients
-    whole: HasConsumers | None
+    consumers: Consumers | None
+    """None without a name server."""
 
     def send(self, producer: int, size: int, wait: bool, queue: int) -> None:
         """Start a send to the master."""
@@ -48,6 +41,6 @@ class ClientAbilities:
         self._consumers("leave").leave(group, consumer, lost)
 
     def _consumers(self, op: str) -> Consumers:
-        if self.whole is None:
+        if self.consumers is None:
             raise UsageError(f"{op} needs a name server, from which consumers learn where brokers are: set lab.names=1")
-        return self.whole.consumers
+        return self.consumers

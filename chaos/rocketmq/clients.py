@@ -82,6 +82,14 @@ class Clients:
         self._next_message = 0
         self._places: dict[tuple[int, str, int], int] = {}
 
+    def probe(self) -> int:
+        """Start a small waiting send to the master; its operation number."""
+        return self.send(0, 100, True, 0)
+
+    def answered(self) -> bool:
+        """Whether no call is under way."""
+        return not self.in_flight
+
     def send(self, producer: int, size: int, wait: bool, queue: int) -> int:
         """Start a send to the master; its operation number, under which ``phase_of`` tells how it ended."""
         return self.send_to(f"producer-{producer}", places.MASTER, size, wait, queue)

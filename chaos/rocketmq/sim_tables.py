@@ -1,4 +1,4 @@
-"""What an administrator who no fault stops would read of the nodes' tables, as ``table`` events.
+"""What an administrator who no fault stops would read of the nodes' tables, as ``table`` events; how far queues go.
 
 A broker's answer is its table's own encoding, read by :mod:`pairproof.chaos.observers.table_reader`. A slave's delay
 offsets are what its file holds, since it loads them only when it becomes a master.
@@ -7,14 +7,17 @@ offsets are what its file holds, since it loads them only when it becomes a mast
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 
 from pairproof.chaos.labs.sim.evidence import Evidence
 from pairproof.chaos.labs.sim.host import Host
 from pairproof.chaos.observers import table_reader
+from pairproof.chaos.rocketmq.provision import TOPIC
 from pairproof.reference.core.broker import Broker
+from pairproof.reference.core.delay import SCHEDULE_TOPIC, queue_of_level
 from pairproof.reference.core.namesrv import NameServer
+from pairproof.reference.wire.bodies_client import MessageQueue
 
 EMPTY = b'{"offsetTable":{}}'
 
@@ -39,6 +42,25 @@ def record(evidence: Evidence, host: Host) -> None:
             _read(evidence, host, "delays", partial(table_reader.read_file, "delays", bodies, EMPTY))
         else:
             _answered(evidence, host, "delays", parts.delay_offsets.encode)
+
+
+def queue_ends(brokers: Iterable[Broker]) -> dict[MessageQueue, int]:
+    """The next offset of each of the clients' topic's queues."""
+    found = {}
+    for broker in brokers:
+        topic = broker.parts.topics.get(TOPIC)
+        for number in range(topic.read_queue_nums if topic is not None else 0):
+            end = broker.store.queues.next_offset(TOPIC, number)
+            found[MessageQueue(TOPIC, broker.config.brokerName, number)] = end
+    return found
+
+
+def holds_back(master: Broker) -> bool:
+    """Whether it still has delayed messages to deliver."""
+    queues = master.store.queues
+    return any(
+        at < queues.next_offset(SCHEDULE_TOPIC, queue_of_level(level)) for level, at in master.delivery.next.items()
+    )
 
 
 def _answered(evidence: Evidence, host: Host, table: str, encode: Callable[[], bytes]) -> None:

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Collection, Coroutine, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from itertools import count
 from typing import Any, TypeVar
 
+from pairproof.chaos.labs import script
 from pairproof.chaos.labs.real.bench import Bench
 from pairproof.chaos.labs.real.evidence import Evidence
 from pairproof.chaos.labs.real.link_trouble import LinkTrouble
@@ -24,13 +25,15 @@ from pairproof.chaos.labs.real.nodes import MEMORY, RealNode, Status, is_slave
 from pairproof.chaos.labs.real.stalls import Watch, Watched, harness
 from pairproof.chaos.labs.real.store_trouble import StoreTrouble
 from pairproof.chaos.labs.real.strangers import Strangers
-from pairproof.chaos.labs.real.whole import Whole
+from pairproof.chaos.labs.script import Bounds
 from pairproof.chaos.observers import auditing
 from pairproof.chaos.rocketmq.client_abilities import ClientAbilities
 from pairproof.chaos.rocketmq.clients import Clients, send_timeout_ms
+from pairproof.chaos.rocketmq.consumers import Consumers
 from pairproof.chaos.rocketmq.inspection import Inspection
 from pairproof.chaos.rocketmq.machines import Machine
 from pairproof.chaos.rocketmq.node import EXIT_BUG
+from pairproof.chaos.rocketmq.provision import TOPIC
 from pairproof.chaos.targets.rocketmq import AnyTarget
 from pairproof.harness.errors import LabError, PairproofError
 from pairproof.harness.history import MS, Recorder
@@ -45,13 +48,11 @@ TICK_S = 0.005
 LOOKS = 50
 """After so many ticks it is looked whether the bench still stands."""
 REGISTERED_NS = 5_000 * MS
-WARM_NS = 30_000 * MS
 SETTLE_NS = 60_000 * MS
 WHOLE_SETTLE_NS = 150_000 * MS
-DISPATCHED_NS = 2_000 * MS
+LOOK_NS = 500 * MS
 MAX_LOG = 32_768
 """Characters kept of what a node has said."""
-PROBES = 3
 REFUSALS = 2
 """After so many, once all faults are over, a slave has diverged and will not converge."""
 PROBE_SLACK_NS = 10_000 * MS
@@ -78,6 +79,11 @@ class RealSession(ClientAbilities, LinkTrouble, StoreTrouble, Strangers):
         bench.trials += 1
         self.pair = places.nodes(places.slaves(settings))
         names, other = places.has_names(settings), places.has_other(settings)
+        self.has_names = names
+        probe_ns = send_timeout_ms(settings) * MS + PROBE_SLACK_NS
+        self.bounds = Bounds(probe_ns, SETTLE_NS, LOOK_NS)
+        if names:
+            self.bounds = Bounds(probe_ns, WHOLE_SETTLE_NS, LOOK_NS, target.sync_period_ms(settings) * MS)
         self.links = Links(bench, self.evidence, self.pair, other, names, int(settings["lab.bufferBytes"]))
         brokers = (*self.pair, places.OTHER) if other else self.pair
         self.nodes: dict[str, RealNode] = {}
@@ -117,7 +123,10 @@ class RealSession(ClientAbilities, LinkTrouble, StoreTrouble, Strangers):
         self.bench.begin(self.evidence)
         self.watch.start()
         self.inspection = Inspection(self)
-        self.whole: Whole | None = Whole(self) if names else None
+        self.consumers: Consumers | None = None
+        if names:
+            build, fixed = self.target.consumer_class(), places.chosen_by_user(self.settings)
+            self.consumers = Consumers(self.clients, self.machine, build, by_name[places.NAMES_CLIENT].address, fixed)
         self.run(self.links.start())
         if names:
             self.boot(places.NAMES)
@@ -256,7 +265,7 @@ class RealSession(ClientAbilities, LinkTrouble, StoreTrouble, Strangers):
         self.run(asyncio.sleep(ms / 1_000))
         self.evidence.poll()
         self.bench.check()
-        if self.whole is not None:
+        if self.has_names:
             self.inspection.tables(places.NAMES)
 
     def wait_for(self, what: str, count: int, ms: int) -> int:
@@ -269,35 +278,13 @@ class RealSession(ClientAbilities, LinkTrouble, StoreTrouble, Strangers):
         self.run_until(reached, ms * MS)
         return sum(each.seen for each in seen)
 
-    # The trial's phases.
+    # The trial's phases, see :class:`pairproof.chaos.labs.script.Stage`.
 
     def warm_up(self) -> None:
-        """Until every slave has reported, then until one waiting send is answered and replicated."""
-        self.run_until(lambda: len(self.evidence.heard_from) >= len(self.pair) - 1, WARM_NS)
-        self.send(0, 100, True, 0)
-        self.run_until(self._agreed, WARM_NS)
-        self.recorder.add(self.now(), "mark", f="warm")
+        script.warm_up(self)
 
     def settle(self) -> None:
-        """A last send proves that the pair is alive; then until all logs end alike, or the bound passes."""
-        for name in self.nodes:
-            self.restart(name)
-        probe_ns = send_timeout_ms(self.settings) * MS + PROBE_SLACK_NS
-        for _ in range(PROBES):
-            probe = self.clients.send(0, 100, True, 0)
-            self.recorder.add(self.now(), "mark", op=probe, f="probe")
-            self.run_until(lambda: not self.clients.in_flight, probe_ns)
-            # A first probe may only find out that its connection died with the master.
-            if self.clients.phase_of.get(probe) == "ok":
-                break
-        self.evidence.refusals.clear()
-        self.run_until(self._came_to_rest, SETTLE_NS if self.whole is None else WHOLE_SETTLE_NS)
-        self.recorder.add(self.now(), "mark", f="converged" if self._agreed() else "unsettled")
-        if self.whole is not None:
-            self.whole.settle()
-        self.run_until(self._derived, DISPATCHED_NS)
-        self.audit("final", *self.nodes)
-        self.recorder.add(self.now(), "mark", f="end")
+        script.settle(self)
         self._weave()
 
     def _weave(self) -> None:
@@ -306,41 +293,53 @@ class RealSession(ClientAbilities, LinkTrouble, StoreTrouble, Strangers):
             self.evidence.stalled(self.watch.stop())
             self.evidence.weave()
 
-    def _agreed(self) -> bool:
-        if self.clients.in_flight:
-            return False
-        ends = {self.evidence.log_ends.get(name) if self.nodes[name].is_up else None for name in self.pair}
-        return len(ends) == 1 and None not in ends
+    @property
+    def processes(self) -> Collection[str]:
+        return self.nodes
+
+    def idle(self, ns: int) -> None:
+        self.advance(ns // MS)
+
+    def linked(self) -> bool:
+        return len(self.evidence.heard_from) >= len(self.pair) - 1
+
+    def ends(self) -> set[int | None]:
+        return {self.evidence.log_ends.get(name) if self.nodes[name].is_up else None for name in self.pair}
+
+    def resting(self) -> Callable[[], bool]:
+        """Whether every node agrees, is refused for good, or does not come up."""
+        self.evidence.refusals.clear()
+        return self._came_to_rest
 
     def _came_to_rest(self) -> bool:
-        """Whether every node agrees, is refused for good, or does not come up."""
         if any(not self.nodes[name].is_up for name in self.pair):
-            return not self.clients.in_flight
+            return self.clients.answered()
         ends = self.evidence.log_ends
         others = [name for name in self.pair[1:] if ends.get(name) != ends.get(places.MASTER)]
         refused = all(self.evidence.refusals[name] >= REFUSALS for name in others)
-        return self._agreed() or (bool(others) and refused and not self.clients.in_flight)
+        return script.agreed(self) or (bool(others) and refused and self.clients.answered())
 
-    def _derived(self) -> bool:
+    def derived(self) -> bool:
         return all(
             self.evidence.dispatched.get(name) == self.evidence.log_ends.get(name)
             for name in self.pair
             if self.nodes[name].is_up
         )
 
+    def caught_up(self) -> bool:
+        if self.consumers is None:
+            return True
+        if self.run(self.inspection.delayed()):
+            return False
+        return self.consumers.stand_at(self.run(self.inspection.queue_ends(TOPIC)))
+
     def audit(self, f: str, *nodes: str) -> None:
         """Read stores from outside: records of ``nodes``, and each such slave's bytes beside the master's."""
-        listed = set(nodes)
-        # A master without slaves is read alone.
-        for name in self.pair[1:] or self.pair:
-            if name in nodes or places.MASTER in nodes:
-                self.evidence.audits += 1
-                now, found = self.inspection.snapshots(*dict.fromkeys((places.MASTER, name)))
-                wanted = listed & {name, places.MASTER}
-                auditing.audit(self.recorder, now, self.evidence.audits, f, found[0], found[-1], wanted)
-                # Its records are in the history now: beside the other slaves its bytes are enough.
-                listed.discard(places.MASTER)
-        if self.whole is not None:
+        for name, listed in script.audited(self.pair, nodes):
+            self.evidence.audits += 1
+            now, found = self.inspection.snapshots(*dict.fromkeys((places.MASTER, name)))
+            auditing.audit(self.recorder, now, self.evidence.audits, f, found[0], found[-1], listed)
+        if self.has_names:
             for name in nodes:
                 self.inspection.tables(name)
 

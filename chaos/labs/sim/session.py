@@ -12,7 +12,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from pairproof.chaos.labs import script
 from pairproof.chaos.labs.blame import ENDS, is_the_labs
+from pairproof.chaos.labs.script import Bounds
 from pairproof.chaos.labs.sim import topology
 from pairproof.chaos.labs.sim.disk import SimDisk
 from pairproof.chaos.labs.sim.evidence import Evidence
@@ -22,12 +24,12 @@ from pairproof.chaos.labs.sim.link_trouble import LinkTrouble
 from pairproof.chaos.labs.sim.network import Link, Network
 from pairproof.chaos.labs.sim.node_trouble import NodeTrouble
 from pairproof.chaos.labs.sim.strangers import Strangers
-from pairproof.chaos.labs.sim.whole import Whole
 from pairproof.chaos.rocketmq import provision
 from pairproof.chaos.rocketmq import sim_tables as tables
 from pairproof.chaos.rocketmq.client_abilities import ClientAbilities
 from pairproof.chaos.rocketmq.clients import Clients
-from pairproof.chaos.targets.reference import ReferenceTarget
+from pairproof.chaos.rocketmq.consumers import Consumers
+from pairproof.chaos.targets.reference import NAME_SERVER, ReferenceTarget
 from pairproof.harness.errors import LabError, UsageError
 from pairproof.harness.history import MS, Recorder
 from pairproof.harness.rocketmq import places
@@ -39,8 +41,7 @@ from pairproof.reference.ports import Node
 SETTLE_NS = 90_000 * MS
 # Addresses that come from a name server take three registration periods more.
 WHOLE_SETTLE_NS = 210_000 * MS
-WARM_NS = 30_000 * MS
-PROBES = 3
+LOOK_NS = 1_000 * MS
 # A call's request and answer are taken to be no larger: through a small buffer they need a trip a bufferful.
 CALL_BYTES = 4_096
 POINTS = ("append", "flush", "send", "recv")
@@ -69,9 +70,16 @@ class SimSession(ClientAbilities, LinkTrouble, NodeTrouble, Strangers):
         self.strangers = 0
         self.clients = Clients(self.hosts["client"], self.evidence, found.brokers, topology.client_link, settings)
         self.hosts["client"].start(lambda: self.clients.client)
-        self.whole: Whole | None = None
-        if places.has_names(settings):
-            self.whole = Whole(self, lambda name: self._machine(name, found.clients))
+        self.has_names = places.has_names(settings)
+        self.bounds = Bounds(SETTLE_NS, SETTLE_NS, LOOK_NS)
+        if self.has_names:
+            self.bounds = Bounds(SETTLE_NS, WHOLE_SETTLE_NS, LOOK_NS, target.sync_period_ms(settings) * MS)
+        self.consumers: Consumers | None = None
+        if self.has_names:
+            build, fixed = target.consumer_class(), places.chosen_by_user(settings)
+            self.consumers = Consumers(
+                self.clients, lambda name: self._machine(name, found.clients), build, NAME_SERVER, fixed
+            )
         latency_ns = int(settings.get("lab.latencyMicros", 500)) * 1_000
         self.evidence.lab(2 * latency_ns * (1 + CALL_BYTES // self.network.buffer), settings)
         for name in found.brokers:
@@ -112,7 +120,7 @@ class SimSession(ClientAbilities, LinkTrouble, NodeTrouble, Strangers):
 
     def provide(self, name: str, disk: SimDisk) -> None:
         """A fresh store's topic and group; a slave that will fetch them from its master gets none."""
-        if self.whole is None or name not in places.SLAVES:
+        if not self.has_names or name not in places.SLAVES:
             for file, data in provision.FILES.items():
                 disk.place(file, data)
 
@@ -126,14 +134,9 @@ class SimSession(ClientAbilities, LinkTrouble, NodeTrouble, Strangers):
 
         With a name server also the tables of ``nodes``, and its own.
         """
-        listed = set(nodes)
-        # A master without slaves is read alone.
-        for name in self.nodes[1:] or self.nodes:
-            if name in nodes or places.MASTER in nodes:
-                self.evidence.audit(self.hosts[places.MASTER], self.hosts[name], f, listed & {name, places.MASTER})
-                # Its records are in the history now: beside the other slaves its bytes are enough.
-                listed.discard(places.MASTER)
-        if self.whole is not None:
+        for name, listed in script.audited(self.nodes, nodes):
+            self.evidence.audit(self.hosts[places.MASTER], self.hosts[name], f, listed)
+        if self.has_names:
             for name in nodes:
                 tables.record(self.evidence, self.hosts[name])
 
@@ -146,7 +149,7 @@ class SimSession(ClientAbilities, LinkTrouble, NodeTrouble, Strangers):
     def advance(self, ms: int) -> None:
         """Let ``ms`` of virtual time pass; then read what a name server knows."""
         self.run_until(_never, ms * MS)
-        if self.whole is not None:
+        if self.has_names:
             tables.record(self.evidence, self.hosts[places.NAMES])
 
     def step(self, events: int, within_ms: int = 1_000) -> int:
@@ -167,44 +170,36 @@ class SimSession(ClientAbilities, LinkTrouble, NodeTrouble, Strangers):
         """Nothing outlives a simulated trial."""
         WATCHDOG.end()
 
-    # Session: the trial's phases.
+    # Session: the trial's phases, see :class:`pairproof.chaos.labs.script.Stage`.
 
     def warm_up(self) -> None:
-        """Until every slave has reported, then until one waiting send is answered and replicated."""
-        self.run_until(self._linked, WARM_NS)
-        self.send(0, 100, True, 0)
-        self.run_until(self._agreed, WARM_NS)
-        self.recorder.add(self.kernel.now, "mark", f="warm")
+        script.warm_up(self)
 
     def settle(self) -> None:
-        """A last send proves that the pair is alive; then until all logs end alike, or the bound passes."""
-        for name in self.processes:
-            self.restart(name)
-        for _ in range(PROBES):
-            probe = self.clients.send(0, 100, True, 0)
-            self.recorder.add(self.kernel.now, "mark", op=probe, f="probe")
-            self.run_until(self._answered, SETTLE_NS)
-            # A first probe may only find out that its connection died with the master's machine.
-            if self.clients.phase_of.get(probe) == "ok":
-                break
-        agreed = self.run_until(self._agreed, SETTLE_NS if self.whole is None else WHOLE_SETTLE_NS)
-        self.recorder.add(self.kernel.now, "mark", f="converged" if agreed else "unsettled")
-        if self.whole is not None:
-            self.whole.settle()
-        self.audit("final", *self.processes)
-        self.recorder.add(self.kernel.now, "mark", f="end")
+        script.settle(self)
 
-    def _linked(self) -> bool:
+    def idle(self, ns: int) -> None:
+        self.run_until(_never, ns)
+
+    def linked(self) -> bool:
         return len(self.evidence.heard_from) >= len(self.nodes) - 1
 
-    def _answered(self) -> bool:
-        return not self.clients.in_flight
+    def ends(self) -> set[int | None]:
+        return {broker.log.end if (broker := self.broker(name)) is not None else None for name in self.nodes}
 
-    def _agreed(self) -> bool:
-        if self.clients.in_flight:
+    def resting(self) -> Callable[[], bool]:
+        return lambda: script.agreed(self)
+
+    def derived(self) -> bool:
+        """Without a fault nothing is derived later than its append."""
+        return True
+
+    def caught_up(self) -> bool:
+        found = [self.broker(name) for name in (places.MASTER, places.OTHER) if name in self.hosts]
+        brokers = [broker for broker in found if broker is not None]
+        if found[0] is not None and tables.holds_back(found[0]):
             return False
-        ends = {broker.log.end if (broker := self.broker(name)) is not None else None for name in self.nodes}
-        return len(ends) == 1 and None not in ends
+        return self.consumers is None or self.consumers.stand_at(tables.queue_ends(brokers))
 
     def run_until(self, reached: Callable[[], bool], limit_ns: int) -> bool:
         """Let time pass until ``reached`` or for ``limit_ns``; whether it was reached."""

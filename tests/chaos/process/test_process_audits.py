@@ -56,7 +56,7 @@ class Node:
 class World(NodeTrouble):
     """A pair of such nodes."""
 
-    whole = None
+    has_names = False
 
     def __init__(self, folder: Path) -> None:
         self.evidence = Evidence(Recorder())

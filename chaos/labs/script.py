@@ -1,0 +1,156 @@
+"""The script of a trial, the same in every lab: warm-up, and after the last fault the settling and the final audit.
+
+A lab hands in what differs: how to let time pass, what its system answers to the script's questions (:class:`Stage`),
+and how long each phase may last there (:class:`Bounds`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import NamedTuple, Protocol
+
+from pairproof.harness.history import MS, Recorder
+
+WARM_NS = 30_000 * MS
+"""For each half of a warm-up."""
+PROBES = 3
+DERIVED_NS = 2_000 * MS
+CATCH_UP_NS = 180_000 * MS
+"""Consumers ask for routes every 30 s, share out a group every 20 s, and miss a lost member after 120 s."""
+CALLS_NS = 12_000 * MS
+"""For the calls of a slave's metadata sync, after its period."""
+
+
+class Bounds(NamedTuple):
+    """How long phases may last, ns of the lab's time."""
+
+    probe: int
+    """Until a probe is answered."""
+    settle: int
+    """Until all logs end alike."""
+    look: int
+    """From one look at consumers to the next."""
+    sync: int = 0
+    """The period of the slaves' metadata sync, where there is a name server."""
+
+
+class Probing(Protocol):
+    """The clients, as the script uses them."""
+
+    @property
+    def phase_of(self) -> Mapping[int, str]:
+        """How each call has ended, by its number: ``ok``, ``fail`` or ``info``."""
+
+    def probe(self) -> int:
+        """Start a waiting send to the master; its number."""
+
+    def answered(self) -> bool:
+        """Whether no call is under way."""
+
+
+class Stage(Protocol):
+    """What the script is played on: one trial's system."""
+
+    recorder: Recorder
+    bounds: Bounds
+
+    @property
+    def clients(self) -> Probing: ...
+
+    @property
+    def has_names(self) -> bool:
+        """Whether there is a name server, so that consumers can join and slaves fetch their master's tables."""
+
+    @property
+    def processes(self) -> Collection[str]:
+        """All nodes, in the order in which they are started and audited."""
+
+    def now(self) -> int:
+        """The trial's time, ns."""
+
+    def run_until(self, reached: Callable[[], bool], limit_ns: int) -> bool:
+        """Let time pass until ``reached`` or for ``limit_ns``; whether it was reached."""
+
+    def idle(self, ns: int) -> None:
+        """Let time pass between two looks at consumers."""
+
+    def restart(self, node: str) -> None:
+        """Start a node; nothing if it runs."""
+
+    def audit(self, f: str, *nodes: str) -> None:
+        """Read stores from outside."""
+
+    def linked(self) -> bool:
+        """Whether every slave has reported."""
+
+    def ends(self) -> set[int | None]:
+        """Where the logs of the pair end; None for a broker that does not run."""
+
+    def resting(self) -> Callable[[], bool]:
+        """A question, asked from now on: whether all have :func:`agreed`, or cannot any more."""
+
+    def derived(self) -> bool:
+        """Whether queues and index have all that the logs hold."""
+
+    def caught_up(self) -> bool:
+        """Whether consumers have all messages, delayed ones too."""
+
+
+def warm_up(stage: Stage) -> None:
+    """Until every slave has reported, then until one waiting send is answered and replicated."""
+    stage.run_until(stage.linked, WARM_NS)
+    stage.clients.probe()
+    stage.run_until(lambda: agreed(stage), WARM_NS)
+    _mark(stage, "warm")
+
+
+def settle(stage: Stage) -> None:
+    """Start what is down; a probe proves that the pair is alive; then until all logs end alike, or the bound passes.
+
+    With a name server also until consumers have caught up, or the bound passes; then a period of metadata sync is
+    quiet.
+    """
+    for name in stage.processes:
+        stage.restart(name)
+    for _ in range(PROBES):
+        op = stage.clients.probe()
+        _mark(stage, "probe", op)
+        stage.run_until(stage.clients.answered, stage.bounds.probe)
+        # The first probe may only find out that its connection died with the master's machine.
+        if stage.clients.phase_of.get(op) == "ok":
+            break
+    stage.run_until(stage.resting(), stage.bounds.settle)
+    _mark(stage, "converged" if agreed(stage) else "unsettled")
+    if stage.has_names:
+        ends = stage.now() + CATCH_UP_NS
+        while not stage.caught_up() and stage.now() < ends:
+            stage.idle(stage.bounds.look)
+        stage.idle(stage.bounds.sync + CALLS_NS)
+    stage.run_until(stage.derived, DERIVED_NS)
+    stage.audit("final", *stage.processes)
+    _mark(stage, "end")
+
+
+def agreed(stage: Stage) -> bool:
+    """Whether no call is under way and all logs end alike."""
+    if not stage.clients.answered():
+        return False
+    ends = stage.ends()
+    return len(ends) == 1 and None not in ends
+
+
+def audited(pair: Sequence[str], nodes: Collection[str]) -> Iterator[tuple[str, set[str]]]:
+    """Each slave whose bytes are read beside the master's, and of which of the two all records are listed.
+
+    ``pair``: its brokers, the master first; a master without slaves is read alone.
+    """
+    listed, master = set(nodes), pair[0]
+    for name in pair[1:] or pair:
+        if name in nodes or master in nodes:
+            yield name, listed & {name, master}
+            # Its records are in the history now: beside the other slaves its bytes are enough.
+            listed.discard(master)
+
+
+def _mark(stage: Stage, f: str, op: int | None = None) -> None:
+    stage.recorder.add(stage.now(), "mark", op=op, f=f)
