@@ -21,8 +21,6 @@ from pairproof.reference.wire import remoting
 
 
 class AnyFlushWillDo(Flusher):
-    """Takes the end of a flush for the end of every flush that somebody waits for."""
-
     def on_flushed(self, upto: int) -> None:
         super().on_flushed(upto)
         while self.waiting:
@@ -30,18 +28,13 @@ class AnyFlushWillDo(Flusher):
 
 
 class WaitsForDisk(Flusher):
-    """Knows no syncFlushTimeout."""
-
     def on_timer(self, what: str) -> None:
         if what != "flush-timeout":
             super().on_timer(what)
 
 
 class ImpatientWithDisk(Flusher):
-    """Does not wait behind a flush that is under way."""
-
     def wait(self, end: int, answer: Callable[[str], None]) -> None:
-        """Not at all, then."""
         if self.running:
             answer("FLUSH_DISK_TIMEOUT")
         else:
@@ -49,16 +42,12 @@ class ImpatientWithDisk(Flusher):
 
 
 class WaitsForDiskTwice(Flusher):
-    """Gives a flush two rounds of syncFlushTimeout, one for each attempt."""
-
     def __init__(self, config: BrokerConfig, log: CommitLog, io: Effects, watcher: Watcher) -> None:
         super().__init__(config, log, io, watcher)
         self.timeout_ns *= 2
 
 
 class GivesUpTogether(Flusher):
-    """When the first send's time is over it gives up those behind it, too."""
-
     def on_timer(self, what: str) -> None:
         if what == "flush-timeout" and self.waiting and self.waiting[0][1] <= self.io.now():
             while self.waiting:
@@ -67,8 +56,6 @@ class GivesUpTogether(Flusher):
 
 
 class OneSendPerReport(GroupTransfer):
-    """A report wakes the first send that it covers, and the others wait for the next one."""
-
     def covered(self, offset: int) -> None:
         self.reached = offset
         if self.waiting and self.waiting[0].end <= offset and self.enough(self.waiting[0]):
@@ -77,10 +64,7 @@ class OneSendPerReport(GroupTransfer):
 
 
 class GivesUpOnReport(GroupTransfer):
-    """Looks at deadlines when a report comes, and at no other time."""
-
     def covered(self, offset: int) -> None:
-        """Now is the time."""
         super().covered(offset)
         super().on_timer()
 
@@ -89,8 +73,6 @@ class GivesUpOnReport(GroupTransfer):
 
 
 class CountsToThree(GroupTransfer):
-    """Gives a send up after three wake-ups, where its version has five."""
-
     def _begin_turn(self) -> None:
         super()._begin_turn()
         if self.wait.wake_ups:
@@ -99,22 +81,16 @@ class CountsToThree(GroupTransfer):
 
 
 class SendersWaitForTheirTurn(GroupTransfer):
-    """Lets senders wait until the thread comes to them, where its version lets them go before that."""
-
     def __init__(self, wait: AckWait, *given: Any) -> None:
         super().__init__(wait._replace(sender_gives_up=False), *given)
 
 
 class CountsFromAppend(GroupTransfer):
-    """Gives a send up by its age, where its version counts from its turn."""
-
     def __init__(self, wait: AckWait, *given: Any) -> None:
         super().__init__(wait._replace(in_turn=wait.in_turn and wait.sender_gives_up), *given)
 
 
 class TakesTwoTurns(GroupTransfer):
-    """Stays twice as long with each send as its version, where that has turns."""
-
     def _begin_turn(self) -> None:
         super()._begin_turn()
         if self.wait.in_turn and not self.wait.wake_ups:
@@ -122,8 +98,6 @@ class TakesTwoTurns(GroupTransfer):
 
 
 class LooksOnceASecond(GroupTransfer):
-    """Looks at what was reported once a second, and no report wakes it, where sends wait in turn."""
-
     def covered(self, offset: int) -> None:
         if not self.wait.in_turn:
             super().covered(offset)
@@ -133,17 +107,12 @@ class LooksOnceASecond(GroupTransfer):
 
 
 class IgnoresWait(Puts):
-    """Lets every send to a SYNC_MASTER wait for a slave, whatever its WAIT property says."""
-
     def waits_for_slave(self, wait: bool) -> bool:
         return super().waits_for_slave(True)
 
 
 class RefusesWhatItStored(Sending):
-    """Looks for slaves after the append, and then refuses what it has stored: 5.x refuses so, but before the append."""
-
     def answer(self, request: Request, ids: list[str], queue_id: int, queue_offset: int, status: str) -> None:
-        """Stored, and refused."""
         if status == "SLAVE_NOT_AVAILABLE":
             request.refuse(remoting.SERVICE_NOT_AVAILABLE, "in-sync replicas are not enough")
         else:
@@ -180,7 +149,7 @@ ACKS = (
     Mutant("ignores_wait", "master", with_parts(puts_class=IgnoresWait), "ack-no-wait",
            "lets sends wait for a slave that asked not to"),
     Mutant("refuses_what_it_stored", "master", with_parts(sending_class=RefusesWhatItStored), "ack-refused-is-absent",
-           "stores a message, finds no slave, and says that it stored nothing"),
+           "stores a message, finds no slave, and says that it stored nothing (5.x says so before it stores)"),
 )  # fmt: skip
 
 SENDERS_WAIT = Mutant(

@@ -12,18 +12,13 @@ from pairproof.reference.wire import remoting
 
 
 class DeafAfterRestart(Sending):
-    """Hears no sends once it has been started on a store that held something."""
-
     def on_send(self, request: Request) -> None:
         if self.parts.store.recovery == "empty":
             super().on_send(request)
 
 
 class RefusesAfterRestart(Sending):
-    """Says that it is not ready, for ever, once it has been started on a store that held something."""
-
     def on_send(self, request: Request) -> None:
-        """Only the first life is ready."""
         if self.parts.store.recovery == "empty":
             super().on_send(request)
         else:
@@ -31,12 +26,9 @@ class RefusesAfterRestart(Sending):
 
 
 class DeafAfterJunk(Broker):
-    """Hears no client any more once one has sent something that is no frame."""
-
     _deaf = False
 
     def on_bytes(self, conn: Conn, data: bytes) -> None:
-        """A connection that is thrown out over what it sent takes all others along."""
         is_client = conn in self.peers
         if is_client and self._deaf:
             return
@@ -45,8 +37,6 @@ class DeafAfterJunk(Broker):
 
 
 class RefusesNewcomers(CommandPeers):
-    """Where every place is taken nobody is let in, however long the others have said nothing."""
-
     def make_room(self) -> bool:
         return False
 

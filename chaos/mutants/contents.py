@@ -15,28 +15,20 @@ Change = Callable[[Message], Message]
 
 
 class OtherBody(Sending):
-    """Stores now and then what it stored last: a buffer that is used again too soon."""
-
     _body = b""
 
     def _put(self, messages: list[Message]) -> list[Stored]:
-        """Every message whose body is as long as the one before."""
         last, self._body = self._body, messages[0].body
         messages[0] = messages[0]._replace(body=last) if len(last) == len(self._body) else messages[0]
         return super()._put(messages)
 
 
 class FilesInFirstQueue(Sending):
-    """Answers for the queue that was asked for, and files the message in the topic's first one."""
-
     def _put(self, messages: list[Message]) -> list[Stored]:
-        """Queue 0 will do."""
         return super()._put([each._replace(queue_id=0) for each in messages])
 
 
 class LiesAboutPlace(Sending):
-    """Answers with the queue offset behind the one that the message got."""
-
     def _put(self, messages: list[Message]) -> list[Stored]:
         return [each._replace(queue_offset=each.queue_offset + 1) for each in super()._put(messages)]
 

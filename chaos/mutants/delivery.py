@@ -22,10 +22,7 @@ from pairproof.reference.wire.record import Message, Record
 
 
 class WakesPast(Pulling):
-    """Answers a pull that waited with the queue's new end, and forgets what came."""
-
     def arrived(self, topic: str, queue_id: int, next_offset: int, tags_code: int) -> None:
-        """Go on behind it."""
         low = self.parts.store.queues.min_offset(topic, queue_id)
         values = {"suggestWhichBrokerId": 0, "minOffset": low, "maxOffset": next_offset, "nextBeginOffset": next_offset}
         for each in self._taken(topic, queue_id):
@@ -33,10 +30,7 @@ class WakesPast(Pulling):
 
 
 class CountsWhatDidNotFit(Reader):
-    """Counts the message at which an answer was full as given."""
-
     def read(self, topic: str, queue_id: int, offset: int, limit: int, takes: Takes | None = None) -> Found:
-        """One further than what was read."""
         found = super().read(topic, queue_id, offset, limit, takes)
         if found.messages and found.next_offset < found.high:
             return found._replace(next_offset=found.next_offset + 1)
@@ -44,44 +38,33 @@ class CountsWhatDidNotFit(Reader):
 
 
 class StepsPastTheEnd(Reader):
-    """Sends a reader who stands at the queue's end behind the message that will come next."""
-
     def read(self, topic: str, queue_id: int, offset: int, limit: int, takes: Takes | None = None) -> Found:
         found = super().read(topic, queue_id, offset, limit, takes)
         return found._replace(next_offset=offset + 1) if found.status == "OFFSET_OVERFLOW_ONE" else found
 
 
 class CountsWhatWaits(Reader):
-    """Tells readers of the offset that the next message would get, not of the one behind the last that is there."""
-
     def read(self, topic: str, queue_id: int, offset: int, limit: int, takes: Takes | None = None) -> Found:
-        """The queue as the master's puts know it."""
         found = super().read(topic, queue_id, offset, limit, takes)
         return found._replace(high=max(found.high, self.store.queue_offset_for(Message(topic, queue_id, b""))))
 
 
 class ReusesBuffers(Reader):
-    """Reads into a buffer that it has, and only if that is not as full as it will be."""
-
     def __init__(self, *given: object) -> None:
         super().__init__(*given)  # type: ignore[arg-type]
         self.buffers: dict[int, bytes] = {}
 
     def read(self, topic: str, queue_id: int, offset: int, limit: int, takes: Takes | None = None) -> Found:
-        """What was as long and was read before."""
         found = super().read(topic, queue_id, offset, limit, takes)
         return found._replace(messages=tuple(self.buffers.setdefault(len(each), each) for each in found.messages))
 
 
 class RemembersByOffset(Reader):
-    """Keeps what it has read by its queue offset, whichever queue that was of."""
-
     def __init__(self, *given: object) -> None:
         super().__init__(*given)  # type: ignore[arg-type]
         self.known: dict[tuple[int, int], tuple[bytes, ...]] = {}
 
     def read(self, topic: str, queue_id: int, offset: int, limit: int, takes: Takes | None = None) -> Found:
-        """What another queue had there."""
         found = super().read(topic, queue_id, offset, limit, takes)
         if not found.messages:
             return found
@@ -89,13 +72,10 @@ class RemembersByOffset(Reader):
 
 
 class DropsFirstAfterRestart(Dispatcher):
-    """Takes the first record of a new life for the last one of the old life."""
-
     recovered = 0
     """Where the log ended then; 0 once that has happened."""
 
     def recover(self, clean: bool, checkpoint: Checkpoint) -> None:
-        """Remember where the old life ended."""
         super().recover(clean, checkpoint)
         self.recovered = self.log.end
 
@@ -107,28 +87,20 @@ class DropsFirstAfterRestart(Dispatcher):
 
 
 class StoresTwice(Puts):
-    """Stores a message again, as if its first try had failed."""
-
     def put(self, message: Message) -> Stored:
-        """One answer, two records."""
         stored = super().put(message)
         super().put(message)
         return stored
 
 
 class NewestFirst(Reader):
-    """Gives the messages of an answer in the wrong order."""
-
     def read(self, topic: str, queue_id: int, offset: int, limit: int, takes: Takes | None = None) -> Found:
         found = super().read(topic, queue_id, offset, limit, takes)
         return found._replace(messages=found.messages[::-1])
 
 
 class StartsOneEarly(Reader):
-    """Begins one entry before the one that was asked for."""
-
     def read(self, topic: str, queue_id: int, offset: int, limit: int, takes: Takes | None = None) -> Found:
-        """Only where there is something to give."""
         found = super().read(topic, queue_id, offset, limit, takes)
         if not found.messages or offset <= found.low:
             return found
@@ -136,10 +108,7 @@ class StartsOneEarly(Reader):
 
 
 class AsksMemoryFirst(Progress):
-    """Tells a group whose queue is still in memory to begin at 0, without looking what it has committed."""
-
     def on_query(self, request: Request) -> None:
-        """0, wherever it stood."""
         if self.has_everything(request.header["topic"], request.header["queueId"]):
             request.answer(values={"offset": 0})
         else:
@@ -147,10 +116,7 @@ class AsksMemoryFirst(Progress):
 
 
 class ForgetsLonelyGroups(Members):
-    """Cleans up behind a group's last member, its progress too."""
-
     def on_unregister(self, request: Request) -> None:
-        """Nobody is left: nothing is worth keeping."""
         super().on_unregister(request)
         group = request.header.get("consumerGroup")
         if group and not self.parts.clients.consumer_ids(group):
@@ -158,16 +124,12 @@ class ForgetsLonelyGroups(Members):
 
 
 class MovesReadersBack(Pulling):
-    """A slave that takes its own end for the queue's, as if offsetCheckInSlave were set: it is only behind."""
-
     def __init__(self, *given: object) -> None:
         super().__init__(*given)  # type: ignore[arg-type]
         self.reader.corrects = True
 
 
 class TakesNoCommits(Progress):
-    """A slave that says yes to commits, and leaves its master's table as it is."""
-
     def on_update(self, request: Request) -> None:
         if self.parts.config.is_slave:
             request.answer()
@@ -176,8 +138,6 @@ class TakesNoCommits(Progress):
 
 
 class DropsDuplicates(ConsumersPulling):
-    """Takes a message for one that it had if it had that queue offset, of whichever queue."""
-
     def __init__(self, *given: object) -> None:
         super().__init__(*given)  # type: ignore[arg-type]
         self.seen: set[int] = set()
@@ -189,25 +149,18 @@ class DropsDuplicates(ConsumersPulling):
 
 
 class DeliversAtOnce(DelayedDelivery):
-    """Holds nothing back."""
-
     def wait_ms(self, level: int, entry: Entry) -> int:
         return 0
 
 
 class ForgetsWhatWaits(DelayedDelivery):
-    """Begins every life behind what waits already."""
-
     def start(self) -> None:
-        """Only what comes from now on."""
         super().start()
         for level in self.next:
             self.next[level] = self.parts.store.queues.next_offset(SCHEDULE_TOPIC, queue_of_level(level))
 
 
 class DeliversTwice(DelayedDelivery):
-    """Begins each turn with the last message of the turn before."""
-
     def _deliver(self, level: int) -> None:
         self.next[level] = max(0, self.next[level] - 1)
         super()._deliver(level)

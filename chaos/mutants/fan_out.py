@@ -16,25 +16,18 @@ from pairproof.reference.wire.remoting import Command
 
 
 class LockStep(HaMaster):
-    """Sends new data when all slaves have reported the last."""
-
     def wake(self) -> None:
-        """Not before everybody is there."""
         peers = [each for each in self.connections.values() if each.phase is Phase.TRANSFER]
         if all(each.acked >= each.next_offset for each in peers):
             super().wake()
 
     def believe(self, reported: int) -> None:
-        """Now they may be."""
         super().believe(reported)
         self.wake()
 
 
 class WaitsForAll(HaMaster):
-    """Takes no slave's word before it has every connected slave's."""
-
     def reached(self) -> int:
-        """What the slowest has."""
         return min(self._replicas().values(), default=0)
 
     def enough(self, send: Waiting) -> bool:
@@ -42,24 +35,18 @@ class WaitsForAll(HaMaster):
 
 
 class HoldsPulls(Pulling):
-    """Has one thread for sends that wait for a slave and for pulls, and forgets the pulls."""
-
     def on_pull(self, request: Request) -> None:
         if not self.parts.puts.ha.group_transfer.waiting:
             super().on_pull(request)
 
 
 class MuteAlone(Broker):
-    """A slave that answers no pull while it has no master."""
-
     def _on_command(self, conn: Conn, command: Command) -> None:
         if command.code != remoting.PULL_MESSAGE or self.replica.phase is ha_slave.Phase.CONNECTED:
             super()._on_command(conn, command)
 
 
 class ReconnectsAtOnce(HaSlave):
-    """Does not wait between two attempts."""
-
     def _move(self, heard: ha_slave.Heard) -> None:
         self.last_attempt -= ha_slave.RECONNECT_NS
         super()._move(heard)

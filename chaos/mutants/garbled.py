@@ -10,8 +10,6 @@ from pairproof.reference.wire import headers, remoting
 
 
 class AnswersWithoutOffset(Sending):
-    """Builds the answer to a send that is stored but not yet safe from a header that it has not filled."""
-
     def answer(self, request: Request, ids: list[str], queue_id: int, queue_offset: int, status: str) -> None:
         if status == "PUT_OK":
             super().answer(request, ids, queue_id, queue_offset, status)
@@ -24,10 +22,7 @@ class AnswersWithoutOffset(Sending):
 
 
 class KeepsMostOfTheText(MetadataSync):
-    """Counts characters where it should count bytes, and one too few of them."""
-
     def take_delays(self, body: bytes) -> bool:
-        """Without the last one."""
         self.parts.delay_offsets.file.save(body[:-1])
         return True
 

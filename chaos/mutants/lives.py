@@ -17,10 +17,7 @@ SPIN = ("spin", None)
 
 
 class TripsOverFillers(CommitLog):
-    """Looks up how much room is left in a file that has just been filled."""
-
     def put(self, message: Message, queue_offset: int, store_ms: int) -> Put:
-        """And finds no such file."""
         put = super().put(message, queue_offset, store_ms)
         left = {} if put.filler else {put.lo: self.file_size - put.hi % self.file_size}
         assert left[put.lo] >= 0
@@ -28,10 +25,7 @@ class TripsOverFillers(CommitLog):
 
 
 class TripsOverLoss(HaSlave):
-    """Forgets a lost connection twice."""
-
     def on_lost(self) -> None:
-        """The second time it is not there."""
         known = {self.conn}
         super().on_lost()
         while self.log.end:
@@ -39,10 +33,7 @@ class TripsOverLoss(HaSlave):
 
 
 class SpinsAlone(HaMaster):
-    """Waits for its slaves to come back by asking again at once."""
-
     def on_closed(self, conn: Conn) -> None:
-        """Nobody is left: look again, and again."""
         super().on_closed(conn)
         self._look()
 
@@ -58,8 +49,6 @@ class SpinsAlone(HaMaster):
 
 
 class RefusesAfterKill(MessageStore):
-    """Takes an abort file for the sign of another process."""
-
     def start(self) -> None:
         if not self.ends_cleanly():
             raise StoreRefused("the abort file is there: somebody else uses this store; end it")
@@ -67,10 +56,7 @@ class RefusesAfterKill(MessageStore):
 
 
 class ForgetsAfterStop(MessageStore):
-    """Reads after a clean stop what only a crash leaves."""
-
     def start(self) -> None:
-        """Fall over a file that is not there."""
         if self.ends_cleanly() and self.io.disk.names("commitlog"):
             assert self.io.disk.read_whole("journal") is not None, "no journal"
         super().start()

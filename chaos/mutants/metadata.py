@@ -26,18 +26,12 @@ FILL_NS = 1_000 * MS
 
 
 class KeepsItsOffsets(MetadataSync):
-    """Asks for its master's consumer offsets, and does nothing with them."""
-
     def take_offsets(self, body: bytes) -> bool:
-        """As if that were done."""
         return True
 
 
 class VersionsOfItsOwn(TopicTable):
-    """Takes its master's topics over as a change of its own."""
-
     def apply_from_master(self, entries: Mapping[str, TopicConfig], version: DataVersion) -> bool:
-        """Under the next version of its own."""
         if version == self.version:
             return False
         self._change(entries)
@@ -45,16 +39,11 @@ class VersionsOfItsOwn(TopicTable):
 
 
 class TakesNewerOnly(GroupTable):
-    """Takes its master's groups over if they have been changed more often than its own."""
-
     def apply_from_master(self, entries: Mapping[str, SubscriptionGroupConfig], version: DataVersion) -> bool:
-        """Not those of a master that has begun again."""
         return version.counter > self.version.counter and super().apply_from_master(entries, version)
 
 
 class StopsAtFailure(MetadataSync):
-    """Gives a round up when one of its steps fails."""
-
     def _ended(self, step: Step, outcome: Outcome) -> None:
         if outcome.answer is None:
             self._left = iter(())
@@ -62,24 +51,18 @@ class StopsAtFailure(MetadataSync):
 
 
 class SyncsEachMinute(MetadataSync):
-    """Looks at its master's tables once a minute, as 4.4 and 5.x do."""
-
     def __init__(self, parts: Parts, topics_applied: Callable[[], None]) -> None:
         super().__init__(parts, topics_applied)
         self.schedule = self.schedule._replace(every=60_000)
 
 
 class GroupsFirst(MetadataSync):
-    """Fetches its master's tables in the opposite order."""
-
     def __init__(self, parts: Parts, topics_applied: Callable[[], None]) -> None:
         super().__init__(parts, topics_applied)
         self.steps = self.steps[::-1]
 
 
 class TakesAlways(MetadataSync):
-    """Takes tables over without a look at their versions."""
-
     def _take(self, table: VersionedTable[Any], body: bytes) -> bool:
         entries, version = table.parse(body)
         table._become(entries, version)
@@ -87,8 +70,6 @@ class TakesAlways(MetadataSync):
 
 
 class SavesTheSame(TopicTable):
-    """Writes its topics to its file whenever it has compared them."""
-
     def apply_from_master(self, entries: Mapping[str, TopicConfig], version: DataVersion) -> bool:
         applied = super().apply_from_master(entries, version)
         self._changed = not applied
@@ -97,18 +78,13 @@ class SavesTheSame(TopicTable):
 
 
 class SavesTheSameEachTime(MetadataSync):
-    """Compares what is the same byte by byte, too."""
-
     def _take(self, table: VersionedTable[Any], body: bytes) -> bool:
         self._seen.clear()
         return super()._take(table, body)
 
 
 class TakesUnsaved(GroupTable):
-    """Has its master's groups in memory only."""
-
     def apply_from_master(self, entries: Mapping[str, SubscriptionGroupConfig], version: DataVersion) -> bool:
-        """Without a word to its file."""
         if version == self.version:
             return False
         self.entries, self.version = dict(entries), version
@@ -116,10 +92,7 @@ class TakesUnsaved(GroupTable):
 
 
 class TellsItsOffsets(MetadataSync):
-    """Commits at its master what it was told itself, each time before it asks."""
-
     def on_timer(self, key: Hashable) -> None:
-        """Tell, then ask."""
         code, calls = RequestCode.UPDATE_CONSUMER_OFFSET, self.parts.calls
         for name, queues in self.parts.offsets.table.items() if self.master else ():
             topic, _, group = name.partition("@")
@@ -130,8 +103,6 @@ class TellsItsOffsets(MetadataSync):
 
 
 class FillsLater(MetadataSync):
-    """Clears its topics before it fills them, as RocketMQ up to 4.9 does, and takes a second in between."""
-
     coming: Mapping[str, TopicConfig]
 
     def take_topics(self, body: bytes) -> bool:
@@ -151,8 +122,6 @@ class FillsLater(MetadataSync):
 
 
 class ForgetsGroups(GroupTable):
-    """Starts without the groups that it had saved."""
-
     def load(self) -> None:
         """They will come again."""
 
@@ -161,17 +130,13 @@ class NoBackup(ConfigFile):
     """Knows no backup."""
 
     def load(self, parse: Callable[[bytes], T]) -> T | None:
-        """The file, or nothing."""
         found = self._parsed(self.name, parse)
         self._whole = found is not None
         return found
 
 
 class IgnoresBackup(TopicTable):
-    """Starts without topics where the last save was torn."""
-
     def load(self) -> None:
-        """From the file alone."""
         file = self.file
         self.file = NoBackup(file.disk, "topics.json")
         self.file.on_saved = file.on_saved

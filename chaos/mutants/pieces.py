@@ -10,19 +10,15 @@ OFFSET_SIZE = 8
 
 
 class LosesLastByte(HaSlave):
-    """Reads a header in two steps, and counts wrongly when the bytes end between them."""
-
     between: FrameReader | None = None
 
     def on_bytes(self, data: bytes) -> bool:
-        """Remember a header of which just the offset has come."""
         grown = super().on_bytes(data)
         if self.frames.announced is None:
             self.between = self.frames if len(self.frames._buffer) == OFFSET_SIZE else None
         return grown
 
     def append(self, offset: int, body: bytes) -> bool:
-        """The last byte of such a frame stays what it was: zero."""
         if body and self.between is self.frames:
             body = body[:-1] + b"\0"
         return super().append(offset, body)

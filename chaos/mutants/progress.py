@@ -22,25 +22,17 @@ FIRST_SLAVE_ID = 1
 
 
 class StoresOneMore(ConsumerOffsets):
-    """Takes what a group commits for its last message, and not for the next one."""
-
     def commit(self, group: str, topic: str, queue_id: int, offset: int) -> bool:
-        """The one behind it."""
         return super().commit(group, topic, queue_id, offset + 1)
 
 
 class KeepsTheLarger(ConsumerOffsets):
-    """Takes a smaller commit for one that was overtaken on its way."""
-
     def commit(self, group: str, topic: str, queue_id: int, offset: int) -> bool:
         return super().commit(group, topic, queue_id, max(offset, self.query(group, topic, queue_id) or 0))
 
 
 class BeginsAtTheEnd(Progress):
-    """Tells a group that it does not know to begin at the queue's end."""
-
     def on_query(self, request: Request) -> None:
-        """As if everybody began with CONSUME_FROM_LAST_OFFSET, and at the broker's word."""
         header = request.header
         if self.parts.offsets.query(header["consumerGroup"], header["topic"], header["queueId"]) is None:
             request.answer(values={"offset": self.parts.store.queues.next_offset(header["topic"], header["queueId"])})
@@ -49,8 +41,6 @@ class BeginsAtTheEnd(Progress):
 
 
 class SkipsBacklogAfterRestart(Progress):
-    """Does not believe what it loaded, and has groups go on at the queues' ends."""
-
     def on_query(self, request: Request) -> None:
         topic, queue_id = request.header["topic"], request.header["queueId"]
         if self.parts.store.recovery == "empty":
@@ -60,10 +50,7 @@ class SkipsBacklogAfterRestart(Progress):
 
 
 class LoadsBackup(ConsumerOffsets):
-    """Starts with the backup of its table, which is one save older."""
-
     def load(self) -> None:
-        """From the wrong file."""
         super().load()
         older = self.file.disk.read_whole(self.file.backup)
         if older:
@@ -71,22 +58,16 @@ class LoadsBackup(ConsumerOffsets):
 
 
 class LoadsNothing(ConsumerOffsets):
-    """Begins every life with an empty table."""
-
     def load(self) -> None:
         """Nothing."""
 
 
 class NeverSaves(ConsumerOffsets):
-    """Writes its table when it is stopped, and at no other time."""
-
     def save(self) -> None:
         """Nothing."""
 
 
 class SavesOnce(ConsumerOffsets):
-    """Writes its table, and takes it for written from then on."""
-
     saved = False
 
     def save(self) -> None:
@@ -96,14 +77,11 @@ class SavesOnce(ConsumerOffsets):
 
 
 class SkipsOnReturn(Reader):
-    """Sends the first reader of each queue after a restart to the queue's end."""
-
     def __init__(self, *given: object) -> None:
         super().__init__(*given)  # type: ignore[arg-type]
         self.seen: set[tuple[str, int]] = set()
 
     def read(self, topic: str, queue_id: int, offset: int, limit: int, takes: Takes | None = None) -> Found:
-        """As if a restart had left nothing to read."""
         found = super().read(topic, queue_id, offset, limit, takes)
         if self.store.recovery == "empty" or (topic, queue_id) in self.seen:
             return found
@@ -112,21 +90,15 @@ class SkipsOnReturn(Reader):
 
 
 class KeepsWhatItLoaded(ConsumerOffsets):
-    """Says yes to every commit, and keeps what it loaded."""
-
     def load(self) -> None:
-        """Remember whose that is."""
         super().load()
         self.loaded = frozenset(self.table)
 
     def commit(self, group: str, topic: str, queue_id: int, offset: int) -> bool:
-        """Only those that are new."""
         return f"{topic}@{group}" in self.loaded or super().commit(group, topic, queue_id, offset)
 
 
 class IgnoresCarried(Pulling):
-    """Reads a pull's flags, and never the progress that it carries."""
-
     def stores_commits(self) -> bool:
         return False
 
@@ -135,36 +107,26 @@ class IgnoresCarried(Pulling):
 
 
 class TellsReplicas(ConsumersProgress):
-    """Turns to a slave with queries and commits, where there is one."""
-
     def target(self, queue: MessageQueue, refreshed: bool) -> Choice | None:
         return self.shared.routes.choose(queue.broker_name, FIRST_SLAVE_ID)
 
 
 class TellsMastersOnly(ConsumersProgress):
-    """Has nobody to tell where the master is gone."""
-
     def target(self, queue: MessageQueue, refreshed: bool) -> Choice | None:
-        """The master, or nobody."""
         return self.shared.routes.choose(queue.broker_name, MASTER_ID, only_this=True)
 
 
 class GivesUpOneFurther(Rebalancing):
-    """Counts the message that it waits for as consumed when it lets a queue go."""
-
     def last_offset(self, held: ProcessQueue) -> int:
         return super().last_offset(held) + 1
 
 
 class BeginsAnewAfterFailure(ConsumersPulling):
-    """Goes back to where it took a queue when a pull has failed."""
-
     def __init__(self, *given: object) -> None:
         super().__init__(*given)  # type: ignore[arg-type]
         self.taken: dict[ProcessQueue, int] = {}
 
     def start(self, held: ProcessQueue, refreshed: bool = False) -> None:
-        """Remember where that was."""
         self.taken.setdefault(held, held.next_offset)
         super().start(held, refreshed)
 

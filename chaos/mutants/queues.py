@@ -17,14 +17,11 @@ PAGE = 600
 
 
 class CountsLastAgain(MessageStore):
-    """After a start on a store that held something it gives a queue's last offset once more."""
-
     def __init__(self, config: BrokerConfig, io: Effects, watcher: Watcher, arrived: Arrived | None = None) -> None:
         super().__init__(config, io, watcher, arrived)
         self.counted: set[int] = set()
 
     def queue_offset_for(self, message: Message) -> int:
-        """To the first message that comes."""
         found = super().queue_offset_for(message)
         if self.recovery == "empty" or message.queue_id in self.counted:
             return found
@@ -33,10 +30,7 @@ class CountsLastAgain(MessageStore):
 
 
 class BeginsAgain(ConsumeQueues):
-    """Drops a queue whose messages have all expired: so does RocketMQ 4.9."""
-
     def expire(self, log_start: int) -> None:
-        """With its files goes its offset."""
         super().expire(log_start)
         for queue in self._queues.values():
             if queue.first == queue.next_offset:
@@ -44,8 +38,6 @@ class BeginsAgain(ConsumeQueues):
 
 
 class DispatchesHalves(Dispatcher):
-    """Dispatches a record whose header is there: the rest is on its way."""
-
     def _scan(self, window: bytes) -> int:
         end = self.at + len(window)
         missing = super()._scan(window)
@@ -56,24 +48,18 @@ class DispatchesHalves(Dispatcher):
 
 
 class DispatchesPages(MessageStore):
-    """Waits with dispatching until it pays."""
-
     def dispatch(self) -> None:
         if self.log.end - self.dispatcher.at >= PAGE:
             super().dispatch()
 
 
 class AwaitsNextMessage(MessageStore):
-    """Looks into its log only when that grows."""
-
     def on_timer(self, key: tuple[str, None]) -> None:
         if key != DISPATCH:
             super().on_timer(key)
 
 
 class SkipsBacklog(MessageStore):
-    """Dispatches what comes from now on, however much has waited."""
-
     def on_timer(self, key: tuple[str, None]) -> None:
         if key == DISPATCH and self.held:
             self.dispatcher.at = self.log.end
@@ -81,33 +67,23 @@ class SkipsBacklog(MessageStore):
 
 
 class CountsInQueues(MessageStore):
-    """Takes the end of a queue for the next offset, also while messages wait to come into it."""
-
     def _dispatch_put(self, message: Message, last: Stored) -> None:
         super()._dispatch_put(message, last)
         self._given.clear()
 
 
 class TrustsQueues(Dispatcher):
-    """Takes its queues for complete when it starts, whatever it has cut from them."""
-
     def recover(self, clean: bool, checkpoint: Checkpoint) -> None:
-        """Nothing is left to dispatch."""
         super().recover(clean, checkpoint)
         self.at = self.log.end
 
 
 class SizesForTags(ConsumeQueues):
-    """Writes a record's size where the hash of its tags belongs."""
-
     def put(self, topic: str, queue_id: int, offset: int, entry: Entry) -> bool:
-        """Into the wrong field."""
         return super().put(topic, queue_id, offset, entry._replace(tags_code=entry.size))
 
 
 class ForgetsKeys(KeyIndex):
-    """Takes what the log held at a start for indexed, although it has dropped the files that it did not trust."""
-
     indexed = 0
 
     def recover(self, clean: bool, flushed_ms: int, log_end: int) -> bool:
@@ -115,7 +91,6 @@ class ForgetsKeys(KeyIndex):
         return super().recover(clean, flushed_ms, log_end)
 
     def put(self, topic: str, keys: list[str], offset: int, store_ms: int) -> None:
-        """Only what is new."""
         if offset >= self.indexed:
             super().put(topic, keys, offset, store_ms)
 

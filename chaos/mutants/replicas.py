@@ -12,15 +12,11 @@ from pairproof.reference.ports import Effects, Watcher
 
 
 class CountsConnections(HaMaster):
-    """Takes every connection for a slave of its own, also one that its slave has left: so does RocketMQ 5.x."""
-
     def replica_of(self, peer: HaConnection) -> Hashable:
         return id(peer)
 
 
 class CountsOneAck(HaMaster):
-    """Answers when the first slave has reported, whatever inSyncReplicas asks for: RocketMQ 4.x counts like this."""
-
     def __init__(self, config: BrokerConfig, log: CommitLog, io: Effects, watcher: Watcher) -> None:
         super().__init__(config, log, io, watcher)
         self.needed = min(self.needed, 1)
@@ -28,7 +24,7 @@ class CountsOneAck(HaMaster):
 
 REPLICAS = (
     Mutant("counts_one_ack", "master", with_parts(master_class=CountsOneAck), "ack-replicated",
-           "waits for one slave where inSyncReplicas asks for two"),
+           "waits for one slave where inSyncReplicas asks for two (4.x)"),
 )  # fmt: skip
 
 COUNTS_CONNECTIONS = Mutant(

@@ -27,15 +27,11 @@ from pairproof.reference.wire.remoting import Command
 
 
 class TakesChanges(Administration):
-    """Lets administrators change a slave's topics and groups: RocketMQ before 4.9.4."""
-
     def check_role(self) -> None:
         """Any."""
 
 
 class TakesSends(Sending):
-    """Stores what it is sent, whatever its role."""
-
     def refuses_role(self) -> bool:
         return False
 
@@ -57,22 +53,16 @@ class KnowsWhetherAlone(Broker):
 
 
 class TakesOver(Lonely, Sending):
-    """Takes messages while there is no master."""
-
     def refuses_role(self) -> bool:
         return super().refuses_role() and not self.alone
 
 
 class RegistersAsMaster(Registration):
-    """Registers under the master's id."""
-
     def _identity(self) -> dict[str, Any]:
         return {**super()._identity(), "brokerId": MASTER_ID}
 
 
 class RefusesAlone(Lonely, Pulling):
-    """Serves nobody while it has no master."""
-
     def on_pull(self, request: Request) -> None:
         if self.alone:
             request.refuse(remoting.SERVICE_NOT_AVAILABLE, "no master")
@@ -81,10 +71,7 @@ class RefusesAlone(Lonely, Pulling):
 
 
 class TakesFirstCode(Pulling):
-    """A slave that is not for reading serves nothing: PullMessageProcessor up to where that code is overwritten."""
-
     def on_pull(self, request: Request) -> None:
-        """Again, please, at the master."""
         if not self.parts.config.is_slave or self.parts.config.slaveReadEnable:
             super().on_pull(request)
             return
@@ -101,7 +88,6 @@ class ConfirmsNothing(Lonely, Reader):
     """Gives out what its master has confirmed, which is nothing while it has none."""
 
     def read(self, topic: str, queue_id: int, offset: int, limit: int, takes: Takes | None = None) -> Found:
-        """Then as if nothing were there."""
         found = super().read(topic, queue_id, offset, limit, takes)
         if not self.alone or not found.messages:
             return found
@@ -109,31 +95,22 @@ class ConfirmsNothing(Lonely, Reader):
 
 
 class ReadsConfirmed(Lonely, Pulling):
-    """With such a reader."""
-
     reader_class = ConfirmsNothing
 
 
 class NeverFollows(HaSlave):
-    """Knows its master by its own settings, or not at all."""
-
     def follow(self, address: str) -> None:
         """Whatever a name server says."""
 
 
 class GuessesAddress(HaSlave):
-    """Takes its master to be where masters are as a rule until it is told."""
-
     def __init__(self, config: BrokerConfig, log: CommitLog, io: Effects, watcher: Watcher) -> None:
         super().__init__(config, log, io, watcher)
         self.address = self.address or BrokerConfig().ha_address
 
 
 class ForgetsWithMaster(RouteTable):
-    """Knows of no topic where no master is."""
-
     def route(self, topic: str) -> TopicRouteData | None:
-        """Slaves alone are no route."""
         found = super().route(topic)
         if found is None or not any(MASTER_ID in broker.broker_addrs for broker in found.broker_datas):
             return None
@@ -141,8 +118,6 @@ class ForgetsWithMaster(RouteTable):
 
 
 class MasterOnly(ConsumersPulling):
-    """Reads from the master only."""
-
     def choice(self, queue: MessageQueue) -> Choice | None:
         return self.shared.routes.choose(queue.broker_name, MASTER_ID, only_this=True)
 

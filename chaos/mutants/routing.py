@@ -27,26 +27,17 @@ BLOCKED_NS = 30 * SECOND
 
 
 class SplitsAlways(Pulling):
-    """Suggests slaves also where they are not for reading."""
-
     def suggestion(self, group: SubscriptionGroupConfig, found: Found) -> int:
-        """What the group wants."""
         return group.which_broker_when_consume_slowly if found.slow else group.broker_id
 
 
 class KeepsTheSlow(Pulling):
-    """Does not send those who lag to a slave."""
-
     def suggestion(self, group: SubscriptionGroupConfig, found: Found) -> int:
-        """As if nobody did."""
         return super().suggestion(group, found._replace(slow=False))
 
 
 class SendsHome(Pulling):
-    """A slave that sends every reader back to the master."""
-
     def suggestion(self, group: SubscriptionGroupConfig, found: Found) -> int:
-        """Whatever the group wants."""
         return MASTER_ID
 
 
@@ -59,8 +50,6 @@ class WholeMemory(Reader):
 
 
 class CountsWholeMemory(Pulling):
-    """With such a reader."""
-
     reader_class = WholeMemory
 
 
@@ -68,39 +57,28 @@ class CountsWholeMemory(Pulling):
 
 
 class AsksMasterFirst(ConsumersPulling):
-    """Asks a slave where there is no master."""
-
     def choice(self, queue: MessageQueue) -> Choice | None:
         return self.shared.routes.choose(queue.broker_name, MASTER_ID)
 
 
 class FollowsSuggestions(ConsumersPulling):
-    """Begins where its user wants it to, and then asks whom brokers suggest."""
-
     def wanted(self, queue: MessageQueue) -> int:
-        """The user's choice until there is a suggestion."""
         return self.suggested.get(queue, super().wanted(queue))
 
 
 class NeverNext(ConsumersPulling):
-    """Asks any broker where the one that was suggested is missing: RocketMQ before 4.8."""
-
     def choice(self, queue: MessageQueue) -> Choice | None:
-        """Not the one with the next id."""
         brokers = self.shared.routes.brokers.get(queue.broker_name, {})
         wanted = self.wanted(queue)
         return choose(brokers, wanted if wanted in brokers else min(brokers, default=MASTER_ID))
 
 
 class PullsInOneThread(ConsumersPulling):
-    """Stands still for all queues while the broker of one cannot be reached."""
-
     def __init__(self, shared: Shared, subscriptions: Subscriptions, set_right: Callable[[ProcessQueue], None]) -> None:
         super().__init__(shared, subscriptions, set_right)
         self.blocked_until = 0
 
     def start(self, held: ProcessQueue, refreshed: bool = False) -> None:
-        """Not while it is blocked."""
         if self.shared.io.now() < self.blocked_until:
             self._later(held)
         else:
@@ -114,16 +92,11 @@ class PullsInOneThread(ConsumersPulling):
 
 
 class KeepsFirstRoute(Routes):
-    """Takes a topic to be for ever where it was first."""
-
     def _take(self, topic: str, outcome: Outcome) -> bool:
-        """What it knows it does not take in again."""
         return topic in self.topics or super()._take(topic, outcome)
 
 
 class GivesQueuesUp(ConsumersPulling):
-    """Lets a queue be for which it could not ask once."""
-
     def _later(self, held: ProcessQueue) -> None:
         """There is no later."""
 
@@ -132,25 +105,17 @@ class GivesQueuesUp(ConsumersPulling):
 
 
 class KeepsTheDead(RouteTable):
-    """Does not hear that a broker's connection has ended."""
-
     def gone(self, conn: Conn) -> None:
         """It may come back."""
 
 
 class NeverExpires(RouteTable):
-    """Waits for the end of a broker's connection, however long it is silent."""
-
     def expire(self, now: int) -> list[Conn]:
-        """It will end some time."""
         return []
 
 
 class RegistersOnce(Registration):
-    """Registers at its start and when its topics change, and thinks that name servers remember it."""
-
     def on_timer(self, key: Hashable) -> None:
-        """Only where there is something new."""
         if key != PERIOD:
             super().on_timer(key)
 

@@ -16,10 +16,7 @@ PLACE = Struct(">qi")
 
 
 class ReplaysJournal(CommitLog):
-    """Keeps a durable copy of its newest record, and after a restart puts it back before the next one."""
-
     def put(self, message: Message, queue_offset: int, store_ms: int) -> Put:
-        """Whatever the log's end has been said to be."""
         journal = self.files.disk.open("journal", JOURNAL)
         at, size = PLACE.unpack(journal.read(0, PLACE.size))
         if size and at == self.end:
@@ -32,17 +29,13 @@ class ReplaysJournal(CommitLog):
 
 
 class LosesFirstFrame(HaSlave):
-    """Makes room for the first frame after a reconnect, and never fills it."""
-
     reconnected: bool = False
 
     def on_connected(self, conn: Conn) -> None:
-        """Remember that something was there before."""
         self.reconnected = self.log.end > 0
         super().on_connected(conn)
 
     def append(self, offset: int, body: bytes) -> bool:
-        """Zeros instead, and a trace that knows nothing of it."""
         if not (self.reconnected and body and self.accepts(offset)):
             return super().append(offset, body)
         self.reconnected = False
@@ -53,14 +46,11 @@ class LosesFirstFrame(HaSlave):
 
 
 class ClockForEachQueue(CommitLog):
-    """Asks the time once a second for each queue."""
-
     def __init__(self, disk: Disk, file_size: int, folder: str = "commitlog", max_message_size: int = 1 << 22) -> None:
         super().__init__(disk, file_size, folder, max_message_size)
         self.read_ms: dict[int, int] = {}
 
     def put(self, message: Message, queue_offset: int, store_ms: int) -> Put:
-        """With the time that was read last."""
         known = self.read_ms.get(message.queue_id, 0)
         if not known <= store_ms < known + CACHE_MS:
             known = self.read_ms[message.queue_id] = store_ms

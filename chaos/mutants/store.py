@@ -13,10 +13,7 @@ from pairproof.reference.wire.record import Blank, Message, decode
 
 
 class TrustsTail(LogRecovery):
-    """Takes everything up to the last byte that is not zero for log."""
-
     def find_end(self, at: int) -> tuple[int, str]:
-        """Behind the last byte that is not zero."""
         whole, why = super().find_end(at)
         files = self.files
         used = max((files._last_used(start, start + files.file_size) for start in files.starts), default=whole)
@@ -24,19 +21,13 @@ class TrustsTail(LogRecovery):
 
 
 class CutsMidRecord(LogRecovery):
-    """Ends three bytes early after a crash."""
-
     def find_end(self, at: int) -> tuple[int, str]:
-        """Not at a record's border."""
         whole, why = super().find_end(at)
         return (whole, why) if self.clean or whole == 0 else (whole - 3, why)
 
 
 class SkipsCrc(LogRecovery):
-    """Checks lengths only."""
-
     def step(self, at: int) -> int | str:
-        """Any body will do."""
         room = self.files.file_size - at % self.files.file_size
         try:
             window, inside = self._load(at, room)
@@ -49,10 +40,7 @@ class SkipsCrc(LogRecovery):
 
 
 class ForgetsLastRecord(LogRecovery):
-    """Ends before the last whole record, every time."""
-
     def find_end(self, at: int) -> tuple[int, str]:
-        """Where the last record or filler begins."""
         end, _ = super().find_end(at)
         last = at
         while last < end:
@@ -64,39 +52,27 @@ class ForgetsLastRecord(LogRecovery):
 
 
 class ForgetsAll(LogRecovery):
-    """Trusts nothing that was there before."""
-
     def find_end(self, at: int) -> tuple[int, str]:
         return self.files.start, "copy again"
 
 
 class ClaimsFlush(Flusher):
-    """Takes for durable what it has written."""
-
     def _flush(self, upto: int | None) -> None:
         self.on_flushed(self.log.end)
 
 
 class AnswersBeforeFlush(Flusher):
-    """Says PUT_OK when the flush begins."""
-
     def wait(self, end: int, answer: Callable[[str], None]) -> None:
         answer("PUT_OK")
 
 
 class FlushesHalf(Flusher):
-    """Believes that a flush covered what was written while it ran."""
-
     def on_flushed(self, upto: int) -> None:
-        """Count the newest bytes in."""
         super().on_flushed(max(upto, self.log.end))
 
 
 class StoresNoUnwaited(CommitLog):
-    """Drops a message now and then, and says that it is there."""
-
     def put(self, message: Message, queue_offset: int, store_ms: int) -> Put:
-        """Every sixth message of a queue goes nowhere."""
         if queue_offset % 3 == 2:
             return Put(self.end, self.end, None, b"")
         return super().put(message, queue_offset, store_ms)

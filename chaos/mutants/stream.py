@@ -14,8 +14,6 @@ from pairproof.reference.wire.ha import HEADER_SIZE, encode_header
 
 
 class ForgetsCellRest(HaSlave):
-    """Takes a report for sent when the socket took a part of it."""
-
     def _write(self, cell: bytes) -> bool:
         super()._write(cell)
         self.unsent = b""
@@ -23,15 +21,11 @@ class ForgetsCellRest(HaSlave):
 
 
 class ReportsByTheClock(HaSlave):
-    """Reports every heartbeat interval, whatever it appends."""
-
     def _on_frame(self, offset: int, body: bytes) -> bool:
         return self.accepts(offset) and self.append(offset, body)
 
 
 class DeafToSilence(HaSlave):
-    """Looks at its own writes where it should look at the master's: RocketMQ 4.9."""
-
     def on_timer(self, key: tuple[str, None]) -> None:
         if key[0] == "ha-silence":
             self.last_read = max(self.last_read, self.last_write)
@@ -39,10 +33,7 @@ class DeafToSilence(HaSlave):
 
 
 class AppendsPieces(HaSlave):
-    """Appends what has come of a frame, and the rest of it never fits."""
-
     def on_bytes(self, data: bytes) -> bool:
-        """Do not wait for the rest."""
         before = self.log.end
         super().on_bytes(data)
         announced = self.frames.announced
@@ -54,23 +45,17 @@ class AppendsPieces(HaSlave):
 
 
 class ForgetsFrameRest(HaMaster):
-    """Takes a frame for sent when the socket took a part of it."""
-
     def _write(self, peer: HaConnection, frame: bytes) -> None:
         super()._write(peer, frame)
         peer.unsent = b""
 
 
 class NeverWritesAgain(HaMaster):
-    """Does not hear that a full socket takes bytes again."""
-
     def on_writable(self, conn: Conn) -> None:
         """Sleep on."""
 
 
 class BeatsInsideFrames(HaMaster):
-    """Sends a heartbeat when one is due, also in the middle of a frame."""
-
     def _check_heartbeat(self, peer: HaConnection) -> None:
         if peer.unsent and self.io.now() - peer.last_write >= self.heartbeat_ns:
             peer.unsent = encode_header(peer.next_offset, 0) + peer.unsent
@@ -78,23 +63,17 @@ class BeatsInsideFrames(HaMaster):
 
 
 class NeverBeats(HaMaster):
-    """Speaks only when it has something to say."""
-
     def _check_heartbeat(self, peer: HaConnection) -> None:
         pass
 
 
 class BeatsTooOften(HaMaster):
-    """Sends five heartbeats where one is due."""
-
     def __init__(self, config: BrokerConfig, log: CommitLog, io: Effects, watcher: Watcher) -> None:
         super().__init__(config, log, io, watcher)
         self.heartbeat_ns //= 5
 
 
 class BeatsAcknowledged(HaMaster):
-    """Names in its heartbeats what the slave has acknowledged, not what comes next."""
-
     def _check_heartbeat(self, peer: HaConnection) -> None:
         following, peer.next_offset = peer.next_offset, max(peer.acked, 0) or peer.next_offset
         super()._check_heartbeat(peer)
@@ -102,28 +81,21 @@ class BeatsAcknowledged(HaMaster):
 
 
 class Impatient(HaMaster):
-    """Drops a peer after a quarter of the time."""
-
     def __init__(self, config: BrokerConfig, log: CommitLog, io: Effects, watcher: Watcher) -> None:
         super().__init__(config, log, io, watcher)
         self.housekeeping_ns //= 4
 
 
 class KeepsTheSilent(HaMaster):
-    """Drops only those that never asked for anything."""
-
     def _check_silence(self, peer: HaConnection) -> None:
         if peer.phase is Phase.ACCEPTED:
             super()._check_silence(peer)
 
 
 class SleepsOn(HaMaster):
-    """Looks for new data once a second, although somebody wrote some."""
-
     nap_ns: ClassVar[int] = 1_000_000_000
 
     def wake(self) -> None:
-        """Leave it to the timer."""
         for conn, peer in self.connections.items():
             if peer.phase is Phase.TRANSFER:
                 self.io.timer(("ha-nap", conn), self.io.now() + self.nap_ns)
@@ -137,27 +109,20 @@ class SleepsOn(HaMaster):
 
 
 class Naps(SleepsOn):
-    """Looks every 50 ms: soon enough for whom nobody waits, too late for a send that waits for its slave."""
-
     nap_ns = 50_000_000
 
 
 class AsyncPushesBatches(HaMaster):
-    """Lets slaves wait for a full batch, unless somebody waits for them."""
-
     def __init__(self, config: BrokerConfig, log: CommitLog, io: Effects, watcher: Watcher) -> None:
         super().__init__(config, log, io, watcher)
         self.asynchronous = config.brokerRole == "ASYNC_MASTER"
 
     def frame_body(self, peer: HaConnection) -> bytes:
-        """A whole batch, or nothing."""
         body = super().frame_body(peer)
         return b"" if self.asynchronous and len(body) < self.batch else body
 
 
 class PushesUnflushed(HaMaster):
-    """Does not know that only flushed bytes may leave it."""
-
     def __init__(self, config: BrokerConfig, log: CommitLog, io: Effects, watcher: Watcher) -> None:
         super().__init__(config, log, io, watcher)
         self.flushed_only = False
