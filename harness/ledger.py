@@ -67,5 +67,4 @@ class Ledger:
     on_stop = on_crash
 
     def on_abort(self, event: Abort) -> None:
-        """A node that was down stays so."""
         self.gone.add(event.node)

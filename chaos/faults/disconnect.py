@@ -23,7 +23,6 @@ class Disconnect:
     arguments = {"node": places.PROCESSES, "link": (EVERY_LINK,)}
 
     def start(self, session: CanDisconnect, args: Args) -> Any:
-        """Begin."""
         return session.disconnect(str(args["node"]))
 
     def stop(self, session: CanDisconnect, handle: Any) -> Effect:

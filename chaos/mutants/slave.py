@@ -77,8 +77,9 @@ SLAVE = (
     _mutant("checks_no_offset", ChecksNoOffset, "ha-mismatch-closes", "appends frames that do not continue its log"),
     _mutant("ignores_heartbeat_offset", IgnoresHeartbeatOffset, "ha-mismatch-closes", "checks no heartbeat's offset"),
     _mutant("ignores_full_disk", IgnoresFullDisk, "ha-appends-frames", "goes on after a failed append (4.x, 5.x)"),
-    _mutant("ignores_file_size", IgnoresFileSize, "ha-file-size",
-            "stores records across its files' borders (4.x, 5.x)"),
+    _mutant(
+        "ignores_file_size", IgnoresFileSize, "ha-file-size", "stores records across its files' borders (4.x, 5.x)"
+    ),
     _mutant("repeats_frame", RepeatsFrame, "log-slave-behind", "appends a frame twice after a reconnect"),
     _mutant("never_reconnects", NeverReconnects, "live-converges", "stays away after its first connection is lost"),
 )

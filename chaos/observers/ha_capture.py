@@ -110,7 +110,6 @@ class _Reader:
         self.cuts: dict[str, int | None] = {each.name: None for each in capture.connections}
 
     def history(self) -> CapturedHistory:
-        """Everything, in order."""
         capture = self.capture
         clients = ClientCapture(capture.folder, {each.lo: each.hi for each in self.log.records})
         version = find_version(capture.rocketmq, clients.versions, str(capture.folder / "run.json"))

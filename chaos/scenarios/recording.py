@@ -96,7 +96,6 @@ class Recording:
         ]
 
     def close(self, state: str = "complete", reason: str = "") -> None:
-        """Write what is pending and the last facts."""
         self.writer.coverage(self._coverage.rows())
         self.writer.facts["scenarios"] = [summary(each) for each in self.results()]
         self.writer.close(state, reason=reason)

@@ -50,7 +50,6 @@ class Sight:
         self._tell = {"fault": self._fault, "connect": self._connect, "frame": self._frame}
 
     def look(self, events: list[Event]) -> None:
-        """Take in what is new."""
         for event in islice(events, self._next, self._next + MAX_LOOK):
             self._next += 1
             self.now_ns = event.t
@@ -97,7 +96,6 @@ class Tally:
         self.laws: dict[str, set[Verdict]] = {}
 
     def count(self, played: Played) -> None:
-        """One more is over."""
         for each in played.trial.judgements:
             self.laws.setdefault(each.law, set()).add(each.verdict)
 
@@ -116,7 +114,6 @@ class Lines:
         """Nothing is said yet."""
 
     def ended(self, scenario: Scenario, played: Played) -> None:
-        """Say what came of it."""
         # Nobody may be left to hear it; the work goes on.
         with contextlib.suppress(OSError):
             print(line(scenario, played), file=sys.stderr, flush=True)
@@ -132,11 +129,9 @@ class Live:
         self._seen: tuple[Session, Sight] | None = None
 
     def began(self, scenario: Scenario, number: int, total: int) -> None:
-        """It is shown from now on."""
         self.running[scenario.name] = (number, total, monotonic())
 
     def opened(self, session: Session) -> None:
-        """Its events are looked at from now on."""
         self._seen = (session, Sight())
 
     def ended(self, scenario: Scenario, played: Played) -> None:
@@ -146,7 +141,6 @@ class Live:
         self.last = line(scenario, played)
 
     def render(self) -> Any:
-        """The table as it is now."""
         from rich.table import Table
         from rich.text import Text
 

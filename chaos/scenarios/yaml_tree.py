@@ -39,7 +39,6 @@ class Spot(NamedTuple):
         raise UsageError(f"{self.file}, line {self.line}: {text}")
 
     def shown(self) -> str:
-        """The value, short."""
         if isinstance(self.value, dict):
             return "a mapping"
         if isinstance(self.value, list):

@@ -71,7 +71,6 @@ class Reception:
         return event.kind in ("deliver", "record") or (event.kind == "ok" and event.f == "send" and not self.level)
 
     def on_ok(self, event: Event) -> None:
-        """A call of a consumer ended well."""
         if event.group is not None and event.queue == self.queue and not self.is_elsewhere(event):
             if event.f == "query":
                 self.answers[event.process, event.queue] = event.node or ""
@@ -109,7 +108,6 @@ class Reception:
         self._goes_on(event, event.value, f"takes {event.queue}, to go on at", _by(answer))
 
     def on_down(self, event: Event) -> None:
-        """What a broker knew may be gone."""
         self.noted = {each for each in self.noted if each[1] != event.node}
 
     def _pulled(self, event: Event) -> None:

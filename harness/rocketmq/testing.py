@@ -97,14 +97,12 @@ class H(History):
         return self.add("append", node=node, lo=lo, hi=hi, f=f, message=message)
 
     def replicate(self, upto: int | None = None) -> H:
-        """The slave gets, appends and reports what it lacks, in one frame."""
         lo, hi = self.end["slave"], self.end["master"] if upto is None else upto
         return self.frame(lo, hi).append("slave", lo, hi).report(hi)
 
     # Clients.
 
     def put(self, message: str, wait: bool = True) -> H:
-        """A client sends and the master stores."""
         self.invoke(message, wait)
         lo = self.end["master"]
         self.where[message] = (lo, lo + SIZE)
@@ -122,7 +120,6 @@ class H(History):
         return self.add("mark", op=self.began[message][0], f="probe")
 
     def sent(self, message: str, wait: bool = True) -> H:
-        """Stored, replicated, acknowledged."""
         return self.put(message, wait).replicate().ok(message)
 
     # Store readers.

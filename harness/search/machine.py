@@ -92,7 +92,6 @@ class PairMachine(RuleBasedStateMachine):
                     self._break_off(self.interpreter.session, why)
 
     def schedule(self) -> Schedule:
-        """The program so far."""
         return Schedule(self.settings, self.seed, tuple(self.ops))
 
     def _break_off(self, session: Session, why: BaseException) -> None:
@@ -120,23 +119,19 @@ class PairMachine(RuleBasedStateMachine):
         self.act("fault", args)
 
     def begin_and_use(self, args: Args) -> None:
-        """A fault begins, and meets something."""
         self.begin(args)
         self.use()
 
     def use(self) -> None:
-        """Something goes over every link."""
         for do, args in USE:
             self.act(do, args)
 
     def end(self, name: str) -> None:
-        """A fault of that name ends."""
         if name in self.begun:
             self.begun.remove(name)
         self.act("heal", {"name": name})
 
     def is_whole(self) -> bool:
-        """Whether there is a name server."""
         return places.has_names(self.settings)
 
     @initialize(settings=drawn_settings(), consumed=st.sampled_from((True, True, False)))
@@ -147,7 +142,6 @@ class PairMachine(RuleBasedStateMachine):
             self.act("join", {"group": 0, "consumer": 0})
 
     def open(self, settings: Args) -> None:
-        """Begin the trial, if it is executed."""
         if not self.lab.deterministic:
             settings = paced.settings(settings)
             self.pace = paced.Pace(settings)
@@ -174,17 +168,14 @@ class PairMachine(RuleBasedStateMachine):
 
     @rule(events=st.integers(1, 25))
     def step(self, events: int) -> None:
-        """The next events happen."""
         self.act("step", {"events": events})
 
     @precondition(lambda self: bool(self.active()))
     @rule(data=st.data())
     def heal(self, data: st.DataObject) -> None:
-        """One of the faults that are going on ends."""
         self.end(data.draw(st.sampled_from(self.active()), label="fault"))
 
     def teardown(self) -> None:
-        """Heal, converge, judge, hand over."""
         if self.active():
             self.use()
         if self.interpreter is None:

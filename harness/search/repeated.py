@@ -61,7 +61,6 @@ class Effort:
         return may
 
     def end(self) -> None:
-        """This violation is done."""
         self._left -= self._now() - self._began
 
     def _now(self) -> float:

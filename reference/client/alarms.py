@@ -25,7 +25,6 @@ class Alarms:
         self.at(self.io.now() + delay_ns, *key)
 
     def rang(self, *key: Hashable) -> None:
-        """The shell says that this one has rung."""
         self._armed.pop(key, None)
 
     def cancel(self, *key: Hashable) -> None:

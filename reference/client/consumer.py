@@ -79,7 +79,6 @@ class Consumer(ClientInstance):
     # Life. ``over`` says whether it has gone: ``went`` was told, everything is closed.
 
     def on_start(self) -> None:
-        """Learn the routes, join the group, take queues."""
         self.listener.came()
         self.alarms.after(COMMIT_EVERY_NS, "commit")
         if self.settings.orderly:
@@ -131,7 +130,6 @@ class Consumer(ClientInstance):
         return self.settings.topics
 
     def heartbeat(self) -> HeartbeatData:
-        """One consumer group, whose newest subscription counts."""
         group = ConsumerData(
             self.settings.group,
             message_model="BROADCASTING" if self.settings.broadcasting else "CLUSTERING",
@@ -141,7 +139,6 @@ class Consumer(ClientInstance):
         return HeartbeatData(self.settings.client_id, consumer_data_set=(group,))
 
     def learned(self, topic: str, route: TopicRouteData | None) -> None:
-        """A name server answered."""
         self.listener.route_learned(topic, route)
         if route is not None and topic not in self._known:
             self._known.add(topic)
@@ -149,7 +146,6 @@ class Consumer(ClientInstance):
                 self.rebalancing.soon()
 
     def beaten(self) -> None:
-        """The group knows this consumer."""
         if not self._joined:
             self._joined = True
             self.rebalancing.soon()

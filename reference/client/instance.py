@@ -70,7 +70,6 @@ class ClientInstance(CallingNode):
     # How it is done.
 
     def poll(self) -> None:
-        """Ask for the routes of all topics, and again after a while."""
         self.alarms.after(POLL_NAME_SERVER_NS, "routes")
         for topic in self.topics():
             self.routes.refresh(topic, self._polled)
@@ -85,7 +84,6 @@ class ClientInstance(CallingNode):
             self.beat()
 
     def beat(self) -> None:
-        """Send a heartbeat to every broker, and again after a while."""
         self.alarms.after(HEARTBEAT_NS, "heartbeat")
         if self._heartbeat is None:
             self._heartbeat = beans.encode(self.heartbeat())

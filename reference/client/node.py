@@ -25,7 +25,6 @@ class CallingNode:
         self.calls.on_connect_failed(address)
 
     def on_bytes(self, conn: Conn, data: bytes) -> None:
-        """Answers in any order, and requests of brokers."""
         self.calls.on_bytes(conn, data)
 
     def on_writable(self, conn: Conn) -> None:
@@ -33,7 +32,6 @@ class CallingNode:
         self.calls.on_writable(conn)
 
     def on_closed(self, conn: Conn) -> None:
-        """A broker or name server is gone."""
         self.calls.on_closed(conn)
 
     def on_flushed(self, token: Hashable) -> None:

@@ -45,7 +45,6 @@ class Shared:
     ops: int = 0
 
     def next_op(self) -> int:
-        """A number for the next call that the listener hears of."""
         self.ops += 1
         return self.ops - 1
 

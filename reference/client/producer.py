@@ -289,6 +289,5 @@ class Producer(ClientInstance):
         return HeartbeatData(self.settings.client_id, producer_data_set=(ProducerData(self.settings.group),))
 
     def learned(self, topic: str, route: TopicRouteData | None) -> None:
-        """A name server answered."""
         if self.on_route is not None:
             self.on_route(topic, route)

@@ -60,7 +60,6 @@ class Progress:
         self._find(self.target, queue, partial(self._query, queue, done))
 
     def commit_all(self) -> None:
-        """Commit every queue that the consumer has, and again after a while."""
         self.shared.alarms.after(COMMIT_EVERY_NS, "commit")
         for held in list(self.shared.held.values()):
             if self.commits(held):

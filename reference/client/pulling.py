@@ -104,7 +104,6 @@ class Pulling:
             shared.routes.refresh(queue.topic, partial(self.start, held, True))
 
     def resume(self, queue: MessageQueue) -> None:
-        """The queue has rested."""
         held = self.shared.held.get(queue)
         if held is not None:
             self.start(held)

@@ -88,7 +88,6 @@ class Rebalancing:
     # How it is done.
 
     def soon(self, delay_ns: int = 0) -> None:
-        """Rebalance after the delay, or earlier if that is planned already."""
         at = self.shared.io.now() + delay_ns
         if self._last is not None:
             at = max(at, self._last + REST_NS)
@@ -115,7 +114,6 @@ class Rebalancing:
             self.emptied()
 
     def close(self) -> None:
-        """Nothing that ends from now on has consequences."""
         self.leaving = True
         self._wanted.clear()
         self._releasing.clear()

@@ -156,7 +156,6 @@ class Broker:
     # Life.
 
     def on_start(self) -> None:
-        """Recover the store, load the tables, and go on duty."""
         self.store.start()
         parts = self.parts
         for table, file in self._files().items():
@@ -271,7 +270,6 @@ class Broker:
             self.ha.on_timer(key)
 
     def on_flushed(self, token: Hashable) -> None:
-        """A flush that a part began is done."""
         if isinstance(token, tuple) and token[0] == CONFIG:
             self._files()[token[1]].flushed(token[2])
             return

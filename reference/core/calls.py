@@ -161,7 +161,6 @@ class Calls:
             self._end(line, "fail", "refused")
 
     def on_bytes(self, conn: Conn, data: bytes) -> None:
-        """Answers, in any order, and requests."""
         line = self.by_conn.get(conn)
         if line is None:
             return
@@ -184,7 +183,6 @@ class Calls:
             send_on(self.io, conn, line.unsent)
 
     def on_closed(self, conn: Conn) -> None:
-        """Whatever was on the way may have happened or not."""
         line = self.by_conn.pop(conn, None)
         if line is not None:
             line.conn = None

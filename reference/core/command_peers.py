@@ -228,7 +228,6 @@ class CommandPeers:
             self.drop(conn)
 
     def closed(self, conn: Conn) -> None:
-        """The peer ended the connection."""
         if self._readers.pop(conn, None) is not None:
             self._seats.leave(conn)
             self._unsent.pop(conn, None)

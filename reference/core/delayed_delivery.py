@@ -68,7 +68,6 @@ class DelayedDelivery:
     # Life.
 
     def start(self) -> None:
-        """Go on where the file says, within what the queues hold."""
         saved, queues = self.parts.delay_offsets, self.parts.store.queues
         saved.load()
         for level in range(1, len(self.parts.store.delays_ms) + 1):
@@ -91,13 +90,11 @@ class DelayedDelivery:
             log.mark_flushed(log.end)
 
     def arrived(self, topic: str, queue_id: int) -> None:
-        """A message was dispatched."""
         level = queue_id + 1
         if topic == SCHEDULE_TOPIC and level in self.next and level not in self._armed:
             self._arm(level)
 
     def on_timer(self, key: Hashable) -> None:
-        """A delivery, or a save, is due."""
         assert isinstance(key, tuple)
         self._armed.discard(key[1])
         if key == SAVE:

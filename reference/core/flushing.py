@@ -46,7 +46,6 @@ class Flusher:
         self.urged = 0
 
     def start(self) -> None:
-        """The service starts, and looks for the first time an interval later."""
         self.schedule.began = self.io.now()
 
     def urge(self) -> None:
@@ -77,7 +76,6 @@ class Flusher:
         self.waiting.append((end, deadline, answer))
 
     def on_timer(self, what: str) -> None:
-        """The flush interval is over, or a waiting send's deadline passed."""
         if what == "flush":
             self._look()
             return

@@ -54,7 +54,6 @@ class NameServer:
         }
 
     def on_start(self) -> None:
-        """Begin to look for brokers that are lost."""
         self.io.timer(SCAN, self.io.now() + FIRST_SCAN_NS)
 
     def on_stop(self) -> None:
@@ -63,7 +62,6 @@ class NameServer:
         self.peers.drop_all()
 
     def on_accepted(self, conn: Conn, port: str) -> None:
-        """A broker or a client connected."""
         self.peers.accept(conn)
 
     def on_connected(self, address: str, conn: Conn) -> None:
@@ -73,7 +71,6 @@ class NameServer:
         """Never: a name server connects to nobody."""
 
     def on_bytes(self, conn: Conn, data: bytes) -> None:
-        """Requests, whole or in pieces."""
         self.peers.feed(conn, data)
 
     def on_writable(self, conn: Conn) -> None:
@@ -81,11 +78,9 @@ class NameServer:
         self.peers.writable(conn)
 
     def on_closed(self, conn: Conn) -> None:
-        """A peer is gone, and with it the broker that it was."""
         self.peers.closed(conn)
 
     def on_timer(self, key: Hashable) -> None:
-        """Look for brokers that are lost."""
         now = self.io.now()
         for conn in self.routes.expire(now):
             self.peers.drop(conn)

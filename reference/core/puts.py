@@ -32,12 +32,10 @@ class PendingPut:
         self.replica: str | None = None
 
     def flushed(self, status: str) -> None:
-        """The flush ended one way or the other."""
         self.flush = status
         self._settle()
 
     def replicated(self, status: str) -> None:
-        """The replica was confirmed or given up."""
         self.replica = status
         self._settle()
 

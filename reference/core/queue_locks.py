@@ -45,7 +45,6 @@ class QueueLocks:
         return held.client if held is not None and now <= held.until else None
 
     def expire(self, now: int) -> None:
-        """Forget the locks that have run out."""
         self._locks = {key: held for key, held in self._locks.items() if now <= held.until}
 
     def _take(self, key: tuple[str, Hashable], client: str, now: int) -> bool:

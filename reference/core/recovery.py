@@ -104,7 +104,6 @@ class LogRecovery:
         self._window_at = 0
 
     def run(self) -> Recovery:
-        """Parse, cut or refuse, make durable, and say what was done."""
         files = self.files
         if not files.starts:
             if self.clean:

@@ -56,14 +56,12 @@ class Registration:
     # Life.
 
     def start(self) -> None:
-        """Register, if there is any name server."""
         if self.name_servers:
             self._on_duty = True
             self._register_everywhere()
             self.parts.io.timer(PERIOD, self.parts.io.now() + FIRST_NS)
 
     def stop(self) -> None:
-        """Say goodbye where a connection stands."""
         self._on_duty = False
         for key in (PERIOD, SOON):
             self.parts.io.cancel(key)

@@ -64,7 +64,6 @@ class Retention:
     # Life.
 
     def start(self) -> None:
-        """Wait for the oldest file to be due."""
         self._earliest = self.io.now() + FIRST_NS
         self._arm()
 

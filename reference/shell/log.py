@@ -102,15 +102,12 @@ class LogWatcher:
         self._master = master
 
     def expired(self, lo: int) -> None:
-        """The oldest files are gone."""
         self.log.say(f"retention: the log starts at {lo} now")
 
     def misfits(self, why: str) -> None:
-        """A slave's files are not as large as its master's."""
         self.log.say(
             f"replication has stopped: {why}; set it to the master's value and start with an empty store to go on"
         )
 
     def refused(self, conn: Conn, reported: int, end: int, why: str) -> None:
-        """A slave is not served."""
         self.log.say(f"refused {conn}: it reports {reported}, the log ends at {end}: {why}")

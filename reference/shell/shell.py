@@ -165,11 +165,9 @@ class Shell:
         return taken
 
     def peer(self, conn: Connection) -> Hashable:
-        """Who is at the other end, where addresses tell."""
         return conn.peer
 
     def address(self, conn: Connection) -> tuple[str, int]:
-        """The other end's address."""
         return conn.address
 
     def close(self, conn: Connection) -> None:
@@ -183,7 +181,6 @@ class Shell:
             conn.sock.close()
 
     def timer(self, key: Hashable, at: int) -> None:
-        """Arm, or re-arm, a timer."""
         self.cancel(key)
         self._timers[key] = self.loop.call_at(at / 1e9, self._ring, key)
 
@@ -197,7 +194,6 @@ class Shell:
         return True
 
     def flush(self, names: list[str], token: Hashable) -> None:
-        """Flush in the thread, one after the other."""
         done = self.loop.run_in_executor(self._flusher, self._sync, tuple(names))
         done.add_done_callback(partial(self._flushed, token))
 

@@ -28,7 +28,6 @@ class AckBounded(AnswerTimes):
     needs = frozenset({"config", "invoke", "ok"})
 
     def owed(self, call: Call) -> Owed | None:
-        """An answer, from when the message was there, or its turn."""
         known = line(self.ledger.config.get(MASTER, {}))
         since_ns: int | None = call.invoked_ns if call.appended_ns is None else call.appended_ns
         if call.waits and known.most_from_turn and self.ledger.needed:
@@ -42,7 +41,6 @@ class AckBounded(AnswerTimes):
         return max(flush_ms, slave_ms)
 
     def promised(self, owed: Owed) -> str:
-        """The rest of a sentence that says what was too late."""
         known = line(self.ledger.config.get(MASTER, {}))
         longest = "its turn may take" if known.most_from_turn else "its waits may take"
         return f"{longest} {owed.within_ns // MS} ms (syncFlushTimeout, {known.wait})"

@@ -95,5 +95,4 @@ class AckFlushTimeout(AnswerTimes):
         return Owed(call.appended_ns, limit_ms * MS)
 
     def promised(self, owed: Owed) -> str:
-        """The rest of a sentence that says what was too late."""
         return f"its flush had not ended, and it was to wait {owed.within_ns // MS} ms at most"

@@ -43,13 +43,11 @@ class AckFlushed(Law):
             self.dirty[event.message] = event.hi
 
     def on_flush(self, event: Flush) -> None:
-        """What ends below is on its disk."""
         if event.node == MASTER and self.dirty:
             upto = event.hi
             self.dirty = {message: hi for message, hi in self.dirty.items() if hi > upto}
 
     def on_crash(self, event: Crash | Stop) -> None:
-        """Later flushes are of another log."""
         if event.node == MASTER:
             self.lost.update(self.dirty)
             self.dirty = {}

@@ -23,7 +23,6 @@ class AckNoWait(AnswerTimes):
     needs = frozenset({"config", "fault", "invoke", "ok"})
 
     def owed(self, call: Call) -> Owed | None:
-        """An answer, from the append or from the flush on."""
         ledger = self.ledger
         if call.waits and ledger.needed:
             return None
@@ -36,5 +35,4 @@ class AckNoWait(AnswerTimes):
         return Owed(since_ns, 0)
 
     def promised(self, owed: Owed) -> str:
-        """The rest of a sentence that says what was too late."""
         return "it had no slave to wait for"

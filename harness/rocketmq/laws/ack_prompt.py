@@ -45,7 +45,6 @@ class AckPrompt(AnswerTimes):
             self.applicable, self.in_turn = promised_slaves(settings) > 0, line(settings).in_turn
 
     def on_start(self, event: Start) -> None:
-        """A new life of the master knows no reports."""
         super().on_start(event)
         if event.node == MASTER:
             self.acked.clear()
@@ -57,7 +56,6 @@ class AckPrompt(AnswerTimes):
             self.acked.pop(event.node, None)
 
     def on_close(self, event: Close) -> None:
-        """A slave that is not connected counts no more."""
         if event.side == "m":
             for slave, label in self.newest_link.items():
                 if label == event.link:
@@ -104,7 +102,6 @@ class AckPrompt(AnswerTimes):
             steps.append((offset, t))
 
     def owed(self, call: Call) -> Owed | None:
-        """An answer, from the last thing on that it waited for."""
         if not call.waits or call.lo is None or call.hi is None:
             return None
         found = (first_at(steps, call.hi) for begin, steps in self.reached.items() if begin <= call.lo)
@@ -118,5 +115,4 @@ class AckPrompt(AnswerTimes):
         return Owed(max(known), 0) if len(known) == len(reasons) else None
 
     def promised(self, owed: Owed) -> str:
-        """The rest of a sentence that says what was too late."""
         return "enough slaves had reported its end"

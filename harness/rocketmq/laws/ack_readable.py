@@ -26,7 +26,6 @@ class AckReadable(Law):
         self.judged += 1
 
     def on_info(self, event: Info) -> None:
-        """No answer, or one that could not be read."""
         if event.status == UNREADABLE:
             self.judged += 1
             what = f"the send of {event.message}" if event.f == "send" else f"a {event.f}"

@@ -35,7 +35,6 @@ class AckReplicated(Law):
     needs = frozenset({"append", "report", "ok"})
 
     def on_config(self, event: Config) -> None:
-        """The master says how many slaves it waits for."""
         if event.node == MASTER:
             self.applicable = promised_slaves(parse(event.detail or "{}")) > 0
 

@@ -122,7 +122,6 @@ class AckTimeoutHonest(Law):
                 self.power_lost_ns = event.t
 
     def on_stop(self, event: Stop) -> None:
-        """The next life begins with nobody who waits."""
         if event.node == MASTER:
             self.turns.clear()
 
@@ -135,7 +134,6 @@ class AckTimeoutHonest(Law):
         self.audited = self.audited or (event.node == MASTER and event.f == "final" and event.status == "whole")
 
     def end(self, last: Event) -> None:
-        """Answered as stored, and not there."""
         if self.audited:
             for message, answer in self.unproven.items():
                 self.violate(answer, f"{message} was answered as stored, the master's log does not hold it", since=None)

@@ -70,7 +70,6 @@ class AckUnavailableHonest(Law):
         return not self.ledger.instant_ns or not is_instant(self.ledger, MASTER, since, now)
 
     def on_fail(self, event: Fail | Info) -> None:
-        """It is over, and was not stored."""
         self.begun.pop(event.op, None)
 
     on_info = on_fail

@@ -98,7 +98,6 @@ class AnswerTimes(Law):
         raise NotImplementedError
 
     def promised(self, owed: Owed) -> str:
-        """The rest of a sentence that says what was too late."""
         raise NotImplementedError
 
     def flushed_ns(self, call: Call) -> int | None:
@@ -166,7 +165,6 @@ class AnswerTimes(Law):
             self.flushes.clear()
 
     def on_flush(self, event: Flush) -> None:
-        """The master's log is durable up to there."""
         if event.node == MASTER:
             self.flushes.append((event.hi, event.t))
 
@@ -179,7 +177,6 @@ class AnswerTimes(Law):
         self._ended(event, False)
 
     def end(self, last: Event) -> None:
-        """Nobody answers any more."""
         self._unanswered(last)
 
     def _unanswered(self, event: Event) -> None:

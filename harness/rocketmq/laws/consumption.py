@@ -72,7 +72,6 @@ class Consumption:
         }  # fmt: skip
 
     def hear(self, event: Event) -> None:
-        """Something happened to consumers, or to what brokers know of them."""
         self._hear[event.kind](event)
 
     # What laws ask.

@@ -78,7 +78,6 @@ class Contract(Law):
                 sent.hi = event.hi
 
     def on_ok(self, event: Ok) -> None:
-        """A send was answered as stored."""
         sent = self.sent.get(event.message)
         if sent is not None and event.f == "send" and event.status in contract.STORED:
             sent.status = event.status or contract.UNKNOWN
@@ -92,7 +91,6 @@ class Contract(Law):
             sent.status = contract.REFUSED
 
     def on_crash(self, event: Crash) -> None:
-        """A store was hurt, or at least its process."""
         how = "lied" if event.status == "lied" else event.f or "machine"
         self.crashes.append((event.node, how))
 
@@ -102,13 +100,11 @@ class Contract(Law):
         self.crashes.append((event.node, f"{contract.PROMOTED}{event.detail}" if promoted else "wipe"))
 
     def on_expire(self, event: Expire) -> None:
-        """A node's oldest files are gone."""
         for sent in self.sent.values():
             if sent.hi is not None and sent.hi <= event.lo:
                 sent.expired_on.append((len(self.crashes), event.node))
 
     def on_record(self, event: Record) -> None:
-        """A store reader found a record."""
         found = self.records.get(event.node)
         if found is None or next(iter(found.values())).op != event.op:
             found = self.records[event.node] = {}
@@ -119,7 +115,6 @@ class Contract(Law):
             self.final[event.node] = event
 
     def end(self, last: Event) -> None:
-        """Look up every message."""
         if MASTER not in self.final:
             return
         held = {node: self._found(node) for node in self.final}

@@ -51,7 +51,6 @@ class Coverage:
         """What strangers reported to the master in its present life, by connection."""
 
     def put(self, lo: int, hi: int, message: str | None) -> None:
-        """The master appended a message."""
         self._puts.append(Put(lo, hi, message))
 
     def cut(self, end: int) -> None:
@@ -85,15 +84,12 @@ class Coverage:
             self._look_again(slave, begin, reach)
 
     def claimed(self, label: str, reach: int) -> None:
-        """A stranger was heard on this connection, and believed."""
         self._strangers[label] = max(reach, self._strangers.get(label, 0))
 
     def restarted(self) -> None:
-        """The master has forgotten who reported what."""
         self._strangers.clear()
 
     def strangers(self, hi: int | None) -> int:
-        """On how many connections strangers had reported this offset."""
         return sum(1 for reach in self._strangers.values() if hi is not None and hi <= reach)
 
     def _cover(self, put: Put, slave: _Slave) -> None:

@@ -35,7 +35,6 @@ class DeliverAtLeastOnce(Law):
         self.applicable = not self.ledger.consumption.corrects_on_slaves()
 
     def on_ok(self, event: Ok) -> None:
-        """A slave says where to go on."""
         if event.f != "pull" or event.group is None or event.node not in SLAVES:
             return
         asked, told = event.value, event.queue_offset
@@ -47,7 +46,6 @@ class DeliverAtLeastOnce(Law):
             )  # fmt: skip
 
     def on_deliver(self, event: Deliver) -> None:
-        """A group receives something, perhaps again."""
         known = self.ledger.consumption
         consumed = known.consumed_by(event) if event.group is not None else None
         if consumed is None or event.message not in consumed.messages:

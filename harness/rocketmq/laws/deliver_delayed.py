@@ -69,7 +69,6 @@ class DeliverDelayed(Law):
             self.answered[event.message] = event.t
 
     def on_record(self, event: Record) -> None:
-        """A store reader found a record."""
         if event.node == MASTER and event.message in self.delays:
             self.records.setdefault(event.message, []).append(event)
 

@@ -100,20 +100,16 @@ class DeliverNoLoss(Law):
             self.refused[event.group] = event.t
 
     def on_crash(self, event: Crash) -> None:
-        """A store was hurt, or at least its process."""
         how = "lied" if event.status == "lied" else event.f or "machine"
         self.happened.append((event.node, how, 0))
 
     def on_wipe(self, event: Wipe) -> None:
-        """A store is gone, or is an older one."""
         self.happened.append((event.node, "wipe", 0))
 
     def on_expire(self, event: Expire) -> None:
-        """A node's oldest files are gone."""
         self.happened.append((event.node, "expire", event.lo))
 
     def on_record(self, event: Record) -> None:
-        """A store reader found a record."""
         if event.node == MASTER and event.queue is not None and self.ledger.consumption.consumed:
             self.lies[event.message] = (event.queue, event.queue_offset)
 

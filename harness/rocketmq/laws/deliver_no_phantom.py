@@ -45,7 +45,6 @@ class DeliverNoPhantom(Law):
         """Messages that may be stored more than once, and after a crash at the same place and at another time."""
 
     def on_invoke(self, event: Invoke) -> None:
-        """A send or a pull began."""
         if event.f == "send":
             if event.message in self.sent or level_of(event):
                 self.repeated.add(event.message)
@@ -90,7 +89,6 @@ class DeliverNoPhantom(Law):
             self.violate(event, f"{event.node} delivered {where}; it was sent once, and was at {first} before")
 
     def on_record(self, event: Record) -> None:
-        """A store reader found one of them."""
         if not self.digests or event.digest is None or event.message in self.repeated:
             return
         if self.digests.get((event.message, event.lo), event.digest) != event.digest:

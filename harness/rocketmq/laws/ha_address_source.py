@@ -115,7 +115,6 @@ class HaAddressSource(Law):
             self.owed[node] = event.t
 
     def on_connect(self, event: Connect) -> None:
-        """A slave's end of a connection stands."""
         node = event.node
         if event.side != "s" or node == HOSTILE or node not in self.slaves:
             return
@@ -134,7 +133,6 @@ class HaAddressSource(Law):
             del self.owed[node]
 
     def on_crash(self, event: Crash | Pause | Stop) -> None:
-        """Nobody can connect to, or from, what is gone."""
         self._judge_overdue(event)
         if event.node == MASTER:
             self.owed.clear()
@@ -163,7 +161,6 @@ class HaAddressSource(Law):
             self.judged += 1
 
     def on_fail(self, event: Fail) -> None:
-        """A slave does not, or not that."""
         if event.op not in self.pulls:
             return
         self.pulls.discard(event.op)

@@ -54,7 +54,6 @@ class HaAdmitsSlave(Law):
             self._begin(event.t, self.ledger.up)
 
     def on_close(self, event: Close) -> None:
-        """A connection ended at the master's end."""
         if event.side != "m":
             return
         self._judge(event)
@@ -97,7 +96,6 @@ class HaAdmitsSlave(Law):
             self.since.clear()
 
     def end(self, last: Event) -> None:
-        """Slaves that nobody heard any more."""
         self._judge(last)
 
     def _begin(self, t: int, up: set[str]) -> None:

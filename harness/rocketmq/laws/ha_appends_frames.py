@@ -43,7 +43,6 @@ class HaAppendsFrames(Law):
             self.closed.discard(event.node)
 
     def on_frame(self, event: Frame) -> None:
-        """A slave received a whole frame."""
         if event.side != "s" or event.lo == event.hi or event.node == HOSTILE:
             return
         end = self.ledger.streams.get(event.link)
@@ -79,7 +78,6 @@ class HaAppendsFrames(Law):
                 self.closed.add(event.node)
 
     def on_crash(self, event: Crash | Stop) -> None:
-        """A dead slave appends nothing more."""
         self.received.pop(event.node, None)
 
     on_stop = on_crash

@@ -39,7 +39,6 @@ class HaContiguous(Law):
         self.pushed = event
 
     def on_source(self, event: Source) -> None:
-        """What the master's log holds where the last frame came from."""
         pushed = self.pushed
         if pushed is None or pushed.lo != event.lo or pushed.hi != event.hi:
             return

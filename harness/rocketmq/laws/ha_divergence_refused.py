@@ -39,7 +39,6 @@ class HaDivergenceRefused(Law):
         self.telling = "diverged" in ledger.observes
 
     def on_report(self, event: Report) -> None:
-        """A first report reached the master."""
         if event.side != "m":
             return
         link = self.ledger.links.get(event.link)
@@ -92,7 +91,6 @@ class HaDivergenceRefused(Law):
     on_stop = on_crash
 
     def end(self, last: Event) -> None:
-        """What the master never said."""
         for link in list(self.untold):
             self._owed(link, last)
 

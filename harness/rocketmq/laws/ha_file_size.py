@@ -34,13 +34,11 @@ class HaFileSize(Law):
         """When connections of such slaves began, ns."""
 
     def on_start(self, event: Start | Crash | Stop) -> None:
-        """A new life may try again."""
         self.stopped.pop(event.node, None)
 
     on_crash = on_stop = on_start
 
     def on_connect(self, event: Connect) -> None:
-        """A slave connects, for the first time or again."""
         slave = event.node
         if event.side != "s" or not self._differs(slave):
             return
@@ -64,7 +62,6 @@ class HaFileSize(Law):
             self.stopped.setdefault(slave, event.link)
 
     def on_audit(self, event: Audit) -> None:
-        """A store reader walked a slave's log."""
         node = event.node
         if not self._differs(node) or node in self.ledger.rolled:
             return

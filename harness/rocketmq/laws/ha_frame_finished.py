@@ -51,7 +51,6 @@ class HaFrameFinished(Law):
         """A frame that left in pieces, until the store is read."""
 
     def on_partial(self, event: Partial) -> None:
-        """A piece of a frame left, or none."""
         if event.side != "m" or event.f != "out":
             return
         writer = self.writers.setdefault(event.link, Writer())
@@ -76,7 +75,6 @@ class HaFrameFinished(Law):
         writer.following = event.hi
 
     def on_source(self, event: Source) -> None:
-        """What the master's log holds where that frame came from."""
         frame, self.finished = self.finished, None
         if frame is None or (frame.link, frame.lo, frame.hi) != (event.link, event.lo, event.hi):
             return

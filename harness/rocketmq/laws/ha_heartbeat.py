@@ -91,7 +91,6 @@ class HaHeartbeat(Law):
                 speaker.since = event.t
 
     def on_start(self, event: Start) -> None:
-        """Recovery makes durable what it finds."""
         if event.node == MASTER:
             self.flushed = event.hi or 0
 
@@ -101,14 +100,12 @@ class HaHeartbeat(Law):
         self._leave(event, (event.link, event.side))
 
     def on_crash(self, event: Crash | Stop) -> None:
-        """All of a node's ends are."""
         for end in [end for end, each in self.speakers.items() if each.node == event.node]:
             self._leave(event, end)
 
     on_stop = on_crash
 
     def end(self, last: Event) -> None:
-        """What was owed until then."""
         for end in list(self.speakers):
             self._leave(last, end)
 

@@ -76,7 +76,6 @@ class HaHousekeeping(Law):
             self._sent((event.link, "m"))
 
     def on_partial(self, event: Partial) -> None:
-        """Bytes came, or would not leave."""
         end = event.link, event.side
         if event.f == "in":
             self._heard(event, end)
@@ -84,7 +83,6 @@ class HaHousekeeping(Law):
             self.listeners[end].blocked = True
 
     def on_diverged(self, event: Diverged) -> None:
-        """The master says why it will close."""
         self.named.add(event.link)
 
     def on_close(self, event: Close) -> None:
@@ -112,7 +110,6 @@ class HaHousekeeping(Law):
     on_stop = on_crash
 
     def end(self, last: Event) -> None:
-        """Peers that should be gone by now, and closes that nothing explains."""
         for (link, _), listener in self.listeners.items():
             self._kept_too_long(last, link, listener)
         for _, event, text, heard in self.early:

@@ -113,7 +113,6 @@ class HaMismatchCloses(Law):
             self._forgive(event.node)
 
     def on_close(self, event: Close) -> None:
-        """The slave's end is gone, as it should be."""
         if self.mismatched and event.side == "s":
             self.mismatched.pop(event.link, None)
 
@@ -134,7 +133,6 @@ class HaMismatchCloses(Law):
             del self.mismatched[link]
 
     def end(self, last: Event) -> None:
-        """A slave that never closed."""
         for link, frame in self.mismatched.items():
             if self._is_late(frame, last.t):
                 what = f"{link}: the slave kept the connection after a frame at {frame.lo} did not fit"

@@ -28,7 +28,6 @@ class HaReportFraming(Law):
         """Connections on which a cell has left in pieces."""
 
     def on_partial(self, event: Partial) -> None:
-        """A piece of a cell left a slave."""
         if event.side == "s" and event.f == "out" and event.value and event.node != HOSTILE:
             self.cut.add(event.link)
 

@@ -68,7 +68,6 @@ class HaReportPrompt(Law):
         reporter.spoke(event.t)
 
     def on_partial(self, event: Partial) -> None:
-        """A slave's socket took no more."""
         reporter = self.reporters.get(event.link) if event.side == "s" and event.f == "out" else None
         if reporter is not None:
             self._check(event, reporter)
@@ -79,14 +78,12 @@ class HaReportPrompt(Law):
             self._leave(event, event.link)
 
     def on_crash(self, event: Crash | Stop) -> None:
-        """All of a node's ends are."""
         for link in [link for link, each in self.reporters.items() if each.node == event.node]:
             self._leave(event, link)
 
     on_stop = on_crash
 
     def end(self, last: Event) -> None:
-        """What was owed until then."""
         for link in list(self.reporters):
             self._leave(last, link)
 

@@ -49,7 +49,6 @@ class HaRoleIndependent(Law):
         self.flushed_only = False
 
     def on_start(self, event: Start) -> None:
-        """Recovery makes durable what it finds."""
         if event.node == MASTER:
             self.flushed_only = self.ledger.config.get(MASTER, {}).get("haPushes") == "flushed"
             self.limit, self.new_at = event.hi or 0, event.t
@@ -64,7 +63,6 @@ class HaRoleIndependent(Law):
             self.limit, self.new_at = event.hi, event.t
 
     def on_report(self, event: Report) -> None:
-        """The master begins to serve a slave."""
         if event.side == "m":
             link = self.ledger.links.get(event.link)
             if (link is None or link.first is None) and self.ledger.hears(event) is VALID:
@@ -90,7 +88,6 @@ class HaRoleIndependent(Law):
             copy.end, copy.blocked = event.hi, False
 
     def on_source(self, event: Source) -> None:
-        """What the master's log holds there."""
         pushed, self.pushed = self.pushed, None
         if pushed is not None and (pushed.lo, pushed.hi) == (event.lo, event.hi):
             self.judged += 1
@@ -120,7 +117,6 @@ class HaRoleIndependent(Law):
     on_stop = on_crash
 
     def end(self, last: Event) -> None:
-        """What the connections have carried."""
         for link, copy in self.copies.items():
             self._complete(last, link, copy)
 

@@ -21,7 +21,6 @@ class HaSilentUntilAsked(Law):
         self.silent: set[str | None] = set()
 
     def on_connect(self, event: Connect) -> None:
-        """The master accepted a peer, which has said nothing yet."""
         if event.side == "m":
             self.judged += 1
             self.silent.add(event.link)

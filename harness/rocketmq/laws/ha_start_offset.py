@@ -44,7 +44,6 @@ class HaStartOffset(Law):
             self.flushed = event.hi or 0
 
     def on_report(self, event: Report) -> None:
-        """The first report of a connection reached the master."""
         if event.side != "m":
             return
         link = self.ledger.links.get(event.link)
@@ -57,7 +56,6 @@ class HaStartOffset(Law):
             self.judged += not served
 
     def on_frame(self, event: Frame) -> None:
-        """The first frame of a connection left the master."""
         if not self.asked or event.side != "m":
             return
         asked = self.asked.pop(event.link, None)

@@ -58,13 +58,11 @@ class HaWakeup(Law):
         """Sends that will wait for slaves and have not been appended yet."""
 
     def on_start(self, event: Start) -> None:
-        """Recovery makes durable what it finds."""
         if event.node == MASTER:
             self.flushed = event.hi or 0
             self.flushed_only = self.ledger.config.get(MASTER, {}).get("haPushes") == "flushed"
 
     def on_report(self, event: Report) -> None:
-        """The master begins to serve a slave."""
         if event.side == "m":
             link = self.ledger.links.get(event.link)
             if (link is None or link.first is None) and self.ledger.hears(event) is VALID:
@@ -117,7 +115,6 @@ class HaWakeup(Law):
         writer.blocked = False
 
     def on_partial(self, event: Partial) -> None:
-        """A piece of one did, or the link takes no more."""
         if event.side == "m" and event.f == "out":
             writer = self.writers.get(event.link)
             if writer is not None:

@@ -226,7 +226,6 @@ class Ledger(ledger.Ledger):
         self.rolled[node] = min(common, self.rolled.get(node, common))
 
     def on_crash(self, event: Crash | Stop) -> None:
-        """A node went down, and its ends of connections with it."""
         node = event.node
         self.consumption.hear(event)
         super().on_crash(event)
@@ -280,7 +279,6 @@ class Ledger(ledger.Ledger):
         self.ends[node] = hi
 
     def on_connect(self, event: Connect) -> None:
-        """An end of a connection stands."""
         label, peer = event.link, event.node
         if event.side == "m":
             self.links[label] = Link(peer, self._incarnation)
@@ -311,7 +309,6 @@ class Ledger(ledger.Ledger):
                 streams[label] = event.hi
 
     def on_report(self, event: Report) -> None:
-        """A report left a slave, or reached the master."""
         label, offset = event.link, event.hi
         if event.side == "s":
             self._left_slave(event.node, label, offset)

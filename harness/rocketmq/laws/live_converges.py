@@ -115,7 +115,6 @@ class LiveConverges(Law):
             self.stored.add(event.op)
 
     def on_diverged(self, event: Diverged) -> None:
-        """The master names a slave that it cannot serve."""
         link = self.ledger.links.get(event.link or "")
         if link is None or link.peer == HOSTILE or link.first is None or link.valid:
             return
@@ -127,7 +126,6 @@ class LiveConverges(Law):
             self.named = {slave: each for slave, each in self.named.items() if each.link != event.link}
 
     def on_crash(self, event: Crash | Stop) -> None:
-        """So does the refusal of a master that is gone."""
         if event.node == MASTER and self.healed is None:
             self.named = {}
 
@@ -138,7 +136,6 @@ class LiveConverges(Law):
             self.final.setdefault(event.node, event)
 
     def end(self, last: Event) -> None:
-        """Judge the phase after healing."""
         slaves = [node for node, each in self.ledger.config.items() if each.get("brokerRole") == "SLAVE"]
         if not self.ledger.config:
             slaves = ["slave"]

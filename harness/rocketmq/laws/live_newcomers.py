@@ -55,7 +55,6 @@ class LiveNewcomers(Law):
             self.violate(event, f"{event.node}: {refused} of {answered + refused} newcomers were not let in")
 
     def on_crash(self, event: Crash | Pause | Start | Stop) -> None:
-        """It is down, or stands still."""
         self._disturb(frozenset((event.node,)), None)
 
     on_stop = on_pause = on_start = on_crash

@@ -37,11 +37,9 @@ class LiveNoSpin(Law):
         self.connects: dict[str, deque[int]] = {}
 
     def on_start(self, event: Start) -> None:
-        """A new process has tried nothing yet."""
         self.connects.pop(event.node, None)
 
     def on_connect(self, event: Connect) -> None:
-        """A slave's end of a connection stands."""
         node = event.node
         if event.side != "s" or node == HOSTILE:
             return

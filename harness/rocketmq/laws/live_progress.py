@@ -90,7 +90,6 @@ class LiveProgress(Law):
             self._judge(*asked, event, served=event.status == UNREADABLE)
 
     def end(self, last: Event) -> None:
-        """Calls that nobody ever answered."""
         for call, bound in self.waiting.values():
             if last.t - call.t > bound:
                 self._judge(call, bound, last, served=False)

@@ -96,7 +96,6 @@ class LogFlushedSurvives(Law):
         self.stored, self.at_stake = {}, {}
 
     def on_record(self, event: Record) -> None:
-        """A store reader found a record."""
         if event.node == MASTER and self.at_stake:
             if event.op != self.reading:
                 self.reading, self.found = event.op, set()

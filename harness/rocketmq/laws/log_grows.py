@@ -72,7 +72,6 @@ class LogGrows(Law):
                 self.violate(event, f"{node} appended [{event.lo}, {event.hi}), its log ended at {end}")
 
     def on_record(self, event: Record) -> None:
-        """A record whose append nobody saw still has borders."""
         lo, hi = event.lo, event.hi
         if event.node in self.ledger.rolled:
             self.lost.update((lo, hi))
@@ -138,7 +137,6 @@ class LogGrows(Law):
             self.violate(event, f"{node} came back with its log at {end}; its records up to {whole} outlive a {how}")
 
     def on_cut(self, event: Cut) -> None:
-        """Recovery says where it ended the log."""
         node, lo = event.node, event.lo
         start, _ = self.shorter.pop(node, (None, 0))
         if start is None or start.hi != lo:
@@ -163,7 +161,6 @@ class LogGrows(Law):
             self.borders = {}
 
     def end(self, last: Event) -> None:
-        """Starts that nothing explained."""
         for node in list(self.shorter):
             self._unexplained(node)
 

@@ -41,7 +41,6 @@ class LogNoResurrection(Law):
         """Pulls, and which life of their node they asked."""
 
     def on_append(self, event: Append) -> None:
-        """A log grew over what it had lost."""
         node, hi = event.node, event.hi
         if node == MASTER and event.message is not None:
             self.puts.append((event.lo, hi, event.message))
@@ -69,7 +68,6 @@ class LogNoResurrection(Law):
         self.cut.pop(event.node, None)
 
     def on_invoke(self, event: Invoke) -> None:
-        """A pull asks whoever lives now."""
         if event.f == "pull":
             self.asked[event.op] = self.lives.get(event.node, 0)
 
@@ -78,7 +76,6 @@ class LogNoResurrection(Law):
             self._look(event, "was delivered")
 
     def on_record(self, event: Record) -> None:
-        """A store reader found a record."""
         if self.cut:
             self._look(event, "is in its log")
 

@@ -32,7 +32,6 @@ class LogRecordsWhole(Law):
         """Nodes that hold what they have recovered, and nothing else yet."""
 
     def on_start(self, event: Start) -> None:
-        """It holds what it has recovered."""
         self.fresh.add(event.node)
 
     def on_append(self, event: Append | Crash | Stop) -> None:
@@ -47,7 +46,6 @@ class LogRecordsWhole(Law):
             self.fresh.discard(event.node)
 
     def on_audit(self, event: Audit) -> None:
-        """A store reader walked a log."""
         node = event.node
         if event.f == "final":
             self.final[node] = event
@@ -55,7 +53,6 @@ class LogRecordsWhole(Law):
             self._judge(event, node)
 
     def end(self, last: Event) -> None:
-        """The audits that ended the trial."""
         master = self.final.get(MASTER)
         for node, audit in self.final.items():
             if node in self.ledger.gone:

@@ -36,7 +36,6 @@ class LogSlaveBehind(Law):
                 self._judge(event, node, event.hi, end)
 
     def on_report(self, event: Report) -> None:
-        """A slave that leaves no trace says where its log ends."""
         if event.side != "m":
             return
         link = self.ledger.links.get(event.link)
@@ -46,7 +45,6 @@ class LogSlaveBehind(Law):
             self._judge(event, peer, event.hi, end)
 
     def on_audit(self, event: Audit) -> None:
-        """A store reader found where a node's log ends."""
         if event.op != self.audit:
             self.audit, self.audited = event.op, {}
         node, up = event.node, self.ledger.up

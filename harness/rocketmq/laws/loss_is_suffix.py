@@ -80,7 +80,6 @@ class LossIsSuffix(Law):
             self.written = {message: place for message, place in self.written.items() if place[1] <= end}
 
     def on_record(self, event: Record) -> None:
-        """A store reader found a record."""
         if event.node == MASTER:
             self.written[event.message] = (event.lo, event.hi)
             return
@@ -89,7 +88,6 @@ class LossIsSuffix(Law):
         self.found.add((event.message, event.lo))
 
     def on_audit(self, event: Audit) -> None:
-        """The reader is done with a slave."""
         node = event.node
         if node == MASTER or event.f == "compare" or event.hi is None or node not in self.ledger.up:
             return

@@ -60,7 +60,6 @@ class MetaAtomicView(CopiesLaw):
         self.asked.pop(event.op, None)
 
     def on_sync(self, event: Sync) -> None:
-        """A slave does a step of its sync."""
         if event.node in self.slaves:
             self.copies.synced(event)
 
@@ -78,7 +77,6 @@ class MetaAtomicView(CopiesLaw):
                 self.suspect(event, (event.f, name), f"{event.node}'s {event.f} lack {name}, which it had synced")
 
     def on_start(self, event: Start) -> None:
-        """A new process reads what it had saved."""
         self.copies.up(event.node)
         self.copies.slaves.pop(event.node, None)
 

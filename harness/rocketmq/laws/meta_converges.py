@@ -99,7 +99,6 @@ class MetaConverges(MetadataLaw):
     # What disturbs.
 
     def on_fault(self, event: Fault | Pause | Resume | Wipe) -> None:
-        """Something is, or was, wrong."""
         self.disturbed = event.t
 
     on_pause = on_fault
@@ -107,7 +106,6 @@ class MetaConverges(MetadataLaw):
     on_wipe = on_fault
 
     def on_start(self, event: Start) -> None:
-        """A new process reads what it had saved."""
         self.disturbed = event.t
         node = event.node
         self.known.pop(node, None)
@@ -118,7 +116,6 @@ class MetaConverges(MetadataLaw):
         self.progress.clear()
 
     def on_crash(self, event: Crash | Stop) -> None:
-        """What it was reading is of no use any more."""
         self.disturbed = event.t
 
     on_stop = on_crash
@@ -130,7 +127,6 @@ class MetaConverges(MetadataLaw):
     # What changes a table.
 
     def on_invoke(self, event: Invoke) -> None:
-        """A client asks, or tells."""
         if event.f == "commit":
             place = (event.node, event.queue, event.group)
             # What it has of its master a commit at a slave replaces, also the same one again.
@@ -181,7 +177,6 @@ class MetaConverges(MetadataLaw):
     # What slaves do about it.
 
     def on_register(self, event: Register) -> None:
-        """A slave is told where its master is, or that nobody knows."""
         node = event.node
         if event.status != "ok" or node not in self.slaves:
             return
@@ -191,7 +186,6 @@ class MetaConverges(MetadataLaw):
             self.known.pop(node, None)
 
     def on_sync(self, event: Sync) -> None:
-        """A slave does a step of its sync."""
         place = (event.node, event.f)
         if event.status == "asked":
             self.asked[place] = event.t

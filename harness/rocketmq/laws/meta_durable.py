@@ -74,7 +74,6 @@ class MetaDurable(CopiesLaw):
     # What slaves hold.
 
     def on_sync(self, event: Sync) -> None:
-        """A slave does a step of its sync."""
         node, table = event.node, event.f
         if node not in self.slaves:
             return
@@ -204,7 +203,6 @@ class MetaDurable(CopiesLaw):
             self.owed.clear()
 
     def on_wipe(self, event: Wipe) -> None:
-        """A slave's store is another one."""
         node = event.node
         for each in (self.kept, self.owed):
             each.pop(node, None)
@@ -247,7 +245,6 @@ class MetaDurable(CopiesLaw):
             self.violate(after, what, since=None)
 
     def on_invoke(self, event: Invoke) -> None:
-        """A client asks, or tells."""
         self.copies.began(event)
         node = event.node
         if node not in self.slaves:
@@ -291,7 +288,6 @@ class MetaDurable(CopiesLaw):
         self.violate(event, text, since=None)
 
     def forget(self, name: Name) -> None:
-        """Nobody knows what slaves have of it."""
         for each in self.kept.values():
             each.pop(name, None)
         for names in self.owed.values():

@@ -61,7 +61,6 @@ class MetaOneWay(MetadataLaw):
         self.queues: set[str | None] = set()
 
     def on_invoke(self, event: Invoke) -> None:
-        """A client tells a broker something, or asks it."""
         if event.group is not None:
             self.used.add((GROUPS, event.group))
         if event.f == "commit":

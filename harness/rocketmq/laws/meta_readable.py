@@ -26,12 +26,10 @@ class MetaReadable(Law):
         self.spoiled: set[str] = set()
 
     def on_crash(self, event: Crash) -> None:
-        """Its disk may have lost what it had called durable."""
         if event.status == "lied":
             self.spoiled.add(event.node)
 
     def on_wipe(self, event: Wipe) -> None:
-        """An operator was at its store."""
         (self.spoiled.discard if event.f == "empty" else self.spoiled.add)(event.node)
 
     def on_table(self, event: Table) -> None:

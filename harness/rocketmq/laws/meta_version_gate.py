@@ -157,6 +157,5 @@ class MetaVersionGate(MetadataLaw):
     on_wipe = on_crash
 
     def end(self, last: Event) -> None:
-        """What was never saved."""
         for node in self.slaves:
             self._judge_unsaved(node, last)

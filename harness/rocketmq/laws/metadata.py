@@ -142,7 +142,6 @@ class Agreement:
         self.saves.clear()
 
     def change(self) -> None:
-        """Something may be different."""
         self.changed = self.changed_since = True
 
     def saved(self, event: Event) -> None:
@@ -231,7 +230,6 @@ class Copies:
         return self.ledger.trouble.is_quiet(MASTER, known.seen)
 
     def read(self, table: Event) -> Seen:
-        """The master's table was read."""
         seen = Seen([], [])
         for name in [name for name in self.master if name[0] == table.f]:
             if holds(table, name[1]):
@@ -310,14 +308,12 @@ class Copies:
         return name in self.slaves.get(node or "", ())
 
     def down(self, node: str | None) -> None:
-        """A broker is gone."""
         if node == MASTER:
             self._left = {name for name in self.master if self.is_sure(name)}
             self.master.clear()
             self._began.clear()
 
     def up(self, node: str | None) -> None:
-        """A broker is back."""
         if node == MASTER:
             self._left = set()
             self.slaves.clear()
@@ -350,14 +346,12 @@ class CopiesLaw(MetadataLaw):
             self._suspected.setdefault(name, []).append((event, text))
 
     def accuse(self, event: Event, text: str) -> None:
-        """It does, wrongly."""
         self.violate(event, text)
 
     def forget(self, name: Name) -> None:
         """The master may have been without it, and slaves with it."""
 
     def see(self, seen: Seen) -> None:
-        """The master was seen to have names."""
         for name in seen.broken:
             self._suspected.pop(name, None)
             self.forget(name)
@@ -366,7 +360,6 @@ class CopiesLaw(MetadataLaw):
                 self.accuse(event, text)
 
     def down(self, node: str | None) -> None:
-        """A broker is gone."""
         self.copies.down(node)
         if node == MASTER:
             self._suspected.clear()

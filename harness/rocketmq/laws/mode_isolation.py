@@ -149,7 +149,6 @@ class ModeIsolation(Law):
     on_stop = on_crash
 
     def on_start(self, event: Start) -> None:
-        """A node is back, with what it did not lose."""
         self.on_fault(event)
         for known in self.stored.get(event.node, {}).values():
             known[:] = [each for each in known if each[1] <= (event.hi or 0)]
@@ -158,7 +157,6 @@ class ModeIsolation(Law):
         self.stored.pop(event.node, None)
 
     def on_register(self, event: Register) -> None:
-        """A master that was down can be found again."""
         node = event.node
         if event.status != "ok" or node not in self.down:
             return
@@ -181,7 +179,6 @@ class ModeIsolation(Law):
             consumers.discard(event.process)
 
     def on_assign(self, event: Assign) -> None:
-        """Its group shares the queues anew."""
         self._settle(event)
         self.shared[event.group] = event.t
 
@@ -208,7 +205,6 @@ class ModeIsolation(Law):
             self._pull(event, event.queue_offset)
 
     def on_fail(self, event: Fail | Info) -> None:
-        """A call was refused, or reached nobody."""
         self._answered(event)
 
     on_info = on_fail
@@ -237,7 +233,6 @@ class ModeIsolation(Law):
             )
 
     def _store(self, event: Event) -> None:
-        """A sender knows where its message is."""
         name, queue, offset = event.node or "", event.queue, event.queue_offset
         if event.status not in STORED or offset is None or event.hi is None or name not in self.places:
             return
@@ -276,7 +271,6 @@ class ModeIsolation(Law):
     # What is due.
 
     def _settle(self, event: Event) -> None:
-        """Tell what is overdue, once."""
         for key, read in self.reads.items():
             for offset, since in [each for each in read.waiting if event.t - each[1] > self._within(ASKED_NS)]:
                 read.waiting.remove((offset, since))
@@ -319,7 +313,6 @@ class ModeIsolation(Law):
         return late
 
     def end(self, last: Event) -> None:
-        """What nobody answered or asked for."""
         for asked in self.sends.values():
             self._judge_send(asked, last, None)
         self._settle(last)

@@ -60,7 +60,6 @@ class NodeLives(Law):
             self._violate(event, event.f or "ended")
 
     def on_wipe(self, event: Wipe) -> None:
-        """An operator was at its store."""
         (self.spoiled.discard if event.f == "empty" else self.spoiled.add)(event.node)
 
     def _violate(self, event: Event, how: str) -> None:

@@ -27,7 +27,6 @@ class OneLife(Law):
         """Whether the master's machine crashed since it started last."""
 
     def asked(self, event: Event) -> None:
-        """A send to the master begins."""
         self.began[event.op] = self.life
 
     def is_of_one_life(self, event: Event) -> bool:
@@ -38,13 +37,11 @@ class OneLife(Law):
         """The master starts with what its recovery found."""
 
     def on_fail(self, event: Fail | Info) -> None:
-        """A send was told nothing about a place."""
         self.began.pop(event.op, None)
 
     on_info = on_fail
 
     def on_crash(self, event: Crash | Stop) -> None:
-        """What was not flushed is lost with the machine."""
         if event.node == MASTER:
             self.life += 1
             self.lost_power = self.lost_power or event.f == "machine"
@@ -52,7 +49,6 @@ class OneLife(Law):
     on_stop = on_crash
 
     def on_start(self, event: Start) -> None:
-        """What recovery did not find is lost."""
         if event.node == MASTER:
             self.life += 1
             self.recovered(event)

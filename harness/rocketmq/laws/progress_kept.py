@@ -22,7 +22,6 @@ class ProgressKept(ShownProgress):
     needs = frozenset({"invoke", "ok", "crash", "table"})
 
     def look(self, event: Event) -> None:
-        """Is it the last that was committed here?"""
         for each in self.ledger.consumption.observations(event):
             if each.possible is None or each.register.restored:
                 continue

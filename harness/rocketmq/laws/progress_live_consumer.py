@@ -71,7 +71,6 @@ class ProgressLiveConsumer(ShownProgress):
         return held if held is self.ledger.consumption.assignments.get((process, queue)) else None
 
     def look(self, event: Event) -> None:
-        """Has the master come to where the consumer is?"""
         known, trouble = self.ledger.consumption, self.ledger.trouble
         since = event.t - HEARD_NS
         if event.node != MASTER or not self.tested or known.lost_from is not None or known.born.get(MASTER, 0) > since:

@@ -40,14 +40,12 @@ class ProgressNeverAhead(Law):
             )  # fmt: skip
 
     def on_ok(self, event: Ok) -> None:
-        """A broker says where a group stands."""
         if event.f == "query" and event.node in PAIR and event.queue_offset is not None:
             consumed = self.ledger.consumption.consumed_by(event)
             committed = NONE if consumed is None else consumed.committed
             self._judge(event, event.group or "", event.queue or "", event.queue_offset, committed)
 
     def on_table(self, event: Table) -> None:
-        """A broker's table says it of all groups."""
         if event.f != "offsets" or event.node not in PAIR:
             return
         for (group, queue), offset in offsets_of(event.detail or "{}").items():

@@ -45,7 +45,6 @@ class ProgressOnPull(ShownProgress):
             self.committed.setdefault(queue, set()).add(offset)
 
     def look(self, event: Event) -> None:
-        """Is it what a pull brought, or may not have brought?"""
         node = event.node or ""
         if node != MASTER:
             self._look_at_slave(event, node)

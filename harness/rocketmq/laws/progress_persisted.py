@@ -25,7 +25,6 @@ class ProgressPersisted(ShownProgress):
     needs = frozenset({"invoke", "ok", "crash", "table"})
 
     def look(self, event: Event) -> None:
-        """Is it what the master's file held, or newer?"""
         if event.node != MASTER:
             return
         for each in self.ledger.consumption.observations(event):

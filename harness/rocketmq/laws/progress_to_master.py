@@ -108,7 +108,6 @@ class ProgressToMaster(Law):
         self.spoke.pop(key, None)
 
     def on_consumer(self, event: Consumer) -> None:
-        """A consumer goes, perhaps without a word."""
         for key in [key for key in self.spoke if key[0] == event.process]:
             self._judge_silence(key, event)
             self.spoke.pop(key, None)
@@ -118,6 +117,5 @@ class ProgressToMaster(Law):
             self._judge_silence(key, event)
 
     def end(self, last: Event) -> None:
-        """Who is still silent."""
         for key in list(self.spoke):
             self._judge_silence(key, last)

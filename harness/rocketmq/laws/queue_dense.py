@@ -53,14 +53,12 @@ class QueueDense(OneLife):
             self.asked(event)
 
     def on_ok(self, event: Ok) -> None:
-        """A send was told where its message is."""
         is_known = self.is_of_one_life(event)
         if is_known and event.lo is not None and event.hi is not None and event.queue_offset is not None:
             self.told[event.lo] = event
             self._take(event)
 
     def on_record(self, event: Record) -> None:
-        """A store reader found a record."""
         self.listed.setdefault(event.node, []).append(event)
 
     def on_audit(self, event: Audit) -> None:
@@ -89,7 +87,6 @@ class QueueDense(OneLife):
                 self.violate(each, f"{where}; its sender was told {told.queue_offset}")
 
     def _take(self, event: Event) -> None:
-        """A message of the master's has its offset."""
         place = event.queue, event.queue_offset
         before, self.taken[place] = self.taken.get(place), event
         # What one audit finds twice in a queue is told as such.
@@ -109,7 +106,6 @@ class QueueDense(OneLife):
             self.taken.clear()
 
     def recovered(self, event: Event) -> None:
-        """What it did not find is lost."""
         if event.hi is None and not self.lost_power:
             # Nobody says what was recovered; without a power loss it is all that there was.
             return

@@ -56,7 +56,6 @@ class QueueDerivedEqual(Law):
             self.grown[event.node] = event.t
 
     def on_ok(self, event: Ok) -> None:
-        """And so may the broker that a send went to."""
         if self.blind and event.f == "send":
             self.grown[event.node] = event.t
 
@@ -64,7 +63,6 @@ class QueueDerivedEqual(Law):
         self.reached[event.node] = event.hi
 
     def on_crash(self, event: Crash | Stop) -> None:
-        """Its next life dispatches anew what it must."""
         self.reached.pop(event.node, None)
 
     on_stop = on_crash

@@ -67,7 +67,6 @@ class QueueShowsDispatched(Law):
             self.ends = {place: hi for place, hi in self.ends.items() if hi is None or hi <= event.hi}
 
     def on_crash(self, event: Crash | Stop) -> None:
-        """What it had answered may still be under way."""
         self._forget(event.node)
         self._settle(event, 0)
 
@@ -84,25 +83,21 @@ class QueueShowsDispatched(Law):
             self.ends = dict.fromkeys(self.ends)
 
     def on_dispatch(self, event: Dispatch) -> None:
-        """More of a log is in the queues."""
         self.reached[event.node] = event.hi
         if self.early:
             self._settle(event, event.hi)
 
     def on_invoke(self, event: Invoke) -> None:
-        """A pull, or a send."""
         if event.f == "pull" and event.node in self.ledger.up and event.node in self.reached:
             self.pulls[event.op] = event.node
         elif event.f == "send" and event.node == MASTER and not level_of(event):
             self.sends.add(event.op)
 
     def on_deliver(self, event: Deliver) -> None:
-        """A message of a pull's answer."""
         if event.node is not None and self.pulls.get(event.op) == event.node and event.hi is not None:
             self._check(event, event.hi, f"{event.node} delivered {event.message}")
 
     def on_ok(self, event: Ok) -> None:
-        """Where a message is, or where a queue ends."""
         if event.f == "send":
             self._learn(event)
         elif event.f == "pull" and self.pulls.pop(event.op, "") == event.node and event.hi:
@@ -146,6 +141,5 @@ class QueueShowsDispatched(Law):
                 self.violate(each.seen, each.what, since=each.seen.t, until=event.t)
 
     def end(self, last: Event) -> None:
-        """What nobody ever said."""
         for each in self.early:
             self.violate(each.seen, each.what, since=each.seen.t, until=each.seen.t)

@@ -95,7 +95,6 @@ class QueueWholeRecords(Law):
             self.owed.setdefault(node, []).append((self.ends[at - 1], event.t))
 
     def on_dispatch(self, event: Dispatch) -> None:
-        """A node derived its queues from more of its log."""
         node, hi = event.node, event.hi
         if node not in self.ledger.up:
             return
@@ -155,7 +154,6 @@ class QueueWholeRecords(Law):
         return trouble.is_quiet(node, began if trouble.ended.get(node, -1) < began else began + 1)
 
     def on_start(self, event: Start) -> None:
-        """What is in its log now."""
         node, hi = event.node, event.hi or 0
         self.grown[node] = event.t
         if node == MASTER:
@@ -164,7 +162,6 @@ class QueueWholeRecords(Law):
             self.borders.add(hi)
 
     def on_crash(self, event: Crash | Stop) -> None:
-        """Its next life dispatches anew what it must."""
         node = event.node
         self._overdue(node, event)
         self.owed.pop(node, None)
@@ -173,7 +170,6 @@ class QueueWholeRecords(Law):
     on_stop = on_crash
 
     def on_expire(self, event: Expire) -> None:
-        """What is gone is dispatched no more."""
         node, lo = event.node, event.lo
         self.owed[node] = [each for each in self.owed.get(node, ()) if each[0] > lo]
 
@@ -252,7 +248,6 @@ class QueueWholeRecords(Law):
                 )
 
     def end(self, last: Event) -> None:
-        """What nobody came back to."""
         self._begin(None)
         for node in list(self.owed):
             self._overdue(node, last)

@@ -77,7 +77,6 @@ class Groups:
             known[:] = [each for each in known if each.op != call.op]
 
     def sync(self, step: Event) -> None:
-        """A slave fetches the master's groups."""
         if step.status == "asked":
             self._asked[step.node] = step.seq
         elif step.status in ("same", "applied"):
@@ -86,7 +85,6 @@ class Groups:
                 self._synced[step.node] = asked
 
     def lose(self, node: str | None) -> None:
-        """A node's tables may be older ones from now on."""
         if node in SLAVES:
             self._synced.pop(node, None)
         else:
@@ -177,7 +175,6 @@ class ReadSplit(Law):
     # Pulls.
 
     def on_invoke(self, event: Invoke) -> None:
-        """A reader asks, or an administrator changes a group."""
         if event.f == "pull":
             self.began[event.op] = (self.groups.as_of(event.node, event.seq), self._end(event.node))
         elif event.f == "group":
@@ -192,7 +189,6 @@ class ReadSplit(Law):
     on_info = on_fail
 
     def on_ok(self, event: Ok) -> None:
-        """It was told where to pull next."""
         if event.f != "pull":
             if event.f == "group":
                 self.groups.change(event)
@@ -244,7 +240,6 @@ class ReadSplit(Law):
     # Where messages are.
 
     def on_deliver(self, event: Deliver | Record) -> None:
-        """A message, and where it is."""
         if not self.splits or event.queue_offset is None or event.lo is None:
             return
         place = (event.queue, event.queue_offset)
@@ -254,7 +249,6 @@ class ReadSplit(Law):
     on_record = on_deliver
 
     def end(self, last: Event) -> None:
-        """Now it is known where everything was."""
         for pull in self.pulls:
             self._judge_lag(pull)
 

@@ -58,7 +58,6 @@ class Register:
         return found
 
     def begin(self, commit: Event) -> None:
-        """A commit is under way."""
         value = commit.queue_offset or 0
         beside: set[int | None] = {other for other, _ in self._pending.values()}
         for _, others in self._pending.values():
@@ -105,7 +104,6 @@ class Register:
         self.carried = False
 
     def forget(self, t: int) -> None:
-        """Nobody knows what the broker's disk holds."""
         self._become(None, t)
         self._pending.clear()
         self._unanswered.clear()

@@ -131,7 +131,6 @@ class RoleFanOut(Law):
             self.owed.setdefault(link, (t, lo))
 
     def on_frame(self, event: Frame) -> None:
-        """Something left, or arrived."""
         if event.side == "m" and event.link in self.stood:
             self.sent[event.link] = event.hi
             if event.lo != event.hi:
@@ -206,7 +205,6 @@ class RoleFanOut(Law):
             self.stood[event.link] = event.t
 
     def on_report(self, event: Report) -> None:
-        """A first report says from where on a slave will be sent."""
         link = event.link
         if event.side == "m" and link not in self.sent and event.hi and self.ledger.hears(event) is VALID:
             self.sent[link] = event.hi

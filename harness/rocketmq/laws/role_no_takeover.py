@@ -108,19 +108,16 @@ class RoleNoTakeover(Law):
                 self.violate(event, f"the master is back, and refused {event.message} as if it were not ready")
 
     def on_info(self, event: Info) -> None:
-        """Nobody took it as far as anybody knows."""
         if event.op in self.orphans:
             self.orphans.discard(event.op)
             self.judged += 1
         self.resumed.discard(event.op)
 
     def on_route(self, event: Route) -> None:
-        """A client learned to whom it may send."""
         if event.status == "found":
             self._judge_route(event, json.loads(event.detail or "{}"), "a client's route")
 
     def on_table(self, event: Table) -> None:
-        """A name server's table was read."""
         if event.f == "brokers":
             for name, nodes in json.loads(event.detail or "{}").items():
                 self._judge_route(event, nodes, f"{event.node}'s entry for {name}")

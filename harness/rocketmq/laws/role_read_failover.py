@@ -107,7 +107,6 @@ class RoleReadFailover(Law):
     # Consumers.
 
     def on_assign(self, event: Assign) -> None:
-        """A queue is taken or given up."""
         key = (event.group, event.queue)
         if event.status != "on":
             self._leave(event, key)
@@ -189,13 +188,11 @@ class RoleReadFailover(Law):
             claim.met = False
 
     def on_register(self, event: Register) -> None:
-        """The name server knows a broker."""
         node = event.node
         if event.status == "ok" and self.known.get(node, -1) < self._forgotten(node):
             self.known[node] = event.t
 
     def on_route(self, event: Route) -> None:
-        """A name server answered a client."""
         if event.status == "none":
             self.unrouted = event.t
 
@@ -231,7 +228,6 @@ class RoleReadFailover(Law):
                 self._settle(key, claim, event)
 
     def _settle(self, key: Key, claim: Claim, event: Event) -> None:
-        """Tell what is overdue, once."""
         due = None if claim.met else self._due(key, claim)
         if due is not None and event.t > due[0] + due[1]:
             self.judged += 1

@@ -92,7 +92,6 @@ class RoleSlaveReadOnly(Law):
             )
 
     def on_record(self, event: Record) -> None:
-        """A store reader found a record."""
         slave = self.sent.pop(event.message, None) if self.sent and event.message is not None else None
         if slave is not None:
             self.violate(event, f"{event.node} holds {event.message}, which only {slave}, a slave, was sent")

@@ -74,7 +74,6 @@ class RoleSlaveServes(Law):
     # What slaves have.
 
     def on_dispatch(self, event: Dispatch) -> None:
-        """A node derived its queues from more of its log."""
         self.derived[event.node] = event.hi
 
     def on_start(self, event: Start) -> None:
@@ -106,7 +105,6 @@ class RoleSlaveServes(Law):
     # What is asked of them.
 
     def on_invoke(self, event: Invoke) -> None:
-        """A client pulls from a slave whose master is down."""
         if event.f == "pull" and event.node in self.slaves and MASTER not in self.ledger.up:
             place = self.places.get((event.queue, event.value))
             self.asked[event.op] = Asked(event, place if self._has(event.node, place) else None)

@@ -54,7 +54,6 @@ class RouteChoice(Law):
         """Queues that a consumer took since its last answer for them."""
 
     def on_config(self, event: Config) -> None:
-        """Without a name server there are no routes."""
         self.applicable = self.applicable or bool(parse(event.detail or "{}").get("namesrvAddr"))
 
     def on_consumer(self, event: Consumer) -> None:
@@ -68,17 +67,14 @@ class RouteChoice(Law):
             self.fresh = {each for each in self.fresh if each[0] != event.process}
 
     def on_assign(self, event: Assign) -> None:
-        """It may have forgotten what it was told."""
         if event.status == "on":
             self.fresh.add((event.process, event.queue))
 
     def on_route(self, event: Route) -> None:
-        """A client learned where its topic is."""
         if event.status == "found":
             self.routes[event.process] = _route(event.detail or "{}")
 
     def on_ok(self, event: Ok) -> None:
-        """A consumer is told where to pull next."""
         if event.f == "pull" and event.broker is not None and event.node in NODES:
             told = self.suggested.get(event.process)
             if told is not None:
@@ -86,7 +82,6 @@ class RouteChoice(Law):
                 self.fresh.discard((event.process, event.queue))
 
     def on_invoke(self, event: Invoke) -> None:
-        """A client asks a broker that it chose."""
         chosen, route = event.broker, self.routes.get(event.process)
         if chosen is None or route is None or event.node not in NODES:
             return

@@ -98,7 +98,6 @@ class RouteExpiry(Law):
     on_stop = on_crash
 
     def on_register(self, event: Register) -> None:
-        """A broker is named, by the connection that it has now."""
         if event.status == "ok":
             self.registered[event.node] = event.t
 
@@ -113,14 +112,12 @@ class RouteExpiry(Law):
     # What is asked.
 
     def on_table(self, event: Table) -> None:
-        """The name server's table was read."""
         if event.f == "brokers" and event.node == NAMES and NAMES not in self.died:
             listed = _table(event.detail or "{}")
             for node in self.brokers:
                 self._judge(event, node, listed)
 
     def on_route(self, event: Route) -> None:
-        """A client was told who has its topic."""
         trouble, since = self.ledger.trouble, event.t - SLACK_NS
         if event.status != "found" or not trouble.is_quiet("names-client", since):
             return

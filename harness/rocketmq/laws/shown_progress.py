@@ -16,12 +16,10 @@ class ShownProgress(Law):
     """Base of such laws: they define ``look``."""
 
     def on_ok(self, event: Ok) -> None:
-        """A broker says where a group stands."""
         if event.f == "query" and event.group is not None:
             self.look(event)
 
     def on_table(self, event: Table) -> None:
-        """A broker's table says it of all groups."""
         self.look(event)
 
     def look(self, event: Event) -> None:

@@ -39,7 +39,6 @@ class StoreTimeOrdered(Law):
             self.just_set = True
 
     def on_wipe(self, event: Wipe) -> None:
-        """A slave takes the master's place."""
         if event.node == MASTER and event.detail is not None:
             self.settings += 1
 

@@ -104,7 +104,6 @@ class StoredAsSent(OneLife):
             self.answered.clear()
 
     def recovered(self, event: Event) -> None:
-        """What it did not find is lost."""
         if event.hi is not None or self.lost_power:
             # Where nobody says what was recovered after a power loss, nothing is known to be left.
             end = event.hi or 0

@@ -31,13 +31,11 @@ class Turns:
         """When the first of them had its turn at the earliest; those before it are answered."""
 
     def stored(self, message: str | None, t: int) -> None:
-        """The master stored a message."""
         turn = Turn(message, t)
         self.turns.append(turn)
         self.by_message[message] = turn
 
     def answered(self, message: str | None, status: str | None) -> None:
-        """Its client has heard so."""
         turn = self.by_message.get(message)
         if turn is not None:
             turn.status = status
@@ -59,7 +57,6 @@ class Turns:
         return max(begin, own.appended_ns)
 
     def clear(self) -> None:
-        """The master is gone, and with it who waited."""
         self.turns.clear()
         self.by_message.clear()
         self.free_ns = 0

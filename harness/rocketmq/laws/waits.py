@@ -63,6 +63,5 @@ class Speaker:
         return not self.blocked and is_late(ledger, self.node, self.since, now, self.bound)
 
     def spoke(self, now: int) -> None:
-        """Something whole has left it."""
         self.since = now
         self.blocked = False

@@ -84,7 +84,6 @@ class Members:
         self._tell(self.parts.clients.closed(conn))
 
     def expire(self) -> None:
-        """Forget silent clients, whose connections are closed, and old locks."""
         now = self.parts.io.now()
         for conn in self.parts.clients.expire(now):
             self.parts.peers.drop(conn)

@@ -102,7 +102,6 @@ class Pulling:
     # How it is done.
 
     def on_pull(self, request: Request) -> None:
-        """Check, answer at once or hold, and take in the commit."""
         if self.refuses():
             request.refuse(remoting.SYSTEM_BUSY, BUSY)
             return

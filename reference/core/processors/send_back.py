@@ -36,7 +36,6 @@ class SendBack:
         return {RequestCode.CONSUMER_SEND_MSG_BACK: self.on_send_back}
 
     def on_send_back(self, request: Request) -> None:
-        """Find the message, store it again, answer."""
         header = request.header
         if self.parts.config.is_slave:
             request.refuse(remoting.SYSTEM_ERROR, "SERVICE_NOT_AVAILABLE: a slave takes no messages")

@@ -89,7 +89,6 @@ class Sending:
     # How it is done.
 
     def on_send(self, request: Request) -> None:
-        """Check, store, and answer when it is time."""
         try:
             if self.refuses_role():
                 raise Refused(remoting.SERVICE_NOT_AVAILABLE, "a slave takes no messages")
