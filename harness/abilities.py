@@ -1,47 +1,61 @@
-"""What a lab can do, known without starting it, and what operations need of one.
+"""What a lab can do, known without starting it, and which part of a session does it.
 
-A lab's abilities are those of the session class that its ``open`` is annotated to return. One that says no more than
-:class:`pairproof.harness.ports.Session` there, or nothing, tells nobody: what it cannot do shows when it is asked to.
+A lab's abilities are those of the parts of the session that its ``open`` is annotated to return, see
+:class:`pairproof.harness.ports.Session`. If ``open`` is annotated only as Session, or not at all, abilities are unknown
+until a session lacks one.
 """
 
 from __future__ import annotations
 
+import inspect
 import typing
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
+from typing import Any
 
 from pairproof.harness import ports
 from pairproof.harness.operation import Operation
 from pairproof.harness.schedule import Op
 
 Operations = Mapping[str, Operation]
+Kinds = tuple[type, ...]
+
+
+def part(session: object, ability: type) -> Any:
+    """The part of a session that has an ability, None if none has."""
+    parts = getattr(session, "parts", None) or (session,)
+    at = _index(tuple(map(type, parts)), ability)
+    return None if at is None else parts[at]
 
 
 @cache
-def has(session: type, ability: type) -> bool:
-    """Whether sessions of a class have an ability.
+def _index(kinds: Kinds, ability: type) -> int | None:
+    """isinstance() against a runtime protocol costs microseconds, and the answer is the same for whole classes."""
+    names = [name for name in vars(ability) if not name.startswith("_")]
+    return next((at for at, kind in enumerate(kinds) if all(hasattr(kind, name) for name in names)), None)
 
-    isinstance() against a runtime protocol costs microseconds, and the answer is the same for a whole class.
-    """
-    return all(hasattr(session, name) for name in vars(ability) if not name.startswith("_"))
+
+def has(kinds: Kinds, ability: type) -> bool:
+    """Whether a session of such parts has an ability."""
+    return _index(kinds, ability) is not None
 
 
 def abilities(lab: ports.Lab, faults: ports.Faults, operations: Operations) -> list[str] | None:
     """Names of the abilities of a lab's sessions, of those that a fault or an operation needs; None where the lab does
     not say."""
-    session = _session(lab)
+    kinds = _kinds(lab)
     wanted = {fault.needs for fault in faults.values()}
     wanted |= {each.needs for each in operations.values() if each.needs is not None}
-    return None if session is None else sorted(ability.__name__ for ability in wanted if has(session, ability))
+    return None if kinds is None else sorted(ability.__name__ for ability in wanted if has(kinds, ability))
 
 
 def lacking(lab: ports.Lab, ops: Iterable[Op], faults: ports.Faults, operations: Operations) -> list[str]:
     """Names of the abilities that these operations need and the lab lacks, sorted; none where it does not say."""
-    session = _session(lab)
-    if session is None:
+    kinds = _kinds(lab)
+    if kinds is None:
         return []
     return sorted(
-        {ability.__name__ for op in ops for ability in needs(op, faults, operations) if not has(session, ability)}
+        {ability.__name__ for op in ops for ability in needs(op, faults, operations) if not has(kinds, ability)}
     )
 
 
@@ -54,22 +68,34 @@ def needs(op: Op, faults: ports.Faults, operations: Operations) -> list[type]:
 
 def injectable(lab: ports.Lab, faults: ports.Faults) -> dict[str, ports.Fault]:
     """Those of the faults that a lab can inject: all where it does not say, or where it would be none."""
-    session = _session(lab)
-    able = {name: each for name, each in faults.items() if session is not None and has(session, each.needs)}
+    kinds = _kinds(lab)
+    able = {name: each for name, each in faults.items() if kinds is not None and has(kinds, each.needs)}
     return able or dict(faults)
 
 
 def doable(lab: ports.Lab, operations: Operations) -> dict[str, Operation]:
     """Those of the operations that a lab can do: all where it does not say."""
-    session = _session(lab)
-    if session is None:
+    kinds = _kinds(lab)
+    if kinds is None:
         return dict(operations)
-    return {name: each for name, each in operations.items() if each.needs is None or has(session, each.needs)}
+    return {name: each for name, each in operations.items() if each.needs is None or has(kinds, each.needs)}
 
 
-def _session(lab: ports.Lab) -> type | None:
+def _kinds(lab: ports.Lab) -> Kinds | None:
+    return _annotated(getattr(lab.open, "__func__", lab.open))
+
+
+@cache
+def _annotated(opens: Callable[..., object]) -> Kinds | None:
+    """The types of the parts of what is returned; None where it is not said."""
     try:
-        session = typing.get_type_hints(lab.open)["return"]
+        session = typing.get_type_hints(opens)["return"]
     except (NameError, KeyError, TypeError):
         return None
-    return session if isinstance(session, type) and session not in (ports.Session, typing.Any) else None
+    if not isinstance(session, type) or session in (ports.Session, typing.Any):
+        return None
+    says = next((kind for kind in session.__mro__ if "parts" in inspect.get_annotations(kind)), None)
+    if says is None:
+        return (session,)
+    parts = typing.get_args(inspect.get_annotations(says, eval_str=True)["parts"])
+    return tuple(session if issubclass(session, kind) else kind for kind in parts)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from pairproof.harness import judge as judging
 from pairproof.harness import resolve
-from pairproof.harness.abilities import has
+from pairproof.harness.abilities import part
 from pairproof.harness.errors import LabError, PairproofError, Unable, UsageError
 from pairproof.harness.law import Law
 from pairproof.harness.ports import AnyText, Effect, Fault, HasLogs, Lab, Session, Target
@@ -38,6 +38,8 @@ class Active(NamedTuple):
     fault: Fault
     args: Args
     began_ns: int
+    able: object
+    """The part of the session that has what it needs."""
     handle: Any
 
 
@@ -46,6 +48,7 @@ class Interpreter:
 
     def __init__(self, session: Session, faults: Mapping[str, Fault]) -> None:
         self.session = session
+        self.able: Any = session
         self.faults = faults
         self.active: list[Active] = []
         self.outcomes: list[FaultOutcome] = []
@@ -59,7 +62,10 @@ class Interpreter:
         if operation.carries_fault:
             # Whether it begins depends on the fault, which is checked first.
             operation.do(self, op.args)
-        elif operation.needs is None or self._can(operation.needs, op.do):
+            return
+        able = self.session if operation.needs is None else self._part(operation.needs, op.do)
+        if able is not None:
+            self.able = able
             try:
                 operation.do(self, op.args)
             except Unable as why:
@@ -72,7 +78,7 @@ class Interpreter:
         """
         fault = self._fault(str(args["name"]))
         check_arguments(fault, args)
-        if len(self.active) >= MAX_ACTIVE_FAULTS or not self._can(fault.needs, fault.name):
+        if len(self.active) >= MAX_ACTIVE_FAULTS or (able := self._part(fault.needs, fault.name)) is None:
             return
         completed = {key: args.get(key, values[0]) for key, values in fault.arguments.items()}
         op = self.next_fault
@@ -84,7 +90,7 @@ class Interpreter:
             detail=json.dumps(completed),
         )  # fmt: skip
         try:
-            handle = fault.start(session, completed)
+            handle = fault.start(able, completed)
         except Unable as why:
             self._skip(f"{fault.name}: {why}")
             self._record_end(op, fault, completed, 0, {"unable": str(why)})
@@ -93,7 +99,7 @@ class Interpreter:
             raise
         except Exception as why:
             raise _broken(fault, why) from why
-        self.active.append(Active(op, fault, completed, began, handle))
+        self.active.append(Active(op, fault, completed, began, able, handle))
 
     def end_oldest(self, name: str) -> None:
         """End the oldest active fault of that name; nothing if none is active, UsageError if there is no such fault."""
@@ -106,15 +112,15 @@ class Interpreter:
 
     def heal(self) -> None:
         """Forget triggers and end every fault, oldest first."""
-        if isinstance(self.session, CanArm):
-            self.session.disarm()
+        if (able := part(self.session, CanArm)) is not None:
+            able.disarm()
         while self.active:
             self._end(self.active.pop(0))
         self.session.recorder.add(self.session.now(), "mark", f="heal")
 
     def _end(self, each: Active) -> None:
         try:
-            effect: Effect = each.fault.stop(self.session, each.handle)
+            effect: Effect = each.fault.stop(each.able, each.handle)
         except PairproofError:
             raise
         except Exception as why:
@@ -135,8 +141,8 @@ class Interpreter:
     def arm(self, args: Args) -> None:
         """Begin a fault when a node passes a point; what it will begin with is checked now."""
         armed = self._armed(args)
-        if self._can(CanArm, "arm"):
-            self.session.arm(args["node"], args["point"], args["nth"], lambda: self.begin(armed))  # type: ignore[attr-defined]
+        if (able := self._part(CanArm, "arm")) is not None:
+            able.arm(args["node"], args["point"], args["nth"], lambda: self.begin(armed))
 
     def _armed(self, args: Args) -> Args:
         """What the armed fault will begin with; checked now, since its trigger may never come."""
@@ -153,11 +159,12 @@ class Interpreter:
             raise UsageError(f"unknown fault {short(name)}; valid: {', '.join(self.faults)}")
         return found
 
-    def _can(self, ability: type, what: str) -> bool:
-        if has(type(self.session), ability):
-            return True
-        self._skip(f"{what}: this lab has no {ability.__name__}; pairproof labs says which one has")
-        return False
+    def _part(self, ability: type, what: str) -> Any:
+        """The part of the session that has the ability; None, and the reason kept, if there is none."""
+        found = part(self.session, ability)
+        if found is None:
+            self._skip(f"{what}: this lab has no {ability.__name__}; pairproof labs says which one has")
+        return found
 
     def _skip(self, reason: str) -> None:
         if reason not in self.skipped:
@@ -272,4 +279,5 @@ def conclude(
 
 
 def _logs(session: Session) -> Mapping[str, str]:
-    return session.logs() if has(type(session), HasLogs) else {}  # type: ignore[attr-defined]
+    able = part(session, HasLogs)
+    return {} if able is None else able.logs()

@@ -74,6 +74,8 @@ class Running(Protocol):
     """What an operation acts on: the :class:`pairproof.harness.interpreter.Interpreter`."""
 
     session: Any
+    able: Any
+    """The part of the session that has the ability that this operation needs; the session where it needs none."""
 
     def begin(self, args: Args) -> None:
         """A fault begins."""

@@ -16,7 +16,7 @@ class Step(Operation):
 
     def do(self, running: Running, args: Args) -> None:
         """Let them happen."""
-        running.session.step(args["events"])
+        running.able.step(args["events"])
 
 
 OPERATION = Step()

@@ -20,15 +20,13 @@ bit."""
 
 
 class Session(Protocol):
-    """One trial's system under test, from its first start to its last audit."""
+    """One trial's system under test, from its first start to its last audit.
+
+    Its abilities are those of its ``parts``, a tuple of objects; a session without such an attribute is its only part.
+    Where the class annotates it (``parts: tuple[ThisSession, Disks]``) they are known without a trial.
+    """
 
     recorder: Recorder
-
-    def send(self, producer: int, size: int, wait: bool, queue: int) -> None:
-        """Start a send; its outcome is recorded when it comes."""
-
-    def pull(self, reader: int, node: str, queue: int) -> None:
-        """Start a pull from where this reader stands; its outcome is recorded when it comes."""
 
     def advance(self, ms: int) -> None:
         """Let time pass."""

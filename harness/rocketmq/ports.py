@@ -1,10 +1,26 @@
-"""Abilities that only a lab of RocketMQ's has: clients that do more than send and pull, strangers, retention."""
+"""Abilities that only a lab of RocketMQ's has: clients, strangers, retention."""
 
 from __future__ import annotations
 
 from typing import Any, Protocol, runtime_checkable
 
 from pairproof.harness.ports import Effect
+
+
+@runtime_checkable
+class CanSend(Protocol):
+    """Producers can send to the master."""
+
+    def send(self, producer: int, size: int, wait: bool, queue: int) -> object:
+        """Start a send; its outcome is recorded when it comes."""
+
+
+@runtime_checkable
+class CanPull(Protocol):
+    """Readers can pull from a broker."""
+
+    def pull(self, reader: int, node: str, queue: int) -> None:
+        """Start a pull from where this reader stands; its outcome is recorded when it comes."""
 
 
 @runtime_checkable

@@ -17,6 +17,7 @@ from random import Random
 from typing import NamedTuple
 
 from pairproof.harness import resolve
+from pairproof.harness.abilities import part
 from pairproof.harness.history import Event
 from pairproof.harness.interpreter import Interpreter
 from pairproof.harness.ports import Lab, Target
@@ -103,7 +104,7 @@ def dry_run(lab: Lab, target: Target, settings: Args, base: Base) -> Points:
     """The points of one base program; none where a lab cannot cut at a byte or is not the same twice."""
     session = lab.open(target, target.settings(settings), "cuts")
     try:
-        if not (isinstance(session, CanShapeLink) and isinstance(session, CanStep)):
+        if part(session, CanShapeLink) is None or part(session, CanStep) is None:
             return Points((), ())
         session.warm_up()
         interpreter = Interpreter(session, resolve.faults())

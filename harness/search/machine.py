@@ -24,7 +24,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 from pairproof.harness import resolve
 from pairproof.harness.errors import LabError
 from pairproof.harness.interpreter import Interpreter, Laws, broken_off, conclude
-from pairproof.harness.operation import Drawn, Operation
+from pairproof.harness.operation import Operation
 from pairproof.harness.ports import Lab, Session, Target
 from pairproof.harness.ports.links import CanCutLink, CanShapeLink
 from pairproof.harness.rocketmq import places
@@ -192,10 +192,13 @@ class PairMachine(RuleBasedStateMachine):
 
 def _operation_rules(lab: Lab) -> dict[str, Any]:
     """A rule for each operation that the lab can do."""
-    return {name: _doing(each, each.drawn) for name, each in resolve.doable(lab).items() if each.drawn is not None}
+    return {name: _doing(each) for name, each in resolve.doable(lab).items()}
 
 
-def _doing(operation: Operation, drawn: Drawn) -> Any:
+def _doing(operation: Operation) -> Any:
+    drawn = operation.drawn
+    assert drawn is not None
+
     def makes_sense(self: PairMachine) -> bool:
         return (self.is_whole() or not drawn.whole) and (not drawn.after or drawn.after in self.did)
 

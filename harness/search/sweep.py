@@ -17,6 +17,7 @@ from random import Random
 from typing import Any, NamedTuple
 
 from pairproof.harness import resolve
+from pairproof.harness.abilities import part
 from pairproof.harness.interpreter import Interpreter
 from pairproof.harness.ports import Fault, Lab, Target
 from pairproof.harness.ports.timing import CanStep
@@ -93,13 +94,14 @@ def boundaries(lab: Lab, target: Target, settings: Args) -> int:
     """How many events follow the base program until the pair is at rest; 0 where a lab cannot step."""
     session = lab.open(target, target.settings(settings), "sweep")
     try:
-        if not isinstance(session, CanStep):
+        steps: CanStep | None = part(session, CanStep)
+        if steps is None:
             return 0
         session.warm_up()
         interpreter = Interpreter(session, resolve.faults())
         for op in base_program(settings):
             interpreter.do(op)
-        return session.step(MAX_BOUNDARIES, SETTLED_MS)
+        return steps.step(MAX_BOUNDARIES, SETTLED_MS)
     finally:
         session.close()
 

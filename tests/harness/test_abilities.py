@@ -11,6 +11,7 @@ from pairproof.harness.ports import Session
 from pairproof.harness.ports.links import CanCutLink
 from pairproof.harness.ports.nodes import CanDisconnect
 from pairproof.harness.rocketmq import whole
+from pairproof.harness.rocketmq.ports import CanConsume
 from pairproof.harness.rocketmq.stories import STORIES
 from pairproof.harness.schedule import Op
 from pairproof.harness.search import machine, swarm, sweep
@@ -42,6 +43,38 @@ class IdleLab:
         return ""
 
 
+class Plugs:
+    def disconnect(self) -> None: ...
+    def reconnect(self) -> None: ...
+
+
+class Composed:
+    """A session of two parts, of which the first has no ability."""
+
+    parts: tuple[Composed, Cuts, Plugs]
+
+    def __init__(self) -> None:
+        self.parts = (self, Cuts(), Plugs())
+
+
+class Better(Composed):
+    """One that has an ability of its own."""
+
+    def cut_link(self) -> None: ...
+    def mend_link(self) -> None: ...
+    def reset_link(self) -> None: ...
+
+
+class ComposedLab:
+    def open(self, *_: object) -> Composed:
+        return Composed()
+
+
+class BetterLab:
+    def open(self, *_: object) -> Better:
+        return Better()
+
+
 class SilentLab:
     def open(self, *_: object) -> Any: ...
 
@@ -69,6 +102,21 @@ def of(lab: type) -> Any:
 def test_a_lab_lacks_what_an_operation_needs_and_its_fault(op: Op, lacks: list[str]) -> None:
     assert abilities.lacking(of(CuttingLab), [op], FAULTS, OPERATIONS) == lacks
     assert abilities.lacking(SIM, [op], FAULTS, OPERATIONS) == []
+
+
+def test_abilities_are_those_of_a_sessions_parts() -> None:
+    session, own = Composed(), Cuts()
+    assert abilities.part(session, CanCutLink) is session.parts[1]
+    assert abilities.part(session, CanDisconnect) is session.parts[2]
+    assert abilities.part(session, CanConsume) is None
+    assert abilities.part(own, CanCutLink) is own, "without parts it is its only one"
+    better = Better()
+    assert abilities.part(better, CanCutLink) is better, "the first that has it"
+
+
+@pytest.mark.parametrize("lab", [ComposedLab, BetterLab])
+def test_they_are_known_from_the_annotation_of_its_parts(lab: type) -> None:
+    assert abilities.abilities(of(lab), FAULTS, OPERATIONS) == ["CanCutLink", "CanDisconnect"]
 
 
 @pytest.mark.parametrize("lab", [PlainLab, SilentLab])

@@ -197,3 +197,29 @@ def test_consumers_and_administrators_are_asked_with_all_arguments() -> None:
     interpreter.do(Op("join", {"group": 1, "consumer": 2}))
     interpreter.do(Op("leave", gone))
     assert asked == [("join", {"group": 1, "consumer": 2}), ("leave", gone)] and not interpreter.skipped
+
+
+def test_a_fault_is_given_the_part_that_has_its_ability_also_when_it_ends() -> None:
+    given: list[object] = []
+
+    class Gauging(Slow):
+        def start(self, session: object, args: Any) -> None:  # type: ignore[override]
+            given.append(session)
+
+        def stop(self, session: object, handle: None) -> dict[str, int]:  # type: ignore[override]
+            given.append(session)
+            return {}
+
+    class Composed(FakeSession):
+        def __init__(self) -> None:
+            super().__init__()
+            self.parts = (Idle(), Able())
+
+    class Idle:
+        """It can do nothing."""
+
+    session = Composed()
+    interpreter = Interpreter(session, {"slow": Gauging()})  # type: ignore[arg-type, dict-item]
+    interpreter.do(Op("fault", {"name": "slow"}))
+    interpreter.heal()
+    assert given == [session.parts[1]] * 2

@@ -24,7 +24,7 @@ class Await(Operation):
 
     def do(self, running: Running, args: Args) -> None:
         """Let it pass."""
-        running.session.wait_for(args["what"], args["count"], args["ms"])
+        running.able.wait_for(args["what"], args["count"], args["ms"])
 
 
 OPERATION = Await()

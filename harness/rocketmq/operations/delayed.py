@@ -29,7 +29,7 @@ class Delayed(Operation):
     def do(self, running: Running, args: Args) -> None:
         """Start it."""
         sender = f"producer-{args['producer']}"
-        running.session.send_to(sender, places.MASTER, SMALL, True, args["queue"], args["level"])
+        running.able.send_to(sender, places.MASTER, SMALL, True, args["queue"], args["level"])
 
 
 OPERATION = Delayed()

@@ -28,7 +28,7 @@ class Group(Operation):
 
     def do(self, running: Running, args: Args) -> None:
         """Ask the broker."""
-        running.session.change_group(args["group"], args["slowly"], args["broker"], args["node"])
+        running.able.change_group(args["group"], args["slowly"], args["broker"], args["node"])
 
 
 OPERATION = Group()

@@ -26,7 +26,7 @@ class Join(Operation):
 
     def do(self, running: Running, args: Args) -> None:
         """Start it."""
-        running.session.join(args["group"], args["consumer"])
+        running.able.join(args["group"], args["consumer"])
 
 
 OPERATION = Join()

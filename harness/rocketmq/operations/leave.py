@@ -22,7 +22,7 @@ class Leave(Operation):
 
     def do(self, running: Running, args: Args) -> None:
         """End it."""
-        running.session.leave(args["group"], args["consumer"], args["lost"])
+        running.able.leave(args["group"], args["consumer"], args["lost"])
 
 
 OPERATION = Leave()

@@ -24,7 +24,7 @@ class Misdirect(Operation):
     def do(self, running: Running, args: Args) -> None:
         """Start it."""
         node = str(args["node"])
-        running.session.send_to(f"producer-at-{node}", node, SMALL, True, args["queue"])
+        running.able.send_to(f"producer-at-{node}", node, SMALL, True, args["queue"])
 
 
 OPERATION = Misdirect()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pairproof.harness.operation import INT_MAX, Drawn, Operation, Running, number, text
 from pairproof.harness.rocketmq import places
 from pairproof.harness.rocketmq.operations.scope import QUEUES, READERS
+from pairproof.harness.rocketmq.ports import CanPull
 from pairproof.harness.schedule import Args
 
 
@@ -12,6 +13,7 @@ class Pull(Operation):
     """A reader pulls its next messages of a queue from ``node``."""
 
     name = "pull"
+    needs = CanPull
     arguments = {
         "reader": number(INT_MAX, range(READERS), (0,), usual=0),
         "node": text(places.NODES, usual=places.MASTER),
@@ -22,7 +24,7 @@ class Pull(Operation):
 
     def do(self, running: Running, args: Args) -> None:
         """Start it."""
-        running.session.pull(args["reader"], args["node"], args["queue"])
+        running.able.pull(args["reader"], args["node"], args["queue"])
 
 
 OPERATION = Pull()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pairproof.harness.operation import INT_MAX, Drawn, Operation, Running, number, truth
 from pairproof.harness.rocketmq.operations.scope import PRODUCERS, QUEUES, SIZES
+from pairproof.harness.rocketmq.ports import CanSend
 from pairproof.harness.schedule import Args
 
 
@@ -11,6 +12,7 @@ class Send(Operation):
     """A producer sends ``size`` body bytes to a queue of the master, waiting for the store's promise or not."""
 
     name = "send"
+    needs = CanSend
     arguments = {
         "producer": number(INT_MAX, range(PRODUCERS), (0,), usual=0),
         # RocketMQ's maxMessageSize is the most.
@@ -23,7 +25,7 @@ class Send(Operation):
 
     def do(self, running: Running, args: Args) -> None:
         """Start it."""
-        running.session.send(args["producer"], args["size"], args["wait"], args["queue"])
+        running.able.send(args["producer"], args["size"], args["wait"], args["queue"])
 
 
 OPERATION = Send()

@@ -22,7 +22,7 @@ class Topic(Operation):
 
     def do(self, running: Running, args: Args) -> None:
         """Ask the broker."""
-        running.session.change_topic(args["number"], args["queues"], args["node"])
+        running.able.change_topic(args["number"], args["queues"], args["node"])
 
 
 OPERATION = Topic()
