@@ -7,7 +7,7 @@ reports, appends, crashes and store reads are events of the same history, so a l
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache, lru_cache
 from hashlib import blake2b
 from reprlib import repr as short
@@ -60,6 +60,10 @@ class Event(NamedTuple):
     detail: Annotated[str | None, About("", "JSON text or a remark")] = None
     group: Annotated[str | None, About("", "consumer group")] = None
     broker: Annotated[int | None, About("", "broker id, 0 the master's: the one chosen, or the one suggested")] = None
+
+    def words(self, the: Callable[[str | None], str]) -> str:
+        """What happened, as a sentence for somebody who does not know the columns; ``the`` names a node in it."""
+        return f"{self.kind} {self.detail or ''}".strip()
 
 
 class Field(NamedTuple):

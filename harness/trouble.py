@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from pairproof.harness.history import Event
+from pairproof.harness.kinds.machine import Stall
 
 Span = tuple[int, int]
 EVERY_LINK = "all"
@@ -44,7 +45,7 @@ class Trouble:
         self._holds: dict[str, set[int | None]] = {}
         """What has them stand still: None for a pause or the node's end, otherwise faults by number."""
         self._spans: dict[str, list[Span]] = {}
-        self._stalls: list[tuple[int, Event]] = []
+        self._stalls: list[tuple[int, Stall]] = []
         """In the order in which they began; before each: the last moment that it, or one before it, concerns, ns."""
 
     # What the ledger tells.
@@ -63,9 +64,9 @@ class Trouble:
             if event.link == EVERY_LINK:
                 self.resume(event.node or "", event.t, event.op)
 
-    def stalls(self, event: Event) -> None:
+    def stalls(self, event: Stall) -> None:
         """The machine is late from now on, for a time that is known already."""
-        ends = event.t + (event.value or 0) + AFTER_NS
+        ends = event.t + event.value + AFTER_NS
         self._stalls.append((max(ends, self._stalls[-1][0]) if self._stalls else ends, event))
 
     def pause(self, node: str, t: int, fault: int | None = None) -> None:
@@ -116,34 +117,34 @@ class Trouble:
         """Whether a node is paused or down now."""
         return node in self._still
 
-    def stall(self, since: int, until: int) -> Event | None:
+    def stall(self, since: int, until: int) -> Stall | None:
         """The longest stall that concerns a time between the two; None if the machine was punctual, or punctual enough.
 
         In a time of up to :data:`SHORT_NS` every stall counts, in a longer one a fiftieth of it: bounds that are so far
         away allow for much more.
         """
-        met: list[Event] = []
+        met: list[Stall] = []
         for reach, stall in reversed(self._stalls):
             if reach < since:
                 break
-            if stall.t <= until and stall.t + (stall.value or 0) + AFTER_NS >= since:
+            if stall.t <= until and stall.t + stall.value + AFTER_NS >= since:
                 met.append(stall)
         # Processes that are late at the same time are late once.
         total, upto = 0, since - AFTER_NS
         for stall in reversed(met):
-            ends = min(stall.t + (stall.value or 0), until)
+            ends = min(stall.t + stall.value, until)
             total += max(0, ends - max(stall.t, upto))
             upto = max(upto, ends)
         if until - since > max(SHORT_NS, total * LONG):
             return None
-        return max(met, key=lambda stall: stall.value or 0, default=None)
+        return max(met, key=lambda stall: stall.value, default=None)
 
     def punctual(self, since: int, until: int) -> int:
         """``since``, or the moment at which the first of the stalls began that reach from there up to ``until``."""
         for reach, stall in reversed(self._stalls):
             if reach < since:
                 break
-            if stall.t <= until and stall.t + (stall.value or 0) + AFTER_NS >= since:
+            if stall.t <= until and stall.t + stall.value + AFTER_NS >= since:
                 since = min(since, stall.t)
         return since
 
@@ -159,12 +160,6 @@ class Trouble:
         return total
 
 
-def told(stall: Event) -> str:
-    """A stall in a few words."""
-    who = stall.node or f"the lab's {stall.f}"
-    return f"{who} {stall.detail or 'stood still'}, {(stall.value or 0) // 1_000_000} ms"
-
-
-def doubted(stall: Event, what: str) -> str:
+def doubted(stall: Stall, what: str) -> str:
     """What nobody knows, because of a stall."""
-    return f"{STALLED} ({told(stall)}), so it is unknown: {what}"
+    return f"{STALLED} ({stall.told()}), so it is unknown: {what}"

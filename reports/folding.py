@@ -10,7 +10,8 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from pairproof.harness.history import Event
-from pairproof.reports.calls import TABLES, client, outcome
+from pairproof.harness.kinds.text import client, outcome
+from pairproof.harness.rocketmq.kinds.metadata import TABLES
 from pairproof.reports.events import words
 
 LEAST = 3

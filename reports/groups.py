@@ -11,9 +11,10 @@ import json
 from collections.abc import Iterable, Sequence
 
 from pairproof.harness.history import Event
+from pairproof.harness.kinds.text import client, outcome
 from pairproof.harness.rocketmq import places
+from pairproof.harness.rocketmq.kinds.metadata import TABLES
 from pairproof.harness.rocketmq.naming import the
-from pairproof.reports.calls import TABLES, client, outcome
 from pairproof.reports.lanes import Bar, Row, Tick
 
 ROUND_NS = 20_000_000_000

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from pairproof.harness.history import BY_THEMSELVES, Event
+from pairproof.harness.kinds.text import plain, status
 from pairproof.harness.rocketmq import places
 from pairproof.reports import groups
 from pairproof.reports.axis import seconds
-from pairproof.reports.calls import plain, status
 from pairproof.reports.events import words
 from pairproof.reports.lanes import Bar, Row
 

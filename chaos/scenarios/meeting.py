@@ -15,6 +15,7 @@ from typing import NamedTuple
 from pairproof.chaos.scenarios.amounts import Bound
 from pairproof.chaos.scenarios.scenario import BEFORE, DURING, Case, Counts, Phase, Step
 from pairproof.harness.history import Event
+from pairproof.harness.kinds.machine import Stall
 from pairproof.harness.rocketmq import deployments
 from pairproof.harness.trial import Trial
 from pairproof.harness.trouble import Trouble, doubted
@@ -77,12 +78,12 @@ def _dear(wanted: Mapping[str, Bound], cost: deployments.Cost | None) -> Iterato
             yield f"costs: {bound} {name} expected, {count} seen ({cost.acknowledged} acknowledged, {cost.tried} tried)"
 
 
-def _stall(events: Sequence[Event], interval: Interval) -> Event | None:
+def _stall(events: Sequence[Event], interval: Interval) -> Stall | None:
     """The longest stall of this machine within an interval."""
     met = events[interval.lo : interval.hi]
     trouble = Trouble()
     for each in events:
-        if each.kind == "stall":
+        if isinstance(each, Stall):
             trouble.stalls(each)
     return trouble.stall(met[0].t, met[-1].t) if met else None
 

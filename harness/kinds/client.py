@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
+from pairproof.harness.content import level_of
 from pairproof.harness.history import Event
+from pairproof.harness.kinds.text import The, client, count, members, outcome, plain, span
 
 
 class Call(Event):
@@ -40,6 +42,27 @@ class Invoke(Call):
     """Of a send, JSON: body (its digest), flag, tags; level of a delayed one, half: true of a half message. Of topic
     and group: the content."""
 
+    def words(self, the: The) -> str:
+        node, who = the(self.node), client(self)
+        match self.f:
+            case "pull":
+                return f"{who}: pull of {self.queue} from {node}, from {count(self.value)} on"
+            case "commit":
+                riding = ", riding on a pull" if self.value else ""
+                return f"{who}: commit of {count(self.queue_offset)} in {self.queue} to {node}{riding}"
+            case "query":
+                return f"{who}: asks {node} how far its group is in {self.queue}"
+            case "topic" | "group":
+                return f"{who}: asks {node} to set {self.f} {self.message}: {plain(self.detail)}"
+        return f"{who}: {_named(self)} to {node}, queue {self.queue}{self._manner()}"
+
+    def _manner(self) -> str:
+        if self.f != "send" or self.value is None:
+            return ""
+        level = level_of(self)
+        held = f", to be held back for level {level}" if level else ""
+        return f" ({'waits for the store' if self.value else 'does not wait'}{held})"
+
 
 class Ok(Call):
     """It happened."""
@@ -55,6 +78,20 @@ class Ok(Call):
     broker: int | None
     """Of a pull: the id suggested for the next one."""
 
+    def words(self, the: The) -> str:
+        return f"{_ended(self, the)}{self._found()}{_remark(self)}"
+
+    def _found(self) -> str:
+        if self.f == "query":
+            return f": {count(self.queue_offset)}"
+        if self.f != "pull":
+            return "" if self.lo is None else f" at {span(self)}"
+        if self.queue_offset is None:
+            return ""
+        held = "" if self.lo is None else f", whose queue holds [{count(self.lo)}, {count(self.hi)})"
+        suggested = "" if self.broker is None else f"; next from broker {self.broker}"
+        return f": go on at {count(self.queue_offset)}{held}{suggested}"
+
 
 class Fail(Call):
     """It did not happen."""
@@ -63,6 +100,9 @@ class Fail(Call):
     status: str
     """The response code's name."""
 
+    def words(self, the: The) -> str:
+        return f"{_ended(self, the)}{_remark(self)}"
+
 
 class Info(Call):
     """Whether it happened is unknown."""
@@ -70,6 +110,9 @@ class Info(Call):
     __slots__ = ()
     status: str
     """timeout, disconnected; unreadable answer: one came, and ``detail`` says what is wrong with it."""
+
+    def words(self, the: The) -> str:
+        return f"{_ended(self, the)}{_remark(self)}"
 
 
 class Deliver(Event):
@@ -88,6 +131,10 @@ class Deliver(Event):
     digest: int
     group: str | None
 
+    def words(self, the: The) -> str:
+        place = f"{self.queue} at {self.queue_offset}" if self.queue else f"queue offset {self.queue_offset}"
+        return f"{client(self)}: received {self.message} from {self.node}, {place}"
+
 
 class Consumer(Event):
     """A consumer came or went."""
@@ -100,6 +147,11 @@ class Consumer(Event):
     f: Literal["clustering", "broadcasting"]
     broker: int | None
     """The id that its user fixed, when it comes; none: it asks whom brokers suggest."""
+
+    def words(self, the: The) -> str:
+        if self.status == "on":
+            return f"{client(self)} comes ({self.f})"
+        return f"{client(self)} {'dies without a word' if self.status == 'lost' else 'says goodbye'}"
 
 
 class Assign(Event):
@@ -115,6 +167,12 @@ class Assign(Event):
     value: int
     """The offset that it goes on from."""
 
+    def words(self, the: The) -> str:
+        queue = f"{self.queue}{f' of {the(self.node)}' if self.node else ''}"
+        if self.status == "on":
+            return f"{client(self)} takes {queue} and goes on at {count(self.value)}"
+        return f"{client(self)} gives {queue} up at {count(self.value)}"
+
 
 class Route(Event):
     """A client learned where its topic is."""
@@ -125,3 +183,36 @@ class Route(Event):
     status: Literal["found", "none"]
     detail: str | None
     """JSON: broker id to node, of the pair's broker name."""
+
+    def words(self, the: The) -> str:
+        if self.status != "found":
+            return f"{client(self)} learns that its topic has no route"
+        return f"{client(self)} learns its route: {brokers(self.detail) or 'nobody'}"
+
+
+def brokers(detail: str | None) -> str:
+    """The nodes of a route, by broker id."""
+    return ", ".join(f"{node} ({number})" for number, node in members(detail).items())
+
+
+def _named(call: Call) -> str:
+    return f"{call.f} {call.message}" if call.message else call.f
+
+
+def _ended(call: Call, the: The) -> str:
+    """Who asked what, and how it ended."""
+    node, subject = the(call.node), _named(call)
+    match call.f:
+        case "pull":
+            subject = f"pull of {call.queue} from {node}"
+        case "commit":
+            subject = f"commit of {count(call.queue_offset)} in {call.queue} to {node}"
+        case "query":
+            subject = f"question to {node} how far its group is in {call.queue}"
+        case "topic" | "group":
+            subject = f"setting {call.f} {call.message} at {node}"
+    return f"{client(call)}: {subject} {outcome(call)}"
+
+
+def _remark(call: Call) -> str:
+    return f" ({call.detail})" if call.detail else ""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pairproof.harness.history import Event
+from pairproof.harness.history import MS, Event
+from pairproof.harness.kinds.text import The, plain
 
 
 class Lab(Event):
@@ -19,6 +20,9 @@ class Lab(Event):
     """JSON: the lab's own settings; instantNs: what lies between two things that a node does at once, absent in virtual
     time; stalls: counted, or seen where the kernel does not count how long a process waited for a CPU."""
 
+    def words(self, the: The) -> str:
+        return f"the trial begins in lab {self.f}"
+
 
 class Pause(Event):
     """A node was stopped in its tracks, as by SIGSTOP."""
@@ -27,6 +31,9 @@ class Pause(Event):
     node: str
     incarnation: int
 
+    def words(self, the: The) -> str:
+        return f"{self.node} is paused, as by SIGSTOP"
+
 
 class Resume(Event):
     """It goes on."""
@@ -34,6 +41,9 @@ class Resume(Event):
     __slots__ = ()
     node: str
     incarnation: int
+
+    def words(self, the: The) -> str:
+        return f"{self.node} goes on"
 
 
 class Stall(Event):
@@ -50,6 +60,14 @@ class Stall(Event):
     detail: str
     """How: a signal stopped it, it waited for a CPU or a disk, its loop did not turn."""
 
+    def words(self, the: The) -> str:
+        return f"the machine is late: {self.told()}"
+
+    def told(self) -> str:
+        """Who was late, how, and for how long."""
+        who = self.node or f"the lab's {self.f}"
+        return f"{who} {self.detail or 'stood still'}, {(self.value or 0) // MS} ms"
+
 
 class Clock(Event):
     """A node's wall clock was set."""
@@ -58,6 +76,11 @@ class Clock(Event):
     node: str
     value: int
     """How far it is ahead of the true time, ms."""
+
+    def words(self, the: The) -> str:
+        ahead = self.value or 0
+        way = "behind" if ahead < 0 else "ahead of"
+        return f"the clock of {self.node} is set {abs(ahead):,} ms {way} the true time"
 
 
 class Fault(Event):
@@ -76,6 +99,11 @@ class Fault(Event):
     detail: str
     """JSON: its arguments; at its end what it did."""
 
+    def words(self, the: The) -> str:
+        if self.status == "on":
+            return f"fault {self.f} begins: {plain(self.detail)}".rstrip(": ")
+        return f"fault {self.f} ends: {plain(self.detail) if self.value else 'it hit nothing'}"
+
 
 class Mark(Event):
     """A milestone of the trial."""
@@ -84,3 +112,16 @@ class Mark(Event):
     f: Literal["warm", "heal", "converged", "unsettled", "end", "probe"]
     """probe: ``op`` is a send that must show that the pair is alive."""
     op: int | None
+
+    def words(self, the: The) -> str:
+        return _MARKS.get(self.f, str(self.f))
+
+
+_MARKS = {
+    "warm": "the pair is up and one message is replicated",
+    "heal": "every fault has ended",
+    "converged": "both logs end alike",
+    "unsettled": "the logs did not come to agree in time",
+    "end": "the trial ends",
+    "probe": "a send that shows whether the pair is alive",
+}

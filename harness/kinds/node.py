@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from pairproof.harness.history import Event
+from pairproof.harness.kinds.text import The, amount, count, span
 
 
 class Config(Event):
@@ -14,6 +15,9 @@ class Config(Event):
     node: str
     detail: str
     """JSON: the system's own keys and values."""
+
+    def words(self, the: The) -> str:
+        return f"{self.node} is configured"
 
 
 class Start(Event):
@@ -28,6 +32,10 @@ class Start(Event):
     """Where it ends."""
     f: Literal["normal", "abnormal", "empty"]
     """How it recovered."""
+
+    def words(self, the: The) -> str:
+        log = "" if self.hi is None else f", log {span(self)}"
+        return f"{self.node} starts {_RECOVERY.get(self.f, '')}{log}"
 
 
 class Crash(Event):
@@ -46,6 +54,13 @@ class Crash(Event):
     detail: str | None
     """Of the last three: what it said."""
 
+    def words(self, the: The) -> str:
+        if self.status in _BY_ITSELF:
+            return f"{self.node} {_BY_ITSELF[self.status]}: {self.detail}"
+        how = {"machine": "lost power", "process": "was killed"}.get(self.f, "went down")
+        lied = ", which its disk had called durable" if self.status == "lied" else ""
+        return f"{self.node} {how}; {amount(self.value or 0)} of its log lost{lied}"
+
 
 class Abort(Event):
     """A node that was down did not come up."""
@@ -61,6 +76,11 @@ class Abort(Event):
     detail: str
     """What it said."""
 
+    def words(self, the: The) -> str:
+        how = {"refused": "refuses its store", "stuck": "starts without end"}.get(self.f, "does not come up")
+        disk = "; its disk is failing it" if self.status == "disk" else ""
+        return f"{self.node} {how}: {self.detail}{disk}"
+
 
 class Stop(Event):
     """A node ended cleanly."""
@@ -68,6 +88,9 @@ class Stop(Event):
     __slots__ = ()
     node: str
     incarnation: int
+
+    def words(self, the: The) -> str:
+        return f"{self.node} stops"
 
 
 class Wipe(Event):
@@ -81,3 +104,18 @@ class Wipe(Event):
     """Where the new store's log ends."""
     detail: str | None
     """The node whose store it was until now, if another's."""
+
+    def words(self, the: The) -> str:
+        if self.detail is not None:
+            return f"{self.node} has the store that was {self.detail}'s, whose log ends at {count(self.hi)}"
+        if self.f == "image":
+            return f"the store of {self.node} is replaced by an older image of it, whose log ends at {count(self.hi)}"
+        return f"the store of {self.node} is replaced by an empty one"
+
+
+_RECOVERY = {"empty": "with an empty store", "normal": "after a clean stop", "abnormal": "after a crash"}
+
+_BY_ITSELF = {
+    "own": "ended by itself", "disk": "ended, since its disk was failing it", "stuck": "went on without end",
+}  # fmt: skip
+"""By a crash's status: what nobody from outside was behind."""

@@ -19,9 +19,9 @@ import pyarrow.parquet
 from pairproof.harness import resolve
 from pairproof.harness.interpreter import run_trial
 from pairproof.harness.judge import Judge, all_laws
-from pairproof.harness.runs.tables import SCHEMAS, from_columns, write_part
+from pairproof.harness.runs.tables import from_columns, write_part
 from pairproof.harness.schedule import Op, Schedule
-from pairproof.reports.events import make_event
+from pairproof.reports.events import events_of
 from pairproof.reports.inputs import RunInput
 from pairproof.reports.session import session
 from pairproof.reports.spark_traces import traces
@@ -78,9 +78,8 @@ def in_process(folder: Path) -> float:
     """Events per second of the same judge in this process, events read from the same files."""
     table = pa.concat_tables(pa.parquet.read_table(each) for each in sorted((folder / "history").glob("*.parquet")))
     numbers = table["trial"].to_pylist()
-    columns = [table[name].to_pylist() for name in SCHEMAS["history"].names[2:]]
     trials: dict[int, list[object]] = {}
-    for number, event in zip(numbers, map(make_event, zip(*columns, strict=True)), strict=True):
+    for number, event in zip(numbers, events_of(table), strict=True):
         trials.setdefault(number, []).append(event)
     began = perf_counter()
     for events in trials.values():

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from pairproof.harness import judge as judging
-from pairproof.harness.history import Event
+from pairproof.harness.kinds.machine import Stall
 from pairproof.harness.law import Law
 from pairproof.harness.rocketmq.laws.ack_prompt import AckPrompt
 from pairproof.harness.rocketmq.laws.ack_unavailable_honest import AckUnavailableHonest
@@ -26,7 +26,7 @@ from pairproof.harness.rocketmq.laws.live_no_spin import LiveNoSpin
 from pairproof.harness.rocketmq.laws.role_fan_out import RoleFanOut
 from pairproof.harness.rocketmq.testing import H, pair, trio
 from pairproof.harness.testing import assert_broken, assert_holds, judged
-from pairproof.harness.trouble import AFTER_NS, Trouble, told
+from pairproof.harness.trouble import AFTER_NS, Trouble
 from pairproof.harness.verdict import Verdict
 
 MS = 1_000_000
@@ -176,8 +176,8 @@ def test_a_master_that_names_a_refused_slave_late_is_not_accused_if_it_stalled()
 # The ledger's side.
 
 
-def stall(t: int, value: int, **columns: str) -> Event:
-    return Event(0, t, "stall", value=value, **{"f": "harness", **columns})  # type: ignore[arg-type]
+def stall(t: int, value: int, **columns: str) -> Stall:
+    return Stall(0, t, "stall", value=value, **{"f": "harness", **columns})  # type: ignore[arg-type]
 
 
 def test_the_longest_stall_that_reaches_into_a_time_is_found_wherever_it_began() -> None:
@@ -199,10 +199,11 @@ def test_a_stall_that_begins_later_is_nobodys_excuse() -> None:
 
 def test_a_stall_is_told_in_a_few_words() -> None:
     assert (
-        told(stall(0, 230 * MS, node="slave", f="node", detail="waited for a CPU")) == "slave waited for a CPU, 230 ms"
+        stall(0, 230 * MS, node="slave", f="node", detail="waited for a CPU").told() == "slave waited for a CPU, 230 ms"
     )
     assert (
-        told(stall(0, 5_000 * MS, detail="did not turn its loop")) == "the lab's harness did not turn its loop, 5000 ms"
+        stall(0, 5_000 * MS, detail="did not turn its loop").told()
+        == "the lab's harness did not turn its loop, 5000 ms"
     )
 
 

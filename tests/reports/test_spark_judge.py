@@ -129,7 +129,7 @@ def test_parts_and_a_live_recorder_give_the_verdicts_of_a_finished_list(
 def test_every_event_can_be_read_back_and_said_in_words(events: list[Event]) -> None:
     assert list(events_of(table_of([events]))) == events
     assert all(words(event) for event in events)
-    assert all(words(Event(0, 0, kind)) for kind in kinds())
+    assert all(words(each(0, 0, kind)) for kind, each in kinds().items())
 
 
 def test_a_history_that_lost_an_event_is_judged_differently() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from pairproof.harness.history import Event
+from pairproof.harness.kinds.text import The, amount, count, span
 
 Side = Literal["m", "s"]
 
@@ -20,6 +21,9 @@ class Connect(Event):
     f: str
     """Whom the link leads to: a slave, or hostile."""
 
+    def words(self, the: The) -> str:
+        return f"connection {self.link} opened at the {_end(self)} end by {_peer(self, the)}"
+
 
 class Close(Event):
     """An HA connection ended at one end."""
@@ -32,6 +36,9 @@ class Close(Event):
     value: int | None
     """Bytes of an unfinished frame or report that had left, or reached, this end."""
 
+    def words(self, the: The) -> str:
+        return f"connection {self.link} closed at the {_end(self)} end ({_CLOSED.get(self.f, self.f)})"
+
 
 class Report(Event):
     """An 8-byte report left the slave (side s) or reached the master (side m)."""
@@ -42,6 +49,11 @@ class Report(Event):
     node: str
     hi: int
     """The offset that it reports."""
+
+    def words(self, the: The) -> str:
+        master = self.side == "m"
+        seen = f"reached the master on {self.link}" if master else f"left {_peer(self, the)} on {self.link}"
+        return f"a report of offset {count(self.hi)} {seen}"
 
 
 class Frame(Event):
@@ -54,6 +66,13 @@ class Frame(Event):
     lo: int
     hi: int
     digest: int | None
+
+    def words(self, the: The) -> str:
+        master = self.side == "m"
+        seen = f"left the master on {self.link}" if master else f"reached {_peer(self, the)} on {self.link}"
+        if self.lo == self.hi:
+            return f"a heartbeat for offset {count(self.lo)} {seen}"
+        return f"a frame {span(self)} {seen}"
 
 
 class Partial(Event):
@@ -72,6 +91,12 @@ class Partial(Event):
     detail: str | None
     """broken: ..., where the stream stops being frames."""
 
+    def words(self, the: The) -> str:
+        what = "a report" if (self.side == "m") == (self.f == "in") else "a frame"
+        at = f" for offset {count(self.lo)}" if self.lo is not None else ""
+        done = "left" if self.f == "out" else "reached"
+        return f"only {amount(self.value)} of {what}{at} {done} the {_end(self)} end of {self.link} so far"
+
 
 class Diverged(Event):
     """The master refuses a slave that is ahead of it, and says so."""
@@ -85,3 +110,21 @@ class Diverged(Event):
     value: int
     """The master's end."""
     detail: str | None
+
+    def words(self, the: The) -> str:
+        ends = f"its own log ends at {count(self.value)}"
+        return f"the master refuses {self.link}: reported {count(self.hi)}, {ends}"
+
+
+_CLOSED = {"local": "by itself", "peer": "by its peer", "reset": "reset"}
+
+
+def _peer(event: Event, the: The) -> str:
+    """Who is at the far end of an HA connection."""
+    if "hostile" in (event.node, event.f):
+        return "the hostile peer"
+    return the("slave" if event.node in (None, "master") else event.node)
+
+
+def _end(event: Event) -> str:
+    return "master's" if event.side == "m" else "slave's"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from pairproof.harness.history import Event
+from pairproof.harness.kinds.text import The, count, span
 
 
 class Cut(Event):
@@ -18,6 +19,9 @@ class Cut(Event):
     hi: int
     """The old end."""
 
+    def words(self, the: The) -> str:
+        return f"recovery of {self.node} ends the log at {count(self.lo)}, earlier than {count(self.hi)}"
+
 
 class Expire(Event):
     """The oldest files of a node's log were deleted."""
@@ -27,6 +31,9 @@ class Expire(Event):
     incarnation: int
     lo: int
     """The log's new start."""
+
+    def words(self, the: The) -> str:
+        return f"{self.node} deletes its oldest files; its log starts at {count(self.lo)} now"
 
 
 class Append(Event):
@@ -41,6 +48,10 @@ class Append(Event):
     f: Literal["put", "filler", "replicate"]
     message: str | None
 
+    def words(self, the: The) -> str:
+        what = f"message {self.message}" if self.message else "bytes"
+        return f"{self.node} appended {'an end-of-file filler' if self.f == 'filler' else what} {span(self)}"
+
 
 class Flush(Event):
     """A node's log became durable."""
@@ -50,6 +61,9 @@ class Flush(Event):
     incarnation: int
     hi: int
     """Up to where."""
+
+    def words(self, the: The) -> str:
+        return f"{self.node} flushed its log up to {count(self.hi)}"
 
 
 class Dispatch(Event):
@@ -61,6 +75,9 @@ class Dispatch(Event):
     hi: int
     """Up to where."""
 
+    def words(self, the: The) -> str:
+        return f"{self.node} has derived its queues from its log up to {count(self.hi)}"
+
 
 class Source(Event):
     """A store reader's digest of the master's log over a range that a frame just carried."""
@@ -71,6 +88,9 @@ class Source(Event):
     lo: int
     hi: int
     digest: int
+
+    def words(self, the: The) -> str:
+        return f"store reader: the digest of the {self.node}'s log {span(self)}"
 
 
 class Entries(Event):
@@ -92,6 +112,9 @@ class Entries(Event):
     value: int
     """The log offset behind its last message."""
 
+    def words(self, the: The) -> str:
+        return f"store reader: {self.queue} of {self.node} holds [{count(self.lo)}, {count(self.hi)})"
+
 
 class Keys(Event):
     """A store reader asked a key index."""
@@ -104,6 +127,9 @@ class Keys(Event):
     """The key."""
     digest: int
     """Of the log offsets found within the range that both nodes hold."""
+
+    def words(self, the: The) -> str:
+        return f"store reader: the key index of {self.node} is asked for {self.message}"
 
 
 class Record(Event):
@@ -124,6 +150,9 @@ class Record(Event):
     detail: str
     """JSON: body (its digest), flag, tags, and the real queue that its properties name."""
 
+    def words(self, the: The) -> str:
+        return f"store reader: {self.node} holds {self.message or 'a record'} {span(self)}"
+
 
 class Chunk(Event):
     """A store reader's digest over the grid."""
@@ -135,6 +164,9 @@ class Chunk(Event):
     lo: int
     hi: int
     digest: int
+
+    def words(self, the: The) -> str:
+        return f"store reader: the digest of the {self.node}'s log {span(self)}"
 
 
 class Audit(Event):
@@ -155,3 +187,6 @@ class Audit(Event):
     """Where it stops being whole."""
     detail: str | None
     """Why."""
+
+    def words(self, the: The) -> str:
+        return f"store reader: the {self.node}'s log {span(self)} is {self.status} ({self.f} audit)"

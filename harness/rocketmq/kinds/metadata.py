@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Literal
 
 from pairproof.harness.history import Event
+from pairproof.harness.kinds.text import The, count, members
+from pairproof.harness.rocketmq.places import NAMES
 
 
 class Table(Event):
@@ -23,6 +25,12 @@ class Table(Event):
     detail: str
     """Its content as JSON with sorted keys; of delays on a slave its file's."""
 
+    def words(self, the: The) -> str:
+        content = self.detail or "{}"
+        content = content if len(content) <= MOST else f"{content[:MOST]}…"
+        version = "" if self.value is None else f", version {count(self.value)}"
+        return f"table reader: {self.f} of {self.node}{version}: {content}"
+
 
 class Garbled(Event):
     """One of a node's tables cannot be read."""
@@ -36,6 +44,9 @@ class Garbled(Event):
     detail: str
     """What is wrong with it."""
 
+    def words(self, the: The) -> str:
+        return f"the {self.f} of {self.node} cannot be read: {self.detail}"
+
 
 class Sync(Event):
     """A slave did a step of its metadata sync."""
@@ -46,6 +57,11 @@ class Sync(Event):
     f: Literal["topics", "offsets", "delays", "groups"]
     status: Literal["asked", "same", "applied", "failed"]
 
+    def words(self, the: The) -> str:
+        return _SYNC.get(self.status, "{node}: sync of {table}").format(
+            node=self.node, table=TABLES.get(self.f, self.f)
+        )
+
 
 class Persist(Event):
     """A node wrote one of its tables to its disk."""
@@ -54,6 +70,9 @@ class Persist(Event):
     node: str
     incarnation: int
     f: Literal["topics", "groups", "offsets", "delays"]
+
+    def words(self, the: The) -> str:
+        return f"{self.node} writes its {TABLES.get(self.f, self.f)} to its disk"
 
 
 class Register(Event):
@@ -65,3 +84,22 @@ class Register(Event):
     status: Literal["ok", "failed"]
     detail: str | None
     """JSON: master, ha: the addresses answered, as nodes; absent where it has none."""
+
+    def words(self, the: The) -> str:
+        if self.status != "ok":
+            return f"{self.node} is not answered when it registers with {the(NAMES)}"
+        said = ", ".join(f"{word} is {node}" for word, node in members(self.detail).items())
+        return f"{self.node} registers with {the(NAMES)}{f', which says that {said}' if said else ''}"
+
+
+TABLES = {"topics": "topics", "groups": "groups", "offsets": "consumer offsets", "delays": "delay offsets"}
+
+MOST = 160
+"""Characters of a table's content that are told."""
+
+_SYNC = {
+    "asked": "{node} asks the master for its {table}",
+    "same": "the {table} of {node} are of the master's version; it keeps them",
+    "applied": "{node} takes the master's {table} over",
+    "failed": "{node} does not get the master's {table}",
+}

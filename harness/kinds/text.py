@@ -1,0 +1,67 @@
+"""What the prose of several kinds shares: numbers, ranges, JSON details, and how a call is named."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+from pairproof.harness.history import Event
+
+The = Callable[[str | None], str]
+"""How a system's sentences name a node: ``slave`` is "the slave"."""
+
+_OUTCOMES = {"ok": "answered", "fail": "refused with", "info": "outcome unknown:"}
+
+
+def count(number: int | None) -> str:
+    """A number of things, or an offset."""
+    return "unknown" if number is None else f"{number:,}"
+
+
+def amount(size: int | None) -> str:
+    """A number of bytes."""
+    return "unknown size" if size is None else f"{size:,} byte{'' if size == 1 else 's'}"
+
+
+def span(event: Event) -> str:
+    """The bytes of a log that the event concerns."""
+    if event.lo is None or event.hi is None:
+        return "at an unknown offset"
+    return f"[{event.lo:,}, {event.hi:,})"
+
+
+def plain(detail: str | None) -> str:
+    """A JSON object as ``name value, …``; any other text as it is."""
+    try:
+        told = json.loads(detail or "{}")
+    except ValueError:
+        return detail or ""
+    if not isinstance(told, dict):
+        return str(told)
+    return ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in told.items())
+
+
+def members(detail: str | None) -> dict[str, object]:
+    """A JSON object's; none of any other text."""
+    try:
+        told = json.loads(detail or "{}")
+    except ValueError:
+        return {}
+    return told if isinstance(told, dict) else {}
+
+
+def client(event: Event) -> str:
+    """Who asks: a consumer of a group, or a plain client."""
+    return f"client {event.process}" if event.group is None else f"consumer {event.process} of {event.group}"
+
+
+def status(event: Event) -> str:
+    """The status of a call that ended: code 0 has its name from sends, and means success to all others."""
+    return "OK" if event.status == "PUT_OK" and event.f != "send" else str(event.status)
+
+
+def outcome(event: Event) -> str:
+    """How a call ended, behind its subject."""
+    if event.kind == "invoke":
+        return "never answered"
+    return "found nobody there" if event.status == "refused" else f"{_OUTCOMES[event.kind]} {status(event)}"
