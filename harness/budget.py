@@ -7,7 +7,7 @@ those after it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from math import ceil, inf
 from typing import NamedTuple
 
@@ -48,9 +48,9 @@ class Budget(NamedTuple):
         """What ends the searches."""
         return "the clock" if self.seconds is not None else "the number of trials"
 
-    def without(self, origins: Iterable[str]) -> Budget:
-        """The budget where these searches do not run."""
-        left = {origin: share for origin, share in self.shares.items() if origin not in origins}
+    def of_searches(self, origins: Collection[str]) -> Budget:
+        """The budget where these searches alone can run."""
+        left = {origin: share for origin, share in self.shares.items() if origin in origins}
         return self._replace(shares=left)
 
     def allowance(self, origin: str, spent: int, clock: Callable[[], float]) -> Allowance:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable
 
 from pairproof.harness.coverage_table import CoverageTable
+from pairproof.harness.system import System
 from pairproof.harness.tally import Tally
 from pairproof.harness.trial import Trial
 from pairproof.harness.verdict import Verdict
@@ -14,7 +15,7 @@ from pairproof.harness.verdict import Verdict
 class Counts:
     """Bounded by laws, searches, states and kinds of fault. ``tally`` counts the trials of ``searches`` only."""
 
-    def __init__(self, laws: Iterable[str], searches: Collection[str], tally: Tally | None) -> None:
+    def __init__(self, laws: Iterable[str], searches: Collection[str], tally: Tally | None, system: System) -> None:
         self.seen: dict[str, set[tuple[str, Verdict]]] = {law: set() for law in laws}
         """By law: the origins of the trials that it judged, each with its verdicts."""
         self.exercised: Counter[str] = Counter()
@@ -26,6 +27,7 @@ class Counts:
         self.coverage = CoverageTable()
         self.tally = tally
         self._searches = searches
+        self._system = system
 
     @property
     def searched(self) -> int:
@@ -36,7 +38,7 @@ class Counts:
         self.by_origin[trial.origin] += 1
         self.events += len(trial.events)
         self.again += trial.again
-        coverage = CoverageTable.of(trial.events)
+        coverage = self._system.cover(trial.events)
         self.coverage.merge(coverage)
         if self.tally is not None and trial.origin in self._searches:
             self.tally.count(trial, coverage)

@@ -13,13 +13,15 @@ from __future__ import annotations
 
 import gc
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from itertools import count
 from time import monotonic
 from typing import NamedTuple
 
 from pairproof.harness import judge as judging
+from pairproof.harness import resolve
 from pairproof.harness.again import is_spoilt, until_decided
 from pairproof.harness.budget import Allowance, Budget
 from pairproof.harness.cause import cause, violated
@@ -28,12 +30,11 @@ from pairproof.harness.errors import LabError
 from pairproof.harness.interpreter import Laws, run_trial
 from pairproof.harness.ports import Lab, Target
 from pairproof.harness.profiles import ALL, Profile
-from pairproof.harness.rocketmq import whole
 from pairproof.harness.schedule import Schedule
-from pairproof.harness.search import cuts, machine, repeated, shrink, swarm, sweep
-from pairproof.harness.search.corpus import corpus
+from pairproof.harness.search import machine, repeated, shrink, swarm, sweep
 from pairproof.harness.search.paced import paced
 from pairproof.harness.summary import DOING, Summary
+from pairproof.harness.system import Draw, System
 from pairproof.harness.tally import Tally
 from pairproof.harness.trial import Finding, Trial
 from pairproof.harness.verdict import CORPUS, Verdict
@@ -41,10 +42,6 @@ from pairproof.harness.workers import Workers
 
 MAX_FINDINGS_PER_LAW = 3
 """Violations of one law that are shrunk in one run; the rest are counted in its verdicts."""
-ENUMERATED = {"sweep": sweep.schedules, "cuts": cuts.schedules}
-"""Searches that end: what lists their schedules."""
-SEEDED = {"swarm": swarm.schedule, "whole": whole.schedule}
-"""Searches that never end: what makes the schedule with a seed and a number."""
 MACHINE = "machine"
 """The search that draws while it executes."""
 
@@ -77,9 +74,14 @@ def _play(lab: Lab, target: Target, task: _Task) -> Trial:
 def _play_once(lab: Lab, target: Target, task: _Task) -> Trial:
     if task.origin == MACHINE:
         return machine.play(lab, target, task.laws, task.seed, task.number)
-    made = SEEDED[task.origin](task.seed, task.number, lab)
-    schedule = made if lab.deterministic else paced(made)
+    system = resolve.system_of(target)
+    made = _seeded(system)[task.origin](task.seed, task.number, lab)
+    schedule = made if lab.deterministic else paced(system, made)
     return run_trial(lab, target, schedule, origin=task.origin, laws=task.laws)
+
+
+def _seeded(system: System) -> Mapping[str, Draw]:
+    return {"swarm": partial(swarm.schedule, system), **system.seeded}
 
 
 class Explorer:
@@ -111,9 +113,12 @@ class Explorer:
     ) -> None:
         self.lab = lab
         self.target = target
-        self.budget = Budget.of(profile, lab, seconds, trials)
-        if not lab.deterministic:
-            self.budget = self.budget.without(ENUMERATED)
+        self.system = resolve.system_of(target)
+        self._enumerating = {"sweep": sweep.schedules, **self.system.enumerated} if lab.deterministic else {}
+        """Searches that end: what lists their schedules."""
+        self.budget = Budget.of(profile, lab, seconds, trials).of_searches(
+            {*self._enumerating, *_seeded(self.system), MACHINE}
+        )
         self.first = first
         self.seed = seed
         self.laws = judging.all_laws() if laws is None else laws
@@ -123,7 +128,7 @@ class Explorer:
         self.progress = progress
         self.findings: list[Finding] = []
         self.totals: dict[str, int] = {}
-        self._counts = Counts([law.id for law in self.laws], self.budget.shares, self._tally(profile))
+        self._counts = Counts([law.id for law in self.laws], self.budget.shares, self._tally(profile), self.system)
         self._workers = Workers(jobs, _play, lab.name, target.name) if jobs > 1 else None
         self._numbers = count()
         self._pending: list[Trial] = []
@@ -160,7 +165,7 @@ class Explorer:
     def _search(self, origin: str) -> Callable[[str, Allowance], None]:
         if origin == MACHINE and self.lab.deterministic:
             return self._machine
-        return self._enumerated if origin in ENUMERATED else self._seeded
+        return self._enumerated if origin in self._enumerating else self._seeded
 
     @contextmanager
     def _working(self) -> Iterator[None]:
@@ -190,7 +195,7 @@ class Explorer:
     # Searches, each with its allowance.
 
     def _corpus(self) -> None:
-        schedules = corpus()
+        schedules = self.system.corpus()
         self._allowance = Allowance(len(schedules))
         for done, schedule in enumerate(schedules, 1):
             if self._allowance.begin():
@@ -199,7 +204,7 @@ class Explorer:
         self._corpus_s = self.seconds_so_far()
 
     def _enumerated(self, origin: str, allowance: Allowance) -> None:
-        listed = ENUMERATED[origin](self.lab, self.target, self.seed)
+        listed = self._enumerating[origin](self.lab, self.target, self.seed)
         self.totals[origin] = len(listed)
         for done, schedule in enumerate(listed, 1):
             if not allowance.begin():
@@ -324,7 +329,7 @@ class Explorer:
         lab, target, schedule = self.lab, self.target, trial.schedule
         if lab.deterministic:
             laws = judging.laws([law])
-            small = shrink.shrink(schedule, lambda each: _violation(lab, target, each, laws) is not None)
+            small = shrink.shrink(self.system, schedule, lambda each: _violation(lab, target, each, laws) is not None)
             return small, lab.name, self._execute(small, "shrink")
         if not self._effort.begin():
             return schedule, lab.name, trial

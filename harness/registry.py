@@ -15,7 +15,9 @@ from pairproof.harness.errors import UsageError
 
 DISTRIBUTION = "pairproof"
 PLUGINS = "PAIRPROOF_PLUGINS"
-GROUPS = ("labs", "tools", "targets", "faults", "operations", "kinds", "laws", "mutants", "scenarios", "commands")
+GROUPS = (
+    "labs", "tools", "targets", "systems", "faults", "operations", "kinds", "laws", "mutants", "scenarios", "commands",
+)  # fmt: skip
 
 
 @cache

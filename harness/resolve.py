@@ -10,6 +10,7 @@ from pairproof.harness.errors import UsageError
 from pairproof.harness.operation import Operation
 from pairproof.harness.ports import Fault, Lab, Target
 from pairproof.harness.ports.nodes import SCARCE
+from pairproof.harness.system import PLAIN, System
 
 
 @runtime_checkable
@@ -60,6 +61,16 @@ def lab(name: str) -> Lab:
 
 find_lab = lab
 """The same where a parameter has that name."""
+
+
+def system(name: str) -> System:
+    """A system by name; the plain one where there is none."""
+    return cast(System, registry.find("systems", name)) if name else PLAIN
+
+
+def system_of(target: Target) -> System:
+    """The system that a target names."""
+    return system(str(getattr(target, "system", "")))
 
 
 @cache

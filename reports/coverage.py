@@ -9,7 +9,8 @@ from collections.abc import Iterable
 from math import ceil, log10
 from typing import Any, NamedTuple
 
-from pairproof.harness.coverage_table import AT, NO_FAULT, STATES
+from pairproof.harness.coverage_table import NO_FAULT
+from pairproof.harness.rocketmq.coverage import AT, STATES
 from pairproof.harness.rocketmq.coverage_whole import READERS, TABLES
 
 Row = dict[str, Any]

@@ -15,8 +15,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from pairproof.harness.history import Event
 from pairproof.harness.kinds.text import plain
+from pairproof.harness.law_groups import grouped
 from pairproof.harness.rocketmq.autopsy import autopsy, message_of
-from pairproof.harness.rocketmq.law_groups import grouped
 from pairproof.reports import coverage, effects, fault_places, logs, objectives, rejudging, scenarios, traced
 from pairproof.reports.axis import ms
 from pairproof.reports.charts import LOOKS

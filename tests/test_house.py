@@ -16,6 +16,7 @@ import pytest
 
 from pairproof.harness import registry, resolve
 from pairproof.harness.judge import all_laws
+from pairproof.harness.rocketmq import documents as rocketmq_documents
 from pairproof.harness.runs import documents
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -167,10 +168,13 @@ def test_what_is_registered_is_what_is_installed_and_can_be_loaded(group: str) -
         assert registry.find(group, name) is not None
 
 
-@pytest.mark.parametrize("page", documents.PAGES)
+PAGES = {**documents.PAGES, "contract.md": rocketmq_documents.contract_page}
+
+
+@pytest.mark.parametrize("page", PAGES)
 def test_pages_made_from_the_code_are_current(page: str) -> None:
     written = (ROOT / "docs" / page).read_text(encoding="utf-8")
-    assert written == documents.PAGES[page](), "run .venv/bin/python -m pairproof.harness.runs.documents"
+    assert written == PAGES[page](), "run the command that the page names"
 
 
 def test_every_locked_package_has_its_licence_in_the_notice() -> None:

@@ -19,7 +19,7 @@ import pytest
 import pairproof
 from pairproof.harness import registry, resolve
 from pairproof.harness.interpreter import run_trial
-from pairproof.harness.search.corpus import corpus
+from pairproof.harness.rocketmq.corpus import corpus
 from pairproof.harness.trial import Trial
 from pairproof.harness.verdict import Verdict
 
@@ -206,7 +206,7 @@ import pairproof
 from pairproof.harness import resolve
 from pairproof.harness.interpreter import run_trial
 from pairproof.harness.judge import all_laws
-from pairproof.harness.search.corpus import corpus
+from pairproof.harness.rocketmq.corpus import corpus
 assert pairproof.__file__.startswith(sys.argv[1]), pairproof.__file__
 lab, target = resolve.lab("sim"), resolve.target("reference")
 played = run_trial(lab, target, corpus()[0])
@@ -317,7 +317,7 @@ from pairproof.harness import registry
 assert "hiccup" in registry.names("faults")
 summary = conformance.run("reference", "sim", trials=20, laws=["answer-was-asked"])
 assert not summary.findings
-from pairproof.harness.search import swarm
+from pairproof.harness.rocketmq import swarm
 assert any(op.do == "nap" for number in range(100) for op in swarm.schedule("s", number).ops)
 from stranger import tests
 own = [each for name, each in vars(tests).items() if name.startswith("test_")]

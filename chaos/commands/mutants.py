@@ -28,9 +28,9 @@ from pairproof.harness.errors import EXIT_HOLDS, EXIT_VIOLATED, UsageError
 from pairproof.harness.interpreter import run_trial
 from pairproof.harness.ports import Lab, Target
 from pairproof.harness.profiles import PROOF, REAL_TIME_LABS, profile
-from pairproof.harness.rocketmq import whole
+from pairproof.harness.rocketmq import cuts, swarm, whole
 from pairproof.harness.schedule import Schedule
-from pairproof.harness.search import cuts, shrink, swarm, sweep
+from pairproof.harness.search import shrink, sweep
 from pairproof.harness.verdict import Verdict
 
 TRIALS = 6_000
@@ -89,7 +89,7 @@ def hunt(lab: Lab, mutant: Mutant, seed: str, trials: int) -> Kill:
     for number, (origin, schedule) in enumerate(schedules(lab, resolve.target("reference"), seed), 1):
         if caught(schedule):
             seconds = process_time() - began
-            small = shrink.shrink(schedule, caught)
+            small = shrink.shrink(resolve.system_of(target), schedule, caught)
             found = violated(lab, target, small)
             also = sorted(set(found) - {mutant.law})
             return Kill(

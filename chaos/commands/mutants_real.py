@@ -14,12 +14,12 @@ from pairproof.chaos.mutants import Mutant
 from pairproof.harness import judge as judging
 from pairproof.harness import resolve
 from pairproof.harness.commands import output
-from pairproof.harness.commands.autopsy import command as autopsy
 from pairproof.harness.commands.exploration import Bounds, Request
 from pairproof.harness.errors import EXIT_HOLDS, EXIT_LAB, EXIT_VIOLATED, LabError, PairproofError
 from pairproof.harness.interpreter import run_trial
 from pairproof.harness.ports import Lab, Target
 from pairproof.harness.profiles import PROOF, profile
+from pairproof.harness.rocketmq.commands.autopsy import command as autopsy
 from pairproof.harness.runs.reader import named_finding, to_finding
 from pairproof.harness.schedule import Schedule
 from pairproof.harness.search.repeated import violates

@@ -44,6 +44,7 @@ class Recording:
         self._numbers = 0
         self._coverage = CoverageTable()
         lab, target = resolve.lab(plan.lab), resolve.target(plan.target)
+        self._system = resolve.system_of(target)
         everything = any(not each.laws for each in scenarios)
         laws = {law for each in scenarios for law in each.laws}
         self.writer = RunWriter(
@@ -52,6 +53,7 @@ class Recording:
                 "command": ["pairproof", *sys.argv[1:]],
                 "lab": lab.name,
                 "target": target.name,
+                "system": self._system.name,
                 "profile": PROFILE,
                 "seed": plan.seed,
                 "observes": sorted(lab.observes(target)),
@@ -73,7 +75,7 @@ class Recording:
         self._numbers += 1
         kept = played._replace(trial=trial)
         self.played[scenario.name].append(kept)
-        self._coverage.count(trial.events)
+        self._coverage.merge(self._system.cover(trial.events))
         self.writer.trial(trial)
         for each in violated(trial):
             if not self._found(scenario, each.law):

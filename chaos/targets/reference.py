@@ -81,6 +81,10 @@ class ReferenceTarget(NamedTuple):
     named the docker lab builds from this source. A target that is not the reference names its own here."""
 
     @property
+    def system(self) -> str:
+        return "rocketmq"
+
+    @property
     def name(self) -> str:
         """``reference`` or ``reference+mutant``."""
         return f"reference+{self.mutated.name}" if self.mutated else "reference"

@@ -41,6 +41,10 @@ class RocketMQTarget(NamedTuple):
     """For containers, where it does not run yet."""
 
     @property
+    def system(self) -> str:
+        return TARGET.system
+
+    @property
     def name(self) -> str:
         """``rocketmq-VERSION``, or of a mixed pair both programs, the master's first."""
         both = [each if each == TARGET.name else f"rocketmq-{each}" for each in (self.master, self.slave)]

@@ -167,7 +167,7 @@ class Request:
 
     def _demands(self) -> dict[str, list[str]]:
         # A third party's law may find nothing in it.
-        listed = registry.own("laws") if self.lab.deterministic else ()
+        listed = registry.own("laws") if self.lab.deterministic and resolve.system_of(self.target).corpus() else ()
         counts = Budget.of(self.profile, self.lab, self.bounds.seconds, self.bounds.trials).counts
         counted = counts is not None and self.profile.floors is None
         by_corpus = [law.id for law in self.laws if law.id in listed]
@@ -187,6 +187,7 @@ class Request:
             "command": ["pairproof", *sys.argv[1:]],
             "lab": self.lab.name,
             "target": self.target.name,
+            "system": resolve.system_of(self.target).name,
             "profile": self.profile.name,
             "seed": self.seed,
             "observes": sorted(self.lab.observes(self.target)),

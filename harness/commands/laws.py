@@ -17,7 +17,7 @@ def command(json_to: str | None) -> None:
     observed.
     """
     from pairproof.harness import judge
-    from pairproof.harness.rocketmq.law_groups import group_of, grouped
+    from pairproof.harness.law_groups import group_of, grouped
 
     found = [
         {

@@ -1,4 +1,4 @@
-"""Makes the pages that must say what the code says: ``docs/history.md``, ``docs/run-folder.md``, ``docs/contract.md``.
+"""Makes the pages that must say what the code says: ``docs/history.md``, ``docs/run-folder.md``.
 
 ``python -m pairproof.harness.runs.documents [DOCS]`` writes them; a test compares what is there with what it would be.
 """
@@ -14,7 +14,6 @@ from itertools import zip_longest
 from pathlib import Path
 
 from pairproof.harness import history
-from pairproof.harness.rocketmq import contract
 from pairproof.harness.runs import schema
 from pairproof.harness.runs.writer import finding_json
 from pairproof.harness.schedule import Op, Schedule
@@ -44,74 +43,6 @@ KINDS = """\
 
 Each is a class in `harness/kinds/` or `harness/rocketmq/kinds/`; a third party registers its own under the entry points
 `pairproof.kinds`. Columns that a kind does not name are null, and so are those that it could have and has not.
-"""
-
-CONTRACT = """\
-# The durability contract: what may be lost, and what may not
-
-The law `contract` judges by this table, which is data in `harness/rocketmq/contract.py`: for the master's role, its
-in-sync replicas (itself counted; 4.x: 2) and its flush mode, whether a send waited, what it was answered, and what
-happened to the stores afterwards. The first row that fits decides. A report then says *violated*, *permitted loss*, or
-*stronger than promised* (it might have vanished and did not), never just "lost".
-"""
-
-CONSUMERS = """\
-## What consumers are promised
-
-Delivery is *at least once*, to each group; in a broadcasting group to each consumer. The laws `deliver-*` and
-`progress-*` judge it in trials with a name server; the table above says which messages there are to deliver.
-
-**Nothing that must survive on the master is lost to a group** that has taken the queue (`deliver-no-loss`), whichever
-brokers and consumers came and went meanwhile. All the same:
-"""
-
-LACKS = (
-    ("what the table above lets vanish", "nobody has it"),
-    (
-        "what was stored after the master lost the end of its log, at queue offsets that the group had passed",
-        "the offsets of what was lost are given a second time, and a group's progress is an offset",
-    ),
-    (
-        "what lies before the offset at which the group's first consumer began",
-        "no broker knew the group: the consumer chose",
-    ),
-    (
-        "anything, where slaves have offsetCheckInSlave",
-        "such a slave sends consumers past what it lacks, or back; nothing is promised with it",
-    ),
-)
-
-REPEATS_HEAD = """\
-**What a group receives a second time** lies above the progress that the broker knew which told a consumer where to go
-on (`deliver-at-least-once`):
-"""
-
-REPEATS = (
-    ("a consumer says goodbye", "its last commit, which goes with the goodbye", "what was under way"),
-    ("a consumer dies", "its last commit, one every 5 s", "what it had received since"),
-    (
-        "the master is killed, and is back",
-        "what it had written last: every flushConsumerOffsetInterval, first 10 s after its start "
-        "(`progress-persisted`)",
-        "what was committed since, or at a slave only, since no slave tells its master (`progress-recovers`)",
-    ),
-    (
-        "the master is away, and a slave tells",
-        "what its last sync brought, one every 10 s, and what was committed there since",
-        "what was committed at the master after that sync",
-    ),
-    ("the master's machine loses power, or its store is replaced", "what is left of its table", "all"),
-    (
-        "a consumer lives through all of that with its queue",
-        "not asked",
-        "nothing, unless the master lost messages (`progress-live-consumer`)",
-    ),
-)
-
-CONSUMERS_END = """\
-A slave's answer to a pull never sends a consumer back: what the slave lacks it may still get. A commit that rides on a
-pull counts at a master, not at a slave (`progress-on-pull`). A delayed message comes not before its time; a master that
-went down may deliver it again (`deliver-delayed`).
 """
 
 RUN_FOLDER = f"""\
@@ -152,7 +83,7 @@ def history_page() -> str:
         MADE,
         HISTORY,
         "## Columns\n",
-        _table(("column", "type", "unit", "meaning"), columns),
+        table(("column", "type", "unit", "meaning"), columns),
         DIGESTS,
         KINDS,
         *_kinds(),
@@ -169,7 +100,7 @@ def _kinds() -> Iterator[str]:
     for module, classes in by_file.items():
         yield f"### {_words(inspect.getdoc(sys.modules[module]))}\n"
         told = ((f"`{each.__name__.lower()}`", _words(inspect.getdoc(each)), _columns(each)) for each in classes)
-        yield _table(("kind", "what happened", "columns"), told)
+        yield table(("kind", "what happened", "columns"), told)
 
 
 def _words(docstring: str | None) -> str:
@@ -197,27 +128,12 @@ def _columns(kind: type[history.Event]) -> str:
     return ", ".join(found.values())
 
 
-def contract_page() -> str:
-    """``docs/contract.md``."""
-    parts = (
-        MADE,
-        CONTRACT,
-        contract.to_markdown(),
-        CONSUMERS,
-        _table(("a group may lack", "since"), LACKS),
-        REPEATS_HEAD,
-        _table(("what happens", "that broker knows at least", "so this may come again"), REPEATS),
-        CONSUMERS_END,
-    )
-    return "\n".join(parts)
-
-
 def run_folder_page() -> str:
     """``docs/run-folder.md``."""
-    parts = [MADE, RUN_FOLDER, "## Facts: `run.json`\n", _table(("fact", "meaning"), schema.FACTS.items())]
+    parts = [MADE, RUN_FOLDER, "## Facts: `run.json`\n", table(("fact", "meaning"), schema.FACTS.items())]
     for name, columns in schema.TABLES.items():
         own = columns if name != "history" else columns[:2]
-        parts += [f"## `{name}`\n", _table(("column", "type"), ((f"`{c}`", kind.__name__) for c, kind in own))]
+        parts += [f"## `{name}`\n", table(("column", "type"), ((f"`{c}`", kind.__name__) for c, kind in own))]
         if name == "history":
             parts.append("and the columns of [history.md](history.md).\n")
     parts.append(_remarks())
@@ -229,8 +145,9 @@ def _remarks() -> str:
     fields = finding_json(Finding("", "", "", "", 0, 0, schedule, 0), Path("x"))
     return (
         "`seq` and `text` of a verdict: where and how the first violation was seen, or the doubt. `notes`, `args`,\n"
-        "`effect`, `schedule` and `skipped` are JSON texts. `state` and `event` of `coverage` are those of\n"
-        "`harness/coverage_table.py`; its `fault` is a fault's name, `none`, or `at` a place of whole trials.\n\n"
+        "`effect`, `schedule` and `skipped` are JSON texts. `state` and `event` of `coverage` are the\n"
+        "system's (RocketMQ's: `harness/rocketmq/coverage.py`); its `fault` is a fault's name, `none`, or `at` a\n"
+        "place of whole trials.\n\n"
         "## Findings\n\n"
         f"A JSON object with {', '.join(f'`{name}`' for name in fields)}: `trial` found the violation, `shrunk_trial`\n"
         "executed the minimal schedule, `original_ops` is how many operations the schedule had before it was shrunk.\n"
@@ -241,7 +158,8 @@ def _remarks() -> str:
     )
 
 
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table in Markdown."""
     lines = [_row(head), "|" + "---|" * len(head), *(_row(row) for row in rows)]
     return "\n".join(lines) + "\n"
 
@@ -250,7 +168,7 @@ def _row(cells: Sequence[str]) -> str:
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
-PAGES = {"history.md": history_page, "run-folder.md": run_folder_page, "contract.md": contract_page}
+PAGES = {"history.md": history_page, "run-folder.md": run_folder_page}
 
 
 def main(docs: Path) -> None:

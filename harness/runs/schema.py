@@ -82,8 +82,8 @@ TABLES: dict[str, tuple[Column, ...]] = {
     "history": (("run", str), ("trial", int), *((each.name, each.type) for each in FIELDS)),
 }
 """Columns of each table. ``seq`` and ``text`` of a verdict: where and how the first violation was seen, or the doubt.
-``notes``, ``args``, ``effect``, ``schedule`` and ``skipped`` are JSON texts. ``objectives``: see
-:mod:`pairproof.harness.rocketmq.objectives`."""
+``notes``, ``args``, ``effect``, ``schedule`` and ``skipped`` are JSON texts. ``objectives`` are the system's: for
+RocketMQ see docs/objectives.md."""
 
 FACTS: dict[str, str] = {
     "format": "version of this layout",
@@ -92,6 +92,7 @@ FACTS: dict[str, str] = {
     "state": "running, complete, interrupted or failed",
     "lab": "where it ran",
     "target": "what was tested",
+    "system": "the family of targets that it belongs to, whose states and objectives the run has; empty: the plain one",
     "profile": "the profile's name",
     "seed": "what decided everything random",
     "observes": "kinds of event that this lab could record for this target",

@@ -23,10 +23,9 @@ from types import TracebackType
 from typing import NamedTuple
 
 from pairproof import __version__
-from pairproof.harness import invocation
+from pairproof.harness import invocation, resolve
 from pairproof.harness.errors import LabError, UsageError
 from pairproof.harness.history import Event
-from pairproof.harness.rocketmq.objectives import Row, measure
 from pairproof.harness.runs import atomic, tables
 from pairproof.harness.runs.sampling import sampling
 from pairproof.harness.runs.schema import FORMAT, TABLES
@@ -62,7 +61,7 @@ class Pending(NamedTuple):
     faults: tuple[FaultOutcome, ...]
     history: list[Event] | None
     """None where it is not kept."""
-    objectives: list[Row]
+    objectives: Sequence[tuple[object, ...]]
     events: int
     virtual_ns: int
 
@@ -95,6 +94,7 @@ class RunWriter:
         # Unlike Path.exists, no error where the name cannot be: making the folder will say why.
         if os.path.lexists(folder / "run.json"):
             raise UsageError(f"{folder} already holds a run; name another folder, or delete it")
+        self._measure = resolve.system(str(facts.get("system", ""))).objectives
         self.sampling = sampling(facts.get("keep", 1), str(facts.get("seed", "")))
         now = datetime.now(UTC).isoformat(timespec="milliseconds")
         self.facts: dict[str, object] = {
@@ -117,7 +117,7 @@ class RunWriter:
         part = self._part
         pending = Pending(
             trial.number, trial.origin, trial.schedule, trial.skipped, trial.judgements, trial.faults,
-            events if kept else None, measure(events), len(events), events[-1].t if events else 0,
+            events if kept else None, self._measure(events), len(events), events[-1].t if events else 0,
         )  # fmt: skip
         # One append is the whole record: an interrupt falls before or after it.
         part.trials.append(pending)

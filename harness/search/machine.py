@@ -27,10 +27,10 @@ from pairproof.harness.interpreter import Interpreter, Laws, broken_off, conclud
 from pairproof.harness.operation import Operation
 from pairproof.harness.ports import Lab, Session, Target
 from pairproof.harness.ports.links import CanCutLink, CanShapeLink
-from pairproof.harness.rocketmq import places
 from pairproof.harness.schedule import Args, Op, Schedule
 from pairproof.harness.search import paced, swarm
-from pairproof.harness.search.strategies import NODE, arguments, drawn_settings, fault_args
+from pairproof.harness.search.strategies import arguments, drawn_settings, fault_args
+from pairproof.harness.system import System
 from pairproof.harness.trial import Trial
 from pairproof.harness.verdict import Verdict
 
@@ -42,13 +42,6 @@ program that there is, and what it draws next must differ from that early: the s
 BATCH = 40
 """Examples of one Hypothesis run; between runs the bound is looked at."""
 MAX_BATCHES = 25_000
-USE: tuple[tuple[str, Args], ...] = (
-    ("send", {"producer": 0, "size": 100, "wait": True, "queue": 0}),
-    ("pull", {"reader": 0, "node": places.SLAVES[0], "queue": 0}),
-    ("advance", {"ms": 300}),
-)
-"""What uses every link of a pair. It follows a link's fault, and ends a program while faults are going on: so they have
-something to take effect on, and the time."""
 OF_LINKS = {"shape": (CanShapeLink,), "trouble": (CanShapeLink, CanCutLink)}
 """Rules for faults of links: what they need."""
 
@@ -59,6 +52,7 @@ class PairMachine(RuleBasedStateMachine):
 
     lab: ClassVar[Lab]
     target: ClassVar[Target]
+    system: ClassVar[System]
     laws: ClassVar[Laws | None]
     seed: ClassVar[str]
     on_trial: ClassVar[Callable[[Trial], None]]
@@ -82,7 +76,7 @@ class PairMachine(RuleBasedStateMachine):
     def act(self, do: str, args: Args) -> None:
         """Execute an operation and remember it: the program is a schedule like any other."""
         self.did.add(do)
-        op = Op(do, places.within(args, self.settings))
+        op = Op(do, self.system.within(args, self.settings))
         for each in (op,) if self.pace is None else self.pace.fit(op):
             self.ops.append(each)
             if self.interpreter is not None:
@@ -123,28 +117,20 @@ class PairMachine(RuleBasedStateMachine):
         self.use()
 
     def use(self) -> None:
-        for do, args in USE:
-            self.act(do, args)
+        """Something goes over every link. This follows a link's fault, and ends a program while faults are going on: so
+        they have something to take effect on, and the time."""
+        for op in self.system.traffic:
+            self.act(op.do, op.args)
 
     def end(self, name: str) -> None:
         if name in self.begun:
             self.begun.remove(name)
         self.act("heal", {"name": name})
 
-    def is_whole(self) -> bool:
-        return places.has_names(self.settings)
-
-    @initialize(settings=drawn_settings(), consumed=st.sampled_from((True, True, False)))
-    def start(self, settings: Args, consumed: bool) -> None:
-        """A warm pair under drawn settings; where there is a name server, mostly with a consumer."""
-        self.open(settings)
-        if consumed and self.is_whole():
-            self.act("join", {"group": 0, "consumer": 0})
-
     def open(self, settings: Args) -> None:
         if not self.lab.deterministic:
-            settings = paced.settings(settings)
-            self.pace = paced.Pace(settings)
+            settings = self.system.short(settings)
+            self.pace = paced.Pace(self.system, settings)
         self.settings = settings
         if not type(self).executes():
             return
@@ -200,7 +186,7 @@ def _doing(operation: Operation) -> Any:
     assert drawn is not None
 
     def makes_sense(self: PairMachine) -> bool:
-        return (self.is_whole() or not drawn.whole) and (not drawn.after or drawn.after in self.did)
+        return (not drawn.whole or self.system.is_whole(self.settings)) and (not drawn.after or drawn.after in self.did)
 
     def do(self: PairMachine, each: list[Args]) -> None:
         for args in each:
@@ -212,19 +198,30 @@ def _doing(operation: Operation) -> Any:
     return precondition(makes_sense)(rule(each=burst)(do))
 
 
-def _fault_rules(lab: Lab) -> dict[str, Any]:
+def _start(system: System) -> Any:
+    def start(self: PairMachine, settings: Args, opened: bool) -> None:
+        self.open(settings)
+        for op in system.opening(settings) if opened else ():
+            self.act(op.do, op.args)
+
+    return initialize(settings=drawn_settings(system), opened=st.sampled_from((True, True, False)))(start)
+
+
+def _fault_rules(lab: Lab, system: System) -> dict[str, Any]:
     """The rules that begin faults, which are those that the lab can inject. Links have rules of their own beside, since
     replication is what they carry."""
     faults = resolve.drawn(lab).values()
-    of_a_pair = fault_args(faults, places.of_a_pair)
+    of_a_pair = fault_args(faults, system.of_a_pair)
 
-    @precondition(lambda self: self.is_whole())
+    @precondition(lambda self: self.system.is_whole(self.settings))
     @rule(args=fault_args(faults, tuple))
     def fault_between_all(self: PairMachine, args: Args) -> None:
         self.begin(args)
 
     @precondition(lambda self: "send" in self.did)
-    @rule(args=of_a_pair, node=NODE, point=st.sampled_from(swarm.POINTS), nth=st.integers(1, 4))
+    @rule(
+        args=of_a_pair, node=st.sampled_from(system.nodes), point=st.sampled_from(swarm.POINTS), nth=st.integers(1, 4)
+    )
     def arm(self: PairMachine, args: Args, node: str, point: str, nth: int) -> None:
         self.act("arm", {"node": node, **args, "point": point, "nth": nth})
 
@@ -236,7 +233,7 @@ def _fault_rules(lab: Lab) -> dict[str, Any]:
     for name, abilities in OF_LINKS.items():
         of_links = [each for each in faults if each.needs in abilities]
         if of_links:
-            rules[name] = _beginning(name, fault_args(of_links, places.of_a_pair), PairMachine.begin_and_use)
+            rules[name] = _beginning(name, fault_args(of_links, system.of_a_pair), PairMachine.begin_and_use)
     return rules
 
 
@@ -263,8 +260,10 @@ def machine(
     with the law, what happened, and the program.
     """
     hand_over = staticmethod(_raise_for if on_trial is None else on_trial)
-    about = {"lab": lab, "target": target, "laws": laws, "seed": seed, "on_trial": hand_over}
-    return type("Pair", (PairMachine,), about | _operation_rules(lab) | _fault_rules(lab))
+    system = resolve.system_of(target)
+    about = {"lab": lab, "target": target, "system": system, "laws": laws, "seed": seed, "on_trial": hand_over}
+    rules = {"start": _start(system), **_operation_rules(lab), **_fault_rules(lab, system)}
+    return type("Pair", (PairMachine,), about | rules)
 
 
 def _raise_for(trial: Trial) -> None:

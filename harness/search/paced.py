@@ -10,42 +10,23 @@ Left out: what a fault's own arguments may last, since a fault ends when it is h
 from __future__ import annotations
 
 from pairproof.harness import resolve
-from pairproof.harness.rocketmq import places
-from pairproof.harness.rocketmq.settings import line
-from pairproof.harness.schedule import Args, Op, Scalar, Schedule
+from pairproof.harness.schedule import Args, Op, Schedule
+from pairproof.harness.system import System
 
-SIMULATED = ("lab.bufferBytes", "lab.latencyMicros", "lab.flushMicros")
-"""Settings of a simulated network and disk."""
-SHORT: dict[str, Scalar] = {
-    "haSendHeartbeatInterval": 200,
-    "haHousekeepingInterval": 3_000,
-    "slaveTimeout": 800,
-    "syncFlushTimeout": 1_500,
-    "registerNameServerPeriod": 10_000,
-}
-"""ms. What RocketMQ has for these is longer than a whole trial."""
-ALL_ROUNDS_MS = 5_500
-"""Up to 4.5.2 a master gives a send up after five rounds of a second, whatever is configured: its senders must not stop
-waiting before that."""
 LONGEST_MS, ALL_MS = 1_500, 6_000
 """The longest wait of a pair's trial, and all of them together."""
 LONGEST_WHOLE_MS, ALL_WHOLE_MS = 11_000, 25_000
-"""The same with a name server, where tables and routes are asked for every 10 s and more."""
+"""The same of whole trials, where tables and routes are asked for every 10 s and more."""
 SOON_MS = 50
 """What the next few events need on a healthy machine, and some more."""
-
-
-def settings(given: Args) -> Args:
-    """The settings with short intervals, and without those of a simulation."""
-    rounds = {"syncFlushTimeout": ALL_ROUNDS_MS} if line(given).wake_ups else {}
-    return {**{name: value for name, value in given.items() if name not in SIMULATED}, **SHORT, **rounds}
 
 
 class Pace:
     """Fits the operations of one trial, in their order. ``given``: the trial's settings."""
 
-    def __init__(self, given: Args) -> None:
-        whole = places.has_names(given)
+    def __init__(self, system: System, given: Args) -> None:
+        self.awaits = system.awaits
+        whole = system.is_whole(given)
         self.longest = LONGEST_WHOLE_MS if whole else LONGEST_MS
         self.left = ALL_WHOLE_MS if whole else ALL_MS
 
@@ -60,10 +41,10 @@ class Pace:
         return (op,)
 
     def _step(self, events: int) -> tuple[Op, ...]:
-        if events % 3 == 0:
-            return self._wait(Op("advance", {"ms": min(SOON_MS, 1 + events // 3)}))
-        what = "frames" if events % 3 == 1 else "replicated"
-        return self._wait(Op("await", {"what": what, "count": 1, "ms": SOON_MS}))
+        rounds, which = divmod(events, 1 + len(self.awaits))
+        if which == 0:
+            return self._wait(Op("advance", {"ms": min(SOON_MS, 1 + rounds)}))
+        return self._wait(Op("await", {"what": self.awaits[which - 1], "count": 1, "ms": SOON_MS}))
 
     def _wait(self, op: Op) -> tuple[Op, ...]:
         ms = min(int(op.args["ms"]), self.longest, self.left)
@@ -77,8 +58,8 @@ def _at_once(args: Args) -> Op:
     return Op("fault", {key: value for key, value in args.items() if key == "name" or key in taken})
 
 
-def paced(schedule: Schedule) -> Schedule:
+def paced(system: System, schedule: Schedule) -> Schedule:
     """The schedule as a lab with real time can execute it."""
-    pace = Pace(schedule.settings)
+    pace = Pace(system, schedule.settings)
     ops = tuple(fitted for op in schedule.ops for fitted in pace.fit(op))
-    return schedule._replace(settings=settings(schedule.settings), ops=ops)
+    return schedule._replace(settings=system.short(schedule.settings), ops=ops)

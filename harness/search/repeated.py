@@ -19,7 +19,8 @@ from pairproof.harness.interpreter import run_trial
 from pairproof.harness.ports import Lab, Target
 from pairproof.harness.schedule import Schedule
 from pairproof.harness.search import shrink
-from pairproof.harness.search.paced import SHORT, paced
+from pairproof.harness.search.paced import paced
+from pairproof.harness.system import System
 from pairproof.harness.trial import Trial
 from pairproof.harness.verdict import Verdict
 
@@ -95,9 +96,9 @@ def shows(lab: Lab, target: Target, schedule: Schedule, law: str, times: int = R
 def small(lab: Lab, target: Target, schedule: Schedule, law: str, more: Callable[[], bool]) -> Small:
     """The smallest schedule found as long as there may be ``more`` candidates, where that was, and a trial in ``lab``
     that shows it."""
-    simulation = _simulation(lab)
+    system, simulation = resolve.system_of(target), _simulation(lab)
     if simulation is not None and _once(simulation, target, law)(schedule):
-        found = _shrink(schedule, more, _once(simulation, target, law))
+        found = _shrink(system, schedule, more, _once(simulation, target, law))
         return Small(found, simulation.name, shows(lab, target, found, law))
     shown: list[Trial] = []
 
@@ -107,16 +108,17 @@ def small(lab: Lab, target: Target, schedule: Schedule, law: str, more: Callable
             shown[:] = [trial]
         return trial is not None
 
-    found = _shrink(schedule, more, fails)
+    found = _shrink(system, schedule, more, fails)
     # The last one that showed it is the one that was taken.
     return Small(found, lab.name, shown[0] if shown else None)
 
 
-def _shrink(schedule: Schedule, more: Callable[[], bool], fails: shrink.StillFails) -> Schedule:
+def _shrink(system: System, schedule: Schedule, more: Callable[[], bool], fails: shrink.StillFails) -> Schedule:
+    short = system.short({})
     # Short intervals are no part of what makes it fail: they are put back into whatever is executed.
-    own = {name: value for name, value in schedule.settings.items() if name not in SHORT}
-    found = shrink.shrink(schedule._replace(settings=own), lambda each: more() and fails(paced(each)))
-    return paced(found)
+    own = {name: value for name, value in schedule.settings.items() if name not in short}
+    found = shrink.shrink(system, schedule._replace(settings=own), lambda each: more() and fails(paced(system, each)))
+    return paced(system, found)
 
 
 def _simulation(lab: Lab) -> Lab | None:

@@ -9,14 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from pairproof.harness import resolve
-from pairproof.harness.rocketmq import places, whole
 from pairproof.harness.schedule import Args, Op, Schedule
-from pairproof.harness.search import swarm
-from pairproof.harness.search.swarm import fitting
+from pairproof.harness.system import System
 
 MAX_RUNS = 1_000
-DEFAULTS = {name: values[0] for name, values in (*swarm.SETTINGS.items(), *whole.SETTINGS.items())}
-"""Settings that need not be in a program. Not ``lab.names``, without which there is no consumer."""
 MAX_EVENTS_OF_AN_OP = 12
 """How many events one operation is taken to cause at most, when it is dropped before a step."""
 
@@ -35,7 +31,7 @@ class _Budget:
         return self.fails(candidate)
 
 
-def shrink(schedule: Schedule, fails: StillFails, max_runs: int = MAX_RUNS) -> Schedule:
+def shrink(system: System, schedule: Schedule, fails: StillFails, max_runs: int = MAX_RUNS) -> Schedule:
     """The smallest schedule found that still fails; ``schedule`` itself if nothing smaller does."""
     check = _Budget(fails, max_runs)
     before = None
@@ -43,7 +39,7 @@ def shrink(schedule: Schedule, fails: StillFails, max_runs: int = MAX_RUNS) -> S
         before = schedule
         schedule = _fewer_ops(schedule, check)
         schedule = _fewer_ops_and_steps(schedule, check)
-        schedule = _simpler(schedule, check)
+        schedule = _simpler(system, schedule, check)
     return schedule
 
 
@@ -87,9 +83,9 @@ def _without(schedule: Schedule, at: int) -> Iterator[Schedule]:
             return
 
 
-def _simpler(schedule: Schedule, fails: StillFails) -> Schedule:
-    for settings in _simpler_settings(schedule.settings):
-        candidate = _under(schedule, fitting(settings))
+def _simpler(system: System, schedule: Schedule, fails: StillFails) -> Schedule:
+    for settings in _simpler_settings(schedule.settings, _defaults(system)):
+        candidate = _under(system, schedule, system.fit(settings))
         shorter = len(settings) <= len(schedule.settings) and candidate.settings != schedule.settings
         if shorter and fails(candidate):
             schedule = candidate
@@ -103,20 +99,25 @@ def _simpler(schedule: Schedule, fails: StillFails) -> Schedule:
     return schedule
 
 
-def _under(schedule: Schedule, settings: Args) -> Schedule:
+def _under(system: System, schedule: Schedule, settings: Args) -> Schedule:
     """The schedule under other settings; what it does to a slave that is no more, it does to the first one."""
     return schedule._replace(
-        settings=settings, ops=tuple(op._replace(args=places.within(op.args, settings)) for op in schedule.ops)
+        settings=settings, ops=tuple(op._replace(args=system.within(op.args, settings)) for op in schedule.ops)
     )
 
 
-def _simpler_settings(settings: Args) -> Iterator[Args]:
-    if any(name in DEFAULTS for name in settings):
-        yield {name: value for name, value in settings.items() if name not in DEFAULTS}
-        yield {name: value for name, value in settings.items() if value != DEFAULTS.get(name)}
+def _defaults(system: System) -> Args:
+    """Settings that need not be in a program. One that has a single value makes the kind of trial, so it stays."""
+    return {name: values[0] for settings in system.settings for name, values in settings.items() if len(values) > 1}
+
+
+def _simpler_settings(settings: Args, defaults: Args) -> Iterator[Args]:
+    if any(name in defaults for name in settings):
+        yield {name: value for name, value in settings.items() if name not in defaults}
+        yield {name: value for name, value in settings.items() if value != defaults.get(name)}
     for name, value in settings.items():
-        if name in DEFAULTS and value != DEFAULTS[name]:
-            yield {**settings, name: DEFAULTS[name]}
+        if name in defaults and value != defaults[name]:
+            yield {**settings, name: defaults[name]}
 
 
 def _simpler_args(op: Op) -> Iterator[Args]:

@@ -8,17 +8,15 @@ from hypothesis import strategies as st
 
 from pairproof.harness.operation import Operation
 from pairproof.harness.ports import Fault
-from pairproof.harness.rocketmq import places, whole
 from pairproof.harness.schedule import Args, Scalar
-from pairproof.harness.search import swarm
+from pairproof.harness.system import System
 
 
-def drawn_settings() -> st.SearchStrategy[Args]:
-    """Settings of a pair, or in one of four cases of a whole trial."""
-    pair = st.fixed_dictionaries(sampled(swarm.SETTINGS)).map(swarm.fitting)
-    whole_trial = st.fixed_dictionaries({"lab.names": st.just(1), **sampled(whole.SETTINGS)})
+def drawn_settings(system: System) -> st.SearchStrategy[Args]:
+    """Settings of one of the system's kinds of trial."""
+    kinds = [st.fixed_dictionaries(sampled(each)).map(system.fit) for each in system.settings]
     # Not one_of, which counts a strategy that is given three times once.
-    return st.sampled_from((pair, pair, pair, whole_trial)).flatmap(lambda chosen: chosen)
+    return st.sampled_from(kinds).flatmap(lambda chosen: chosen)
 
 
 def sampled(values: Mapping[str, Sequence[Scalar]]) -> dict[str, st.SearchStrategy[Scalar]]:
@@ -35,9 +33,6 @@ def fault_args(faults: Iterable[Fault], of: Callable[[Iterable[Scalar]], Sequenc
         for each in faults
     ]
     return st.one_of(kinds)
-
-
-NODE = st.sampled_from(places.NODES)
 
 
 def arguments(operation: Operation) -> st.SearchStrategy[Args]:

@@ -18,9 +18,11 @@ from pairproof.harness import resolve
 from pairproof.harness.coverage_table import CoverageTable
 from pairproof.harness.explore import rare_collection
 from pairproof.harness.interpreter import Laws, run_trial
-from pairproof.harness.rocketmq import places, whole
+from pairproof.harness.rocketmq import cuts, places, swarm, whole
+from pairproof.harness.rocketmq.coverage import cover
+from pairproof.harness.rocketmq.system import SYSTEM
 from pairproof.harness.schedule import Args, Op, Schedule
-from pairproof.harness.search import cuts, machine, swarm, sweep
+from pairproof.harness.search import machine, sweep
 from pairproof.harness.trial import Trial
 
 LAB = resolve.lab("sim")
@@ -50,7 +52,7 @@ def wholly() -> Iterator[Schedule]:
 
 def minute() -> Iterator[Schedule]:
     """Ten operations and five faults in sixty virtual seconds."""
-    faults = [args for each in resolve.drawn().values() for args in sweep.variants(each)]
+    faults = [args for each in resolve.drawn().values() for args in sweep.variants(SYSTEM, each, SYSTEM.swept.modes[0])]
     for number in count():
         dice = Random(f"bench/{number}")
         ops: list[Op] = []
@@ -125,7 +127,7 @@ def measure_coverage() -> None:
         table = CoverageTable()
         began = process_time()
         for events in histories:
-            table.count(events)
+            table.merge(cover(events))
         spent = process_time() - began
         events_each = sum(map(len, histories)) / len(histories)
         print(f"coverage table, {what}: {spent / len(histories) * 1e6:.0f} us a trial of {events_each:.0f} events")

@@ -12,9 +12,9 @@ from pairproof.harness.errors import UsageError
 from pairproof.harness.history import Event
 from pairproof.harness.interpreter import run_trial
 from pairproof.harness.ports.nodes import SCARCE, CanLimitMemory, CanReplaceImage
-from pairproof.harness.rocketmq import whole
+from pairproof.harness.rocketmq import swarm, whole
 from pairproof.harness.schedule import Op, Scalar, Schedule
-from pairproof.harness.search import swarm, sweep
+from pairproof.harness.search import sweep
 from pairproof.harness.trial import Trial
 from pairproof.reports import effects
 

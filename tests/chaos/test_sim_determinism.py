@@ -11,15 +11,14 @@ import pytest
 
 from pairproof.harness import resolve
 from pairproof.harness.interpreter import run_trial
-from pairproof.harness.rocketmq import whole
+from pairproof.harness.rocketmq import swarm, whole
 from pairproof.harness.schedule import Schedule
-from pairproof.harness.search import swarm
 
 SCRIPT = """
 import hashlib
 from pairproof.harness import resolve
 from pairproof.harness.interpreter import run_trial
-from pairproof.harness.search import swarm
+from pairproof.harness.rocketmq import swarm
 from pairproof.harness.rocketmq import whole
 lab, target = resolve.lab("sim"), resolve.target("reference")
 digest = hashlib.sha256()

@@ -22,9 +22,8 @@ from pairproof.harness import judge, resolve
 from pairproof.harness.errors import UsageError
 from pairproof.harness.history import MS, Event
 from pairproof.harness.interpreter import run_trial
-from pairproof.harness.rocketmq import places, whole
+from pairproof.harness.rocketmq import places, swarm, whole
 from pairproof.harness.schedule import Op, Scalar, Schedule
-from pairproof.harness.search import swarm
 from pairproof.harness.trial import Trial
 from pairproof.harness.trouble import EVERY_LINK
 from pairproof.harness.verdict import Verdict

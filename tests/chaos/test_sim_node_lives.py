@@ -20,6 +20,7 @@ from pairproof.harness.errors import LabError
 from pairproof.harness.history import Event
 from pairproof.harness.interpreter import run_trial
 from pairproof.harness.rocketmq import places
+from pairproof.harness.rocketmq.system import SYSTEM
 from pairproof.harness.schedule import Op, Scalar, Schedule
 from pairproof.harness.search import machine, shrink
 from pairproof.harness.trial import Trial
@@ -96,7 +97,7 @@ def test_the_finding_shrinks_and_says_the_same_again() -> None:
     def fails(each: Schedule) -> bool:
         return run_trial(LAB, found, each, laws=laws).judgements[0].verdict is Verdict.VIOLATED
 
-    small = shrink.shrink(Schedule({}, "lives", ops), fails)
+    small = shrink.shrink(SYSTEM, Schedule({}, "lives", ops), fails)
     assert len(small.ops) == 1
     assert run_trial(LAB, found, small).events == run_trial(LAB, found, small).events
 

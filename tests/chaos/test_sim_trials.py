@@ -10,6 +10,7 @@ from pairproof.harness import resolve
 from pairproof.harness.errors import UsageError
 from pairproof.harness.history import Event
 from pairproof.harness.interpreter import run_trial
+from pairproof.harness.rocketmq.system import SYSTEM
 from pairproof.harness.schedule import Args, Op, Schedule
 from pairproof.harness.search import sweep
 from pairproof.harness.trial import Trial
@@ -83,7 +84,7 @@ def test_each_status_comes_from_the_fault_that_should_cause_it(
 def every_variant() -> list[Args]:
     # slow_close needs something else that closes: test_sim_toxics.
     faults = [each for each in resolve.drawn().values() if each.name != "slow_close"]
-    every = [args for each in faults for args in sweep.variants(each)]
+    every = [args for each in faults for args in sweep.variants(SYSTEM, each, SYSTEM.swept.modes[0])]
     # A slave of the reference asks its clock for nothing.
     every = [args for args in every if args["name"] != "clock_skew" or args["node"] == "master"]
     # 200 bytes of 8-byte reports would take 25 of them.

@@ -23,6 +23,7 @@ from pairproof.harness import judge as judging
 from pairproof.harness import resolve
 from pairproof.harness.errors import PairproofError
 from pairproof.harness.interpreter import run_trial
+from pairproof.harness.rocketmq.system import SYSTEM
 from pairproof.harness.schedule import Schedule
 from pairproof.harness.schedule_json import from_json
 from pairproof.harness.search import shrink
@@ -49,7 +50,7 @@ def program(mutant: Mutant, path: Path) -> Schedule | None:
 
         plays = (each for _, each in islice(schedules(resolve.lab("sim"), resolve.target("reference"), SEED), TRIALS))
         found = next(filter(caught, plays), None)
-        small = None if found is None else shrink.shrink(found, caught)
+        small = None if found is None else shrink.shrink(SYSTEM, found, caught)
         path.write_text(json.dumps(None if small is None else small.to_json()))
     known = json.loads(path.read_text())
     return None if known is None else from_json(known)

@@ -29,11 +29,12 @@ from pairproof.chaos.scenarios.play import Plan, lacking
 from pairproof.harness import judge as judging
 from pairproof.harness import resolve
 from pairproof.harness.interpreter import run_trial
-from pairproof.harness.rocketmq import whole
+from pairproof.harness.rocketmq import cuts, swarm, whole
+from pairproof.harness.rocketmq.corpus import corpus
 from pairproof.harness.rocketmq.stories import STORIES
+from pairproof.harness.rocketmq.system import SYSTEM
 from pairproof.harness.schedule import Schedule
-from pairproof.harness.search import cuts, machine, shrink, swarm, sweep
-from pairproof.harness.search.corpus import corpus
+from pairproof.harness.search import machine, shrink, sweep
 from pairproof.harness.search.paced import paced
 from pairproof.harness.trial import Trial
 from pairproof.harness.verdict import Verdict
@@ -95,7 +96,7 @@ def paces(count: int) -> Iterator[Drawn]:
     # Behind the numbers that the searches themselves begin with.
     for number in range(count):
         make = (swarm.schedule, whole.schedule)[number % 2]
-        yield Drawn("paced", paced(make(f"{SEED}/paced", len(STORIES) + number, LAB)))
+        yield Drawn("paced", paced(SYSTEM, make(f"{SEED}/paced", len(STORIES) + number, LAB)))
 
 
 def scenarios() -> Iterator[Drawn]:
@@ -123,7 +124,7 @@ def minimal(name: str) -> Drawn | None:
 
     for schedule in candidates():
         if caught(schedule):
-            return Drawn("mutants", shrink.shrink(schedule, caught, SHRUNK), target.name)
+            return Drawn("mutants", shrink.shrink(SYSTEM, schedule, caught, SHRUNK), target.name)
     print(f"{name} is not found in {HUNTED} trials: left out", file=sys.stderr)
     return None
 

@@ -10,11 +10,12 @@ from pairproof.harness import abilities, resolve
 from pairproof.harness.ports import Session
 from pairproof.harness.ports.links import CanCutLink
 from pairproof.harness.ports.nodes import CanDisconnect
-from pairproof.harness.rocketmq import whole
+from pairproof.harness.rocketmq import swarm, whole
 from pairproof.harness.rocketmq.ports import CanConsume
 from pairproof.harness.rocketmq.stories import STORIES
 from pairproof.harness.schedule import Op
-from pairproof.harness.search import machine, swarm, sweep
+from pairproof.harness.search import machine, sweep
+from pairproof.harness.search.swarm import FAULT_BUDGET
 from pairproof.harness.trial import Trial
 
 SIM = resolve.lab("sim")
@@ -170,7 +171,7 @@ def test_the_state_machine_draws_what_the_lab_can_inject_and_nothing_else() -> N
 
 def test_few_faults_are_enough_for_every_search() -> None:
     lab = of(CuttingLab)
-    assert 0 < len(resolve.drawn(lab)) < swarm.FAULT_BUDGET and not set(resolve.drawn(lab)) & set(whole.USUAL[:1])
+    assert 0 < len(resolve.drawn(lab)) < FAULT_BUDGET and not set(resolve.drawn(lab)) & set(whole.USUAL[:1])
     for number in range(100):
         swarm.schedule("few", number, lab)
         whole.schedule("few", number, lab)

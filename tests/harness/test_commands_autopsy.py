@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from pairproof.harness.commands.autopsy import command
 from pairproof.harness.errors import LabError, UsageError
 from pairproof.harness.law import Violation
+from pairproof.harness.rocketmq.commands.autopsy import command
 from pairproof.harness.rocketmq.testing import H, pair
 from pairproof.harness.runs.writer import RunWriter
 from pairproof.harness.schedule import Schedule

@@ -8,15 +8,14 @@ from typing import Any
 
 import pytest
 
-from pairproof.harness import registry, resolve
+from pairproof.harness import law_groups, registry, resolve
 from pairproof.harness.commands import labs
 from pairproof.harness.commands.main import main
 from pairproof.harness.commands.replay import event_line
 from pairproof.harness.history import Event, kinds
 from pairproof.harness.interpreter import run_trial
-from pairproof.harness.rocketmq import law_groups
+from pairproof.harness.rocketmq import swarm
 from pairproof.harness.runs.writer import RunWriter
-from pairproof.harness.search import swarm
 from pairproof.harness.trial import Finding
 
 MUTANT = "reference+eager_push"

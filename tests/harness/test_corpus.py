@@ -13,13 +13,14 @@ import pytest
 from pairproof.harness import judge, registry, resolve
 from pairproof.harness.commands.main import main
 from pairproof.harness.interpreter import run_trial
+from pairproof.harness.rocketmq import make_corpus
+from pairproof.harness.rocketmq.corpus import corpus, to_text
 from pairproof.harness.runs.reader import RunReader
-from pairproof.harness.search import make_corpus
-from pairproof.harness.search.corpus import corpus, to_text
+from pairproof.harness.schedule import Schedule
 from pairproof.harness.verdict import Verdict
 
 LAB, REFERENCE = resolve.lab("sim"), resolve.target("reference")
-AGAIN = "run python -m pairproof.harness.search.make_corpus"
+AGAIN = "run python -m pairproof.harness.rocketmq.make_corpus"
 
 
 def test_the_corpus_gives_every_law_something_to_judge_on_the_reference() -> None:
@@ -65,17 +66,17 @@ def test_a_bug_that_leaves_laws_nothing_to_judge_is_seen_in_no_time(
     silent = tuple(
         each._replace(ops=tuple(op for op in each.ops if op.do not in ("join", "pull"))) for each in corpus()
     )
-    monkeypatch.setattr("pairproof.harness.explore.corpus", lambda: silent)
+    monkeypatch.setattr("pairproof.harness.rocketmq.corpus.corpus", lambda: silent)
     capsys.readouterr()
     assert main(command) == 3
     assert "the corpus gave it nothing to judge" in capsys.readouterr().out
 
 
 def test_laws_of_third_parties_are_not_demanded_of_the_corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    own, laws = registry.own, {"log-grows"}
+    own, laws = registry.own, {"ha-housekeeping"}
     monkeypatch.setattr(registry, "own", lambda group: frozenset(laws) if group == "laws" else own(group))
-    monkeypatch.setattr("pairproof.harness.explore.corpus", lambda: ())
-    command = ["check", "--trials", "1", "--seed", "s", "--runs", str(tmp_path), "--law", "log-grows"]
+    monkeypatch.setattr("pairproof.harness.rocketmq.corpus.corpus", lambda: (Schedule({}, "quiet", ()),))
+    command = ["check", "--trials", "1", "--seed", "s", "--runs", str(tmp_path), "--law", "ha-housekeeping"]
     assert main(command) == 3
     laws.clear()
     assert main(command) == 0

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 
 from pairproof.harness import resolve
-from pairproof.harness.coverage_table import AT, OUTSIDE, CoverageTable
+from pairproof.harness.coverage_table import CoverageTable
 from pairproof.harness.history import Recorder
 from pairproof.harness.interpreter import run_trial
-from pairproof.harness.rocketmq import places, whole
+from pairproof.harness.rocketmq import places, swarm, whole
+from pairproof.harness.rocketmq.coverage import AT, OUTSIDE, cover
 from pairproof.harness.rocketmq.coverage_whole import (
     ABSENT,
     AT_MASTER,
@@ -20,11 +21,10 @@ from pairproof.harness.rocketmq.coverage_whole import (
     UNSERVED,
     UNSYNCED,
 )
-from pairproof.harness.search import swarm
 
 
 def _table(told: Recorder) -> CoverageTable:
-    return CoverageTable.of(told.events)
+    return cover(told.events)
 
 
 def _joining() -> Recorder:
@@ -123,14 +123,15 @@ def test_gaps_are_pairs_that_occurred_but_not_with_that_fault() -> None:
     assert CoverageTable().summary([]).endswith("0 of 0 (least: none)")
 
 
-def test_merged_tables_say_what_one_table_of_both_histories_says() -> None:
+def test_merged_tables_say_what_the_tables_of_all_histories_say_together() -> None:
     lab, target = resolve.lab("sim"), resolve.target("reference")
     histories = [run_trial(lab, target, swarm.schedule("merged", number), laws=()).events for number in range(3)]
-    together, merged = CoverageTable(), CoverageTable()
+    together: Counter[tuple[str, str, str]] = Counter()
+    merged = CoverageTable()
     for events in histories:
-        together.count(events)
-        merged.merge(CoverageTable.of(events))
-    assert merged.rows() == together.rows() and merged.gaps(["stall"]) == together.gaps(["stall"])
+        together.update(cover(events).rows())
+        merged.merge(cover(events))
+    assert merged.rows() == together
 
 
 def test_every_event_of_the_protocol_is_counted_in_every_trial() -> None:
@@ -141,7 +142,7 @@ def test_every_event_of_the_protocol_is_counted_in_every_trial() -> None:
         schedule = swarm.schedule("counted", number)
         quiet = schedule._replace(ops=tuple(op for op in schedule.ops if op.do not in ("fault", "arm")))
         events = run_trial(lab, target, quiet, laws=()).events
-        table.count(events)
+        table.merge(cover(events))
         kinds.update(each.kind for each in events if each.kind not in OUTSIDE)
     counted: Counter[str] = Counter()
     for (_, kind, fault), number in table.rows().items():
@@ -252,6 +253,6 @@ def test_whole_trials_are_counted_in_their_own_states_and_as_the_pairs_that_they
     lab, target = resolve.lab("sim"), resolve.target("reference")
     table = CoverageTable()
     for number in range(12):
-        table.count(run_trial(lab, target, whole.schedule("counted", number), laws=()).events)
+        table.merge(cover(run_trial(lab, target, whole.schedule("counted", number), laws=()).events))
     states = {state for state, _ in table.pairs()}
     assert {*READERS, *TABLES} <= states and {"caught-up", "behind"} <= states

@@ -71,7 +71,7 @@ def test_first_stops_at_the_first_violation_and_shrinks_it() -> None:
 
 @pytest.mark.parametrize("origin", ["sweep", "cuts", "whole", "swarm", "machine"])
 def test_first_stops_every_search(origin: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pairproof.harness.explore.corpus", lambda: ())
+    monkeypatch.setattr("pairproof.harness.rocketmq.corpus.corpus", lambda: ())
     only = QUICK._replace(shares={origin: 1.0, "swarm" if origin != "swarm" else "sweep": 1.0})
     target = resolve.target("reference+acks_at_once")
     laws = judge.laws(["ack-replicated"])

@@ -13,6 +13,7 @@ from pairproof.harness import judge, registry, resolve
 from pairproof.harness.commands.main import main
 from pairproof.harness.explore import MAX_FINDINGS_PER_LAW, Explorer
 from pairproof.harness.profiles import REAL, profile
+from pairproof.harness.rocketmq.system import SYSTEM
 from pairproof.harness.runs.reader import read_finding, to_finding
 from pairproof.harness.runs.writer import RunWriter
 from pairproof.harness.schedule import Op, Schedule
@@ -27,7 +28,7 @@ LAW = "ha-divergence-refused"
 IMAGE = Op("fault", {"name": "older_image", "node": "master"})
 SEND = Op("send", {"producer": 0, "size": 420, "wait": True, "queue": 0})
 PULL = Op("pull", {"reader": 0, "node": "master", "queue": 0})
-LONG = paced.paced(Schedule({}, "s", (PULL, IMAGE, PULL, SEND, PULL, Op("step", {"events": 5}), PULL)))
+LONG = paced.paced(SYSTEM, Schedule({}, "s", (PULL, IMAGE, PULL, SEND, PULL, Op("step", {"events": 5}), PULL)))
 SMALL = ["fault", "send", "await"]
 
 
@@ -45,7 +46,7 @@ def test_all_searches_but_the_enumerated_ones_run_and_all_they_do_is_paced() -> 
     found, trials = explore(ShakyLab("reference", 2), trials=12)
     assert set(found.by_origin) == {"swarm", "whole", "machine"} and found.totals == {} and found.findings == []
     for trial in trials:
-        assert paced.paced(trial.schedule) == trial.schedule
+        assert paced.paced(SYSTEM, trial.schedule) == trial.schedule
     assert found.shrinking_s == 0 and "not counted" not in found.rate()
 
 

@@ -13,11 +13,11 @@ import pytest
 
 from pairproof.harness import floors, registry, resolve
 from pairproof.harness.commands.main import main
-from pairproof.harness.coverage_table import CoverageTable
 from pairproof.harness.explore import Explorer
 from pairproof.harness.floors import Family, Floor, Floors
 from pairproof.harness.interpreter import run_trial
 from pairproof.harness.profiles import PROFILES, PROOF, profile
+from pairproof.harness.rocketmq.coverage import cover
 from pairproof.harness.runs.reader import RunReader
 from pairproof.harness.schedule import Op, Schedule
 from pairproof.harness.search import machine
@@ -37,7 +37,7 @@ def trial(*ops: Op) -> Trial:
 
 
 def count(tally: Tally, played: Trial) -> None:
-    tally.count(played, CoverageTable.of(played.events))
+    tally.count(played, cover(played.events))
 
 
 def rows(wanted: Floors, *trials: Trial) -> dict[str, tuple[int, int]]:
@@ -137,7 +137,7 @@ def test_the_job_holds_keeps_every_history_and_tells_what_it_met(part: Path, cap
 def test_a_machine_that_never_draws_a_fault_misses_the_floors(
     part: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
-    monkeypatch.setattr(machine, "_fault_rules", lambda lab: {})
+    monkeypatch.setattr(machine, "_fault_rules", lambda lab, system: {})
     assert main(CHECK) == 3
     said = capsys.readouterr().out
     assert "floors missed: " in said and "faults that took effect: latency: 0 of 2; " in said

@@ -13,10 +13,9 @@ from pairproof.harness.errors import UsageError
 from pairproof.harness.history import Event, Recorder, kinds, own_kinds
 from pairproof.harness.interpreter import run_trial
 from pairproof.harness.law import Law
-from pairproof.harness.rocketmq import whole
+from pairproof.harness.rocketmq import swarm, whole
+from pairproof.harness.rocketmq.corpus import corpus
 from pairproof.harness.rocketmq.kinds.log import Append
-from pairproof.harness.search import swarm
-from pairproof.harness.search.corpus import corpus
 
 SIM, REFERENCE = resolve.lab("sim"), resolve.target("reference")
 PLAIN = set(Event._fields[:3])

@@ -13,10 +13,11 @@ from pairproof.harness.history import Recorder
 from pairproof.harness.interpreter import Interpreter
 from pairproof.harness.operation import Drawn, Operation, Running, number, text, truth
 from pairproof.harness.ports import Target
-from pairproof.harness.rocketmq import whole
+from pairproof.harness.rocketmq import swarm, whole
+from pairproof.harness.rocketmq.system import SYSTEM
 from pairproof.harness.schedule import Args, Op, Schedule
 from pairproof.harness.schedule_json import from_json
-from pairproof.harness.search import machine, shrink, swarm
+from pairproof.harness.search import machine, shrink
 from pairproof.harness.trial import Trial
 
 SIM = resolve.lab("sim")
@@ -97,7 +98,7 @@ def test_it_is_read_bounded_and_made_simpler() -> None:
     assert from_json(schedule.to_json()) == schedule
     with pytest.raises(UsageError, match=r"operation 0 \(ask\): times must be 9 at most, not 10"):
         from_json(schedule._replace(ops=(Op("ask", {**asked.args, "times": 10}),)).to_json())
-    small = shrink.shrink(schedule, lambda each: asks(each) == 1)
+    small = shrink.shrink(SYSTEM, schedule, lambda each: asks(each) == 1)
     assert small.ops == (Op("ask", {"times": 1, "loudly": False, "whom": "a"}),)
 
 

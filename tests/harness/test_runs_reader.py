@@ -26,7 +26,7 @@ from pairproof.harness.schedule import Op, Schedule
 from pairproof.harness.trial import FaultOutcome, Finding, Trial
 from pairproof.harness.verdict import Judgement, Verdict
 
-FACTS = {"seed": "s", "target": "reference", "lab": "sim", "keep": "all"}
+FACTS = {"seed": "s", "target": "reference", "system": "rocketmq", "lab": "sim", "keep": "all"}
 SCHEDULE = Schedule({}, "seed", (Op("advance", {"ms": 5}),))
 
 

@@ -29,7 +29,7 @@ SCHEDULE = Schedule({"brokerRole": "SYNC_MASTER"}, "seed", (Op("advance", {"ms":
 HOLDS = Judgement("log-grows", Verdict.HOLDS, 3, 0, notes={"cuts": 1})
 BROKEN = Judgement("log-prefix", Verdict.VIOLATED, 3, 2, (Violation(1, 1_000, "differs at 40", "m1"),))
 DOUBTFUL = Judgement("log-prefix", Verdict.UNKNOWN, 0, 0, doubt="the law crashed")
-FACTS = {"seed": "s", "target": "reference", "lab": "sim"}
+FACTS = {"seed": "s", "target": "reference", "system": "rocketmq", "lab": "sim"}
 FINDING = Finding("log-prefix", "differs at 40", "reference+x", "sim", 7, 8, SCHEDULE, 30)
 
 

@@ -9,10 +9,12 @@ import pytest
 from pairproof.harness import judge, resolve
 from pairproof.harness.errors import UsageError
 from pairproof.harness.interpreter import run_trial
-from pairproof.harness.rocketmq import places
+from pairproof.harness.rocketmq import places, swarm
+from pairproof.harness.rocketmq.system import SYSTEM
 from pairproof.harness.schedule import Op, Schedule
 from pairproof.harness.schedule_json import from_json
-from pairproof.harness.search import shrink, swarm, sweep
+from pairproof.harness.search import shrink, sweep
+from pairproof.harness.system import Mode
 from pairproof.harness.verdict import Verdict
 
 LAB = resolve.lab("sim")
@@ -56,23 +58,23 @@ def test_versions_replicas_and_slaves_that_are_drawn_fit_each_other() -> None:
 def test_sweep_is_every_fault_at_every_boundary_in_every_mode() -> None:
     found = sweep.schedules(LAB, REFERENCE, "s")
     expected = 0
-    for mode in sweep.MODES:
+    for mode in SYSTEM.swept.modes:
         swept = [each for each in found if mode.settings.items() <= each.settings.items() and _mode(each) == mode]
         seen = {op.args["events"] for each in swept for op in each.ops if op.do == "step"}
         assert seen == set(range(max(seen) + 1)) and max(seen) > 15  # type: ignore[type-var, operator]
-        lasting = [args for fault in resolve.drawn().values() for args in sweep.variants(fault, mode)]
-        brief = [args for args in lasting if args["name"] in sweep.BRIEF]
-        twice = [args for args in lasting if args["name"] in sweep.ALSO_UNDER]
+        lasting = [args for fault in resolve.drawn().values() for args in sweep.variants(SYSTEM, fault, mode)]
+        brief = [args for args in lasting if args["name"] in SYSTEM.swept.brief]
+        twice = [args for args in lasting if args["name"] in SYSTEM.swept.also_under]
         assert twice and len(swept) == len(seen) * (len(lasting) + len(brief) + len(twice))
         expected += len(swept)
     assert len(found) == expected <= 20_000
     assert len({repr(each) for each in found}) == len(found)
 
 
-def _mode(each: Schedule) -> sweep.Mode:
-    added = set(sweep.QUICK).union(*sweep.ALSO_UNDER.values())
+def _mode(each: Schedule) -> Mode:
+    added = set(SYSTEM.swept.quick).union(*SYSTEM.swept.also_under.values())
     plain = {name: value for name, value in each.settings.items() if name not in added}
-    return next(mode for mode in sweep.MODES if mode.settings == plain)
+    return next(mode for mode in SYSTEM.swept.modes if mode.settings == plain)
 
 
 def test_full_disks_of_a_slave_are_swept_where_the_frame_that_is_lost_is_the_last() -> None:
@@ -91,10 +93,10 @@ def test_first_mode_takes_all_of_a_fault_the_others_what_differs_there() -> None
     class Nowhere:
         name, needs, arguments = "nowhere", object, {"character": ("odd", "even")}
 
-    def swept(fault: type, mode: sweep.Mode) -> list[tuple[object, ...]]:
-        return [tuple(args.values())[1:] for args in sweep.variants(fault(), mode)]
+    def swept(fault: type, mode: Mode) -> list[tuple[object, ...]]:
+        return [tuple(args.values())[1:] for args in sweep.variants(SYSTEM, fault(), mode)]
 
-    first, second, fan_out = sweep.MODES[0], sweep.MODES[1], sweep.MODES[-1]
+    first, second, fan_out = SYSTEM.swept.modes[0], SYSTEM.swept.modes[1], SYSTEM.swept.modes[-1]
     assert swept(Both, first) == [("ha", 1), ("ha", 2), ("client-master", 1), ("client-master", 2)]
     assert swept(Both, second) == [("ha", 1)] and swept(Both, fan_out) == [("ha2", 1)]
     assert swept(Nowhere, second) == [("odd",), ("even",)] and swept(Nowhere, fan_out) == []
@@ -119,7 +121,7 @@ def test_shrinking_leaves_only_what_the_failure_needs() -> None:
         Op("fault", {"name": "kill", "node": "slave"}),
         *noise,
     ]
-    small = shrink.shrink(Schedule({}, "s", tuple(ops)), _needs("down", "kill"))
+    small = shrink.shrink(SYSTEM, Schedule({}, "s", tuple(ops)), _needs("down", "kill"))
     assert [op.args["name"] for op in small.ops] == ["down", "kill"]
 
 
@@ -133,7 +135,7 @@ def test_shrinking_tries_simpler_values_and_settings() -> None:
             bool(sends) and int(sends[0].args["size"]) >= 100 and candidate.settings.get("brokerRole") == "ASYNC_MASTER"
         )
 
-    small = shrink.shrink(start, fails)
+    small = shrink.shrink(SYSTEM, start, fails)
     assert small.ops == (Op("send", {"producer": 0, "size": 100, "wait": True, "queue": 0}),)
     assert small.settings == {"brokerRole": "ASYNC_MASTER"}
 
@@ -147,7 +149,7 @@ def test_shrinking_never_leaves_a_program_that_names_a_slave_it_has_not() -> Non
         named = {op.args["node"] for op in candidate.ops}
         return bool(named) and named.isdisjoint(places.absent(places.slaves(candidate.settings)))
 
-    small = shrink.shrink(start, fails)
+    small = shrink.shrink(SYSTEM, start, fails)
     assert small.settings == {} and small.ops == (Op("fault", {"name": "kill", "node": "slave"}),)
 
 
@@ -160,7 +162,7 @@ def test_shrinking_is_bounded_and_never_returns_what_does_not_fail() -> None:
         runs += 1
         return False
 
-    assert shrink.shrink(start, fails, max_runs=17) == start and runs <= 17
+    assert shrink.shrink(SYSTEM, start, fails, max_runs=17) == start and runs <= 17
 
 
 @pytest.mark.parametrize(

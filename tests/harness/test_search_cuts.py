@@ -7,8 +7,8 @@ import pytest
 from pairproof.harness import resolve
 from pairproof.harness.history import Recorder
 from pairproof.harness.interpreter import run_trial
+from pairproof.harness.rocketmq import cuts
 from pairproof.harness.schedule import Schedule
-from pairproof.harness.search import cuts
 
 LAB = resolve.lab("sim")
 REFERENCE = resolve.target("reference")

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from pairproof.harness import resolve
 from pairproof.harness.interpreter import run_trial
-from pairproof.harness.rocketmq import places, whole
+from pairproof.harness.rocketmq import pace, places, swarm, whole
+from pairproof.harness.rocketmq.system import SYSTEM
 from pairproof.harness.schedule import Op, Schedule
 from pairproof.harness.schedule_json import from_json
-from pairproof.harness.search import paced, swarm
+from pairproof.harness.search import paced
 from pairproof.harness.verdict import Verdict
 
 TARGET = resolve.target("reference")
+fitted = partial(paced.paced, SYSTEM)
 DRAWN = [make("paced", number) for make in (swarm.schedule, whole.schedule) for number in range(300)]
 
 
@@ -22,7 +26,7 @@ def waits(found: Schedule) -> list[int]:
 
 def test_no_wait_is_long_nor_all_of_them_together() -> None:
     assert any(sum(waits(each)) > paced.ALL_WHOLE_MS for each in DRAWN)
-    for each in map(paced.paced, DRAWN):
+    for each in map(fitted, DRAWN):
         is_whole = places.has_names(each.settings)
         longest, together = (
             (paced.LONGEST_WHOLE_MS, paced.ALL_WHOLE_MS) if is_whole else (paced.LONGEST_MS, paced.ALL_MS)
@@ -31,17 +35,17 @@ def test_no_wait_is_long_nor_all_of_them_together() -> None:
 
 
 def test_nothing_is_left_that_needs_a_simulation_and_everything_is_valid() -> None:
-    for each in map(paced.paced, DRAWN):
+    for each in map(fitted, DRAWN):
         assert {op.do for op in each.ops}.isdisjoint({"step", "arm"})
-        short = {name: value for name, value in paced.SHORT.items() if each.settings[name] != value}
-        assert each.settings.keys().isdisjoint(paced.SIMULATED) and short.keys() <= {"syncFlushTimeout"}
+        short = {name: value for name, value in pace.SHORT.items() if each.settings[name] != value}
+        assert each.settings.keys().isdisjoint(pace.SIMULATED) and short.keys() <= {"syncFlushTimeout"}
         TARGET.settings(each.settings)
         assert from_json(each.to_json()) == each
 
 
 def test_up_to_4_5_2_producers_are_more_patient_than_five_rounds_of_a_second() -> None:
-    found = {str(each.settings.get("rocketmqVersion")): each.settings for each in map(paced.paced, DRAWN)}
-    assert found["4.4.0"]["syncFlushTimeout"] == paced.ALL_ROUNDS_MS > 5_000
+    found = {str(each.settings.get("rocketmqVersion")): each.settings for each in map(fitted, DRAWN)}
+    assert found["4.4.0"]["syncFlushTimeout"] == pace.ALL_ROUNDS_MS > 5_000
     assert {found[each]["syncFlushTimeout"] for each in ("4.9.2", "4.9.7", "5.5.0")} == {1_500}
 
 
@@ -49,16 +53,16 @@ def test_everything_else_stays_in_its_order() -> None:
     changed = {"step", "arm", "advance", "await"}
     for each in DRAWN:
         kept = [op for op in each.ops if op.do not in changed]
-        assert [op for op in paced.paced(each).ops if op.do not in changed and op.do != "fault"] == [
+        assert [op for op in fitted(each).ops if op.do not in changed and op.do != "fault"] == [
             op for op in kept if op.do != "fault"
         ]
         begun = [op.args["name"] for op in each.ops if op.do in ("fault", "arm")]
-        assert [op.args["name"] for op in paced.paced(each).ops if op.do == "fault"] == begun
+        assert [op.args["name"] for op in fitted(each).ops if op.do == "fault"] == begun
 
 
 def test_what_is_paced_stays_as_it_is() -> None:
-    for each in map(paced.paced, DRAWN):
-        assert paced.paced(each) == each
+    for each in map(fitted, DRAWN):
+        assert fitted(each) == each
 
 
 @pytest.mark.parametrize(
@@ -71,17 +75,17 @@ def test_what_is_paced_stays_as_it_is() -> None:
 )
 def test_a_trigger_becomes_its_fault(args: dict[str, str], begun: dict[str, str]) -> None:
     armed = Op("arm", {**args, "point": "append", "nth": 3})
-    assert paced.paced(Schedule({}, "s", (armed,))).ops == (Op("fault", begun),)
+    assert fitted(Schedule({}, "s", (armed,))).ops == (Op("fault", begun),)
 
 
 def test_steps_become_short_waits_for_different_things() -> None:
     steps = tuple(Op("step", {"events": events}) for events in range(1, 26))
-    waited = paced.paced(Schedule({}, "s", steps)).ops
+    waited = fitted(Schedule({}, "s", steps)).ops
     assert {op.args.get("what") for op in waited} == {None, "frames", "replicated"} and len(waited) == 25
     assert max(waits(Schedule({}, "s", waited))) <= paced.SOON_MS
 
 
 def test_the_reference_is_clean_under_paced_schedules_too() -> None:
     for drawn in DRAWN[:40]:
-        trial = run_trial(resolve.lab("sim"), TARGET, paced.paced(drawn))
+        trial = run_trial(resolve.lab("sim"), TARGET, fitted(drawn))
         assert [each.law for each in trial.judgements if each.verdict is Verdict.VIOLATED] == []

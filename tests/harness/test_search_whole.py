@@ -7,11 +7,12 @@ from collections import Counter
 import pytest
 
 from pairproof.harness import resolve
-from pairproof.harness.rocketmq import places, stories, whole
+from pairproof.harness.rocketmq import places, stories, swarm, whole
 from pairproof.harness.rocketmq.stories import STORIES
+from pairproof.harness.rocketmq.system import SYSTEM
 from pairproof.harness.schedule import Args, Op, Scalar, Schedule
 from pairproof.harness.schedule_json import from_json
-from pairproof.harness.search import shrink, swarm
+from pairproof.harness.search import shrink
 
 REFERENCE = resolve.target("reference")
 DRAWN = [whole.schedule("cover", number) for number in range(1_500)]
@@ -89,7 +90,7 @@ def test_shrinking_a_whole_program_leaves_a_name_server_and_nothing_that_is_not_
         assert missing.isdisjoint(value for op in candidate.ops for value in op.args.values())
         return {"join", "misdirect"} <= {op.do for op in candidate.ops}
 
-    small = shrink.shrink(start, fails)
+    small = shrink.shrink(SYSTEM, start, fails)
     assert small.settings == {"lab.names": 1}
     assert small.ops == (stories.join(0, 0), stories.misdirect("master", 0))
 

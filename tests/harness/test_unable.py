@@ -11,6 +11,7 @@ from pairproof.harness.coverage_table import CoverageTable
 from pairproof.harness.errors import LabError, Unable
 from pairproof.harness.history import Recorder
 from pairproof.harness.interpreter import Interpreter
+from pairproof.harness.rocketmq.coverage import cover
 from pairproof.harness.schedule import Op
 
 WHY = "no loop devices: needs root"
@@ -90,7 +91,7 @@ def test_in_the_history_it_ends_at_once_and_did_nothing() -> None:
     ]
     assert events[1].value == 0 and json.loads(events[1].detail or "") == {"unable": WHY}
     table = CoverageTable()
-    table.count(events)
+    table.merge(cover(events))
     assert "full" not in {fault for _, _, fault in table.rows()}
 
 

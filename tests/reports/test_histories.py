@@ -39,7 +39,13 @@ def record(folder: Path, target: str = "reference", **facts: Any) -> Path:
     """A run of three trials, one for each fault; all histories are kept, in one part however slow the machine is."""
     lab, of, laws = resolve.lab("sim"), resolve.target(target), judge.all_laws()
     told = {"command": ["pairproof"], "lab": "sim", "target": target, "profile": "quick", "seed": "1", "keep": "all"}
-    told |= {"observes": sorted(lab.observes(of)), "laws": [law.id for law in laws], "must_not_be_vacuous": [], **facts}
+    told |= {
+        "system": "rocketmq",
+        "observes": sorted(lab.observes(of)),
+        "laws": [law.id for law in laws],
+        "must_not_be_vacuous": [],
+        **facts,
+    }
     with pytest.MonkeyPatch.context() as patch, RunWriter(folder, told) as writer:
         patch.setattr(writing, "PART_S", 3_600.0)
         for number, fault in enumerate(FAULTS):

@@ -16,6 +16,7 @@ from pairproof.harness import judge, resolve
 from pairproof.harness.coverage_table import CoverageTable
 from pairproof.harness.interpreter import run_trial
 from pairproof.harness.rocketmq import stories
+from pairproof.harness.rocketmq.coverage import cover
 from pairproof.harness.runs.writer import RunWriter
 from pairproof.harness.schedule import Op, Schedule
 from pairproof.harness.trial import Finding
@@ -66,6 +67,7 @@ def record(folder: Path) -> Path:
     """A small run of a pair with a seeded bug: three trials, one finding for each law that they violate."""
     lab, target, laws = resolve.lab("sim"), resolve.target(TARGET), judge.all_laws()
     facts = {"command": ["pairproof", "check", "--target", TARGET], "lab": "sim", "target": TARGET, "profile": "quick"}
+    facts["system"] = "rocketmq"
     ids = [law.id for law in laws]
     facts |= {"seed": "1", "observes": sorted(lab.observes(target)), "laws": ids, "must_not_be_vacuous": ids}
     with RunWriter(folder, facts) as writer:
@@ -85,13 +87,18 @@ def record_whole(folder: Path) -> Path:
     """A trial with a name server and a consumer, and what it breaks."""
     lab, target, laws = resolve.lab("sim"), resolve.target(WHOLE_TARGET), judge.all_laws()
     facts = {"command": ["pairproof", "check"], "lab": "sim", "target": WHOLE_TARGET, "profile": "quick", "seed": "1"}
-    facts |= {"observes": sorted(lab.observes(target)), "laws": [law.id for law in laws], "must_not_be_vacuous": []}
+    facts |= {
+        "system": "rocketmq",
+        "observes": sorted(lab.observes(target)),
+        "laws": [law.id for law in laws],
+        "must_not_be_vacuous": [],
+    }
     schedule = Schedule({"lab.names": 1}, "1/whole", WHOLE_OPS)
     with RunWriter(folder, facts) as writer:
         trial = run_trial(lab, target, schedule, number=0, origin="whole", laws=laws)
         writer.trial(trial, keep=True)
         table = CoverageTable()
-        table.count(trial.events)
+        table.merge(cover(trial.events))
         writer.coverage(table.rows())
         told = next(each for each in trial.judgements if each.law == "role-read-failover")
         writer.finding(Finding(told.law, told.violations[0].text, WHOLE_TARGET, "sim", 0, 0, schedule, 4))

@@ -23,8 +23,8 @@ from pairproof.harness.interpreter import Interpreter
 from pairproof.harness.ports import Lab, Target
 from pairproof.harness.ports.links import CanShapeLink
 from pairproof.harness.ports.timing import CanStep
+from pairproof.harness.rocketmq.sweep import ROLES, SIZES
 from pairproof.harness.schedule import Args, Op, Schedule
-from pairproof.harness.search.sweep import ROLES, SIZES
 
 REPORT = 8
 HEADER = 12

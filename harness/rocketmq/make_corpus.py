@@ -1,4 +1,4 @@
-"""Chooses the fixed corpus: ``python -m pairproof.harness.search.make_corpus [FILE]`` writes ``corpus.json`` anew.
+"""Chooses the fixed corpus: ``python -m pairproof.harness.rocketmq.make_corpus [FILE]`` writes ``corpus.json`` anew.
 
 Plays the stories and a sample of every other search on the correct pair in the simulation, then takes, one after the
 other, the schedule that gives most laws something to judge for the events that it costs, until every law has
@@ -19,11 +19,11 @@ from pairproof.harness import judge, registry, resolve
 from pairproof.harness.errors import PairproofError
 from pairproof.harness.interpreter import run_trial
 from pairproof.harness.ports import Lab, Target
-from pairproof.harness.rocketmq import whole
+from pairproof.harness.rocketmq import cuts, swarm, whole
+from pairproof.harness.rocketmq.corpus import FILE, to_text
 from pairproof.harness.rocketmq.stories import STORIES
 from pairproof.harness.schedule import Schedule
-from pairproof.harness.search import cuts, swarm, sweep
-from pairproof.harness.search.corpus import FILE, to_text
+from pairproof.harness.search import sweep
 from pairproof.harness.verdict import Verdict
 
 SEED = "corpus"

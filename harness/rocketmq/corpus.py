@@ -1,6 +1,6 @@
 """The fixed corpus: a few schedules, the same in every run, that give every law of pairproof something to judge.
 
-They are data, ``corpus.json`` beside this module, chosen by ``python -m pairproof.harness.search.make_corpus`` from
+They are data, ``corpus.json`` beside this module, chosen by ``python -m pairproof.harness.rocketmq.make_corpus`` from
 what the searches draw; run that again when a test says that a law, a new one say, has nothing to judge. What a run
 demands of the corpus is in docs/decisions/0034.
 """

@@ -1,0 +1,131 @@
+"""States of a RocketMQ trial in which kinds of event are counted (:mod:`pairproof.harness.coverage_table`).
+
+A cheap fold over each trial's history, kept or not. The state is the one in which the event found the HA connection
+that it names; otherwise its node's newest connection; otherwise (the master, clients) the first slave's newest one. A
+fault at a place that only whole trials have counts a second time under that place. Whole trials have further states,
+see :mod:`pairproof.harness.rocketmq.coverage_whole`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from operator import itemgetter
+
+from pairproof.harness.coverage_table import CoverageTable, Pair
+from pairproof.harness.history import Event
+from pairproof.harness.rocketmq import places
+from pairproof.harness.rocketmq.coverage_whole import WholeStates, is_whole
+
+NONE, ACCEPTED, BEHIND, CAUGHT_UP, REFUSED = STATES = ("unconnected", "accepted", "behind", "caught-up", "refused")
+"""No connection; connected, but nothing reported yet; the master has bytes that the slave has not reported; it has
+none; the master refused what was reported."""
+OUTSIDE = frozenset({
+    "lab", "config", "fault", "mark", "record", "chunk", "audit", "source", "wipe", "clock", "pause", "resume",
+    "stall", "table", "entries", "keys", "consumer", "assign", "route", "sync", "register",
+})  # fmt: skip
+"""Kinds that are no step of replication or its clients: what faults do, what observers read, and what has states of
+its own."""
+AT = {
+    places.NAMES: "at names",
+    **dict.fromkeys((*places.NAMES_LINKS, places.NAMES_CLIENT), "at names links"),
+    **dict.fromkeys((*places.META_LINKS, *places.FAST_LINKS), "at meta links"),
+    **dict.fromkeys((places.OTHER, *places.OTHERS_LINKS), "at other"),
+}
+"""What stands in a fault's place for where it is."""
+MOVES = frozenset({"connect", "close", "report", "diverged", "start"})
+_PICK = itemgetter(2, 3, 5, 6, 9, 10, 15)
+
+
+def cover(events: Sequence[Event]) -> CoverageTable:
+    """The table of one trial."""
+    table = CoverageTable()
+    if events and is_whole(events[0]):
+        _count_whole(table, events)
+    links = _Links()
+    states = links.states
+    pairs: list[Pair] = []
+    active: list[str] = []
+    # Columns picked in C: this loop is paid for by every trial of every search.
+    for kind, node, link, side, f, status, hi in map(_PICK, events):
+        if kind in OUTSIDE:
+            if kind == "fault":
+                table.add(pairs, active)
+                pairs.clear()
+                _turn(active, status, f, AT.get(node) or AT.get(link))
+            continue
+        pairs.append((states.get(link or node, NONE), kind))
+        if kind == "append":
+            if node == places.MASTER:
+                links.grow(hi)
+        elif kind in MOVES:
+            links.move(kind, node, link, side, hi)
+    table.add(pairs, active)
+    return table
+
+
+def _count_whole(table: CoverageTable, events: Sequence[Event]) -> None:
+    whole = WholeStates()
+    pairs: list[Pair] = []
+    active: list[str] = []
+    for event in events:
+        if event.kind == "fault":
+            table.add(pairs, active)
+            pairs.clear()
+            _turn(active, event.status, event.f or "", AT.get(event.node or "") or AT.get(event.link or ""))
+        else:
+            pairs += whole.hear(event)
+    table.add(pairs, active)
+
+
+def _turn(active: list[str], status: str | None, *names: str | None) -> None:
+    """A fault, and what stands for its place, begin or end."""
+    for name in names:
+        if name is not None:
+            (active.append if status == "on" else active.remove)(name)
+
+
+class _Links:
+    """The states of a trial's HA connections as the master sees them, by connection and by the node whose newest it is.
+
+    The first slave's stands for the master's, too.
+    """
+
+    def __init__(self) -> None:
+        self.states: dict[str | None, str] = {}
+        self.newest: dict[str, str] = {}
+        self.owners: dict[str, str] = {}
+        self.end = 0
+
+    def grow(self, end: int) -> None:
+        """The master's log ends there now."""
+        if end > self.end:
+            for where, state in self.states.items():
+                if state is CAUGHT_UP:
+                    self.states[where] = BEHIND
+        self.end = end
+
+    def move(self, kind: str, node: str, link: str | None, side: str | None, hi: int | None) -> None:
+        """Follow an event of :data:`MOVES`."""
+        if link is None:
+            # Where the log of a broker ends that tells nothing of itself nobody knows.
+            if node == places.MASTER and hi is not None:
+                self.grow(hi)
+        elif kind == "report":
+            if side == "m" and self.states.get(link, NONE) not in (NONE, REFUSED):
+                self._set(link, CAUGHT_UP if (hi or 0) >= self.end else BEHIND)
+        elif kind == "connect":
+            if side == "m":
+                self.owners[link] = node
+                self.newest[node] = link
+                self._set(link, ACCEPTED)
+        else:
+            self._set(link, NONE if kind == "close" else REFUSED)
+
+    def _set(self, link: str, state: str) -> None:
+        states = self.states
+        states[link] = state
+        owner = self.owners.get(link)
+        if owner is not None and self.newest[owner] == link:
+            states[owner] = state
+            if owner == places.SLAVES[0]:
+                states[places.MASTER] = state

@@ -1,0 +1,83 @@
+"""The swarm of RocketMQ pairs: which settings it draws, how schedules begin, and pairs whose files have two sizes.
+
+How a schedule is drawn: :mod:`pairproof.harness.search.swarm`.
+"""
+
+from __future__ import annotations
+
+from pairproof.harness import resolve
+from pairproof.harness.ports import Lab
+from pairproof.harness.rocketmq import places
+from pairproof.harness.schedule import Args, Op, Scalar, Schedule
+from pairproof.harness.search import swarm
+
+MISFIT_ONE_IN, MISFIT_SENDS = 50, 8
+"""One schedule in so many has slaves whose mappedFileSizeCommitLog is not the master's."""
+
+SETTINGS: dict[str, tuple[Scalar, ...]] = {
+    "brokerRole": ("SYNC_MASTER", "SYNC_MASTER", "ASYNC_MASTER"),
+    "flushDiskType": ("ASYNC_FLUSH", "SYNC_FLUSH"),
+    "mappedFileSizeCommitLog": (2_048, 4_096, 65_536),
+    "haTransferBatchSize": (512, 100, 32_768),
+    "haSlaveFallbehindMax": (268_435_456, 268_435_456, 3_000),
+    "haSendHeartbeatInterval": (5_000, 5_000, 500),
+    "lab.bufferBytes": (65_536, 65_536, 600),
+    "lab.slaves": (1, 1, 1, 1, 2, 3),
+    "haPushes": ("written", "written", "flushed"),
+    "rocketmqVersion": ("4.9.7", "4.9.7", "4.9.7", "4.9.7", "5.5.0", "5.5.0", "4.9.2", "4.4.0"),
+    "inSyncReplicas": (0, 0, 2, 3),
+    "flushCommitLogLeastPages": (4, 4, 1, 0),
+    "flushCommitLogThoroughInterval": (10_000, 10_000, 1_000),
+    "flushConsumeQueueLeastPages": (2, 0),
+}
+"""Settings that a schedule draws; the first value is the one that shrinking prefers. See :func:`fitting`."""
+
+FILE_SIZES = (512, 1_024, 2_048, 3_000, 4_096, 8_192, 65_536)
+"""Of such slaves."""
+
+COUNTS_REPLICAS = ("5.5.0",)
+"""Versions that have inSyncReplicas."""
+
+
+def _sends(sizes: tuple[int, ...]) -> tuple[Op, ...]:
+    return tuple(Op("send", {"producer": 0, "size": size, "wait": False, "queue": 0}) for size in sizes)
+
+
+STARTS: tuple[tuple[Op, ...], ...] = (
+    (),
+    (),
+    (),
+    (*_sends((900, 1_700, 420)), Op("advance", {"ms": 600})),
+    (Op("fault", {"name": "down", "link": "ha"}), *_sends((900, 900)), Op("heal", {"name": "down"})),
+    (Op("fault", {"name": "restart", "node": "master"}), Op("heal", {"name": "restart"}), Op("advance", {"ms": 6_000})),
+)
+"""What a schedule begins with: a fresh pair; a log of several files; a slave that is behind and away; a master that was
+restarted."""
+
+
+def fitting(settings: Args) -> Args:
+    """The settings with inSyncReplicas only where the version has it, and with as many slaves as it needs."""
+    replicas = int(settings.get("inSyncReplicas", 0))
+    if not replicas:
+        return settings
+    if settings.get("rocketmqVersion") not in COUNTS_REPLICAS:
+        return {name: value for name, value in settings.items() if name != "inSyncReplicas"}
+    return {**settings, "lab.slaves": max(places.slaves(settings), replicas - 1)}
+
+
+def schedule(seed: str, number: int, lab: Lab | None = None) -> Schedule:
+    """The schedule with this number under this seed, with faults that this lab can inject (any, unless told)."""
+    if number % MISFIT_ONE_IN == MISFIT_ONE_IN - 1:
+        return _misfit(seed, number)
+    return swarm.schedule(resolve.system("rocketmq"), seed, number, lab)
+
+
+def _misfit(seed: str, number: int) -> Schedule:
+    """A pair whose files have two sizes; nothing else is wrong, since that would be another story."""
+    dice = swarm.dice(seed, number)
+    settings = fitting(swarm.draw_settings(SETTINGS, dice))
+    sizes = [each for each in FILE_SIZES if each != settings["mappedFileSizeCommitLog"]]
+    gap = [Op("advance", {"ms": dice.choice(swarm.GAPS_MS[3:])}) for _ in range(MISFIT_SENDS)]
+    send = resolve.operations()["send"]
+    ops = [op for pause in gap for op in (swarm.draw(dice, send), pause)]
+    return Schedule({**settings, "lab.slaveFileSize": dice.choice(sizes)}, f"{seed}/{number}", tuple(ops))

@@ -1,0 +1,133 @@
+"""What a family of targets is to the engine: what searches draw and list for it, and what is measured of its trials.
+
+A target names its system (``system = "rocketmq"``), which is registered under the entry points ``pairproof.systems``.
+A target that names none has :data:`PLAIN`: a master and a slave, no settings to draw, no searches of its own, and
+nothing measured but what laws judge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import ClassVar, NamedTuple
+
+from pairproof.harness.coverage_table import CoverageTable
+from pairproof.harness.history import Event
+from pairproof.harness.ports import Lab, Target
+from pairproof.harness.schedule import Args, Op, Scalar, Schedule
+
+PAIR = frozenset({"master", "slave", "ha", "client-master", "client-slave"})
+"""Nodes and links that every pair has."""
+PLACED = ("node", "link")
+"""Arguments of operations and faults that name a place; others may use the same words for something else."""
+
+Enumerate = Callable[[Lab, Target, str], list[Schedule]]
+"""A search that ends: lists its schedules, in an order that is shuffled by the seed."""
+Draw = Callable[[str, int, Lab | None], Schedule]
+"""A search that never ends: makes the schedule with this seed and number, of what a lab can do (anything, if None)."""
+
+
+class Mode(NamedTuple):
+    """Settings under which single faults are swept, and where."""
+
+    settings: Args = {}
+    places: frozenset[Scalar] = PAIR
+    """Nodes and links at which faults are swept; a fault that has no place counts as being at the master."""
+    every_number: bool = True
+    """Whether all listed numbers of a fault are tried, or its defaults only."""
+
+
+def two_sends(settings: Args) -> tuple[Op, ...]:
+    """Two sends from two producers, in flight at once."""
+    return tuple(Op("send", {"producer": each, "size": 200, "wait": True, "queue": each}) for each in range(2))
+
+
+class Swept(NamedTuple):
+    """What the sweep of single faults executes. Faults are keyed by name."""
+
+    modes: tuple[Mode, ...] = (Mode(),)
+    program: Callable[[Args], tuple[Op, ...]] = two_sends
+    """The base program under these settings: a fault begins at each event boundary that follows it."""
+    at_any_time: tuple[str, ...] = ()
+    """Faults whose moment makes no difference: the other searches draw them."""
+    brief: tuple[str, ...] = ()
+    """Faults that are also swept as over at once, with the base program once more behind them."""
+    quick: Args = {}
+    """Further settings of those trials."""
+    also_under: Mapping[str, Args] = {}
+    """Settings under which a fault is swept once more."""
+    sequels: Mapping[str, tuple[Op, ...]] = {}
+    """What follows a fault that shows its worst only together with another."""
+
+
+class System:
+    """The plain system, and the base of the others."""
+
+    name: ClassVar[str] = ""
+    nodes: ClassVar[tuple[str, ...]] = ("master", "slave")
+    """Nodes at which a fault can be armed."""
+    names: ClassVar[frozenset[Scalar]] = PAIR
+    """Every node and link that some trial has."""
+    settings: ClassVar[tuple[Mapping[str, Sequence[Scalar]], ...]] = ({},)
+    """Settings that searches draw, each with its values, the simplest first: one dictionary per kind of trial. The
+    swarm draws from the first, the machine from each as often as it stands here."""
+    starts: ClassVar[tuple[tuple[Op, ...], ...]] = ((),)
+    """What the swarm's schedules begin with, each as often as it stands here."""
+    traffic: ClassVar[tuple[Op, ...]] = (
+        Op("send", {"producer": 0, "size": 100, "wait": True, "queue": 0}),
+        Op("pull", {"reader": 0, "node": "slave", "queue": 0}),
+        Op("advance", {"ms": 300}),
+    )
+    """What uses every link of a pair, so that a fault of a link meets something."""
+    awaits: ClassVar[tuple[str, ...]] = ()
+    """What real-time trials wait for in place of the simulation's next events (``await``)."""
+    swept: ClassVar[Swept] = Swept()
+    enumerated: ClassVar[Mapping[str, Enumerate]] = {}
+    """Its further searches that end, by name."""
+    seeded: ClassVar[Mapping[str, Draw]] = {}
+    """Its further searches that never end, by name."""
+
+    def corpus(self) -> Sequence[Schedule]:
+        """Schedules that every run in a deterministic lab begins with."""
+        return ()
+
+    def fit(self, settings: Args) -> Args:
+        """Drawn settings, made to go together."""
+        return settings
+
+    def of_a_pair(self, values: Iterable[Scalar]) -> tuple[Scalar, ...]:
+        """Those of an argument's values that every trial has; all where they name no places."""
+        values = tuple(values)
+        return tuple(each for each in values if each in PAIR) or values
+
+    def within(self, args: Args, settings: Args) -> Args:
+        """``args`` with a similar place in place of each that a trial with these settings does not have."""
+        return {key: _first(value) if key in PLACED else value for key, value in args.items()}
+
+    def is_whole(self, settings: Args) -> bool:
+        """Whether a trial with these settings has what operations of whole trials need (``Drawn.whole``)."""
+        return False
+
+    def opening(self, settings: Args) -> tuple[Op, ...]:
+        """What most programs of the machine begin with."""
+        return ()
+
+    def short(self, settings: Args) -> Args:
+        """The settings as real-time trials need them: short intervals, nothing that only a simulation has."""
+        return settings
+
+    def cover(self, events: Sequence[Event]) -> CoverageTable:
+        """Which kinds of event one trial met in which states of the system, by fault."""
+        return CoverageTable()
+
+    def objectives(self, events: Sequence[Event]) -> Sequence[tuple[object, ...]]:
+        """Rows of table ``objectives`` for one trial, without run and trial."""
+        return ()
+
+
+def _first(place: Scalar) -> Scalar:
+    """Of several of a kind a plain pair has the first, which has no number: slave of slave2."""
+    first = str(place).rstrip("0123456789")
+    return first if first in PAIR else place
+
+
+PLAIN = System()
