@@ -14,6 +14,7 @@ from pairproof.chaos.rocketmq.clients import PULL_ANSWER, Clients
 from pairproof.chaos.rocketmq.provision import TOPIC
 from pairproof.chaos.rocketmq.stage import Machine
 from pairproof.chaos.targets.reference import OTHER_NAME
+from pairproof.harness.errors import UsageError
 from pairproof.harness.rocketmq import places
 from pairproof.harness.rocketmq.operations.join import BROADCASTING
 from pairproof.reference.client.consumer import Consumer, ConsumerSettings
@@ -140,11 +141,14 @@ class Ears:
 
 
 class Consumers:
-    """All consumers of a trial. ``machine`` makes their machines by name; ``fixed``: the broker id that users chose."""
+    """All consumers of a trial, and their ability CanConsume; without a ``name_server`` there can be none.
+
+    ``machine`` makes their machines by name; ``fixed``: the broker id that users chose.
+    """
 
     def __init__(
-        self, clients: Clients, machine: Callable[[str], Machine], build: type[Consumer], name_server: str,
-        fixed: int | None,
+        self, clients: Clients, machine: Callable[[str], Machine], build: type[Consumer],
+        name_server: str | None, fixed: int | None,
     ) -> None:  # fmt: skip
         self.clients = clients
         self.machine = machine
@@ -155,6 +159,7 @@ class Consumers:
 
     def join(self, group: int, consumer: int) -> None:
         """Start one; nothing if it runs."""
+        name_server = self._name_server("join")
         host = self.hosts.get((group, consumer))
         if host is None:
             host = self.hosts[group, consumer] = self.machine(f"consumer-{group}-{consumer}")
@@ -162,7 +167,7 @@ class Consumers:
             return
         broadcasting = group >= BROADCASTING
         settings = ConsumerSettings(
-            f"c{consumer}", group_name(group), {TOPIC: "*"}, (self.name_server,), broadcasting=broadcasting,
+            f"c{consumer}", group_name(group), {TOPIC: "*"}, (name_server,), broadcasting=broadcasting,
             consume_from_where="CONSUME_FROM_FIRST_OFFSET",
             connect_broker_by_user=self.fixed is not None, default_broker_id=self.fixed or 0,
         )  # fmt: skip
@@ -171,6 +176,7 @@ class Consumers:
 
     def leave(self, group: int, consumer: int, lost: bool) -> None:
         """One goes; nothing if it does not run."""
+        self._name_server("leave")
         host = self.hosts.get((group, consumer))
         if host is None or not isinstance(host.node, Consumer) or host.node.over:
             return
@@ -179,6 +185,11 @@ class Consumers:
             host.kill()
         else:
             host.call(host.node.stop)
+
+    def _name_server(self, op: str) -> str:
+        if self.name_server is None:
+            raise UsageError(f"{op} needs a name server, from which consumers learn where brokers are: set lab.names=1")
+        return self.name_server
 
     def live(self) -> dict[str, list[Consumer]]:
         """Those that run, by group."""

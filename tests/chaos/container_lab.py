@@ -8,7 +8,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from pairproof.chaos.labs.sim.lab import SimLab
+from pairproof.chaos.labs.sim.link_trouble import LinkTrouble
+from pairproof.chaos.labs.sim.node_trouble import NodeTrouble
 from pairproof.chaos.labs.sim.session import SimSession
+from pairproof.chaos.labs.sim.strangers import Strangers
+from pairproof.chaos.rocketmq.clients import Clients
+from pairproof.chaos.rocketmq.consumers import Consumers
 from pairproof.chaos.targets.reference import ReferenceTarget
 from pairproof.harness.ports import Effect, Target
 from pairproof.harness.schedule import Args
@@ -21,7 +26,7 @@ class Replaced(NamedTuple):
     stopped: Effect
 
 
-class ContainerSession(SimSession):
+class Containers(NodeTrouble):
     def limit_memory(self, node: str, mb: int) -> Effect:
         killed = self.kill(node) if mb < NEEDED_MB else {}
         return {key: amount for key, amount in killed.items() if key == "processes_killed"}
@@ -40,6 +45,15 @@ class ContainerSession(SimSession):
         stopped = self.stop(node)
         self.restart(node)
         return stopped
+
+
+class ContainerSession(SimSession):
+    parts: tuple[SimSession, Clients, Consumers, LinkTrouble, Containers, Strangers]  # type: ignore[assignment]
+
+    def __init__(self, target: ReferenceTarget, settings: Args, seed: str) -> None:
+        super().__init__(target, settings, seed)
+        self.on_nodes = containers = Containers(self.world)
+        self.parts = (self, self.clients, self.consumers, self.on_links, containers, self.strangers)
 
 
 class ContainerLab(SimLab):

@@ -414,8 +414,8 @@ def test_links_that_laws_take_for_touched_are_those_of_the_lab() -> None:
     settings = TARGET.settings({"lab.slaves": 3, "lab.names": 1, "lab.others": 1})
     session = LAB.open(TARGET, settings, "s")
     for node in places.PROCESSES:
-        host = session.hosts[node]  # type: ignore[attr-defined]
-        own = {each.name for each in session.network.links.values() if each.host is host}  # type: ignore[attr-defined]
+        host = session.world.hosts[node]  # type: ignore[attr-defined]
+        own = {each.name for each in session.world.network.links.values() if each.host is host}  # type: ignore[attr-defined]
         own |= {each.name for each in host.ways.values()}
         assert own - {"hostile"} == places.links_of(node)
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pairproof.chaos.labs import blame
-from pairproof.chaos.labs.sim import session, watchdog
+from pairproof.chaos.labs.sim import watchdog
 from pairproof.chaos.labs.sim.host import WATCHDOG
 from pairproof.chaos.labs.sim.network import Network
 from pairproof.chaos.labs.sim.session import SimSession
@@ -217,7 +217,7 @@ def test_what_the_lab_raises_is_no_crash_of_a_node(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("pairproof.chaos.labs.sim.pipe.Pipe.feed", send)
     monkeypatch.setattr(Network, "send", _in_the_lab)
     with pytest.raises(ZeroDivisionError):
-        session.send(0, 100, True, 0)
+        session.clients.send(0, 100, True, 0)
         session.advance(1_000)
     assert not [event for event in session.recorder.events if event.kind in ("crash", "abort")]
 
@@ -254,7 +254,7 @@ def test_a_fault_that_raises_within_a_node_s_step_is_the_lab_s_failure_and_no_cr
 
 
 def test_who_acts_on_and_on_is_ended_also_where_time_passes_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session, "MAX_EVENTS", 50_000)
+    monkeypatch.setattr(world, "MAX_EVENTS", 50_000)
 
     class Rings(Broker):
         def on_start(self) -> None:
@@ -272,7 +272,7 @@ def test_who_acts_on_and_on_is_ended_also_where_time_passes_meanwhile(monkeypatc
 
 
 def test_a_broker_that_hears_byte_by_byte_is_in_no_loop(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session, "MAX_EVENTS", 100_000)
+    monkeypatch.setattr(world, "MAX_EVENTS", 100_000)
     slices = Op("fault", {"name": "slicer", "link": "client-master", "direction": "up", "bytes": 1, "micros": 100})
     large = Op("send", {"producer": 0, "size": 200_000, "wait": True, "queue": 0})
     with pytest.raises(LabError, match="did not come to rest") as failed:

@@ -77,32 +77,32 @@ def test_paused_node_does_nothing_at_all_until_it_is_resumed() -> None:
 
 def test_what_waits_for_a_paused_node_fills_the_senders_socket_and_comes_in_order() -> None:
     session = warm(**{"lab.bufferBytes": 600})
-    handle = session.pause("slave")
-    before = session.network.links["ha"].ends[0]
+    handle = session.on_nodes.pause("slave")
+    before = session.world.network.links["ha"].ends[0]
     pushing = next(end for end in (before, before.peer) if end.host.name == "master")
     for _ in range(4):
-        session.send(0, 300, True, 0)
+        session.clients.send(0, 300, True, 0)
     session.advance(1_000)
     assert pushing.in_flight == 600 and pushing.wants_room
     appended = len(kinds(session, "append", node="slave"))
-    session.resume(handle)
+    session.on_nodes.resume(handle)
     session.advance(1_000)
     assert pushing.in_flight == 0 and not pushing.wants_room
     pieces = [(e.lo, e.hi) for e in kinds(session, "append", node="slave")][appended:]
     assert pieces and all(a[1] == b[0] for a, b in pairwise(pieces))
-    assert {session.hosts[name].node.log.end for name in session.nodes} == {pieces[-1][1]}  # type: ignore[union-attr]
+    assert {session.world.hosts[name].node.log.end for name in session.world.pair} == {pieces[-1][1]}  # type: ignore[union-attr]
 
 
 def test_kernel_accepts_for_a_paused_listener_and_the_process_hears_of_it_later() -> None:
     session = warm(haSendHeartbeatInterval=500)
-    handle = session.pause("master")
-    session.reset_link("ha")
+    handle = session.on_nodes.pause("master")
+    session.on_links.reset_link("ha")
     session.advance(7_000)
     connects = kinds(session, "connect", side="m")
     paused = kinds(session, "pause")[0]
     assert connects[-1].seq > paused.seq and not session.clients.in_flight
     assert not [e for e in kinds(session, "report", side="m") if e.seq > paused.seq]
-    session.resume(handle)
+    session.on_nodes.resume(handle)
     resumed = kinds(session, "resume")[0]
     session.advance(7_000)
     assert [e for e in kinds(session, "report", side="m") if e.seq > resumed.seq and e.link == connects[-1].link]
@@ -110,25 +110,25 @@ def test_kernel_accepts_for_a_paused_listener_and_the_process_hears_of_it_later(
 
 def test_paused_process_hears_of_a_reset_when_it_goes_on() -> None:
     session = warm()
-    handle = session.pause("slave")
-    session.reset_link("ha")
+    handle = session.on_nodes.pause("slave")
+    session.on_links.reset_link("ha")
     session.advance(50)
     assert [e.node for e in kinds(session, "close")] == ["master"]
-    session.resume(handle)
+    session.on_nodes.resume(handle)
     assert [e.node for e in kinds(session, "close")] == ["master", "slave"]
 
 
 def test_disk_of_a_paused_node_works_on() -> None:
     session = warm(flushDiskType="SYNC_FLUSH")
     flushes = len(kinds(session, "flush", node="master"))
-    session.send(0, 300, True, 0)
-    while not session.hosts["master"].disk.files["commitlog/00000000000000000000"].dirty:
+    session.clients.send(0, 300, True, 0)
+    while not session.world.hosts["master"].disk.files["commitlog/00000000000000000000"].dirty:
         session.step(1)
-    handle = session.pause("master")
+    handle = session.on_nodes.pause("master")
     session.advance(1_000)
-    assert not session.hosts["master"].disk.files["commitlog/00000000000000000000"].dirty
+    assert not session.world.hosts["master"].disk.files["commitlog/00000000000000000000"].dirty
     assert len(kinds(session, "flush", node="master")) == flushes
-    session.resume(handle)
+    session.on_nodes.resume(handle)
     assert len(kinds(session, "flush", node="master")) == flushes + 1
 
 
@@ -165,12 +165,12 @@ def test_pause_at_a_trigger_begins_when_the_node_has_ended_what_it_is_doing(poin
 def test_pause_that_ends_before_it_could_begin_never_happens(ends: bool) -> None:
     session = warm()
     handles: list[Ongoing] = []
-    session.arm("slave", "recv", 1, lambda: handles.append(session.pause("slave")))
-    session.send(0, 300, True, 0)
+    session.arm("slave", "recv", 1, lambda: handles.append(session.on_nodes.pause("slave")))
+    session.clients.send(0, 300, True, 0)
     while not handles:
         session.step(1)
     if ends:
-        session.resume(handles[0])
+        session.on_nodes.resume(handles[0])
     session.advance(100)
     assert bool(kinds(session, "pause")) != ends
 

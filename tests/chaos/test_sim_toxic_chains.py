@@ -199,4 +199,4 @@ def test_what_no_toxic_can_be_gets_one_clear_line() -> None:
         execute(fault("slicer", bytes=0))
     session = resolve.lab("sim").open(resolve.target("reference"), resolve.target("reference").settings({}), "toxics")
     with pytest.raises(LabError, match="unknown toxic 'sugar'; valid: bandwidth, latency"):
-        session.add_toxic("ha", "up", "sugar", {})  # type: ignore[attr-defined]
+        session.on_links.add_toxic("ha", "up", "sugar", {})  # type: ignore[attr-defined]

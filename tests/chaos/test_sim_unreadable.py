@@ -118,14 +118,14 @@ def test_store_readers_say_what_is_wrong_with_a_store_and_never_raise(seed: int)
     session: Any = LAB.open(resolve.target("reference"), resolve.target("reference").settings({}), "fuzz")
     session.warm_up()
     for size in (300, 900, 30, 900):
-        session.send(0, size, True, 0)
+        session.clients.send(0, size, True, 0)
     session.advance(2_000)
-    for name, file in session.hosts["master"].disk.files.items():
+    for name, file in session.world.hosts["master"].disk.files.items():
         data = bytearray(file.cache)
         for _ in range(dice.choice((0, 1, 8, 200)) if data else 0):
             data[dice.randrange(len(data))] = dice.choice((0, 1, 0x7F, 0x80, 0xFF))
         trial_files[name] = bytes(data[: dice.choice((len(data), dice.randrange(len(data) + 1)))])
-    whole = {name: bytes(file.cache) for name, file in session.hosts["slave"].disk.files.items()}
+    whole = {name: bytes(file.cache) for name, file in session.world.hosts["slave"].disk.files.items()}
     recorder = Recorder()
     one = auditing.Snapshot("master", 1, trial_files, dice.choice((None, 5_000)), 8)
     other = auditing.Snapshot("slave", 1, whole, None, 8)

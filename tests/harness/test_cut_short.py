@@ -15,7 +15,7 @@ SCHEDULE = Schedule({}, "s", (Op("send", {"producer": 0, "size": 100, "wait": Tr
 
 @pytest.mark.parametrize(("limit", "unknown"), [(30, True), (2_000_000, False)])
 def test_dropped_events_make_every_law_unknown(monkeypatch: pytest.MonkeyPatch, limit: int, unknown: bool) -> None:
-    monkeypatch.setattr("pairproof.chaos.labs.sim.session.Recorder", lambda: Recorder(limit))
+    monkeypatch.setattr("pairproof.chaos.labs.sim.world.Recorder", lambda: Recorder(limit))
     trial = run_trial(resolve.lab("sim"), resolve.target("reference"), SCHEDULE)
     found = {each.verdict for each in trial.judgements}
     assert (Verdict.HOLDS not in found) == unknown

@@ -14,26 +14,29 @@ from pairproof.harness.errors import LabError
 from pairproof.harness.ports import Effect
 
 
-class LinkTrouble(World):
+class LinkTrouble:
     """Abilities CanShapeLink, CanCutLink and CanDisconnect of :mod:`pairproof.harness.ports`."""
 
+    def __init__(self, world: World) -> None:
+        self.world = world
+
     def add_toxic(self, link: str, direction: str, toxic: str, attributes: Mapping[str, int]) -> tuple[Link, Toxic]:
-        where = self.link(link)
+        where = self.world.link(link)
         if direction not in ("up", "down"):
             raise LabError(f"a link's directions are up and down, not {direction!r}")
         if toxic not in KINDS:
             raise LabError(f"unknown toxic {toxic!r}; valid: {', '.join(KINDS)}")
-        dice = Random(f"{self.seed}/toxic/{link}/{direction}/{toxic}/{self.kernel.now}")
-        return where, self.network.add_toxic(where, direction, toxic, attributes, dice)
+        dice = Random(f"{self.world.seed}/toxic/{link}/{direction}/{toxic}/{self.world.kernel.now}")
+        return where, self.world.network.add_toxic(where, direction, toxic, attributes, dice)
 
     def remove_toxic(self, handle: tuple[Link, Toxic]) -> Effect:
         link, toxic = handle
-        self.network.remove_toxic(link, toxic)
+        self.world.network.remove_toxic(link, toxic)
         return toxic.effect
 
     def cut_link(self, link: str) -> tuple[Link, Trouble]:
-        where = self.link(link)
-        return where, self.network.cut(where)
+        where = self.world.link(link)
+        return where, self.world.network.cut(where)
 
     def mend_link(self, handle: tuple[Link, Trouble]) -> Effect:
         link, trouble = handle
@@ -42,15 +45,15 @@ class LinkTrouble(World):
 
     def reset_link(self, link: str) -> Effect:
         closed = lost = 0
-        where = self.link(link)
+        where = self.world.link(link)
         for end in standing(where):
             if end in where.ends:
                 closed += 1
-                lost += self.network.reset(end)
+                lost += self.world.network.reset(end)
         return {"connections_closed": closed, "bytes_lost": lost}
 
     def disconnect(self, node: str) -> tuple[Cable, Trouble]:
-        cable, trouble = self.node_host(node).cable, Trouble()
+        cable, trouble = self.world.node_host(node).cable, Trouble()
         cable.pulled.append(trouble)
         return cable, trouble
 

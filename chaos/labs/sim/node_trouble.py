@@ -31,31 +31,34 @@ class Ongoing(NamedTuple):
     """When it will begin, if it has to wait for the end of what the node is doing."""
 
 
-class NodeTrouble(World):
+class NodeTrouble:
     """Abilities CanKill, CanStop, CanCrashMachine, CanPause, CanSkewClock, CanReplaceStore, CanExpire, and those on a
     disk (CanStallDisk, CanSlowDisk, CanLieAboutFlushes, CanFillDisk, CanTurnReadOnly); CanStallDispatch, CanPromote:
     see :mod:`pairproof.harness.ports`.
     """
 
+    def __init__(self, world: World) -> None:
+        self.world = world
+
     def kill(self, node: str) -> Effect:
-        host = self.node_host(node)
+        host = self.world.node_host(node)
         if host.node is None:
             return {}
         connections = len(host.ends)
-        self.evidence.crashed(host, "process", 0)
+        self.world.evidence.crashed(host, "process", 0)
         host.kill()
         return {"processes_killed": 1, "connections_closed": connections}
 
     def restart(self, node: str) -> None:
         """Start it again; nothing if it runs."""
-        host = self.node_host(node)
+        host = self.world.node_host(node)
         if host.node is None:
-            self.boot(node)
+            self.world.boot(node)
             if not host.disk.read_only:
-                self.audit("recovery", node)
+                self.world.audit("recovery", node)
 
     def stop(self, node: str) -> Effect:
-        host = self.node_host(node)
+        host = self.world.node_host(node)
         if host.node is None or host.pauses:
             return {}
         if host.disk.read_only:
@@ -63,23 +66,23 @@ class NodeTrouble(World):
             return self.kill(node)
         connections = len(host.ends)
         # As with a crash: what it still closes on its way out is no longer its conduct as a broker.
-        self.evidence.stopped(host)
+        self.world.evidence.stopped(host)
         host.stop()
         return {"processes_stopped": 1, "connections_closed": connections}
 
     def crash_machine(self, node: str, keep: str) -> Effect:
-        host = self.node_host(node)
+        host = self.world.node_host(node)
         if not host.powered:
             return {}
         running = host.node is not None
         lost, lied = host.lose_power(keep)
-        self.evidence.crashed(host, "machine", lost, "lied" if lied else None)
+        self.world.evidence.crashed(host, "machine", lost, "lied" if lied else None)
         return {"machines_crashed": int(running), "bytes_lost": lost}
 
     # Processes.
 
     def pause(self, node: str) -> Ongoing:
-        host, trouble = self.node_host(node), Trouble()
+        host, trouble = self.world.node_host(node), Trouble()
         due = self._between_steps(host, self._stop_running, host, trouble)
         return Ongoing(host, host.pauses, trouble, due)
 
@@ -91,24 +94,24 @@ class NodeTrouble(World):
         if trouble in pauses:
             pauses.remove(trouble)
             if not pauses:
-                self.evidence.paused(host, "resume")
+                self.world.evidence.paused(host, "resume")
                 host.resume()
         return trouble.effect
 
     def _stop_running(self, host: Host, trouble: Trouble) -> None:
         if not host.pauses:
-            self.evidence.paused(host, "pause")
+            self.world.evidence.paused(host, "pause")
         host.pauses.append(trouble)
 
     def expire(self, node: str, keep_files: int) -> Effect:
         effect: dict[str, int] = {}
-        host = self.node_host(node)
+        host = self.world.node_host(node)
         if not host.pauses:
             self._between_steps(host, self._expire, host, keep_files, effect)
         return effect
 
     def _expire(self, host: Host, keep_files: int, effect: dict[str, int]) -> None:
-        broker = self.broker(host.name)
+        broker = self.world.broker(host.name)
         if broker is None:
             return
         files, used = len(host.disk.files), host.disk.used()
@@ -118,8 +121,8 @@ class NodeTrouble(World):
 
     def _between_steps(self, host: Host, function: Callable[..., None], *arguments: object) -> Entry | None:
         """Now, or right after what the node is doing: a trigger fires in the middle of it. Nothing if it is down."""
-        if self.acting == host.name:
-            return self.kernel.at(self.kernel.now, _if_alive, host, host.incarnation, function, arguments)
+        if self.world.acting == host.name:
+            return self.world.kernel.at(self.world.kernel.now, _if_alive, host, host.incarnation, function, arguments)
         if host.node is not None:
             function(*arguments)
         return None
@@ -127,21 +130,21 @@ class NodeTrouble(World):
     # Clocks.
 
     def skew_clock(self, node: str, ms: int) -> Ongoing:
-        host = self.node_host(node)
+        host = self.world.node_host(node)
         trouble = self._begin(host, host.clock_skews, ms)
-        self.evidence.clock_set(host)
+        self.world.evidence.clock_set(host)
         return trouble
 
     def correct_clock(self, handle: Ongoing) -> Effect:
         """It tells the true time again, as far as no other trouble has it wrong."""
         effect = self._end(handle)
-        self.evidence.clock_set(handle.host)
+        self.world.evidence.clock_set(handle.host)
         return effect
 
     # Disks.
 
     def stall_disk(self, node: str) -> Ongoing:
-        host = self.node_host(node)
+        host = self.world.node_host(node)
         return self._begin(host, host.disk_stalls)
 
     def resume_disk(self, handle: Ongoing) -> Effect:
@@ -151,7 +154,7 @@ class NodeTrouble(World):
         return effect
 
     def slow_disk(self, node: str, ms: int) -> Ongoing:
-        host = self.node_host(node)
+        host = self.world.node_host(node)
         return self._begin(host, host.disk_slow, ms)
 
     def restore_disk(self, handle: Ongoing) -> Effect:
@@ -159,7 +162,7 @@ class NodeTrouble(World):
         return self._end(handle)
 
     def lie_about_flushes(self, node: str) -> Ongoing:
-        host = self.node_host(node)
+        host = self.world.node_host(node)
         return self._begin(host, host.disk.lies)
 
     def flush_honestly(self, handle: Ongoing) -> Effect:
@@ -167,7 +170,7 @@ class NodeTrouble(World):
         return self._end(handle)
 
     def fill_disk(self, node: str) -> Ongoing:
-        host = self.node_host(node)
+        host = self.world.node_host(node)
         return self._begin(host, host.disk.full)
 
     def free_disk(self, handle: Ongoing) -> Effect:
@@ -175,7 +178,7 @@ class NodeTrouble(World):
         return self._end(handle)
 
     def turn_read_only(self, node: str) -> Ongoing:
-        host = self.node_host(node)
+        host = self.world.node_host(node)
         return self._begin(host, host.disk.read_only)
 
     def turn_writable(self, handle: Ongoing) -> Effect:
@@ -187,7 +190,7 @@ class NodeTrouble(World):
         return effect
 
     def stall_dispatch(self, node: str) -> Ongoing:
-        host = self.node_host(node)
+        host = self.world.node_host(node)
         return self._begin(host, host.dispatch_stalls)
 
     def resume_dispatch(self, handle: Ongoing) -> Effect:
@@ -200,9 +203,9 @@ class NodeTrouble(World):
 
     def promote(self, node: str, rejoin: str) -> tuple[str, dict[str, int]]:
         """A slave that cannot stop in an orderly way is killed."""
-        slave, master = self.node_host(node), self.node_host(MASTER)
+        slave, master = self.world.node_host(node), self.world.node_host(MASTER)
         effect = dict(self.kill(MASTER))
-        if self.acting != node:
+        if self.world.acting != node:
             self.stop(node)
         old, own = master.disk.image(), slave.disk.image()
         effect |= self._replace(master, own, "image", node)
@@ -221,12 +224,12 @@ class NodeTrouble(World):
 
     def wipe_store(self, node: str) -> Effect:
         fresh = SimDisk()
-        self.provide(node, fresh)
-        return self._replace(self.node_host(node), fresh, "empty")
+        self.world.provide(node, fresh)
+        return self._replace(self.world.node_host(node), fresh, "empty")
 
     def take_image(self, node: str) -> tuple[Host, SimDisk]:
         """Copy the store as any process sees it now: page cache included, and the trace of a running broker."""
-        host = self.node_host(node)
+        host = self.world.node_host(node)
         return host, host.disk.image()
 
     def restore_image(self, handle: tuple[Host, SimDisk]) -> Effect:
@@ -238,9 +241,9 @@ class NodeTrouble(World):
 
     def _replace(self, host: Host, store: SimDisk, f: str, whose: str | None = None) -> Effect:
         effect = dict(self.kill(host.name))
-        before = self.evidence.log_ends.get(host.name, 0)
+        before = self.world.evidence.log_ends.get(host.name, 0)
         host.disk.replace(store)
-        effect["log_bytes_gone"] = max(0, before - self.evidence.wiped(host, f, whose))
+        effect["log_bytes_gone"] = max(0, before - self.world.evidence.wiped(host, f, whose))
         return effect
 
     @staticmethod

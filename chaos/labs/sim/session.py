@@ -2,143 +2,62 @@
 
 With ``lab.names`` the brokers register at a name server, slaves fetch their master's tables, and consumers can join.
 
-Implements :class:`pairproof.harness.ports.Session`; the abilities that faults need come from :mod:`link_trouble`,
-:mod:`node_trouble` and :mod:`strangers`. The seed decides all randomness; nothing here reads a clock, the environment
-or an unordered set.
+Implements :class:`pairproof.harness.ports.Session` and the stage of :mod:`pairproof.chaos.labs.script`. Clients and the
+abilities that faults need are parts of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
 
 from pairproof.chaos.labs import script
-from pairproof.chaos.labs.blame import ENDS, is_the_labs
 from pairproof.chaos.labs.script import Bounds
 from pairproof.chaos.labs.sim import topology
-from pairproof.chaos.labs.sim.disk import SimDisk
-from pairproof.chaos.labs.sim.evidence import Evidence
-from pairproof.chaos.labs.sim.host import WATCHDOG, Crashed, Host
-from pairproof.chaos.labs.sim.kernel import MOST_IN_A_MS, Kernel
+from pairproof.chaos.labs.sim.host import WATCHDOG
 from pairproof.chaos.labs.sim.link_trouble import LinkTrouble
-from pairproof.chaos.labs.sim.network import Link, Network
 from pairproof.chaos.labs.sim.node_trouble import NodeTrouble
 from pairproof.chaos.labs.sim.strangers import Strangers
-from pairproof.chaos.rocketmq import provision
+from pairproof.chaos.labs.sim.world import World
 from pairproof.chaos.rocketmq import sim_tables as tables
-from pairproof.chaos.rocketmq.client_abilities import ClientAbilities
 from pairproof.chaos.rocketmq.clients import Clients
 from pairproof.chaos.rocketmq.consumers import Consumers
 from pairproof.chaos.targets.reference import NAME_SERVER, ReferenceTarget
 from pairproof.harness.errors import LabError, UsageError
-from pairproof.harness.history import MS, Recorder
+from pairproof.harness.history import MS
+from pairproof.harness.ports import Target
 from pairproof.harness.rocketmq import places
 from pairproof.harness.rocketmq.awaiting import Awaiting
 from pairproof.harness.schedule import Args
-from pairproof.reference.core.broker import Broker
-from pairproof.reference.ports import Node
 
 SETTLE_NS = 90_000 * MS
 # Addresses that come from a name server take three registration periods more.
 WHOLE_SETTLE_NS = 210_000 * MS
 LOOK_NS = 1_000 * MS
-# A call's request and answer are taken to be no larger: through a small buffer they need a trip a bufferful.
-CALL_BYTES = 4_096
 POINTS = ("append", "flush", "send", "recv")
-# A phase of a trial that needs more simulated events than this is stuck in a loop.
-MAX_EVENTS = 2_000_000
 
 
-class SimSession(ClientAbilities, LinkTrouble, NodeTrouble, Strangers):
+class SimSession:
     """See the module. ``settings`` are complete: the target has filled in its defaults."""
 
+    parts: tuple[SimSession, Clients, Consumers, LinkTrouble, NodeTrouble, Strangers]
+
     def __init__(self, target: ReferenceTarget, settings: Args, seed: str) -> None:
-        self.target = target
-        self.settings = settings
-        self.seed = seed
-        self.kernel = Kernel(self._crowded)
-        self.recorder = Recorder()
-        self.network = Network(self.kernel, int(settings.get("lab.bufferBytes", 65_536)))
-        self.armed: dict[tuple[str, str], list[tuple[int, Callable[[], None]]]] = {}
-        self.evidence = Evidence(self.kernel, self.recorder, self.armed, self.point)
-        self.flush_ns = int(settings.get("lab.flushMicros", 800)) * 1_000
-        WATCHDOG.begin()
-        found = topology.build(target, settings, self.network.links, self._machine)
-        self.nodes, self.hosts = found.pair, found.hosts
-        self.processes = (*found.servers, *found.brokers)
-        self.evidence.addresses = found.addresses
-        self.strangers = 0
-        self.clients = Clients(self.hosts["client"], self.evidence, found.brokers, topology.client_link, settings)
-        self.hosts["client"].start(lambda: self.clients.client)
-        self.has_names = places.has_names(settings)
+        self.world = world = World(target, settings, seed)
+        self.recorder, self.evidence, self.kernel = world.recorder, world.evidence, world.kernel
+        self.processes, self.has_names = world.processes, world.has_names
+        client = world.hosts["client"]
+        self.clients = Clients(client, self.evidence, world.brokers, topology.client_link, settings)
+        client.start(lambda: self.clients.client)
+        self.consumers = Consumers(
+            self.clients, lambda name: world.machine(name, world.clients_ways), target.consumer_class(),
+            NAME_SERVER if self.has_names else None, places.chosen_by_user(settings),
+        )  # fmt: skip
+        self.on_links, self.on_nodes, self.strangers = LinkTrouble(world), NodeTrouble(world), Strangers(world)
+        self.parts = (self, self.clients, self.consumers, self.on_links, self.on_nodes, self.strangers)
         self.bounds = Bounds(SETTLE_NS, SETTLE_NS, LOOK_NS)
         if self.has_names:
             self.bounds = Bounds(SETTLE_NS, WHOLE_SETTLE_NS, LOOK_NS, target.sync_period_ms(settings) * MS)
-        self.consumers: Consumers | None = None
-        if self.has_names:
-            build, fixed = target.consumer_class(), places.chosen_by_user(settings)
-            self.consumers = Consumers(
-                self.clients, lambda name: self._machine(name, found.clients), build, NAME_SERVER, fixed
-            )
-        latency_ns = int(settings.get("lab.latencyMicros", 500)) * 1_000
-        self.evidence.lab(2 * latency_ns * (1 + CALL_BYTES // self.network.buffer), settings)
-        for name in found.brokers:
-            self.evidence.config(name, target.config(name, settings))
-        for name in found.brokers:
-            self.provide(name, self.hosts[name].disk)
-        # The name server first, so that whoever registers finds it.
-        for name in self.processes:
-            self.boot(name)
-
-    def _machine(self, name: str, ways: Mapping[str, Link]) -> Host:
-        return Host(name, self.kernel, self.network, self.evidence, self.flush_ns, ways)
-
-    def boot(self, name: str) -> None:
-        """Start a node's process on whatever its disk holds; one that cannot use that does not come up."""
-        host = self.hosts[name]
-        host.tested = True
-        try:
-            host.start(self._program(name, host))
-        except (Exception, *ENDS) as why:
-            if is_the_labs(why):
-                raise
-            self.evidence.aborted(host, why)
-            host.kill()
-        else:
-            if host.node is not None:
-                self.evidence.started(host)
-
-    def _program(self, name: str, host: Host) -> Callable[[], Node]:
-        """What makes the node."""
-        if name == places.NAMES:
-            server = self.target.name_server_class()
-            return lambda: server(host)
-        config = self.target.config(name, self.settings)
-        build = self.target.broker_class(name)
-        host.log_file_size, host.index_slots = config.mappedFileSizeCommitLog, config.maxHashSlotNum
-        return lambda: build(config, host, self.evidence.watcher(host))
-
-    def provide(self, name: str, disk: SimDisk) -> None:
-        """A fresh store's topic and group; a slave that will fetch them from its master gets none."""
-        if not self.has_names or name not in places.SLAVES:
-            for file, data in provision.FILES.items():
-                disk.place(file, data)
-
-    def broker(self, name: str) -> Broker | None:
-        """The running broker, or None."""
-        node = self.hosts[name].node
-        return node if isinstance(node, Broker) else None
-
-    def audit(self, f: str, *nodes: str) -> None:
-        """Read stores from outside: records of ``nodes``, and each such slave's bytes beside the master's.
-
-        With a name server also the tables of ``nodes``, and its own.
-        """
-        for name, listed in script.audited(self.nodes, nodes):
-            self.evidence.audit(self.hosts[places.MASTER], self.hosts[name], f, listed)
-        if self.has_names:
-            for name in nodes:
-                tables.record(self.evidence, self.hosts[name])
+        world.start()
 
     # Session: time.
 
@@ -148,9 +67,9 @@ class SimSession(ClientAbilities, LinkTrouble, NodeTrouble, Strangers):
 
     def advance(self, ms: int) -> None:
         """Let ``ms`` of virtual time pass; then read what a name server knows."""
-        self.run_until(_never, ms * MS)
+        self.world.run_until(_never, ms * MS)
         if self.has_names:
-            tables.record(self.evidence, self.hosts[places.NAMES])
+            tables.record(self.evidence, self.world.hosts[places.NAMES])
 
     def step(self, events: int, within_ms: int = 1_000) -> int:
         """The next simulated events; see :class:`pairproof.harness.ports.timing.CanStep`."""
@@ -163,7 +82,7 @@ class SimSession(ClientAbilities, LinkTrouble, NodeTrouble, Strangers):
 
     def wait_for(self, what: str, count: int, ms: int) -> int:
         awaiting = Awaiting(self.recorder.events, what, count)
-        self.run_until(awaiting.reached, ms * MS)
+        self.world.run_until(awaiting.reached, ms * MS)
         return awaiting.seen
 
     def close(self) -> None:
@@ -179,13 +98,13 @@ class SimSession(ClientAbilities, LinkTrouble, NodeTrouble, Strangers):
         script.settle(self)
 
     def idle(self, ns: int) -> None:
-        self.run_until(_never, ns)
+        self.world.run_until(_never, ns)
 
     def linked(self) -> bool:
-        return len(self.evidence.heard_from) >= len(self.nodes) - 1
+        return len(self.evidence.heard_from) >= len(self.world.pair) - 1
 
     def ends(self) -> set[int | None]:
-        return {broker.log.end if (broker := self.broker(name)) is not None else None for name in self.nodes}
+        return {broker.log.end if (broker := self.world.broker(name)) is not None else None for name in self.world.pair}
 
     def resting(self) -> Callable[[], bool]:
         return lambda: script.agreed(self)
@@ -195,105 +114,38 @@ class SimSession(ClientAbilities, LinkTrouble, NodeTrouble, Strangers):
         return True
 
     def caught_up(self) -> bool:
-        found = [self.broker(name) for name in (places.MASTER, places.OTHER) if name in self.hosts]
+        found = [self.world.broker(name) for name in (places.MASTER, places.OTHER) if name in self.world.hosts]
         brokers = [broker for broker in found if broker is not None]
         if found[0] is not None and tables.holds_back(found[0]):
             return False
-        return self.consumers is None or self.consumers.stand_at(tables.queue_ends(brokers))
+        return self.consumers.stand_at(tables.queue_ends(brokers))
 
     def run_until(self, reached: Callable[[], bool], limit_ns: int) -> bool:
-        """Let time pass until ``reached`` or for ``limit_ns``; whether it was reached."""
-        until = self.kernel.now + limit_ns
-        while True:
-            self._count_anew()
-            began = self.kernel.now
-            for _ in range(MAX_EVENTS):
-                if reached():
-                    return True
-                if not self.kernel.step(until):
-                    return False
-            # Who acts less than once a virtual millisecond is in no loop: the phase is long.
-            least = max(MAX_EVENTS // 10, (self.kernel.now - began) // MS)
-            if not self._end_busiest(f"{MAX_EVENTS:,} events without an end of the trial's present phase", least):
-                raise LabError(
-                    f"the simulation did not come to rest in {MAX_EVENTS} events; please report this schedule"
-                )
+        return self.world.run_until(reached, limit_ns)
 
-    def _crowded(self) -> None:
-        self._end_busiest(f"{MOST_IN_A_MS:,} events within a virtual millisecond", MOST_IN_A_MS // 10)
+    def restart(self, node: str) -> None:
+        self.on_nodes.restart(node)
 
-    def _end_busiest(self, what: str, least: int) -> bool:
-        """End the process of the node that has the simulation run without getting anywhere, if it is a node."""
-        busiest = max((self.hosts[name] for name in self.processes), key=lambda host: host.acts)
-        found = busiest.acts >= least and busiest.node is not None
-        if found:
-            self.evidence.crashed(busiest, "process", 0, "stuck", f"it acts on and on: {what}")
-            busiest.kill()
-            self._count_anew()
-        return found
-
-    def _count_anew(self) -> None:
-        for name in self.processes:
-            self.hosts[name].acts = 0
+    def audit(self, f: str, *nodes: str) -> None:
+        self.world.audit(f, *nodes)
 
     # Abilities: triggers.
 
     def arm(self, node: str, point: str, nth: int, fire: Callable[[], None]) -> None:
-        if node not in self.nodes or point not in POINTS:
-            nodes, points = ", ".join(self.nodes), ", ".join(POINTS)
+        if node not in self.world.pair or point not in POINTS:
+            nodes, points = ", ".join(self.world.pair), ", ".join(POINTS)
             raise UsageError(f"no trigger at {node}/{point}; nodes (lab.slaves): {nodes}; points: {points}")
-        self.armed.setdefault((node, point), []).append((max(1, nth), fire))
+        self.world.arm(node, point, nth, fire)
 
     def disarm(self) -> None:
-        self.armed.clear()
-
-    def point(self, host: str, name: str) -> None:
-        """A host passed a point; a trigger that fires may crash it right here."""
-        if not self.armed:
-            return
-        waiting = self.armed.pop((host, name), None)
-        if waiting is None:
-            return
-        left = [(nth - 1, fire) for nth, fire in waiting if nth > 1]
-        if left:
-            self.armed[host, name] = left
-        ran = self.hosts[host].node
-        self.acting = host
-        for nth, fire in waiting:
-            if nth == 1:
-                fire()
-        self.acting = None
-        if self.hosts[host].node is not ran:
-            raise Crashed
-
-    # What the troubles share.
-
-    def node_host(self, name: str) -> Host:
-        """A broker's machine; UsageError for one that this trial does not have."""
-        if name not in self.processes:
-            valid = ", ".join(self.processes)
-            raise UsageError(f"there is no node {name!r} in this trial; valid: {valid} (lab.slaves, lab.names)")
-        return self.hosts[name]
-
-    def stranger_host(self) -> Host:
-        """A machine of a stranger's own, from which all ports can be reached."""
-        self.strangers += 1
-        return self._machine(f"hostile-{self.strangers}", self.hosts["hostile"].ways)
-
-    def link(self, name: str) -> Link:
-        """A link; UsageError for one that this trial does not have."""
-        found = self.network.links.get(name)
-        if found is None:
-            valid = ", ".join(each for each in self.network.links if each != "hostile")
-            raise UsageError(f"there is no link {name!r} in this trial; valid: {valid} (lab.slaves, lab.names)")
-        return found
+        self.world.armed.clear()
 
 
 def _never() -> bool:
     return False
 
 
-def open_session(target: Any, settings: Args, seed: str) -> SimSession:
+def open_session(target: Target, settings: Args, seed: str) -> SimSession:
     """A new simulated trial; the target must be one that runs in this process."""
     if not isinstance(target, ReferenceTarget):
         raise LabError(f"the simulated lab runs targets that live in this process, not {target.name!r}")

@@ -11,29 +11,32 @@ from pairproof.harness.ports import Effect
 from pairproof.harness.rocketmq import places
 
 
-class Strangers(World):
+class Strangers:
     """Abilities CanImpersonate, CanIntrude and CanImpersonateMaster of :mod:`pairproof.harness.ports`."""
 
+    def __init__(self, world: World) -> None:
+        self.world = world
+
     def impersonate(self, character: str) -> Hostile:
-        host = self.hosts["hostile"]
+        host = self.world.hosts["hostile"]
         stranger = Hostile(
-            character, "hostile", host, Random(f"{self.seed}/hostile/{host.incarnation}"), self._master_end
+            character, "hostile", host, Random(f"{self.world.seed}/hostile/{host.incarnation}"), self._master_end
         )
         host.start(lambda: stranger)
         return stranger
 
     def dismiss(self, handle: Hostile) -> Effect:
-        host = self.hosts["hostile"]
+        host = self.world.hosts["hostile"]
         if host.node is handle:
             handle.on_stop()
             host.kill()
         return handle.effect
 
     def intrude(self, node: str, port: str, character: str) -> tuple[Host, Intruder]:
-        self.node_host(node)
-        host = self.stranger_host()
+        self.world.node_host(node)
+        host = self.world.stranger_host()
         address = f"{node}-{'main' if node == places.NAMES else port}"
-        stranger = Intruder(character, address, host, Random(f"{self.seed}/intruder/{host.name}"))
+        stranger = Intruder(character, address, host, Random(f"{self.world.seed}/intruder/{host.name}"))
         host.start(lambda: stranger)
         return host, stranger
 
@@ -44,10 +47,10 @@ class Strangers(World):
         return stranger.effect
 
     def take_place(self, character: str) -> Impostor:
-        host, link = self.hosts["impostor"], self.network.links["ha"]
-        dice = Random(f"{self.seed}/impostor/{host.incarnation}")
+        host, link = self.world.hosts["impostor"], self.world.network.links["ha"]
+        dice = Random(f"{self.world.seed}/impostor/{host.incarnation}")
         stranger = Impostor(character, host, dice)
-        self.network.cut(link)
+        self.world.network.cut(link)
         link.cuts.pop()
         link.host = host
         host.kill()
@@ -56,12 +59,12 @@ class Strangers(World):
 
     def give_back(self, handle: Impostor) -> Effect:
         """The link leads to the master again."""
-        host, link = self.hosts["impostor"], self.network.links["ha"]
+        host, link = self.world.hosts["impostor"], self.world.network.links["ha"]
         if host.node is handle:
-            link.host = self.hosts["master"]
+            link.host = self.world.hosts["master"]
             host.kill()
         return handle.effect
 
     def _master_end(self) -> int:
-        master = self.broker("master")
+        master = self.world.broker("master")
         return master.log.end if master is not None else 0

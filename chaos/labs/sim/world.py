@@ -1,54 +1,204 @@
-"""What the troubles of a simulated trial share with it: the parts that every ability acts on."""
+"""The world of a simulated trial: machines, links, virtual time, and what is seen of them.
+
+Clients, faults and the script of the trial act on it. The seed decides all randomness; nothing here reads a clock, the
+environment or an unordered set.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
+from pairproof.chaos.labs import script
+from pairproof.chaos.labs.blame import ENDS, is_the_labs
+from pairproof.chaos.labs.sim import topology
 from pairproof.chaos.labs.sim.disk import SimDisk
 from pairproof.chaos.labs.sim.evidence import Evidence
-from pairproof.chaos.labs.sim.host import Host
-from pairproof.chaos.labs.sim.kernel import Kernel
+from pairproof.chaos.labs.sim.host import WATCHDOG, Crashed, Host
+from pairproof.chaos.labs.sim.kernel import MOST_IN_A_MS, Kernel
 from pairproof.chaos.labs.sim.network import Link, Network
+from pairproof.chaos.rocketmq import provision
+from pairproof.chaos.rocketmq import sim_tables as tables
+from pairproof.chaos.targets.reference import ReferenceTarget
+from pairproof.harness.errors import LabError, UsageError
+from pairproof.harness.history import MS, Recorder
+from pairproof.harness.rocketmq import places
 from pairproof.harness.schedule import Args
 from pairproof.reference.core.broker import Broker
+from pairproof.reference.ports import Node
+
+# A call's request and answer are taken to be no larger: through a small buffer they need a trip a bufferful.
+CALL_BYTES = 4_096
+# A phase of a trial that needs more simulated events than this is stuck in a loop.
+MAX_EVENTS = 2_000_000
 
 
 class World:
-    """Base of the troubles; the session fills it in."""
+    """See the module. ``settings`` are complete: the target has filled in its defaults."""
 
-    kernel: Kernel
-    network: Network
-    evidence: Evidence
-    hosts: dict[str, Host]
-    nodes: tuple[str, ...]
-    """The pair's brokers, the master first."""
-    settings: Args
-    seed: str
     acting: str | None = None
     """The node in the middle of whose doing a trigger fires right now."""
 
-    def node_host(self, name: str) -> Host:
-        """A broker's or name server's machine; UsageError for one that this trial does not have."""
-        raise NotImplementedError
+    def __init__(self, target: ReferenceTarget, settings: Args, seed: str) -> None:
+        self.target = target
+        self.settings = settings
+        self.seed = seed
+        self.kernel = Kernel(self._crowded)
+        self.recorder = Recorder()
+        self.network = Network(self.kernel, int(settings.get("lab.bufferBytes", 65_536)))
+        self.armed: dict[tuple[str, str], list[tuple[int, Callable[[], None]]]] = {}
+        self.evidence = Evidence(self.kernel, self.recorder, self.armed, self._passed)
+        self.flush_ns = int(settings.get("lab.flushMicros", 800)) * 1_000
+        self.has_names = places.has_names(settings)
+        self._strangers = 0
+        WATCHDOG.begin()
+        found = topology.build(target, settings, self.network.links, self.machine)
+        self.pair, self.brokers, self.hosts, self.clients_ways = found.pair, found.brokers, found.hosts, found.clients
+        self.processes = (*found.servers, *found.brokers)
+        self.evidence.addresses = found.addresses
 
-    def stranger_host(self) -> Host:
-        """A machine of a stranger's own, from which all ports can be reached."""
-        raise NotImplementedError
+    def start(self) -> None:
+        """Record the settings, prepare the stores and start every node."""
+        latency_ns = int(self.settings.get("lab.latencyMicros", 500)) * 1_000
+        self.evidence.lab(2 * latency_ns * (1 + CALL_BYTES // self.network.buffer), self.settings)
+        for name in self.brokers:
+            self.evidence.config(name, self.target.config(name, self.settings))
+        for name in self.brokers:
+            self.provide(name, self.hosts[name].disk)
+        # The name server first, so that whoever registers finds it.
+        for name in self.processes:
+            self.boot(name)
 
-    def link(self, name: str) -> Link:
-        """A link; UsageError for one that this trial does not have."""
-        raise NotImplementedError
+    def machine(self, name: str, ways: Mapping[str, Link]) -> Host:
+        """A machine, and from an address, or a link's name, the link that leads there."""
+        return Host(name, self.kernel, self.network, self.evidence, self.flush_ns, ways)
 
     def boot(self, name: str) -> None:
-        """Start a node's process on whatever its disk holds."""
-        raise NotImplementedError
+        """Start a node's process on whatever its disk holds; one that cannot use that does not come up."""
+        host = self.hosts[name]
+        host.tested = True
+        try:
+            host.start(self._program(name, host))
+        except (Exception, *ENDS) as why:
+            if is_the_labs(why):
+                raise
+            self.evidence.aborted(host, why)
+            host.kill()
+        else:
+            if host.node is not None:
+                self.evidence.started(host)
+
+    def _program(self, name: str, host: Host) -> Callable[[], Node]:
+        """What makes the node."""
+        if name == places.NAMES:
+            server = self.target.name_server_class()
+            return lambda: server(host)
+        config = self.target.config(name, self.settings)
+        build = self.target.broker_class(name)
+        host.log_file_size, host.index_slots = config.mappedFileSizeCommitLog, config.maxHashSlotNum
+        return lambda: build(config, host, self.evidence.watcher(host))
 
     def provide(self, name: str, disk: SimDisk) -> None:
-        """Put into a node's fresh store what its operator prepares."""
-        raise NotImplementedError
+        """A fresh store's topic and group; a slave that will fetch them from its master gets none."""
+        if not self.has_names or name not in places.SLAVES:
+            for file, data in provision.FILES.items():
+                disk.place(file, data)
 
     def broker(self, name: str) -> Broker | None:
         """The running broker, or None."""
-        raise NotImplementedError
+        node = self.hosts[name].node
+        return node if isinstance(node, Broker) else None
 
     def audit(self, f: str, *nodes: str) -> None:
-        """Read stores from outside."""
-        raise NotImplementedError
+        """Read stores from outside: records of ``nodes``, and each such slave's bytes beside the master's.
+
+        With a name server also the tables of ``nodes``, and its own.
+        """
+        for name, listed in script.audited(self.pair, nodes):
+            self.evidence.audit(self.hosts[places.MASTER], self.hosts[name], f, listed)
+        if self.has_names:
+            for name in nodes:
+                tables.record(self.evidence, self.hosts[name])
+
+    # Time.
+
+    def run_until(self, reached: Callable[[], bool], limit_ns: int) -> bool:
+        """Let time pass until ``reached`` or for ``limit_ns``; whether it was reached."""
+        until = self.kernel.now + limit_ns
+        while True:
+            self._count_anew()
+            began = self.kernel.now
+            for _ in range(MAX_EVENTS):
+                if reached():
+                    return True
+                if not self.kernel.step(until):
+                    return False
+            # Who acts less than once a virtual millisecond is in no loop: the phase is long.
+            least = max(MAX_EVENTS // 10, (self.kernel.now - began) // MS)
+            if not self._end_busiest(f"{MAX_EVENTS:,} events without an end of the trial's present phase", least):
+                raise LabError(
+                    f"the simulation did not come to rest in {MAX_EVENTS} events; please report this schedule"
+                )
+
+    def _crowded(self) -> None:
+        self._end_busiest(f"{MOST_IN_A_MS:,} events within a virtual millisecond", MOST_IN_A_MS // 10)
+
+    def _end_busiest(self, what: str, least: int) -> bool:
+        """End the process of the node that has the simulation run without getting anywhere, if it is a node."""
+        busiest = max((self.hosts[name] for name in self.processes), key=lambda host: host.acts)
+        found = busiest.acts >= least and busiest.node is not None
+        if found:
+            self.evidence.crashed(busiest, "process", 0, "stuck", f"it acts on and on: {what}")
+            busiest.kill()
+            self._count_anew()
+        return found
+
+    def _count_anew(self) -> None:
+        for name in self.processes:
+            self.hosts[name].acts = 0
+
+    # Triggers.
+
+    def arm(self, node: str, point: str, nth: int, fire: Callable[[], None]) -> None:
+        """See :class:`pairproof.harness.ports.timing.CanArm`."""
+        self.armed.setdefault((node, point), []).append((max(1, nth), fire))
+
+    def _passed(self, host: str, name: str) -> None:
+        """A host passed a point; a trigger that fires may crash it right here."""
+        if not self.armed:
+            return
+        waiting = self.armed.pop((host, name), None)
+        if waiting is None:
+            return
+        left = [(nth - 1, fire) for nth, fire in waiting if nth > 1]
+        if left:
+            self.armed[host, name] = left
+        ran = self.hosts[host].node
+        self.acting = host
+        for nth, fire in waiting:
+            if nth == 1:
+                fire()
+        self.acting = None
+        if self.hosts[host].node is not ran:
+            raise Crashed
+
+    # What is where.
+
+    def node_host(self, name: str) -> Host:
+        """A broker's machine; UsageError for one that this trial does not have."""
+        if name not in self.processes:
+            valid = ", ".join(self.processes)
+            raise UsageError(f"there is no node {name!r} in this trial; valid: {valid} (lab.slaves, lab.names)")
+        return self.hosts[name]
+
+    def stranger_host(self) -> Host:
+        """A machine of a stranger's own, from which all ports can be reached."""
+        self._strangers += 1
+        return self.machine(f"hostile-{self._strangers}", self.hosts["hostile"].ways)
+
+    def link(self, name: str) -> Link:
+        """A link; UsageError for one that this trial does not have."""
+        found = self.network.links.get(name)
+        if found is None:
+            valid = ", ".join(each for each in self.network.links if each != "hostile")
+            raise UsageError(f"there is no link {name!r} in this trial; valid: {valid} (lab.slaves, lab.names)")
+        return found
