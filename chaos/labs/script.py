@@ -62,7 +62,7 @@ class Stage(Protocol):
         """Whether there is a name server, so that consumers can join and slaves fetch their master's tables."""
 
     @property
-    def processes(self) -> Collection[str]:
+    def all_nodes(self) -> Collection[str]:
         """All nodes, in the order in which they are started and audited."""
 
     def now(self) -> int:
@@ -110,7 +110,7 @@ def settle(stage: Stage) -> None:
     With a name server also until consumers have caught up, or the bound passes; then a period of metadata sync is
     quiet.
     """
-    for name in stage.processes:
+    for name in stage.all_nodes:
         stage.restart(name)
     for _ in range(PROBES):
         op = stage.clients.probe()
@@ -127,7 +127,7 @@ def settle(stage: Stage) -> None:
             stage.idle(stage.bounds.look)
         stage.idle(stage.bounds.sync + CALLS_NS)
     stage.run_until(stage.derived, DERIVED_NS)
-    stage.audit("final", *stage.processes)
+    stage.audit("final", *stage.all_nodes)
     _mark(stage, "end")
 
 

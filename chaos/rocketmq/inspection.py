@@ -11,10 +11,13 @@ import asyncio
 import json
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from pairproof.chaos.labs import script
 from pairproof.chaos.labs.real.nodes import RealNode, is_slave
-from pairproof.chaos.observers import table_reader
+from pairproof.chaos.labs.real.processes import Processes
+from pairproof.chaos.labs.real.world import World
+from pairproof.chaos.observers import auditing, table_reader
 from pairproof.chaos.observers.auditing import Snapshot
 from pairproof.harness.errors import LabError
 from pairproof.harness.rocketmq import places
@@ -24,9 +27,6 @@ from pairproof.reference.core.calls import Outcome
 from pairproof.reference.core.delay import SCHEDULE_TOPIC
 from pairproof.reference.wire.bodies_client import MessageQueue
 from pairproof.reference.wire.headers import RequestCode
-
-if TYPE_CHECKING:
-    from pairproof.chaos.labs.real.session import RealSession
 
 STORE_PARTS = ("commitlog/", "consumequeue/", "index/")
 ASK_S = 4.0
@@ -46,30 +46,41 @@ NO_DELAYS = b'{"offsetTable":{}}'
 class Inspection:
     """Reads the nodes of one session."""
 
-    def __init__(self, session: RealSession) -> None:
-        self.session = session
-        machine = session.machine("inspector")
+    def __init__(self, world: World, processes: Processes) -> None:
+        self.world = world
+        self.processes = processes
+        machine = world.machine("inspector")
         self._client = Client(machine.io)
         machine.start(lambda: self._client)
 
     # Stores.
+
+    def audit(self, f: str, *nodes: str) -> None:
+        """Read stores from outside: records of ``nodes``, and each such slave's bytes beside the master's."""
+        for name, listed in script.audited(self.world.pair, nodes):
+            self.world.evidence.audits += 1
+            now, found = self.snapshots(*dict.fromkeys((places.MASTER, name)))
+            auditing.audit(self.world.recorder, now, self.world.evidence.audits, f, found[0], found[-1], listed)
+        if self.world.has_names:
+            for name in nodes:
+                self.tables(name)
 
     def snapshots(self, *names: str) -> tuple[int, list[Snapshot]]:
         """Brokers' stores at one moment, and when that was.
 
         The time is taken while they stand still: what they do from then on is later, what they did before is earlier.
         """
-        nodes = [self.session.node(name) for name in names]
+        nodes = [self.world.node(name) for name in names]
         for _ in range(SNAPSHOTS):
-            with self.session.standing_still(*nodes) as stood_still:
-                now, found = self.session.now(), [self._snapshot(node) for node in nodes]
+            with self.processes.standing_still(*nodes) as stood_still:
+                now, found = self.world.now(), [self._snapshot(node) for node in nodes]
                 if stood_still():
                     return now, found
         raise LabError(f"{', '.join(names)} cannot be read: something outside the lab lets them go on meanwhile")
 
     def _snapshot(self, node: RealNode) -> Snapshot:
         assert node.config is not None
-        end = self.session.evidence.log_ends.get(node.name) if self.session.serves(node) else None
+        end = self.world.evidence.log_ends.get(node.name) if self.world.serves(node) else None
         files = node.files(STORE_PARTS)
         return Snapshot(node.name, node.incarnation, files, end, node.config.maxHashSlotNum)
 
@@ -77,9 +88,9 @@ class Inspection:
 
     def tables(self, name: str) -> None:
         """Record every table of a node that runs and answers."""
-        node = self.session.node(name)
-        if self.session.serves(node) and not node.pauses and not node.unplugged:
-            self.session.run(self._tables(node))
+        node = self.world.node(name)
+        if self.world.serves(node) and not node.pauses and not node.unplugged:
+            self.world.run(self._tables(node))
 
     async def _tables(self, node: RealNode) -> None:
         if node.config is None:
@@ -99,7 +110,7 @@ class Inspection:
 
     def _brokers(self, body: bytes) -> table_reader.Table:
         found = {
-            name: {number: self.session.evidence.node_at(address) for number, address in brokers.items()}
+            name: {number: self.world.evidence.node_at(address) for number, address in brokers.items()}
             for name, brokers in table_reader.brokers(body).items()
         }
         return table_reader.Table(json.dumps(found, sort_keys=True))
@@ -109,7 +120,7 @@ class Inspection:
         return outcome.answer.body if outcome.phase == "ok" and outcome.answer is not None else None
 
     def _record(self, node: str, f: str, read: Callable[[], table_reader.Table]) -> None:
-        evidence = self.session.evidence
+        evidence = self.world.evidence
         try:
             table = read()
         except ValueError as why:
@@ -126,8 +137,8 @@ class Inspection:
         """The next offset of each of a topic's queues, at every master that answers."""
         found = {}
         for name in (places.MASTER, places.OTHER):
-            node = self.session.nodes.get(name)
-            if node is None or node.config is None or not self.session.serves(node):
+            node = self.world.nodes.get(name)
+            if node is None or node.config is None or not self.world.serves(node):
                 continue
             address = node.config.address
             topics = await self._read(partial(admin.topics, self._client.calls, address))
@@ -141,8 +152,8 @@ class Inspection:
 
     async def delayed(self) -> bool:
         """Whether the master still holds delayed messages back."""
-        node = self.session.nodes[places.MASTER]
-        if node.config is None or not self.session.serves(node):
+        node = self.world.nodes[places.MASTER]
+        if node.config is None or not self.world.serves(node):
             return False
         address = node.config.address
         delays = await self._read(partial(admin.delay_offsets, self._client.calls, address))
@@ -177,4 +188,4 @@ class Inspection:
         return found if found is not None else Outcome("info", "timeout", None)
 
     def _names(self) -> str:
-        return str(self.session.bench.asker(places.NAMES))
+        return str(self.world.bench.asker(places.NAMES))

@@ -31,7 +31,7 @@ class FakeStage:
     """Time passes only while something is waited for; ``waits``: how many looks consumers need."""
 
     bounds = Bounds(1, 2, 1_000 * MS, 30_000 * MS)
-    processes = ("names", "master", "slave")
+    all_nodes = ("names", "master", "slave")
 
     def __init__(self, *phases: str, ends: set[int | None] | None = None, waits: int | None = None) -> None:
         self.recorder = Recorder()

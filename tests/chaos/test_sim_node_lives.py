@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pairproof.chaos.labs import blame
-from pairproof.chaos.labs.sim import watchdog
+from pairproof.chaos.labs.sim import watchdog, world
 from pairproof.chaos.labs.sim.host import WATCHDOG
 from pairproof.chaos.labs.sim.network import Network
 from pairproof.chaos.labs.sim.session import SimSession

@@ -16,7 +16,7 @@ from pairproof.chaos.labs.docker.connection import Refused
 from pairproof.chaos.labs.docker.images import OWN
 from pairproof.chaos.labs.docker.nodes import NodeContainer
 from pairproof.chaos.labs.real.evidence import OBSERVER
-from pairproof.chaos.labs.real.node_trouble import NodeTrouble
+from pairproof.chaos.labs.real.store_trouble import StoreTrouble
 from pairproof.harness.errors import LabError
 from pairproof.harness.ports import Effect
 
@@ -53,19 +53,21 @@ class Replaced(NamedTuple):
     effect: Effect
 
 
-class ContainerTrouble(NodeTrouble):
-    """Abilities CanDisconnect, CanLimitMemory and CanReplaceImage: see the harness."""
+class ContainerTrouble(StoreTrouble):
+    """Abilities CanDisconnect, CanLimitMemory and CanReplaceImage beside those of every real lab."""
 
-    bench: DockerBench
+    @property
+    def _bench(self) -> DockerBench:
+        return cast("DockerBench", self.world.bench)
 
     # The network.
 
     def disconnect(self, node: str) -> Unplugged:
         found = self._contained(node)
-        handle = Unplugged(found, object(), self.evidence.now())
+        handle = Unplugged(found, object(), self.world.evidence.now())
         if not found.unplugged:
             assert found.container is not None
-            self.aside(found.container.disconnect)
+            self.world.aside(found.container.disconnect)
         found.unplugged.append(handle.token)
         return handle
 
@@ -76,17 +78,17 @@ class ContainerTrouble(NodeTrouble):
         node.unplugged.remove(handle.token)
         if not node.unplugged:
             assert node.container is not None
-            self.aside(node.container.connect)
+            self.world.aside(node.container.connect)
             # TCP tries again after as long as it has tried in vain.
-            limit = self.evidence.now() - handle.since + AGAIN_NS
-            if not self.run_until(lambda: not (node.is_up and any(self._waiting(node).values())), limit):
+            limit = self.world.evidence.now() - handle.since + AGAIN_NS
+            if not self.world.run_until(lambda: not (node.is_up and any(self._waiting(node).values())), limit):
                 raise LabError(f"what waited for {node.name}'s network did not go on within {limit / 1e9:.0f} s")
         return effect
 
     def _waiting(self, node: NodeContainer) -> Effect:
         """What waits for a node's network: bytes that were sent and not acknowledged, and connects."""
-        host = self.bench.host(node.name)
-        sockets = [each for each in _sockets(self.bench.pid(OBSERVER)) if each.peer == host]
+        host = self._bench.host(node.name)
+        sockets = [each for each in _sockets(self._bench.pid(OBSERVER)) if each.peer == host]
         connects = sum(each.state == SYN_SENT for each in sockets)
         if node.pid is not None:
             sockets += [each for each in _sockets(node.pid) if each.host == host]
@@ -101,12 +103,12 @@ class ContainerTrouble(NodeTrouble):
         found.limits.append(mb)
         killed = 0
         try:
-            self.aside(found.limit_memory)
+            self.world.aside(found.limit_memory)
         except Refused:
             # Of a process that runs the kernel takes no memory away.
             killed = self.kill(node).get("processes_killed", 0)
-            self.aside(found.limit_memory)
-            self.boot(node)
+            self.world.aside(found.limit_memory)
+            self.processes.boot(node)
         return Limited(found, mb, was_up, killed)
 
     def lift_memory(self, handle: Limited) -> Effect:
@@ -116,41 +118,41 @@ class ContainerTrouble(NodeTrouble):
         starved = handle.was_up and not node.is_up and node.is_starved(node.status())
         node.limits.remove(handle.mb)
         try:
-            self.aside(node.limit_memory)
+            self.world.aside(node.limit_memory)
         except Refused:
             # It has ended this very moment; its next start makes up for it.
             self._bury_at_once(node)
             if node.is_up:
                 raise
-            self.aside(node.limit_memory)
+            self.world.aside(node.limit_memory)
         return {"processes_killed": handle.killed + int(starved), "limits_hit": int(starved)}
 
     def _bury_at_once(self, node: NodeContainer) -> None:
         """An end that was not heard of yet is heard of."""
-        self.run_until(lambda: not (node.is_up and node.status().over), AGAIN_NS)
+        self.world.run_until(lambda: not (node.is_up and node.status().over), AGAIN_NS)
 
     # Images.
 
     def replace_image(self, node: str, image: str) -> Replaced:
         """See :class:`pairproof.harness.ports.nodes.CanReplaceImage`. A node that stands still is killed."""
         found = self._contained(node)
-        return Replaced(found, self._replace(found, image))
+        return Replaced(found, self._reimage(found, image))
 
     def restore_own_image(self, handle: Replaced) -> Effect:
         """Its own image takes its place again."""
-        after = self._replace(handle.node, OWN)
+        after = self._reimage(handle.node, OWN)
         return {key: handle.effect.get(key, 0) + after.get(key, 0) for key in {*handle.effect, *after}}
 
-    def _replace(self, node: NodeContainer, name: str) -> Effect:
-        image = self.aside(lambda: self.bench.image(self.target, name))
+    def _reimage(self, node: NodeContainer, name: str) -> Effect:
+        image = self.world.aside(lambda: self._bench.image(self.world.target, name))
         effect = dict(self.kill(node.name) if node.pauses else self.stop(node.name))
-        self.aside(node.remove)
+        self.world.aside(node.remove)
         node.image = image
         self.restart(node.name)
         return {**effect, "images_replaced": 1}
 
     def _contained(self, node: str) -> NodeContainer:
-        return cast("NodeContainer", self.node(node))
+        return cast("NodeContainer", self.world.node(node))
 
 
 class Socket(NamedTuple):

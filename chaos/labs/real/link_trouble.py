@@ -44,46 +44,49 @@ class Cut(NamedTuple):
     unreached: int
 
 
-class LinkTrouble(World):
+class LinkTrouble:
     """Abilities CanShapeLink and CanCutLink of :mod:`pairproof.harness.ports`."""
 
+    def __init__(self, world: World) -> None:
+        self.world = world
+
     def add_toxic(self, link: str, direction: str, toxic: str, attributes: Mapping[str, int]) -> OnLink:
-        where = self.link(link)
+        where = self.world.link(link)
         if toxic not in WHAT:
             raise LabError(f"unknown toxic {toxic!r}; valid: {', '.join(WHAT)}")
         taken, given = where.tap.moved(direction)
         standing, connections, severed = where.tap.standing(), where.tap.connections, where.tap.severed
         # Bytes go on meanwhile, as they must for what a toxic holds to leave it.
-        name = self.aside(lambda: self.bench.proxies.add_toxic(link, direction, toxic, attributes))
+        name = self.world.aside(lambda: self.world.bench.proxies.add_toxic(link, direction, toxic, attributes))
         return OnLink(
             where, direction, toxic, name, attributes.get("rate"), taken, given, standing, connections, severed
         )  # fmt: skip
 
     def remove_toxic(self, handle: OnLink) -> Effect:
         effect = _effect(handle)
-        self.aside(lambda: self.bench.proxies.remove_toxic(handle.link.name, handle.name))
+        self.world.aside(lambda: self.world.bench.proxies.remove_toxic(handle.link.name, handle.name))
         return effect
 
     def cut_link(self, link: str) -> Cut:
-        where = self.link(link)
-        self.evidence.poll()
-        cut = Cut(where, object(), where.tap.standing(), self.evidence.unreached[where.address])
+        where = self.world.link(link)
+        self.world.evidence.poll()
+        cut = Cut(where, object(), where.tap.standing(), self.world.evidence.unreached[where.address])
         cut.link.cuts.append(cut.token)
-        self.refresh()
+        self.world.refresh()
         # What it ended is heard now, and is no doing of another fault.
-        self.drained()
+        self.world.drained()
         return cut
 
     def mend_link(self, handle: Cut) -> Effect:
         # Who was refused says so itself: there is no tap where nobody listens.
-        self.evidence.poll()
-        refused = self.evidence.unreached[handle.link.address] - handle.unreached
+        self.world.evidence.poll()
+        refused = self.world.evidence.unreached[handle.link.address] - handle.unreached
         handle.link.cuts.remove(handle.token)
-        self.refresh()
+        self.world.refresh()
         return {"connections_closed": handle.closed, "connections_refused": refused}
 
     def reset_link(self, link: str) -> Effect:
-        return self.link(link).tap.reset()
+        return self.world.link(link).tap.reset()
 
 
 def _effect(on: OnLink) -> Effect:

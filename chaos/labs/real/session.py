@@ -1,52 +1,39 @@
 """One trial with real processes: brokers and a name server behind a real toxiproxy, everything recorded.
 
-Implements :class:`pairproof.harness.ports.Session` as the simulated lab does; time is the machine's own. Clients and
-consumers live in this process, on the same loop as the taps; the loop turns only while a call of the session lasts, and
-every one is short but those that are meant to let time pass.
+Implements :class:`pairproof.harness.ports.Session` as the simulated lab does; time is the machine's own. What clients
+and faults can do are parts of it.
 """
 
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import Callable, Collection, Coroutine, Iterator
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
-from itertools import count
-from typing import Any, TypeVar
+from typing import Any
 
 from pairproof.chaos.labs import script
 from pairproof.chaos.labs.real.bench import Bench
-from pairproof.chaos.labs.real.evidence import Evidence
 from pairproof.chaos.labs.real.link_trouble import LinkTrouble
-from pairproof.chaos.labs.real.links import CLIENT, Links
-from pairproof.chaos.labs.real.nodes import MEMORY, RealNode, Status, is_slave
-from pairproof.chaos.labs.real.stalls import Watch, Watched, harness
+from pairproof.chaos.labs.real.links import CLIENT
+from pairproof.chaos.labs.real.nodes import MEMORY, Status, is_slave
+from pairproof.chaos.labs.real.processes import Processes
 from pairproof.chaos.labs.real.store_trouble import StoreTrouble
 from pairproof.chaos.labs.real.strangers import Strangers
+from pairproof.chaos.labs.real.world import World
 from pairproof.chaos.labs.script import Bounds
-from pairproof.chaos.observers import auditing
-from pairproof.chaos.rocketmq.client_abilities import ClientAbilities
 from pairproof.chaos.rocketmq.clients import Clients, send_timeout_ms
 from pairproof.chaos.rocketmq.consumers import Consumers
 from pairproof.chaos.rocketmq.inspection import Inspection
-from pairproof.chaos.rocketmq.machines import Machine
 from pairproof.chaos.rocketmq.node import EXIT_BUG
 from pairproof.chaos.rocketmq.provision import TOPIC
 from pairproof.chaos.targets.rocketmq import AnyTarget
-from pairproof.harness.errors import LabError, PairproofError
-from pairproof.harness.history import MS, Recorder
+from pairproof.harness.errors import LabError
+from pairproof.harness.history import MS
 from pairproof.harness.rocketmq import places
 from pairproof.harness.rocketmq.awaiting import Awaiting
 from pairproof.harness.schedule import Args
 
-T = TypeVar("T")
-
-TICK_S = 0.005
-"""How often the nodes' traces are read where something is waited for."""
-LOOKS = 50
-"""After so many ticks it is looked whether the bench still stands."""
 REGISTERED_NS = 5_000 * MS
 SETTLE_NS = 60_000 * MS
 WHOLE_SETTLE_NS = 150_000 * MS
@@ -63,42 +50,45 @@ INSTANT_NS = 300 * MS
 """The same of two things that a process does one right after the other."""
 
 
-class RealSession(ClientAbilities, LinkTrouble, StoreTrouble, Strangers):
+class RealSession:
     """See the module. ``settings`` are complete: the target has filled in its defaults."""
 
+    parts: tuple[RealSession, Clients, Consumers, LinkTrouble, StoreTrouble, Strangers]
+    trouble: type[StoreTrouble] = StoreTrouble
+    """What can happen to the nodes."""
+
     def __init__(self, bench: Bench, target: AnyTarget, settings: Args, seed: str) -> None:
-        self.bench = bench
-        self.target = target
-        self.settings = settings
-        self.seed = seed
-        self.loop = bench.loop
-        self.recorder = Recorder()
-        self.evidence = Evidence(self.recorder, bench.label)
-        self.folder = bench.folder / f"trial-{bench.trials}"
-        self.folder.mkdir(exist_ok=True)
-        bench.trials += 1
-        self.pair = places.nodes(places.slaves(settings))
-        names, other = places.has_names(settings), places.has_other(settings)
-        self.has_names = names
+        self.bench, self.target, self.settings = bench, target, settings
+        self.world = world = World(bench, target, settings, seed)
+        self.recorder, self.evidence, self.folder = world.recorder, world.evidence, world.folder
+        self.nodes, self.pair, self.has_names = world.nodes, world.pair, world.has_names
+        self._woven = False
+        self._last_words: dict[str, str] = {}
         probe_ns = send_timeout_ms(settings) * MS + PROBE_SLACK_NS
         self.bounds = Bounds(probe_ns, SETTLE_NS, LOOK_NS)
-        if names:
+        if self.has_names:
             self.bounds = Bounds(probe_ns, WHOLE_SETTLE_NS, LOOK_NS, target.sync_period_ms(settings) * MS)
-        self.links = Links(bench, self.evidence, self.pair, other, names, int(settings["lab.bufferBytes"]))
-        brokers = (*self.pair, places.OTHER) if other else self.pair
-        self.nodes: dict[str, RealNode] = {}
-        self.machines: list[Machine] = []
-        self._closed = self._woven = False
-        self._last_words: dict[str, str] = {}
-        self.watch = Watch(self.loop, self._processes)
-        self._wrong: BaseException | None = None
-        """What went wrong on the loop first, where nobody was called who could have raised it."""
-        self.loop.set_exception_handler(self._went_wrong)
+        self.processes = Processes(world)
+        self.inspection = Inspection(world, self.processes)
+        self._make_clients()
+        self.on_links, self.strangers = LinkTrouble(world), Strangers(world)
+        self.on_nodes = self.trouble(world, self.processes, self.inspection)
+        self.parts = (self, self.clients, self.consumers, self.on_links, self.on_nodes, self.strangers)
         try:
-            self._set_up(brokers, names)
+            self._set_up(world.brokers, self.has_names)
         except BaseException:
             self.close()
             raise
+
+    def _make_clients(self) -> None:
+        links, client = self.world.links.by_name, self.world.machine(CLIENT)
+        self.clients = Clients(
+            client.io, self.evidence, self.world.brokers, lambda node: links[f"client-{node}"].address, self.settings
+        )
+        client.start(lambda: self.clients.client)
+        names = links[places.NAMES_CLIENT].address if self.has_names else None
+        build, fixed = self.target.consumer_class(), places.chosen_by_user(self.settings)
+        self.consumers = Consumers(self.clients, self.world.machine, build, names, fixed)
 
     def _set_up(self, brokers: tuple[str, ...], names: bool) -> None:
         if names:
@@ -112,37 +102,26 @@ class RealSession(ClientAbilities, LinkTrouble, StoreTrouble, Strangers):
         self.evidence.lab(HEALTHY_NS, INSTANT_NS, self.settings)
         for name in brokers:
             self.evidence.config(name, self.nodes[name].settings())
-            if self.is_provided(name):
+            if self.world.is_provided(name):
                 self.nodes[name].provide()
-        client = self.machine(CLIENT)
-        by_name = self.links.by_name
-        self.clients = Clients(
-            client.io, self.evidence, brokers, lambda node: by_name[f"client-{node}"].address, self.settings
-        )
-        client.start(lambda: self.clients.client)
         self.bench.begin(self.evidence)
-        self.watch.start()
-        self.inspection = Inspection(self)
-        self.consumers: Consumers | None = None
+        self.world.watch.start()
+        self.world.run(self.world.links.start())
         if names:
-            build, fixed = self.target.consumer_class(), places.chosen_by_user(self.settings)
-            self.consumers = Consumers(self.clients, self.machine, build, by_name[places.NAMES_CLIENT].address, fixed)
-        self.run(self.links.start())
-        if names:
-            self.boot(places.NAMES)
-        self.boot(*(name for name in brokers if not is_slave(name)))
+            self.processes.boot(places.NAMES)
+        self.processes.boot(*(name for name in brokers if not is_slave(name)))
         if names:
             # A slave that asks before would hear of its master only with its next registration.
             master = self.nodes[places.MASTER]
-            self.run_until(lambda: (master.name, master.incarnation) in self.evidence.registered, REGISTERED_NS)
-        self.boot(*(name for name in brokers if is_slave(name)))
+            self.world.run_until(lambda: (master.name, master.incarnation) in self.evidence.registered, REGISTERED_NS)
+        self.processes.boot(*(name for name in brokers if is_slave(name)))
         for node in self.nodes.values():
             # On an empty store only what its own code raises is sure to be the node's failure.
             if not node.is_up and node.status() != Status("exited", EXIT_BUG):
                 raise LabError(f"{node.name} does not come up; its last output: {node.log_tail()}")
 
     def _config(self, name: str) -> Any:
-        by_name = self.links.by_name
+        by_name = self.world.links.by_name
         host, port = self.bench.broker(name)
         config = replace(self.target.config(name, self.settings), listenPort=port, brokerIP1=host)
         if config.haMasterAddress:
@@ -159,7 +138,7 @@ class RealSession(ClientAbilities, LinkTrouble, StoreTrouble, Strangers):
     def _add_name_server(self, brokers: tuple[str, ...]) -> None:
         node = self.bench.node(self.folder, places.NAMES, self.target, None)
         node.asks = {asker: self.bench.asker(asker).port for asker in (CLIENT, *brokers, places.NAMES)}
-        by_name = self.links.by_name
+        by_name = self.world.links.by_name
         real = {name: str(self.bench.broker(name)) for name in brokers}
         node.views = {CLIENT: {real[name]: by_name[f"client-{name}"].address for name in brokers}}
         for number, slave in enumerate(self.pair[1:]):
@@ -169,100 +148,17 @@ class RealSession(ClientAbilities, LinkTrouble, StoreTrouble, Strangers):
             }
         self.nodes[places.NAMES] = node
 
-    def _processes(self) -> Iterator[Watched]:
-        """All that must be punctual; a thread asks."""
-        yield harness()
-        yield from self.bench.helpers()
-        for node in list(self.nodes.values()):
-            if node.pid is not None:
-                yield Watched("node", node.name, node.pid, partial(getattr, node, "halted"))
-
-    def machine(self, name: str) -> Machine:
-        """A machine for one of our own nodes."""
-        machine = Machine(self.loop, name, self.bench.anywhere, self.evidence.unreached_at)
-        self.machines.append(machine)
-        return machine
-
-    # Processes.
-
-    def boot(self, *names: str) -> None:
-        """Start nodes; one that refuses its store stays down."""
-        started = [self.nodes[name] for name in names if not self.nodes[name].is_up]
-        for node in started:
-            trace = self.aside(node.start)
-            self.evidence.born(node.name, node.incarnation, trace)
-            if node.pidfd is not None:
-                self.loop.add_reader(node.pidfd, self.ended, node)
-            else:
-                self.ended(node)
-        self.await_serving(*started)
-
-    def await_serving(self, *nodes: RealNode) -> None:
-        def is_late(node: RealNode) -> bool:
-            return node.is_up and not (self.serves(node) or node.pauses or node.is_held)
-
-        limit_s = max((node.ready_s for node in nodes), default=0)
-        if not self.run_until(lambda: not any(map(is_late, nodes)), limit_s * 1000 * MS):
-            for late in filter(is_late, nodes):
-                self.give_up(late, f"it did not serve after {limit_s} s")
-        self.refresh()
-
-    def serves(self, node: RealNode) -> bool:
-        return node.is_up and (node.name, node.incarnation) in self.evidence.ready
-
-    def refresh(self) -> None:
-        self.run(self.refreshed())
-
-    async def refreshed(self) -> None:
-        """As :meth:`refresh`."""
-        if not self._closed:
-            await self.links.refresh(frozenset(name for name, node in self.nodes.items() if self.serves(node)))
-
-    # Time.
-
-    def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Do something on the loop; LabError if anything of the lab has failed meanwhile."""
-        result = self.loop.run_until_complete(work)
-        if isinstance(self._wrong, PairproofError):
-            raise self._wrong
-        if self._wrong is not None:
-            raise LabError(f"the lab itself has failed: {type(self._wrong).__name__}: {self._wrong}") from self._wrong
-        return result
-
-    def _went_wrong(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        if self._wrong is None:
-            self._wrong = context.get("exception") or LabError(str(context["message"]))
-
-    def run_until(self, reached: Callable[[], bool], limit_ns: int) -> bool:
-        """Let time pass until ``reached`` or for ``limit_ns``; whether it was reached."""
-        return self.run(self._until(reached, limit_ns))
-
-    async def _until(self, reached: Callable[[], bool], limit_ns: int) -> bool:
-        began = time.monotonic_ns()
-        ends, is_extended = began + limit_ns, False
-        for tick in count():
-            self.evidence.poll()
-            if reached():
-                return True
-            left_s = (ends - time.monotonic_ns()) / 1e9
-            if left_s <= 0 and not is_extended:
-                # For as long as the machine was late, but once, and by no more than as much again.
-                ends, is_extended = ends + min(limit_ns, self.watch.stalls.total_ns(began)), True
-                left_s = (ends - time.monotonic_ns()) / 1e9
-            if left_s <= 0 or tick % LOOKS == 0:
-                self.bench.check()
-            if left_s <= 0 or self._wrong is not None:
-                break
-            await asyncio.sleep(min(TICK_S, left_s))
-        return False
-
     def now(self) -> int:
         """Since the trial began, ns."""
         return self.evidence.now()
 
+    def run_until(self, reached: Callable[[], bool], limit_ns: int) -> bool:
+        """Let time pass until ``reached`` or for ``limit_ns``; whether it was reached."""
+        return self.world.run_until(reached, limit_ns)
+
     def advance(self, ms: int) -> None:
         """Let ``ms`` of real time pass; then read what a name server knows."""
-        self.run(asyncio.sleep(ms / 1_000))
+        self.world.run(asyncio.sleep(ms / 1_000))
         self.evidence.poll()
         self.bench.check()
         if self.has_names:
@@ -275,7 +171,7 @@ class RealSession(ClientAbilities, LinkTrouble, StoreTrouble, Strangers):
         def reached() -> bool:
             return any(each.reached() for each in seen)
 
-        self.run_until(reached, ms * MS)
+        self.world.run_until(reached, ms * MS)
         return sum(each.seen for each in seen)
 
     # The trial's phases, see :class:`pairproof.chaos.labs.script.Stage`.
@@ -290,11 +186,11 @@ class RealSession(ClientAbilities, LinkTrouble, StoreTrouble, Strangers):
     def _weave(self) -> None:
         if not self._woven:
             self._woven = True
-            self.evidence.stalled(self.watch.stop())
+            self.evidence.stalled(self.world.watch.stop())
             self.evidence.weave()
 
     @property
-    def processes(self) -> Collection[str]:
+    def all_nodes(self) -> Collection[str]:
         return self.nodes
 
     def idle(self, ns: int) -> None:
@@ -327,25 +223,19 @@ class RealSession(ClientAbilities, LinkTrouble, StoreTrouble, Strangers):
         )
 
     def caught_up(self) -> bool:
-        if self.consumers is None:
-            return True
-        if self.run(self.inspection.delayed()):
+        if self.world.run(self.inspection.delayed()):
             return False
-        return self.consumers.stand_at(self.run(self.inspection.queue_ends(TOPIC)))
+        return self.consumers.stand_at(self.world.run(self.inspection.queue_ends(TOPIC)))
 
     def audit(self, f: str, *nodes: str) -> None:
-        """Read stores from outside: records of ``nodes``, and each such slave's bytes beside the master's."""
-        for name, listed in script.audited(self.pair, nodes):
-            self.evidence.audits += 1
-            now, found = self.inspection.snapshots(*dict.fromkeys((places.MASTER, name)))
-            auditing.audit(self.recorder, now, self.evidence.audits, f, found[0], found[-1], listed)
-        if self.has_names:
-            for name in nodes:
-                self.inspection.tables(name)
+        self.inspection.audit(f, *nodes)
+
+    def restart(self, node: str) -> None:
+        self.on_nodes.restart(node)
 
     def logs(self) -> dict[str, str]:
         """See :class:`pairproof.harness.ports.HasLogs`; also of a trial that was broken off."""
-        if self._closed:
+        if self.world.is_closed:
             return self._last_words
         return {name: said for name, node in self.nodes.items() if (said := node.said()[-MAX_LOG:])}
 
@@ -354,24 +244,24 @@ class RealSession(ClientAbilities, LinkTrouble, StoreTrouble, Strangers):
 
         Of a trial that did not come to its end the history is what there is of it, and its bench is given up.
         """
-        if self._closed:
+        if self.world.is_closed:
             return
         with suppress(LabError):
             self._last_words = self.logs()
         # Ctrl-C may come before it is clean, and what a broken-off trial still had to do would go on in the next one.
-        self._closed = self.bench.is_broken = True
+        self.world.is_closed = self.bench.is_broken = True
         ended_well = self._woven
         with suppress(LabError):
             self.bench.end_nodes()
         for node in self.nodes.values():
-            self.forget(node)
+            self.processes.forget(node)
         with suppress(LabError):
             self._weave()
-        for machine in self.machines:
+        for machine in self.world.machines:
             machine.kill()
         with suppress(LabError):
-            self.links.stop()
-        self.loop.run_until_complete(asyncio.sleep(0))
+            self.world.links.stop()
+        self.world.loop.run_until_complete(asyncio.sleep(0))
         if ended_well:
             with suppress(LabError, OSError):
                 self.bench.clean()

@@ -72,24 +72,24 @@ class StoreTrouble(NodeTrouble):
             raise Unable(f"it is unknown what {node} has flushed: keep={keep} cannot be played on a {store.kind}")
         running = found.is_up
         if running:
-            self.freeze(found)
+            self.processes.freeze(found)
         # Before its connections end, as those of a machine without power do not for what it did.
-        now, flushed = self.evidence.now(), self.evidence.flushed.get(node, 0)
-        before = self.evidence.log_ends.get(node, 0)
+        now, flushed = self.world.evidence.now(), self.world.evidence.flushed.get(node, 0)
+        before = self.world.evidence.log_ends.get(node, 0)
         did = store.lose_power(keep, flushed, self._pid_ender(found))
         found.powered = False
         end = self._log_end(found)
         lost = max(0, before - end)
-        lied = end < flushed and self.bench.control(node).get("lied") > 0
+        lied = end < flushed and self.world.bench.control(node).get("lied") > 0
         status = "lied" if lied else None
-        now = self.evidence.last_moment(node, now)
-        self.evidence.add(now, "crash", node, found.incarnation, f="machine", status=status, value=lost)
+        now = self.world.evidence.last_moment(node, now)
+        self.world.evidence.add(now, "crash", node, found.incarnation, f="machine", status=status, value=lost)
         return {"machines_crashed": int(running), "bytes_lost": lost, **did}
 
     def _pid_ender(self, node: RealNode) -> Callable[[], None]:
         def end() -> None:
             if node.is_up:
-                self.end(node)
+                self.processes.end(node)
 
         return end
 
@@ -107,7 +107,7 @@ class StoreTrouble(NodeTrouble):
     def resume_disk(self, handle: Disturbed) -> Effect:
         """Let the held flushes end, and what waits for them start."""
         effect = self._calm(handle)
-        self.await_serving(handle.node)
+        self.processes.await_serving(handle.node)
         return effect
 
     def slow_disk(self, node: str, ms: int) -> Disturbed:
@@ -132,22 +132,22 @@ class StoreTrouble(NodeTrouble):
         return self._calm(handle)
 
     def _disturb(self, node: str, field: str, amount: int) -> Disturbed:
-        found, _ = self._stored(self.obedient(node).name)
-        control = self.bench.control(node)
+        found, _ = self._stored(self.world.obedient(node).name)
+        control = self.world.bench.control(node)
         bitten = control.get(COUNTERS[field][0])
         control.set(field, control.get(field) + amount)
         return Disturbed(found, field, amount, bitten)
 
     def _calm(self, handle: Disturbed) -> Effect:
         node, field, amount, bitten = handle
-        control = self.bench.control(node.name)
+        control = self.world.bench.control(node.name)
         control.set(field, control.get(field) - amount)
         counter, effect = COUNTERS[field]
         return {effect: control.get(counter) - bitten}
 
     def fill_disk(self, node: str) -> Taken:
         """Real RocketMQ deletes its oldest files then, unseen."""
-        found, store = self._stored(self.obedient(node).name)
+        found, store = self._stored(self.world.obedient(node).name)
         self._needs(store.kind != "folder", "a full disk", store)
         return Taken(found, store.fill(), store.free)
 
@@ -175,15 +175,16 @@ class StoreTrouble(NodeTrouble):
 
     def expire(self, node: str, keep_files: int) -> Effect:
         """Nothing of a broker that stands still or does not serve."""
-        found, _ = self._stored(self.obedient(node).name)
-        if not self.serves(found) or found.pauses:
+        found, _ = self._stored(self.world.obedient(node).name)
+        if not self.world.serves(found) or found.pauses:
             return {}
         before = found.files(LOG)
-        self.bench.control(node).set("keep_files", keep_files)
-        seen = len(self.evidence.traced)
+        self.world.bench.control(node).set("keep_files", keep_files)
+        traced = self.world.evidence.traced
+        seen = len(traced)
         found.signal(signal.SIGUSR1)
         # A log that has no files to spare says nothing.
-        self.run_until(lambda: any(each.kind == "expire" for each in self.evidence.traced[seen:]), EXPIRED_NS)
+        self.world.run_until(lambda: any(each.kind == "expire" for each in traced[seen:]), EXPIRED_NS)
         after = found.files(LOG)
         gone = [len(data) for name, data in before.items() if name not in after]
         return {"files_deleted": len(gone), "bytes_deleted": sum(gone)}
@@ -192,14 +193,14 @@ class StoreTrouble(NodeTrouble):
         found, store = self._stored(node)
         effect = dict(self.kill(node))
         store.empty()
-        if self.is_provided(node):
+        if self.world.is_provided(node):
             found.provide()
         return self._replaced(found, "empty", effect)
 
     def take_image(self, node: str) -> Image:
         """Copy the store as any process sees it now: page cache included, and the trace of a running broker."""
         found, store = self._stored(node)
-        with self.standing_still(found) as stood_still:
+        with self.processes.standing_still(found) as stood_still:
             image = Image(found, store.image())
             if not stood_still():
                 raise LabError(f"{node} cannot be copied: something outside the lab has let it go on meanwhile")
@@ -242,18 +243,14 @@ class StoreTrouble(NodeTrouble):
         return effect
 
     def _replaced(self, node: RealNode, f: str, effect: dict[str, int], whose: str | None = None) -> Effect:
-        before = self.evidence.log_ends.pop(node.name, 0)
+        before = self.world.evidence.log_ends.pop(node.name, 0)
         end = self._log_end(node)
-        self.evidence.flushed.pop(node.name, None)
-        self.evidence.add(self.evidence.now(), "wipe", node.name, f=f, hi=end, detail=whose)
+        self.world.evidence.flushed.pop(node.name, None)
+        self.world.evidence.add(self.world.evidence.now(), "wipe", node.name, f=f, hi=end, detail=whose)
         return {**effect, "log_bytes_gone": max(0, before - end)}
 
-    def is_provided(self, node: str) -> bool:
-        """Whether an operator prepares its fresh store; a slave that has a name server fetches all from its master."""
-        return not (places.has_names(self.settings) and node in places.SLAVES)
-
     def _stored(self, node: str) -> tuple[RealNode, Store]:
-        found = self.node(node)
+        found = self.world.node(node)
         if found.store is None:
             raise Unable(f"{node} does not have its own disk")
         return found, found.store

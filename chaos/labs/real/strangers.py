@@ -47,42 +47,44 @@ class Usurper(NamedTuple):
     address: Address
 
 
-class Strangers(World):
+class Strangers:
     """Abilities CanImpersonate, CanIntrude and CanImpersonateMaster of :mod:`pairproof.harness.rocketmq.ports`."""
 
-    strangers = 0
-    """How many there have been."""
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.strangers = 0
+        """How many there have been."""
 
     def impersonate(self, character: str) -> Guest:
         dice = self._dice(STRANGER)
         # Each has a door of its own.
-        address = self.bench.own(f"{STRANGER}-{self.strangers}")
-        master = self.bench.broker(places.MASTER)
-        door = StrangersDoor(address, master.ha, lambda: HaPassage(STRANGER, self.evidence.ears))
-        self.run(door.open())
-        machine = self.machine(STRANGER)
+        address = self.world.bench.own(f"{STRANGER}-{self.strangers}")
+        master = self.world.bench.broker(places.MASTER)
+        door = StrangersDoor(address, master.ha, lambda: HaPassage(STRANGER, self.world.evidence.ears))
+        self.world.run(door.open())
+        machine = self.world.machine(STRANGER)
         stranger = Hostile(character, str(address), machine.io, dice, self._master_end)
         machine.start(lambda: stranger)
         return Guest(stranger, machine, door)
 
     def dismiss(self, handle: Guest) -> Effect:
         handle.stranger.on_stop()
-        self.run(asyncio.sleep(GOODBYE_S))
+        self.world.run(asyncio.sleep(GOODBYE_S))
         handle.machine.kill()
         handle.door.stop()
         return handle.stranger.effect
 
     def intrude(self, node: str, port: str, character: str) -> Visitor:
         """See :class:`pairproof.harness.rocketmq.ports.CanIntrude`. It comes past all proxies."""
-        self.node(node)
-        address = self.bench.asker(places.NAMES) if node == places.NAMES else self.bench.broker(node)
+        self.world.node(node)
+        address = self.world.bench.asker(places.NAMES) if node == places.NAMES else self.world.bench.broker(node)
         if port == "fast" and node != places.NAMES:
             address = address.fast
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         if soft != resource.RLIM_INFINITY and soft < DESCRIPTORS:
             wanted = DESCRIPTORS if hard == resource.RLIM_INFINITY else min(DESCRIPTORS, hard)
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
-        machine = self.machine(INTRUDER)
+        machine = self.world.machine(INTRUDER)
         stranger = Intruder(character, str(address), machine.io, self._dice(INTRUDER))
         machine.start(lambda: stranger)
         return Visitor(stranger, machine)
@@ -93,9 +95,9 @@ class Strangers(World):
         return handle.stranger.effect
 
     def take_place(self, character: str) -> Usurper:
-        link, machine = self.link(places.HA_LINKS[0]), self.machine(IMPOSTOR)
+        link, machine = self.world.link(places.HA_LINKS[0]), self.world.machine(IMPOSTOR)
         stranger = Impostor(character, machine.io, self._dice(IMPOSTOR))
-        address = self.bench.own(f"{IMPOSTOR}-{self.strangers}")
+        address = self.world.bench.own(f"{IMPOSTOR}-{self.strangers}")
         machine.listen(address, "ha")
         machine.start(lambda: stranger)
         self._lead(link, address)
@@ -112,14 +114,14 @@ class Strangers(World):
         """Connections end in an orderly way, and new ones lead elsewhere."""
         token = object()
         link.cuts.append(token)
-        self.refresh()
+        self.world.refresh()
         link.lead(impostor)
         link.cuts.remove(token)
-        self.refresh()
+        self.world.refresh()
 
     def _dice(self, who: str) -> Random:
         self.strangers += 1
-        return Random(f"{self.seed}/{who}/{self.strangers}")
+        return Random(f"{self.world.seed}/{who}/{self.strangers}")
 
     def _master_end(self) -> int:
-        return self.evidence.log_ends.get(places.MASTER, 0)
+        return self.world.evidence.log_ends.get(places.MASTER, 0)

@@ -1,42 +1,134 @@
-"""What the troubles of a trial share with it: the parts that every ability acts on."""
+"""The world of a trial with real processes: its bench, links and nodes, real time, and what is seen of them.
+
+Clients and consumers live in this process, on the same loop as the taps; the loop turns only while a call lasts, and
+every one is short but those that are meant to let time pass.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+import time
+from collections.abc import Callable, Coroutine, Iterator
+from functools import partial
+from itertools import count
 from typing import Any, TypeVar
 
 from pairproof.chaos.labs.real.bench import Bench
 from pairproof.chaos.labs.real.evidence import Evidence
 from pairproof.chaos.labs.real.links import Link, Links
 from pairproof.chaos.labs.real.nodes import RealNode
+from pairproof.chaos.labs.real.stalls import Watch, Watched, harness
 from pairproof.chaos.rocketmq.machines import Machine
 from pairproof.chaos.targets.rocketmq import AnyTarget
-from pairproof.harness.errors import Unable, UsageError
+from pairproof.harness.errors import LabError, PairproofError, Unable, UsageError
+from pairproof.harness.history import Recorder
+from pairproof.harness.rocketmq import places
 from pairproof.harness.schedule import Args
 
 T = TypeVar("T")
 DRAIN_S = 0.004
 """Bytes on one machine arrive within microseconds; the loop then has to turn."""
+TICK_S = 0.005
+"""How often the nodes' traces are read where something is waited for."""
+LOOKS = 50
+"""After so many ticks it is looked whether the bench still stands."""
 
 
 class World:
-    """Base of the troubles; the session fills it in."""
+    """See the module. ``settings`` are complete: the target has filled in its defaults."""
 
-    loop: asyncio.AbstractEventLoop
-    bench: Bench
-    evidence: Evidence
-    nodes: dict[str, RealNode]
-    pair: tuple[str, ...]
-    """The pair's brokers, the master first."""
-    links: Links
-    target: AnyTarget
-    settings: Args
-    seed: str
+    def __init__(self, bench: Bench, target: AnyTarget, settings: Args, seed: str) -> None:
+        self.bench = bench
+        self.target = target
+        self.settings = settings
+        self.seed = seed
+        self.loop = bench.loop
+        self.recorder = Recorder()
+        self.evidence = Evidence(self.recorder, bench.label)
+        self.folder = bench.folder / f"trial-{bench.trials}"
+        self.folder.mkdir(exist_ok=True)
+        bench.trials += 1
+        self.pair = places.nodes(places.slaves(settings))
+        names, other = places.has_names(settings), places.has_other(settings)
+        self.has_names = names
+        self.links = Links(bench, self.evidence, self.pair, other, names, int(settings["lab.bufferBytes"]))
+        self.brokers = (*self.pair, places.OTHER) if other else self.pair
+        self.nodes: dict[str, RealNode] = {}
+        self.machines: list[Machine] = []
+        self.is_closed = False
+        self.watch = Watch(self.loop, self._watched)
+        self._wrong: BaseException | None = None
+        """What went wrong on the loop first, where nobody was called who could have raised it."""
+        self.loop.set_exception_handler(self._went_wrong)
+
+    def _watched(self) -> Iterator[Watched]:
+        """All that must be punctual; a thread asks."""
+        yield harness()
+        yield from self.bench.helpers()
+        for node in list(self.nodes.values()):
+            if node.pid is not None:
+                yield Watched("node", node.name, node.pid, partial(getattr, node, "halted"))
+
+    def machine(self, name: str) -> Machine:
+        """A machine for one of our own nodes."""
+        machine = Machine(self.loop, name, self.bench.anywhere, self.evidence.unreached_at)
+        self.machines.append(machine)
+        return machine
+
+    def serves(self, node: RealNode) -> bool:
+        """Whether its process lives and has come so far that it takes connections."""
+        return node.is_up and (node.name, node.incarnation) in self.evidence.ready
+
+    def refresh(self) -> None:
+        """Open the links to servers that serve, shut those to others."""
+        self.run(self.refreshed())
+
+    async def refreshed(self) -> None:
+        """As :meth:`refresh`."""
+        if not self.is_closed:
+            await self.links.refresh(frozenset(name for name, node in self.nodes.items() if self.serves(node)))
+
+    # Time.
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Do something while time passes and clients, taps and consumers go on."""
-        raise NotImplementedError
+        """Do something on the loop; LabError if anything of the lab has failed meanwhile."""
+        result = self.loop.run_until_complete(work)
+        if isinstance(self._wrong, PairproofError):
+            raise self._wrong
+        if self._wrong is not None:
+            raise LabError(f"the lab itself has failed: {type(self._wrong).__name__}: {self._wrong}") from self._wrong
+        return result
+
+    def _went_wrong(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        if self._wrong is None:
+            self._wrong = context.get("exception") or LabError(str(context["message"]))
+
+    def run_until(self, reached: Callable[[], bool], limit_ns: int) -> bool:
+        """Let time pass until ``reached`` or for ``limit_ns``; whether it was reached."""
+        return self.run(self._until(reached, limit_ns))
+
+    async def _until(self, reached: Callable[[], bool], limit_ns: int) -> bool:
+        began = time.monotonic_ns()
+        ends, is_extended = began + limit_ns, False
+        for tick in count():
+            self.evidence.poll()
+            if reached():
+                return True
+            left_s = (ends - time.monotonic_ns()) / 1e9
+            if left_s <= 0 and not is_extended:
+                # For as long as the machine was late, but once, and by no more than as much again.
+                ends, is_extended = ends + min(limit_ns, self.watch.stalls.total_ns(began)), True
+                left_s = (ends - time.monotonic_ns()) / 1e9
+            if left_s <= 0 or tick % LOOKS == 0:
+                self.bench.check()
+            if left_s <= 0 or self._wrong is not None:
+                break
+            await asyncio.sleep(min(TICK_S, left_s))
+        return False
+
+    def now(self) -> int:
+        """Since the trial began, ns."""
+        return self.evidence.now()
 
     def aside(self, work: Callable[[], T]) -> T:
         """Do something that takes its time in a thread: clients, taps and consumers go on."""
@@ -48,37 +140,7 @@ class World:
         self.bench.drain()
         self.evidence.poll()
 
-    def run_until(self, reached: Callable[[], bool], limit_ns: int) -> bool:
-        """Let time pass until ``reached`` or for ``limit_ns``; whether it was reached."""
-        raise NotImplementedError
-
-    def boot(self, *names: str) -> None:
-        """Start nodes' processes on whatever their stores hold, and :meth:`await_serving`."""
-        raise NotImplementedError
-
-    def await_serving(self, *nodes: RealNode) -> None:
-        """Wait until they serve, but for those that are down, stand still, or start on a disk that flushes nothing."""
-        raise NotImplementedError
-
-    def serves(self, node: RealNode) -> bool:
-        """Whether its process lives and has come so far that it takes connections."""
-        raise NotImplementedError
-
-    def refresh(self) -> None:
-        """Open the links to servers that serve, shut those to others."""
-        raise NotImplementedError
-
-    async def refreshed(self) -> None:
-        """As :meth:`refresh`."""
-        raise NotImplementedError
-
-    def machine(self, name: str) -> Machine:
-        """A machine for one of our own nodes."""
-        raise NotImplementedError
-
-    def audit(self, f: str, *nodes: str) -> None:
-        """Read stores from outside."""
-        raise NotImplementedError
+    # What is where.
 
     def node(self, name: str) -> RealNode:
         """A node; UsageError for one that this trial does not have."""
@@ -101,3 +163,7 @@ class World:
             valid = ", ".join(self.links.by_name)
             raise UsageError(f"there is no link {name!r} in this trial; valid: {valid} (lab.slaves, lab.names)")
         return found
+
+    def is_provided(self, node: str) -> bool:
+        """Whether an operator prepares its fresh store; a slave that has a name server fetches all from its master."""
+        return not (self.has_names and node in places.SLAVES)

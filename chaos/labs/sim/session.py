@@ -44,7 +44,7 @@ class SimSession:
     def __init__(self, target: ReferenceTarget, settings: Args, seed: str) -> None:
         self.world = world = World(target, settings, seed)
         self.recorder, self.evidence, self.kernel = world.recorder, world.evidence, world.kernel
-        self.processes, self.has_names = world.processes, world.has_names
+        self.all_nodes, self.has_names = world.processes, world.has_names
         client = world.hosts["client"]
         self.clients = Clients(client, self.evidence, world.brokers, topology.client_link, settings)
         client.start(lambda: self.clients.client)

@@ -131,8 +131,8 @@ def seen(session: RealSession, kind: str, side: str | None) -> dict[object, int]
 
 def test_both_ends_of_the_link_and_the_stores_are_seen_as_they_are_also_after_a_reboot(lab: DockerLab) -> None:
     session = opened(lab, flushDiskType="SYNC_FLUSH")
-    session.crash_machine("master", "none")
-    session.restart("master")
+    session.on_nodes.crash_machine("master", "none")
+    session.on_nodes.restart("master")
     master, slave = session.nodes["master"], session.nodes["slave"]
     assert master.store is not None and slave.store is not None
     session.wait_for("replicated", 1, 10_000)
@@ -193,20 +193,20 @@ def fails(why: str) -> Callable[..., None]:
 def test_troubles_of_one_node_may_overlap_in_any_order(lab: DockerLab) -> None:
     session = opened(lab)
     assert isinstance(session, DockerSession)
-    pause = session.pause("slave")
-    assert session.kill("slave")["processes_killed"] == 1
-    session.resume(pause)
-    session.restart("slave")
-    replaced, cable = session.replace_image("slave", "other"), session.disconnect("slave")
-    small = session.limit_memory("slave", 100)
-    assert session.restore_own_image(replaced)["images_replaced"] == 2
+    pause = session.on_nodes.pause("slave")
+    assert session.on_nodes.kill("slave")["processes_killed"] == 1
+    session.on_nodes.resume(pause)
+    session.on_nodes.restart("slave")
+    replaced, cable = session.on_nodes.replace_image("slave", "other"), session.on_nodes.disconnect("slave")
+    small = session.on_nodes.limit_memory("slave", 100)
+    assert session.on_nodes.restore_own_image(replaced)["images_replaced"] == 2
     container = session.nodes["slave"].container
     found = session.bench.engine.ask("inspect", lambda client: client.inspect_container(container.id))
     assert found["NetworkSettings"]["Networks"] == {} and found["HostConfig"]["Memory"] == 100 << 20
-    session.lift_memory(small)
-    session.reconnect(cable)
-    stopped = session.pause("slave")
-    session.crash_machine("slave", "none")
-    session.resume(stopped)
+    session.on_nodes.lift_memory(small)
+    session.on_nodes.reconnect(cable)
+    stopped = session.on_nodes.pause("slave")
+    session.on_nodes.crash_machine("slave", "none")
+    session.on_nodes.resume(stopped)
     goes_on(session)
     session.close()

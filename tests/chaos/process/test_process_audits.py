@@ -11,10 +11,9 @@ from typing import Any, cast
 
 import pytest
 
-from pairproof.chaos.labs.real import node_trouble
+from pairproof.chaos.labs.real import processes
 from pairproof.chaos.labs.real.evidence import Evidence
-from pairproof.chaos.labs.real.node_trouble import NodeTrouble
-from pairproof.chaos.labs.real.session import RealSession
+from pairproof.chaos.labs.real.processes import Processes
 from pairproof.chaos.labs.real.trace import TraceReader
 from pairproof.chaos.rocketmq.inspection import SNAPSHOTS, Inspection
 from pairproof.harness.errors import LabError
@@ -53,7 +52,7 @@ class Node:
         return {"commitlog/" + "0" * 20: bytes(100)}
 
 
-class World(NodeTrouble):
+class World:
     """A pair of such nodes."""
 
     has_names = False
@@ -66,10 +65,14 @@ class World(NodeTrouble):
         for name in PAIR:
             self.evidence.born(name, 1, TraceReader(folder / f"{name}.jsonl"))
         self.inspection = Inspection.__new__(Inspection)
-        self.inspection.session = cast(Any, self)
+        self.inspection.world = cast(Any, self)
+        self.inspection.processes = Processes(cast(Any, self))
 
     def aside(self, work: Callable[[], Any]) -> Any:
         return work()
+
+    def node(self, name: str) -> Any:
+        return self.nodes[name]
 
     def serves(self, node: object) -> bool:
         return True
@@ -78,7 +81,7 @@ class World(NodeTrouble):
         return self.evidence.now()
 
     def audited(self) -> list[Event]:
-        RealSession.audit(cast(Any, self), "final", *PAIR)
+        self.inspection.audit("final", *PAIR)
         self.evidence.weave()
         return self.recorder.events
 
@@ -93,7 +96,7 @@ def test_stores_are_read_again_where_somebody_else_let_their_nodes_go_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ran = iter([1, 1, 2, 1, *[2] * 100])
-    monkeypatch.setattr(node_trouble, "_ran_ns", lambda node: next(ran))
+    monkeypatch.setattr(processes, "_ran_ns", lambda node: next(ran))
     world = World(tmp_path)
     assert [each.node for each in world.audited() if each.kind == "audit"] == list(PAIR)
     assert sum(each.kind == "dispatch" for each in world.recorder.events) == 8, "both stopped and went on twice"
@@ -101,7 +104,7 @@ def test_stores_are_read_again_where_somebody_else_let_their_nodes_go_on(
 
 def test_stores_that_are_never_left_alone_are_not_audited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ran = iter(range(1_000))
-    monkeypatch.setattr(node_trouble, "_ran_ns", lambda node: next(ran))
+    monkeypatch.setattr(processes, "_ran_ns", lambda node: next(ran))
     with pytest.raises(LabError, match=r"master, slave cannot be read: something outside the lab"):
         World(tmp_path).audited()
     assert next(ran) == 4 * SNAPSHOTS

@@ -78,7 +78,7 @@ def test_a_failure_of_the_lab_ends_the_trial_and_keeps_what_was_recorded(lab: Pr
 
 def test_a_kill_by_the_trial_itself_is_no_failure(lab: ProcessLab) -> None:
     session = opened(lab)
-    session.kill("master")
+    session.on_nodes.kill("master")
     goes_on(session)
     assert len(events(session, "crash", "master")) == 1
 
@@ -89,7 +89,7 @@ def test_a_broker_that_ends_for_want_of_its_disk_is_no_failure_and_crashes_after
     assert store is not None
     (store.path / "commitlog").rename(store.path / "aside")
     (store.path / "commitlog").write_text("no folder")
-    session.send(1, 200, True, 0)
+    session.clients.send(1, 200, True, 0)
     until_down(session, "master")
     (store.path / "commitlog").unlink()
     (store.path / "aside").rename(store.path / "commitlog")
@@ -107,13 +107,13 @@ def until_down(session: RealSession, node: str) -> None:
     while session.nodes[node].is_up:
         assert time.monotonic() < ends
         # A file that is already open does as long as it has room.
-        session.send(1, 4_000, True, 0)
+        session.clients.send(1, 4_000, True, 0)
         session.advance(20)
 
 
 def test_a_machine_crashes_before_its_connections_end(lab: ProcessLab) -> None:
     session = opened(lab)
-    session.crash_machine("master", "none")
+    session.on_nodes.crash_machine("master", "none")
     session.close()
     (crash,) = events(session, "crash", "master")
     closes = [each.t for each in events(session, "close") if each.side == "m"]
@@ -122,7 +122,7 @@ def test_a_machine_crashes_before_its_connections_end(lab: ProcessLab) -> None:
 
 def test_a_port_that_somebody_has_is_said_and_not_judged(lab: ProcessLab) -> None:
     session = opened(lab)
-    session.kill("master")
+    session.on_nodes.kill("master")
     with socket.socket() as other:
         other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         other.bind(session.bench.broker("master"))

@@ -96,7 +96,7 @@ def test_a_process_that_lives_and_never_serves_is_ended_and_is_a_finding(
     lab: ProcessLab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     session, launch = opened(lab), NodeProcess.launch
-    session.kill("slave")
+    session.on_nodes.kill("slave")
 
     def hangs(self: NodeProcess, spec: NodeSpec) -> int:
         pid = launch(self, spec)
@@ -105,7 +105,7 @@ def test_a_process_that_lives_and_never_serves_is_ended_and_is_a_finding(
 
     monkeypatch.setattr(NodeProcess, "launch", hangs)
     monkeypatch.setattr(RealNode, "ready_s", 1)
-    session.restart("slave")
+    session.on_nodes.restart("slave")
     monkeypatch.undo()
     assert not session.nodes["slave"].is_up
     (abort,) = kinds(session.recorder.events, "abort")
@@ -119,7 +119,7 @@ def test_a_process_that_does_not_stop_is_a_finding(lab: ProcessLab, monkeypatch:
     pid = session.nodes["slave"].pid
     assert pid is not None
     os.kill(pid, signal.SIGSTOP)
-    session.stop("slave")
+    session.on_nodes.stop("slave")
     (crash,) = kinds(session.recorder.events, "crash")
     assert (crash.status, crash.node) == ("stuck", "slave") and not session.nodes["slave"].is_up
     assert not kinds(session.recorder.events, "stop")

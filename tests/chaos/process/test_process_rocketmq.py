@@ -142,12 +142,12 @@ def test_a_broker_that_does_not_load_its_own_store_is_a_finding_and_its_words_ar
     """BrokerController.initialize() is false, and BrokerStartup exits with -3: that ended the run before."""
     made = lab.open(rocketmq.V4, rocketmq.V4.settings({"brokerRole": "ASYNC_MASTER"}), "lives")
     made.warm_up()
-    made.kill("slave")
+    made.on_nodes.kill("slave")
     store = made.nodes["slave"].store
     assert store is not None
     torn = store.path / "commitlog" / f"{1 << 20:020d}"
     torn.write_bytes(bytes(100))
-    made.restart("slave")
+    made.on_nodes.restart("slave")
     torn.unlink()
     made.settle()
     (abort,) = [event for event in made.recorder.events if event.kind == "abort"]

@@ -39,6 +39,7 @@ from pairproof.chaos.labs.real.stalls import (
     Watched,
     helper,
 )  # fmt: skip
+from pairproof.chaos.labs.real.world import World
 from pairproof.chaos.targets.reference import TARGET
 from pairproof.harness.errors import LabError
 from pairproof.harness.history import Recorder
@@ -287,11 +288,11 @@ def test_whoever_is_stopped_from_outside_is_seen_and_nobody_is_accused(lab: Proc
 
 def test_a_trial_with_a_paused_and_a_killed_node_shows_no_stop(lab: ProcessLab) -> None:
     session = opened(lab)
-    handle = session.pause("slave")
+    handle = session.on_nodes.pause("slave")
     session.advance(400)
-    session.resume(handle)
-    session.kill("slave")
-    session.restart("slave")
+    session.on_nodes.resume(handle)
+    session.on_nodes.kill("slave")
+    session.on_nodes.restart("slave")
     session.settle()
     assert not [each for each in session.recorder.events if each.kind == "stall" and each.detail == STOPPED]
 
@@ -312,12 +313,12 @@ def test_a_wait_lasts_longer_by_what_was_stalled_and_by_as_much_again_at_most(
     late_ms: int, waited_ms: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock, stalls = Clock(), Stalls()
-    monkeypatch.setattr("pairproof.chaos.labs.real.session.time.monotonic_ns", clock)
-    monkeypatch.setattr("pairproof.chaos.labs.real.session.TICK_S", 0)
+    monkeypatch.setattr("pairproof.chaos.labs.real.world.time.monotonic_ns", clock)
+    monkeypatch.setattr("pairproof.chaos.labs.real.world.TICK_S", 0)
     stalls.add("proxy", None, CPU, 0, late_ms * MS)
     nothing = SimpleNamespace(poll=lambda: None, check=lambda: None)
     session = SimpleNamespace(evidence=nothing, bench=nothing, watch=SimpleNamespace(stalls=stalls), _wrong=None)
     loop = asyncio.new_event_loop()
-    assert not loop.run_until_complete(RealSession._until(cast(RealSession, session), lambda: False, 100 * MS))
+    assert not loop.run_until_complete(World._until(cast(World, session), lambda: False, 100 * MS))
     loop.close()
     assert abs(clock.now // MS - waited_ms) <= 4

@@ -84,19 +84,19 @@ def test_a_node_that_is_to_start_on_a_stalled_disk_serves_when_that_goes_on(
 
 def test_what_befalls_a_node_that_waits_for_its_disk_befalls_one_that_does_not_serve(lab: ProcessLab) -> None:
     session = opened(lab)
-    stall = session.stall_disk("slave")
-    session.kill("slave")
-    session.restart("slave")
+    stall = session.on_nodes.stall_disk("slave")
+    session.on_nodes.kill("slave")
+    session.on_nodes.restart("slave")
     slave = session.nodes["slave"]
-    assert slave.is_up and not session.serves(slave)
-    pause = session.pause("slave")
-    assert session.expire("slave", 1) == {}
-    session.resume(pause)
-    assert session.stop("slave") == {"processes_killed": 1, "connections_closed": 0}
-    session.restart("slave")
-    assert slave.is_up and not session.serves(slave)
-    session.resume_disk(stall)
-    assert session.serves(slave)
+    assert slave.is_up and not session.world.serves(slave)
+    pause = session.on_nodes.pause("slave")
+    assert session.on_nodes.expire("slave", 1) == {}
+    session.on_nodes.resume(pause)
+    assert session.on_nodes.stop("slave") == {"processes_killed": 1, "connections_closed": 0}
+    session.on_nodes.restart("slave")
+    assert slave.is_up and not session.world.serves(slave)
+    session.on_nodes.resume_disk(stall)
+    assert session.world.serves(slave)
     goes_on(session)
     kinds = [each.kind for each in session.recorder.events if each.node == "slave" and each.kind in ("start", "crash")]
     assert kinds == ["start", "crash", "start"], "of the start that came to nothing nobody saw anything"
