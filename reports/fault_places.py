@@ -1,4 +1,4 @@
-"""What the page of faults shows of places: how often each fault was put at each node and link, and how often it bit.
+"""What the page of faults shows of places: how often each fault was tried at each node and link, and took effect.
 
 Left out: which faults a place can have at all; the catalogue of faults knows.
 """
@@ -46,7 +46,7 @@ class Grid(NamedTuple):
     untried: list[str]
     """Places where no fault was, of those that trials with one slave may have."""
     unhurt: list[str]
-    """Places where no fault bit."""
+    """Places where no fault took effect."""
 
 
 def grid(rows: Iterable[Row]) -> Grid:

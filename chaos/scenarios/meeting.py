@@ -103,7 +103,7 @@ def _kind(name: str) -> str:
 
 
 def without_effect(case: Case, trial: Trial) -> list[str]:
-    """Faults that began and did nothing, where the scenario wants every one to bite."""
+    """Faults that began and did nothing, where the scenario wants every one to take effect."""
     if not case.expect.bites:
         return []
     return [f"{each.name} ({_shown(each.args)}) had no effect" for each in trial.faults if not each.bit]

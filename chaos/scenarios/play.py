@@ -28,8 +28,8 @@ ORIGIN = "scenario"
 VIOLATED, UNMET, FAILED, UNKNOWN, SKIPPED, HOLDS = VERDICTS = (
     "violated", "unmet", "failed", "unknown", "skipped", "holds",
 )  # fmt: skip
-"""Worst first. unmet: an expectation was not met; failed: the lab failed; unknown: a law could not tell, a fault did
-not bite, a law that it is about had nothing to judge, none of them is observable, or it was interrupted; skipped: the
+"""Worst first. unmet: an expectation was not met; failed: the lab failed; unknown: a law could not tell, a fault had no
+effect, a law that it is about had nothing to judge, none of them is observable, or it was interrupted; skipped: the
 lab could not do a part of it."""
 VERSION = "rocketmqVersion"
 SEEDED = "+"

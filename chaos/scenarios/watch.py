@@ -172,8 +172,10 @@ def line(scenario: Scenario, played: Played) -> str:
     """A trial that is over, in a line."""
     label = f" [{played.case.label}]" if played.case.label else ""
     sends = _pairs(meeting.answers(played.trial.events))
-    bites = ", ".join(f"{each.name} bit {each.bit}" for each in played.trial.faults) or "no faults"
-    return f"{scenario.name}{label}: {played.verdict}; sends: {sends}; {bites}; {played.seconds:.1f} s"
+    effects = [f"{each.name} {'took' if each.bit else 'had no'} effect" for each in played.trial.faults] or [
+        "no faults"
+    ]
+    return f"{scenario.name}{label}: {played.verdict}; sends: {sends}; {', '.join(effects)}; {played.seconds:.1f} s"
 
 
 def _pairs(found: Any) -> str:

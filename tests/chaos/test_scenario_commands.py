@@ -64,7 +64,7 @@ def test_run_of_a_good_target_exits_0_and_keeps_every_trial(tmp_path: Path) -> N
     done = run(tmp_path, "run", "slave-lag", mine, "--repeat", "2", "--seed", "s", "--json", "answer.json")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "reference in sim: 2 of 2 scenarios hold" in done.stdout
-    assert "slave-lag: holds; sends: PUT_OK 40, SLAVE_NOT_AVAILABLE 15; stall bit 1" in done.stderr
+    assert "slave-lag: holds; sends: PUT_OK 40, SLAVE_NOT_AVAILABLE 15; stall took effect" in done.stderr
     answer = json.loads((tmp_path / "answer.json").read_text())
     assert [(each["name"], each["verdict"], each["trials"]) for each in answer["scenarios"]] == [
         ("slave-lag", "holds", 2), ("calm", "holds", 2),

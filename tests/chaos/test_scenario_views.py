@@ -69,7 +69,7 @@ def test_a_line_says_what_a_trial_came_to() -> None:
     (one,) = played("ha-latency-around-ack-wait").played
     said = line(library.shipped("ha-latency-around-ack-wait"), one)
     label = "[direction=up, delay=300ms, told=PUT_OK, never=FLUSH_SLAVE_TIMEOUT]"
-    assert said.startswith(f"ha-latency-around-ack-wait {label}: holds; sends: PUT_OK 15; latency bit 1; ")
+    assert said.startswith(f"ha-latency-around-ack-wait {label}: holds; sends: PUT_OK 15; latency took effect; ")
 
 
 def test_live_view_shows_the_trial_that_runs_and_the_laws_of_those_that_are_over() -> None:

@@ -1,6 +1,6 @@
 """What can happen to the nodes of a simulated trial, their machines, clocks and stores.
 
-Whatever is done to a node counts what came of it: an effect without counts says that it never bit. Troubles of one kind
+Whatever is done to a node counts what came of it: an effect without counts says there was none. Troubles of one kind
 may overlap on one node; each ends on its own. A pause belongs to the process, and ends with it; all others belong to
 the machine.
 
