@@ -85,11 +85,13 @@ class Summary(NamedTuple):
 
     def enumerated(self) -> list[str]:
         """How far each enumerated search came, in words: ``cut points: 312 of 312``."""
-        return [
-            f"{DOING[origin]}: {self.by_origin.get(origin, 0):,} of {total:,}"
-            f"{'' if self.complete(origin) else f', cut short by {self.bound}'}"
-            for origin, total in self.totals.items()
-        ]
+        return [f"{DOING[origin]}: {self._how_far(origin, total)}" for origin, total in self.totals.items()]
+
+    def _how_far(self, origin: str, total: int) -> str:
+        if not total:
+            return "none here"
+        short = "" if self.complete(origin) else f", cut short by {self.bound}"
+        return f"{self.by_origin.get(origin, 0):,} of {total:,}{short}"
 
     def of_corpus(self) -> str:
         """What the corpus contributed, in words; empty where it was not played."""

@@ -102,6 +102,7 @@ def test_an_exploration_says_how_much_of_its_enumerated_searches_it_did() -> Non
     assert whole.complete("cuts") and whole.enumerated()[1] == f"cut points: {summary.totals['cuts']:,} of " + (
         f"{summary.totals['cuts']:,}"
     )
+    assert summary._replace(totals={"cuts": 0}).enumerated() == ["cut points: none here"]
     counted = sum(count for (_, _, fault), count in summary.coverage.rows().items() if fault == "none")
     assert 0 < counted < summary.events
 
