@@ -10,8 +10,9 @@ import pytest
 from real_labs import play, sends, sent, under, violated
 from toxiproxies import binary
 
+from pairproof.chaos.labs import script
 from pairproof.chaos.labs.process.lab import ProcessLab
-from pairproof.chaos.labs.real import session, whole
+from pairproof.chaos.labs.real import session
 from pairproof.chaos.rocketmq.install import JARS
 from pairproof.chaos.targets import rocketmq
 from pairproof.chaos.targets.reference import TARGET
@@ -56,7 +57,7 @@ def test_a_real_pair_keeps_the_laws_under_a_kill_of_its_master(lab: ProcessLab) 
 def test_a_real_pair_registers_what_the_lab_knows_it_by_and_its_consumers_come_through_the_taps(
     lab: ProcessLab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(whole, "CALLS_MS", 0)
+    monkeypatch.setattr(script, "CALLS_NS", 0)
     ops = [Op("join", {"group": 0, "consumer": 0}), *sends(4), Op("advance", {"ms": 2_000})]
     trial = play(lab, ops, rocketmq.V4, **{"lab.names": 1})
     assert not violated(trial)
