@@ -34,7 +34,7 @@ from pairproof.harness.schedule import Schedule
 from pairproof.harness.search import machine, repeated, shrink, swarm, sweep
 from pairproof.harness.search.paced import paced
 from pairproof.harness.summary import DOING, Summary
-from pairproof.harness.system import Draw, System
+from pairproof.harness.system import Draw, Enumerate, System
 from pairproof.harness.tally import Tally
 from pairproof.harness.trial import Finding, Trial
 from pairproof.harness.verdict import CORPUS, Verdict
@@ -75,12 +75,18 @@ def _play_once(lab: Lab, target: Target, task: _Task) -> Trial:
     if task.origin == MACHINE:
         return machine.play(lab, target, task.laws, task.seed, task.number)
     system = resolve.system_of(target)
-    made = _seeded(system)[task.origin](task.seed, task.number, lab)
+    made = seeded(system)[task.origin](task.seed, task.number, lab)
     schedule = made if lab.deterministic else paced(system, made)
     return run_trial(lab, target, schedule, origin=task.origin, laws=task.laws)
 
 
-def _seeded(system: System) -> Mapping[str, Draw]:
+def enumerated(system: System) -> Mapping[str, Enumerate]:
+    """The searches that end, by name."""
+    return {"sweep": sweep.schedules, **system.enumerated}
+
+
+def seeded(system: System) -> Mapping[str, Draw]:
+    """The searches that never end, by name."""
     return {"swarm": partial(swarm.schedule, system), **system.seeded}
 
 
@@ -114,10 +120,9 @@ class Explorer:
         self.lab = lab
         self.target = target
         self.system = resolve.system_of(target)
-        self._enumerating = {"sweep": sweep.schedules, **self.system.enumerated} if lab.deterministic else {}
-        """Searches that end: what lists their schedules."""
+        self._enumerating = enumerated(self.system) if lab.deterministic else {}
         self.budget = Budget.of(profile, lab, seconds, trials).of_searches(
-            {*self._enumerating, *_seeded(self.system), MACHINE}
+            {*self._enumerating, *seeded(self.system), MACHINE}
         )
         self.first = first
         self.seed = seed

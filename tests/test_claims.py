@@ -234,11 +234,12 @@ def judged_in(scenario: str) -> frozenset[str]:
 def judged_by(search: str) -> frozenset[str]:
     """Laws that have something to judge in a sample of what this search executes."""
     lab, target = resolve.lab("sim"), resolve.target("reference")
-    if search in explore.ENUMERATED:
-        every = explore.ENUMERATED[search](lab, target, "claims")
+    system = resolve.system_of(target)
+    if (listed := explore.enumerated(system).get(search)) is not None:
+        every = listed(lab, target, "claims")
         schedules = every[:: max(1, len(every) // SAMPLE[search])]
     else:
-        schedules = [explore.SEEDED[search]("claims", number, lab) for number in range(SAMPLE[search])]
+        schedules = [explore.seeded(system)[search]("claims", number, lab) for number in range(SAMPLE[search])]
     return judged(run_trial(lab, target, each) for each in schedules)
 
 

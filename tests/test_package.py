@@ -126,7 +126,7 @@ def test_the_rules_of_imports_see_every_module() -> None:
         for path in (ROOT / room).rglob("*.py")
     }
     graph = grimp.build_graph("pairproof", cache_dir=None)
-    assert graph.modules == {*written, "pairproof", "pairproof.__main__"}
+    assert graph.modules == {*written, "pairproof", "pairproof.__main__", "pairproof.rocketmq"}
     assert graph.find_shortest_chain("pairproof.chaos", "pairproof.harness", as_packages=True)
 
 

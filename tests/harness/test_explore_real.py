@@ -13,6 +13,7 @@ from pairproof.harness import judge, registry, resolve
 from pairproof.harness.commands.main import main
 from pairproof.harness.explore import MAX_FINDINGS_PER_LAW, Explorer
 from pairproof.harness.profiles import REAL, profile
+from pairproof.harness.rocketmq import pace
 from pairproof.harness.rocketmq.system import SYSTEM
 from pairproof.harness.runs.reader import read_finding, to_finding
 from pairproof.harness.runs.writer import RunWriter
@@ -69,7 +70,7 @@ def test_what_only_the_lab_shows_is_shrunk_there_by_repeats() -> None:
     small = repeated.small(ShakyLab(MUTANT, 2), REFERENCE, LONG, LAW, always)
     assert small.shrunk_in == "shaky" and [op.do for op in small.schedule.ops] == SMALL
     assert small.shown is not None and small.shown.schedule == small.schedule
-    assert paced.SHORT.items() <= small.schedule.settings.items()
+    assert pace.SHORT.items() <= small.schedule.settings.items()
 
 
 @pytest.mark.parametrize(("nth", "shows"), [(3, True), (7, False)])

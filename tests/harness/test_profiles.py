@@ -7,10 +7,12 @@ import pytest
 from pairproof.harness import resolve
 from pairproof.harness.budget import Budget
 from pairproof.harness.errors import UsageError
-from pairproof.harness.explore import ENUMERATED, SEEDED
+from pairproof.harness.explore import enumerated, seeded
 from pairproof.harness.profiles import ALL, PROFILES, PROOF, REAL, default, profile
+from pairproof.harness.rocketmq.system import SYSTEM
 
 SIM = resolve.lab("sim")
+ENUMERATED, SEEDED = enumerated(SYSTEM), seeded(SYSTEM)
 SEARCHES = {*ENUMERATED, *SEEDED, "machine"}
 
 
