@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from functools import cache, lru_cache
 from hashlib import blake2b
 from reprlib import repr as short
-from typing import Annotated, NamedTuple, cast, get_args, get_type_hints
+from typing import Annotated, Any, NamedTuple, cast, get_args, get_type_hints
 
 from pairproof.harness import registry
 from pairproof.harness.errors import UsageError
@@ -64,6 +64,11 @@ class Event(NamedTuple):
     def words(self, the: Callable[[str | None], str]) -> str:
         """What happened, as a sentence for somebody who does not know the columns; ``the`` names a node in it."""
         return f"{self.kind} {self.detail or ''}".strip()
+
+
+def column(name: str) -> Any:
+    """The column ``name`` under a name of a kind's own, to be set in the body of the kind's class."""
+    return getattr(Event, name)
 
 
 class Field(NamedTuple):

@@ -36,7 +36,7 @@ class Ledger:
     # What the judge tells.
 
     def on_lab(self, event: Lab) -> None:
-        self.healthy_ns = event.value
+        self.healthy_ns = event.healthy_ns
         self.instant_ns = int(json.loads(event.detail or "{}").get("instantNs", 0))
 
     def on_fault(self, event: Fault) -> None:

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from pairproof.harness.history import Event
-from pairproof.harness.kinds.machine import Stall
+from pairproof.harness.kinds.machine import Fault, Stall
 
 Span = tuple[int, int]
 EVERY_LINK = "all"
@@ -35,7 +35,7 @@ class Trouble:
 
     def __init__(self, links_of: Callable[[str], frozenset[str]] = lambda node: frozenset()) -> None:
         self._links_of = links_of
-        self.active: dict[int | None, Event] = {}
+        self.active: dict[int | None, Fault] = {}
         """Faults that are going on, by number."""
         self._touched: dict[int | None, frozenset[str]] = {}
         self.ended: dict[str, int] = {}
@@ -50,23 +50,23 @@ class Trouble:
 
     # What the ledger tells.
 
-    def fault(self, event: Event) -> None:
+    def fault(self, event: Fault) -> None:
         """A fault began or ended."""
         if event.status == "on":
-            self.active[event.op] = event
-            self._touched[event.op] = self.touched(event)
+            self.active[event.number] = event
+            self._touched[event.number] = self.touched(event)
             if event.link == EVERY_LINK:
-                self.pause(event.node or "", event.t, event.op)
+                self.pause(event.node or "", event.t, event.number)
         else:
-            self.active.pop(event.op, None)
-            self._touched.pop(event.op, None)
+            self.active.pop(event.number, None)
+            self._touched.pop(event.number, None)
             self.ended.update(dict.fromkeys(self.touched(event), event.t))
             if event.link == EVERY_LINK:
-                self.resume(event.node or "", event.t, event.op)
+                self.resume(event.node or "", event.t, event.number)
 
     def stalls(self, event: Stall) -> None:
         """The machine is late from now on, for a time that is known already."""
-        ends = event.t + event.value + AFTER_NS
+        ends = event.t + event.lasted_ns + AFTER_NS
         self._stalls.append((max(ends, self._stalls[-1][0]) if self._stalls else ends, event))
 
     def pause(self, node: str, t: int, fault: int | None = None) -> None:
@@ -127,24 +127,24 @@ class Trouble:
         for reach, stall in reversed(self._stalls):
             if reach < since:
                 break
-            if stall.t <= until and stall.t + stall.value + AFTER_NS >= since:
+            if stall.t <= until and stall.t + stall.lasted_ns + AFTER_NS >= since:
                 met.append(stall)
         # Processes that are late at the same time are late once.
         total, upto = 0, since - AFTER_NS
         for stall in reversed(met):
-            ends = min(stall.t + stall.value, until)
+            ends = min(stall.t + stall.lasted_ns, until)
             total += max(0, ends - max(stall.t, upto))
             upto = max(upto, ends)
         if until - since > max(SHORT_NS, total * LONG):
             return None
-        return max(met, key=lambda stall: stall.value, default=None)
+        return max(met, key=lambda stall: stall.lasted_ns, default=None)
 
     def punctual(self, since: int, until: int) -> int:
         """``since``, or the moment at which the first of the stalls began that reach from there up to ``until``."""
         for reach, stall in reversed(self._stalls):
             if reach < since:
                 break
-            if stall.t <= until and stall.t + stall.value + AFTER_NS >= since:
+            if stall.t <= until and stall.t + stall.lasted_ns + AFTER_NS >= since:
                 since = min(since, stall.t)
         return since
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from pairproof.harness.content import level_of
-from pairproof.harness.history import Event
+from pairproof.harness.history import Event, column
 from pairproof.harness.kinds.text import The, client, count, members, outcome, plain, span
 
 
@@ -24,8 +24,12 @@ class Call(Event):
     queue: str | None
     group: str | None
     """Of a consumer."""
-    value: int | None
-    """Of a send: 1 waits, 0 does not; of a pull: the offset asked for; of a commit: 1 if a pull carries it."""
+    waits: int | None = column("value")
+    """Of a send: 1 waits, 0 does not."""
+    asked_from: int | None = column("value")
+    """Of a pull: the offset asked for."""
+    carried: int | None = column("value")
+    """Of a commit: 1 if a pull carries it."""
     queue_offset: int | None
     """Of a commit: the group's progress."""
     broker: int | None
@@ -46,9 +50,9 @@ class Invoke(Call):
         node, who = the(self.node), client(self)
         match self.f:
             case "pull":
-                return f"{who}: pull of {self.queue} from {node}, from {count(self.value)} on"
+                return f"{who}: pull of {self.queue} from {node}, from {count(self.asked_from)} on"
             case "commit":
-                riding = ", riding on a pull" if self.value else ""
+                riding = ", riding on a pull" if self.carried else ""
                 return f"{who}: commit of {count(self.queue_offset)} in {self.queue} to {node}{riding}"
             case "query":
                 return f"{who}: asks {node} how far its group is in {self.queue}"
@@ -57,11 +61,11 @@ class Invoke(Call):
         return f"{who}: {_named(self)} to {node}, queue {self.queue}{self._manner()}"
 
     def _manner(self) -> str:
-        if self.f != "send" or self.value is None:
+        if self.f != "send" or self.waits is None:
             return ""
         level = level_of(self)
         held = f", to be held back for level {level}" if level else ""
-        return f" ({'waits for the store' if self.value else 'does not wait'}{held})"
+        return f" ({'waits for the store' if self.waits else 'does not wait'}{held})"
 
 
 class Ok(Call):
@@ -164,14 +168,14 @@ class Assign(Event):
     """The master of whose queues it is one, if not of the pair's own."""
     queue: str
     status: Literal["on", "off"]
-    value: int
+    offset: int = column("value")
     """The offset that it goes on from."""
 
     def words(self, the: The) -> str:
         queue = f"{self.queue}{f' of {the(self.node)}' if self.node else ''}"
         if self.status == "on":
-            return f"{client(self)} takes {queue} and goes on at {count(self.value)}"
-        return f"{client(self)} gives {queue} up at {count(self.value)}"
+            return f"{client(self)} takes {queue} and goes on at {count(self.offset)}"
+        return f"{client(self)} gives {queue} up at {count(self.offset)}"
 
 
 class Route(Event):

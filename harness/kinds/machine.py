@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pairproof.harness.history import MS, Event
+from pairproof.harness.history import MS, Event, column
 from pairproof.harness.kinds.text import The, plain
 
 
@@ -14,8 +14,8 @@ class Lab(Event):
     __slots__ = ()
     f: str
     """The lab's name."""
-    value: int
-    """How long a healthy client's call may be under way, and what else the lab adds, ns."""
+    healthy_ns: int = column("value")
+    """How long a healthy client's call may be under way, and what else the lab adds."""
     detail: str
     """JSON: the lab's own settings; instantNs: what lies between two things that a node does at once, absent in virtual
     time; stalls: counted, or seen where the kernel does not count how long a process waited for a CPU."""
@@ -55,8 +55,8 @@ class Stall(Event):
     """If it was a node's."""
     f: Literal["harness", "keeper", "proxy", "tap", "node"]
     """Whose process it was."""
-    value: int
-    """How long it lasted, ns."""
+    lasted_ns: int = column("value")
+    """How long it lasted."""
     detail: str
     """How: a signal stopped it, it waited for a CPU or a disk, its loop did not turn."""
 
@@ -66,7 +66,7 @@ class Stall(Event):
     def told(self) -> str:
         """Who was late, how, and for how long."""
         who = self.node or f"the lab's {self.f}"
-        return f"{who} {self.detail or 'stood still'}, {(self.value or 0) // MS} ms"
+        return f"{who} {self.detail or 'stood still'}, {(self.lasted_ns or 0) // MS} ms"
 
 
 class Clock(Event):
@@ -74,11 +74,11 @@ class Clock(Event):
 
     __slots__ = ()
     node: str
-    value: int
-    """How far it is ahead of the true time, ms."""
+    ahead_ms: int = column("value")
+    """How far it is ahead of the true time."""
 
     def words(self, the: The) -> str:
-        ahead = self.value or 0
+        ahead = self.ahead_ms or 0
         way = "behind" if ahead < 0 else "ahead of"
         return f"the clock of {self.node} is set {abs(ahead):,} ms {way} the true time"
 
@@ -89,12 +89,12 @@ class Fault(Event):
     __slots__ = ()
     node: str | None
     link: str | None
-    op: int
-    """The fault's number in the trial."""
+    number: int = column("op")
+    """In the trial."""
     f: str
     """Its name."""
     status: Literal["on", "off"]
-    value: int | None
+    effects: int | None = column("value")
     """At its end: how often it took effect."""
     detail: str
     """JSON: its arguments; at its end what it did."""
@@ -102,7 +102,7 @@ class Fault(Event):
     def words(self, the: The) -> str:
         if self.status == "on":
             return f"fault {self.f} begins: {plain(self.detail)}".rstrip(": ")
-        return f"fault {self.f} ends: {plain(self.detail) if self.value else 'it hit nothing'}"
+        return f"fault {self.f} ends: {plain(self.detail) if self.effects else 'it hit nothing'}"
 
 
 class Mark(Event):

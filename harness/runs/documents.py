@@ -123,8 +123,13 @@ def _columns(kind: type[history.Event]) -> str:
                         about = about[:1].lower() + about[1:] if about[1:2].islower() else about
                     case _:
                         about = ""
+                name = statement.target.id
+                if isinstance(statement.value, ast.Call):
+                    # Under a name of the kind's own.
+                    column, own = ast.literal_eval(statement.value.args[0]), name.replace("_", " ")
+                    about, name = f"{own}: {about}" if about else own, column
                 told = ", ".join(values) + ("; " if values and about else "") + about
-                found[statement.target.id] = f"{statement.target.id} ({told})" if told else statement.target.id
+                found[statement.target.id] = f"{name} ({told})" if told else name
     return ", ".join(found.values())
 
 

@@ -41,7 +41,9 @@ def misfits(event: Event) -> Iterator[str]:
 
 def columns(kind: type[Event]) -> dict[str, Any]:
     named = {name for each in kind.__mro__[: kind.__mro__.index(Event)] for name in each.__annotations__}
-    return {name: hint for name, hint in get_type_hints(kind).items() if name in named}
+    of = {id(getattr(Event, name)): name for name in Event._fields}
+    hints = {name: hint for name, hint in get_type_hints(kind).items() if name in named}
+    return {of.get(id(getattr(kind, name)), name): hint for name, hint in hints.items()}
 
 
 def test_what_the_simulation_records_fits_its_class() -> None:

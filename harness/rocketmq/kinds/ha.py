@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pairproof.harness.history import Event
+from pairproof.harness.history import Event, column
 from pairproof.harness.kinds.text import The, amount, count, span
 
 Side = Literal["m", "s"]
@@ -33,7 +33,7 @@ class Close(Event):
     side: Side
     node: str
     f: Literal["local", "peer", "reset"]
-    value: int | None
+    unfinished: int | None = column("value")
     """Bytes of an unfinished frame or report that had left, or reached, this end."""
 
     def words(self, the: The) -> str:
@@ -47,13 +47,12 @@ class Report(Event):
     link: str
     side: Side
     node: str
-    hi: int
-    """The offset that it reports."""
+    offset: int = column("hi")
 
     def words(self, the: The) -> str:
         master = self.side == "m"
         seen = f"reached the master on {self.link}" if master else f"left {_peer(self, the)} on {self.link}"
-        return f"a report of offset {count(self.hi)} {seen}"
+        return f"a report of offset {count(self.offset)} {seen}"
 
 
 class Frame(Event):
@@ -84,18 +83,18 @@ class Partial(Event):
     side: Side
     node: str
     f: Literal["out", "in"]
-    value: int
+    size: int = column("value")
     """Bytes of it so far."""
-    lo: int | None
+    announced: int | None = column("lo")
     """The offset that its header names, if known."""
     detail: str | None
     """broken: ..., where the stream stops being frames."""
 
     def words(self, the: The) -> str:
         what = "a report" if (self.side == "m") == (self.f == "in") else "a frame"
-        at = f" for offset {count(self.lo)}" if self.lo is not None else ""
+        at = f" for offset {count(self.announced)}" if self.announced is not None else ""
         done = "left" if self.f == "out" else "reached"
-        return f"only {amount(self.value)} of {what}{at} {done} the {_end(self)} end of {self.link} so far"
+        return f"only {amount(self.size)} of {what}{at} {done} the {_end(self)} end of {self.link} so far"
 
 
 class Diverged(Event):
@@ -105,15 +104,15 @@ class Diverged(Event):
     node: str
     incarnation: int
     link: str | None
-    hi: int
+    reported: int = column("hi")
     """The refused report."""
-    value: int
+    master_end: int = column("value")
     """The master's end."""
     detail: str | None
 
     def words(self, the: The) -> str:
-        ends = f"its own log ends at {count(self.value)}"
-        return f"the master refuses {self.link}: reported {count(self.hi)}, {ends}"
+        ends = f"its own log ends at {count(self.master_end)}"
+        return f"the master refuses {self.link}: reported {count(self.reported)}, {ends}"
 
 
 _CLOSED = {"local": "by itself", "peer": "by its peer", "reset": "reset"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pairproof.harness.history import Event
+from pairproof.harness.history import Event, column
 from pairproof.harness.kinds.text import The, count, span
 
 
@@ -14,13 +14,11 @@ class Cut(Event):
     __slots__ = ()
     node: str
     incarnation: int
-    lo: int
-    """The new end."""
-    hi: int
-    """The old end."""
+    new_end: int = column("lo")
+    old_end: int = column("hi")
 
     def words(self, the: The) -> str:
-        return f"recovery of {self.node} ends the log at {count(self.lo)}, earlier than {count(self.hi)}"
+        return f"recovery of {self.node} ends the log at {count(self.new_end)}, earlier than {count(self.old_end)}"
 
 
 class Expire(Event):
@@ -29,11 +27,10 @@ class Expire(Event):
     __slots__ = ()
     node: str
     incarnation: int
-    lo: int
-    """The log's new start."""
+    new_start: int = column("lo")
 
     def words(self, the: The) -> str:
-        return f"{self.node} deletes its oldest files; its log starts at {count(self.lo)} now"
+        return f"{self.node} deletes its oldest files; its log starts at {count(self.new_start)} now"
 
 
 class Append(Event):
@@ -59,11 +56,10 @@ class Flush(Event):
     __slots__ = ()
     node: str
     incarnation: int
-    hi: int
-    """Up to where."""
+    upto: int = column("hi")
 
     def words(self, the: The) -> str:
-        return f"{self.node} flushed its log up to {count(self.hi)}"
+        return f"{self.node} flushed its log up to {count(self.upto)}"
 
 
 class Dispatch(Event):
@@ -72,11 +68,10 @@ class Dispatch(Event):
     __slots__ = ()
     node: str
     incarnation: int
-    hi: int
-    """Up to where."""
+    upto: int = column("hi")
 
     def words(self, the: The) -> str:
-        return f"{self.node} has derived its queues from its log up to {count(self.hi)}"
+        return f"{self.node} has derived its queues from its log up to {count(self.upto)}"
 
 
 class Source(Event):
@@ -98,22 +93,22 @@ class Entries(Event):
 
     __slots__ = ()
     node: str
-    op: int
+    audit: int = column("op")
     """The audit's number."""
     queue: str
-    lo: int
+    first: int = column("lo")
     """The first logical offset."""
-    hi: int
+    following: int = column("hi")
     """The next logical offset."""
-    queue_offset: int
+    compared_from: int = column("queue_offset")
     """From where on both nodes that are compared hold entries."""
     digest: int
     """Of the entries over the range that both nodes hold."""
-    value: int
+    log_end: int = column("value")
     """The log offset behind its last message."""
 
     def words(self, the: The) -> str:
-        return f"store reader: {self.queue} of {self.node} holds [{count(self.lo)}, {count(self.hi)})"
+        return f"store reader: {self.queue} of {self.node} holds [{count(self.first)}, {count(self.following)})"
 
 
 class Keys(Event):
@@ -121,7 +116,7 @@ class Keys(Event):
 
     __slots__ = ()
     node: str
-    op: int
+    audit: int = column("op")
     """The audit's number."""
     message: str
     """The key."""
@@ -137,7 +132,7 @@ class Record(Event):
 
     __slots__ = ()
     node: str
-    op: int
+    audit: int = column("op")
     """The audit's number."""
     lo: int
     hi: int
@@ -145,7 +140,7 @@ class Record(Event):
     queue: str
     queue_offset: int
     digest: int
-    value: int
+    store_ms: int = column("value")
     """Its store timestamp, ms."""
     detail: str
     """JSON: body (its digest), flag, tags, and the real queue that its properties name."""
@@ -159,7 +154,7 @@ class Chunk(Event):
 
     __slots__ = ()
     node: str
-    op: int
+    audit: int = column("op")
     """The audit's number."""
     lo: int
     hi: int
@@ -175,15 +170,14 @@ class Audit(Event):
     __slots__ = ()
     node: str
     incarnation: int
-    op: int
-    """Its number."""
+    number: int = column("op")
     f: Literal["recovery", "final", "compare"]
     """compare: chunks only."""
     lo: int
     hi: int
     """The log's range."""
     status: Literal["whole", "broken"]
-    value: int
+    whole_to: int = column("value")
     """Where it stops being whole."""
     detail: str | None
     """Why."""

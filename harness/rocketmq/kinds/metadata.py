@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pairproof.harness.history import Event
+from pairproof.harness.history import Event, column
 from pairproof.harness.kinds.text import The, count, members
 from pairproof.harness.rocketmq.places import NAMES
 
@@ -14,13 +14,13 @@ class Table(Event):
 
     __slots__ = ()
     node: str
-    op: int
+    audit: int = column("op")
     """The audit's number."""
     f: Literal["topics", "groups", "offsets", "delays", "brokers"]
     """brokers: a name server's, broker name to id to node."""
-    value: int | None
+    counter: int | None = column("value")
     """The counter of its data version; none for offsets, delays and brokers."""
-    lo: int | None
+    stamp: int | None = column("lo")
     """The timestamp of its data version."""
     detail: str
     """Its content as JSON with sorted keys; of delays on a slave its file's."""
@@ -28,7 +28,7 @@ class Table(Event):
     def words(self, the: The) -> str:
         content = self.detail or "{}"
         content = content if len(content) <= MOST else f"{content[:MOST]}…"
-        version = "" if self.value is None else f", version {count(self.value)}"
+        version = "" if self.counter is None else f", version {count(self.counter)}"
         return f"table reader: {self.f} of {self.node}{version}: {content}"
 
 
@@ -37,7 +37,7 @@ class Garbled(Event):
 
     __slots__ = ()
     node: str
-    op: int
+    audit: int = column("op")
     """The audit's number."""
     f: str
     """As of a table."""

@@ -15,7 +15,7 @@ Source: CommitLog.submitFlushRequest, GroupCommitService, FlushDiskWatcher; up t
 
 from __future__ import annotations
 
-from pairproof.harness.history import MS, Event
+from pairproof.harness.history import MS
 from pairproof.harness.kinds.client import Fail, Ok
 from pairproof.harness.rocketmq.laws.answering import ROUND_NS, AnswerTimes, Call, Owed
 from pairproof.harness.rocketmq.places import MASTER
@@ -52,7 +52,7 @@ class AckFlushTimeout(AnswerTimes):
         """When the wait began, at the earliest."""
         return call.invoked_ns if call.appended_ns is None else call.appended_ns
 
-    def _check_timeout(self, call: Call, event: Event) -> None:
+    def _check_timeout(self, call: Call, event: Fail | Ok) -> None:
         self.judged += 1
         if not self._waits(call):
             self.violate(event, f"{event.message} was answered {TIMEOUT}; it waited for no flush", since=None)
@@ -67,7 +67,7 @@ class AckFlushTimeout(AnswerTimes):
             what = f"{event.message} was answered {TIMEOUT}; its flush had ended after {took_ms:.3f} ms"
             self.violate(event, what, since=since_ns)
 
-    def _check_flushed(self, call: Call, event: Event) -> None:
+    def _check_flushed(self, call: Call, event: Fail | Ok) -> None:
         flushed_ns = self.flushed_ns(call)
         if flushed_ns is None or call.appended_ns is None:
             # Whether there was a flush at all, ack-flushed says.

@@ -44,7 +44,7 @@ class AckFlushed(Law):
 
     def on_flush(self, event: Flush) -> None:
         if event.node == MASTER and self.dirty:
-            upto = event.hi
+            upto = event.upto
             self.dirty = {message: hi for message, hi in self.dirty.items() if hi > upto}
 
     def on_crash(self, event: Crash | Stop) -> None:
@@ -55,7 +55,7 @@ class AckFlushed(Law):
     on_stop = on_crash
 
     def on_ok(self, event: Ok) -> None:
-        if event.status != "PUT_OK" or event.f != "send" or not event.value or not self.ledger.sync_flush:
+        if event.status != "PUT_OK" or event.f != "send" or not event.waits or not self.ledger.sync_flush:
             return
         self.judged += 1
         if event.message in self.dirty or event.message in self.lost:

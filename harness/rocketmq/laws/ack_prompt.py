@@ -71,7 +71,7 @@ class AckPrompt(AnswerTimes):
     def on_report(self, event: Report) -> None:
         if event.side != "m" or not self.applicable:
             return
-        label, offset = event.link, event.hi
+        label, offset = event.link, event.offset
         link = self.ledger.links.get(label)
         # What was reported while nobody waited covers nobody.
         if link is None or (link.first is not None and not self.stored):

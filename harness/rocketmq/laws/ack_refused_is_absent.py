@@ -18,7 +18,7 @@ from pairproof.harness.rocketmq.laws.ledger import Ledger
 UNKNOWN_ERROR = "UNKNOWN_ERROR"
 
 
-def leaves_open(fail: Event) -> bool:
+def leaves_open(fail: Fail) -> bool:
     """Whether a send that failed so may be stored all the same."""
     return UNKNOWN_ERROR in (fail.status or "") or UNKNOWN_ERROR in (fail.detail or "")
 
@@ -53,7 +53,7 @@ class AckRefusedIsAbsent(Law):
     def on_deliver(self, event: Deliver) -> None:
         self._see(event, f"was delivered by {event.node}")
 
-    def _see(self, event: Event, where: str) -> None:
+    def _see(self, event: Append | Deliver | Record, where: str) -> None:
         message = event.message
         if message is None:
             return

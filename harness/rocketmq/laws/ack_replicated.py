@@ -16,7 +16,6 @@ Left out: whether those slaves still have it now, see ``contract``. Source: HASe
 
 from __future__ import annotations
 
-from pairproof.harness.history import Event
 from pairproof.harness.kinds.client import Ok
 from pairproof.harness.kinds.node import Config
 from pairproof.harness.rocketmq.law import Law
@@ -40,7 +39,7 @@ class AckReplicated(Law):
 
     def on_ok(self, event: Ok) -> None:
         needed = self.ledger.needed
-        if event.status != "PUT_OK" or event.f != "send" or not event.value or not needed:
+        if event.status != "PUT_OK" or event.f != "send" or not event.waits or not needed:
             return
         self.judged += 1
         holders = self.ledger.holders(event)
@@ -49,7 +48,7 @@ class AckReplicated(Law):
         elif holders < needed:
             self.violate(event, self._why(event, holders))
 
-    def _why(self, ok: Event, holders: int) -> str:
+    def _why(self, ok: Ok, holders: int) -> str:
         if holders:
             return (
                 f"{ok.message} was acknowledged; {holders} of {self.ledger.needed} slaves had reported its end, {ok.hi}"
@@ -58,6 +57,6 @@ class AckReplicated(Law):
             return f"{ok.message} was acknowledged; no slave holds [{ok.lo}, {ok.hi}): its log begins behind it"
         return f"{ok.message} was acknowledged; no slave had reported its end, {ok.hi}"
 
-    def _begin_behind(self, ok: Event) -> bool:
+    def _begin_behind(self, ok: Ok) -> bool:
         begins = [lo for node, lo in self.ledger.starts.items() if node not in (MASTER, HOSTILE)]
         return ok.lo is not None and bool(begins) and min(begins) > ok.lo

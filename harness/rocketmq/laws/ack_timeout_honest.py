@@ -61,7 +61,7 @@ class AckTimeoutHonest(Law):
     def on_report(self, event: Report) -> None:
         """It may wake the thread that counts."""
         # In a real-time lab two slaves' reports may have reached the master in the other order.
-        if event.side == "m" and (self.ledger.instant_ns or event.hi > self.ledger.pushed):
+        if event.side == "m" and (self.ledger.instant_ns or event.offset > self.ledger.pushed):
             self.reports += 1
             if self.ledger.instant_ns:
                 self.fresh.append(event.t)
@@ -86,7 +86,7 @@ class AckTimeoutHonest(Law):
             self._timed_out(event)
         self.turns.answered(event.message, event.status)
 
-    def _timed_out(self, event: Event) -> None:
+    def _timed_out(self, event: Ok) -> None:
         self.judged += 1
         began_ns, reports = self.began.get(event.message, (0, 0))
         # An answer may have been under way while a power loss took the message.

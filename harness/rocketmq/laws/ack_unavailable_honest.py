@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pairproof.harness.history import Event
 from pairproof.harness.kinds.client import Fail, Info, Invoke, Ok
 from pairproof.harness.kinds.node import Config
 from pairproof.harness.rocketmq.law import Law
@@ -60,7 +59,7 @@ class AckUnavailableHonest(Law):
             self.never_said = line(parse(event.detail or "{}")).counts_replicas
 
     def on_invoke(self, event: Invoke) -> None:
-        if event.value and event.f == "send" and self.ledger.sync_master:
+        if event.waits and event.f == "send" and self.ledger.sync_master:
             ledger = self.ledger
             near = ledger.pushed if self._has_read(ledger.pushed_at, event.t) else 0
             self.begun[event.op] = Begun(event.seq, event.t, near, self._has_read(ledger.available_changed[1], event.t))
@@ -102,7 +101,7 @@ class AckUnavailableHonest(Law):
                 since=began.t,
             )
 
-    def _available(self, ok: Event, began: Begun) -> bool | None:
+    def _available(self, ok: Ok, began: Begun) -> bool | None:
         """Whether there was a slave during the whole call; None if that changed."""
         ledger = self.ledger
         if ledger.available_changed[0] > began.seq or not began.knew:

@@ -129,7 +129,7 @@ class AnswerTimes(Law):
         client.in_flight += 1
         client.burst += 1
         if event.f == "send" and MASTER in self.ledger.up:
-            self.calls[event.op] = self.stored[event.message] = Call(event.t, bool(event.value), client)
+            self.calls[event.op] = self.stored[event.message] = Call(event.t, bool(event.waits), client)
 
     def on_append(self, event: Append) -> None:
         if event.node != MASTER:
@@ -166,7 +166,7 @@ class AnswerTimes(Law):
 
     def on_flush(self, event: Flush) -> None:
         if event.node == MASTER:
-            self.flushes.append((event.hi, event.t))
+            self.flushes.append((event.upto, event.t))
 
     def on_ok(self, event: Ok | Fail) -> None:
         self._ended(event, event.status not in NO_ANSWER)
@@ -183,7 +183,7 @@ class AnswerTimes(Law):
         for message, call in self.stored.items():
             self._judge(call, event._replace(message=message), False)
 
-    def _ended(self, event: Event, answered: bool) -> None:
+    def _ended(self, event: Fail | Info | Ok, answered: bool) -> None:
         if event.node != MASTER:
             return
         call = self.calls.pop(event.op, None)

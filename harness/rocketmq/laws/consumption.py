@@ -14,9 +14,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pairproof.harness.history import MS, Event
+from pairproof.harness.kinds import client
+from pairproof.harness.kinds.client import Assign, Deliver, Fail, Info, Invoke, Ok
+from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
+from pairproof.harness.rocketmq.kinds.log import Expire
+from pairproof.harness.rocketmq.kinds.metadata import Persist, Sync
 from pairproof.harness.rocketmq.laws.consumed import Answer, Assignment, Consumed, Consumer, Route
 from pairproof.harness.rocketmq.laws.registers import NONE, Observation, Register, offsets_of
 from pairproof.harness.rocketmq.places import MASTER, SLAVES
@@ -64,7 +69,7 @@ class Consumption:
         self._pulls: dict[int | None, int] = {}
         self._answers: dict[tuple[int | None, str], Answer] = {}
         self._observed: tuple[int, list[Observation]] = (-1, [])
-        self._hear: dict[str, Callable[[Event], None]] = {
+        self._hear: dict[str, Callable[[Any], None]] = {
             "consumer": self._comes_or_goes, "assign": self._assign, "invoke": self._begin, "ok": self._end,
             "fail": self._end, "info": self._end, "deliver": self._deliver, "route": self._route, "sync": self._sync,
             "persist": self._persist, "start": self._start, "crash": self._down, "stop": self._down,
@@ -130,7 +135,7 @@ class Consumption:
 
     # What consumers do.
 
-    def _comes_or_goes(self, event: Event) -> None:
+    def _comes_or_goes(self, event: client.Consumer) -> None:
         process = event.process
         if event.status == "on":
             self.consumers[process] = Consumer(event.group or "", event.f != "broadcasting", event.t, event.broker)
@@ -139,14 +144,14 @@ class Consumption:
         for key in [key for key in self.assignments if key[0] == process]:
             del self.assignments[key]
 
-    def _assign(self, event: Event) -> None:
+    def _assign(self, event: Assign) -> None:
         key = (event.process, event.queue or "")
         if event.node not in (None, *PAIR):
             return
         if event.status != "on":
             self.assignments.pop(key, None)
             return
-        start, consumed = event.value or 0, self._consumed(event)
+        start, consumed = event.offset or 0, self._consumed(event)
         answer = self._answers.pop(key, None)
         found = self.assignments[key] = Assignment(event.group or "", consumed, event.t, start)
         if answer is not None and answer.offset is not None:
@@ -159,14 +164,14 @@ class Consumption:
             consumed.first = consumed.front = start
         consumed.given = max(consumed.given, start)
 
-    def _begin(self, event: Event) -> None:
+    def _begin(self, event: Invoke) -> None:
         if event.node not in PAIR:
             return
         if event.f == "commit":
             consumed = self._consumed(event)
             consumed.committed = max(consumed.committed, event.queue_offset or 0)
             # A slave ignores a commit that a pull carries.
-            if event.node == MASTER or not event.value:
+            if event.node == MASTER or not event.carried:
                 register = self._register(event.node, event.group or "", event.queue or "")
                 since, places = event.t - ARRIVED_NS, (event.node, f"client-{event.node}")
                 if self.ledger.trouble.is_calm(since, event.t, *places):
@@ -175,9 +180,9 @@ class Consumption:
         elif event.f == "query":
             self._queries[event.op] = event.t
         elif event.f == "pull":
-            self._pulls[event.op] = event.value or 0
+            self._pulls[event.op] = event.asked_from or 0
 
-    def _end(self, event: Event) -> None:
+    def _end(self, event: Ok | Fail | Info) -> None:
         if event.node not in PAIR:
             return
         if event.f == "commit":
@@ -195,7 +200,7 @@ class Consumption:
             if event.queue_offset is not None:
                 self._pulled(event, event.queue_offset, asked)
 
-    def _pulled(self, event: Event, position: int, asked: int | None) -> None:
+    def _pulled(self, event: Ok | Fail | Info, position: int, asked: int | None) -> None:
         consumed = self._consumed(event)
         consumed.given = max(consumed.given, position)
         held = self.assignments.get((event.process, event.queue or ""))
@@ -209,7 +214,7 @@ class Consumption:
             held.floor = NONE if possible is None else min(possible)
             held.asked_at = event.node
 
-    def _deliver(self, event: Event) -> None:
+    def _deliver(self, event: Deliver) -> None:
         if event.node not in PAIR or event.queue_offset is None:
             return
         behind, consumed = event.queue_offset + 1, self._consumed(event)
@@ -238,7 +243,7 @@ class Consumption:
             found = self.registers[key] = Register(is_hidden)
         return found
 
-    def _route(self, event: Event) -> None:
+    def _route(self, event: client.Route) -> None:
         if event.status != "found":
             return
         nodes, before = json.loads(event.detail or "{}"), self.routes.get(event.process)
@@ -247,7 +252,7 @@ class Consumption:
 
     # What happens to tables.
 
-    def _sync(self, event: Event) -> None:
+    def _sync(self, event: Sync) -> None:
         slave = event.node or ""
         if event.f != "offsets":
             return
@@ -260,7 +265,7 @@ class Consumption:
                     found = self._register(MASTER, group, queue).possible_since(since)
                     self._register(slave, group, queue).copy(found, since, event.t)
 
-    def _persist(self, event: Event) -> None:
+    def _persist(self, event: Persist) -> None:
         if event.f == "offsets":
             self._persisted[event.node or ""] = event.t
         elif event.f == "groups" and event.node == MASTER:
@@ -269,7 +274,7 @@ class Consumption:
                 if node == MASTER:
                     register.may_be_gone()
 
-    def _start(self, event: Event) -> None:
+    def _start(self, event: Start) -> None:
         node = event.node or ""
         self.born[node] = event.t
         self._persisted.pop(node, None)
@@ -281,7 +286,7 @@ class Consumption:
                 self.lost_from = end if self.lost_from is None else min(end, self.lost_from)
             self._replaced = False
 
-    def _down(self, event: Event) -> None:
+    def _down(self, event: Crash | Stop) -> None:
         node = event.node or ""
         of_machine = event.f == "machine"
         if of_machine and node == MASTER and "append" not in self.ledger.observes:
@@ -313,12 +318,12 @@ class Consumption:
             return since
         return since if trouble.still_ns(node, due, t) or trouble.stall(due, t) else max(since, due)
 
-    def _wipe(self, event: Event) -> None:
+    def _wipe(self, event: Wipe) -> None:
         for (node, _, _), register in self.registers.items():
             if node == event.node:
                 register.forget(event.t)
         if event.node == MASTER:
             self._replaced = True
 
-    def _expire(self, event: Event) -> None:
+    def _expire(self, event: Expire) -> None:
         self.expired = True

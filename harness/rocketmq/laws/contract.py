@@ -67,7 +67,7 @@ class Contract(Law):
 
     def on_invoke(self, event: Invoke) -> None:
         if event.f == "send":
-            self.sent[event.message] = Sent(bool(event.value), len(self.crashes))
+            self.sent[event.message] = Sent(bool(event.waits), len(self.crashes))
 
     def on_append(self, event: Append) -> None:
         """It is stored: what happened before cannot hurt it."""
@@ -101,12 +101,12 @@ class Contract(Law):
 
     def on_expire(self, event: Expire) -> None:
         for sent in self.sent.values():
-            if sent.hi is not None and sent.hi <= event.lo:
+            if sent.hi is not None and sent.hi <= event.new_start:
                 sent.expired_on.append((len(self.crashes), event.node))
 
     def on_record(self, event: Record) -> None:
         found = self.records.get(event.node)
-        if found is None or next(iter(found.values())).op != event.op:
+        if found is None or next(iter(found.values())).op != event.audit:
             found = self.records[event.node] = {}
         found[event.message] = event
 

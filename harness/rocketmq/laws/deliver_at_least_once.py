@@ -37,7 +37,7 @@ class DeliverAtLeastOnce(Law):
     def on_ok(self, event: Ok) -> None:
         if event.f != "pull" or event.group is None or event.node not in SLAVES:
             return
-        asked, told = event.value, event.queue_offset
+        asked, told = event.asked_from, event.queue_offset
         if asked is not None and told is not None and told < asked:
             self.judged += 1
             self.violate(

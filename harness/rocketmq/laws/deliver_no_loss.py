@@ -107,7 +107,7 @@ class DeliverNoLoss(Law):
         self.happened.append((event.node, "wipe", 0))
 
     def on_expire(self, event: Expire) -> None:
-        self.happened.append((event.node, "expire", event.lo))
+        self.happened.append((event.node, "expire", event.new_start))
 
     def on_record(self, event: Record) -> None:
         if event.node == MASTER and event.queue is not None and self.ledger.consumption.consumed:

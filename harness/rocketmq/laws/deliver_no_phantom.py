@@ -14,7 +14,6 @@ Source: PullMessageProcessor hands out the log's own bytes.
 from __future__ import annotations
 
 from pairproof.harness.content import level_of
-from pairproof.harness.history import Event
 from pairproof.harness.kinds.client import Deliver, Invoke
 from pairproof.harness.rocketmq.kinds.log import Append, Record
 from pairproof.harness.rocketmq.law import Law
@@ -82,7 +81,7 @@ class DeliverNoPhantom(Law):
         elif known != digest and message not in self.repeated:
             self.violate(event, f"{event.node} delivered {message} with other bytes than were delivered before")
 
-    def _judge_place(self, event: Event) -> None:
+    def _judge_place(self, event: Deliver) -> None:
         first = self.offsets.setdefault(event.message, event.queue_offset)
         if first != event.queue_offset and event.message not in self.repeated:
             where = f"{event.message} at {event.queue_offset} of {event.queue}"

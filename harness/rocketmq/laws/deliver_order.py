@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from pairproof.harness.history import Event
 from pairproof.harness.kinds.client import Assign, Deliver, Invoke
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.consumption import PAIR
@@ -60,7 +59,7 @@ class DeliverOrder(Law):
 
     def on_invoke(self, event: Invoke) -> None:
         if event.f == "pull":
-            self.pulls[event.op] = (len(self.pulls), event.value or 0)
+            self.pulls[event.op] = (len(self.pulls), event.asked_from or 0)
 
     def on_assign(self, event: Assign) -> None:
         self.readings.pop((event.process, event.queue), None)
@@ -72,7 +71,7 @@ class DeliverOrder(Law):
         self._judge_order(event, event.queue_offset)
         self._judge_place(event, event.queue_offset)
 
-    def _judge_order(self, event: Event, offset: int) -> None:
+    def _judge_order(self, event: Deliver, offset: int) -> None:
         key = (event.process, event.queue)
         reading = self.readings.get(key)
         if reading is None or reading.op != event.op:
@@ -85,7 +84,7 @@ class DeliverOrder(Law):
             self.violate(event, f"{event.queue} at {offset} came when {reading.least} or more was due")
         reading.least = offset + 1
 
-    def _judge_place(self, event: Event, offset: int) -> None:
+    def _judge_place(self, event: Deliver, offset: int) -> None:
         of = "" if event.node in PAIR else event.node or ""
         hi = event.hi or 0
         first = self.places.setdefault((of, event.queue, offset), Place(event.message, hi, event.node))

@@ -21,7 +21,7 @@ class HaAckIdentity(Law):
 
     def on_ok(self, event: Ok) -> None:
         ledger = self.ledger
-        if ledger.ahead < 0 or event.f != "send" or not event.value or not ledger.needed:
+        if ledger.ahead < 0 or event.f != "send" or not event.waits or not ledger.needed:
             return
         if event.hi is None or event.hi > ledger.ahead:
             return

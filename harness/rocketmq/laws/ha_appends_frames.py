@@ -32,7 +32,7 @@ class HaAppendsFrames(Law):
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)
-        self.received: dict[str, deque[Event]] = {}
+        self.received: dict[str, deque[Frame]] = {}
         """Per slave: frames of its present connection that are not appended yet."""
         self.closed: set[str] = set()
         """Slaves that closed it themselves, and have not connected again."""
@@ -92,6 +92,6 @@ class HaAppendsFrames(Law):
         if received and node in ledger.traced and is_late(ledger, node, received[0].t, event.t, bound):
             self._left_out(event, received[0], received[0].t)
 
-    def _left_out(self, event: Event, frame: Event, since: int | None = None) -> None:
+    def _left_out(self, event: Event, frame: Frame, since: int | None = None) -> None:
         what = f"{frame.node} never appended [{frame.lo}, {frame.hi}), which {frame.link} had brought"
         self.violate(event, what, since=since)

@@ -53,11 +53,11 @@ class HaDivergenceRefused(Law):
         """The master says so; and it may say so of nobody else."""
         if is_instant(self.ledger, MASTER, self.left.get(event.link, event.t), event.t):
             self.untold.pop(event.link, None)
-        start, offset = self.ledger.starts.get(MASTER, 0), event.hi
-        if event.value is not None and start <= offset <= event.value:
+        start, offset = self.ledger.starts.get(MASTER, 0), event.reported
+        if event.master_end is not None and start <= offset <= event.master_end:
             self.violate(
                 event,
-                f"{event.link}: refused at {offset}, which lies in the master's log [{start}, {event.value}]",
+                f"{event.link}: refused at {offset}, which lies in the master's log [{start}, {event.master_end}]",
                 since=None,
             )
 
@@ -69,7 +69,7 @@ class HaDivergenceRefused(Law):
 
     def on_ok(self, event: Ok) -> None:
         ledger = self.ledger
-        if not self.ahead or event.f != "send" or event.status != "PUT_OK" or not event.value:
+        if not self.ahead or event.f != "send" or event.status != "PUT_OK" or not event.waits:
             return
         covered = event.hi is not None and event.hi <= ledger.refused
         if ledger.needed and covered and not ledger.is_covered(event) and not ledger.rests_on_strangers(event):

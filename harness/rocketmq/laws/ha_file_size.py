@@ -67,8 +67,8 @@ class HaFileSize(Law):
             return
         self.judged += 1
         # The end of a log in the middle of a record is no matter of files.
-        if event.status == "broken" and event.value is not None and event.value + self._largest() < event.hi:
-            self.violate(event, f"{node}'s log stops being whole at {event.value}: {event.detail}")
+        if event.status == "broken" and event.whole_to is not None and event.whole_to + self._largest() < event.hi:
+            self.violate(event, f"{node}'s log stops being whole at {event.whole_to}: {event.detail}")
 
     def _largest(self) -> int:
         """No record is larger than a file of the master's."""

@@ -57,8 +57,8 @@ class HaFrameFinished(Law):
         if (event.detail or "").startswith("broken"):
             self.judged += 1
             self.violate(event, f"{event.link}: the stream stops being frames ({event.detail})", since=None)
-        elif event.value and event.value != writer.pieces:
-            writer.pieces, writer.since = event.value, event.t
+        elif event.size and event.size != writer.pieces:
+            writer.pieces, writer.since = event.size, event.t
             self._follows(event, writer)
 
     def on_frame(self, event: Frame) -> None:
@@ -102,7 +102,7 @@ class HaFrameFinished(Law):
             if writer.pieces:
                 self._stood_still(last, link, writer)
 
-    def _follows(self, event: Event, writer: Writer) -> None:
+    def _follows(self, event: Frame | Partial, writer: Writer) -> None:
         if event.lo is not None and writer.following is not None and event.lo != writer.following:
             what = f"{event.link}: a header names {event.lo}, the stream goes on with {writer.following}"
             self.violate(event, what, since=None)

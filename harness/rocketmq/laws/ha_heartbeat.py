@@ -57,8 +57,8 @@ class HaHeartbeat(Law):
         link = self.ledger.links.get(event.link)
         if (link is None or link.first is None) and self.ledger.hears(event) is VALID:
             self.speakers[event.link, "m"] = self._speaker(MASTER, event.t)
-            if event.hi:
-                self.next[event.link] = event.hi
+            if event.offset:
+                self.next[event.link] = event.offset
 
     def on_frame(self, event: Frame) -> None:
         if event.side != "m":
@@ -85,7 +85,7 @@ class HaHeartbeat(Law):
         """The master may push more, where only flushed bytes leave it."""
         if event.node != MASTER:
             return
-        before, self.flushed = self.flushed, event.hi
+        before, self.flushed = self.flushed, event.upto
         for (link, side), speaker in self.speakers.items():
             if side == "m" and before < self.next.get(link, 0) <= self.flushed and self._holds_back():
                 speaker.since = event.t
@@ -112,7 +112,7 @@ class HaHeartbeat(Law):
     def _speaker(self, node: str, t: int) -> Speaker:
         return Speaker(node, t, configured_ns(self.ledger, node, "haSendHeartbeatInterval"))
 
-    def _spoke(self, event: Event, node: str) -> None:
+    def _spoke(self, event: Frame | Report, node: str) -> None:
         end = event.link, event.side
         speaker = self.speakers.get(end)
         if speaker is None:
@@ -136,7 +136,7 @@ class HaHeartbeat(Law):
         what = f"{link}: {speaker.node} was silent for {silent} ms; a heartbeat is due within {bound} ms"
         self.violate(event, what, since=speaker.since)
 
-    def _check_early(self, beat: Event, last: int | None) -> None:
+    def _check_early(self, beat: Frame, last: int | None) -> None:
         interval = self.ledger.setting(MASTER, "haSendHeartbeatInterval")
         if last is None or self.ledger.instant_ns or not 0 < beat.t - last < interval * MS // 2:
             return

@@ -115,7 +115,7 @@ class HaHousekeeping(Law):
         for _, event, text, heard in self.early:
             self.violate(event, text, since=heard)
 
-    def _heard(self, event: Event, end: End) -> None:
+    def _heard(self, event: Frame | Partial | Report, end: End) -> None:
         listener = self.listeners.get(end)
         if listener is not None:
             self._kept_too_long(event, event.link, listener)
@@ -137,7 +137,7 @@ class HaHousekeeping(Law):
             )
         return late
 
-    def _is_early(self, close: Event, listener: Listener) -> bool:
+    def _is_early(self, close: Close, listener: Listener) -> bool:
         ledger, silent = self.ledger, close.t - listener.heard
         if not ledger.healthy_ns < silent < listener.interval - ledger.instant_ns or listener.blocked:
             return False

@@ -34,7 +34,7 @@ class HaMismatchCloses(Law):
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)
-        self.mismatched: dict[str | None, Event] = {}
+        self.mismatched: dict[str | None, Frame] = {}
         self.received: dict[str, int] = {}
         """Per slave: the end that its log can have, by what it received."""
         self.reported: dict[str, int] = {}
@@ -57,7 +57,7 @@ class HaMismatchCloses(Law):
         node = event.node
         if event.side != "s" or node == HOSTILE:
             return
-        offset, end = event.hi, self.ledger.streams.get(event.link)
+        offset, end = event.offset, self.ledger.streams.get(event.link)
         if end is None:
             self._first_report(event, node, offset)
         elif event.link in self.mismatched and (offset > end or self._is_late(self.mismatched[event.link], event.t)):
@@ -71,11 +71,11 @@ class HaMismatchCloses(Law):
             )
         self.reported[node] = offset
 
-    def _is_late(self, frame: Event, t: int) -> bool:
+    def _is_late(self, frame: Frame, t: int) -> bool:
         """Whether a slave should have closed by ``t``; while it stands still it owes nothing."""
         return t - frame.t - self.ledger.trouble.still_ns(frame.node or "", frame.t, t) > POLL_NS
 
-    def _first_report(self, event: Event, node: str, offset: int) -> None:
+    def _first_report(self, event: Report, node: str, offset: int) -> None:
         own = self.ledger.own_end(node)
         if own is not None:
             self.judged += 1

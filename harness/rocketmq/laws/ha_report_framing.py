@@ -10,7 +10,6 @@ reportSlaveMaxOffset, which tries three times and then closes.
 
 from __future__ import annotations
 
-from pairproof.harness.history import Event
 from pairproof.harness.rocketmq.kinds.ha import Partial, Report
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.ledger import HOSTILE, Ledger
@@ -28,7 +27,7 @@ class HaReportFraming(Law):
         """Connections on which a cell has left in pieces."""
 
     def on_partial(self, event: Partial) -> None:
-        if event.side == "s" and event.f == "out" and event.value and event.node != HOSTILE:
+        if event.side == "s" and event.f == "out" and event.size and event.node != HOSTILE:
             self.cut.add(event.link)
 
     def on_report(self, event: Report) -> None:
@@ -36,14 +35,14 @@ class HaReportFraming(Law):
         if not self.cut or event.side != "s" or event.link not in self.cut:
             return
         self.judged += 1
-        offset, (least, most) = event.hi, self._possible(event)
+        offset, (least, most) = event.offset, self._possible(event)
         if offset < least or (most is not None and offset > most):
             # What follows is out of phase as well, and says nothing new.
             self.cut.discard(event.link)
             bounds = f"at least {least}" + ("" if most is None else f" and at most {most}")
             self.violate(event, f"{event.link}: behind a piece of a cell 8 bytes read {offset}; {bounds} is right")
 
-    def _possible(self, event: Event) -> tuple[int, int | None]:
+    def _possible(self, event: Report) -> tuple[int, int | None]:
         ledger, node = self.ledger, event.node or ""
         received, own = ledger.streams.get(event.link or ""), ledger.own_end(node)
         if received is None:

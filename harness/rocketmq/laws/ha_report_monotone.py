@@ -29,7 +29,7 @@ class HaReportMonotone(Law):
         if event.side != "s" or node == HOSTILE:
             return
         self.judged += 1
-        offset, link = event.hi, event.link
+        offset, link = event.offset, event.link
         before = self.last.get(link, offset)
         if offset < before:
             self.violate(event, f"{link}: the report {offset} follows {before}")

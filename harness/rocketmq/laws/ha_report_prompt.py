@@ -60,7 +60,7 @@ class HaReportPrompt(Law):
         self.judged += 1
         reporter = self.reporters[event.link]
         self._check(event, reporter)
-        received, offset = reporter.received, event.hi
+        received, offset = reporter.received, event.offset
         while received and received[0][0] <= offset:
             received.popleft()
         if reporter.blocked:

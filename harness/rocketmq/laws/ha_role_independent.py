@@ -60,13 +60,13 @@ class HaRoleIndependent(Law):
     def on_flush(self, event: Flush) -> None:
         """There may be, where only flushed bytes are pushed."""
         if self.flushed_only and event.node == MASTER:
-            self.limit, self.new_at = event.hi, event.t
+            self.limit, self.new_at = event.upto, event.t
 
     def on_report(self, event: Report) -> None:
         if event.side == "m":
             link = self.ledger.links.get(event.link)
             if (link is None or link.first is None) and self.ledger.hears(event) is VALID:
-                self.copies[event.link] = Copy(event.hi or None, event.t)
+                self.copies[event.link] = Copy(event.offset or None, event.t)
 
     def on_frame(self, event: Frame) -> None:
         if event.side != "m":

@@ -37,7 +37,7 @@ class HaStartOffset(Law):
 
     def on_flush(self, event: Flush) -> None:
         if event.node == MASTER:
-            self.flushed = event.hi
+            self.flushed = event.upto
 
     def on_start(self, event: Start) -> None:
         if event.node == MASTER:
@@ -48,7 +48,7 @@ class HaStartOffset(Law):
             return
         link = self.ledger.links.get(event.link)
         if (link is None or link.first is None) and event.link not in self.asked:
-            offset = event.hi
+            offset = event.offset
             served = self.ledger.hears(event) is VALID
             end = self.ledger.ends.get(MASTER, offset)
             flushed_only = self.ledger.config.get(MASTER, {}).get("haPushes") == "flushed"

@@ -66,10 +66,10 @@ class HaWakeup(Law):
         if event.side == "m":
             link = self.ledger.links.get(event.link)
             if (link is None or link.first is None) and self.ledger.hears(event) is VALID:
-                self.writers[event.link] = Writer(event.hi or None)
+                self.writers[event.link] = Writer(event.offset or None)
 
     def on_invoke(self, event: Invoke) -> None:
-        if event.f == "send" and event.value and event.node == MASTER and self.ledger.needed:
+        if event.f == "send" and event.waits and event.node == MASTER and self.ledger.needed:
             self.waiting.add(event.message)
 
     def on_append(self, event: Append) -> None:
@@ -83,7 +83,7 @@ class HaWakeup(Law):
                 if writer.end == event.lo:
                     self._woken(writer, event, wait_ns)
 
-    def _has_slave(self, append: Event) -> bool:
+    def _has_slave(self, append: Append) -> bool:
         """Whether the master lets the send wait, instead of answering that there is no slave."""
         behind = (append.hi or 0) - self.ledger.pushed
         return self.ledger.available > 0 and behind < self.ledger.setting(MASTER, "haSlaveFallbehindMax")
@@ -92,7 +92,7 @@ class HaWakeup(Law):
         """There may be, where only flushed bytes are pushed."""
         if event.node != MASTER:
             return
-        before, self.flushed = self.flushed, event.hi
+        before, self.flushed = self.flushed, event.upto
         if self.flushed_only:
             for writer in self.writers.values():
                 if writer.end is not None and before <= writer.end < self.flushed:

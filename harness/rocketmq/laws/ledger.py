@@ -96,15 +96,15 @@ class Ledger(ledger.Ledger):
         """A numeric setting of a node, RocketMQ's default where the history does not say."""
         return int(self.config.get(node, DEFAULTS)[key])
 
-    def hears(self, report: Event) -> str:
+    def hears(self, report: Report) -> str:
         """VALID, AHEAD, BELOW or REFUSED: what a report that now reaches the master is to it."""
         if report.seq != self._heard_seq:
             self._heard_seq = report.seq
             self._heard = self._classify(report)
         return self._heard
 
-    def _classify(self, report: Event) -> str:
-        link, offset = self.links.get(report.link or ""), report.hi or 0
+    def _classify(self, report: Report) -> str:
+        link, offset = self.links.get(report.link or ""), report.offset or 0
         end = self.ends.get(MASTER, offset)
         least = 0
         if link is None or link.first is None:
@@ -116,15 +116,15 @@ class Ledger(ledger.Ledger):
             return AHEAD
         return VALID if offset >= least else BELOW
 
-    def is_covered(self, ok: Event) -> bool:
+    def is_covered(self, ok: Ok) -> bool:
         """Whether a slave had appended this send and validly reported its last byte."""
         return self.holders(ok) > 0
 
-    def holders(self, ok: Event) -> int:
+    def holders(self, ok: Ok) -> int:
         """How many slaves had."""
         return self._coverage.holders(ok.lo, ok.hi, ok.message)
 
-    def rests_on_strangers(self, ok: Event) -> bool:
+    def rests_on_strangers(self, ok: Ok) -> bool:
         """Whether enough held this send only if peers count that are no slaves, which no master can tell apart."""
         held = self.holders(ok)
         return held < self.needed <= held + self._coverage.strangers(ok.hi)
@@ -166,7 +166,7 @@ class Ledger(ledger.Ledger):
         node = event.node
         self.consumption.hear(event)
         self._copied.setdefault(node, self.starts.get(node, 0))
-        self.starts[node] = event.lo
+        self.starts[node] = event.new_start
 
     def on_start(self, event: Start) -> None:
         """A node is up; what it lost shows in its log end."""
@@ -309,7 +309,7 @@ class Ledger(ledger.Ledger):
                 streams[label] = event.hi
 
     def on_report(self, event: Report) -> None:
-        label, offset = event.link, event.hi
+        label, offset = event.link, event.offset
         if event.side == "s":
             self._left_slave(event.node, label, offset)
             return

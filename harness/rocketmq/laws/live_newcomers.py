@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import json
 
-from pairproof.harness.history import Event
 from pairproof.harness.kinds.machine import Fault, Pause
 from pairproof.harness.kinds.node import Crash, Start, Stop
 from pairproof.harness.rocketmq.law import Law
@@ -34,7 +33,7 @@ class LiveNewcomers(Law):
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)
-        self.calm: dict[int | None, Event] = {}
+        self.calm: dict[int | None, Fault] = {}
         """Faults that are going on at nodes to which nothing else has happened since they began."""
 
     def on_fault(self, event: Fault) -> None:
@@ -44,11 +43,11 @@ class LiveNewcomers(Law):
             alone = all(_bears(event, each) or node not in self.ledger.trouble.touched(each) for each in others)
             self._disturb(self.ledger.trouble.touched(event), event)
             if node and alone and not self.ledger.trouble.is_still(node):
-                self.calm[event.op] = event
+                self.calm[event.number] = event
             return
         found = json.loads(event.detail or "{}")
         answered, refused = found.get(ANSWERED, 0), found.get(REFUSED, 0)
-        if self.calm.pop(event.op, None) is None or not answered + refused:
+        if self.calm.pop(event.number, None) is None or not answered + refused:
             return
         self.judged += answered + refused
         if refused:
@@ -59,12 +58,12 @@ class LiveNewcomers(Law):
 
     on_stop = on_pause = on_start = on_crash
 
-    def _disturb(self, places: frozenset[str], by: Event | None) -> None:
+    def _disturb(self, places: frozenset[str], by: Fault | None) -> None:
         for op, each in list(self.calm.items()):
             if each.node in places and not (by is not None and _bears(each, by)):
                 del self.calm[op]
 
 
-def _bears(one: Event, other: Event) -> bool:
+def _bears(one: Fault, other: Fault) -> bool:
     """Whether a fault goes on beside another one as if that was not there."""
     return one.f == other.f and json.loads(other.detail or "{}").get("character") != CROWD

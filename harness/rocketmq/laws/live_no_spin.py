@@ -56,7 +56,7 @@ class LiveNoSpin(Law):
         if event.status == "on" or event.link not in places.HA_LINKS:
             return
         refused = json.loads(event.detail or "{}").get("connections_refused", 0)
-        began = self.ledger.trouble.active.get(event.op)
+        began = self.ledger.trouble.active.get(event.number)
         if not refused or began is None:
             return
         self.judged += 1

@@ -36,7 +36,7 @@ class LiveProgress(Law):
         super().__init__(ledger)
         self.first: dict[int | None, int] = {}
         """When a client, and with it its connection, began, ns."""
-        self.waiting: dict[int | None, tuple[Event, int]] = {}
+        self.waiting: dict[int | None, tuple[Invoke, int]] = {}
         """Calls that began while a fault was active elsewhere, and their bounds, ns."""
         self.fell: dict[str | None, int] = {}
         """When a broker went down last, ns."""
@@ -57,14 +57,14 @@ class LiveProgress(Law):
             return True
         return any(other != node and trouble.is_still(other) for other in self.ledger.config)
 
-    def _untouched(self, call: Event) -> bool:
+    def _untouched(self, call: Invoke) -> bool:
         """Whether nothing has happened to this call's broker and its way there."""
         node, since, trouble = call.node or "", self.first.get(call.process, call.t), self.ledger.trouble
         if node not in self.ledger.up or trouble.is_still(node) or self.fell.get(node, -1) >= since:
             return False
         return trouble.is_quiet(node, since) and trouble.is_quiet(f"client-{node}", since)
 
-    def _bound_ns(self, call: Event) -> int:
+    def _bound_ns(self, call: Invoke) -> int:
         ms = SLACK_MS
         if call.f == "send":
             settings = self.ledger.config.get(MASTER, DEFAULTS)
@@ -94,7 +94,7 @@ class LiveProgress(Law):
             if last.t - call.t > bound:
                 self._judge(call, bound, last, served=False)
 
-    def _judge(self, call: Event, bound: int, now: Event, served: bool) -> None:
+    def _judge(self, call: Invoke, bound: int, now: Event, served: bool) -> None:
         node = call.node or ""
         if not self._untouched(call) or self.ledger.trouble.still_ns(node, self.first[call.process], now.t):
             return
@@ -104,7 +104,7 @@ class LiveProgress(Law):
             return
         self.judged += 1
         if not served or took > bound:
-            what = f"the send of {call.message}" if call.f == "send" else f"a pull at {call.value}"
+            what = f"the send of {call.message}" if call.f == "send" else f"a pull at {call.asked_from}"
             how = f"took {took / MS:.0f} ms" if served else "was not answered"
             text = f"{what} {how}: nothing was wrong with {node}; {bound / MS:.0f} ms are enough"
             self.violate(now, text, since=call.t)

@@ -11,7 +11,6 @@ Left out: messages in files that have expired, the transient store pool. Source:
 
 from __future__ import annotations
 
-from pairproof.harness.history import Event
 from pairproof.harness.kinds.client import Deliver, Invoke, Ok
 from pairproof.harness.kinds.node import Crash, Stop, Wipe
 from pairproof.harness.rocketmq.contract import PUT_OK, STORED
@@ -50,7 +49,7 @@ class LogFlushedSurvives(Law):
     def on_ok(self, event: Ok) -> None:
         began = self.begun.pop(event.op, (self.crashes, self.machine_crashes, self.losses))
         if event.f == "send" and event.status in STORED:
-            durable = event.status == PUT_OK and bool(event.value) and self.ledger.sync_flush
+            durable = event.status == PUT_OK and bool(event.waits) and self.ledger.sync_flush
             self._store(event, durable, began)
 
     def on_deliver(self, event: Deliver) -> None:
@@ -58,7 +57,7 @@ class LogFlushedSurvives(Law):
             began = self.begun.get(event.op, (self.crashes, self.machine_crashes, self.losses))
             self._store(event, False, began)
 
-    def _store(self, event: Event, durable: bool, began: tuple[int, int, int]) -> None:
+    def _store(self, event: Deliver | Ok, durable: bool, began: tuple[int, int, int]) -> None:
         message = event.message
         crashes, machine_crashes, losses = began
         # An answer may have been under way during the crash: what is not on disk may be gone already.
@@ -97,8 +96,8 @@ class LogFlushedSurvives(Law):
 
     def on_record(self, event: Record) -> None:
         if event.node == MASTER and self.at_stake:
-            if event.op != self.reading:
-                self.reading, self.found = event.op, set()
+            if event.audit != self.reading:
+                self.reading, self.found = event.audit, set()
             self.found.add(event.message)
 
     def on_audit(self, event: Audit) -> None:
@@ -108,7 +107,7 @@ class LogFlushedSurvives(Law):
         # A recovery audit lists the records of the node that restarted, and of no other.
         if event.f != "final" and self.ledger.last_started != MASTER:
             return
-        found = self.found if event.op == self.reading else set()
+        found = self.found if event.number == self.reading else set()
         self.judged += len(self.at_stake)
         for message, how in list(self.at_stake.items()):
             if message not in found:

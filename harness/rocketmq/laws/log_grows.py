@@ -80,7 +80,7 @@ class LogGrows(Law):
             self.borders[hi] = True
 
     def on_flush(self, event: Flush) -> None:
-        node, hi = event.node, event.hi
+        node, hi = event.node, event.upto
         if hi > self.flushed.get(node, -1):
             self.flushed[node] = hi
 
@@ -128,7 +128,7 @@ class LogGrows(Law):
         safe = min(before, self.flushed.get(node, 0)) if how == POWER_LOSS else before
         return min(safe, self.ledger.rolled.get(node, safe))
 
-    def _check_kept(self, event: Event, node: str, safe: int, how: str | None) -> None:
+    def _check_kept(self, event: Start, node: str, safe: int, how: str | None) -> None:
         end, begin = event.hi or 0, self.ledger.starts.get(node, 0)
         if begin % self.ledger.setting(node, "mappedFileSizeCommitLog"):
             return
@@ -137,7 +137,7 @@ class LogGrows(Law):
             self.violate(event, f"{node} came back with its log at {end}; its records up to {whole} outlive a {how}")
 
     def on_cut(self, event: Cut) -> None:
-        node, lo = event.node, event.lo
+        node, lo = event.node, event.new_end
         start, _ = self.shorter.pop(node, (None, 0))
         if start is None or start.hi != lo:
             self.violate(event, f"{node}'s log was cut at {lo} while it lived, not by recovery")

@@ -12,7 +12,6 @@ recovery moves positions only, so that such bytes stay on its disk (MappedFileQu
 
 from __future__ import annotations
 
-from pairproof.harness.history import Event
 from pairproof.harness.kinds.client import Deliver, Invoke
 from pairproof.harness.kinds.node import Start, Wipe
 from pairproof.harness.rocketmq.kinds.log import Append, Audit, Record
@@ -79,7 +78,7 @@ class LogNoResurrection(Law):
         if self.cut:
             self._look(event, "is in its log")
 
-    def _look(self, event: Event, how: str) -> None:
+    def _look(self, event: Deliver | Record, how: str) -> None:
         cut = self.cut.get(event.node or "")
         if not cut:
             return

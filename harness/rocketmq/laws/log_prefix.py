@@ -30,8 +30,8 @@ class LogPrefix(Law):
 
     def on_chunk(self, event: Chunk) -> None:
         """A digest of one node's log; compared when the other's is there."""
-        if event.op != self.audit:
-            self.audit = event.op
+        if event.audit != self.audit:
+            self.audit = event.audit
             self.seen = {}
         node = event.node
         mine = self.seen.get(node)
@@ -47,7 +47,7 @@ class LogPrefix(Law):
             if slave != MASTER:
                 self._compare(event, theirs.get(event.lo), slave)
 
-    def _compare(self, event: Event, other: Event | None, slave: str) -> None:
+    def _compare(self, event: Chunk, other: Event | None, slave: str) -> None:
         if other is None or other.hi != event.hi:
             return
         common = self.ledger.rolled.get(slave)

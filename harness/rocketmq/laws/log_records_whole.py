@@ -27,7 +27,7 @@ class LogRecordsWhole(Law):
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)
-        self.final: dict[str, Event] = {}
+        self.final: dict[str, Audit] = {}
         self.fresh: set[str] = set()
         """Nodes that hold what they have recovered, and nothing else yet."""
 
@@ -61,11 +61,11 @@ class LogRecordsWhole(Law):
             if node == MASTER or (master is not None and master.hi == audit.hi):
                 self._judge(audit, node)
 
-    def _judge(self, audit: Event, node: str) -> None:
+    def _judge(self, audit: Audit, node: str) -> None:
         broken = audit.status == "broken"
         common = self.ledger.rolled.get(node)
-        if common is not None and (not broken or audit.value is None or audit.value >= common):
+        if common is not None and (not broken or audit.whole_to is None or audit.whole_to >= common):
             return
         self.judged += 1
         if broken:
-            self.violate(audit, f"{node}'s log stops being whole at {audit.value}: {audit.detail}")
+            self.violate(audit, f"{node}'s log stops being whole at {audit.whole_to}: {audit.detail}")

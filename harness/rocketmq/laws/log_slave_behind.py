@@ -42,11 +42,11 @@ class LogSlaveBehind(Law):
         peer = HOSTILE if link is None else link.peer
         end = self.ledger.ends.get(MASTER)
         if peer != HOSTILE and end is not None and peer not in self.ledger.traced:
-            self._judge(event, peer, event.hi, end)
+            self._judge(event, peer, event.offset, end)
 
     def on_audit(self, event: Audit) -> None:
-        if event.op != self.audit:
-            self.audit, self.audited = event.op, {}
+        if event.number != self.audit:
+            self.audit, self.audited = event.number, {}
         node, up = event.node, self.ledger.up
         if node not in up or event.hi is None or (node != MASTER and event.lo == event.hi):
             # An empty log may begin anywhere: where an earlier master told it to, say.

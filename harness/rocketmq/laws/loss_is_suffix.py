@@ -83,15 +83,15 @@ class LossIsSuffix(Law):
         if event.node == MASTER:
             self.written[event.message] = (event.lo, event.hi)
             return
-        if self.reading != (event.op, event.node):
-            self.reading, self.found = (event.op, event.node), set()
+        if self.reading != (event.audit, event.node):
+            self.reading, self.found = (event.audit, event.node), set()
         self.found.add((event.message, event.lo))
 
     def on_audit(self, event: Audit) -> None:
         node = event.node
         if node == MASTER or event.f == "compare" or event.hi is None or node not in self.ledger.up:
             return
-        found = self.found if self.reading == (event.op, node) else set()
+        found = self.found if self.reading == (event.number, node) else set()
         start = event.lo
         end = min(self.ledger.common(node, event.hi), self.ledger.rolled.get(node, event.hi))
         for message, (lo, hi) in self.written.items():

@@ -56,7 +56,7 @@ NAMED = (TOPICS, GROUPS)
 class Reading(NamedTuple):
     """A table as it was read, and how far its slave had come."""
 
-    event: Event
+    event: Table
     asked: int | None
     """When the slave asked for what it then had, ns."""
     known: int | None
@@ -240,10 +240,10 @@ class MetaConverges(MetadataLaw):
         return since if copy.event.t - since > bound else None
 
 
-def _difference(original: Event, copy: Event) -> str:
+def _difference(original: Table, copy: Table) -> str:
     """What the copy lacks; nothing if it is as it should be."""
-    if original.f in NAMED and (original.value, original.lo) != (copy.value, copy.lo):
-        return f"version ({copy.value}, {copy.lo}), the master's ({original.value}, {original.lo})"
+    if original.f in NAMED and (original.counter, original.stamp) != (copy.counter, copy.stamp):
+        return f"version ({copy.counter}, {copy.stamp}), the master's ({original.counter}, {original.stamp})"
     if original.detail == copy.detail:
         return ""
     here, there = entries(original), entries(copy)

@@ -57,9 +57,9 @@ class MetaDurable(CopiesLaw):
         """Of that, what has not been synced again since its restart."""
         self.saves: dict[Name, list[int]] = {}
         """When a slave saved a table last, and the time before, ns."""
-        self.read: dict[Name, Event] = {}
+        self.read: dict[Name, Table] = {}
         """By slave and table: what a restart must not change."""
-        self.before: dict[Name, Event] = {}
+        self.before: dict[Name, Table] = {}
         """The same, of the life before."""
         self.open: set[Name] = set()
         """Steps of syncs that are under way."""
@@ -94,7 +94,7 @@ class MetaDurable(CopiesLaw):
                 for name in found:
                     kept.setdefault(name, event.t)
 
-    def _agree(self, place: Name, event: Event) -> None:
+    def _agree(self, place: Name, event: Sync) -> None:
         agreement = self.agreements.setdefault(place, Agreement())
         if event.status == "asked":
             agreement.ask(event.t)
@@ -229,13 +229,13 @@ class MetaDurable(CopiesLaw):
         if table in STEPS and self._is_sound(node) and not (table == OFFSETS and node in self.committed):
             self.read[node, table] = event
 
-    def _compare(self, before: Event, after: Event) -> None:
+    def _compare(self, before: Table, after: Table) -> None:
         self.judged += 1
-        if (before.value, before.lo) != (after.value, after.lo):
+        if (before.counter, before.stamp) != (after.counter, after.stamp):
             self.violate(
                 after,
-                f"{after.node}'s {after.f} are of version ({after.value}, {after.lo}) after its restart, and were of "
-                f"({before.value}, {before.lo})",
+                f"{after.node}'s {after.f} are of version ({after.counter}, {after.stamp}) after its restart, "
+                f"and were of ({before.counter}, {before.stamp})",
                 since=None,
             )
         found = entries(after)
@@ -278,7 +278,7 @@ class MetaDurable(CopiesLaw):
             if name[0] == MISSING.get(event.status):
                 self._violate_answer(event, name)
 
-    def _violate_answer(self, event: Event, name: Name) -> None:
+    def _violate_answer(self, event: Fail | Ok, name: Name) -> None:
         if name in self.owed.get(event.node or "", ()):
             what = f"{event.node} answered {event.status} after its restart, and had synced {name[1]}"
             self.suspect(event, name, what)

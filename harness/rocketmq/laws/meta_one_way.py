@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections import Counter
 
-from pairproof.harness.history import Event
 from pairproof.harness.kinds.client import Consumer, Fail, Info, Invoke, Ok
 from pairproof.harness.kinds.node import Crash, Wipe
 from pairproof.harness.rocketmq import places
@@ -77,7 +76,7 @@ class MetaOneWay(MetadataLaw):
     def on_consumer(self, event: Consumer) -> None:
         self.used.add((GROUPS, event.group))
 
-    def _commit(self, event: Event) -> None:
+    def _commit(self, event: Invoke) -> None:
         if event.node in places.SLAVES:
             self.slave_told.setdefault(_progress(event), event.node or "")
         elif event.node == MASTER:
@@ -127,7 +126,7 @@ class MetaOneWay(MetadataLaw):
         elif event.f in (TOPICS, GROUPS) and self.named:
             self._judge_names(event)
 
-    def _judge_progress(self, event: Event) -> None:
+    def _judge_progress(self, event: Table) -> None:
         table = entries(event)
         for told, slave in self.slave_told.items():
             if self.told[told] <= 0:
@@ -137,7 +136,7 @@ class MetaOneWay(MetadataLaw):
                 if table.get(key, {}).get(queue) == offset:
                     self.violate(event, f"the master knows {name} to be at {offset}, which only {slave} was told")
 
-    def _judge_names(self, event: Event) -> None:
+    def _judge_names(self, event: Table) -> None:
         used = self.used | {(TOPICS, topic_of(queue)) for queue in self.queues}
         for (table, name), slave in self.named.items():
             if table == event.f and (table, name) not in used:
@@ -146,6 +145,6 @@ class MetaOneWay(MetadataLaw):
                     self.violate(event, f"the master has {name} among its {table}, which only {slave} was told")
 
 
-def _progress(commit: Event) -> tuple[Name, int]:
+def _progress(commit: Invoke) -> tuple[Name, int]:
     topic, _, queue = (commit.queue or "").rpartition("/")
     return (OFFSETS, f"{topic}@{commit.group}/{queue}"), commit.queue_offset or 0

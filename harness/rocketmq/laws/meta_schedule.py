@@ -119,7 +119,7 @@ class MetaSchedule(MetadataLaw):
             self._end(node, life, event)
         life.last = event.t
 
-    def _begin(self, node: str, life: Life, event: Event) -> None:
+    def _begin(self, node: str, life: Life, event: Sync) -> None:
         step = STEPS[life.step]
         if life.asked:
             self.violate(event, f"{node} asks for {event.f} while {step} are still under way", since=None)
@@ -135,7 +135,7 @@ class MetaSchedule(MetadataLaw):
         life.asked = True
         life.last = event.t
 
-    def _end(self, node: str, life: Life, event: Event) -> None:
+    def _end(self, node: str, life: Life, event: Sync) -> None:
         if STEPS[life.step] != event.f:
             self.violate(event, f"{node} ends {event.f}, and {STEPS[life.step]} are under way", since=None)
         self._judge_pause(node, life, event, f"with {event.f}")

@@ -73,7 +73,7 @@ class MetaVersionGate(MetadataLaw):
             copy.ordered = None
         copy.end(event)
 
-    def _judge_applied(self, copy: Copy, event: Event) -> None:
+    def _judge_applied(self, copy: Copy, event: Sync) -> None:
         self.judged += 1
         if not any(is_instant(self.ledger, event.node or "", each.t, event.t) for each in copy.saves):
             copy.applied = event
@@ -86,7 +86,7 @@ class MetaVersionGate(MetadataLaw):
                 since=copy.agreed[0],
             )
 
-    def _judge_same(self, copy: Copy, asked: int, event: Event) -> None:
+    def _judge_same(self, copy: Copy, asked: int, event: Sync) -> None:
         self.judged += 1
         copy.same = event
         agreed = copy.agreed[0] if copy.agreed is not None else asked
@@ -99,7 +99,7 @@ class MetaVersionGate(MetadataLaw):
         if copy.saves and copy.saves[-1].seq == event.seq - 1 and copy.saves[-1].t == event.t:
             self._violate_save(event)
 
-    def _violate_save(self, event: Event) -> None:
+    def _violate_save(self, event: Persist | Sync) -> None:
         self.violate(event, f"{event.node} saved its {event.f}, though they were the master's already", since=None)
 
     # Changes.

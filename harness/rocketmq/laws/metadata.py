@@ -19,7 +19,9 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from pairproof.harness.history import MS, Event
+from pairproof.harness.kinds.client import Invoke, Ok
 from pairproof.harness.kinds.node import Config
+from pairproof.harness.rocketmq.kinds.metadata import Persist, Register, Sync, Table
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.ledger import Ledger
 from pairproof.harness.rocketmq.places import MASTER
@@ -71,7 +73,7 @@ def schedule(settings: Settings) -> Schedule:
     return next(each for each in SCHEDULES if each.since <= numbers)
 
 
-def entries(table: Event) -> Mapping[str, Any]:
+def entries(table: Table) -> Mapping[str, Any]:
     """What a ``table`` event's table holds; ValueError for text that is no JSON."""
     return _entries(table.detail or "{}", BODIES.get(table.f or "", ""))
 
@@ -83,7 +85,7 @@ def _entries(detail: str, body: str) -> Mapping[str, Any]:
     return found
 
 
-def holds(table: Event, name: str) -> bool:
+def holds(table: Table, name: str) -> bool:
     """Whether a table has this entry; of offsets ``topic@group/queue id``."""
     found = entries(table)
     if table.f != OFFSETS:
@@ -92,7 +94,7 @@ def holds(table: Event, name: str) -> bool:
     return queue in found.get(key, ())
 
 
-def told(register: Event) -> Mapping[str, str]:
+def told(register: Register) -> Mapping[str, str]:
     """What a name server answered to a registration: ``master`` and ``ha``, as nodes, if it has them."""
     return _told(register.detail or "{}")
 
@@ -151,7 +153,7 @@ class Agreement:
         else:
             self.change()
 
-    def is_unchanged(self, step: Event, instant_ns: int) -> bool:
+    def is_unchanged(self, step: Sync, instant_ns: int) -> bool:
         """Whether, as a step ends, both are sure to have agreed already.
 
         One save is the step's own; what was saved earlier, or besides, is a change of the slave's.
@@ -159,7 +161,7 @@ class Agreement:
         own = not self.saves or (len(self.saves) == 1 and step.t - self.saves[0].t <= instant_ns)
         return own and self.agreed is not None and not self.changed
 
-    def end(self, step: Event) -> None:
+    def end(self, step: Sync) -> None:
         """A step is over; if it is done the copy was the master's table at some moment of it."""
         if self.asked is not None and step.status in DONE:
             self.agreed = (self.asked, step.t)
@@ -208,11 +210,11 @@ class Copies:
         self._left: set[Name] = set()
         """What a master that is down was sure to hold."""
 
-    def began(self, call: Event) -> None:
+    def began(self, call: Invoke) -> None:
         if call.node == MASTER:
             self._began[call.op] = call.t, self._saves
 
-    def saved(self, persist: Event) -> None:
+    def saved(self, persist: Persist) -> None:
         """The master saved a table: something in it may be gone."""
         table = persist.f or ""
         if persist.node == MASTER and table in self._saves:
@@ -229,7 +231,7 @@ class Copies:
         """Whether each change was saved: a full disk hides some."""
         return self.ledger.trouble.is_quiet(MASTER, known.seen)
 
-    def read(self, table: Event) -> Seen:
+    def read(self, table: Table) -> Seen:
         seen = Seen([], [])
         for name in [name for name in self.master if name[0] == table.f]:
             if holds(table, name[1]):
@@ -238,7 +240,7 @@ class Copies:
                 self._lose(name, seen)
         return seen
 
-    def answered(self, ok: Event) -> Seen:
+    def answered(self, ok: Ok) -> Seen:
         """A call went well. An answer that was under way when the master went down says nothing of its next life."""
         seen = Seen([], [])
         began, saves = self._began.pop(ok.op, (None, self._saves))
@@ -284,7 +286,7 @@ class Copies:
         trouble = self.ledger.trouble
         return all(trouble.is_quiet(place, began) for place in (MASTER, f"client-{MASTER}"))
 
-    def synced(self, step: Event) -> set[Name]:
+    def synced(self, step: Sync) -> set[Name]:
         """A slave did a step of its sync; what it is sure to hold by that."""
         node, table = step.node or "", step.f or ""
         if step.status == "asked":

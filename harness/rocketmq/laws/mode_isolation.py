@@ -82,7 +82,7 @@ class ModeIsolation(Law):
         """By place: when something last happened to it, ns."""
         self.first: dict[int | None, int] = {}
         """When a client, and with it its connection, began, ns."""
-        self.sends: dict[int | None, Event] = {}
+        self.sends: dict[int | None, Invoke] = {}
         """In flight, begun while another name was lost."""
         self.remarked: set[str | None] = set()
         self.reads: dict[Key, Read] = {}
@@ -209,12 +209,12 @@ class ModeIsolation(Law):
 
     on_info = on_fail
 
-    def _answered(self, event: Event) -> None:
+    def _answered(self, event: Fail | Info | Ok) -> None:
         asked = self.sends.pop(event.op, None)
         if asked is not None:
             self._judge_send(asked, event, None if event.kind == "info" else event.status)
 
-    def _judge_send(self, asked: Event, event: Event, status: str | None) -> None:
+    def _judge_send(self, asked: Invoke, event: Event, status: str | None) -> None:
         """``status``: how it was answered; None if it was not."""
         node, ledger = asked.node or "", self.ledger
         if not self._is_well(node, self.first[asked.process]) or status in UNRELATED:
@@ -232,7 +232,7 @@ class ModeIsolation(Law):
                 since=asked.t,
             )
 
-    def _store(self, event: Event) -> None:
+    def _store(self, event: Ok) -> None:
         name, queue, offset = event.node or "", event.queue, event.queue_offset
         if event.status not in STORED or offset is None or event.hi is None or name not in self.places:
             return
@@ -250,7 +250,7 @@ class ModeIsolation(Law):
                 # Its consumer heard of it before its sender did.
                 self.judged += 1
 
-    def _pull(self, event: Event, following: int) -> None:
+    def _pull(self, event: Ok, following: int) -> None:
         key = (event.group, _name(event.node or ""), event.queue)
         read = self.reads.get(key)
         if read is None:

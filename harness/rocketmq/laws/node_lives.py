@@ -13,7 +13,6 @@ design; BrokerStartup exits where BrokerController.initialize() is false, which 
 
 from __future__ import annotations
 
-from pairproof.harness.history import Event
 from pairproof.harness.kinds.node import Abort, Crash, Start, Stop, Wipe
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.ledger import Ledger
@@ -62,6 +61,6 @@ class NodeLives(Law):
     def on_wipe(self, event: Wipe) -> None:
         (self.spoiled.discard if event.f == "empty" else self.spoiled.add)(event.node)
 
-    def _violate(self, event: Event, how: str) -> None:
+    def _violate(self, event: Abort | Crash, how: str) -> None:
         since = self.since.get(event.node or "", 0) if how == "stuck" else None
         self.violate(event, f"{event.node} {_FAILED.get(how, how)}: {event.detail or 'it said nothing'}", since)

@@ -6,8 +6,7 @@ not be so in the next one.
 
 from __future__ import annotations
 
-from pairproof.harness.history import Event
-from pairproof.harness.kinds.client import Fail, Info
+from pairproof.harness.kinds.client import Fail, Info, Invoke, Ok
 from pairproof.harness.kinds.node import Crash, Start, Stop
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.ledger import Ledger
@@ -26,14 +25,14 @@ class OneLife(Law):
         self.lost_power = False
         """Whether the master's machine crashed since it started last."""
 
-    def asked(self, event: Event) -> None:
+    def asked(self, event: Invoke) -> None:
         self.began[event.op] = self.life
 
-    def is_of_one_life(self, event: Event) -> bool:
+    def is_of_one_life(self, event: Ok) -> bool:
         """Whether a send began and was answered, now, in one life."""
         return self.began.pop(event.op, None) == self.life
 
-    def recovered(self, event: Event) -> None:
+    def recovered(self, event: Start) -> None:
         """The master starts with what its recovery found."""
 
     def on_fail(self, event: Fail | Info) -> None:

@@ -9,7 +9,6 @@ Left out: what no consumer of the history committed. Source: RemoteBrokerOffsetS
 
 from __future__ import annotations
 
-from pairproof.harness.history import Event
 from pairproof.harness.kinds.client import Invoke, Ok
 from pairproof.harness.rocketmq.kinds.metadata import Table
 from pairproof.harness.rocketmq.law import Law
@@ -53,7 +52,7 @@ class ProgressNeverAhead(Law):
             if consumed is not None:
                 self._judge(event, group, queue, offset, consumed.committed)
 
-    def _judge(self, event: Event, group: str, queue: str, offset: int, committed: int) -> None:
+    def _judge(self, event: Ok | Table, group: str, queue: str, offset: int, committed: int) -> None:
         self.judged += 1
         if offset > max(committed, 0):
             told = f"committed {committed} at most" if committed != NONE else "committed nothing"

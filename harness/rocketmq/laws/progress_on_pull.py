@@ -39,7 +39,7 @@ class ProgressOnPull(ShownProgress):
         if event.f != "commit" or event.node not in PAIR:
             return
         queue, offset = (event.group or "", event.queue or ""), event.queue_offset or 0
-        if event.value and event.node != MASTER:
+        if event.carried and event.node != MASTER:
             self.carried.setdefault((event.node, queue), set()).add(offset)
         else:
             self.committed.setdefault(queue, set()).add(offset)

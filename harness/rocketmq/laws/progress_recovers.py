@@ -51,7 +51,7 @@ class ProgressRecovers(Law):
         consumed = known.consumed_by(event)
         if event.status != "on" or consumed is None or (consumed.reader, consumed.queue) not in self.due:
             return
-        answer, start = known.answer_to(event.process, consumed.queue), event.value
+        answer, start = known.answer_to(event.process, consumed.queue), event.offset
         if answer is None or answer.node != MASTER or answer.offset is None:
             return
         self.due.discard((consumed.reader, consumed.queue))

@@ -56,10 +56,10 @@ class ProgressToMaster(Law):
         key = (event.process, event.queue or "")
         self._judge_silence(key, event)
         self.spoke[key] = event.t
-        if not event.value:
+        if not event.carried:
             self._judge_place(event, event.node)
 
-    def _judge_place(self, event: Event, node: str) -> None:
+    def _judge_place(self, event: Invoke, node: str) -> None:
         what = f"{event.group} commits {event.queue_offset} of {event.queue} to {node}"
         route = self.ledger.consumption.routes.get(event.process)
         if route is None:
@@ -77,7 +77,7 @@ class ProgressToMaster(Law):
             named = ", ".join(route.nodes.values()) or "nobody"
             self.violate(event, f"{what}; its route names {named}", since=None)
 
-    def _is_master_well(self, event: Event) -> bool:
+    def _is_master_well(self, event: Invoke) -> bool:
         consumer, trouble = self.ledger.consumption.consumers.get(event.process), self.ledger.trouble
         if consumer is None or trouble.still_ns(MASTER, consumer.since, event.t):
             return False

@@ -20,9 +20,8 @@ Source: CommitLog.topicQueueTable, DefaultMessageStore.recoverTopicQueueTable.
 from __future__ import annotations
 
 from pairproof.harness.content import level_of
-from pairproof.harness.history import Event
 from pairproof.harness.kinds.client import Invoke, Ok
-from pairproof.harness.kinds.node import Wipe
+from pairproof.harness.kinds.node import Start, Wipe
 from pairproof.harness.rocketmq.kinds.log import Audit, Expire, Record
 from pairproof.harness.rocketmq.laws.ledger import Ledger
 from pairproof.harness.rocketmq.laws.one_life import OneLife
@@ -40,11 +39,11 @@ class QueueDense(OneLife):
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)
-        self.listed: dict[str | None, list[Event]] = {}
+        self.listed: dict[str | None, list[Record]] = {}
         """Records of audits that are not done, by node."""
-        self.told: dict[int | None, Event] = {}
+        self.told: dict[int | None, Ok] = {}
         """Answers that named an offset, by where in the master's log the record is."""
-        self.taken: dict[Place, Event] = {}
+        self.taken: dict[Place, Ok | Record] = {}
         """What was last found, or told to be, at each of the master's queue offsets."""
         self.expired = False
 
@@ -78,7 +77,7 @@ class QueueDense(OneLife):
         if node == MASTER:
             self._compare(records)
 
-    def _compare(self, records: list[Event]) -> None:
+    def _compare(self, records: list[Record]) -> None:
         for each in records:
             self._take(each)
             told = self.told.get(each.lo)
@@ -86,7 +85,7 @@ class QueueDense(OneLife):
                 where = f"{each.message} has offset {each.queue_offset} in {each.queue}"
                 self.violate(each, f"{where}; its sender was told {told.queue_offset}")
 
-    def _take(self, event: Event) -> None:
+    def _take(self, event: Ok | Record) -> None:
         place = event.queue, event.queue_offset
         before, self.taken[place] = self.taken.get(place), event
         # What one audit finds twice in a queue is told as such.
@@ -105,7 +104,7 @@ class QueueDense(OneLife):
         if event.node == MASTER:
             self.taken.clear()
 
-    def recovered(self, event: Event) -> None:
+    def recovered(self, event: Start) -> None:
         if event.hi is None and not self.lost_power:
             # Nobody says what was recovered; without a power loss it is all that there was.
             return

@@ -60,7 +60,7 @@ class QueueDerivedEqual(Law):
             self.grown[event.node] = event.t
 
     def on_dispatch(self, event: Dispatch) -> None:
-        self.reached[event.node] = event.hi
+        self.reached[event.node] = event.upto
 
     def on_crash(self, event: Crash | Stop) -> None:
         self.reached.pop(event.node, None)
@@ -73,9 +73,9 @@ class QueueDerivedEqual(Law):
         if other is None:
             return
         self.judged += 1
-        if other.queue_offset != event.queue_offset or other.digest != event.digest:
+        if other.queue_offset != event.compared_from or other.digest != event.digest:
             self.violate(
-                event, f"the entries of {event.queue} from {event.queue_offset} on are not the same on {other.node} "
+                event, f"the entries of {event.queue} from {event.compared_from} on are not the same on {other.node} "
                 f"and {event.node}"
             )  # fmt: skip
 
@@ -87,10 +87,10 @@ class QueueDerivedEqual(Law):
         if other.digest != event.digest:
             self.violate(event, f"the key {event.message} leads to other messages on {other.node} than on {event.node}")
 
-    def _other(self, name: str | None, event: Event) -> Event | None:
+    def _other(self, name: str | None, event: Entries | Keys) -> Event | None:
         """What the same audit read of another node, if the two may be compared."""
-        if event.op != self.audit:
-            self.audit, self.seen, self.settled = event.op, {}, {}
+        if event.audit != self.audit:
+            self.audit, self.seen, self.settled = event.audit, {}, {}
         other = self.seen.setdefault((event.kind, name), event)
         ledger = self.ledger
         for node in (other.node, event.node):

@@ -83,9 +83,9 @@ class QueueShowsDispatched(Law):
             self.ends = dict.fromkeys(self.ends)
 
     def on_dispatch(self, event: Dispatch) -> None:
-        self.reached[event.node] = event.hi
+        self.reached[event.node] = event.upto
         if self.early:
-            self._settle(event, event.hi)
+            self._settle(event, event.upto)
 
     def on_invoke(self, event: Invoke) -> None:
         if event.f == "pull" and event.node in self.ledger.up and event.node in self.reached:
@@ -111,7 +111,7 @@ class QueueShowsDispatched(Law):
 
     on_info = on_fail
 
-    def _learn(self, event: Event) -> None:
+    def _learn(self, event: Ok) -> None:
         if event.op not in self.sends:
             return
         self.sends.discard(event.op)
@@ -121,7 +121,7 @@ class QueueShowsDispatched(Law):
         if self.ends.setdefault(place, event.hi) != event.hi:
             self.ends[place] = None
 
-    def _check(self, event: Event, hi: int, what: str) -> None:
+    def _check(self, event: Deliver | Ok, hi: int, what: str) -> None:
         if event.node in self.ledger.rolled:
             return
         self.judged += 1
@@ -131,7 +131,7 @@ class QueueShowsDispatched(Law):
                 Early(event, hi, f"{what}, which ends at {hi} of its log; it had dispatched up to {reached}")
             )
 
-    def _settle(self, event: Event, reached: int) -> None:
+    def _settle(self, event: Crash | Dispatch | Stop, reached: int) -> None:
         """A broker says how far it has come, or is gone: what it showed a moment ago may stand."""
         mine = [each for each in self.early if each.seen.node == event.node]
         self.early = [each for each in self.early if each.seen.node != event.node]

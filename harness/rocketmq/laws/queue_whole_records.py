@@ -95,7 +95,7 @@ class QueueWholeRecords(Law):
             self.owed.setdefault(node, []).append((self.ends[at - 1], event.t))
 
     def on_dispatch(self, event: Dispatch) -> None:
-        node, hi = event.node, event.hi
+        node, hi = event.node, event.upto
         if node not in self.ledger.up:
             return
         self.reached[node] = hi
@@ -170,7 +170,7 @@ class QueueWholeRecords(Law):
     on_stop = on_crash
 
     def on_expire(self, event: Expire) -> None:
-        node, lo = event.node, event.lo
+        node, lo = event.node, event.new_start
         self.owed[node] = [each for each in self.owed.get(node, ()) if each[0] > lo]
 
     def on_wipe(self, event: Wipe) -> None:
@@ -191,19 +191,19 @@ class QueueWholeRecords(Law):
     # From outside.
 
     def on_record(self, event: Record) -> None:
-        if event.op != self.audit:
-            self._begin(event.op)
+        if event.audit != self.audit:
+            self._begin(event.audit)
         self.listed.setdefault(event.node, []).append(event)
 
     def on_entries(self, event: Entries) -> None:
-        if event.op != self.audit:
-            self._begin(event.op)
+        if event.audit != self.audit:
+            self._begin(event.audit)
         self.queues.setdefault(event.node, {})[event.queue] = event
 
     def on_audit(self, event: Audit) -> None:
         """A log was read: what must its queues hold?"""
-        if event.op != self.audit:
-            self._begin(event.op)
+        if event.number != self.audit:
+            self._begin(event.number)
         node, trouble = event.node, self.ledger.trouble
         if event.status != "whole" or node not in self.ledger.up or node in self.ledger.rolled:
             return

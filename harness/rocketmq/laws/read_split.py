@@ -25,7 +25,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from pairproof.harness.history import Event
-from pairproof.harness.kinds.client import Deliver, Fail, Info, Invoke, Ok
+from pairproof.harness.kinds.client import Call, Deliver, Fail, Info, Invoke, Ok
 from pairproof.harness.kinds.node import Config, Crash, Wipe
 from pairproof.harness.rocketmq.kinds.log import Record
 from pairproof.harness.rocketmq.kinds.metadata import Sync
@@ -66,7 +66,7 @@ class Groups:
         self._lost = False
         """Whether the master may hold an older table than it had."""
 
-    def change(self, call: Event) -> None:
+    def change(self, call: Call) -> None:
         """An administrator's call begins or ends; what a slave took on the next sync takes back."""
         known = self.changes.setdefault(call.message, [Change(None, Choice(), -1, -1)])
         if call.kind == "invoke":
@@ -76,7 +76,7 @@ class Groups:
         elif call.kind == "fail":
             known[:] = [each for each in known if each.op != call.op]
 
-    def sync(self, step: Event) -> None:
+    def sync(self, step: Sync) -> None:
         if step.status == "asked":
             self._asked[step.node] = step.seq
         elif step.status in ("same", "applied"):
@@ -122,7 +122,7 @@ def _choice(detail: str) -> Choice:
 class Pull(NamedTuple):
     """An answer whose suggestion depends on how far behind the reader is."""
 
-    ok: Event
+    ok: Ok
     slow: bool
     """Whether it says that the reader is slow."""
     begin: int
@@ -216,11 +216,11 @@ class ReadSplit(Law):
         if event.status != RETRY and (event.broker in usual) != (event.broker in slow):
             self._keep(event, event.broker in slow, begin)
 
-    def _check(self, event: Event, allowed: Collection[int], why: str) -> None:
+    def _check(self, event: Ok, allowed: Collection[int], why: str) -> None:
         if event.broker not in allowed:
             self.violate(event, f"{event.node} suggested broker {event.broker} for {event.queue}; {why}")
 
-    def _keep(self, event: Event, slow: bool, begin: int | None) -> None:
+    def _keep(self, event: Ok, slow: bool, begin: int | None) -> None:
         end, memory = self._end(event.node), self._memory(event.node)
         if begin is None or end is None or memory is None or begin > end or event.node in self.ledger.rolled:
             return

@@ -16,7 +16,7 @@ from collections.abc import Collection, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
-from pairproof.harness.history import Event
+from pairproof.harness.kinds.client import Fail, Info, Invoke, Ok
 
 NONE = -1
 """The progress that a table without an entry knows."""
@@ -57,7 +57,7 @@ class Register:
             found.add(value)
         return found
 
-    def begin(self, commit: Event) -> None:
+    def begin(self, commit: Invoke) -> None:
         value = commit.queue_offset or 0
         beside: set[int | None] = {other for other, _ in self._pending.values()}
         for _, others in self._pending.values():
@@ -65,7 +65,7 @@ class Register:
         self._pending[commit.op] = (value, beside)
         self._touched = commit.t
 
-    def end(self, commit: Event) -> None:
+    def end(self, commit: Ok | Fail | Info) -> None:
         """A commit was answered, or not: that one may arrive at any time, until :meth:`give_up`."""
         if commit.op not in self._pending:
             return
@@ -75,7 +75,7 @@ class Register:
         value, beside = self._pending.pop(commit.op)
         if commit.kind == "ok":
             self._become({value, *beside}, commit.t)
-            self.carried = bool(commit.value)
+            self.carried = bool(commit.carried)
             self.restored = False
         elif self.settled is not None:
             self.settled.add(value)

@@ -91,7 +91,7 @@ class RoleFanOut(Law):
     def on_flush(self, event: Flush) -> None:
         if event.node != MASTER or not self.applicable:
             return
-        before, self.flushed = self.flushed, event.hi
+        before, self.flushed = self.flushed, event.upto
         for message, send in self.promised.items():
             if send.since is None and send.hi <= self.flushed:
                 self.promised[message] = send._replace(since=event.t)
@@ -166,10 +166,10 @@ class RoleFanOut(Law):
 
     def on_invoke(self, event: Invoke) -> None:
         self.first.setdefault(event.process, event.t)
-        if event.f == "send" and event.value:
+        if event.f == "send" and event.waits:
             self.waiting.add(event.message)
 
-    def _promise(self, put: Event, since: int | None, ready: list[str]) -> None:
+    def _promise(self, put: Append, since: int | None, ready: list[str]) -> None:
         needed = self.ledger.needed
         if not 1 <= needed <= len({self._peer(link) for link in ready}):
             return
@@ -206,8 +206,8 @@ class RoleFanOut(Law):
 
     def on_report(self, event: Report) -> None:
         link = event.link
-        if event.side == "m" and link not in self.sent and event.hi and self.ledger.hears(event) is VALID:
-            self.sent[link] = event.hi
+        if event.side == "m" and link not in self.sent and event.offset and self.ledger.hears(event) is VALID:
+            self.sent[link] = event.offset
 
     def on_close(self, event: Close) -> None:
         self._settle_overdue(event)

@@ -126,7 +126,7 @@ class RoleReadFailover(Law):
             for key in [key for key, claim in self.claims.items() if event.process in claim.holders]:
                 self._leave(event, key)
 
-    def _leave(self, event: Event, key: Key) -> None:
+    def _leave(self, event: Assign | Consumer, key: Key) -> None:
         claim = self.claims.get(key)
         if claim is not None:
             self._settle(key, claim, event)

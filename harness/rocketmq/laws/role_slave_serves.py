@@ -74,7 +74,7 @@ class RoleSlaveServes(Law):
     # What slaves have.
 
     def on_dispatch(self, event: Dispatch) -> None:
-        self.derived[event.node] = event.hi
+        self.derived[event.node] = event.upto
 
     def on_start(self, event: Start) -> None:
         """A new process derives all that its log has before it serves."""
@@ -106,7 +106,7 @@ class RoleSlaveServes(Law):
 
     def on_invoke(self, event: Invoke) -> None:
         if event.f == "pull" and event.node in self.slaves and MASTER not in self.ledger.up:
-            place = self.places.get((event.queue, event.value))
+            place = self.places.get((event.queue, event.asked_from))
             self.asked[event.op] = Asked(event, place if self._has(event.node, place) else None)
 
     def on_deliver(self, event: Deliver) -> None:
@@ -133,7 +133,7 @@ class RoleSlaveServes(Law):
                 event, f"{slave} has offset {offset} of {event.queue}, and a pull there was answered with {got}"
             )
 
-    def _claims(self, ok: Event, offset: int) -> bool:
+    def _claims(self, ok: Ok, offset: int) -> bool:
         """Whether the slave says that the offset lies in its queue."""
         if ok.lo is None or ok.hi is None or ok.node in self.expired or ok.node in self.ledger.rolled:
             return False

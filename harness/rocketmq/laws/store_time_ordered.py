@@ -49,19 +49,19 @@ class StoreTimeOrdered(Law):
             self.just_set = False
 
     def on_record(self, event: Record) -> None:
-        if event.value is None:
+        if event.store_ms is None:
             return
         stored = self.stored.get((event.lo, event.message), 0)
         before = self.last.get(event.node)
         self.last[event.node] = (event, stored)
-        if before is None or stored is None or before[0].op != event.op or before[1] != stored:
+        if before is None or stored is None or before[0].op != event.audit or before[1] != stored:
             return
         if self.settings and "append" not in self.ledger.observes:
             return
         self.judged += 1
         value = before[0].value or 0
-        if event.value < value:
+        if event.store_ms < value:
             self.violate(
                 event,
-                f"{event.message} at {event.lo} was stored at {event.value} ms, the record before it at {value} ms",
+                f"{event.message} at {event.lo} was stored at {event.store_ms} ms, the record before it at {value} ms",
             )

@@ -19,9 +19,8 @@ from __future__ import annotations
 from typing import Any
 
 from pairproof.harness.content import told
-from pairproof.harness.history import Event
 from pairproof.harness.kinds.client import Invoke, Ok
-from pairproof.harness.kinds.node import Wipe
+from pairproof.harness.kinds.node import Start, Wipe
 from pairproof.harness.rocketmq import contract
 from pairproof.harness.rocketmq.kinds.log import Audit, Record
 from pairproof.harness.rocketmq.laws.ledger import Ledger
@@ -42,11 +41,11 @@ class StoredAsSent(OneLife):
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)
-        self.sent: dict[str | None, list[Event]] = {}
+        self.sent: dict[str | None, list[Invoke]] = {}
         """Sends by message; more than one if it was sent again."""
-        self.answered: dict[int, Event] = {}
+        self.answered: dict[int, Ok] = {}
         """Answers that said where in the master's log a record is, by that place."""
-        self.found: dict[int | None, Event] = {}
+        self.found: dict[int | None, Record] = {}
         """Records of a master's audit that is not done, by where they are."""
 
     def on_invoke(self, event: Invoke) -> None:
@@ -81,12 +80,12 @@ class StoredAsSent(OneLife):
         if not found:
             # Not listed, or nothing to list: `contract` knows what must be there.
             return
-        whole = event.hi if event.value is None else event.value
+        whole = event.hi if event.whole_to is None else event.whole_to
         for lo, answer in self.answered.items():
             if event.lo <= lo < (whole or 0):
                 self._judge_place(answer, found.get(lo))
 
-    def _judge_place(self, answer: Event, record: Event | None) -> None:
+    def _judge_place(self, answer: Ok, record: Record | None) -> None:
         self.judged += 1
         message, where = answer.message, f"at {answer.lo}, where {answer.message} was said to be"
         if record is None:
@@ -103,14 +102,14 @@ class StoredAsSent(OneLife):
         if event.node == MASTER:
             self.answered.clear()
 
-    def recovered(self, event: Event) -> None:
+    def recovered(self, event: Start) -> None:
         if event.hi is not None or self.lost_power:
             # Where nobody says what was recovered after a power loss, nothing is known to be left.
             end = event.hi or 0
             self.answered = {lo: each for lo, each in self.answered.items() if lo < end}
 
 
-def _difference(send: Event, record: Event) -> str | None:
+def _difference(send: Invoke, record: Record) -> str | None:
     """What a record is otherwise than its send was; None if nothing."""
     said, held = told(send.detail), told(record.detail)
     if said and held:
@@ -131,7 +130,7 @@ def _difference(send: Event, record: Event) -> str | None:
     return f"in {record.queue}; it was sent to {send.queue}"
 
 
-def _is_in(send: Event, queue: str) -> bool:
+def _is_in(send: Invoke, queue: str) -> bool:
     """Whether ``queue`` is the one that was sent to; a negative number leaves the choice to the broker."""
     if queue == send.queue:
         return True
