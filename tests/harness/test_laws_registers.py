@@ -10,7 +10,7 @@ from random import Random
 
 from consuming import C, G, Q, grouped
 
-from pairproof.harness.history import Event
+from pairproof.harness.history import kinds
 from pairproof.harness.rocketmq.laws.ledger import Ledger
 from pairproof.harness.rocketmq.laws.registers import NONE, offsets_of
 
@@ -101,7 +101,7 @@ class Brokers:
         self.shown = self.impossible = 0
 
     def tell(self, kind: str, **columns: object) -> None:
-        event = Event(next(self.number), self.now, kind, **columns)  # type: ignore[arg-type]
+        event = kinds()[kind](next(self.number), self.now, kind, **columns)  # type: ignore[arg-type]
         if kind == "table" or (kind == "ok" and columns["f"] == "query"):
             for each in self.ledger.consumption.observations(event):
                 self.shown += 1

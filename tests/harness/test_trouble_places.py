@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from pairproof.harness.history import Event
+from pairproof.harness.kinds.machine import Fault
 from pairproof.harness.rocketmq import places
 from pairproof.harness.schedule import Args
 from pairproof.harness.trouble import EVERY_LINK, Trouble
 
 
-def fault(status: str, t: int, link: str | None, node: str | None = "slave") -> Event:
-    return Event(t, t, "fault", node, link=link, op=0, f="any", status=status)
+def fault(status: str, t: int, link: str | None, node: str | None = "slave") -> Fault:
+    return Fault(t, t, "fault", node, link=link, op=0, f="any", status=status)
 
 
 @pytest.mark.parametrize("place", ["slave", "ha", "client-slave", "names-slave", "meta", "meta-fast"])
