@@ -149,10 +149,10 @@ class Explorer:
         self._began = clock()
 
     def _tally(self, profile: Profile) -> Tally | None:
-        if profile.floors is None or self.budget.counts is None:
+        if not profile.has_floors or self.budget.counts is None:
             return None
         needs = [law.needs for law in self.laws]
-        return Tally(profile.floors.of(self.lab.observes(self.target), needs), len(needs))
+        return Tally(self.system.floors.of(self.lab.observes(self.target), needs), len(needs))
 
     def run(self) -> Summary:
         """Play the corpus, then every search. KeyboardInterrupt passes through; :meth:`summary` still works."""

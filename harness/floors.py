@@ -12,9 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import NamedTuple
 
-LOG_STATES = frozenset({"behind", "caught-up"})
-"""States of the coverage table that are known from the ends of both logs."""
-
 
 class Family(NamedTuple):
     """Faults that count together."""
@@ -39,13 +36,15 @@ class Floors(NamedTuple):
     """Events that met each state of the coverage table."""
     laws: int = 0
     """Laws that had something to judge; no more than the run judges by."""
+    shown_by: Mapping[str, str] = {}
+    """The kinds of event without which states cannot be known, by state."""
 
     def of(self, observes: Set[str], needs: Sequence[Set[str]]) -> Floors:
         """What can be demanded of a target that shows only these kinds of event; ``needs``: of each law asked.
 
-        Where appends are not seen nobody knows who is behind; the laws demanded shrink with those that can be judged.
+        The laws demanded shrink with those that can be judged.
         """
-        states = {name: least for name, least in self.states.items() if name not in LOG_STATES or "append" in observes}
+        states = {name: least for name, least in self.states.items() if self.shown_by.get(name) in {None, *observes}}
         judgeable = sum(each <= observes for each in needs)
         return self._replace(states=states, laws=self.laws * judgeable // max(1, len(needs)))
 

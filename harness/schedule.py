@@ -27,7 +27,7 @@ class Op(NamedTuple):
 
 
 class Schedule(NamedTuple):
-    """Settings of the pair (RocketMQ's keys), the seed of everything random, and what happens."""
+    """Settings of the pair (the system's keys), the seed of everything random, and what happens."""
 
     settings: Args
     seed: str

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import ClassVar, NamedTuple
 
 from pairproof.harness.coverage_table import CoverageTable
+from pairproof.harness.floors import Floors
 from pairproof.harness.history import Event
 from pairproof.harness.ports import Lab, Target
 from pairproof.harness.schedule import Args, Op, Scalar, Schedule
@@ -85,6 +86,9 @@ class System:
     """Its further searches that end, by name."""
     seeded: ClassVar[Mapping[str, Draw]] = {}
     """Its further searches that never end, by name."""
+
+    floors: ClassVar[Floors] = Floors(trials={"machine": 20})
+    """What the searches of a profile with floors must have met."""
 
     def corpus(self) -> Sequence[Schedule]:
         """Schedules that every run in a deterministic lab begins with."""

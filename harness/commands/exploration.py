@@ -169,7 +169,7 @@ class Request:
         # A third party's law may find nothing in it.
         listed = registry.own("laws") if self.lab.deterministic and resolve.system_of(self.target).corpus() else ()
         counts = Budget.of(self.profile, self.lab, self.bounds.seconds, self.bounds.trials).counts
-        counted = counts is not None and self.profile.floors is None
+        counted = counts is not None and not self.profile.has_floors
         by_corpus = [law.id for law in self.laws if law.id in listed]
         return dict(zip(_DEMANDS, (by_corpus, [law.id for law in self.laws] if counted else []), strict=True))
 

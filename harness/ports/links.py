@@ -1,6 +1,6 @@
 """Abilities that concern a link between two nodes, or between clients and a node.
 
-Links and nodes of a RocketMQ trial: see :mod:`pairproof.harness.rocketmq.places`.
+Links and nodes of every pair: :data:`pairproof.harness.system.PAIR`.
 """
 
 from __future__ import annotations
@@ -13,10 +13,7 @@ from pairproof.harness.ports import Effect
 
 @runtime_checkable
 class CanShapeLink(Protocol):
-    """A toxic can be put on one direction (up: towards the server; down: from it) of a link, and taken off again.
-
-    Links and nodes: see :mod:`pairproof.harness.rocketmq.places`.
-    """
+    """A toxic can be put on one direction (up: towards the server; down: from it) of a link, and taken off again."""
 
     def add_toxic(self, link: str, direction: str, toxic: str, attributes: Mapping[str, int]) -> Any:
         """Add one of toxiproxy's toxics behind those that are there, under its name and with its attributes; a handle.

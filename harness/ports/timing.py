@@ -19,10 +19,7 @@ class CanAwait(Protocol):
     """Time can pass until something has happened often enough."""
 
     def wait_for(self, what: str, count: int, ms: int) -> int:
-        """Let time pass until ``count`` more of ``what`` happen, or ``ms`` are over; how many did.
-
-        See :mod:`pairproof.harness.rocketmq.awaiting`.
-        """
+        """Let time pass until ``count`` more of ``what`` happen, or ``ms`` are over; how many did."""
 
 
 @runtime_checkable

@@ -6,7 +6,19 @@ from collections.abc import Iterable, Sequence
 
 from pairproof.harness.coverage_table import CoverageTable
 from pairproof.harness.history import Event
-from pairproof.harness.rocketmq import corpus, coverage, cuts, objectives, pace, places, stories, swarm, sweep, whole
+from pairproof.harness.rocketmq import (
+    corpus,
+    coverage,
+    cuts,
+    floors,
+    objectives,
+    pace,
+    places,
+    stories,
+    swarm,
+    sweep,
+    whole,
+)
 from pairproof.harness.schedule import Args, Op, Scalar, Schedule
 from pairproof.harness.system import System
 
@@ -21,6 +33,7 @@ class RocketMQ(System):
     awaits = ("frames", "replicated")
     swept = sweep.SWEPT
     enumerated = {"cuts": cuts.schedules}
+    floors = floors.FLOORS
     seeded = {"swarm": swarm.schedule, "whole": whole.schedule}
 
     def corpus(self) -> Sequence[Schedule]:

@@ -78,7 +78,7 @@ def test_every_kind_of_floor_is_counted() -> None:
 
 
 def test_what_a_target_does_not_show_is_not_demanded_of_it() -> None:
-    wanted = Floors({"machine": 20}, states={"behind": 200, "unconnected": 50}, laws=45)
+    wanted = Floors({"machine": 20}, states={"behind": 200, "unconnected": 50}, laws=45, shown_by={"behind": "append"})
     needs = [frozenset({"append"})] * 20 + [frozenset({"ok"})] * 40
     assert wanted.of({"append", "ok"}, needs) == wanted
     assert wanted.of({"ok"}, needs) == wanted._replace(states={"unconnected": 50}, laws=30)

@@ -32,7 +32,7 @@ def test_the_profile_for_real_time_enumerates_nothing() -> None:
 def test_the_job_s_profile_is_the_machine_alone_a_fixed_number_of_trials_in_any_lab() -> None:
     found = profile(PROOF)
     assert set(found.shares) == set(found.counts) == {"machine"} and found.seconds is None
-    assert found.floors is not None and 20 <= found.floors.trials["machine"] <= found.counts["machine"]
+    assert found.has_floors and 20 <= SYSTEM.floors.trials["machine"] <= found.counts["machine"]
     # Spark measures every history.
     assert found.keep_one_in == 1
     assert (

@@ -58,6 +58,11 @@ def test_a_target_without_a_system_is_swept_swarmed_and_driven_by_the_machine_an
     assert {op.do for each in trials for op in each.schedule.ops} >= {"send", "pull", "advance", "step", "fault", "arm"}
 
 
+def test_of_a_target_without_a_system_floors_demand_trials_alone() -> None:
+    explorer = Explorer(Hosting(), Plain(), profiles.profile("proof"), "s", ())
+    assert [(each.what, each.met >= each.least) for each in explorer.run().floors] == [("trials of the machine", True)]
+
+
 def placed(schedules: Iterator[Schedule]) -> set[object]:
     ops = [op.args for each in schedules for op in each.ops]
     return {args[name] for args in ops for name in ("node", "link") if name in args}
