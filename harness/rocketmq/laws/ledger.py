@@ -48,6 +48,12 @@ class Ledger(ledger.Ledger):
         self.sync_master = self.sync_flush = False
         self.needed = 0
         """How many slaves must hold a waiting send that is answered with PUT_OK."""
+        self._lost_power, self._incarnation = False, 0
+        self._know_logs()
+        self._know_links()
+        self._know_rollbacks()
+
+    def _know_logs(self) -> None:
         self.last_started: str | None = None
         self.starts: dict[str, int] = {}
         self.ends: dict[str, int] = {}
@@ -56,6 +62,15 @@ class Ledger(ledger.Ledger):
         """Slaves whose appends are recorded."""
         self.appended: dict[str, int] = {}
         """The highest end that a slave's log ever had."""
+        self._cuts: list[tuple[int, int]] = []
+        self._images: set[str] = set()
+        """Nodes whose store was replaced by an older state of itself, until they start on it."""
+        self._promoted_at: int | None = 0
+        """Where the log of a slave begins that became the master last; None until it starts as that."""
+        self._copied: dict[str, int] = {}
+        """Slaves whose oldest files expired, and where their log began before."""
+
+    def _know_links(self) -> None:
         self.links: dict[str, Link] = {}
         self.slave_link: dict[str, str] = {}
         """The connection that a slave opened last."""
@@ -70,22 +85,16 @@ class Ledger(ledger.Ledger):
         """The highest valid report of the master's present life (push2SlaveMaxOffset), and when it arrived, ns."""
         self.ahead = self.refused = -1
         """The highest report above the master's end, and on a refused connection, in its present life."""
+        self._begins: dict[str, int] = {}
+        """Per connection: where the slave's log began at its last report."""
+        self._coverage = Coverage()
+        self._heard_seq, self._heard = -1, VALID
+
+    def _know_rollbacks(self) -> None:
         self.rolled: dict[str, int] = {}
         """Slaves in class rollback, and the offset up to which their bytes are still the master's."""
         self.rollbacks = 0
         """How often a power loss of the master, and nothing worse, brought a slave into class rollback."""
-        self._lost_power, self._incarnation = False, 0
-        self._cuts: list[tuple[int, int]] = []
-        self._coverage = Coverage()
-        self._images: set[str] = set()
-        """Nodes whose store was replaced by an older state of itself, until they start on it."""
-        self._promoted_at: int | None = 0
-        """Where the log of a slave begins that became the master last; None until it starts as that."""
-        self._copied: dict[str, int] = {}
-        """Slaves whose oldest files expired, and where their log began before."""
-        self._begins: dict[str, int] = {}
-        """Per connection: where the slave's log began at its last report."""
-        self._heard_seq, self._heard = -1, VALID
 
     def links_of(self, node: str) -> frozenset[str]:
         return links_of(node)
