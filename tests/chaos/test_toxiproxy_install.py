@@ -103,7 +103,7 @@ def test_a_wrong_one_does_not_hide_a_right_one(folders: Path) -> None:
 WRONG = {
     "is version 2.9.0": SAYS.replace(VERSION, "2.9.0"),
     "is version git": SAYS.replace(VERSION, "git"),
-    f"is no {PROGRAM}, or one older than 2.5": "#!/bin/sh\necho hello\nexit 2\n",
+    f"is not a {PROGRAM}, or one older than 2.5": "#!/bin/sh\necho hello\nexit 2\n",
     "does not say its version within 0.5 s": "#!/bin/sh\nexec sleep 20\n",
     "does not run": "#!/no/such/program\n",
 }

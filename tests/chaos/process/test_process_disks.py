@@ -88,7 +88,7 @@ def test_a_broker_cannot_go_on_with_a_read_only_disk(node: MakeNode, device: Sto
 
 def test_a_plain_folder_is_never_full_or_read_only_and_says_why(keeper: Keeper) -> None:
     store = Stores(keeper.folder, devices=False).create("master")
-    for trouble, what in ((store.fill, "a plain folder"), (store.read_only, "no device")):
+    for trouble, what in ((store.fill, "a plain folder"), (store.read_only, "not a device")):
         with pytest.raises(LabError, match=f"is {what}: the lab was told"):
             trouble()
     store.free()

@@ -243,7 +243,7 @@ def test_a_keeper_that_cannot_start_says_why_and_leaves_nothing(
 def test_a_folder_of_labs_that_is_not_this_user_s_is_refused(labs_folder: Path) -> None:
     link = labs_folder / f"pairproof-{os.getuid()}"
     link.symlink_to("/tmp")
-    with pytest.raises(LabError, match="no folder of this user"):
+    with pytest.raises(LabError, match="is not a folder of this user"):
         folders.base()
     link.unlink()
 
