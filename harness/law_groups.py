@@ -22,6 +22,10 @@ GROUPS = (
     ("meta-", "Metadata"),
     ("live-", "Liveness"),
     ("node-", "Liveness"),
+    ("promise-", "Any system"),
+    ("copy-", "Any system"),
+    ("written-", "Any system"),
+    ("converges", "Any system"),
 )
 """How ids begin, and what such laws are about."""
 

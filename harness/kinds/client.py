@@ -58,7 +58,8 @@ class Invoke(Call):
                 return f"{who}: asks {node} how far its group is in {self.queue}"
             case "topic" | "group":
                 return f"{who}: asks {node} to set {self.f} {self.message}: {plain(self.detail)}"
-        return f"{who}: {_named(self)} to {node}, queue {self.queue}{self._manner()}"
+        queue = "" if self.queue is None else f", queue {self.queue}"
+        return f"{who}: {_named(self)} to {node}{queue}{self._manner()}"
 
     def _manner(self) -> str:
         if self.f != "send" or self.waits is None:

@@ -78,7 +78,8 @@ def make() -> list[Schedule]:
     found = [played(lab, target, each) for each in candidates(lab, target)]
     taken = chosen(found)
     laws = frozenset[str]().union(*(each.laws for each in taken))
-    missing = sorted(registry.own("laws") - laws)
+    seen = {law.id for law in judge.all_laws() if law.needs <= lab.observes(target)}
+    missing = sorted((registry.own("laws") & seen) - laws)
     if missing:
         raise PairproofError(f"no candidate gives {', '.join(missing)} anything to judge: write a story that does")
     return [each.schedule for each in taken]

@@ -98,6 +98,30 @@ class History:
         op, value = self.began[message]
         return self.add(phase, node=node, process=0, op=op, f=f, status=status, message=message, value=value)
 
+    def promise(self, message: str, node: str = "master", survives: str | None = "process") -> Self:
+        """The client of that call is told that a node has what it wrote; ``survives``: the node's worst end."""
+        op, _ = self.began[message]
+        return self.add("promise", node=node, process=0, op=op, message=message, status=survives)
+
+    def written(self, message: str, copies: str = "slave", survives: str | None = "process") -> Self:
+        """Asked for, answered, and promised of the master and of these copies."""
+        self.invoke(message, f="write").over(message, "ok", "OK", f="write")
+        for node in ("master", *copies.split()):
+            self.promise(message, node, survives)
+        return self
+
+    # Readers.
+
+    def reading(self, node: str, *messages: str, f: str = "final") -> Self:
+        """A reader sees what a node holds, all of it and in order."""
+        self.audits += 1
+        op = 1_000 + self.audits
+        if f == "read":
+            self.add("invoke", node=node, process=1, op=op, f="read")
+        for place, message in enumerate(messages):
+            self.add("held", node=node, op=op, message=message, queue_offset=place)
+        return self.add("looked", node=node, op=op, f=f, status="source" if node == "master" else "copy")
+
 
 def judged(law: type[Law], events: Iterable[Event]) -> Judgement:
     """One law's judgement of a history, everything observed."""

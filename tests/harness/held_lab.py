@@ -16,9 +16,10 @@ from pathlib import Path
 
 import pytest
 
+from pairproof.chaos.labs.sim.session import SimSession
 from pairproof.harness import registry, resolve
 from pairproof.harness.errors import LabError, UsageError
-from pairproof.harness.ports import Lab, Session, Target
+from pairproof.harness.ports import Lab, Target
 from pairproof.harness.schedule import Args
 
 HELD = "HELD"
@@ -31,7 +32,7 @@ class HeldLab:
     def observes(self, target: Target) -> frozenset[str]:
         return resolve.lab("sim").observes(target)
 
-    def open(self, target: Target, settings: Args, seed: str) -> Session:
+    def open(self, target: Target, settings: Args, seed: str) -> SimSession:
         folder = Path(os.environ[HELD])
         (folder / f"opened-{os.getpid()}").touch()
         if first(folder / "fail"):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from pairproof.chaos.labs.sim.session import SimSession
 from pairproof.harness import resolve
-from pairproof.harness.ports import Session, Target
+from pairproof.harness.ports import Target
 from pairproof.harness.schedule import Args
 
 SIM = resolve.lab("sim")
@@ -23,6 +24,6 @@ class ShakyLab:
     def observes(self, target: Target) -> frozenset[str]:
         return SIM.observes(target)
 
-    def open(self, target: Target, settings: Args, seed: str) -> Session:
+    def open(self, target: Target, settings: Args, seed: str) -> SimSession:
         self.executed += 1
         return SIM.open(target if self.executed % self.nth else self.bad, settings, seed)

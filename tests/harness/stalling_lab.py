@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from pairproof.chaos.labs.sim.session import SimSession
 from pairproof.harness import resolve
-from pairproof.harness.ports import Session, Target
+from pairproof.harness.ports import Target
 from pairproof.harness.schedule import Args
 
 SIM = resolve.lab("sim")
@@ -23,7 +24,7 @@ class StallingLab:
     def observes(self, target: Target) -> frozenset[str]:
         return SIM.observes(target)
 
-    def open(self, target: Target, settings: Args, seed: str) -> Session:
+    def open(self, target: Target, settings: Args, seed: str) -> SimSession:
         session = SIM.open(target, settings, seed)
         self.opened += 1
         if self.opened <= self.spoils:

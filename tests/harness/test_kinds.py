@@ -56,7 +56,7 @@ def test_what_the_simulation_records_fits_its_class() -> None:
                 wrong.setdefault(line.partition(": ")[0] + line.partition(" is ")[0], event)
     assert wrong == {}
     # What has no place in the simulation, or in a correct reference.
-    assert own_kinds() - seen <= {"stall", "garbled", "abort"}
+    assert SIM.observes(REFERENCE) - seen <= {"stall", "garbled", "abort"}
 
 
 def test_each_is_registered_under_its_class_s_name_and_has_no_state_of_its_own() -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from pairproof.harness.law import Law
+from pairproof.harness.laws.node_lives import NodeLives
 from pairproof.harness.rocketmq.laws.live_converges import LiveConverges
 from pairproof.harness.rocketmq.laws.log_records_whole import LogRecordsWhole
-from pairproof.harness.rocketmq.laws.node_lives import NodeLives
 from pairproof.harness.rocketmq.testing import H, pair
 from pairproof.harness.testing import MS, assert_broken, assert_holds, judged
 from pairproof.harness.verdict import Verdict

@@ -12,6 +12,7 @@ from pairproof.chaos.targets.reference import ReferenceTarget
 from pairproof.chaos.targets.rocketmq import AnyTarget, RocketMQTarget
 from pairproof.harness.errors import LabError
 from pairproof.harness.history import own_kinds
+from pairproof.harness.kinds import store
 from pairproof.harness.ports import Target
 from pairproof.harness.schedule import Args
 
@@ -46,7 +47,7 @@ class RealLab:
 
     def observes(self, target: Target) -> frozenset[str]:
         """Everything: taps, clients, stores, and what the nodes trace themselves, if they do."""
-        return own_kinds() - (UNTRACED if isinstance(target, RocketMQTarget) else frozenset())
+        return own_kinds() - store.KINDS - (UNTRACED if isinstance(target, RocketMQTarget) else frozenset())
 
     def open(self, target: Target, settings: Args, seed: str) -> RealSession:
         """A new trial. LabError if something is missing or in the way, or a broker does not come up."""

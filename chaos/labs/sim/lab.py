@@ -5,6 +5,7 @@ from __future__ import annotations
 from pairproof.chaos.labs.sim.session import SimSession, open_session
 from pairproof.chaos.targets.reference import ReferenceTarget
 from pairproof.harness.history import own_kinds
+from pairproof.harness.kinds import store
 from pairproof.harness.ports import Target
 from pairproof.harness.schedule import Args
 
@@ -21,7 +22,7 @@ class SimLab:
 
     def observes(self, target: Target) -> frozenset[str]:
         """Everything: taps, clients, stores, and what the nodes trace themselves."""
-        return own_kinds()
+        return own_kinds() - store.KINDS
 
     def open(self, target: Target, settings: Args, seed: str) -> SimSession:
         """A new trial; the same arguments give the same history, byte for byte."""

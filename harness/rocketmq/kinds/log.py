@@ -104,8 +104,8 @@ class Entries(Event):
     """From where on both nodes that are compared hold entries."""
     digest: int
     """Of the entries over the range that both nodes hold."""
-    log_end: int = column("value")
-    """The log offset behind its last message."""
+    log_end: int | None = column("value")
+    """The log offset behind its last message; none: it has no message."""
 
     def words(self, the: The) -> str:
         return f"store reader: {self.queue} of {self.node} holds [{count(self.first)}, {count(self.following)})"

@@ -14,8 +14,8 @@ design; BrokerStartup exits where BrokerController.initialize() is false, which 
 from __future__ import annotations
 
 from pairproof.harness.kinds.node import Abort, Crash, Start, Stop, Wipe
-from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.laws.ledger import Ledger
+from pairproof.harness.law import Law
+from pairproof.harness.ledger import Ledger
 
 _FAILED = {
     "own": "ended by itself", "stuck": "went on without end",
@@ -26,9 +26,8 @@ _FAILED = {
 class NodeLives(Law):
     id = "node-lives"
     promise = "A node neither crashes by itself nor loops forever, and it starts on its own store."
-    source = "BrokerStartup.start, BrokerController.initialize"
+    source = "in RocketMQ: BrokerStartup.start, BrokerController.initialize"
     needs = frozenset({"start", "crash", "abort"})
-    deaf_to = frozenset()
     timed = True
 
     def __init__(self, ledger: Ledger) -> None:

@@ -1,0 +1,62 @@
+"""``converges``: after every fault has ended the system comes to rest, and each copy holds what its source holds.
+
+The lab waits for that, as long as it allows the target, and says whether it came. Nodes that are down by themselves
+excuse it: see ``node-lives``.
+
+Left out: how long it takes, within what the lab allows. Source: what replication means.
+"""
+
+from __future__ import annotations
+
+from pairproof.harness.history import Event
+from pairproof.harness.kinds.machine import Mark
+from pairproof.harness.kinds.store import Held, Looked
+from pairproof.harness.law import Law
+from pairproof.harness.ledger import Ledger
+
+
+class Converges(Law):
+    id = "converges"
+    promise = "After every fault has ended the system comes to rest, and each copy holds what its source holds."
+    source = "the meaning of replication"
+    needs = frozenset({"mark", "held", "looked"})
+    timed = True
+
+    def __init__(self, ledger: Ledger) -> None:
+        super().__init__(ledger)
+        self.healed: int | None = None
+        self.settled: Mark | None = None
+        self.found: dict[str, set[str]] = {}
+        self.readings: list[Looked] = []
+
+    def on_mark(self, event: Mark) -> None:
+        if event.f == "heal":
+            self.healed = event.t
+        elif event.f in ("converged", "unsettled"):
+            self.settled = event
+
+    def on_held(self, event: Held) -> None:
+        if self.settled is not None:
+            self.found.setdefault(event.node, set()).add(event.message)
+
+    def on_looked(self, event: Looked) -> None:
+        if event.f == "final":
+            self.readings.append(event)
+
+    def end(self, last: Event) -> None:
+        """Judge what came after healing."""
+        settled = self.settled
+        if self.healed is None or settled is None or self.ledger.gone:
+            return
+        self.judged += 1
+        if settled.f == "unsettled":
+            took = (settled.t - self.healed) // 1_000_000
+            self.violate(settled, f"the nodes had not come to rest {took} ms after the last fault", since=self.healed)
+            return
+        sources = [each.node for each in self.readings if each.status == "source"]
+        for copy in self.readings:
+            for source in sources if copy.status == "copy" else ():
+                lacking = sorted(self.found.get(source, set()) - self.found.get(copy.node, set()))
+                if lacking:
+                    what = f"{copy.node} lacks {len(lacking)} of what {source} holds, such as {lacking[0]}"
+                    self.violate(copy, what, since=None)

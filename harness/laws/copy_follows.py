@@ -1,0 +1,54 @@
+"""``copy-follows``: once the system has come to rest, a copy holds nothing that its source does not.
+
+Where the store has an order, each write stands at the copy where it stands at the source; so a copy is a prefix of it.
+Judged by the final audit of a trial that converged. Left out: what a copy lacks, see ``converges``.
+Source: what replication means.
+"""
+
+from __future__ import annotations
+
+from pairproof.harness.history import Event
+from pairproof.harness.kinds.machine import Mark
+from pairproof.harness.kinds.store import Held, Looked
+from pairproof.harness.law import Law
+from pairproof.harness.ledger import Ledger
+
+
+class CopyFollows(Law):
+    id = "copy-follows"
+    promise = "When the system is at rest a copy holds nothing that its source does not hold, and at the same place."
+    source = "the meaning of replication"
+    needs = frozenset({"mark", "held", "looked"})
+
+    def __init__(self, ledger: Ledger) -> None:
+        super().__init__(ledger)
+        self.at_rest = False
+        self.found: dict[tuple[int, str], dict[str, int | None]] = {}
+        """By reading and node: each write and its place."""
+        self.audits: list[Looked] = []
+
+    def on_mark(self, event: Mark) -> None:
+        self.at_rest = self.at_rest or event.f == "converged"
+
+    def on_held(self, event: Held) -> None:
+        if self.at_rest:
+            self.found.setdefault((event.op, event.node), {})[event.message] = event.queue_offset
+
+    def on_looked(self, event: Looked) -> None:
+        if self.at_rest and event.f == "final":
+            self.audits.append(event)
+
+    def end(self, last: Event) -> None:
+        """Compare each copy with the source."""
+        for source in (each for each in self.audits if each.status == "source"):
+            held = self.found.get((source.op, source.node), {})
+            for copy in (each for each in self.audits if each.status == "copy"):
+                self.judged += 1
+                self._compare(copy, source.node, held)
+
+    def _compare(self, copy: Looked, source: str, held: dict[str, int | None]) -> None:
+        for write, place in self.found.get((copy.op, copy.node), {}).items():
+            if write not in held:
+                self.violate(copy, f"{copy.node} holds {write}, and {source} does not")
+            elif held[write] != place:
+                self.violate(copy, f"{copy.node} has {write} at place {place}, {source} at {held[write]}")

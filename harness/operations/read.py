@@ -1,0 +1,27 @@
+"""A client reads all that a node holds."""
+
+from __future__ import annotations
+
+from pairproof.harness.operation import Drawn, Operation, Running, number, text
+from pairproof.harness.ports.clients import CanRead
+from pairproof.harness.schedule import Args
+
+
+class Read(Operation):
+    """A client reads all that a node holds."""
+
+    name = "read"
+    needs = CanRead
+    arguments = {
+        "client": number(1_000, range(2), (0,), usual=0),
+        "node": text(("master", "slave"), usual="slave"),
+    }
+    drawn = Drawn(after="write")
+    is_load = True
+
+    def do(self, running: Running, args: Args) -> None:
+        """Start it."""
+        running.session.read_all(args["client"], args["node"])
+
+
+OPERATION = Read()

@@ -1,0 +1,27 @@
+"""A client writes something that has a name of its own."""
+
+from __future__ import annotations
+
+from pairproof.harness.operation import Drawn, Operation, Running, number
+from pairproof.harness.ports.clients import CanWrite
+from pairproof.harness.schedule import Args
+
+
+class Write(Operation):
+    """A client writes once to the node that takes writes, and asks that ``copies`` other nodes have it, too."""
+
+    name = "write"
+    needs = CanWrite
+    arguments = {
+        "client": number(1_000, range(2), (0,), usual=0),
+        "copies": number(9, (0, 1, 1), (1, 0), usual=1),
+    }
+    drawn = Drawn(always=2, burst=4)
+    is_load = is_send = True
+
+    def do(self, running: Running, args: Args) -> None:
+        """Start it."""
+        running.session.write_one(args["client"], args["copies"])
+
+
+OPERATION = Write()

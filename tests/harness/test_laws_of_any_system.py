@@ -1,0 +1,171 @@
+"""The laws for any system, each on histories that keep it and that break it in one way."""
+
+from __future__ import annotations
+
+import pytest
+
+from pairproof.harness.laws.converges import Converges
+from pairproof.harness.laws.copy_follows import CopyFollows
+from pairproof.harness.laws.promise_kept import PromiseKept
+from pairproof.harness.laws.written_only import WrittenOnly
+from pairproof.harness.testing import History, assert_broken, assert_holds, assert_vacuous, judged
+from pairproof.harness.verdict import Verdict
+
+
+def pair() -> History:
+    return History().start("master").start("slave")
+
+
+def at_rest(*writes: str) -> History:
+    """A few writes, no trouble, and the end of the trial."""
+    story = pair()
+    for each in writes:
+        story.written(each)
+    return story.mark("heal").after(50).mark("converged")
+
+
+# promise-kept.
+
+
+@pytest.mark.parametrize(
+    ("survives", "end", "is_due"),
+    [
+        ("process", "process", True),
+        ("machine", "machine", True),
+        ("process", "machine", False),
+        ("stop", "process", False),
+        (None, "process", False),
+    ],
+)
+def test_a_promise_holds_through_what_it_survives(survives: str | None, end: str, is_due: bool) -> None:
+    def story() -> History:
+        return pair().written("w1", "", survives).crash("master", end).start("master")
+
+    if is_due:
+        assert_holds(PromiseKept, story().reading("master", "w1"))
+        assert_broken(PromiseKept, story().reading("master"), "master does not hold w1")
+    else:
+        assert_vacuous(PromiseKept, story().reading("master"))
+
+
+def test_an_orderly_stop_is_an_end_too() -> None:
+    def story(survives: str | None) -> History:
+        return pair().written("w1", "", survives).stop("master").start("master").reading("master")
+
+    assert_broken(PromiseKept, story("stop"), "the worst that befell it: an orderly stop")
+    assert_vacuous(PromiseKept, story(None))
+
+
+def test_a_copy_that_was_vouched_for_has_it_while_the_source_is_down() -> None:
+    story = pair().written("w1").crash("master", "machine")
+    assert_holds(PromiseKept, story.reading("slave", "w1", f="read"))
+    assert_broken(PromiseKept, story.reading("slave", f="read"), "slave does not hold w1")
+
+
+def test_a_copy_follows_its_source_in_what_that_may_lose_from_its_next_start_on() -> None:
+    story = pair().written("w1").crash("master", "machine").start("master")
+    assert_vacuous(PromiseKept, story.reading("master").reading("slave"))
+
+
+def test_a_copy_may_not_lose_what_its_source_must_keep() -> None:
+    story = pair().written("w1", survives="machine").crash("master", "machine").start("master")
+    assert_broken(PromiseKept, story.reading("master", "w1").reading("slave"), "slave does not hold w1")
+
+
+def promoted(*held: str) -> History:
+    """The slave's store becomes the master's, and the slave begins anew."""
+    story = pair().written("w1").written("w2", copies="").crash("master").stop("slave")
+    story.add("wipe", node="master", f="image", detail="slave").add("wipe", node="slave", f="image", detail="master")
+    return story.start("master").start("slave").reading("master", *held).reading("slave", *held)
+
+
+def test_a_promoted_store_brings_its_own_promises_along_and_no_others() -> None:
+    assert_holds(PromiseKept, promoted("w1"))
+    assert_broken(PromiseKept, promoted("w2"), "master does not hold w1")
+
+
+def test_an_answer_that_comes_after_the_end_of_its_node_promises_nothing_anew() -> None:
+    story = pair().invoke("w1", f="write").crash("slave").start("slave").over("w1", "ok", "OK", f="write")
+    story.promise("w1").promise("w1", "slave", "stop")
+    assert_vacuous(PromiseKept, story.reading("slave"))
+    assert_broken(PromiseKept, story.reading("master"), "master does not hold w1")
+
+
+def test_a_reading_owes_nothing_that_was_promised_after_it_began() -> None:
+    story = pair().invoke("w1", f="write").add("invoke", node="slave", process=1, op=77, f="read")
+    story.over("w1", "ok", "OK", f="write").promise("w1", "slave")
+    assert_vacuous(PromiseKept, story.add("looked", node="slave", op=77, f="read", status="copy"))
+
+
+def test_an_emptied_store_keeps_no_promise_and_neither_does_a_disk_that_lies() -> None:
+    assert_vacuous(PromiseKept, pair().written("w1", "", "machine").wipe("master").start("master").reading("master"))
+    lied = pair().written("w1", "", "machine").add("crash", node="master", f="machine", status="lied", value=1)
+    assert_vacuous(PromiseKept, lied.start("master").reading("master"))
+
+
+def test_many_lost_writes_are_one_violation_that_names_a_few() -> None:
+    story = pair()
+    for number in range(5):
+        story.written(f"w{number}", "")
+    assert_broken(PromiseKept, story.reading("master"), "w0, w1, w2 and 2 more")
+
+
+# copy-follows.
+
+
+def test_a_copy_that_is_a_prefix_follows() -> None:
+    assert_holds(CopyFollows, at_rest("w1", "w2").reading("master", "w1", "w2").reading("slave", "w1"))
+
+
+def test_a_copy_with_more_or_in_another_order_does_not_follow() -> None:
+    story = at_rest("w1", "w2").reading("master", "w1", "w2")
+    assert_broken(CopyFollows, story.reading("slave", "w2", "w1"), "slave has w2 at place 0, master at 1", times=2)
+    story = at_rest("w1").reading("master", "w1")
+    assert_broken(CopyFollows, story.reading("slave", "w1", "w2"), "slave holds w2, and master does not")
+
+
+def test_copies_are_compared_only_at_rest() -> None:
+    story = pair().mark("unsettled").reading("master").reading("slave", "w1")
+    assert_vacuous(CopyFollows, story)
+
+
+# written-only.
+
+
+def test_what_was_refused_or_never_asked_for_is_nowhere() -> None:
+    refused = pair().invoke("w1", f="write").over("w1", "fail", "NO_COPIES", f="write")
+    assert_holds(WrittenOnly, refused)
+    assert_broken(WrittenOnly, refused.reading("slave", "w1"), "w1 was refused (NO_COPIES), and slave holds it")
+    assert_broken(WrittenOnly, pair().reading("master", "w9"), "master holds w9, which nobody wrote")
+
+
+def test_what_was_seen_may_not_be_refused_later() -> None:
+    story = pair().invoke("w1", f="write").reading("master", "w1", f="read").over("w1", "fail", "LATE", f="write")
+    assert_broken(WrittenOnly, story, "w1 was refused (LATE), and master had it")
+
+
+def test_a_call_of_which_nobody_knows_may_be_stored_or_not() -> None:
+    story = pair().invoke("w1", f="write").over("w1", "info", "timeout", f="write")
+    assert_holds(WrittenOnly, story.reading("master", "w1"))
+
+
+# converges.
+
+
+def test_equal_nodes_have_converged() -> None:
+    assert_holds(Converges, at_rest("w1").reading("master", "w1").reading("slave", "w1"))
+
+
+def test_a_copy_that_lacks_something_and_a_pair_without_rest_have_not() -> None:
+    assert_broken(Converges, at_rest("w1").reading("master", "w1").reading("slave"), "slave lacks 1 of what master")
+    assert_broken(Converges, pair().mark("heal").after(900).mark("unsettled"), "not come to rest 900 ms after")
+
+
+def test_a_node_that_ended_by_itself_is_another_law_s() -> None:
+    story = pair().add("crash", node="slave", f="process", status="own", value=0).mark("heal").mark("unsettled")
+    assert_vacuous(Converges, story)
+
+
+def test_where_the_machine_stalled_nobody_knows_whether_it_would_have_converged() -> None:
+    found = judged(Converges, pair().mark("heal").stall(800).after(900).mark("unsettled").events)
+    assert found.verdict is Verdict.UNKNOWN
