@@ -35,7 +35,9 @@ def run(
     seed: str = "conformance",
     laws: Iterable[str] | None = None,
 ) -> Summary:
-    """Explore ``target`` in ``lab`` and judge it; ``laws`` are ids, all by default; ``profile`` as ``pairproof check``.
+    """Explore ``target`` in ``lab`` and judge it; ``laws`` are ids, by default all about its system, or any.
+
+    ``profile``: as of ``pairproof check``.
 
     ``seconds`` or ``trials`` bounds the searches instead of the profile; neither bounds the corpus before them, nor (in
     a deterministic lab) how long one violation takes to shrink. With ``trials`` the summary of a deterministic lab
@@ -43,12 +45,13 @@ def run(
     UsageError for names that do not exist, LabError if the lab failed.
     """
     place = resolve.lab(lab) if isinstance(lab, str) else lab
+    found = resolve.target(target) if isinstance(target, str) else target
     explorer = Explorer(
         place,
-        resolve.target(target) if isinstance(target, str) else target,
+        found,
         profiles.profile(profile or profiles.default(place.deterministic)),
         seed,
-        judging.all_laws() if laws is None else judging.laws(laws),
+        judging.laws_for(found) if laws is None else judging.laws(laws),
         seconds=seconds,
         trials=trials,
         first=first,
@@ -60,8 +63,9 @@ def machine(
     target: str | Target, lab: str | Lab = "sim", *, laws: Iterable[str] | None = None
 ) -> type[RuleBasedStateMachine]:
     """A state machine class that raises AssertionError with the law and the program when a law is violated."""
+    found = resolve.target(target) if isinstance(target, str) else target
     return state_machine(
         resolve.lab(lab) if isinstance(lab, str) else lab,
-        resolve.target(target) if isinstance(target, str) else target,
-        judging.all_laws() if laws is None else judging.laws(laws),
+        found,
+        judging.laws_for(found) if laws is None else judging.laws(laws),
     )

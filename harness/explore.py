@@ -126,7 +126,7 @@ class Explorer:
         )
         self.first = first
         self.seed = seed
-        self.laws = judging.all_laws() if laws is None else laws
+        self.laws = judging.laws_for(target) if laws is None else laws
         self.on_trial = on_trial
         self.on_findings = on_findings
         self.on_failure = on_failure

@@ -269,7 +269,7 @@ def conclude(
     session.settle()
     # Closing the session may record more: what is kept must be what was judged.
     events = list(session.recorder.events)
-    chosen = judging.all_laws() if laws is None else tuple(laws)
+    chosen = judging.laws_for(target) if laws is None else tuple(laws)
     judgements = judging.judge(events, chosen, lab.observes(target))
     if session.recorder.dropped:
         why = f"the history was cut short: {session.recorder.dropped} events more than one trial keeps"

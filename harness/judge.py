@@ -15,6 +15,7 @@ from pairproof.harness import registry
 from pairproof.harness.history import Event, kinds
 from pairproof.harness.law import Law
 from pairproof.harness.ledger import Ledger
+from pairproof.harness.ports import Target
 from pairproof.harness.verdict import Judgement, Verdict
 
 Handler = MethodType
@@ -40,6 +41,12 @@ class Plan(NamedTuple):
 def all_laws() -> tuple[type[Law], ...]:
     """Every registered law, by id."""
     return laws(registry.names("laws"))
+
+
+def laws_for(target: Target) -> tuple[type[Law], ...]:
+    """Every registered law about the target's system, or about any, by id."""
+    about = ("", str(getattr(target, "system", "")))
+    return tuple(law for law in all_laws() if law.system in about)
 
 
 @cache

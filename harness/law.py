@@ -34,6 +34,8 @@ class Law:
     source: ClassVar[str]
     needs: ClassVar[frozenset[str]]
     """Kinds without which nothing can be judged: a lab that cannot record one of them cannot observe the law."""
+    system: ClassVar[str] = ""
+    """The system of targets that it is about; empty: any. Other targets are not judged by it, unless asked for."""
     ledger_type: ClassVar[type[Ledger]] = Ledger
     """The ledger that it asks: a system's own laws have a base class that names the system's."""
     deaf_to: ClassVar[frozenset[str]] = frozenset()

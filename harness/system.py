@@ -37,17 +37,19 @@ class Mode(NamedTuple):
     """Whether all listed numbers of a fault are tried, or its defaults only."""
 
 
-def two_sends(settings: Args) -> tuple[Op, ...]:
-    """Two sends from two producers, in flight at once."""
-    return tuple(Op("send", {"producer": each, "size": 200, "wait": True, "queue": each}) for each in range(2))
+def two_writes(settings: Args) -> tuple[Op, ...]:
+    """Two writes from two clients, in flight at once."""
+    return tuple(Op("write", {"client": each, "copies": each}) for each in range(2))
 
 
 class Swept(NamedTuple):
     """What the sweep of single faults executes. Faults are keyed by name."""
 
     modes: tuple[Mode, ...] = (Mode(),)
-    program: Callable[[Args], tuple[Op, ...]] = two_sends
+    program: Callable[[Args], tuple[Op, ...]] = two_writes
     """The base program under these settings: a fault begins at each event boundary that follows it."""
+    during: tuple[Op, ...] = (Op("write", {"client": 1, "copies": 1}),)
+    """What falls into the fault."""
     at_any_time: tuple[str, ...] = ()
     """Faults whose moment makes no difference: the other searches draw them."""
     brief: tuple[str, ...] = ()
@@ -74,8 +76,8 @@ class System:
     starts: ClassVar[tuple[tuple[Op, ...], ...]] = ((),)
     """What the swarm's schedules begin with, each as often as it stands here."""
     traffic: ClassVar[tuple[Op, ...]] = (
-        Op("send", {"producer": 0, "size": 100, "wait": True, "queue": 0}),
-        Op("pull", {"reader": 0, "node": "slave", "queue": 0}),
+        Op("write", {"client": 0, "copies": 1}),
+        Op("read", {"client": 0, "node": "slave"}),
         Op("advance", {"ms": 300}),
     )
     """What uses every link of a pair, so that a fault of a link meets something."""

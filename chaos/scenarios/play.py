@@ -220,7 +220,7 @@ def play(
     opened: Callable[[Session], None] = lambda session: None,
 ) -> Played:
     """One trial, of number 0. Raises Stopped if it did not come to its end."""
-    laws = judging.laws(scenario.laws) if scenario.laws else judging.all_laws()
+    laws = judging.laws(scenario.laws) if scenario.laws else judging.laws_for(target)
     schedule = timeline.compiled(case, seed)
     sessions: list[Session] = []
     began = monotonic()

@@ -57,7 +57,7 @@ class Recording:
                 "profile": PROFILE,
                 "seed": plan.seed,
                 "observes": sorted(lab.observes(target)),
-                "laws": [law.id for law in judging.all_laws() if everything or law.id in laws],
+                "laws": [law.id for law in judging.laws_for(target) if everything or law.id in laws],
                 "must_not_be_vacuous": [],
                 "keep": "all",
                 "scenarios": [{"name": each.name} for each in scenarios],

@@ -113,7 +113,7 @@ def _request(asked: Asked) -> Request:
         chosen,
         Bounds(seconds, asked.trials, asked.first),
         seed,
-        judging.laws(asked.law_ids) if asked.law_ids else judging.all_laws(),
+        judging.laws(asked.law_ids) if asked.law_ids else judging.laws_for(target),
         asked.jobs,
         asked.keep,
         asked.runs_folder,

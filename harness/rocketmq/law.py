@@ -10,6 +10,7 @@ from pairproof.harness.rocketmq.places import OTHER
 class Law(law.Law):
     """Base of the laws about RocketMQ. Most are about the pair: they hear nothing of the other broker name's master."""
 
+    system = "rocketmq"
     ledger_type = Ledger
     deaf_to = frozenset((OTHER,))
     ledger: Ledger

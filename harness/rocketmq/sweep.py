@@ -86,4 +86,6 @@ SEQUELS: dict[str, tuple[Op, ...]] = {
     ),
 }
 """What follows a fault that shows its worst only together with another."""
-SWEPT = Swept(MODES, base_program, AT_ANY_TIME, BRIEF, QUICK, ALSO_UNDER, SEQUELS)
+DURING = (Op("send", {"producer": 1, "size": 200, "wait": True, "queue": 0}),)
+
+SWEPT = Swept(MODES, base_program, DURING, AT_ANY_TIME, BRIEF, QUICK, ALSO_UNDER, SEQUELS)

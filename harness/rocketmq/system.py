@@ -30,6 +30,11 @@ class RocketMQ(System):
     # One trial of the machine in four has a name server.
     settings = (swarm.SETTINGS, swarm.SETTINGS, swarm.SETTINGS, {"lab.names": (1,), **whole.SETTINGS})
     starts = swarm.STARTS
+    traffic = (
+        Op("send", {"producer": 0, "size": 100, "wait": True, "queue": 0}),
+        Op("pull", {"reader": 0, "node": "slave", "queue": 0}),
+        Op("advance", {"ms": 300}),
+    )
     awaits = ("frames", "replicated")
     swept = sweep.SWEPT
     enumerated = {"cuts": cuts.schedules}

@@ -218,7 +218,7 @@ def _fault_rules(lab: Lab, system: System) -> dict[str, Any]:
     def fault_between_all(self: PairMachine, args: Args) -> None:
         self.begin(args)
 
-    @precondition(lambda self: "send" in self.did)
+    @precondition(lambda self: any(resolve.operations()[name].is_send for name in self.did))
     @rule(
         args=of_a_pair, node=st.sampled_from(system.nodes), point=st.sampled_from(swarm.POINTS), nth=st.integers(1, 4)
     )

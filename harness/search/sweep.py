@@ -72,7 +72,7 @@ def schedules(lab: Lab, target: Target, seed: str) -> list[Schedule]:
             begun = (*swept.program(settings), Op("step", {"events": boundary}))
             for args in faults:
                 name = str(args["name"])
-                ops = (*begun, Op("fault", args), *AFTER, *swept.sequels.get(name, ()))
+                ops = (*begun, Op("fault", args), SOON, *swept.during, *LAST, *swept.sequels.get(name, ()))
                 also = (swept.also_under[name],) if name in swept.also_under else ()
                 found += [Schedule(under, seed, ops) for under in (settings, *({**settings, **each} for each in also))]
                 if name in swept.brief:
@@ -84,5 +84,4 @@ def schedules(lab: Lab, target: Target, seed: str) -> list[Schedule]:
 
 LAST = (Op("advance", {"ms": 4_000}),)
 """Longer than slaveTimeout."""
-AFTER = (Op("advance", {"ms": 50}), Op("send", {"producer": 1, "size": 200, "wait": True, "queue": 0}), *LAST)
-"""A send of its own falls into the fault."""
+SOON = Op("advance", {"ms": 50})

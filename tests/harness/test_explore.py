@@ -13,6 +13,7 @@ from pairproof.harness import conformance, judge, resolve
 from pairproof.harness.errors import UsageError
 from pairproof.harness.explore import MAX_FINDINGS_PER_LAW, Explorer
 from pairproof.harness.interpreter import run_trial
+from pairproof.harness.kinds import store
 from pairproof.harness.profiles import profile
 from pairproof.harness.trial import Trial
 from pairproof.harness.verdict import Verdict
@@ -44,7 +45,10 @@ class TrialClock:
 
 def test_reference_is_clean_and_every_law_was_exercised_however_little_time_there_is() -> None:
     summary = conformance.run("reference", seconds=0, seed="clean")
-    assert summary.findings == [] and set(summary.verdicts.values()) == {Verdict.HOLDS}
+    assert summary.findings == []
+    unseen = {law.id for law in judge.all_laws() if law.needs & store.KINDS}
+    assert {law for law, each in summary.verdicts.items() if each is Verdict.NOT_OBSERVABLE} == unseen
+    assert set(summary.verdicts.values()) == {Verdict.HOLDS, Verdict.NOT_OBSERVABLE}
     assert set(summary.by_origin) == {"corpus", "sweep", "cuts", "whole", "swarm", "machine"}
     assert all(summary.by_origin[each] == 1 for each in ("sweep", "cuts", "whole", "swarm"))
     # The searches had no time to.

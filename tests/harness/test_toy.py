@@ -12,6 +12,7 @@ from pairproof.harness.errors import UsageError
 from pairproof.harness.interpreter import run_trial
 from pairproof.harness.schedule import Op, Schedule
 from pairproof.harness.search import swarm
+from pairproof.harness.system import PLAIN
 from pairproof.harness.testing import toy
 from pairproof.harness.trial import Trial
 from pairproof.harness.verdict import Verdict
@@ -30,7 +31,7 @@ KILLERS = {
 
 def trials(target: toy.Toy) -> Iterator[Trial]:
     for number in range(TRIALS):
-        yield run_trial(toy.LAB, target, swarm.schedule("toy", number, toy.LAB), laws=LAWS)
+        yield run_trial(toy.LAB, target, swarm.schedule(PLAIN, "toy", number, toy.LAB), laws=LAWS)
 
 
 def violated(trial: Trial) -> set[str]:
