@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pairproof.harness.history import Event
+from pairproof.harness.history import Event, column
 from pairproof.harness.kinds.text import The
 
 KINDS = frozenset({"promise", "held", "looked"})
@@ -26,12 +26,12 @@ class Promise(Event):
     """The node that was asked, or a copy that the answer vouches for."""
     message: str
     """What was written: each write has a name, and writes one thing."""
-    status: Literal["stop", "process", "machine"] | None
+    survives: Literal["stop", "process", "machine"] | None = column("status")
     """The worst end of the node that it survives, as the system documents it for its settings: an orderly stop, a kill,
     a power loss; none: not even a stop."""
 
     def words(self, the: The) -> str:
-        through = f", through {_ENDS[self.status]}" if self.status in _ENDS else ""
+        through = f", through {_ENDS[self.survives]}" if self.survives in _ENDS else ""
         return f"client {self.process} may count on {the(self.node)} for {self.message}{through}"
 
 
@@ -40,15 +40,15 @@ class Held(Event):
 
     __slots__ = ()
     node: str
-    op: int
-    """The reading: a client's call, or an audit's number."""
+    reading: int = column("op")
+    """A client's call, or an audit's number."""
     message: str
-    queue_offset: int | None
+    place: int | None = column("queue_offset")
     """Its place, where the store has an order."""
 
     def words(self, the: The) -> str:
-        place = "" if self.queue_offset is None else f" at place {self.queue_offset}"
-        return f"{the(self.node)} holds {self.message}{place}"
+        where = "" if self.place is None else f" at place {self.place}"
+        return f"{the(self.node)} holds {self.message}{where}"
 
 
 class Looked(Event):
@@ -56,11 +56,11 @@ class Looked(Event):
 
     __slots__ = ()
     node: str
-    op: int
+    reading: int = column("op")
     """The reading; one of several nodes has one number."""
     f: Literal["read", "final"]
     """read: a client's call, while the trial goes on; final: the audit after it."""
-    status: Literal["source", "copy"]
+    role: Literal["source", "copy"] = column("status")
     """Whether clients write to the node, or it follows the one to which they do."""
 
     def words(self, the: The) -> str:

@@ -53,9 +53,9 @@ class Converges(Law):
             took = (settled.t - self.healed) // 1_000_000
             self.violate(settled, f"the nodes had not come to rest {took} ms after the last fault", since=self.healed)
             return
-        sources = [each.node for each in self.readings if each.status == "source"]
+        sources = [each.node for each in self.readings if each.role == "source"]
         for copy in self.readings:
-            for source in sources if copy.status == "copy" else ():
+            for source in sources if copy.role == "copy" else ():
                 lacking = sorted(self.found.get(source, set()) - self.found.get(copy.node, set()))
                 if lacking:
                     what = f"{copy.node} lacks {len(lacking)} of what {source} holds, such as {lacking[0]}"

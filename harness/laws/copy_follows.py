@@ -32,7 +32,7 @@ class CopyFollows(Law):
 
     def on_held(self, event: Held) -> None:
         if self.at_rest:
-            self.found.setdefault((event.op, event.node), {})[event.message] = event.queue_offset
+            self.found.setdefault((event.reading, event.node), {})[event.message] = event.place
 
     def on_looked(self, event: Looked) -> None:
         if self.at_rest and event.f == "final":
@@ -40,14 +40,14 @@ class CopyFollows(Law):
 
     def end(self, last: Event) -> None:
         """Compare each copy with the source."""
-        for source in (each for each in self.audits if each.status == "source"):
-            held = self.found.get((source.op, source.node), {})
-            for copy in (each for each in self.audits if each.status == "copy"):
+        for source in (each for each in self.audits if each.role == "source"):
+            held = self.found.get((source.reading, source.node), {})
+            for copy in (each for each in self.audits if each.role == "copy"):
                 self.judged += 1
                 self._compare(copy, source.node, held)
 
     def _compare(self, copy: Looked, source: str, held: dict[str, int | None]) -> None:
-        for write, place in self.found.get((copy.op, copy.node), {}).items():
+        for write, place in self.found.get((copy.reading, copy.node), {}).items():
             if write not in held:
                 self.violate(copy, f"{copy.node} holds {write}, and {source} does not")
             elif held[write] != place:

@@ -54,7 +54,7 @@ class PromiseKept(Law):
 
     def on_promise(self, event: Promise) -> None:
         began, source = self.calls.get(event.op, (event.seq, event.node))
-        survives = WORST[event.status]
+        survives = WORST[event.survives]
         if any(seq > began and how > survives for seq, how in self.ends.get(event.node, ())):
             # The copies of what the node that was asked may have lost follow it in that.
             self.void |= {event.message} if event.node == source else set()
@@ -91,12 +91,12 @@ class PromiseKept(Law):
                     del kept[write]
 
     def on_held(self, event: Held) -> None:
-        self.found.setdefault((event.op, event.node), set()).add(event.message)
+        self.found.setdefault((event.reading, event.node), set()).add(event.message)
 
     def on_looked(self, event: Looked) -> None:
-        found = self.found.pop((event.op, event.node), set())
+        found = self.found.pop((event.reading, event.node), set())
         # An audit is no call: nobody writes meanwhile.
-        began = self.calls.get(event.op, (event.seq, ""))[0] if event.f == "read" else event.seq
+        began = self.calls.get(event.reading, (event.seq, ""))[0] if event.f == "read" else event.seq
         kept = self.kept.get(event.node, {})
         due = [write for write, (promised, _) in kept.items() if promised < began]
         self.judged += len(due)
