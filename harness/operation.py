@@ -61,7 +61,7 @@ class Drawn(NamedTuple):
     """How searches draw an operation."""
 
     whole: bool = False
-    """Only in whole trials, which have a name server."""
+    """Only in cluster trials, which have a name server."""
     always: int = 0
     """How many lots it has in every schedule; without, it has one in some."""
     after: str = ""

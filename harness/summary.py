@@ -16,7 +16,7 @@ DOING = {
     CORPUS: "fixed corpus",
     "sweep": "single faults at every event",
     "cuts": "cut points",
-    "whole": "whole trials",
+    "whole": "cluster trials",
     "swarm": "seeded swarm",
     "machine": "Hypothesis state machine",
 }

@@ -110,7 +110,7 @@ class System:
         return {key: _first(value) if key in PLACED else value for key, value in args.items()}
 
     def is_whole(self, settings: Args) -> bool:
-        """Whether a trial with these settings has what operations of whole trials need (``Drawn.whole``)."""
+        """Whether a trial with these settings has what operations of cluster trials need (``Drawn.whole``)."""
         return False
 
     def opening(self, settings: Args) -> tuple[Op, ...]:

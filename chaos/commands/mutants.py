@@ -36,7 +36,7 @@ from pairproof.harness.verdict import Verdict
 TRIALS = 6_000
 REAL = sum(profile(PROOF).counts.values())
 WHOLE_ONE_IN = 4
-"""Whole trials cost ten times as much as the others: so they get about half of the time."""
+"""Cluster trials cost ten times as much as the others: so they get about half of the time."""
 
 
 class Kill(NamedTuple):
@@ -55,7 +55,7 @@ class Kill(NamedTuple):
 
 
 def schedules(lab: Lab, target: Target, seed: str) -> Iterator[tuple[str, Schedule]]:
-    """The sweep, the cut points, the swarm and whole trials in turn: what ``check`` runs, without Hypothesis."""
+    """The sweep, the cut points, the swarm and cluster trials in turn: what ``check`` runs, without Hypothesis."""
     for swept, cut, number in zip_longest(*_listed(lab.name, target.name, seed), count()):
         if swept is not None:
             yield "sweep", swept

@@ -2,8 +2,8 @@
 
 A cheap fold over each trial's history, kept or not. The state is the one in which the event found the HA connection
 that it names; otherwise its node's newest connection; otherwise (the master, clients) the first slave's newest one. A
-fault at a place that only whole trials have counts a second time under that place. Whole trials have further states,
-see :mod:`pairproof.harness.rocketmq.coverage_whole`.
+fault at a place that only cluster trials have counts a second time under that place. Cluster trials have further
+states, see :mod:`pairproof.harness.rocketmq.coverage_whole`.
 """
 
 from __future__ import annotations

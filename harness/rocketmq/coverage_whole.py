@@ -1,4 +1,4 @@
-"""States of a whole trial that the coverage table counts besides those of its HA connections.
+"""States of a cluster trial that the coverage table counts besides those of its HA connections.
 
 Two things are followed, each with the events that concern it. *Readers*: is there a consumer, and is it served, by the
 master or by a slave? *Tables*: does a slave have its master's topics and groups? Events are told apart more finely than

@@ -29,7 +29,7 @@ from pairproof.harness.verdict import Verdict
 SEED = "corpus"
 TIMES = 2
 SWEPT, CUT, SWARMED, WHOLE = 250, 250, 150, 2 * len(STORIES)
-"""Candidates from each search; of the whole trials the first are the stories."""
+"""Candidates from each search; of the cluster trials the first are the stories."""
 
 
 class Candidate(NamedTuple):

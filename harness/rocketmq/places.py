@@ -88,7 +88,7 @@ def links_of(node: str) -> frozenset[str]:
 
 
 def of_a_pair(values: Iterable[Scalar]) -> tuple[Scalar, ...]:
-    """Without the names that only whole trials have."""
+    """Without the names that only cluster trials have."""
     return tuple(each for each in values if each not in WHOLE_ONLY)
 
 

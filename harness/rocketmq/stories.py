@@ -1,4 +1,4 @@
-"""Stories: what whole trials begin with. Each shows one thing that a pair promises besides its log, and alone.
+"""Stories: what cluster trials begin with. Each shows one thing that a pair promises besides its log, and alone.
 
 They are written for RocketMQ's own times: routes are asked for every 30 s, tables every 10 s, progress is committed and
 saved every 5 s. A story is a schedule's beginning, so what comes behind it may be anything.

@@ -1,4 +1,4 @@
-"""Whole trials, seeded: a name server, consumers that come and go, tables that change, and faults among all of them.
+"""Cluster trials, seeded: a name server, consumers that come and go, tables that change, and faults among all of them.
 
 First comes each of the :mod:`stories` as it is: consumers whose master dies and returns, slow readers, a slave cut off
 from its master's tables, a name server that goes. Then, as in :mod:`swarm`, each schedule draws its own few kinds of
@@ -23,7 +23,7 @@ GAPS_MS = (2, 100, 1_000, 3_100, 6_000, 11_000, 31_000)
 LAST_MS = (3_100, 11_000, 31_000)
 FAULT_BUDGET = 2
 USUAL = ("kill", "down", "stall", "pause", "restart")
-"""Faults at which whole trials look more often than at others."""
+"""Faults at which cluster trials look more often than at others."""
 
 SETTINGS: dict[str, tuple[Scalar, ...]] = {
     "brokerRole": ("SYNC_MASTER", "ASYNC_MASTER"),

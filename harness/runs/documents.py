@@ -152,7 +152,7 @@ def _remarks() -> str:
         "`seq` and `text` of a verdict: where and how the first violation was seen, or the doubt. `notes`, `args`,\n"
         "`effect`, `schedule` and `skipped` are JSON texts. `state` and `event` of `coverage` are the\n"
         "system's (RocketMQ's: `harness/rocketmq/coverage.py`); its `fault` is a fault's name, `none`, or `at` a\n"
-        "place of whole trials.\n\n"
+        "place of cluster trials.\n\n"
         "## Findings\n\n"
         f"A JSON object with {', '.join(f'`{name}`' for name in fields)}: `trial` found the violation, `shrunk_trial`\n"
         "executed the minimal schedule, `original_ops` is how many operations the schedule had before it was shrunk.\n"

@@ -16,7 +16,7 @@ from pairproof.harness.system import System
 LONGEST_MS, ALL_MS = 1_500, 6_000
 """The longest wait of a pair's trial, and all of them together."""
 LONGEST_WHOLE_MS, ALL_WHOLE_MS = 11_000, 25_000
-"""The same of whole trials, where tables and routes are asked for every 10 s and more."""
+"""The same of cluster trials, where tables and routes are asked for every 10 s and more."""
 SOON_MS = 50
 """What the next few events need on a healthy machine, and some more."""
 

@@ -140,7 +140,7 @@ def main() -> None:
         measure("sweep", sweeping, laws, seconds)
         measure("cut points", cutting, laws, seconds)
         measure("seeded swarm", swarming, laws, seconds)
-        measure("whole trials", wholly, laws, seconds)
+        measure("cluster trials", wholly, laws, seconds)
         measure("10 ops, 5 faults, 60 s", minute, laws, seconds)
         measure_machine(laws, seconds)
     measure_judge(every)

@@ -1,4 +1,4 @@
-"""A pulled network cable in whole trials: what clients, laws and histories show of it."""
+"""A pulled network cable in cluster trials: what clients, laws and histories show of it."""
 
 from __future__ import annotations
 

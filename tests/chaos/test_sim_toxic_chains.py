@@ -1,4 +1,4 @@
-"""Toxics one behind the other, their coming and going, and whole trials under them."""
+"""Toxics one behind the other, their coming and going, and cluster trials under them."""
 
 from __future__ import annotations
 

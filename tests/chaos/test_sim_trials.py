@@ -1,4 +1,4 @@
-"""Whole trials in the simulated lab: how they go, that faults bite, and what the lab refuses."""
+"""Cluster trials in the simulated lab: how they go, that faults bite, and what the lab refuses."""
 
 from __future__ import annotations
 

@@ -163,7 +163,7 @@ def main() -> int:
     """Parse the command line, run a part, print its counts."""
     options = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     options.add_argument("--plain", type=int, default=0, help="How many plain trials all parts play together.")
-    options.add_argument("--whole", type=int, default=0, help="How many whole trials all parts play together.")
+    options.add_argument("--whole", type=int, default=0, help="How many cluster trials all parts play together.")
     options.add_argument("--seed", required=True, help="Decides every trial: take a fresh one for a fresh sample.")
     options.add_argument("--out", type=Path, required=True, help="Folder for counts and alarms.")
     options.add_argument("--part", type=Part.parse, default=Part(0, 1), help="i/k: every k-th trial, from the i-th.")

@@ -159,7 +159,7 @@ def _whole() -> Recorder:
 
 
 def _of(told: Recorder, *states: str) -> list[tuple[str, str, str]]:
-    """Rows of these states in whole trials, however often they were counted."""
+    """Rows of these states in cluster trials, however often they were counted."""
     return [row for row in _table(told).rows() if row[0] in states]
 
 

@@ -1,4 +1,4 @@
-"""Whole trials: seeded, valid, varied, and never about something that the trial does not have."""
+"""Cluster trials: seeded, valid, varied, and never about something that the trial does not have."""
 
 from __future__ import annotations
 
