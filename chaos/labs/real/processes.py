@@ -11,8 +11,8 @@ from pairproof.chaos.labs.real.world import DRAIN_S, World
 from pairproof.harness.errors import LabError
 from pairproof.harness.history import MS
 
-TOLD, LATER_S = 500, 0.01
-"""How often it is looked how a process that is gone has ended, and how long apart."""
+STATUS_LOOKS, STATUS_LOOK_GAP_S = 500, 0.01
+"""How many times, and how far apart, a dead process's exit status is polled for: an engine learns of it late."""
 MAX_WORDS = 300
 """Characters of a node's last line that a history keeps; ``logs`` have more of it."""
 
@@ -88,14 +88,13 @@ class Processes:
         """A node has ended and nobody had asked it to. What it had sent is heard first."""
         if node.pidfd is not None:
             self.world.loop.remove_reader(node.pidfd)
-        self.world.loop.call_later(DRAIN_S, self._bury, node, node.incarnation, TOLD)
+        self.world.loop.call_later(DRAIN_S, self._bury, node, node.incarnation, STATUS_LOOKS)
 
     def _bury(self, node: RealNode, incarnation: int, looks: int) -> None:
         if node.pid is None or node.incarnation != incarnation:
             return
         if not node.status().over and looks:
-            # An engine learns of it a little later than the kernel.
-            self.world.loop.call_later(LATER_S, self._bury, node, incarnation, looks - 1)
+            self.world.loop.call_later(STATUS_LOOK_GAP_S, self._bury, node, incarnation, looks - 1)
             return
         self.world.evidence.poll()
         status = node.status()
