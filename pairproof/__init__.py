@@ -51,6 +51,7 @@ __all__ = [
     "Recorder",
     "Schedule",
     "Session",
+    "System",
     "Target",
     "Unable",
     "UsageError",
@@ -92,6 +93,7 @@ if TYPE_CHECKING:
     )
     from pairproof.harness.ports.timing import CanArm, CanAwait, CanStep
     from pairproof.harness.schedule import Args, Op, Schedule
+    from pairproof.harness.system import System
     from pairproof.harness.verdict import Judgement, Verdict
 else:
     # Hidden from type checkers: a module with __getattr__ has every name for them, misspelt ones too.
@@ -119,6 +121,7 @@ else:
         ),
         "ports.timing": ("CanArm", "CanAwait", "CanStep"),
         "schedule": ("Args", "Op", "Schedule"),
+        "system": ("System",),
         "verdict": ("Judgement", "Verdict"),
     }
 

@@ -196,7 +196,8 @@ def say_verdict(
         say(found.of_corpus())
     say(f"{found.trials - corpus:,} trials{' after it' if corpus else ''} ({searches or 'none'})")
     say("; ".join(found.enumerated()) or "no search was enumerated")
-    say(f"coverage: {found.coverage.summary(resolve.drawn(lab))}")
+    if found.coverage.counts:
+        say(f"coverage: {found.coverage.summary(resolve.drawn(lab))}")
     say(f"{found.events:,} events in {found.seconds:.1f} s, {found.rate()}")
     say(f"profile {profile}, seed {seed}, recorded in {folder}")
 
