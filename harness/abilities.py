@@ -1,8 +1,8 @@
 """What a lab can do, known without starting it, and which part of a session does it.
 
-A lab's abilities are those of the parts of the session that its ``open`` is annotated to return, see
-:class:`pairproof.harness.ports.Session`. If ``open`` is annotated only as Session, or not at all, abilities are unknown
-until a session lacks one.
+A lab that hosts targets says by ``parts`` which a session with a target has. Otherwise its abilities are those of the
+parts of the session that its ``open`` is annotated to return, see :class:`pairproof.harness.ports.Session`. If ``open``
+is annotated only as Session, or not at all, abilities are unknown until a session lacks one.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import inspect
 import typing
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple, cast
 
 from pairproof.harness import ports
 from pairproof.harness.operation import Operation
@@ -19,6 +19,17 @@ from pairproof.harness.schedule import Op
 
 Operations = Mapping[str, Operation]
 Kinds = tuple[type, ...]
+
+
+class Hosted(NamedTuple):
+    """A lab, and the target that it hosts: what can be done differs by both."""
+
+    lab: ports.Lab
+    target: ports.Target
+
+
+Place = ports.Lab | Hosted
+"""A lab alone stands for what it can do with some target."""
 
 
 def part(session: object, ability: type) -> Any:
@@ -40,7 +51,7 @@ def has(kinds: Kinds, ability: type) -> bool:
     return _index(kinds, ability) is not None
 
 
-def abilities(lab: ports.Lab, faults: ports.Faults, operations: Operations) -> list[str] | None:
+def abilities(lab: Place, faults: ports.Faults, operations: Operations) -> list[str] | None:
     """Names of the abilities of a lab's sessions, of those that a fault or an operation needs; None where the lab does
     not say."""
     kinds = _kinds(lab)
@@ -49,7 +60,7 @@ def abilities(lab: ports.Lab, faults: ports.Faults, operations: Operations) -> l
     return None if kinds is None else sorted(ability.__name__ for ability in wanted if has(kinds, ability))
 
 
-def lacking(lab: ports.Lab, ops: Iterable[Op], faults: ports.Faults, operations: Operations) -> list[str]:
+def lacking(lab: Place, ops: Iterable[Op], faults: ports.Faults, operations: Operations) -> list[str]:
     """Names of the abilities that these operations need and the lab lacks, sorted; none where it does not say."""
     kinds = _kinds(lab)
     if kinds is None:
@@ -66,14 +77,14 @@ def needs(op: Op, faults: ports.Faults, operations: Operations) -> list[type]:
     return [*own, faults[str(op.args["name"])].needs] if operation.carries_fault else own
 
 
-def injectable(lab: ports.Lab, faults: ports.Faults) -> dict[str, ports.Fault]:
+def injectable(lab: Place, faults: ports.Faults) -> dict[str, ports.Fault]:
     """Those of the faults that a lab can inject: all where it does not say, or where it would be none."""
     kinds = _kinds(lab)
     able = {name: each for name, each in faults.items() if kinds is not None and has(kinds, each.needs)}
     return able or dict(faults)
 
 
-def doable(lab: ports.Lab, operations: Operations) -> dict[str, Operation]:
+def doable(lab: Place, operations: Operations) -> dict[str, Operation]:
     """Those of the operations that a lab can do: all where it does not say."""
     kinds = _kinds(lab)
     if kinds is None:
@@ -81,7 +92,11 @@ def doable(lab: ports.Lab, operations: Operations) -> dict[str, Operation]:
     return {name: each for name, each in operations.items() if each.needs is None or has(kinds, each.needs)}
 
 
-def _kinds(lab: ports.Lab) -> Kinds | None:
+def _kinds(place: Place) -> Kinds | None:
+    lab, target = place if isinstance(place, Hosted) else (place, None)
+    says = getattr(lab, "parts", None)
+    if says is not None:
+        return cast(Kinds, says(target))
     return _annotated(getattr(lab.open, "__func__", lab.open))
 
 

@@ -22,6 +22,7 @@ from typing import NamedTuple
 
 from pairproof.harness import judge as judging
 from pairproof.harness import resolve
+from pairproof.harness.abilities import Hosted
 from pairproof.harness.again import is_spoilt, until_decided
 from pairproof.harness.budget import Allowance, Budget
 from pairproof.harness.cause import cause, violated
@@ -75,7 +76,7 @@ def _play_once(lab: Lab, target: Target, task: _Task) -> Trial:
     if task.origin == MACHINE:
         return machine.play(lab, target, task.laws, task.seed, task.number)
     system = resolve.system_of(target)
-    made = seeded(system)[task.origin](task.seed, task.number, lab)
+    made = seeded(system)[task.origin](task.seed, task.number, Hosted(lab, target))
     schedule = made if lab.deterministic else paced(system, made)
     return run_trial(lab, target, schedule, origin=task.origin, laws=task.laws)
 

@@ -85,13 +85,13 @@ def operations() -> dict[str, Operation]:
     return {name: cast(Operation, registry.find("operations", name)) for name in registry.names("operations")}
 
 
-def drawn(lab: Lab | None = None) -> dict[str, Fault]:
+def drawn(lab: abilities.Place | None = None) -> dict[str, Fault]:
     """Those that searches draw, by name: of what this lab can do (any, unless told) not what hardly any other can."""
     common = {name: fault for name, fault in faults().items() if fault.needs not in SCARCE}
     return common if lab is None else abilities.injectable(lab, common)
 
 
-def doable(lab: Lab | None = None) -> dict[str, Operation]:
+def doable(lab: abilities.Place | None = None) -> dict[str, Operation]:
     """The operations that searches draw, by name: of what this lab can do (any, unless told)."""
     known = {name: each for name, each in operations().items() if each.drawn is not None}
     return known if lab is None else abilities.doable(lab, known)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import ClassVar, NamedTuple
 
+from pairproof.harness.abilities import Place
 from pairproof.harness.coverage_table import CoverageTable
 from pairproof.harness.floors import Floors
 from pairproof.harness.history import Event
@@ -23,7 +24,7 @@ PLACED = ("node", "link")
 
 Enumerate = Callable[[Lab, Target, str], list[Schedule]]
 """A search that ends: lists its schedules, in an order that is shuffled by the seed."""
-Draw = Callable[[str, int, Lab | None], Schedule]
+Draw = Callable[[str, int, Place | None], Schedule]
 """A search that never ends: makes the schedule with this seed and number, of what a lab can do (anything, if None)."""
 
 

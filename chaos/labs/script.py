@@ -6,9 +6,10 @@ and how long each phase may last there (:class:`Bounds`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import NamedTuple, Protocol
 
+from pairproof.chaos.plan import Driver
 from pairproof.harness.history import MS, Recorder
 
 WARM_NS = 30_000 * MS
@@ -34,20 +35,6 @@ class Bounds(NamedTuple):
     """The period of the slaves' metadata sync, where there is a name server."""
 
 
-class Probing(Protocol):
-    """The clients, as the script uses them."""
-
-    @property
-    def phase_of(self) -> Mapping[int, str]:
-        """How each call has ended, by its number: ``ok``, ``fail`` or ``info``."""
-
-    def probe(self) -> int:
-        """Start a waiting send to the master; its number."""
-
-    def answered(self) -> bool:
-        """Whether no call is under way."""
-
-
 class Stage(Protocol):
     """What the script is played on: one trial's system."""
 
@@ -55,11 +42,7 @@ class Stage(Protocol):
     bounds: Bounds
 
     @property
-    def clients(self) -> Probing: ...
-
-    @property
-    def has_names(self) -> bool:
-        """Whether there is a name server, so that consumers can join and slaves fetch their master's tables."""
+    def driver(self) -> Driver: ...
 
     @property
     def all_nodes(self) -> Collection[str]:
@@ -77,30 +60,12 @@ class Stage(Protocol):
     def restart(self, node: str) -> None:
         """Start a node; nothing if it runs."""
 
-    def audit(self, f: str, *nodes: str) -> None:
-        """Read stores from outside."""
-
-    def linked(self) -> bool:
-        """Whether every slave has reported."""
-
-    def ends(self) -> set[int | None]:
-        """Where the logs of the pair end; None for a broker that does not run."""
-
-    def resting(self) -> Callable[[], bool]:
-        """A question, asked from now on: whether all have :func:`agreed`, or cannot any more."""
-
-    def derived(self) -> bool:
-        """Whether queues and index have all that the logs hold."""
-
-    def caught_up(self) -> bool:
-        """Whether consumers have all messages, delayed ones too."""
-
 
 def warm_up(stage: Stage) -> None:
     """Until every slave has reported, then until one waiting send is answered and replicated."""
-    stage.run_until(stage.linked, WARM_NS)
-    stage.clients.probe()
-    stage.run_until(lambda: agreed(stage), WARM_NS)
+    stage.run_until(stage.driver.linked, WARM_NS)
+    stage.driver.clients.probe()
+    stage.run_until(stage.driver.agreed, WARM_NS)
     _mark(stage, "warm")
 
 
@@ -113,30 +78,22 @@ def settle(stage: Stage) -> None:
     for name in stage.all_nodes:
         stage.restart(name)
     for _ in range(PROBES):
-        op = stage.clients.probe()
+        op = stage.driver.clients.probe()
         _mark(stage, "probe", op)
-        stage.run_until(stage.clients.answered, stage.bounds.probe)
+        stage.run_until(stage.driver.clients.answered, stage.bounds.probe)
         # The first probe may only find out that its connection died with the master's machine.
-        if stage.clients.phase_of.get(op) == "ok":
+        if stage.driver.clients.phase_of.get(op) == "ok":
             break
-    stage.run_until(stage.resting(), stage.bounds.settle)
-    _mark(stage, "converged" if agreed(stage) else "unsettled")
-    if stage.has_names:
+    stage.run_until(stage.driver.resting(), stage.bounds.settle)
+    _mark(stage, "converged" if stage.driver.agreed() else "unsettled")
+    if stage.driver.has_names:
         ends = stage.now() + CATCH_UP_NS
-        while not stage.caught_up() and stage.now() < ends:
+        while not stage.driver.caught_up() and stage.now() < ends:
             stage.idle(stage.bounds.look)
         stage.idle(stage.bounds.sync + CALLS_NS)
-    stage.run_until(stage.derived, DERIVED_NS)
-    stage.audit("final", *stage.all_nodes)
+    stage.run_until(stage.driver.derived, DERIVED_NS)
+    stage.driver.audit("final", *stage.all_nodes)
     _mark(stage, "end")
-
-
-def agreed(stage: Stage) -> bool:
-    """Whether no call is under way and all logs end alike."""
-    if not stage.clients.answered():
-        return False
-    ends = stage.ends()
-    return len(ends) == 1 and None not in ends
 
 
 def audited(pair: Sequence[str], nodes: Collection[str]) -> Iterator[tuple[str, set[str]]]:

@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from pairproof.chaos.rocketmq.clients import PULL_ANSWER, Clients
+from pairproof.chaos.rocketmq.planning import OTHER_NAME
 from pairproof.chaos.rocketmq.provision import TOPIC
 from pairproof.chaos.rocketmq.stage import Machine
-from pairproof.chaos.targets.reference import OTHER_NAME
 from pairproof.harness.errors import UsageError
 from pairproof.harness.rocketmq import places
 from pairproof.harness.rocketmq.operations.join import BROADCASTING

@@ -7,11 +7,12 @@ seen from outside.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from itertools import count
 from pathlib import Path
-from typing import Protocol
+from typing import Any
 
+from pairproof.chaos.labs.real.taps import Teller
 from pairproof.chaos.observers.ha_tap import FrameTap, ReportTap
 from pairproof.chaos.rocketmq.ha_passage import MASTERS, SLAVES, HaPassage
 from pairproof.harness.history import MS, digest
@@ -20,39 +21,24 @@ from pairproof.harness.rocketmq import places
 LOG = "commitlog"
 NAME_DIGITS = 20
 
-Stores = Mapping[str, tuple[Path, int]]
-"""By node: its store, and the size of its log's files."""
-
-
-class Teller(Protocol):
-    """Who is told."""
-
-    add: Callable[..., None]
-    """Records an event, see :meth:`pairproof.harness.history.Recorder.add`."""
-
-    def now(self) -> int:
-        """The time of events, ns."""
-
-    def met(self, address: str, label: str, who: str) -> None:
-        """A connection whose peer is, as the master sees it, at this address."""
-
-    def heard(self, who: str) -> None:
-        """A report of this slave has reached the master."""
-
 
 class HaEars:
-    """See the module. ``label``: connections are ``label:1``, ``label:2``, …"""
+    """See the module. ``label``: connections are ``label:1``, ``label:2``, …; ``notes``: ``sizes`` of log files."""
 
-    def __init__(self, teller: Teller, stores: Stores, label: str = "ha") -> None:
+    def __init__(self, teller: Teller, stores: Mapping[str, Path], label: str, notes: Mapping[str, Any]) -> None:
         self.teller = teller
         self.stores = stores
+        self.sizes: Mapping[str, int] = notes["sizes"]
         self._labels = (f"{label}:{number}" for number in count(1))
         self._noted: dict[FrameTap | ReportTap, object] = {}
+
+    def passage(self, who: str) -> HaPassage:
+        return HaPassage(who, self)
 
     def connected(self, passage: HaPassage) -> None:
         passage.label = next(self._labels)
         if passage.tapped:
-            self.teller.met(passage.address, passage.label, passage.who)
+            self.teller.note("met", passage.address, passage.label, passage.who)
             self._connect(passage, MASTERS)
         self._connect(passage, SLAVES)
 
@@ -93,7 +79,7 @@ class HaEars:
         tap, node = (passage.heard, places.MASTER) if side == MASTERS else (passage.said, passage.who)
         for offset in tap.feed(data):
             if side == MASTERS:
-                self.teller.heard(passage.who)
+                self.teller.note("heard", passage.who)
             self.teller.add(self.teller.now(), "report", node, link=passage.label, side=side, hi=offset)
         self._partial(passage, side, "in" if side == MASTERS else "out", tap)
 
@@ -123,7 +109,7 @@ class HaEars:
 
     def _stored(self, node: str, lo: int, hi: int) -> bytes | None:
         """What the node's files hold of [lo, hi) now; None if they do not hold all of it."""
-        root, size = self.stores[node]
+        root, size = self.stores[node], self.sizes[node]
         found = b""
         while lo < hi:
             start = lo - lo % size

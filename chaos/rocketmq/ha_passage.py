@@ -31,12 +31,11 @@ class Ears(Protocol):
 
 
 class HaPassage(Passage):
-    """``who``: the node at the slave's side, or a stranger. ``tapped``: whether the other side is the master's."""
+    """``who``: the node at the slave's side, or a stranger."""
 
     def __init__(self, who: str, ears: Ears) -> None:
         super().__init__()
         self.who = who
-        self.tapped = True
         self.label = ""
         self.sent, self.got = FrameTap(), FrameTap()
         """Frames as they leave the master, and as they reach the slave."""

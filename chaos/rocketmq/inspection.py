@@ -9,21 +9,22 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
 from pairproof.chaos.labs import script
-from pairproof.chaos.labs.real.nodes import RealNode, is_slave
-from pairproof.chaos.labs.real.processes import Processes
+from pairproof.chaos.labs.real.nodes import RealNode
 from pairproof.chaos.labs.real.world import World
 from pairproof.chaos.observers import auditing, table_reader
 from pairproof.chaos.observers.auditing import Snapshot
+from pairproof.chaos.rocketmq.machines import Machine
 from pairproof.harness.errors import LabError
 from pairproof.harness.rocketmq import places
 from pairproof.reference.client import admin
 from pairproof.reference.client.client import Client
 from pairproof.reference.core.calls import Outcome
+from pairproof.reference.core.config import BrokerConfig
 from pairproof.reference.core.delay import SCHEDULE_TOPIC
 from pairproof.reference.wire.bodies_client import MessageQueue
 from pairproof.reference.wire.headers import RequestCode
@@ -46,10 +47,10 @@ NO_DELAYS = b'{"offsetTable":{}}'
 class Inspection:
     """Reads the nodes of one session."""
 
-    def __init__(self, world: World, processes: Processes) -> None:
+    def __init__(self, world: World, machine: Machine, configs: Mapping[str, BrokerConfig], has_names: bool) -> None:
         self.world = world
-        self.processes = processes
-        machine = world.machine("inspector")
+        self.configs = configs
+        self.has_names = has_names
         self._client = Client(machine.io)
         machine.start(lambda: self._client)
 
@@ -57,11 +58,11 @@ class Inspection:
 
     def audit(self, f: str, *nodes: str) -> None:
         """Read stores from outside: records of ``nodes``, and each such slave's bytes beside the master's."""
-        for name, listed in script.audited(self.world.pair, nodes):
+        for name, listed in script.audited(self.world.plan.replicas, nodes):
             self.world.evidence.audits += 1
             now, found = self.snapshots(*dict.fromkeys((places.MASTER, name)))
             auditing.audit(self.world.recorder, now, self.world.evidence.audits, f, found[0], found[-1], listed)
-        if self.world.has_names:
+        if self.has_names:
             for name in nodes:
                 self.tables(name)
 
@@ -72,17 +73,16 @@ class Inspection:
         """
         nodes = [self.world.node(name) for name in names]
         for _ in range(SNAPSHOTS):
-            with self.processes.standing_still(*nodes) as stood_still:
+            with self.world.processes.standing_still(*nodes) as stood_still:
                 now, found = self.world.now(), [self._snapshot(node) for node in nodes]
                 if stood_still():
                     return now, found
         raise LabError(f"{', '.join(names)} cannot be read: something outside the lab lets them go on meanwhile")
 
     def _snapshot(self, node: RealNode) -> Snapshot:
-        assert node.config is not None
         end = self.world.evidence.log_ends.get(node.name) if self.world.serves(node) else None
         files = node.files(STORE_PARTS)
-        return Snapshot(node.name, node.incarnation, files, end, node.config.maxHashSlotNum)
+        return Snapshot(node.name, node.incarnation, files, end, self.configs[node.name].maxHashSlotNum)
 
     # Tables.
 
@@ -93,18 +93,18 @@ class Inspection:
             self.world.run(self._tables(node))
 
     async def _tables(self, node: RealNode) -> None:
-        if node.config is None:
+        if node.name not in self.configs:
             body = await self._body(self._names(), RequestCode.GET_BROKER_CLUSTER_INFO)
             if body is not None:
                 self._record(node.name, "brokers", partial(self._brokers, body))
             return
         for table, code in TABLES.items():
-            if table == "delays" and is_slave(node.name):
+            if table == "delays" and node.name in places.SLAVES:
                 files = node.files((DELAYS,))
                 bodies = [bytes(files.get(name) or b"") for name in (DELAYS, DELAYS_BACKUP)]
                 self._record(node.name, table, partial(table_reader.read_file, table, bodies, NO_DELAYS))
                 continue
-            body = await self._body(node.config.address, code)
+            body = await self._body(self.configs[node.name].address, code)
             if body is not None:
                 self._record(node.name, table, partial(table_reader.read, table, bytes(body)))
 
@@ -138,13 +138,14 @@ class Inspection:
         found = {}
         for name in (places.MASTER, places.OTHER):
             node = self.world.nodes.get(name)
-            if node is None or node.config is None or not self.world.serves(node):
+            if node is None or not self.world.serves(node):
                 continue
-            address = node.config.address
+            own = self.configs[name]
+            address = own.address
             topics = await self._read(partial(admin.topics, self._client.calls, address))
             config = topics.topic_config_table.get(topic) if topics is not None else None
             for number in range(config.read_queue_nums if config is not None else 0):
-                queue = MessageQueue(topic, node.config.brokerName, number)
+                queue = MessageQueue(topic, own.brokerName, number)
                 end = await self._end(address, queue)
                 if end is not None:
                     found[queue] = end
@@ -152,14 +153,14 @@ class Inspection:
 
     async def delayed(self) -> bool:
         """Whether the master still holds delayed messages back."""
-        node = self.world.nodes[places.MASTER]
-        if node.config is None or not self.world.serves(node):
+        node, config = self.world.nodes[places.MASTER], self.configs[places.MASTER]
+        if not self.world.serves(node):
             return False
-        address = node.config.address
+        address = config.address
         delays = await self._read(partial(admin.delay_offsets, self._client.calls, address))
         offsets = delays.offset_table if delays is not None else {}
-        for level in range(1, len(node.config.messageDelayLevel.split()) + 1):
-            end = await self._end(address, MessageQueue(SCHEDULE_TOPIC, node.config.brokerName, level - 1))
+        for level in range(1, len(config.messageDelayLevel.split()) + 1):
+            end = await self._end(address, MessageQueue(SCHEDULE_TOPIC, config.brokerName, level - 1))
             if end and offsets.get(level, 0) < end:
                 return True
         return False
@@ -188,4 +189,4 @@ class Inspection:
         return found if found is not None else Outcome("info", "timeout", None)
 
     def _names(self) -> str:
-        return str(self.world.bench.asker(places.NAMES))
+        return str(self.world.links.address(places.NAMES, places.NAMES))

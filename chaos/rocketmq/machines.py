@@ -8,7 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from pairproof.chaos.labs.real.addresses import Address
+from pairproof.chaos.labs.real.world import World
+from pairproof.chaos.plan import Address
 from pairproof.harness.errors import LabError
 from pairproof.reference.ports import Node
 from pairproof.reference.shell.disk import RealDisk
@@ -88,3 +89,22 @@ async def _shell(anywhere: bool, unreached: Callable[[str], None]) -> Shell:
     shell = _ClientShell(RealDisk(NOWHERE), Log(fd=NOBODY), Limits(anywhere=anywhere))
     shell.unreached = unreached
     return shell
+
+
+class Machines:
+    """Those of one trial."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.all: list[Machine] = []
+
+    def machine(self, name: str) -> Machine:
+        """One more."""
+        world = self.world
+        made = Machine(world.loop, name, world.bench.anywhere, world.evidence.unreached_at)
+        self.all.append(made)
+        return made
+
+    def close(self) -> None:
+        for machine in self.all:
+            machine.kill()

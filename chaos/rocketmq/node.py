@@ -20,9 +20,12 @@ from pathlib import Path
 from typing import NotRequired, TypedDict
 
 from pairproof.chaos.labs.blame import described, is_the_labs
-from pairproof.chaos.labs.real.control import Control, ControlledDisk
-from pairproof.chaos.labs.real.trace import Trace, TraceWatcher
+from pairproof.chaos.labs.real.control import Control
+from pairproof.chaos.labs.real.trace import Trace
+from pairproof.chaos.rocketmq.controlled_disk import ControlledDisk
+from pairproof.chaos.rocketmq.programs import EXIT_BUG, EXIT_LAB
 from pairproof.chaos.rocketmq.proxied_names import name_server
+from pairproof.chaos.rocketmq.traced import TraceWatcher
 from pairproof.chaos.targets.reference import TARGET, ReferenceTarget
 from pairproof.harness.errors import LabError
 from pairproof.reference.core.broker import Broker
@@ -37,7 +40,6 @@ from pairproof.reference.shell.settings import name_settings, settings
 from pairproof.reference.shell.shell import Limits, Shell
 from pairproof.reference.shell.sockets import Connection
 
-EXIT_BUG, EXIT_LAB = 1, 3
 POLL_S = 0.005
 """How often a thread that may not run looks whether it may."""
 
@@ -55,8 +57,6 @@ class NodeSpec(TypedDict):
     """The properties file."""
     trace: str
     """Where its trace goes; a file of each incarnation's own."""
-    output: str
-    """Where its stdout and stderr go: lines are added."""
     control: NotRequired[str]
     """The file of its :class:`Control`; without it disk and clock are left alone."""
     anywhere: NotRequired[bool]

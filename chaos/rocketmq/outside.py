@@ -16,13 +16,11 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-from pairproof.chaos.labs.real.trace import Row
 from pairproof.chaos.observers.stored_record import MAGIC, MAGIC_BLANK, MAGIC_V2, START
+from pairproof.chaos.plan import UNKNOWN, Place, Row, SeenFromOutside
 from pairproof.harness.history import Event
 
 SLAVES_SIDE = "s"
-UNKNOWN = "unknown"
-"""The recovery of a start that was seen from outside."""
 
 
 class LogFollower:
@@ -73,30 +71,21 @@ class LogFollower:
         return True
 
 
-class OutsideView:
-    """See the module. ``serves`` says whether it does, ``lives`` whether its process is there; ``log``: its folder."""
+class OutsideView(SeenFromOutside):
+    """See the module. ``log``: the folder of its commit log."""
 
-    def __init__(self, log: Path, serves: Callable[[], bool], lives: Callable[[], bool]) -> None:
+    def __init__(self, at: Place, is_ready: Callable[[], bool], log: Path) -> None:
+        super().__init__(at, is_ready)
         self._log = LogFollower(log)
-        self._serves = serves
-        self._lives = lives
-        self._is_ready = False
         self._end: int | None = None
 
     def read(self) -> list[Row]:
-        now, rows = time.monotonic_ns(), []
-        if not self._lives():
-            # The files are the next one's.
-            return []
-        if not self._is_ready:
-            if not self._serves():
-                return []
-            self._is_ready = True
-            rows = [[now, "start", UNKNOWN, None, None], [now, "ready"]]
-        end = self._log.look()
-        if end != self._end:
-            self._end = end
-            rows.append([now, "reaches", end])
+        rows = super().read()
+        if self.has_started and self.lives:
+            end = self._log.look()
+            if end != self._end:
+                self._end = end
+                rows.append([time.monotonic_ns(), "reaches", end])
         return rows
 
 

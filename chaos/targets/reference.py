@@ -6,12 +6,19 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from functools import lru_cache
 from types import MappingProxyType
-from typing import NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from pairproof.chaos.mutants import Mutant, catalogue
 from pairproof.chaos.mutants.mutant import CONSUMER
+from pairproof.chaos.plan import Image, InProcess, Plan
+from pairproof.chaos.rocketmq import planning
+from pairproof.chaos.rocketmq.planning import HA_ADDRESS, NAME_SERVER, OTHER_NAME
+from pairproof.chaos.rocketmq.programs import NameServerProgram, ReferenceProgram, gives_memory
 from pairproof.harness.errors import UsageError
+from pairproof.harness.history import own_kinds
+from pairproof.harness.kinds import store
 from pairproof.harness.rocketmq import places
+from pairproof.harness.rocketmq.ports import ABILITIES
 from pairproof.harness.schedule import Args, Scalar
 from pairproof.reference.client.consumer import Consumer
 from pairproof.reference.core.broker import Broker
@@ -19,6 +26,12 @@ from pairproof.reference.core.config import BrokerConfig
 from pairproof.reference.core.namesrv import NameServer
 from pairproof.reference.core.versions import VERSIONS
 from pairproof.reference.errors import ConfigError
+
+if TYPE_CHECKING:
+    from pairproof.chaos.labs.real.world import World
+    from pairproof.chaos.labs.sim.world import World as SimWorld
+    from pairproof.chaos.rocketmq.driver import RocketMQDriver
+    from pairproof.chaos.rocketmq.sim_driver import SimDriver
 
 DEFAULTS: Args = {
     "brokerRole": "SYNC_MASTER",
@@ -55,15 +68,10 @@ REPORT = 8
 LEAST_BYTES_A_SECOND = 500
 """Of the log, a bufferful a round trip: slower links could not catch up within any bound."""
 FRAME_HEADER = 12
-OTHER_NAME = "broker-b"
 INDEX_HEADER, INDEX_SLOT, INDEX_ENTRY = 40, 4, 20
 """Bytes of a key index file's parts."""
 LARGEST_FILE = 64 * 1024 * 1024
 """Bytes: the simulated lab keeps every file in memory, several times."""
-NAME_SERVER = "127.0.0.1:9876"
-"""Where brokers and clients of a trial with ``lab.names`` find it."""
-HA_ADDRESS = f"{BrokerConfig.brokerIP1}:{BrokerConfig.listenPort + 1}"
-"""What slaves of such a trial are told of the master besides, with ``lab.haMasterAddress``."""
 LEAST_MESSAGE = 100
 """Bytes of the sends by which a lab sees whether the brokers are alive."""
 
@@ -117,14 +125,50 @@ class ReferenceTarget(NamedTuple):
         """One node's broker configuration."""
         return _config(node, tuple(sorted(settings.items())))
 
+    def observes(self) -> frozenset[str]:
+        """Everything, but for what other systems record of their stores."""
+        return own_kinds() - store.KINDS
+
+    @property
+    def abilities(self) -> tuple[type, ...]:
+        """What operations and faults can ask of its drivers' parts."""
+        return ABILITIES
+
+    def simulated(self, world: SimWorld) -> SimDriver:
+        """What operations are for it in a simulated trial."""
+        from pairproof.chaos.rocketmq.sim_driver import SimDriver
+
+        return SimDriver(self, world)
+
+    def driver(self, world: World) -> RocketMQDriver:
+        """What operations are for it in a trial with real processes."""
+        from pairproof.chaos.rocketmq.driver import RocketMQDriver
+
+        return RocketMQDriver(self, world)
+
     def sync_period_ms(self, settings: Args) -> int:
         """How long after one metadata sync of a slave the next one has begun at the latest."""
         sync = self.config(places.SLAVES[0], settings).version.sync
         return max(sync.first, sync.every + sync.rest)
 
-    def runs(self, node: str) -> str:
-        """Which program a node is."""
-        return self.name
+    def plan(self, settings: Args) -> Plan:
+        """The reference's nodes, in every form: sans-IO, forked, in the lab's own image."""
+        return planning.plan(
+            settings, lambda node: self.config(node, settings), lambda node: self.forms(node, settings)
+        )
+
+    def forms(self, node: str, settings: Args) -> tuple[object, ...]:
+        """One node's."""
+        if node == places.NAMES:
+            server, brokers = self.name_server_class(), planning.brokers(settings)
+            return (
+                InProcess(lambda io, watcher: server(io)),
+                NameServerProgram(self.name, brokers),
+                Image(named=self.images),
+            )
+        build, config = self.broker_class(node), self.config(node, settings)
+        program = ReferenceProgram(self.name, config, gives_memory(node, settings))
+        return InProcess(lambda io, watcher: build(config, io, watcher)), program, Image(named=self.images)
 
     def broker_class(self, node: str) -> type[Broker]:
         found = self._mutated_class(places.SLAVES[0] if node in places.SLAVES else node)

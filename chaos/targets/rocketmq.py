@@ -9,17 +9,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from pairproof.chaos.rocketmq.install import VERSIONS
+from pairproof.chaos.plan import Image, Plan
+from pairproof.chaos.rocketmq import planning
+from pairproof.chaos.rocketmq.install import JARS, VERSIONS
+from pairproof.chaos.rocketmq.programs import JavaProgram
 from pairproof.chaos.rocketmq.settings import OURS
-from pairproof.chaos.targets.reference import TARGET, ReferenceTarget
+from pairproof.chaos.targets.reference import TARGET
+from pairproof.chaos.toxiproxy.install import tool_folders
 from pairproof.harness.errors import UsageError
+from pairproof.harness.history import own_kinds
+from pairproof.harness.kinds import store
 from pairproof.harness.rocketmq import places
+from pairproof.harness.rocketmq.ports import ABILITIES
 from pairproof.harness.schedule import Args
 from pairproof.reference.client.consumer import Consumer
 from pairproof.reference.core.config import BrokerConfig
 from pairproof.reference.core.versions import VERSIONS as LINES
+
+if TYPE_CHECKING:
+    from pairproof.chaos.labs.real.world import World
+    from pairproof.chaos.rocketmq.driver import RocketMQDriver
 
 DEFAULTS: Mapping[str, str | int] = MappingProxyType({
     # Java maps files and wants whole pages; the rest as small as it stands it.
@@ -28,7 +39,13 @@ DEFAULTS: Mapping[str, str | int] = MappingProxyType({
     # It reports for the first time after one such interval.
     "haSendHeartbeatInterval": 500,
 })  # fmt: skip
+JRE = ("openjdk-17-jre-headless",)
+"""Debian's package that a container needs to run it."""
+MEMORY_MB = 1_024
+"""Of its container: twice what its heap and its direct memory may be."""
 V5_LINE = VERSIONS[1]
+UNTRACED = frozenset(("append", "cut", "flush", "dispatch", "sync", "persist", "register", "expire", "diverged"))
+"""What only a broker itself can tell."""
 LOG_FILE = "mappedFileSizeCommitLog"
 
 
@@ -38,7 +55,7 @@ class RocketMQTarget(NamedTuple):
     master: str
     slave: str
     images: Mapping[str, str] = MappingProxyType({})
-    """For containers, where it does not run yet."""
+    """See :attr:`ReferenceTarget.images`."""
 
     @property
     def system(self) -> str:
@@ -50,11 +67,19 @@ class RocketMQTarget(NamedTuple):
         both = [each if each == TARGET.name else f"rocketmq-{each}" for each in (self.master, self.slave)]
         return both[0] if both[0] == both[1] else "-".join(both)
 
-    def runs(self, node: str) -> str:
-        """Which program a node is."""
-        if node == places.NAMES:
-            return TARGET.name
-        return self.slave if node in places.SLAVES else self.master
+    def plan(self, settings: Args) -> Plan:
+        """Of a mixed pair each node has its own forms. The name server is the reference's: it hands out proxies."""
+        return planning.plan(
+            settings, lambda node: self.config(node, settings), lambda node: self._forms(node, settings)
+        )
+
+    def _forms(self, node: str, settings: Args) -> tuple[object, ...]:
+        program = self.slave if node in places.SLAVES else self.master
+        if node == places.NAMES or program not in JARS:
+            return TARGET.forms(node, settings)
+        return JavaProgram(program, self.config(node, settings)), Image(
+            JRE, tuple(tool_folders()), MEMORY_MB, self.images
+        )
 
     def settings(self, schedule: Args) -> Args:
         """See :meth:`ReferenceTarget.settings`. What only the reference can be set to is what RocketMQ does anyway."""
@@ -70,6 +95,21 @@ class RocketMQTarget(NamedTuple):
             raise UsageError(f"RocketMQ {V5_LINE} learns of its master only from a name server: leave lab.names=0 out")
         return TARGET.settings({**DEFAULTS, "rocketmqVersion": version, **given})
 
+    @property
+    def abilities(self) -> tuple[type, ...]:
+        """What operations and faults can ask of its drivers' parts."""
+        return ABILITIES
+
+    def driver(self, world: World) -> RocketMQDriver:
+        """See :meth:`ReferenceTarget.driver`."""
+        from pairproof.chaos.rocketmq.driver import RocketMQDriver
+
+        return RocketMQDriver(self, world)
+
+    def observes(self) -> frozenset[str]:
+        """A Java broker is a black box."""
+        return own_kinds() - store.KINDS - UNTRACED
+
     def config(self, node: str, settings: Args) -> BrokerConfig:
         return TARGET.config(node, settings)
 
@@ -83,4 +123,3 @@ class RocketMQTarget(NamedTuple):
 
 V4, V5 = (RocketMQTarget(each, each) for each in VERSIONS)
 V4_MASTER, V4_SLAVE = RocketMQTarget(VERSIONS[0], TARGET.name), RocketMQTarget(TARGET.name, VERSIONS[0])
-AnyTarget = ReferenceTarget | RocketMQTarget

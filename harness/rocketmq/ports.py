@@ -109,3 +109,9 @@ class CanSendTo(Protocol):
 
     def send_to(self, producer: str, node: str, size: int, wait: bool, queue: int, level: int = 0) -> None:
         """Start a send to ``node``, with this delay level (0: none); its outcome is recorded when it comes."""
+
+
+ABILITIES = (
+    CanSend, CanPull, CanSendTo, CanConsume, CanAdminister, CanImpersonate, CanIntrude, CanImpersonateMaster,
+)  # fmt: skip
+"""Those of a RocketMQ pair's clients and strangers, in every lab."""

@@ -6,7 +6,7 @@ How a schedule is drawn: :mod:`pairproof.harness.search.swarm`.
 from __future__ import annotations
 
 from pairproof.harness import resolve
-from pairproof.harness.ports import Lab
+from pairproof.harness.abilities import Place
 from pairproof.harness.rocketmq import places
 from pairproof.harness.schedule import Args, Op, Scalar, Schedule
 from pairproof.harness.search import swarm
@@ -65,7 +65,7 @@ def fitting(settings: Args) -> Args:
     return {**settings, "lab.slaves": max(places.slaves(settings), replicas - 1)}
 
 
-def schedule(seed: str, number: int, lab: Lab | None = None) -> Schedule:
+def schedule(seed: str, number: int, lab: Place | None = None) -> Schedule:
     """The schedule with this number under this seed, with faults that this lab can inject (any, unless told)."""
     if number % MISFIT_ONE_IN == MISFIT_ONE_IN - 1:
         return _misfit(seed, number)

@@ -12,7 +12,8 @@ from __future__ import annotations
 from random import Random
 
 from pairproof.harness import resolve
-from pairproof.harness.ports import Fault, Lab
+from pairproof.harness.abilities import Place
+from pairproof.harness.ports import Fault
 from pairproof.harness.rocketmq import places, stories
 from pairproof.harness.rocketmq.stories import STORIES
 from pairproof.harness.schedule import Args, Op, Scalar, Schedule
@@ -41,7 +42,7 @@ SETTINGS: dict[str, tuple[Scalar, ...]] = {
 """Settings that a schedule draws beside ``lab.names``; the first value is the one that shrinking prefers."""
 
 
-def schedule(seed: str, number: int, lab: Lab | None = None) -> Schedule:
+def schedule(seed: str, number: int, lab: Place | None = None) -> Schedule:
     """The schedule with this number under this seed, with faults that this lab can inject (any, unless told)."""
     if number < len(STORIES):
         story = Random(f"{seed}/stories").sample(STORIES, len(STORIES))[number]

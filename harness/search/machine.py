@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 
 from pairproof.harness import resolve
+from pairproof.harness.abilities import Hosted
 from pairproof.harness.errors import LabError
 from pairproof.harness.interpreter import Interpreter, Laws, broken_off, conclude
 from pairproof.harness.operation import Operation
@@ -176,9 +177,9 @@ class PairMachine(RuleBasedStateMachine):
         type(self).on_trial(trial)
 
 
-def _operation_rules(lab: Lab) -> dict[str, Any]:
+def _operation_rules(place: Hosted) -> dict[str, Any]:
     """A rule for each operation that the lab can do."""
-    return {name: _doing(each) for name, each in resolve.doable(lab).items()}
+    return {name: _doing(each) for name, each in resolve.doable(place).items()}
 
 
 def _doing(operation: Operation) -> Any:
@@ -207,10 +208,10 @@ def _start(system: System) -> Any:
     return initialize(settings=drawn_settings(system), opened=st.sampled_from((True, True, False)))(start)
 
 
-def _fault_rules(lab: Lab, system: System) -> dict[str, Any]:
+def _fault_rules(place: Hosted, system: System) -> dict[str, Any]:
     """The rules that begin faults, which are those that the lab can inject. Links have rules of their own beside, since
     replication is what they carry."""
-    faults = resolve.drawn(lab).values()
+    faults = resolve.drawn(place).values()
     of_a_pair = fault_args(faults, system.of_a_pair)
 
     @precondition(lambda self: self.system.is_whole(self.settings))
@@ -262,7 +263,8 @@ def machine(
     hand_over = staticmethod(_raise_for if on_trial is None else on_trial)
     system = resolve.system_of(target)
     about = {"lab": lab, "target": target, "system": system, "laws": laws, "seed": seed, "on_trial": hand_over}
-    rules = {"start": _start(system), **_operation_rules(lab), **_fault_rules(lab, system)}
+    place = Hosted(lab, target)
+    rules = {"start": _start(system), **_operation_rules(place), **_fault_rules(place, system)}
     return type("Pair", (PairMachine,), about | rules)
 
 

@@ -12,8 +12,9 @@ from collections.abc import Mapping, Sequence
 from random import Random
 
 from pairproof.harness import resolve
+from pairproof.harness.abilities import Place
 from pairproof.harness.operation import Operation
-from pairproof.harness.ports import Fault, Lab
+from pairproof.harness.ports import Fault
 from pairproof.harness.schedule import Args, Op, Scalar, Schedule
 from pairproof.harness.system import System
 
@@ -43,7 +44,7 @@ def draw(dice: Random, operation: Operation) -> Op:
     return Op(operation.name, {name: each.draw(dice) for name, each in operation.arguments.items()})
 
 
-def schedule(system: System, seed: str, number: int, lab: Lab | None = None) -> Schedule:
+def schedule(system: System, seed: str, number: int, lab: Place | None = None) -> Schedule:
     """The schedule with this number under this seed, with faults that this lab can inject (any, unless told)."""
     thrown = dice(seed, number)
     settings = system.fit(draw_settings(system.settings[0], thrown))

@@ -15,7 +15,7 @@ from random import Random
 from typing import Any
 
 from pairproof.harness import resolve
-from pairproof.harness.abilities import part
+from pairproof.harness.abilities import Hosted, part
 from pairproof.harness.interpreter import Interpreter
 from pairproof.harness.ports import Fault, Lab, Target
 from pairproof.harness.ports.timing import CanStep
@@ -66,7 +66,9 @@ def schedules(lab: Lab, target: Target, seed: str) -> list[Schedule]:
     system, found = resolve.system_of(target), []
     swept = system.swept
     for mode in swept.modes:
-        faults = [args for fault in resolve.drawn(lab).values() for args in variants(system, fault, mode)]
+        faults = [
+            args for fault in resolve.drawn(Hosted(lab, target)).values() for args in variants(system, fault, mode)
+        ]
         settings = mode.settings
         for boundary in range(boundaries(lab, target, settings) + 1):
             begun = (*swept.program(settings), Op("step", {"events": boundary}))

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from pairproof.chaos.labs.sim.strangers import Strangers
+
 from pairproof.chaos.labs.sim.lab import SimLab
 from pairproof.chaos.labs.sim.link_trouble import LinkTrouble
 from pairproof.chaos.labs.sim.node_trouble import NodeTrouble
 from pairproof.chaos.labs.sim.session import SimSession
-from pairproof.chaos.labs.sim.strangers import Strangers
 from pairproof.chaos.rocketmq.clients import Clients
 from pairproof.chaos.rocketmq.consumers import Consumers
 from pairproof.chaos.targets.reference import ReferenceTarget

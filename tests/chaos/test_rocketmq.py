@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from pairproof.chaos.labs.sim.lab import LAB as SIM
+from pairproof.chaos.plan import Program
 from pairproof.chaos.rocketmq.install import JARS, V4
 from pairproof.chaos.rocketmq.outside import LogFollower, OutsideView, dated
+from pairproof.chaos.rocketmq.programs import JavaProgram, NameServerProgram, ReferenceProgram
 from pairproof.chaos.targets import rocketmq
 from pairproof.chaos.targets.rocketmq import RocketMQTarget
 from pairproof.harness import registry, resolve
@@ -28,8 +32,9 @@ def test_a_target_says_what_both_sides_run() -> None:
         found = resolve.target(name)
         assert isinstance(found, RocketMQTarget) and found.name == name
     mixed = rocketmq.V4_MASTER
-    assert [mixed.runs(node) for node in ("master", "slave", "slave2", "names")] == [
-        "4.9.7", "reference", "reference", "reference",
+    plan = mixed.plan(mixed.settings({"lab.slaves": 2, "lab.names": 1}))
+    assert [type(plan.node(name).form(Program)) for name in ("master", "slave", "slave2", "names")] == [
+        JavaProgram, ReferenceProgram, ReferenceProgram, NameServerProgram,
     ]  # fmt: skip
 
 
@@ -67,7 +72,7 @@ def test_the_readme_says_how_many_laws_are_judged_of_a_java_broker() -> None:
 
 
 def test_labs_that_cannot_run_it_say_so() -> None:
-    for lab in (SIM, resolve.lab("docker")):
+    for lab in (SIM,):
         with pytest.raises(LabError, match=r"lab .*rocketmq-4\.9\.7"):
             lab.open(rocketmq.V4, rocketmq.V4.settings({}), "seed")
 
@@ -151,16 +156,17 @@ def test_what_is_no_whole_record_ends_it(torn: bytes, tmp_path: Path) -> None:
 
 
 def test_a_view_tells_that_its_broker_serves_and_how_its_log_grows_and_nothing_after_its_end(tmp_path: Path) -> None:
-    serves, lives = [False], [True]
-    view = OutsideView(log(tmp_path / "log", record(100).ljust(256, b"\0")), lambda: serves[0], lambda: lives[0])
+    serves = [False]
+    at: Any = SimpleNamespace(incarnation=1, is_up=True)
+    view = OutsideView(at, lambda: serves[0], log(tmp_path / "log", record(100).ljust(256, b"\0")))
     assert view.read() == []
     serves[0] = True
     assert [row[1:] for row in view.read()] == [["start", "unknown", None, None], ["ready"], ["reaches", 100]]
     assert view.read() == []
     log(tmp_path / "log", (record(100) + record(91)).ljust(256, b"\0"))
-    lives[0] = False
+    at.incarnation = 2
     assert view.read() == []
-    lives[0] = True
+    at.incarnation = 1
     assert [row[1:] for row in view.read()] == [["reaches", 191]]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from pairproof.chaos.plan import Program
 from pairproof.chaos.scenarios import library
 from pairproof.chaos.scenarios.play import Plan, check, lacking
 from pairproof.chaos.scenarios.scenario import Scenario, Step
@@ -23,10 +24,16 @@ IN_THE_WAY = {
 }  # fmt: skip
 
 
+def has_seams(target: Target, node: str) -> bool:
+    plan = target.plan(target.settings({"lab.slaves": 3, "lab.names": 1, "lab.others": 1}))  # type: ignore[attr-defined]
+    program = plan.node(node).form(Program)
+    return bool(program.has_seams)
+
+
 def cannot(step: Step, target: Target) -> bool:
     args = step.op.args
     node = str(args.get("node"))
-    if step.op.do != "fault" or node == "None" or target.runs(node) == "reference":  # type: ignore[attr-defined]
+    if step.op.do != "fault" or node == "None" or has_seams(target, node):
         return False
     return args["name"] in NO_SEAM or (args["name"] == "power_loss" and args.get("keep") in ("half", "hole"))
 

@@ -16,10 +16,10 @@ from pathlib import Path
 
 from pairproof.chaos.labs.docker.containers import Bind, Container
 from pairproof.chaos.labs.docker.engine import POOLS, Engine
-from pairproof.chaos.labs.docker.images import OTHER, OWN, is_here, node_image, other_image, toxiproxy_image
+from pairproof.chaos.labs.docker.images import OTHER, OWN, is_here, made_image, node_image, toxiproxy_image
 from pairproof.chaos.labs.docker.nodes import NodeContainer
 from pairproof.chaos.labs.docker.watching import WatchedTap, Watching
-from pairproof.chaos.labs.real.addresses import FAST_BELOW, Address, Way
+from pairproof.chaos.labs.real.addresses import Way
 from pairproof.chaos.labs.real.bench import Bench
 from pairproof.chaos.labs.real.evidence import OBSERVER, Evidence
 from pairproof.chaos.labs.real.keeper import Keeper
@@ -29,23 +29,21 @@ from pairproof.chaos.labs.real.nodes import RealNode
 from pairproof.chaos.labs.real.stalls import Watched, helper
 from pairproof.chaos.labs.real.stores import Stores
 from pairproof.chaos.labs.real.trace import TraceReader
-from pairproof.chaos.targets.rocketmq import AnyTarget
+from pairproof.chaos.plan import Address, Image, LinkPlan, Net, NodePlan, Plan
 from pairproof.chaos.toxiproxy import server
 from pairproof.chaos.toxiproxy.proxies import Proxies
 from pairproof.harness.errors import LabError, UsageError
-from pairproof.harness.rocketmq import places
-from pairproof.reference.core.config import BrokerConfig
 
 READY_S = 30.0
 TOXIPROXY = "toxiproxy"
-HOSTS = {TOXIPROXY: 2, OBSERVER: 3, places.NAMES: 10, places.MASTER: 11} | {
-    name: 12 + number for number, name in enumerate((*places.SLAVES, places.OTHER))
-}
+HOSTS = {TOXIPROXY: 2, OBSERVER: 3}
 """The last number of each address; the first is this machine's."""
+NODES = 10
+"""Of the first node's."""
 API_PORT = 8474
 OBSERVER_PORT = 8500
-BROKER_PORT = 10_911
-NAMES_PORT = 9_876
+NODE_PORT = 10_911
+"""Every node's main port."""
 NEAR, PROXY, FAR = 20_000, 21_000, 22_000
 APART = 10
 """Links' ports are so far from each other's."""
@@ -62,12 +60,12 @@ class DockerBench(Bench):
 
     def __init__(self) -> None:
         self.engine = Engine()
-        self._built = {OWN: node_image(self.engine)}
+        self._built: dict[tuple[str, tuple[str, ...]], str] = {(OWN, ()): node_image(self.engine)}
         image = toxiproxy_image(self.engine)
         self.keeper = Keeper(LEAVE)
         self._helpers: dict[str, Container] = {}
         self._nodes: list[NodeContainer] = []
-        self._askers: dict[str, int] = {}
+        self._hosts = dict(HOSTS)
         self._own: dict[str, int] = {}
         try:
             folder = self.keeper.folder
@@ -97,7 +95,7 @@ class DockerBench(Bench):
         command = [host, str(OBSERVER_PORT)]
         binds = [Bind(seen), view]
         self._help(
-            OBSERVER, self.container(OBSERVER, self._built[OWN], command, host, binds, MEMORY_MB, OBSERVER_ENTRY)
+            OBSERVER, self.container(OBSERVER, self._built[OWN, ()], command, host, binds, MEMORY_MB, OBSERVER_ENTRY)
         )
 
     def _help(self, name: str, container: Container) -> None:
@@ -138,24 +136,21 @@ class DockerBench(Bench):
 
     def host(self, name: str) -> str:
         """Of a node or a part of the lab."""
-        return self.network.address(HOSTS[name])
+        if name not in self._hosts:
+            self._hosts[name] = NODES + len(self._hosts) - len(HOSTS)
+        return self.network.address(self._hosts[name])
 
-    def way(self, name: str) -> Way:
+    def way(self, plan: Plan, link: LinkPlan) -> Way:
         """Where a link's parts listen."""
-        at = places.LINKS.index(name) * APART
-        near = NEAR + at
-        if name in places.FAST_LINKS:
-            near = NEAR + places.LINKS.index(places.META_LINKS[places.FAST_LINKS.index(name)]) * APART - FAST_BELOW
-        observer, toxiproxy = self.host(OBSERVER), self.host(TOXIPROXY)
-        return Way(Address(observer, near), Address(toxiproxy, PROXY + at), Address(observer, FAR + at))
+        at = len(self._ways) * APART
+        near = Address(self.host(OBSERVER), NEAR + at)
+        if link.beside is not None:
+            other, distance = link.beside
+            near = self.link(plan, other).near.beside(distance)
+        return Way(near, Address(self.host(TOXIPROXY), PROXY + at), Address(self.host(OBSERVER), FAR + at))
 
-    def broker(self, node: str) -> Address:
-        """A broker's main port."""
-        return Address(self.host(node), BROKER_PORT)
-
-    def asker(self, name: str) -> Address:
-        """The name server's port for one asker."""
-        return Address(self.host(places.NAMES), NAMES_PORT + self._askers.setdefault(name, len(self._askers)))
+    def address(self, node: NodePlan) -> Address:
+        return Address(self.host(node.name), NODE_PORT)
 
     def own(self, name: str) -> Address:
         """A port of this process, by which containers reach it: on the network's gateway."""
@@ -165,35 +160,35 @@ class DockerBench(Bench):
 
     # A trial.
 
-    def image(self, target: AnyTarget, name: str = OWN) -> str:
-        """The full name of one of a target's images, which is the target's own or built here from this source.
+    def image(self, form: Image, name: str = OWN) -> str:
+        """The full name of one of a node's images, which its target names or the lab makes.
 
         UsageError for one that is not there.
         """
-        if name in target.images:
-            name = target.images[name]
-        elif name == OTHER:
-            self._built.setdefault(OTHER, other_image(self.engine))
-        found = self._built.get(name, name)
-        if not is_here(self.engine, found):
-            raise UsageError(
-                f"there is no image {found!r} here, and the target has none of that name: pull or build it"
-            )
-        return found
+        if name in form.named:
+            name = form.named[name]
+        elif name in (OWN, OTHER):
+            key = name, form.packages
+            if key not in self._built:
+                self._built[key] = made_image(self.engine, form.packages, name)
+            return self._built[key]
+        if not is_here(self.engine, name):
+            raise UsageError(f"there is no image {name!r} here, and the target has none of that name: pull or build it")
+        return name
 
-    def node(self, folder: Path, name: str, target: AnyTarget, config: BrokerConfig | None) -> RealNode:
+    def node(self, folder: Path, plan: NodePlan, net: Net) -> RealNode:
         """A node whose container is made when it is first started."""
-        node = NodeContainer(self, folder, name, target, config)
+        node = NodeContainer(self, folder, plan, net)
         self._nodes.append(node)
         return node
 
-    def tap(self, name: str, client: str, to: Address, buffer: int | None, evidence: Evidence) -> LinkTap:
-        return WatchedTap(self.watching, name, self.link(name), to, client, buffer)
+    def tap(self, link: LinkPlan, way: Way, to: Address, evidence: Evidence) -> LinkTap:
+        return WatchedTap(self.watching, link, way, to)
 
-    def begin(self, evidence: Evidence) -> None:
+    def begin(self, plan: Plan, evidence: Evidence) -> None:
         """The observer writes a trace of this trial."""
         trace = self.folder / OBSERVER / f"{self.trials}.jsonl"
-        self.watching.begin(trace, evidence.stores)
+        self.watching.begin(trace, evidence.stores, plan)
         evidence.born(OBSERVER, 0, TraceReader(trace))
 
     def drain(self) -> None:

@@ -144,7 +144,7 @@ class ContainerTrouble(StoreTrouble):
         return {key: handle.effect.get(key, 0) + after.get(key, 0) for key in {*handle.effect, *after}}
 
     def _reimage(self, node: NodeContainer, name: str) -> Effect:
-        image = self.world.aside(lambda: self._bench.image(self.world.target, name))
+        image = self.world.aside(lambda: self._bench.image(node.form, name))
         effect = dict(self.kill(node.name) if node.pauses else self.stop(node.name))
         self.world.aside(node.remove)
         node.image = image

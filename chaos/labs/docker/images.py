@@ -18,7 +18,7 @@ import re
 import subprocess
 import tarfile
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from operator import methodcaller
 from pathlib import Path
@@ -33,6 +33,7 @@ from pairproof.harness.errors import LabError
 
 ROOT = Path(__file__).resolve().parents[3]
 NODE = "pairproof-node"
+DEBIAN = "pairproof-debian"
 TOXIPROXY = "pairproof-toxiproxy:2.12.0"
 LABEL = "pairproof.image"
 KEPT = 2
@@ -81,13 +82,27 @@ def node_image(engine: Connection) -> str:
     return name
 
 
-def other_image(engine: Connection) -> str:
-    """The name of another build of the same source, for replacements: its nodes run with Python's -O."""
-    own = node_image(engine)
+def made_image(engine: Connection, packages: Sequence[str] = (), which: str = OWN) -> str:
+    """The name of an image for nodes that need Debian's ``packages``, or, without them, this source; ``which``: the
+    nodes' own, or the other one for replacements, where Python runs with -O. Made unless it is there.
+
+    LabError, with the remedy, if it cannot be.
+    """
+    own = debian_image(engine, packages) if packages else node_image(engine)
+    if which == OWN:
+        return own
     name = f"{own}-{OTHER}"
     if not is_here(engine, name):
         lines = f"FROM {own}\nENV PYTHONOPTIMIZE=1\n"
         _build_files(engine, {"Dockerfile": lines.encode()}, "Dockerfile", {}, name)
+    return name
+
+
+def debian_image(engine: Connection, packages: Sequence[str]) -> str:
+    """The name of an image of Debian with these packages, made by compose/images.sh unless it is there."""
+    name = f"{DEBIAN}:{'_'.join(packages)}"
+    if not is_here(engine, name):
+        _run_script(engine.where, name, *packages)
     return name
 
 
@@ -253,14 +268,14 @@ def _remove_older(engine: Connection, name: str) -> None:
             engine.remove(f"remove image {tag}", methodcaller("remove_image", tag))
 
 
-def _run_script(where: str) -> None:
+def _run_script(where: str, *arguments: str) -> None:
     script = ROOT / "compose" / "images.sh"
     if not script.exists():
         raise LabError(f"images are made by a checkout of pairproof, and {script} is not there: clone the project")
     # Of the same engine, whichever one the docker command would take by itself.
     environ = {**os.environ, "DOCKER_HOST": where if "://" in where else f"unix://{where}"}
     try:
-        done = programs.run(["sh", str(script)], SCRIPT_S, environ)
+        done = programs.run(["sh", str(script), *arguments], SCRIPT_S, environ)
     except subprocess.TimeoutExpired:
         raise LabError(f"{script} was not done within {SCRIPT_S:g} s; is the network there?") from None
     if done.returncode != 0:

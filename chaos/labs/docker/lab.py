@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, cast
 from pairproof.chaos.labs.docker.session import DockerSession
 from pairproof.chaos.labs.real import folders
 from pairproof.chaos.labs.real.lab import RealLab
+from pairproof.chaos.plan import Image, Program
 from pairproof.harness.errors import LabError
 from pairproof.harness.ports import Target
 from pairproof.harness.schedule import Args
@@ -22,9 +23,10 @@ if TYPE_CHECKING:
 
 
 class DockerLab(RealLab):
-    """Runs the reference's nodes in containers."""
+    """Runs nodes that are programs, and have an image, in containers."""
 
     name = "docker"
+    hosts = frozenset((Program, Image))
     session_class = DockerSession
 
     def open(self, target: Target, settings: Args, seed: str) -> DockerSession:

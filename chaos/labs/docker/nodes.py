@@ -9,17 +9,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pairproof.chaos.labs.docker.containers import Bind, Container
-from pairproof.chaos.labs.real.nodes import Cause, RealNode, Status
-from pairproof.chaos.rocketmq.node import NodeSpec
+from pairproof.chaos.labs.real.nodes import RealNode
+from pairproof.chaos.plan import Cause, Command, Fork, Image, Net, NodePlan, Status
 from pairproof.harness.errors import LabError
-from pairproof.reference.core.config import BrokerConfig
 
 if TYPE_CHECKING:
     from pairproof.chaos.labs.docker.bench import DockerBench
-    from pairproof.chaos.targets.rocketmq import AnyTarget
 
-ENTRY = ("python3", "-m", "pairproof.chaos.labs.docker.run_node")
-MEMORY_MB = 512
+RUN = ("python3", "-m", "pairproof.chaos.labs.docker.run_node")
+EXECUTE = ("sh", "-c", 'exec "$@" >>"$0" 2>&1')
+"""What it says goes where the lab, and whoever asks whether it is ready, can read it while it runs."""
 KILLED_S = 15.0
 OUT_OF_MEMORY = Status("killed", 9)
 SIGNALLED = 128
@@ -27,31 +26,38 @@ SIGNALLED = 128
 
 
 class NodeContainer(RealNode):
-    def __init__(
-        self, bench: DockerBench, folder: Path, name: str, target: AnyTarget, config: BrokerConfig | None
-    ) -> None:
-        super().__init__(bench, folder, name, target.name, config)
+    def __init__(self, bench: DockerBench, folder: Path, plan: NodePlan, net: Net) -> None:
+        super().__init__(bench, folder, plan, net)
         self.lab = bench
-        self.image = bench.image(target)
+        form = plan.form(Image)
+        if form is None:
+            raise LabError(f"{plan.name} has no image to run in a container")
+        self.form = form
+        self.image = bench.image(form)
         self.container: Container | None = None
         self._said = ""
         """By containers that are gone."""
         self.limits: list[int] = []
         """Of its memory, MiB, by faults; the least counts."""
 
-    def launch(self, spec: NodeSpec) -> int:
+    def launch(self, what: Command | Fork) -> int:
         """Start its container, which is made at the first start; the pid."""
-        path = self.folder / f"{self.name}.spec"
-        path.write_text(json.dumps(spec))
+        if isinstance(what, Fork):
+            path = self.folder / f"{self.name}.spec"
+            path.write_text(json.dumps(what))
+            entry, command = RUN, [str(path)]
+        else:
+            entry, command = EXECUTE, [str(self.output), *what.argv]
         if self.container is None:
-            self.container = self._make([str(path)])
+            self.container = self._make(entry, command)
         self.container.start(may_end=True)
         return self.container.pid
 
-    def _make(self, command: list[str]) -> Container:
+    def _make(self, entry: tuple[str, ...], command: list[str]) -> Container:
         binds = [Bind(self.folder)]
         if self.store is not None:
             binds += [Bind(self.store.path), Bind(self.bench.control_path(self.name))]
+        binds += [Bind(each, read_only=True) for each in self.form.mounts if each.is_dir()]
         made = self.lab.container(
             f"{self.name}-{self.lab.trials}",
             self.image,
@@ -59,7 +65,7 @@ class NodeContainer(RealNode):
             self.lab.host(self.name),
             binds,
             self._memory_mb(),
-            ENTRY,
+            entry,
         )
         if self.unplugged:
             made.disconnect()
@@ -113,14 +119,15 @@ class NodeContainer(RealNode):
 
     def remove(self) -> None:
         if self.container is not None:
-            self._said = self.said()
+            self._said += self.container.logs()
             self.container.remove()
             self.container = None
 
-    def said(self) -> str:
+    def lives_said(self) -> str:
         """The last that it has said, in all its lives."""
-        return self._said + (self.container.logs() if self.container is not None else "")
+        return self._said + (self.container.logs() if self.container is not None else "") + super().lives_said()
 
+    @property
     def bind(self) -> str:
         """Wherever it has a network: it may be started while it is unplugged."""
         return "0.0.0.0"
@@ -139,7 +146,7 @@ class NodeContainer(RealNode):
             self.container.limit_memory(self._memory_mb())
 
     def _memory_mb(self) -> int:
-        return min([*self.limits, MEMORY_MB])
+        return min([*self.limits, self.form.memory_mb])
 
     def files(self, prefixes: Collection[str]) -> dict[str, bytes]:
         """Its store's files, as the observer sees them."""

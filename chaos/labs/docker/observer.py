@@ -18,19 +18,19 @@ from inspect import isawaitable
 from pathlib import Path
 from typing import Any
 
-from pairproof.chaos.labs.real.addresses import Address, Way
+from pairproof.chaos.labs.real.addresses import Way
 from pairproof.chaos.labs.real.stalls import LEAST_NS, NO_TURN, STEP_S
 from pairproof.chaos.labs.real.stores import copy_files
-from pairproof.chaos.labs.real.taps import Tap
+from pairproof.chaos.labs.real.taps import Ears, Tap, passages
 from pairproof.chaos.labs.real.trace import Trace
-from pairproof.chaos.labs.real.wires import Passage
-from pairproof.chaos.rocketmq.ha_ears import HaEars
-from pairproof.chaos.rocketmq.ha_passage import HaPassage
+from pairproof.chaos.plan import Address, LinkPlan, load
 from pairproof.harness.errors import PairproofError
 
 MAX_LINE = 1 << 20
 DRAIN_S = 0.004
 REACH_S = 5.0
+LABEL = "ha"
+"""Of connections that its taps let through."""
 COLUMNS = ("node", "incarnation", "link", "side")
 """Of an event: those that are told by their place."""
 
@@ -51,13 +51,9 @@ class Telling:
         told = {key: value for key, value in fields.items() if value is not None}
         self.trace.write(json.dumps([t, "seen", kind, told], separators=(",", ":")))
 
-    def met(self, address: str, label: str, who: str) -> None:
-        """A connection whose peer is, as the master sees it, at this address."""
-        self.trace.note("met", address, label, who)
-
-    def heard(self, who: str) -> None:
-        """A report of this slave has reached the master."""
-        self.trace.note("heard", who)
+    def note(self, kind: str, *columns: object) -> None:
+        """See :class:`pairproof.chaos.labs.real.taps.Teller`."""
+        self.trace.note(kind, *columns)
 
 
 class Observer:
@@ -65,7 +61,7 @@ class Observer:
 
     def __init__(self) -> None:
         self.taps: dict[str, Tap] = {}
-        self.ears: HaEars | None = None
+        self.ears: Ears | None = None
         self.trace: Trace | None = None
         self.wrong = ""
         """What went wrong first, where nobody was called who could have raised it."""
@@ -116,8 +112,8 @@ class Observer:
             _, writer = await asyncio.open_connection(host, port)
         writer.close()
 
-    def do_begin(self, trace: str, stores: Mapping[str, tuple[str, int]]) -> None:
-        """A trial begins: forget the last one."""
+    def do_begin(self, trace: str, stores: Mapping[str, str], ears: str, notes: Mapping[str, Any]) -> None:
+        """A trial begins: forget the last one. ``ears``, ``notes``: see :class:`pairproof.chaos.plan.Plan`."""
         for tap in self.taps.values():
             tap.stop()
         self.taps.clear()
@@ -125,17 +121,14 @@ class Observer:
             self.trace.close()
         self.wrong = ""
         self.trace = Trace(Path(trace))
-        places = {node: (Path(path), size) for node, (path, size) in stores.items()}
-        self.ears = HaEars(Telling(self.trace), places)
+        paths = {node: Path(path) for node, path in stores.items()}
+        self.ears = load(ears)(Telling(self.trace), paths, LABEL, notes) if ears else None
 
-    def do_start(
-        self, name: str, way: list[tuple[str, int]], to: tuple[str, int], client: str, buffer: int | None
-    ) -> Awaitable[None]:
-        """Make a link's taps. ``buffer``: see :meth:`pairproof.chaos.labs.real.bench.Bench.tap`."""
-        ears = self.ears
-        assert ears is not None
-        make: Callable[[], Passage] = Passage if buffer is None else lambda: HaPassage(client, ears)
-        tap = self.taps[name] = Tap(Way(*(Address(*each) for each in way)), Address(*to), make, buffer or 0)
+    def do_start(self, link: list[Any], way: list[tuple[str, int]], to: tuple[str, int]) -> Awaitable[None]:
+        """Make a link's taps."""
+        plan = LinkPlan(*link)
+        near, proxy, far = (Address(*each) for each in way)
+        tap = self.taps[plan.name] = Tap(Way(near, proxy, far), Address(*to), passages(plan, self.ears), plan.buffer)
         return tap.start()
 
     def do_open(self, name: str) -> Awaitable[None]:

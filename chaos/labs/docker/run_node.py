@@ -1,6 +1,6 @@
-"""What runs in a node's container: ``python3 -m pairproof.chaos.labs.docker.run_node SPEC``.
+"""What runs in the container of a node that is Python of this project; started with SPEC as its argument.
 
-SPEC is a file with a node's spec as JSON. It needs Python and this source, nothing else.
+SPEC is a file with a :class:`pairproof.chaos.plan.Fork` as JSON. It needs Python and this source, nothing else.
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ import json
 import sys
 from pathlib import Path
 
-from pairproof.chaos.rocketmq.node import run
+from pairproof.chaos.plan import Fork, load
 
 if __name__ == "__main__":
-    sys.exit(run(json.loads(Path(sys.argv[1]).read_text())))
+    what = Fork(*json.loads(Path(sys.argv[1]).read_text()))
+    sys.exit(load(what.run)(what.spec))

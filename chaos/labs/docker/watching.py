@@ -10,7 +10,8 @@ from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-from pairproof.chaos.labs.real.addresses import Address, Way
+from pairproof.chaos.labs.real.addresses import Way
+from pairproof.chaos.plan import Address, LinkPlan, Plan
 from pairproof.harness.errors import LabError
 
 ANSWER_S = 15.0
@@ -52,9 +53,10 @@ class Watching:
             raise LabError(f"the lab's observer cannot {what}: {answer['why']}")
         return answer
 
-    def begin(self, trace: Path, stores: Mapping[str, tuple[Path, int]]) -> None:
+    def begin(self, trace: Path, stores: Mapping[str, Path], plan: Plan) -> None:
         """A trial begins; what is seen goes to this trace."""
-        self.ask("begin", trace=str(trace), stores={node: (str(path), size) for node, (path, size) in stores.items()})
+        paths = {node: str(path) for node, path in stores.items()}
+        self.ask("begin", trace=str(trace), stores=paths, ears=plan.ears, notes=dict(plan.notes))
 
     def check(self) -> None:
         """LabError if something has gone wrong there."""
@@ -84,10 +86,10 @@ def _look(answer: Mapping[str, Any]) -> None:
 
 
 class WatchedTap:
-    def __init__(self, watching: Watching, name: str, way: Way, to: Address, client: str, buffer: int | None) -> None:
+    def __init__(self, watching: Watching, link: LinkPlan, way: Way, to: Address) -> None:
         self._ask = watching.ask
-        self._made = {"way": way, "to": to, "client": client, "buffer": buffer}
-        self._name = name
+        self._made = {"link": link, "way": way, "to": to}
+        self._name = link.name
 
     @property
     def connections(self) -> int:
@@ -101,7 +103,7 @@ class WatchedTap:
 
     async def start(self) -> None:
         """Listen for the proxy; for clients, from :meth:`open` on."""
-        self._ask("start", name=self._name, **self._made)
+        self._ask("start", **self._made)
 
     async def open(self) -> None:
         self._ask("open", name=self._name)

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from pathlib import Path
 
-from pairproof.chaos.labs.process.java import JavaProcess
 from pairproof.chaos.labs.process.nodes import NodeProcess, kill
-from pairproof.chaos.labs.real.addresses import FAST_BELOW, HA_ABOVE, Address, Way
+from pairproof.chaos.labs.real.addresses import Way
 from pairproof.chaos.labs.real.bench import Bench
 from pairproof.chaos.labs.real.evidence import Evidence
 from pairproof.chaos.labs.real.keeper import Keeper
@@ -17,17 +15,12 @@ from pairproof.chaos.labs.real.links import LinkTap
 from pairproof.chaos.labs.real.nodes import RealNode
 from pairproof.chaos.labs.real.stalls import Watched, helper
 from pairproof.chaos.labs.real.stores import Stores
-from pairproof.chaos.labs.real.taps import Tap
-from pairproof.chaos.labs.real.wires import Passage
-from pairproof.chaos.rocketmq.ha_passage import HaPassage
-from pairproof.chaos.rocketmq.install import JARS
-from pairproof.chaos.targets.rocketmq import AnyTarget
+from pairproof.chaos.labs.real.taps import Tap, passages
+from pairproof.chaos.plan import Address, LinkPlan, Net, NodePlan, Plan
 from pairproof.chaos.toxiproxy import server
 from pairproof.chaos.toxiproxy.install import TOOL
 from pairproof.chaos.toxiproxy.proxies import Proxies
 from pairproof.harness.errors import LabError
-from pairproof.harness.rocketmq import places
-from pairproof.reference.core.config import BrokerConfig
 
 READY_S = 15.0
 STANDS_S = 10.0
@@ -50,50 +43,39 @@ class ProcessBench(Bench):
         except BaseException:
             self.keeper.close()
             raise
-        self._ports: dict[str, int] = {}
+        self._ports: dict[tuple[str, tuple[int, ...]], int] = {}
         self._runs_at = time.monotonic()
         """When toxiproxy was last seen not to stand still."""
 
-    def way(self, name: str) -> Way:
+    def way(self, plan: Plan, link: LinkPlan) -> Way:
         """Where a link's parts listen."""
         proxy, far = self.leases.take(2)
-        return Way(*(Address(HOST, port) for port in (self._near(name), proxy, far)))
+        if link.beside is not None:
+            other, distance = link.beside
+            near = self.link(plan, other).near.beside(distance)
+        else:
+            room = tuple(each.beside[1] for each in plan.links if each.beside and each.beside[0] == link.name)
+            near = Address(HOST, self.leases.take(1, room)[0])
+        return Way(near, Address(HOST, proxy), Address(HOST, far))
 
-    def _near(self, name: str) -> int:
-        """A slave looks for its master's fast port below the main one: so the two links' ports belong together."""
-        if name in places.FAST_LINKS:
-            return self.link(places.META_LINKS[places.FAST_LINKS.index(name)]).near.fast.port
-        neighbours = (-FAST_BELOW,) if name in places.META_LINKS else ()
-        return self.leases.take(1, neighbours)[0]
-
-    def broker(self, node: str) -> Address:
-        """A broker's main port."""
-        return self._port(f"broker {node}", (-FAST_BELOW, HA_ABOVE))
-
-    def asker(self, name: str) -> Address:
-        """The name server's port for one asker."""
-        return self._port(f"asker {name}")
+    def address(self, node: NodePlan) -> Address:
+        return self._port(node.name, tuple(sorted(set(node.ports.values()) - {0})))
 
     def own(self, name: str) -> Address:
         return self._port(f"own {name}")
 
     def _port(self, name: str, neighbours: tuple[int, ...] = ()) -> Address:
-        if name not in self._ports:
-            self._ports[name] = self.leases.take(1, neighbours)[0]
-        return Address(HOST, self._ports[name])
+        # Nodes of one name may have other ports in another target.
+        key = name, neighbours
+        if key not in self._ports:
+            self._ports[key] = self.leases.take(1, neighbours)[0]
+        return Address(HOST, self._ports[key])
 
-    def node(self, folder: Path, name: str, target: AnyTarget, config: BrokerConfig | None) -> RealNode:
-        """A node that the keeper will fork, or a JVM that it will start."""
-        program = target.runs(name)
-        if program in JARS:
-            return JavaProcess(self.keeper, self, folder, name, target.name, config, program)
-        return NodeProcess(self.keeper, self, folder, name, program, config)
+    def node(self, folder: Path, plan: NodePlan, net: Net) -> RealNode:
+        return NodeProcess(self.keeper, self, folder, plan, net)
 
-    def tap(self, name: str, client: str, to: Address, buffer: int | None, evidence: Evidence) -> LinkTap:
-        make: Callable[[], Passage] = Passage
-        if buffer is not None:
-            make = lambda: HaPassage(client, evidence.ears)  # noqa: E731 - it has a type
-        return Tap(self.link(name), to, make, buffer or 0)
+    def tap(self, link: LinkPlan, way: Way, to: Address, evidence: Evidence) -> LinkTap:
+        return Tap(way, to, passages(link, evidence.ears), link.buffer)
 
     def check(self) -> None:
         """LabError if toxiproxy has ended, or stands still for good; if somebody has it pause, that is a stall."""

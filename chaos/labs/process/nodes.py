@@ -1,4 +1,4 @@
-"""Nodes of a process trial: forked by the bench's keeper."""
+"""Nodes of a process trial: started by the bench's keeper."""
 
 from __future__ import annotations
 
@@ -7,26 +7,22 @@ from pathlib import Path
 
 from pairproof.chaos.labs.real.bench import Bench
 from pairproof.chaos.labs.real.keeper import Keeper
-from pairproof.chaos.labs.real.leases import HOST
-from pairproof.chaos.labs.real.nodes import RealNode, Status
-from pairproof.chaos.rocketmq.node import NodeSpec
+from pairproof.chaos.labs.real.nodes import RealNode
+from pairproof.chaos.plan import Command, Fork, Net, NodePlan, Status
 from pairproof.harness.errors import LabError
-from pairproof.reference.core.config import BrokerConfig
 
 KILLED_S = 10.0
 
 
 class NodeProcess(RealNode):
-    def __init__(
-        self, keeper: Keeper, bench: Bench, folder: Path, name: str, target: str, config: BrokerConfig | None
-    ) -> None:
-        super().__init__(bench, folder, name, target, config)
+    def __init__(self, keeper: Keeper, bench: Bench, folder: Path, plan: NodePlan, net: Net) -> None:
+        super().__init__(bench, folder, plan, net)
         self.keeper = keeper
         self._last: int | None = None
 
-    def launch(self, spec: NodeSpec) -> int:
-        """Fork it; the pid."""
-        self._last = self.keeper.fork_node(spec)
+    def launch(self, what: Command | Fork) -> int:
+        """Fork or execute it; the pid."""
+        self._last = self.keeper.start(what, self.output)
         return self._last
 
     def status(self) -> Status:
@@ -51,16 +47,6 @@ class NodeProcess(RealNode):
         """kill -9, until it is gone."""
         assert self._last is not None
         kill(self.keeper, {self._last: self.name})
-
-    def said(self) -> str:
-        """All that it has said, in all its lives."""
-        try:
-            return (self.folder / f"{self.name}.log").read_text(errors="replace")
-        except OSError:
-            return ""
-
-    def bind(self) -> str:
-        return HOST
 
 
 def kill(keeper: Keeper, pids: dict[int, str]) -> None:

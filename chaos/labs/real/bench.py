@@ -10,16 +10,15 @@ import asyncio
 import shutil
 from pathlib import Path
 
-from pairproof.chaos.labs.real.addresses import Address, Way
+from pairproof.chaos.labs.real.addresses import Way
 from pairproof.chaos.labs.real.control import Control
 from pairproof.chaos.labs.real.evidence import Evidence
 from pairproof.chaos.labs.real.links import LinkTap
 from pairproof.chaos.labs.real.nodes import RealNode
 from pairproof.chaos.labs.real.stalls import Watched
 from pairproof.chaos.labs.real.stores import Store, Stores
-from pairproof.chaos.targets.rocketmq import AnyTarget
+from pairproof.chaos.plan import Address, LinkPlan, Net, NodePlan, Plan
 from pairproof.chaos.toxiproxy.proxies import Proxies
-from pairproof.reference.core.config import BrokerConfig
 
 CONTROLS = "controls"
 
@@ -47,32 +46,28 @@ class Bench:
 
     # What a lab says.
 
-    def way(self, name: str) -> Way:
+    def way(self, plan: Plan, link: LinkPlan) -> Way:
         """Where a link's parts listen, the same in every trial."""
         raise NotImplementedError
 
-    def broker(self, node: str) -> Address:
-        """A broker's main port; the fast port is below it, the HA port above."""
-        raise NotImplementedError
-
-    def asker(self, name: str) -> Address:
-        """The name server's port for one asker."""
+    def address(self, node: NodePlan) -> Address:
+        """A node's main port; the others are free, too."""
         raise NotImplementedError
 
     def own(self, name: str) -> Address:
         """Where this process can listen, and nodes can reach it."""
         raise NotImplementedError
 
-    def node(self, folder: Path, name: str, target: AnyTarget, config: BrokerConfig | None) -> RealNode:
-        """A node of a trial that has this folder, not started. ``config``: a broker's; None for a name server."""
+    def node(self, folder: Path, plan: NodePlan, net: Net) -> RealNode:
+        """A node of a trial that has this folder, not started."""
         raise NotImplementedError
 
-    def tap(self, name: str, client: str, to: Address, buffer: int | None, evidence: Evidence) -> LinkTap:
-        """The taps of a link, whose client is this node. ``buffer``: of an HA link's sockets, bytes; None of others."""
+    def tap(self, link: LinkPlan, way: Way, to: Address, evidence: Evidence) -> LinkTap:
+        """The taps of a link."""
         raise NotImplementedError
 
-    def begin(self, evidence: Evidence) -> None:
-        """A trial begins; its brokers' stores are known."""
+    def begin(self, plan: Plan, evidence: Evidence) -> None:
+        """A trial begins."""
 
     def drain(self) -> None:
         """Once this returns all taps have heard what was sent before, if this process's own loop has turned."""
@@ -91,17 +86,17 @@ class Bench:
 
     # The same everywhere.
 
-    def link(self, name: str) -> Way:
+    def link(self, plan: Plan, name: str) -> Way:
         """A link's way, and its proxy, which does not listen yet."""
         found = self._ways.get(name)
         if found is None:
-            found = self._ways[name] = self.way(name)
+            found = self._ways[name] = self.way(plan, plan.link(name))
             self.proxies.create(name, str(found.proxy), str(found.far))
             self.proxies.disable(name)
         return found
 
     def store(self, node: str) -> Store:
-        """A broker's store, or its machine's disk."""
+        """A node's store, or its machine's disk."""
         if node not in self._stores:
             self._stores[node] = self.stores.create(node)
         return self._stores[node]

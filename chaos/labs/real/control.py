@@ -9,11 +9,8 @@ from __future__ import annotations
 
 import mmap
 import os
-import time
 from pathlib import Path
 from struct import Struct
-
-from pairproof.reference.shell.disk import RealDisk
 
 _INT = Struct("=q")
 FIELDS = (
@@ -21,7 +18,6 @@ FIELDS = (
     "held", "slowed", "lied", "skewed", "dispatches_held",
 )  # fmt: skip
 SIZE = _INT.size * len(FIELDS)
-POLL_S = 0.001
 
 
 class Control:
@@ -61,28 +57,3 @@ class Control:
     def close(self) -> None:
         """Unmap; the file stays."""
         self._shared.close()
-
-
-class ControlledDisk(RealDisk):
-    """A store directory whose flushes obey a :class:`Control`."""
-
-    def __init__(self, control: Control, root: Path, commit_log: Path | None = None) -> None:
-        super().__init__(root, commit_log)
-        self.control = control
-
-    def sync(self, name: str) -> None:
-        """Make one file durable, unless the disk does not do it now."""
-        control = self.control
-        if control.get("stalled"):
-            control.count("held")
-            # As long as the harness wants: whoever ends it ends this process, too.
-            while control.get("stalled"):
-                time.sleep(POLL_S)
-        slow_ms = control.get("slow_ms")
-        if slow_ms:
-            control.count("slowed")
-            time.sleep(slow_ms / 1_000)
-        if control.get("lies"):
-            control.count("lied")
-            return
-        super().sync(name)

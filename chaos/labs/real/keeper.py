@@ -1,6 +1,6 @@
 """The keeper: a small process beside the harness that starts a lab's processes and leaves nothing of them behind.
 
-It has the reference imported and forks nodes from itself, in a few milliseconds where a fresh interpreter takes half a
+It imports once what nodes run and forks them from itself, in a few milliseconds where a fresh interpreter takes half a
 second. It serves one harness over a socket pair, one JSON line for each request and answer, and nothing else: a single
 thread, no event loop, no request that waits for long. When the socket ends, or its parent is another one, whatever the
 reason, it kills its children, removes the lab's folder with all mounts and loop devices below it, and ends. A keeper
@@ -23,13 +23,12 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
 from pairproof.chaos.labs.real import child, folders
-from pairproof.chaos.labs.real.nodes import Status
-from pairproof.chaos.rocketmq.node import NodeSpec, run
+from pairproof.chaos.plan import Command, Fork, Status, load
 from pairproof.harness.errors import LabError, PairproofError
 
 START_S = 30.0
@@ -57,6 +56,8 @@ class Keeping:
         self.leave = list(leave)
         self.parent = os.getppid()
         self.children: dict[int, Status] = {}
+        self.functions: dict[str, Callable[[dict[str, Any]], int]] = {}
+        """What children have been forked for."""
         self._heard = b""
         self._turn = 0
 
@@ -96,8 +97,16 @@ class Keeping:
         self.leave.clear()
         return {}
 
-    def do_fork(self, spec: NodeSpec) -> dict[str, Any]:
-        return self._started(child.fork(Path(self._room(spec["output"])), lambda: run(spec)))
+    def do_fork(self, run: str, spec: dict[str, Any], output: str) -> dict[str, Any]:
+        function = self._loaded(run)
+        return self._started(child.fork(Path(self._room(output)), lambda: int(function(spec))))
+
+    def _loaded(self, name: str) -> Callable[[dict[str, Any]], int]:
+        # Imported here, once: children share it, and start in milliseconds.
+        if name not in self.functions:
+            self.functions[name] = load(name)
+            _freeze()
+        return self.functions[name]
 
     def do_exec(self, argv: list[str], output: str, environment: dict[str, str]) -> dict[str, Any]:
         return self._started(child.execute(Path(self._room(output)), argv, environment))
@@ -221,9 +230,11 @@ class Keeper:
             folders.remove(self.folder)
             raise
 
-    def fork_node(self, spec: NodeSpec) -> int:
-        """Start a node; its pid. What comes of it its trace and its output say."""
-        return int(self._ask("fork", spec=spec)["pid"])
+    def start(self, what: Command | Fork, output: Path) -> int:
+        """Start a node's program; its pid. What comes of it its output says."""
+        if isinstance(what, Command):
+            return self.exec(what.argv, output, what.environment)
+        return int(self._ask("fork", run=what.run, spec=dict(what.spec), output=str(output))["pid"])
 
     def exec(self, argv: Sequence[str], output: Path, environment: Mapping[str, str] | None = None) -> int:
         """Start another program, found on PATH, in the lab's folder; its pid. LabError if it cannot be started."""
@@ -329,15 +340,19 @@ class Keeper:
         return f"the lab's keeper has ended: {said[-1] if said else 'it was killed, or closed'}"
 
 
+def _freeze() -> None:
+    # What is imported stays shared with the children: their collections leave it alone.
+    gc.collect()
+    gc.freeze()
+
+
 def main() -> None:
     """Be the keeper."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     folder = Path(sys.argv[2])
     os.chdir(folder)
-    # What is imported stays shared with the children: their collections leave it alone.
-    gc.collect()
-    gc.freeze()
+    _freeze()
     keeping = Keeping(socket.socket(fileno=int(sys.argv[1])), folder, sys.argv[3:])
     try:
         keeping.serve()

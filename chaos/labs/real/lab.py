@@ -7,20 +7,15 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from pairproof.chaos.labs.real import folders
+from pairproof.chaos.labs.real.link_trouble import LinkTrouble
 from pairproof.chaos.labs.real.session import RealSession
-from pairproof.chaos.targets.reference import ReferenceTarget
-from pairproof.chaos.targets.rocketmq import AnyTarget, RocketMQTarget
+from pairproof.chaos.plan import Program, abilities, forms, observed
 from pairproof.harness.errors import LabError
-from pairproof.harness.history import own_kinds
-from pairproof.harness.kinds import store
 from pairproof.harness.ports import Target
 from pairproof.harness.schedule import Args
 
 if TYPE_CHECKING:
     from pairproof.chaos.labs.real.bench import Bench
-
-UNTRACED = frozenset(("append", "cut", "flush", "dispatch", "sync", "persist", "register", "expire", "diverged"))
-"""What only a broker itself can tell."""
 
 
 class RealLab:
@@ -28,8 +23,8 @@ class RealLab:
 
     name = ""
     deterministic = False
-    runs: tuple[type[AnyTarget], ...] = (ReferenceTarget,)
-    """What it knows how to run."""
+    hosts: frozenset[type] = frozenset((Program,))
+    """The forms that it asks of every node."""
 
     def __init__(self) -> None:
         self._bench: Bench | None = None
@@ -42,16 +37,20 @@ class RealLab:
         raise NotImplementedError
 
     def takes(self, target: Target) -> bool:
-        """Whether it is of one of the kinds that this lab runs."""
-        return isinstance(target, self.runs)
+        """Whether it can host every one of its nodes."""
+        return self.hosts <= forms(target)
 
     def observes(self, target: Target) -> frozenset[str]:
-        """Everything: taps, clients, stores, and what the nodes trace themselves, if they do."""
-        return own_kinds() - store.KINDS - (UNTRACED if isinstance(target, RocketMQTarget) else frozenset())
+        """Everything that the target lets be seen: taps, clients, stores, and what nodes tell of themselves."""
+        return observed(target)
+
+    def parts(self, target: Target | None) -> tuple[type, ...]:
+        """See :mod:`pairproof.harness.abilities`."""
+        return (self.session_class, LinkTrouble, self.session_class.trouble, *abilities(target))
 
     def open(self, target: Target, settings: Args, seed: str) -> RealSession:
         """A new trial. LabError if something is missing or in the way, or a broker does not come up."""
-        if not isinstance(target, self.runs):
+        if not self.takes(target):
             raise LabError(f"the {self.name} lab does not know how to run {target.name!r}")
         if self._session is not None:
             self._session.close()

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from pairproof.chaos.labs.real.addresses import Address, Way
+from pairproof.chaos.labs.real.addresses import Way
 from pairproof.chaos.labs.real.evidence import Evidence
-from pairproof.harness.rocketmq import places
+from pairproof.chaos.plan import MAIN, Address, Plan
 
 if TYPE_CHECKING:
     from pairproof.chaos.labs.real.bench import Bench
-
-CLIENT = "client"
 
 
 class LinkTap(Protocol):
@@ -81,37 +79,26 @@ class Link:
 
 
 class Links:
-    """All links of a trial with these brokers.
+    """All links of a trial, and its addresses: a :class:`pairproof.chaos.plan.Net`."""
 
-    ``names``: whether it has a name server. ``buffer``: bytes of the buffers of the sockets of HA links.
-    """
-
-    def __init__(
-        self, bench: Bench, evidence: Evidence, pair: tuple[str, ...], other: bool, names: bool, buffer: int
-    ) -> None:
+    def __init__(self, bench: Bench, plan: Plan, evidence: Evidence) -> None:
         self.bench = bench
-        self.buffer = buffer
-        self.evidence = evidence
+        self.plan = plan
         self.by_name: dict[str, Link] = {}
-        brokers = (*pair, places.OTHER) if other else pair
-        main = bench.broker(places.MASTER)
-        for number, slave in enumerate(pair[1:]):
-            self._join(places.HA_LINKS[number], slave, places.MASTER, main.ha)
-            if names:
-                self._join(places.META_LINKS[number], slave, places.MASTER, main)
-                self._join(places.FAST_LINKS[number], slave, places.MASTER, main.fast)
-        for broker in brokers:
-            self._join(f"client-{broker}", CLIENT, broker, bench.broker(broker))
-            if names:
-                self._join(f"names-{broker}", broker, places.NAMES, bench.asker(broker))
-        if names:
-            self._join(places.NAMES_CLIENT, CLIENT, places.NAMES, bench.asker(CLIENT))
+        for node in plan.nodes:
+            for port in node.ports:
+                evidence.addresses[str(self.address(node.name, port))] = node.name
+        for each in plan.links:
+            way, to = bench.link(plan, each.name), self.address(each.far, each.port)
+            self.by_name[each.name] = Link(each.name, each.near, each.far, to, way, bench.tap(each, way, to, evidence))
+            evidence.addresses[str(way.near)] = each.far
 
-    def _join(self, name: str, client: str, server: str, to: Address) -> None:
-        way = self.bench.link(name)
-        tap = self.bench.tap(name, client, to, self.buffer if name in places.HA_LINKS else None, self.evidence)
-        self.by_name[name] = Link(name, client, server, to, way, tap)
-        self.evidence.addresses[str(way.near)] = server
+    def address(self, node: str, port: str = MAIN) -> Address:
+        found = self.plan.node(node)
+        return self.bench.address(found).beside(found.ports[port])
+
+    def dials(self, link: str) -> Address:
+        return self.by_name[link].way.near
 
     async def start(self) -> None:
         """The taps listen for their proxies."""

@@ -9,10 +9,10 @@ from __future__ import annotations
 import signal
 from typing import NamedTuple
 
-from pairproof.chaos.labs.real.nodes import Cause, RealNode
+from pairproof.chaos.labs.real.nodes import RealNode
 from pairproof.chaos.labs.real.processes import Processes
 from pairproof.chaos.labs.real.world import World
-from pairproof.chaos.rocketmq.inspection import Inspection
+from pairproof.chaos.plan import Cause, Driver
 from pairproof.harness.errors import LabError
 from pairproof.harness.ports import Effect
 
@@ -37,10 +37,10 @@ class Skew(NamedTuple):
 class NodeTrouble:
     """Abilities CanKill, CanStop, CanPause and CanSkewClock of :mod:`pairproof.harness.ports`."""
 
-    def __init__(self, world: World, processes: Processes, inspection: Inspection) -> None:
+    def __init__(self, world: World, processes: Processes, driver: Driver) -> None:
         self.world = world
         self.processes = processes
-        self.inspection = inspection
+        self.driver = driver
 
     def kill(self, node: str) -> Effect:
         found = self.world.node(node)
@@ -59,7 +59,7 @@ class NodeTrouble:
         if not found.is_up:
             self.processes.boot(node)
             if not found.is_up or self.world.serves(found):
-                self.inspection.audit("recovery", node)
+                self.driver.audit("recovery", node)
 
     def stop(self, node: str) -> Effect:
         """One whose disk ends no flush would never stop: it is killed."""
@@ -84,11 +84,11 @@ class NodeTrouble:
         self.world.evidence.poll()
         status = found.status()
         cause = found.cause(status)
-        if found.has_stopped(status):
+        if found.program.has_stopped(found, status):
             self.world.evidence.add(told, "stop", node, found.incarnation)
             # It has flushed everything, and says nothing of it.
             self.world.evidence.flushed[node] = self.world.evidence.log_ends.get(node, 0)
-        elif status == found.orderly:
+        elif status == found.program.orderly:
             # Its disk has failed it, and what it had written is not flushed.
             self.world.evidence.add(told, "crash", node, found.incarnation, f="process", value=0)
         elif cause is not Cause.LAB:

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from pairproof.chaos.labs.real import proc
-from pairproof.chaos.labs.real.nodes import Cause, RealNode
+from pairproof.chaos.labs.real.nodes import RealNode
 from pairproof.chaos.labs.real.world import DRAIN_S, World
+from pairproof.chaos.plan import Cause
 from pairproof.harness.errors import LabError
 from pairproof.harness.history import MS
 
@@ -42,7 +43,7 @@ class Processes:
         def is_late(node: RealNode) -> bool:
             return node.is_up and not (self.world.serves(node) or node.pauses or node.is_held)
 
-        limit_s = max((node.ready_s for node in nodes), default=0)
+        limit_s = max((node.program.ready_s for node in nodes), default=0)
         if not self.world.run_until(lambda: not any(map(is_late, nodes)), limit_s * 1000 * MS):
             for late in filter(is_late, nodes):
                 self.give_up(late, f"it did not serve after {limit_s} s")

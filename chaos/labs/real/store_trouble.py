@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 from pairproof.chaos.labs.real.node_trouble import NodeTrouble
 from pairproof.chaos.labs.real.nodes import RealNode
 from pairproof.chaos.labs.real.stores import Store
-from pairproof.chaos.observers.auditing import Snapshot
 from pairproof.harness.errors import LabError, Unable
 from pairproof.harness.ports import Effect
 from pairproof.harness.rocketmq import places
@@ -68,7 +67,7 @@ class StoreTrouble(NodeTrouble):
         found, store = self._stored(node)
         if not found.powered:
             return {}
-        if not found.has_seams and keep != "all" and (keep in WITHIN_LOG or store.kind != "device"):
+        if not found.program.has_seams and keep != "all" and (keep in WITHIN_LOG or store.kind != "device"):
             raise Unable(f"it is unknown what {node} has flushed: keep={keep} cannot be played on a {store.kind}")
         running = found.is_up
         if running:
@@ -78,7 +77,7 @@ class StoreTrouble(NodeTrouble):
         before = self.world.evidence.log_ends.get(node, 0)
         did = store.lose_power(keep, flushed, self._pid_ender(found))
         found.powered = False
-        end = self._log_end(found)
+        end = self.driver.log_end(node)
         lost = max(0, before - end)
         lied = end < flushed and self.world.bench.control(node).get("lied") > 0
         status = "lied" if lied else None
@@ -92,12 +91,6 @@ class StoreTrouble(NodeTrouble):
                 self.processes.end(node)
 
         return end
-
-    def _log_end(self, node: RealNode) -> int:
-        """Where a dead node's log ends by its files."""
-        assert node.config is not None
-        files = node.files(LOG)
-        return Snapshot(node.name, node.incarnation, files, None, node.config.maxHashSlotNum).read().where
 
     # Disks.
 
@@ -193,8 +186,7 @@ class StoreTrouble(NodeTrouble):
         found, store = self._stored(node)
         effect = dict(self.kill(node))
         store.empty()
-        if self.world.is_provided(node):
-            found.provide()
+        found.provide()
         return self._replaced(found, "empty", effect)
 
     def take_image(self, node: str) -> Image:
@@ -244,7 +236,7 @@ class StoreTrouble(NodeTrouble):
 
     def _replaced(self, node: RealNode, f: str, effect: dict[str, int], whose: str | None = None) -> Effect:
         before = self.world.evidence.log_ends.pop(node.name, 0)
-        end = self._log_end(node)
+        end = self.driver.log_end(node.name)
         self.world.evidence.flushed.pop(node.name, None)
         self.world.evidence.add(self.world.evidence.now(), "wipe", node.name, f=f, hi=end, detail=whose)
         return {**effect, "log_bytes_gone": max(0, before - end)}

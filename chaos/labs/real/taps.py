@@ -12,16 +12,44 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Coroutine
-from typing import Any
+from functools import partial
+from typing import Any, Protocol
 
-from pairproof.chaos.labs.real.addresses import Address, Way
+from pairproof.chaos.labs.real.addresses import Way
 from pairproof.chaos.labs.real.wires import CLIENTS, ITSELF, SERVERS, Passage, Wire, nothing
-from pairproof.chaos.rocketmq.ha_passage import HaPassage
+from pairproof.chaos.plan import Address, LinkPlan
 
 PAIRED_S = 3.0
 """How long the proxy has to lead a new connection to the other tap."""
 MAX_WAITING = 256
 """Connections of one link that are not let in yet, or of all strangers."""
+
+
+class Ears(Protocol):
+    """Who hears what passes overheard links, see :attr:`pairproof.chaos.plan.Plan.ears`."""
+
+    def passage(self, who: str) -> Passage:
+        """One more connection, whose client is this node."""
+
+
+class Teller(Protocol):
+    """Who is told of what ears hear."""
+
+    add: Callable[..., None]
+    """Records an event, see :meth:`pairproof.harness.history.Recorder.add`."""
+
+    def now(self) -> int:
+        """The time of events, ns."""
+
+    def note(self, kind: str, *columns: object) -> None:
+        """A row for the driver's reader of traces, now."""
+
+
+def passages(link: LinkPlan, ears: Ears | None) -> Callable[[], Passage]:
+    """What makes the connections of a link."""
+    if ears is None or not link.is_overheard:
+        return Passage
+    return partial(ears.passage, link.near)
 
 
 class Door:
@@ -185,8 +213,7 @@ class Tap(Door):
         far.stalls = lambda: passage.stalled(SERVERS)
         far.ended = lambda how: self.over(passage, SERVERS, how)
         passage.wires += [wire, far]
-        if isinstance(passage, HaPassage):
-            passage.tapped = not self.is_impostor
+        passage.tapped = not self.is_impostor
         try:
             await asyncio.get_running_loop().create_connection(lambda: far, *self.to)
         except OSError:
@@ -200,7 +227,7 @@ class Tap(Door):
 class StrangersDoor(Door):
     """By which strangers reach the master's HA port."""
 
-    def __init__(self, address: Address, to: Address, passage: Callable[[], HaPassage]) -> None:
+    def __init__(self, address: Address, to: Address, passage: Callable[[], Passage]) -> None:
         super().__init__(address, to)
         self.passage = passage
 
@@ -216,7 +243,7 @@ class StrangersDoor(Door):
         passage.wires.append(near)
         return near
 
-    async def _reach_master(self, passage: HaPassage) -> None:
+    async def _reach_master(self, passage: Passage) -> None:
         if len(self.passages) >= MAX_WAITING:
             passage.reset()
             return

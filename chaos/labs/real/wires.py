@@ -120,6 +120,8 @@ class Passage:
         self.open = {CLIENTS: False, SERVERS: False}
         self.has_server = False
         """Whether its way to the server is there."""
+        self.tapped = True
+        """Whether it leads to the link's server, and not to an impostor."""
         self.is_over = False
         """Whether one of its sides has ended."""
         self.wires: list[Wire] = []

@@ -11,19 +11,20 @@ import time
 from collections.abc import Callable, Coroutine, Iterator
 from functools import partial
 from itertools import count
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pairproof.chaos.labs.real.bench import Bench
 from pairproof.chaos.labs.real.evidence import Evidence
 from pairproof.chaos.labs.real.links import Link, Links
 from pairproof.chaos.labs.real.nodes import RealNode
 from pairproof.chaos.labs.real.stalls import Watch, Watched, harness
-from pairproof.chaos.rocketmq.machines import Machine
-from pairproof.chaos.targets.rocketmq import AnyTarget
+from pairproof.chaos.plan import Plan
 from pairproof.harness.errors import LabError, PairproofError, Unable, UsageError
 from pairproof.harness.history import Recorder
-from pairproof.harness.rocketmq import places
 from pairproof.harness.schedule import Args
+
+if TYPE_CHECKING:
+    from pairproof.chaos.labs.real.processes import Processes
 
 T = TypeVar("T")
 DRAIN_S = 0.004
@@ -37,24 +38,26 @@ LOOKS = 50
 class World:
     """See the module. ``settings`` are complete: the target has filled in its defaults."""
 
-    def __init__(self, bench: Bench, target: AnyTarget, settings: Args, seed: str) -> None:
+    processes: Processes
+    """Set by the session."""
+
+    def __init__(self, bench: Bench, plan: Plan, settings: Args, seed: str) -> None:
         self.bench = bench
-        self.target = target
+        self.plan = plan
         self.settings = settings
         self.seed = seed
         self.loop = bench.loop
         self.recorder = Recorder()
-        self.evidence = Evidence(self.recorder, bench.label)
+        self.evidence = Evidence(self.recorder, plan.ears, plan.notes, bench.label)
         self.folder = bench.folder / f"trial-{bench.trials}"
         self.folder.mkdir(exist_ok=True)
         bench.trials += 1
-        self.pair = places.nodes(places.slaves(settings))
-        names, other = places.has_names(settings), places.has_other(settings)
-        self.has_names = names
-        self.links = Links(bench, self.evidence, self.pair, other, names, int(settings["lab.bufferBytes"]))
-        self.brokers = (*self.pair, places.OTHER) if other else self.pair
+        self.links = Links(bench, plan, self.evidence)
         self.nodes: dict[str, RealNode] = {}
-        self.machines: list[Machine] = []
+        for each in plan.nodes:
+            node = self.nodes[each.name] = bench.node(self.folder, each, self.links)
+            if node.store is not None:
+                self.evidence.stores[each.name] = node.path
         self.is_closed = False
         self.watch = Watch(self.loop, self._watched)
         self._wrong: BaseException | None = None
@@ -68,12 +71,6 @@ class World:
         for node in list(self.nodes.values()):
             if node.pid is not None:
                 yield Watched("node", node.name, node.pid, partial(getattr, node, "halted"))
-
-    def machine(self, name: str) -> Machine:
-        """A machine for one of our own nodes."""
-        machine = Machine(self.loop, name, self.bench.anywhere, self.evidence.unreached_at)
-        self.machines.append(machine)
-        return machine
 
     def serves(self, node: RealNode) -> bool:
         """Whether its process lives and has come so far that it takes connections."""
@@ -150,10 +147,10 @@ class World:
         return self.nodes[name]
 
     def obedient(self, name: str) -> RealNode:
-        """A node that obeys the lab and tells what it does; Unable for real RocketMQ, which has no seam for that."""
+        """A node that obeys the lab and tells what it does; Unable for a black box."""
         found = self.node(name)
-        if not found.has_seams:
-            raise Unable(f"{name} runs {self.target.runs(name)}, of whose clock, flushes and files the lab has no hold")
+        if not found.program.has_seams:
+            raise Unable(f"{name} is a black box, of whose clock, flushes and files the lab has no hold")
         return found
 
     def link(self, name: str) -> Link:
@@ -163,7 +160,3 @@ class World:
             valid = ", ".join(self.links.by_name)
             raise UsageError(f"there is no link {name!r} in this trial; valid: {valid} (lab.slaves, lab.names)")
         return found
-
-    def is_provided(self, node: str) -> bool:
-        """Whether an operator prepares its fresh store; a slave that has a name server fetches all from its master."""
-        return not (self.has_names and node in places.SLAVES)

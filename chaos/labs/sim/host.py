@@ -63,8 +63,6 @@ class Host:
         # The lab's triggers: while there are none, nobody asks at every point.
         self.armed: Mapping[tuple[str, str], object] = observer.armed
         self.disk = SimDisk()
-        self.log_file_size = 0
-        self.index_slots = 0
         self.node: Node | None = None
         self.tested = False
         """Whether its node is one of those that are tested: what such a one raises is its own crash."""

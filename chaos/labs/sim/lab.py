@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from pairproof.chaos.labs.sim.link_trouble import LinkTrouble
+from pairproof.chaos.labs.sim.node_trouble import NodeTrouble
 from pairproof.chaos.labs.sim.session import SimSession, open_session
-from pairproof.chaos.targets.reference import ReferenceTarget
-from pairproof.harness.history import own_kinds
-from pairproof.harness.kinds import store
+from pairproof.chaos.plan import InProcess, abilities, forms, observed
 from pairproof.harness.ports import Target
 from pairproof.harness.schedule import Args
 
@@ -18,11 +18,15 @@ class SimLab:
 
     def takes(self, target: Target) -> bool:
         """Only what lives in this process."""
-        return isinstance(target, ReferenceTarget)
+        return InProcess in forms(target)
 
     def observes(self, target: Target) -> frozenset[str]:
         """Everything: taps, clients, stores, and what the nodes trace themselves."""
-        return own_kinds() - store.KINDS
+        return observed(target)
+
+    def parts(self, target: Target | None) -> tuple[type, ...]:
+        """See :mod:`pairproof.harness.abilities`."""
+        return (SimSession, LinkTrouble, NodeTrouble, *abilities(target))
 
     def open(self, target: Target, settings: Args, seed: str) -> SimSession:
         """A new trial; the same arguments give the same history, byte for byte."""

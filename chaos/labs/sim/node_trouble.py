@@ -17,6 +17,7 @@ from pairproof.chaos.labs.sim.host import Host
 from pairproof.chaos.labs.sim.kernel import Entry
 from pairproof.chaos.labs.sim.trouble import Trouble
 from pairproof.chaos.labs.sim.world import World
+from pairproof.chaos.plan import Driver
 from pairproof.harness.ports import Effect
 from pairproof.harness.rocketmq.places import MASTER
 
@@ -37,8 +38,9 @@ class NodeTrouble:
     see :mod:`pairproof.harness.ports`.
     """
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, driver: Driver) -> None:
         self.world = world
+        self.driver = driver
 
     def kill(self, node: str) -> Effect:
         host = self.world.node_host(node)
@@ -55,7 +57,7 @@ class NodeTrouble:
         if host.node is None:
             self.world.boot(node)
             if not host.disk.read_only:
-                self.world.audit("recovery", node)
+                self.driver.audit("recovery", node)
 
     def stop(self, node: str) -> Effect:
         host = self.world.node_host(node)
@@ -111,11 +113,11 @@ class NodeTrouble:
         return effect
 
     def _expire(self, host: Host, keep_files: int, effect: dict[str, int]) -> None:
-        broker = self.world.broker(host.name)
-        if broker is None:
+        expire = getattr(host.node, "expire", None)
+        if expire is None:
             return
         files, used = len(host.disk.files), host.disk.used()
-        host.call(broker.expire, keep_files)
+        host.call(expire, keep_files)
         effect["files_deleted"] = files - len(host.disk.files)
         effect["bytes_deleted"] = used - host.disk.used()
 
@@ -241,9 +243,8 @@ class NodeTrouble:
 
     def _replace(self, host: Host, store: SimDisk, f: str, whose: str | None = None) -> Effect:
         effect = dict(self.kill(host.name))
-        before = self.world.evidence.log_ends.get(host.name, 0)
         host.disk.replace(store)
-        effect["log_bytes_gone"] = max(0, before - self.world.evidence.wiped(host, f, whose))
+        effect["log_bytes_gone"] = self.world.evidence.wiped(host, f, whose)
         return effect
 
     @staticmethod

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from pairproof.chaos.labs import script
 from pairproof.chaos.labs.blame import ENDS, is_the_labs
 from pairproof.chaos.labs.sim import topology
 from pairproof.chaos.labs.sim.disk import SimDisk
@@ -16,15 +15,10 @@ from pairproof.chaos.labs.sim.evidence import Evidence
 from pairproof.chaos.labs.sim.host import WATCHDOG, Crashed, Host
 from pairproof.chaos.labs.sim.kernel import MOST_IN_A_MS, Kernel
 from pairproof.chaos.labs.sim.network import Link, Network
-from pairproof.chaos.rocketmq import provision
-from pairproof.chaos.rocketmq import sim_tables as tables
-from pairproof.chaos.targets.reference import ReferenceTarget
+from pairproof.chaos.plan import Driver, InProcess, Plan
 from pairproof.harness.errors import LabError, UsageError
 from pairproof.harness.history import MS, Recorder
-from pairproof.harness.rocketmq import places
 from pairproof.harness.schedule import Args
-from pairproof.reference.core.broker import Broker
-from pairproof.reference.ports import Node
 
 # A call's request and answer are taken to be no larger: through a small buffer they need a trip a bufferful.
 CALL_BYTES = 4_096
@@ -38,8 +32,8 @@ class World:
     acting: str | None = None
     """The node in the middle of whose doing a trigger fires right now."""
 
-    def __init__(self, target: ReferenceTarget, settings: Args, seed: str) -> None:
-        self.target = target
+    def __init__(self, plan: Plan, settings: Args, seed: str) -> None:
+        self.plan = plan
         self.settings = settings
         self.seed = seed
         self.kernel = Kernel(self._crowded)
@@ -48,23 +42,23 @@ class World:
         self.armed: dict[tuple[str, str], list[tuple[int, Callable[[], None]]]] = {}
         self.evidence = Evidence(self.kernel, self.recorder, self.armed, self._passed)
         self.flush_ns = int(settings.get("lab.flushMicros", 800)) * 1_000
-        self.has_names = places.has_names(settings)
+        self.latency_ns = int(settings.get("lab.latencyMicros", 500)) * 1_000
         self._strangers = 0
         WATCHDOG.begin()
-        found = topology.build(target, settings, self.network.links, self.machine)
-        self.pair, self.brokers, self.hosts, self.clients_ways = found.pair, found.brokers, found.hosts, found.clients
-        self.processes = (*found.servers, *found.brokers)
+        found = topology.build(plan, self.latency_ns, self.network.links, self.machine)
+        self.hosts, self.clients_ways = found.hosts, found.clients
+        self.processes = tuple(each.name for each in plan.nodes)
         self.evidence.addresses = found.addresses
 
-    def start(self) -> None:
+    def start(self, driver: Driver) -> None:
         """Record the settings, prepare the stores and start every node."""
-        latency_ns = int(self.settings.get("lab.latencyMicros", 500)) * 1_000
-        self.evidence.lab(2 * latency_ns * (1 + CALL_BYTES // self.network.buffer), self.settings)
-        for name in self.brokers:
-            self.evidence.config(name, self.target.config(name, self.settings))
-        for name in self.brokers:
+        self.evidence.lab(2 * self.latency_ns * (1 + CALL_BYTES // self.network.buffer), self.settings)
+        for name in self.processes:
+            shown = driver.config(name)
+            if shown is not None:
+                self.evidence.config(name, shown)
+        for name in self.processes:
             self.provide(name, self.hosts[name].disk)
-        # The name server first, so that whoever registers finds it.
         for name in self.processes:
             self.boot(name)
 
@@ -76,8 +70,10 @@ class World:
         """Start a node's process on whatever its disk holds; one that cannot use that does not come up."""
         host = self.hosts[name]
         host.tested = True
+        form = self.plan.node(name).form(InProcess)
+        assert form is not None
         try:
-            host.start(self._program(name, host))
+            host.start(lambda: form.build(host, self.evidence.readings.watcher(host)))
         except (Exception, *ENDS) as why:
             if is_the_labs(why):
                 raise
@@ -85,39 +81,12 @@ class World:
             host.kill()
         else:
             if host.node is not None:
-                self.evidence.started(host)
-
-    def _program(self, name: str, host: Host) -> Callable[[], Node]:
-        """What makes the node."""
-        if name == places.NAMES:
-            server = self.target.name_server_class()
-            return lambda: server(host)
-        config = self.target.config(name, self.settings)
-        build = self.target.broker_class(name)
-        host.log_file_size, host.index_slots = config.mappedFileSizeCommitLog, config.maxHashSlotNum
-        return lambda: build(config, host, self.evidence.watcher(host))
+                self.evidence.readings.started(host)
 
     def provide(self, name: str, disk: SimDisk) -> None:
-        """A fresh store's topic and group; a slave that will fetch them from its master gets none."""
-        if not self.has_names or name not in places.SLAVES:
-            for file, data in provision.FILES.items():
-                disk.place(file, data)
-
-    def broker(self, name: str) -> Broker | None:
-        """The running broker, or None."""
-        node = self.hosts[name].node
-        return node if isinstance(node, Broker) else None
-
-    def audit(self, f: str, *nodes: str) -> None:
-        """Read stores from outside: records of ``nodes``, and each such slave's bytes beside the master's.
-
-        With a name server also the tables of ``nodes``, and its own.
-        """
-        for name, listed in script.audited(self.pair, nodes):
-            self.evidence.audit(self.hosts[places.MASTER], self.hosts[name], f, listed)
-        if self.has_names:
-            for name in nodes:
-                tables.record(self.evidence, self.hosts[name])
+        """Put into a fresh store what an operator does."""
+        for file, data in self.plan.node(name).fresh.items():
+            disk.place(file, data)
 
     # Time.
 
@@ -199,6 +168,6 @@ class World:
         """A link; UsageError for one that this trial does not have."""
         found = self.network.links.get(name)
         if found is None:
-            valid = ", ".join(each for each in self.network.links if each != "hostile")
+            valid = ", ".join(self.network.links)
             raise UsageError(f"there is no link {name!r} in this trial; valid: {valid} (lab.slaves, lab.names)")
         return found

@@ -10,9 +10,12 @@ from typing import Any
 from real_brokers import DEADLINE_S, SETTINGS, free_port
 
 from pairproof.chaos.labs.real.control import Control
-from pairproof.chaos.labs.real.keeper import Keeper, Status
-from pairproof.chaos.labs.real.trace import Row, TraceReader
+from pairproof.chaos.labs.real.keeper import Keeper
+from pairproof.chaos.labs.real.trace import TraceReader
+from pairproof.chaos.plan import Fork, Row, Status
 from pairproof.chaos.rocketmq.node import NodeSpec
+from pairproof.chaos.rocketmq.programs import RUN
+from pairproof.chaos.rocketmq.traced import KINDS
 
 
 class LabNode:
@@ -35,7 +38,6 @@ class LabNode:
             "node": name,
             "conf": str(self.conf),
             "trace": "",
-            "output": str(self.output),
             "control": str(folder / f"{name}.control"),
         }
         self.incarnation = 0
@@ -48,8 +50,12 @@ class LabNode:
         self.incarnation += 1
         path = self.keeper.folder / f"{self.spec['node']}-{self.incarnation}.jsonl"
         self.spec["trace"] = str(path)
-        self.reader, self.rows = TraceReader(path), []
-        self.pid = self.keeper.fork_node(self.spec)
+        self.reader, self.rows = TraceReader(path, KINDS), []
+        return self.fork()
+
+    def fork(self) -> LabNode:
+        """Start it as its spec says."""
+        self.pid = self.keeper.start(Fork(RUN, self.spec), self.output)
         return self
 
     def start(self) -> LabNode:

@@ -16,8 +16,10 @@ from pairproof.chaos.labs.real.evidence import Evidence
 from pairproof.chaos.labs.real.processes import Processes
 from pairproof.chaos.labs.real.trace import TraceReader
 from pairproof.chaos.rocketmq.inspection import SNAPSHOTS, Inspection
+from pairproof.chaos.rocketmq.readings import TracedReadings
 from pairproof.harness.errors import LabError
 from pairproof.harness.history import Event, Recorder
+from pairproof.reference.core.config import BrokerConfig
 
 PAIR = ("master", "slave")
 
@@ -59,6 +61,8 @@ class World:
 
     def __init__(self, folder: Path) -> None:
         self.evidence = Evidence(Recorder())
+        self.evidence.readings = TracedReadings(self.evidence)
+        self.configs = {name: BrokerConfig() for name in PAIR}
         self.recorder = self.evidence.recorder
         self.pair = PAIR
         self.nodes = {name: cast(Any, Node(name, folder / f"{name}.jsonl")) for name in PAIR}

@@ -10,11 +10,13 @@ from typing import Any
 
 import pytest
 
-from pairproof.chaos.labs.process.java import JavaProcess
 from pairproof.chaos.labs.real.evidence import Evidence
-from pairproof.chaos.labs.real.nodes import RealNode
 from pairproof.chaos.labs.real.trace import TraceReader
+from pairproof.chaos.rocketmq.ha_ears import HaEars
 from pairproof.chaos.rocketmq.ha_passage import MASTERS, SLAVES, HaPassage
+from pairproof.chaos.rocketmq.planning import EARS
+from pairproof.chaos.rocketmq.programs import JavaProgram, ReferenceProgram, shown
+from pairproof.chaos.rocketmq.readings import TracedReadings
 from pairproof.harness.history import Event, Recorder, digest
 from pairproof.reference.core.config import BrokerConfig
 
@@ -34,9 +36,21 @@ class Written:
             file.write(json.dumps([self.base + t, kind, *columns]) + "\n")
 
 
+def traced(recorder: Recorder) -> Evidence:
+    """Of a trial of brokers."""
+    found = Evidence(recorder, EARS, {"sizes": {"master": 16}})
+    found.readings = TracedReadings(found)
+    return found
+
+
+def readings(evidence: Evidence) -> TracedReadings:
+    assert isinstance(evidence.readings, TracedReadings)
+    return evidence.readings
+
+
 @pytest.fixture
 def evidence() -> Evidence:
-    return Evidence(Recorder())
+    return traced(Recorder())
 
 
 def history(evidence: Evidence) -> list[Event]:
@@ -57,24 +71,26 @@ def test_traces_and_live_events_are_merged_by_time(evidence: Evidence, tmp_path:
 
 
 @pytest.mark.parametrize(
-    ("node_class", "memory", "given", "told"),
+    ("program_class", "memory", "given", "told"),
     [
-        (RealNode, 5_000, True, 5_000),
-        (RealNode, BrokerConfig.totalMemory, True, BrokerConfig.totalMemory),
-        (RealNode, BrokerConfig.totalMemory, False, None),
-        (JavaProcess, 5_000, True, None),
+        (ReferenceProgram, 5_000, True, 5_000),
+        (ReferenceProgram, BrokerConfig.totalMemory, True, BrokerConfig.totalMemory),
+        (ReferenceProgram, BrokerConfig.totalMemory, False, None),
+        (JavaProgram, 5_000, False, None),
     ],
 )
 def test_memory_is_told_only_where_the_trial_gives_it(
-    evidence: Evidence, tmp_path: Path, node_class: type[RealNode], memory: int, given: bool, told: int | None
+    evidence: Evidence, program_class: type[ReferenceProgram | JavaProgram], memory: int, given: bool, told: int | None
 ) -> None:
-    node = node_class.__new__(node_class)
-    node.config, node.memory_given = BrokerConfig(totalMemory=memory, slaveReadEnable=True), given
-    evidence.config("master", node.settings())
+    program = program_class.__new__(program_class)
+    if isinstance(program, ReferenceProgram):
+        program.memory_given = given
+    config = BrokerConfig(totalMemory=memory, slaveReadEnable=True)
+    evidence.config("master", shown(config, program.memory_given))
     (event,) = history(evidence)
     found = json.loads(event.detail or "")
     assert found.get("totalMemory") == told
-    assert found["slaveReadEnable"] is True and len(found) == len(asdict(node.config)) - (told is None)
+    assert found["slaveReadEnable"] is True and len(found) == len(asdict(config)) - (told is None)
 
 
 def test_a_shorter_log_after_a_start_is_a_cut(evidence: Evidence, tmp_path: Path) -> None:
@@ -102,11 +118,12 @@ def test_addresses_of_a_registration_are_told_as_nodes(evidence: Evidence, tmp_p
     known, unknown = history(evidence)
     assert json.loads(known.detail or "") == {"master": "master", "ha": "127.0.0.1:6"}
     assert (unknown.status, unknown.detail) == ("failed", "{}")
-    assert ("slave", 1) in evidence.registered
+    assert ("slave", 1) in readings(evidence).registered
 
 
 def passage(evidence: Evidence, tapped: bool = True) -> HaPassage:
-    found = HaPassage("slave", evidence.ears)
+    assert isinstance(evidence.ears, HaEars)
+    found = evidence.ears.passage("slave")
     found.wires.append(_Wire())  # type: ignore[arg-type]
     found.tapped = tapped
     found.stand()
@@ -123,7 +140,7 @@ class _Wire:
 def test_frames_are_recorded_at_both_ends_with_what_the_store_holds(evidence: Evidence, tmp_path: Path) -> None:
     (tmp_path / "commitlog").mkdir()
     (tmp_path / "commitlog" / f"{0:020d}").write_bytes(b"abcdX" + bytes(11))
-    evidence.stores["master"] = tmp_path, 16
+    evidence.stores["master"] = tmp_path
     link = passage(evidence)
     link.server_said(FRAME)
     link.client_hears(FRAME[:9])
@@ -153,7 +170,7 @@ def test_a_refusal_is_told_by_the_connection_that_it_ended(evidence: Evidence, t
     trace.note(time.monotonic_ns() - evidence.base, "refused", link.address, 500, 100, "ahead")
     diverged = next(each for each in history(evidence) if each.kind == "diverged")
     assert (diverged.link, diverged.hi, diverged.value, diverged.detail) == ("ha:1", 500, 100, "ahead")
-    assert evidence.refusals["slave"] == 1
+    assert readings(evidence).refusals["slave"] == 1
 
 
 def test_unfinished_bytes_are_told_at_the_close(evidence: Evidence) -> None:
@@ -166,7 +183,7 @@ def test_unfinished_bytes_are_told_at_the_close(evidence: Evidence) -> None:
 
 
 def test_what_is_above_the_limit_is_counted() -> None:
-    evidence = Evidence(Recorder(limit=3))
+    evidence = traced(Recorder(limit=3))
     for t in range(3):
         evidence.add(t, "mark", f="warm")
     evidence.traced += [Event(0, 1, "flush", "master", 1, hi=1)] * 2

@@ -49,7 +49,7 @@ def broker_dies(session: RealSession) -> None:
 
 
 def tap_fails(session: RealSession) -> None:
-    session.evidence.ears.frames = lambda *_: 1 // 0  # type: ignore[assignment, misc, return-value]
+    session.evidence.ears.frames = lambda *_: 1 // 0  # type: ignore[union-attr]
 
 
 FAILURES: dict[str, Callable[[RealSession], None]] = {
@@ -125,7 +125,7 @@ def test_a_port_that_somebody_has_is_said_and_not_judged(lab: ProcessLab) -> Non
     session.on_nodes.kill("master")
     with socket.socket() as other:
         other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        other.bind(session.bench.broker("master"))
+        other.bind(session.links.address("master"))
         other.listen()
         with pytest.raises(LabError, match=r"master exited by itself .*cannot listen on 127\.0\.0\.1"):
             goes_on(session)
@@ -134,11 +134,11 @@ def test_a_port_that_somebody_has_is_said_and_not_judged(lab: ProcessLab) -> Non
 def test_a_broker_that_does_not_come_up_is_said_at_once(lab: ProcessLab, monkeypatch: pytest.MonkeyPatch) -> None:
     provide = RealSession._set_up
 
-    def spoiled(session: RealSession, brokers: tuple[str, ...], names: bool) -> None:
-        for broker in brokers:
-            (session.bench.store(broker).path / "config").write_text("no folder")
-            monkeypatch.setattr("pairproof.chaos.rocketmq.provision.FILES", {})
-        provide(session, brokers, names)
+    def spoiled(session: RealSession) -> None:
+        session.plan = session.plan._replace(nodes=tuple(each._replace(fresh={}) for each in session.plan.nodes))
+        for node in session.plan.nodes:
+            (session.bench.store(node.name).path / "config").write_text("no folder")
+        provide(session)
 
     monkeypatch.setattr(RealSession, "_set_up", spoiled)
     with pytest.raises(LabError, match="master does not come up; its last output: pairproof broker: "):

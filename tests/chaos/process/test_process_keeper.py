@@ -19,7 +19,8 @@ from real_labs import gone, until
 
 from pairproof.chaos.labs.real import folders
 from pairproof.chaos.labs.real import keeper as keeping
-from pairproof.chaos.labs.real.keeper import MAX_CHILDREN, MAX_LINE, Keeper, Status
+from pairproof.chaos.labs.real.keeper import MAX_CHILDREN, MAX_LINE, Keeper
+from pairproof.chaos.plan import Status
 from pairproof.harness.errors import LabError
 
 MakeNode = Callable[..., LabNode]

@@ -15,10 +15,12 @@ from lab_nodes import LabNode
 from real_brokers import DEADLINE_S, caller, connected, free_port
 from real_labs import until
 
-from pairproof.chaos.labs.real.control import Control, ControlledDisk
+from pairproof.chaos.labs.real.control import Control
 from pairproof.chaos.mutants import catalogue
 from pairproof.chaos.observers import store_folder, store_reader
-from pairproof.chaos.rocketmq.node import EXIT_BUG, EXIT_LAB, target_of
+from pairproof.chaos.rocketmq.controlled_disk import ControlledDisk
+from pairproof.chaos.rocketmq.node import target_of
+from pairproof.chaos.rocketmq.programs import EXIT_BUG, EXIT_LAB
 from pairproof.chaos.targets.reference import TARGET
 from pairproof.harness.errors import UsageError
 from pairproof.reference.client.client import Outcome
@@ -118,7 +120,7 @@ def test_a_broker_whose_own_code_raises_says_what_and_where_and_so_does_its_exit
 def test_a_trace_that_cannot_be_written_ends_the_node(node: MakeNode) -> None:
     broker = node()
     broker.spec["trace"] = "/dev/full"
-    broker.pid = broker.keeper.fork_node(broker.spec)
+    broker.fork()
     assert broker.wait() == ("exited", EXIT_LAB)
     assert "No space left" in broker.said()
 
@@ -131,7 +133,7 @@ def test_a_spec_that_is_none_is_told_in_the_output(node: MakeNode) -> None:
     del broker.spec["program"]  # type: ignore[misc]
     assert broker.launch().wait().number == EXIT_LAB
     broker.spec["trace"] = 7  # type: ignore[typeddict-item]
-    broker.pid = broker.keeper.fork_node(broker.spec)
+    broker.fork()
     assert broker.wait().number == 70 and "TypeError" in broker.said()
 
 

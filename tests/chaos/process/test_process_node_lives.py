@@ -7,8 +7,8 @@ import signal
 from pathlib import Path
 
 import pytest
-
 from pairproof.chaos.labs.process.java import JavaProcess
+
 from pairproof.chaos.labs.process.lab import ProcessLab
 from pairproof.chaos.labs.process.nodes import NodeProcess
 from pairproof.chaos.labs.real.nodes import Cause, RealNode, Status

@@ -16,8 +16,8 @@ from pairproof.chaos.labs.real import session
 from pairproof.chaos.rocketmq.install import JARS
 from pairproof.chaos.targets import rocketmq
 from pairproof.chaos.targets.reference import TARGET
-from pairproof.chaos.targets.rocketmq import AnyTarget
 from pairproof.harness import judge
+from pairproof.harness.ports import Target
 from pairproof.harness.schedule import Op
 from pairproof.harness.trial import Trial
 from pairproof.harness.verdict import Verdict
@@ -71,7 +71,7 @@ def test_a_real_pair_registers_what_the_lab_knows_it_by_and_its_consumers_come_t
 
 
 @pytest.mark.parametrize("target", [rocketmq.V4_MASTER, rocketmq.V4_SLAVE], ids=lambda target: target.name)
-def test_mixed_pairs_keep_the_laws(lab: ProcessLab, target: AnyTarget) -> None:
+def test_mixed_pairs_keep_the_laws(lab: ProcessLab, target: Target) -> None:
     began = [*sends(5), Op("fault", {"name": "stall", "link": "ha", "direction": "down"}), *sends(2)]
     waits = Op("advance", {"ms": 2_500})
     trial = play(lab, [*began, waits, Op("heal", {"name": "stall"}), waits, *sends(2)], target)
@@ -102,7 +102,7 @@ PLAYS = 3
 
 @pytest.mark.parametrize("target", [TARGET, rocketmq.V4], ids=lambda target: target.name)
 def test_after_a_power_loss_the_real_master_acknowledges_what_its_slave_does_not_hold(
-    lab: ProcessLab, target: AnyTarget, monkeypatch: pytest.MonkeyPatch
+    lab: ProcessLab, target: Target, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # They would not agree in a minute either.
     monkeypatch.setattr(session, "SETTLE_NS", 5_000_000_000)
@@ -121,7 +121,7 @@ def test_after_a_power_loss_the_real_master_acknowledges_what_its_slave_does_not
     assert lacking.broken >= 10
 
 
-def powerless(lab: ProcessLab, target: AnyTarget) -> Trial:
+def powerless(lab: ProcessLab, target: Target) -> Trial:
     trial = play(lab, POWER_LOSS, target)
     assert trial.faults[0].effect["machines_crashed"] == 1
     if trial.faults[0].effect["bytes_lost"] == 0:

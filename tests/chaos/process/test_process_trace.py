@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from pairproof.chaos.labs.real.trace import KINDS, Trace, TraceReader, TraceWatcher
+from pairproof.chaos.labs.real.trace import Trace, TraceReader
+from pairproof.chaos.rocketmq.traced import KINDS, TraceWatcher
 from pairproof.harness.errors import LabError
 from pairproof.harness.history import digest
 from pairproof.reference.shell.log import Log
@@ -54,7 +55,7 @@ HEARD: list[tuple[Callable[[TraceWatcher], None], list[Any]]] = [
 
 
 def test_everything_a_watcher_hears_is_in_the_file_before_the_node_goes_on(path: Path, watcher: TraceWatcher) -> None:
-    reader = TraceReader(path)
+    reader = TraceReader(path, KINDS)
     for hear, row in HEARD:
         before = time.monotonic_ns()
         hear(watcher)
@@ -75,7 +76,7 @@ def test_what_the_broker_s_log_says_is_said_all_the_same(trace: Trace, tmp_path:
 
 
 def test_a_line_without_end_waits_until_it_is_whole(path: Path) -> None:
-    reader = TraceReader(path)
+    reader = TraceReader(path, KINDS)
     assert reader.read() == [], "there is no file yet"
     path.write_bytes(b'[1,"flush",8]\n[2,"flu')
     assert reader.read() == [[1, "flush", 8]]
@@ -90,7 +91,7 @@ def test_a_line_without_end_waits_until_it_is_whole(path: Path) -> None:
 def test_a_line_that_no_node_can_have_written_is_noticed(path: Path, line: bytes) -> None:
     path.write_bytes(b'[1,"flush",8]\n' + line + b"\n")
     with pytest.raises(LabError, match="no line of a trace"):
-        TraceReader(path).read()
+        TraceReader(path, KINDS).read()
 
 
 def test_incarnations_may_share_a_file(path: Path, trace: Trace) -> None:
@@ -98,7 +99,7 @@ def test_incarnations_may_share_a_file(path: Path, trace: Trace) -> None:
     again = Trace(path)
     again.note("ready")
     os.close(again.fd)
-    assert [row[1] for row in TraceReader(path).read()] == ["ready", "ready"]
+    assert [row[1] for row in TraceReader(path, KINDS).read()] == ["ready", "ready"]
 
 
 def test_a_trace_that_cannot_be_written_does_not_pass_for_one(trace: Trace) -> None:

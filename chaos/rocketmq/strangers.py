@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import resource
+from collections.abc import Callable
 from random import Random
 from typing import NamedTuple
 
-from pairproof.chaos.labs.real.addresses import Address
 from pairproof.chaos.labs.real.links import Link
 from pairproof.chaos.labs.real.taps import StrangersDoor
 from pairproof.chaos.labs.real.world import World
-from pairproof.chaos.rocketmq.ha_passage import HaPassage
+from pairproof.chaos.plan import Address
 from pairproof.chaos.rocketmq.hostile import Hostile, Impostor, Intruder
 from pairproof.chaos.rocketmq.machines import Machine
 from pairproof.harness.ports import Effect
@@ -50,8 +50,9 @@ class Usurper(NamedTuple):
 class Strangers:
     """Abilities CanImpersonate, CanIntrude and CanImpersonateMaster of :mod:`pairproof.harness.rocketmq.ports`."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, machine: Callable[[str], Machine]) -> None:
         self.world = world
+        self.machine = machine
         self.strangers = 0
         """How many there have been."""
 
@@ -59,10 +60,11 @@ class Strangers:
         dice = self._dice(STRANGER)
         # Each has a door of its own.
         address = self.world.bench.own(f"{STRANGER}-{self.strangers}")
-        master = self.world.bench.broker(places.MASTER)
-        door = StrangersDoor(address, master.ha, lambda: HaPassage(STRANGER, self.world.evidence.ears))
+        ears = self.world.evidence.ears
+        assert ears is not None
+        door = StrangersDoor(address, self.world.links.address(places.MASTER, "ha"), lambda: ears.passage(STRANGER))
         self.world.run(door.open())
-        machine = self.world.machine(STRANGER)
+        machine = self.machine(STRANGER)
         stranger = Hostile(character, str(address), machine.io, dice, self._master_end)
         machine.start(lambda: stranger)
         return Guest(stranger, machine, door)
@@ -77,14 +79,12 @@ class Strangers:
     def intrude(self, node: str, port: str, character: str) -> Visitor:
         """See :class:`pairproof.harness.rocketmq.ports.CanIntrude`. It comes past all proxies."""
         self.world.node(node)
-        address = self.world.bench.asker(places.NAMES) if node == places.NAMES else self.world.bench.broker(node)
-        if port == "fast" and node != places.NAMES:
-            address = address.fast
+        address = self.world.links.address(node, places.NAMES if node == places.NAMES else port)
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         if soft != resource.RLIM_INFINITY and soft < DESCRIPTORS:
             wanted = DESCRIPTORS if hard == resource.RLIM_INFINITY else min(DESCRIPTORS, hard)
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
-        machine = self.world.machine(INTRUDER)
+        machine = self.machine(INTRUDER)
         stranger = Intruder(character, str(address), machine.io, self._dice(INTRUDER))
         machine.start(lambda: stranger)
         return Visitor(stranger, machine)
@@ -95,7 +95,7 @@ class Strangers:
         return handle.stranger.effect
 
     def take_place(self, character: str) -> Usurper:
-        link, machine = self.world.link(places.HA_LINKS[0]), self.world.machine(IMPOSTOR)
+        link, machine = self.world.link(places.HA_LINKS[0]), self.machine(IMPOSTOR)
         stranger = Impostor(character, machine.io, self._dice(IMPOSTOR))
         address = self.world.bench.own(f"{IMPOSTOR}-{self.strangers}")
         machine.listen(address, "ha")

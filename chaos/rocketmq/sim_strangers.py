@@ -7,6 +7,7 @@ from random import Random
 from pairproof.chaos.labs.sim.host import Host
 from pairproof.chaos.labs.sim.world import World
 from pairproof.chaos.rocketmq.hostile import Hostile, Impostor, Intruder
+from pairproof.chaos.rocketmq.sim_readings import SimReadings
 from pairproof.harness.ports import Effect
 from pairproof.harness.rocketmq import places
 
@@ -14,13 +15,14 @@ from pairproof.harness.rocketmq import places
 class Strangers:
     """Abilities CanImpersonate, CanIntrude and CanImpersonateMaster of :mod:`pairproof.harness.ports`."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, readings: SimReadings) -> None:
         self.world = world
+        self.readings = readings
 
     def impersonate(self, character: str) -> Hostile:
         host = self.world.hosts["hostile"]
         stranger = Hostile(
-            character, "hostile", host, Random(f"{self.world.seed}/hostile/{host.incarnation}"), self._master_end
+            character, "master-ha", host, Random(f"{self.world.seed}/hostile/{host.incarnation}"), self._master_end
         )
         host.start(lambda: stranger)
         return stranger
@@ -66,5 +68,4 @@ class Strangers:
         return handle.effect
 
     def _master_end(self) -> int:
-        master = self.world.broker("master")
-        return master.log.end if master is not None else 0
+        return self.readings.end(places.MASTER) or 0

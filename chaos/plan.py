@@ -1,0 +1,422 @@
+"""What targets and labs meet on: a target says which nodes and links a trial has, a lab says where they run.
+
+A node is described in one or more *forms*: ``InProcess`` for labs that simulate, ``Program`` for labs that start
+processes, and beside it ``Image`` for labs of containers. A lab takes a target if it can host a form of each of its
+nodes. Neither side imports the other, and nothing here knows a broker.
+"""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from enum import Enum
+from functools import cache
+from importlib import import_module
+from itertools import chain
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+from pairproof.harness import registry, resolve
+from pairproof.harness.errors import LabError
+from pairproof.harness.history import MS, own_kinds
+from pairproof.harness.ports import Target
+from pairproof.reference.ports import Effects, Node
+
+CLIENT = "client"
+"""Where links of clients begin: the harness."""
+MAIN = "main"
+"""The port of a node whose other ports are counted from it."""
+NOTHING: Mapping[str, Any] = MappingProxyType({})
+READY_S = 60
+OUTSIDE = frozenset(
+    (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGPIPE, signal.SIGALRM)
+)
+"""Signals that no process gets for what it does itself."""
+SIGNALLED = 128
+"""What is added to the signal's number in the exit code of some programs that a signal has ended."""
+UNKNOWN = "unknown"
+"""The recovery of a start that was seen from outside."""
+
+Row = list[Any]
+"""[CLOCK_MONOTONIC in ns, kind, ...columns]: what is told of a node."""
+T = TypeVar("T")
+
+
+class Address(NamedTuple):
+    """An IPv4 address and a port; as text ``host:port``."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"{self.host}:{self.port}"
+
+    def beside(self, distance: int) -> Address:
+        """The port that is ``distance`` above this one."""
+        return Address(self.host, self.port + distance)
+
+
+class Status(NamedTuple):
+    """What a process does."""
+
+    state: str
+    """``running``, ``stopped`` (it stands still), ``exited`` or ``killed``."""
+    number: int | None = None
+    """The exit code, or the signal that stopped or killed it."""
+
+    @property
+    def over(self) -> bool:
+        """Whether it has ended."""
+        return self.state in ("exited", "killed")
+
+
+class Cause(Enum):
+    """What is behind the end of a node that the trial had not asked for."""
+
+    OWN = "own"
+    """Its own code."""
+    DISK = "disk"
+    """Its disk, which fails it."""
+    REFUSED = "refused"
+    """It declares that it will not start on its store."""
+    FAULT = "fault"
+    """Another fault of the trial."""
+    LAB = "lab"
+    """The lab, or somebody else: that says nothing about the node."""
+
+
+class Command(NamedTuple):
+    """A program to execute, found on PATH."""
+
+    argv: Sequence[str]
+    environment: Mapping[str, str] | None = None
+    """None: what the lab's own processes have."""
+
+
+class Fork(NamedTuple):
+    """A function of this project's Python to run in a process: ``module:name``, called with ``spec``, gives the exit
+    code. A lab that keeps an interpreter ready forks it, which takes milliseconds."""
+
+    run: str
+    spec: Mapping[str, Any]
+    """JSON as it stands."""
+
+
+class Net(Protocol):
+    """The addresses of one trial."""
+
+    def address(self, node: str, port: str = MAIN) -> Address:
+        """Where a node's port really listens: past all proxies, as observers and faults reach it."""
+
+    def dials(self, link: str) -> Address:
+        """Where the near side of a link connects to."""
+
+
+class Place(Net, Protocol):
+    """Where a lab runs one node. Paths are the same for the lab and for the node."""
+
+    name: str
+    folder: Path
+    """Of the trial: for configuration, kept over a node's lives."""
+    incarnation: int
+    """Counts its starts, from 1."""
+
+    @property
+    def is_up(self) -> bool:
+        """Whether its process lives."""
+
+    @property
+    def path(self) -> Path:
+        """Of its store, empty but for the plan's files at first; LabError for a node that has none."""
+
+    @property
+    def is_failing(self) -> bool:
+        """Whether its disk takes no writes, or has no room."""
+
+    @property
+    def is_read_only(self) -> bool:
+        """Whether its disk takes no writes."""
+
+    @property
+    def bind(self) -> str:
+        """The address to listen on."""
+
+    @property
+    def anywhere(self) -> bool:
+        """Whether other addresses than loopback's are to be connected to."""
+
+    @property
+    def control(self) -> Path | None:
+        """The file of numbers that a node with seams obeys, see :mod:`pairproof.chaos.labs.real.control`."""
+
+    @property
+    def output(self) -> Path:
+        """Where its stdout and stderr go: lines are added."""
+
+    def said(self) -> str:
+        """What it has said since its last start."""
+
+
+class View(Protocol):
+    """What a node's process tells of itself, or somebody else of it."""
+
+    def read(self) -> list[Row]:
+        """What is new. Every view tells ``start`` (recovery, and the log's range or None, None), then ``ready``."""
+
+
+class SeenFromOutside:
+    """A view of a program that traces nothing: that it has started, once it is ready."""
+
+    def __init__(self, at: Place, is_ready: Callable[[], bool]) -> None:
+        self.at = at
+        self.incarnation = at.incarnation
+        self._is_ready = is_ready
+        self.has_started = False
+
+    @property
+    def lives(self) -> bool:
+        """Whether its process is there; its files are the next one's otherwise."""
+        return self.at.is_up and self.at.incarnation == self.incarnation
+
+    def read(self) -> list[Row]:
+        if self.has_started or not (self.lives and self._is_ready()):
+            return []
+        self.has_started = True
+        now = time.monotonic_ns()
+        return [[now, "start", UNKNOWN, None, None], [now, "ready"]]
+
+
+class Program:
+    """The form of a node that runs in a process of its own. A target's own class says at least the first two."""
+
+    ready_s: int = READY_S
+    """Until it serves, at the longest. What takes longer does not come up."""
+    orderly: Status = Status("exited", 0)
+    """How it ends when it is told to stop by SIGTERM."""
+    has_seams: bool = False
+    """Whether its disk and clock obey the lab's control file, and it traces what it does."""
+
+    def start(self, at: Place) -> Command | Fork:
+        """Write what it needs into ``at.folder``; what to run. Called before each start."""
+        raise NotImplementedError
+
+    def is_ready(self, at: Place) -> bool:
+        """Whether it serves. Asked every few milliseconds: at once, and without waiting."""
+        raise NotImplementedError
+
+    def view(self, at: Place) -> View:
+        """What it tells, from its start on."""
+        return SeenFromOutside(at, lambda: self.is_ready(at))
+
+    def cause(self, at: Place, status: Status) -> Cause:
+        """What is behind an end that the trial had not asked for."""
+        number = status.number or 0
+        signalled = number if status.state == "killed" else number - SIGNALLED
+        return Cause.LAB if signalled in OUTSIDE else self.own_or_disk(at)
+
+    def is_bug(self, status: Status) -> bool:
+        """Whether only its own code can have ended it so, be it at the first start."""
+        return False
+
+    def own_or_disk(self, at: Place) -> Cause:
+        """A failing disk explains nearly every end."""
+        return Cause.DISK if at.is_failing else Cause.OWN
+
+    def has_stopped(self, at: Place, status: Status) -> bool:
+        """Whether it has ended in an orderly way, everything flushed."""
+        return status == self.orderly and not at.is_read_only
+
+
+class InProcess(NamedTuple):
+    """The form of a sans-IO node that runs in a lab's own process. ``build`` gets its effects and its watcher."""
+
+    build: Callable[[Effects, Any], Node]
+
+
+class Image(NamedTuple):
+    """What a container needs to run a node: beside its :class:`Program`, a Debian base with these packages."""
+
+    packages: tuple[str, ...] = ()
+    """None: the lab's own image, which has this project and Python."""
+    mounts: tuple[Path, ...] = ()
+    """Folders of this machine that the node reads, at the same path; those that are not there are left out."""
+    memory_mb: int = 512
+    named: Mapping[str, str] = NOTHING
+    """Full names of images to take instead: ``own``, and ``other`` for its replacement."""
+
+
+class NodePlan(NamedTuple):
+    """One node of a trial."""
+
+    name: str
+    forms: tuple[object, ...]
+    ports: Mapping[str, int] = MappingProxyType({MAIN: 0})
+    """How far each port lies from the main one."""
+    has_store: bool = True
+    """Whether it has a disk of its own, which outlives its process."""
+    fresh: Mapping[str, bytes] = NOTHING
+    """Files that an operator puts into its fresh store."""
+    stage: int = 0
+    """Nodes of a stage start once those of the stage before serve, and the driver says that they ``stand``."""
+
+    def form(self, kind: type[T]) -> T | None:
+        """Its form of this kind, if it has one."""
+        return next((each for each in self.forms if isinstance(each, kind)), None)
+
+
+class LinkPlan(NamedTuple):
+    """A way from one node, or from ``CLIENT``, to a port of another one, on which faults can act."""
+
+    name: str
+    near: str
+    far: str
+    port: str = MAIN
+    addresses: tuple[str, ...] = ()
+    """In a simulation: addresses that lead over it from ``near``, beside its name."""
+    is_overheard: bool = False
+    """Whether the plan's ``ears`` hear what passes."""
+    buffer: int = 0
+    """Bytes of its sockets' buffers; 0: the system decides."""
+    beside: tuple[str, int] | None = None
+    """Another link, and how far above that one's this one's near port has to lie."""
+
+
+class Plan(NamedTuple):
+    """The nodes and links of one trial, in the order in which they are made."""
+
+    nodes: tuple[NodePlan, ...]
+    links: tuple[LinkPlan, ...]
+    replicas: tuple[str, ...] = ()
+    """Nodes that hold the same data, the master first."""
+    ears: str = ""
+    """``module:name`` of who hears overheard links, wherever their taps run: called with a teller, the stores' paths by
+    node, a label for connections, and ``notes``. See :class:`pairproof.chaos.labs.real.taps.Ears`."""
+    notes: Mapping[str, Any] = NOTHING
+    """JSON as it stands."""
+
+    def node(self, name: str) -> NodePlan:
+        """A node's plan; KeyError for one that there is not."""
+        return {each.name: each for each in self.nodes}[name]
+
+    def link(self, name: str) -> LinkPlan:
+        """A link's plan; KeyError for one that there is not."""
+        return {each.name: each for each in self.links}[name]
+
+
+class Probing(Protocol):
+    """A target's clients, as the script of a trial uses them."""
+
+    @property
+    def phase_of(self) -> Mapping[int, str]:
+        """How each call has ended, by its number: ``ok``, ``fail`` or ``info``."""
+
+    def probe(self) -> int:
+        """Start a call that shows whether the system is alive and replicates; its number."""
+
+    def answered(self) -> bool:
+        """Whether no call is under way."""
+
+
+class Driver:
+    """What a target's operations are in one trial, and what the script of the trial asks of the target.
+
+    Made once the links are there, and before a node starts. A target's own class has at least ``parts`` and
+    ``clients``.
+    """
+
+    parts: tuple[object, ...] = ()
+    """Those with the abilities that operations, and the target's own faults, need."""
+    clients: Probing
+    call_ns = 10_000 * MS
+    """After which a call is given up."""
+    has_names: bool = False
+    """Whether clients and replicas go on by themselves when calls have ended, and are waited for."""
+    sync_ns = 0
+    """The period in which replicas do so."""
+
+    def config(self, node: str) -> str | None:
+        """A node's settings as JSON, for the history; None for a node without."""
+
+    def stand(self, nodes: Collection[str]) -> bool:
+        """Whether these nodes, which serve, have done what those that start later wait for."""
+        return True
+
+    def linked(self) -> bool:
+        """Whether every replica has its source."""
+        return True
+
+    def ends(self) -> set[int | None]:
+        """Where the logs of all replicas end, or whatever is equal once they agree; None for a node that is down."""
+        return {0}
+
+    def resting(self) -> Callable[[], bool]:
+        """A question, asked from now on: whether all have :meth:`agreed`, or cannot any more."""
+        return self.agreed
+
+    def agreed(self) -> bool:
+        """Whether no call is under way and all logs end alike."""
+        if not self.clients.answered():
+            return False
+        ends = self.ends()
+        return len(ends) == 1 and None not in ends
+
+    def derived(self) -> bool:
+        """Whether everything that nodes derive from their logs is there."""
+        return True
+
+    def caught_up(self) -> bool:
+        """Whether clients that go on by themselves have all there is."""
+        return True
+
+    def audit(self, f: str, *nodes: str) -> None:
+        """Read these nodes from outside, and record what they hold: ``f`` is ``recovery`` or ``final``."""
+
+    def look(self) -> None:
+        """Record what shall be seen whenever time has passed."""
+
+    def log_end(self, node: str) -> int:
+        """Where the log of a node that is down ends by its files; 0 where there is no log."""
+        return 0
+
+    def close(self) -> None:
+        """Give everything back."""
+
+
+def forms(target: Target) -> frozenset[type]:
+    """The kinds of form that every node of a target has, in a trial without settings; none of one without a plan."""
+    plan = getattr(target, "plan", None)
+    if plan is None:
+        return frozenset()
+    return frozenset(
+        kind
+        for kind in (InProcess, Program, Image)
+        if all(each.form(kind) is not None for each in plan(target.settings({})).nodes)
+    )
+
+
+def abilities(target: Target | None) -> tuple[type, ...]:
+    """What a target's drivers can do; of any registered target, unless told."""
+    return _any_abilities() if target is None else tuple(getattr(target, "abilities", ()))
+
+
+@cache
+def _any_abilities() -> tuple[type, ...]:
+    found = (abilities(resolve.target(name)) for name in registry.names("targets"))
+    return tuple(dict.fromkeys(chain.from_iterable(found)))
+
+
+def observed(target: Target) -> frozenset[str]:
+    """The kinds of event that a lab which sees all that passes can record of a target: all, unless that says less."""
+    observes = getattr(target, "observes", None)
+    return own_kinds() if observes is None else observes()
+
+
+def load(name: str) -> Any:
+    """What ``module:name`` names. LabError if it is not there."""
+    module, _, attribute = name.partition(":")
+    try:
+        return getattr(import_module(module), attribute)
+    except (ImportError, AttributeError) as why:
+        raise LabError(f"there is no {name}: {why}") from None

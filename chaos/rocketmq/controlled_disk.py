@@ -1,0 +1,36 @@
+"""The disk of a reference node that obeys a lab's control file."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from pairproof.chaos.labs.real.control import Control
+from pairproof.reference.shell.disk import RealDisk
+
+POLL_S = 0.001
+
+
+class ControlledDisk(RealDisk):
+    """A store directory whose flushes obey a :class:`Control`."""
+
+    def __init__(self, control: Control, root: Path, commit_log: Path | None = None) -> None:
+        super().__init__(root, commit_log)
+        self.control = control
+
+    def sync(self, name: str) -> None:
+        """Make one file durable, unless the disk does not do it now."""
+        control = self.control
+        if control.get("stalled"):
+            control.count("held")
+            # As long as the harness wants: whoever ends it ends this process, too.
+            while control.get("stalled"):
+                time.sleep(POLL_S)
+        slow_ms = control.get("slow_ms")
+        if slow_ms:
+            control.count("slowed")
+            time.sleep(slow_ms / 1_000)
+        if control.get("lies"):
+            control.count("lied")
+            return
+        super().sync(name)

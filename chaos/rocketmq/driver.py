@@ -1,0 +1,118 @@
+"""What operations and the script of a trial with real processes are for a RocketMQ pair."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection
+from typing import TYPE_CHECKING, Any
+
+from pairproof.chaos.labs.real.world import World
+from pairproof.chaos.observers.auditing import Snapshot
+from pairproof.chaos.plan import CLIENT, Driver
+from pairproof.chaos.rocketmq import planning
+from pairproof.chaos.rocketmq.clients import Clients, send_timeout_ms
+from pairproof.chaos.rocketmq.consumers import Consumers
+from pairproof.chaos.rocketmq.inspection import Inspection
+from pairproof.chaos.rocketmq.machines import Machines
+from pairproof.chaos.rocketmq.programs import placed, shown
+from pairproof.chaos.rocketmq.provision import TOPIC
+from pairproof.chaos.rocketmq.readings import TracedReadings
+from pairproof.chaos.rocketmq.strangers import Strangers
+from pairproof.harness.history import MS
+from pairproof.harness.rocketmq import places
+
+if TYPE_CHECKING:
+    from pairproof.chaos.targets.reference import ReferenceTarget
+    from pairproof.chaos.targets.rocketmq import RocketMQTarget
+
+REFUSALS = 2
+"""After so many, once all faults are over, a slave has diverged and will not converge."""
+LOG = ("commitlog/",)
+
+
+class RocketMQDriver(Driver):
+    """Clients and consumers live in this process, on the same loop as the taps."""
+
+    parts: tuple[Clients, Consumers, Strangers]
+    clients: Clients
+
+    def __init__(self, target: ReferenceTarget | RocketMQTarget, world: World) -> None:
+        self.world = world
+        settings, links = world.settings, world.links
+        self.pair = world.plan.replicas
+        brokers = planning.brokers(settings)
+        self.configs = {name: placed(name, target.config(name, settings), links) for name in brokers}
+        world.evidence.readings = self.readings = TracedReadings(world.evidence)
+        self.machines = Machines(world)
+        self.has_names = places.has_names(settings)
+        self.call_ns, self.sync_ns = send_timeout_ms(settings) * MS, target.sync_period_ms(settings) * MS
+        self.inspection = Inspection(world, self.machines.machine("inspector"), self.configs, self.has_names)
+        client = self.machines.machine(CLIENT)
+        self.clients = Clients(
+            client.io, self.readings, brokers, lambda node: str(links.dials(f"client-{node}")), settings
+        )
+        client.start(lambda: self.clients.client)
+        names = str(links.dials(places.NAMES_CLIENT)) if self.has_names else None
+        build, fixed = target.consumer_class(), places.chosen_by_user(settings)
+        self.consumers = Consumers(self.clients, self.machines.machine, build, names, fixed)
+        self.parts = (self.clients, self.consumers, Strangers(world, self.machines.machine))
+
+    def config(self, node: str) -> str | None:
+        if node not in self.configs:
+            return None
+        program: Any = self.world.nodes[node].program
+        return json.dumps(shown(self.configs[node], program.memory_given), sort_keys=True)
+
+    def stand(self, nodes: Collection[str]) -> bool:
+        """A slave that asks a name server before its master has registered hears of it only much later."""
+        master = self.world.nodes[places.MASTER]
+        told = (master.name, master.incarnation) in self.readings.registered
+        return told or not self.has_names or places.MASTER not in nodes
+
+    def linked(self) -> bool:
+        return len(self.readings.heard_from) >= len(self.pair) - 1
+
+    def ends(self) -> set[int | None]:
+        ends, nodes = self.world.evidence.log_ends, self.world.nodes
+        return {ends.get(name) if nodes[name].is_up else None for name in self.pair}
+
+    def resting(self) -> Callable[[], bool]:
+        """Whether every node agrees, is refused for good, or does not come up."""
+        self.readings.refusals.clear()
+        return self._came_to_rest
+
+    def _came_to_rest(self) -> bool:
+        if any(not self.world.nodes[name].is_up for name in self.pair):
+            return self.clients.answered()
+        ends = self.world.evidence.log_ends
+        others = [name for name in self.pair[1:] if ends.get(name) != ends.get(places.MASTER)]
+        refused = all(self.readings.refusals[name] >= REFUSALS for name in others)
+        return self.agreed() or (bool(others) and refused and self.clients.answered())
+
+    def derived(self) -> bool:
+        return all(
+            self.readings.dispatched.get(name) == self.world.evidence.log_ends.get(name)
+            for name in self.pair
+            if self.world.nodes[name].is_up
+        )
+
+    def caught_up(self) -> bool:
+        if self.world.run(self.inspection.delayed()):
+            return False
+        return self.consumers.stand_at(self.world.run(self.inspection.queue_ends(TOPIC)))
+
+    def audit(self, f: str, *nodes: str) -> None:
+        self.inspection.audit(f, *nodes)
+
+    def look(self) -> None:
+        """What a name server knows."""
+        if self.has_names:
+            self.inspection.tables(places.NAMES)
+
+    def log_end(self, node: str) -> int:
+        found = self.world.nodes[node]
+        slots = self.configs[node].maxHashSlotNum
+        return Snapshot(node, found.incarnation, found.files(LOG), None, slots).read().where
+
+    def close(self) -> None:
+        self.machines.close()

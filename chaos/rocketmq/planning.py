@@ -1,0 +1,82 @@
+"""The nodes and links of a RocketMQ trial, whatever its nodes run as.
+
+A link belongs to whoever connects over it, so that a fault on ``meta`` touches no client. Brokers register addresses
+that look real, and clients learn them from the name server: where a lab simulates, those lead over each one's links.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pairproof.chaos.plan import CLIENT, LinkPlan, NodePlan, Plan
+from pairproof.chaos.rocketmq import provision
+from pairproof.harness.rocketmq import places
+from pairproof.harness.schedule import Args
+from pairproof.reference.core.config import BrokerConfig
+
+NAME_SERVER = "127.0.0.1:9876"
+"""Where brokers and clients of a trial with ``lab.names`` find it."""
+HA_ADDRESS = f"{BrokerConfig.brokerIP1}:{BrokerConfig.listenPort + 1}"
+"""Where a haMasterAddress leads: the master listens there, whatever brokerIP2 it registers."""
+OTHER_NAME = "broker-b"
+FAST_BELOW = 2
+PORTS = {"main": 0, "fast": -FAST_BELOW, "ha": 1}
+"""A broker's ports."""
+ASKERS = {name: at for at, name in enumerate((CLIENT, places.NAMES, *places.NODES, places.OTHER))}
+"""The name server's ports, by who asks there: behind proxies nothing else tells who does."""
+EARS = "pairproof.chaos.rocketmq.ha_ears:HaEars"
+
+Config = Callable[[str], BrokerConfig]
+Forms = Callable[[str], tuple[object, ...]]
+
+
+def plan(settings: Args, config: Config, forms: Forms) -> Plan:
+    """The plan of a trial; ``config`` and ``forms`` give a node's by its name."""
+    has_names = places.has_names(settings)
+    # A slave that has a name server fetches all from its master.
+    nodes = [
+        NodePlan(
+            name, forms(name), PORTS, fresh={} if has_names and name in places.SLAVES else provision.FILES,
+            stage=2 if name in places.SLAVES else 1,
+        )
+        for name in brokers(settings)
+    ]  # fmt: skip
+    if has_names:
+        # The name server first, so that whoever registers finds it.
+        nodes.insert(0, NodePlan(places.NAMES, forms(places.NAMES), {"main": 0, **ASKERS}, has_store=False))
+    pair = places.nodes(places.slaves(settings))
+    sizes = {name: config(name).mappedFileSizeCommitLog for name in brokers(settings)}
+    links = (*_pair_links(settings, config), *_client_links(settings, config))
+    return Plan(tuple(nodes), links, pair, EARS, {"sizes": sizes})
+
+
+def brokers(settings: Args) -> tuple[str, ...]:
+    """A trial's brokers, the master first."""
+    pair = places.nodes(places.slaves(settings))
+    return (*pair, places.OTHER) if places.has_other(settings) else pair
+
+
+def _pair_links(settings: Args, config: Config) -> list[LinkPlan]:
+    pair = places.nodes(places.slaves(settings))
+    master, buffer = config(places.MASTER), int(settings["lab.bufferBytes"])
+    fast = f"{master.brokerIP1}:{master.listenPort - FAST_BELOW}"
+    found = []
+    for ha, meta, quick, slave in zip(places.HA_LINKS, places.META_LINKS, places.FAST_LINKS, pair[1:], strict=False):
+        addresses = (master.ha_address, HA_ADDRESS)
+        found.append(LinkPlan(ha, slave, places.MASTER, "ha", addresses, is_overheard=True, buffer=buffer))
+        if places.has_names(settings):
+            # A slave looks for its master's fast port below the main one.
+            found.append(LinkPlan(meta, slave, places.MASTER, addresses=(master.address,)))
+            found.append(LinkPlan(quick, slave, places.MASTER, "fast", (fast,), beside=(meta, -FAST_BELOW)))
+    return found
+
+
+def _client_links(settings: Args, config: Config) -> list[LinkPlan]:
+    found, has_names = [], places.has_names(settings)
+    for broker in brokers(settings):
+        found.append(LinkPlan(f"client-{broker}", CLIENT, broker, addresses=(config(broker).address,)))
+        if has_names:
+            found.append(LinkPlan(f"names-{broker}", broker, places.NAMES, broker, (NAME_SERVER,)))
+    if has_names:
+        found.append(LinkPlan(places.NAMES_CLIENT, CLIENT, places.NAMES, CLIENT, (NAME_SERVER,)))
+    return found

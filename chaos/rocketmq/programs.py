@@ -1,0 +1,159 @@
+"""RocketMQ's nodes as programs: the reference's, which the lab forks, and real brokers, a JVM each.
+
+What a node is told of addresses are those of the links that it dials, so whatever it connects to goes through proxies.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from pathlib import Path
+
+from pairproof.chaos.labs.real.child import EXIT_LOST
+from pairproof.chaos.labs.real.trace import TraceReader
+from pairproof.chaos.plan import CLIENT, OUTSIDE, Cause, Command, Fork, Net, Place, Program, Status, View
+from pairproof.chaos.rocketmq import jvm
+from pairproof.chaos.rocketmq.install import JARS
+from pairproof.chaos.rocketmq.outside import OutsideView
+from pairproof.chaos.rocketmq.settings import DIALECTS
+from pairproof.chaos.rocketmq.traced import KINDS
+from pairproof.harness.rocketmq import places
+from pairproof.harness.schedule import Args
+from pairproof.reference.core.config import BrokerConfig
+from pairproof.reference.errors import EXIT_REFUSED, EXIT_USAGE
+
+EXIT_BUG, EXIT_LAB = 1, 3
+"""Of a reference node: its own code raised; the lab is to blame."""
+RUN = "pairproof.chaos.rocketmq.node:run"
+MEMORY = "totalMemory"
+_DEFAULTS = asdict(BrokerConfig())
+
+
+def placed(name: str, config: BrokerConfig, net: Net) -> BrokerConfig:
+    """A broker's configuration with the addresses that it has, and dials, in a lab."""
+    host, port = net.address(name)
+    found = replace(config, listenPort=port, brokerIP1=host)
+    if found.haMasterAddress:
+        link = places.HA_LINKS[places.SLAVES.index(name)]
+        found = replace(found, haMasterAddress=str(net.dials(link)))
+    if found.namesrvAddr:
+        found = replace(found, namesrvAddr=str(net.dials(f"names-{name}")))
+    return found
+
+
+def gives_memory(name: str, settings: Args) -> bool:
+    """Whether a trial says how much memory a broker's machine has; if not, the broker asks its machine."""
+    return MEMORY in settings or (name in places.SLAVES and bool(settings.get("lab.slaveMemory")))
+
+
+def shown(config: BrokerConfig, memory_given: bool) -> dict[str, object]:
+    """What is known of a broker's settings: its machine's memory only if the trial gives that."""
+    return {key: value for key, value in asdict(config).items() if key != MEMORY or memory_given}
+
+
+class ReferenceProgram(Program):
+    """A node of the reference, or of a mutant: traced, with a disk and a clock that obey the lab."""
+
+    has_seams = True
+
+    def __init__(self, target: str, config: BrokerConfig | None = None, memory_given: bool = False) -> None:
+        """``target``: its name. ``config``: a broker's; None for a name server."""
+        self.target = target
+        self.config = config
+        self.memory_given = memory_given
+
+    def start(self, at: Place) -> Fork:
+        conf = at.folder / f"{at.name}.conf"
+        conf.write_text("".join(f"{key}={value}\n" for key, value in self._properties(at).items()))
+        spec = {
+            "program": "names" if self.config is None else "broker", "target": self.target, "node": at.name,
+            "conf": str(conf), "trace": str(_trace(at)), "anywhere": at.anywhere,
+        }  # fmt: skip
+        if at.control is not None:
+            spec["control"] = str(at.control)
+        return Fork(RUN, {**spec, **self._more(at)})
+
+    def view(self, at: Place) -> View:
+        return TraceReader(_trace(at), KINDS)
+
+    def cause(self, at: Place, status: Status) -> Cause:
+        if status.state == "killed":
+            return Cause.LAB if status.number in OUTSIDE else self.own_or_disk(at)
+        if status.number == EXIT_REFUSED:
+            return Cause.REFUSED
+        if status.number in (EXIT_USAGE, EXIT_LAB, EXIT_LOST):
+            return Cause.LAB
+        return Cause.OWN if status.number == EXIT_BUG else self.own_or_disk(at)
+
+    def is_bug(self, status: Status) -> bool:
+        return status == Status("exited", EXIT_BUG)
+
+    def has_stopped(self, at: Place, status: Status) -> bool:
+        # Its exit status says, too, whether it could write what it had to.
+        return status == self.orderly
+
+    def _more(self, at: Place) -> Mapping[str, object]:
+        return {}
+
+    def _properties(self, at: Place) -> dict[str, object]:
+        if self.config is None:
+            return {"bindAddress": at.bind}
+        config = placed(at.name, self.config, at)
+        known = asdict(config).items()
+        given = {key: value for key, value in known if value != _DEFAULTS[key] or (key == MEMORY and self.memory_given)}
+        # Java properties spell booleans in lower case.
+        told = {key: str(value).lower() if isinstance(value, bool) else value for key, value in given.items()}
+        return {**told, "listenPort": config.listenPort, "bindAddress": at.bind, "storePathRootDir": at.path}
+
+
+class NameServerProgram(ReferenceProgram):
+    """The reference's name server, which tells each asker the addresses of that asker's own proxies."""
+
+    def __init__(self, target: str, brokers: tuple[str, ...]) -> None:
+        super().__init__(target)
+        self.brokers = brokers
+
+    def _more(self, at: Place) -> Mapping[str, object]:
+        askers = (CLIENT, *self.brokers, places.NAMES)
+        real = {name: str(at.address(name)) for name in self.brokers}
+        views = {CLIENT: {real[name]: str(at.dials(f"client-{name}")) for name in self.brokers}}
+        for slave in (each for each in self.brokers if each in places.SLAVES):
+            number = places.SLAVES.index(slave)
+            views[slave] = {
+                real[places.MASTER]: str(at.dials(places.META_LINKS[number])),
+                str(at.address(places.MASTER, "ha")): str(at.dials(places.HA_LINKS[number])),
+            }
+        return {"asks": {asker: at.address(places.NAMES, asker).port for asker in askers}, "views": views}
+
+
+class JavaProgram(Program):
+    """A broker of RocketMQ, a JVM. Nothing is known of its inside but its output and its log's files."""
+
+    ready_s = 120
+    orderly = Status("exited", jvm.SIGTERM_EXIT)
+    memory_given = False
+    """A JVM always asks its machine how much memory that has."""
+
+    def __init__(self, version: str, config: BrokerConfig) -> None:
+        self.version = version
+        self.config = config
+
+    def start(self, at: Place) -> Command:
+        conf = at.folder / f"{at.name}.conf"
+        paths = {"storePathRootDir": at.path, "storePathCommitLog": at.path / "commitlog", "bindAddress": at.bind}
+        properties = DIALECTS[self.version].properties(placed(at.name, self.config, at), paths)
+        conf.write_text("".join(f"{key}={value}\n" for key, value in properties.items()))
+        jars = JARS[self.version].find()
+        return Command(jvm.broker(jars, at.folder / f"{at.name}-home", conf), jvm.environment(os.environ))
+
+    def is_ready(self, at: Place) -> bool:
+        return jvm.READY in at.said()
+
+    def view(self, at: Place) -> View:
+        return OutsideView(at, lambda: self.is_ready(at), at.path / "commitlog")
+
+
+def _trace(at: Place) -> Path:
+    """A file of each life's own."""
+    return at.folder / f"{at.name}-{at.incarnation}.jsonl"

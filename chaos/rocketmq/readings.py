@@ -1,0 +1,148 @@
+"""Makes events of what brokers of a real-time lab trace and HA taps hear, and keeps what the trial has to know."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from pairproof.chaos.labs.real.evidence import Evidence, Life, Readings
+from pairproof.chaos.observers.stored_record import stored_key
+from pairproof.chaos.rocketmq.outside import dated
+from pairproof.harness.history import Event, digest, kinds
+from pairproof.reference.wire.record import Record
+
+
+class TracedReadings(Readings):
+    """Of one trial; the clients' stage, too. The columns of rows: :data:`pairproof.chaos.rocketmq.traced.KINDS`."""
+
+    def __init__(self, evidence: Evidence) -> None:
+        self.evidence = evidence
+        self.add = evidence.add
+        self.now = evidence.now
+        self.node_at = evidence.node_at
+        self.heard_from: set[str] = set()
+        """Slaves whose reports have reached the master."""
+        self.dispatched: dict[str, int] = {}
+        self.registered: set[tuple[str, int]] = set()
+        """Nodes and incarnations that a name server has answered."""
+        self.refusals: Counter[str] = Counter()
+        """How often the master has refused a slave as diverged."""
+        self._peers: dict[str, tuple[str, str]] = {}
+        """Labels of HA connections, and whose they are, by the address that the master sees."""
+
+    # The clients' stage.
+
+    def end_of_record(self, node: str, lo: int) -> int | None:
+        """Only its trace knows: :meth:`weave` fills it in."""
+        return None
+
+    def delivered(self, process: int, op: int, node: str, found: Record, data: bytes, group: str | None = None) -> None:
+        """One message of a pull's answer; ``group``: of the consumer that it was handed to."""
+        lo = found.physical_offset
+        self.add(
+            self.now(), "deliver", node, process=process, op=op, f="pull", message=stored_key(data),
+            queue=f"{found.message.topic}/{found.message.queue_id}", queue_offset=found.queue_offset,
+            lo=lo, hi=lo + found.size, digest=digest(data), group=group,
+        )  # fmt: skip
+
+    # Rows.
+
+    def event(self, life: Life, t: int, kind: str, columns: list[Any]) -> Event | None:
+        self._note(life, kind, columns)
+        event = _event(t, life, kind, columns)
+        if event is None or kind not in ("register", "refused"):
+            return event
+        if kind == "register":
+            return event._replace(detail=self._told(columns[1:]))
+        if columns[0] not in self._peers:
+            self.evidence.listened()
+        label, who = self._peers.get(columns[0], (None, ""))
+        self.refusals[who] += 1
+        return event._replace(link=label)
+
+    def _note(self, life: Life, kind: str, columns: list[Any]) -> None:
+        node, who, ends = life.node, (life.node, life.incarnation), self.evidence.log_ends
+        match kind, columns:
+            case "start", [_, _, int(hi)]:
+                ends[node] = self.dispatched[node] = hi
+            case "flush", [int(hi)]:
+                self.evidence.flushed[node] = hi
+            case ("append", [_, int(hi), *_]) | ("reaches", [int(hi)]):
+                ends[node] = hi
+            case "dispatch", [int(hi)]:
+                self.dispatched[node] = hi
+            case "register", ["ok", *_]:
+                self.registered.add(who)
+            case "met", [str(address), str(label), str(peer)]:
+                self._peers[address] = label, peer
+            case "heard", [str(peer)]:
+                self.heard_from.add(peer)
+
+    def _told(self, answered: Iterable[object]) -> str:
+        pairs = zip(("master", "ha"), answered, strict=True)
+        return json.dumps({key: self.node_at(str(each)) for key, each in pairs if each}, sort_keys=True)
+
+    def woven(self, events: Iterable[Event], born: Mapping[tuple[str, int], int]) -> Iterator[Event]:
+        weaver = _Weaver()
+        for event in dated(events, born):
+            yield from weaver.feed(event)
+
+
+class _Weaver:
+    """Completes events by what others tell: where a sent message's record ends, what a start has cut off."""
+
+    def __init__(self) -> None:
+        self.ends: dict[str, int] = {}
+        self.records: dict[tuple[str | None, int], int] = {}
+
+    def feed(self, event: Event) -> list[Event]:
+        """The event, complete, and what follows from it."""
+        node, found = event.node or "", [event]
+        match event.kind:
+            case "append":
+                self.ends[node] = event.hi or 0
+                if event.f == "put":
+                    self.records[node, event.lo or 0] = event.hi or 0
+            case "start":
+                before, end = self.ends.get(node, 0), event.hi or 0
+                if end < before:
+                    found.append(kinds()["cut"](0, event.t, "cut", node, event.incarnation, lo=end, hi=before))
+                if event.hi is not None:
+                    self.ends[node] = end
+            case "wipe":
+                self.ends.pop(node, None)
+            case "ok" if event.f == "send" and event.lo is not None:
+                found[0] = event._replace(hi=self.records.get((event.node, event.lo)))
+        return found
+
+
+def _event(t: int, life: Life, kind: str, columns: list[Any]) -> Event | None:
+    """A trace's row as an event; None for one that the history has no place for."""
+
+    def row(**columns: Any) -> Event:
+        return make(0, t, named, life.node, life.incarnation, **columns)
+
+    named = "diverged" if kind == "refused" else kind
+    if named not in kinds():
+        return None
+    make = kinds()[named]
+    match kind, columns:
+        case "start", [str(f), lo, hi]:
+            return row(f=f, lo=lo, hi=hi)
+        case "append", [lo, hi, known, f, message]:
+            return row(lo=lo, hi=hi, digest=known, f=f, message=message)
+        case (("flush" | "dispatch"), [hi]):
+            return row(hi=hi)
+        case "sync", [table, status]:
+            return row(f=table, status=status)
+        case "persist", [table]:
+            return row(f=table)
+        case "register", [status, *_]:
+            return row(status=status)
+        case "expire", [lo]:
+            return row(lo=lo)
+        case "refused", [_, reported, end, why]:
+            return row(hi=reported, value=end, detail=why)
+    return None

@@ -1,0 +1,77 @@
+"""What operations and the script of a simulated trial are for a RocketMQ pair."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pairproof.chaos.labs import script
+from pairproof.chaos.labs.sim.world import World
+from pairproof.chaos.plan import CLIENT, Driver
+from pairproof.chaos.rocketmq import planning
+from pairproof.chaos.rocketmq import sim_tables as tables
+from pairproof.chaos.rocketmq.clients import Clients
+from pairproof.chaos.rocketmq.consumers import Consumers
+from pairproof.chaos.rocketmq.sim_readings import SimReadings, shown
+from pairproof.chaos.rocketmq.sim_strangers import Strangers
+from pairproof.harness.history import MS
+from pairproof.harness.rocketmq import places
+
+if TYPE_CHECKING:
+    from pairproof.chaos.targets.reference import ReferenceTarget
+
+
+class SimDriver(Driver):
+    """Nothing is derived later than its append, unless a fault holds it back."""
+
+    parts: tuple[Clients, Consumers, Strangers]
+    clients: Clients
+
+    def __init__(self, target: ReferenceTarget, world: World) -> None:
+        self.world = world
+        settings = world.settings
+        self.pair = world.plan.replicas
+        brokers = planning.brokers(settings)
+        self.configs = {name: target.config(name, settings) for name in brokers}
+        self.readings = SimReadings(world.evidence, world.hosts, self.configs)
+        world.evidence.readings = self.readings
+        client = world.hosts[CLIENT]
+        self.clients = Clients(client, self.readings, brokers, lambda node: f"client-{node}", settings)
+        client.start(lambda: self.clients.client)
+        self.has_names = places.has_names(settings)
+        self.sync_ns = target.sync_period_ms(settings) * MS
+        self.consumers = Consumers(
+            self.clients, lambda name: world.machine(name, world.clients_ways), target.consumer_class(),
+            planning.NAME_SERVER if self.has_names else None, places.chosen_by_user(settings),
+        )  # fmt: skip
+        self.parts = (self.clients, self.consumers, Strangers(world, self.readings))
+
+    def config(self, node: str) -> str | None:
+        return shown(self.configs[node]) if node in self.configs else None
+
+    def linked(self) -> bool:
+        return len(self.readings.heard_from) >= len(self.pair) - 1
+
+    def ends(self) -> set[int | None]:
+        return {self.readings.end(name) for name in self.pair}
+
+    def caught_up(self) -> bool:
+        found = [self.readings.broker(name) for name in (places.MASTER, places.OTHER)]
+        if found[0] is not None and tables.holds_back(found[0]):
+            return False
+        return self.consumers.stand_at(tables.queue_ends(broker for broker in found if broker is not None))
+
+    def audit(self, f: str, *nodes: str) -> None:
+        """Read stores from outside: records of ``nodes``, and each such slave's bytes beside the master's.
+
+        With a name server also the tables of ``nodes``, and its own.
+        """
+        for name, listed in script.audited(self.pair, nodes):
+            self.readings.audit(self.world.hosts[places.MASTER], self.world.hosts[name], f, listed)
+        if self.has_names:
+            for name in nodes:
+                tables.record(self.world.evidence, self.world.hosts[name])
+
+    def look(self) -> None:
+        """What a name server knows."""
+        if self.has_names:
+            tables.record(self.world.evidence, self.world.hosts[places.NAMES])

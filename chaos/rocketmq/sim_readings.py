@@ -1,0 +1,287 @@
+"""What is seen of brokers in the simulated lab: taps at both ends of HA connections, nodes' own traces, store reads.
+
+Observers decode with their own code (``chaos/observers``), never with the broker's. An observer records before it
+forwards and after it receives, so the history's order is one that could have been seen from outside.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping
+from dataclasses import asdict
+from functools import lru_cache, partial
+
+from pairproof.chaos.labs.sim.evidence import Evidence, Readings
+from pairproof.chaos.labs.sim.host import Host
+from pairproof.chaos.labs.sim.network import End
+from pairproof.chaos.observers import auditing
+from pairproof.chaos.observers.ha_tap import FrameTap, ReportTap
+from pairproof.chaos.observers.stored_record import stored_key
+from pairproof.harness.history import MS, digest
+from pairproof.reference.core.broker import Broker
+from pairproof.reference.core.config import BrokerConfig
+from pairproof.reference.wire.record import Record
+
+FOLDER = "commitlog"
+ANSWERED = {"ha": "haServerAddr", "master": "masterAddr"}
+"""What a name server's answer to a registration is recorded as."""
+
+Tap = FrameTap | ReportTap
+_NOTHING = ReportTap()
+
+
+class Watcher:
+    """A node's own trace of its log, turned into events."""
+
+    def __init__(self, evidence: SimReadings, host: Host) -> None:
+        self.evidence = evidence
+        self.host = host
+        self.incarnation = host.incarnation
+        self.record_ends = evidence.record_ends.setdefault(host.name, {})
+
+    def appended(self, lo: int, hi: int, data: bytes, f: str) -> None:
+        """Bytes entered the log."""
+        evidence, host = self.evidence, self.host
+        message = None
+        if f == "put":
+            message = stored_key(data)
+            self.record_ends[lo] = hi
+        evidence.log_ends[host.name] = hi
+        evidence.add(
+            host.kernel.now, "append", host.name, self.incarnation, f=f, message=message, lo=lo, hi=hi,
+            digest=digest(data),
+        )  # fmt: skip
+        if evidence.armed:
+            evidence.point(host.name, "append")
+
+    def flushed(self, upto: int) -> None:
+        """The log is durable up to ``upto``."""
+        self.evidence.add(self.host.kernel.now, "flush", self.host.name, self.incarnation, hi=upto)
+
+    def dispatched(self, upto: int) -> None:
+        """Queues and index hold every whole message up to ``upto``."""
+        self.evidence.add(self.host.kernel.now, "dispatch", self.host.name, self.incarnation, hi=upto)
+
+    def synced(self, table: str, status: str) -> None:
+        """A slave's metadata sync: asked, same, applied or failed."""
+        self.evidence.add(self.host.kernel.now, "sync", self.host.name, self.incarnation, f=table, status=status)
+
+    def persisted(self, table: str) -> None:
+        """A table was written to its file."""
+        self.evidence.add(self.host.kernel.now, "persist", self.host.name, self.incarnation, f=table)
+
+    def registered(self, answer: Mapping[str, str] | None) -> None:
+        """A name server answered, or not."""
+        status, told = ("ok", dict(answer)) if answer is not None else ("failed", {})
+        found = {key: told[field] for key, field in ANSWERED.items() if told.get(field)}
+        self.evidence.add(
+            self.host.kernel.now, "register", self.host.name, self.incarnation, status=status,
+            detail=json.dumps({key: self.evidence.node_at(each) for key, each in found.items()}, sort_keys=True),
+        )  # fmt: skip
+
+    def expired(self, lo: int) -> None:
+        """The oldest files are gone."""
+        self.evidence.add(self.host.kernel.now, "expire", self.host.name, self.incarnation, lo=lo)
+
+    def misfits(self, why: str) -> None:
+        """What this slave does and does not do from now on is seen from outside."""
+
+    def refused(self, conn: End, reported: int, end: int, why: str) -> None:
+        """The master will not serve this peer."""
+        self.evidence.add(
+            self.host.kernel.now, "diverged", self.host.name, self.incarnation, conn.label, hi=reported, value=end,
+            detail=why,
+        )  # fmt: skip
+
+
+class SimReadings(Readings):
+    """Records what the laws may want to see of the brokers of one simulated trial, and is its clients' stage."""
+
+    def __init__(self, evidence: Evidence, hosts: Mapping[str, Host], configs: Mapping[str, BrokerConfig]) -> None:
+        self.evidence = evidence
+        self.hosts = hosts
+        self.configs = configs
+        self.kernel = evidence.kernel
+        self.add = evidence.add
+        self.now = evidence.now
+        self.node_at = evidence.node_at
+        self.armed = evidence.armed
+        self.point = evidence.point
+        self.connections = 0
+        self.heard_from: set[str] = set()
+        """Slaves whose reports have reached the master."""
+        self.log_ends: dict[str, int] = {}
+        self._taps: dict[End, tuple[Tap, Tap]] = {}
+        """Per end of an HA connection: what taps the bytes that leave it, and those that reach it."""
+        self._noted: dict[Tap, object] = {}
+        """Taps in the middle of something, and what was last noted of it."""
+        self.record_ends: dict[str, dict[int, int]] = {}
+        """By node: where the record that begins at an offset ends."""
+
+    # Nodes.
+
+    def watcher(self, host: Host) -> Watcher:
+        """The trace of one incarnation."""
+        return Watcher(self, host)
+
+    def started(self, host: Host) -> None:
+        """A node is up; a broker has recovered its log."""
+        broker, name = host.node, host.name
+        if not isinstance(broker, Broker):
+            self.add(self.kernel.now, "start", name, host.incarnation, f="empty")
+            return
+        log = broker.log
+        self.add(self.kernel.now, "start", name, host.incarnation, f=broker.recovery, lo=log.start, hi=log.end)
+        before = self.log_ends.get(name, 0)
+        if log.end < before:
+            self.add(self.kernel.now, "cut", name, host.incarnation, lo=log.end, hi=before)
+        self.log_ends[name] = log.end
+
+    def end(self, node: str) -> int | None:
+        """Where the log of a broker ends; None for one that does not run."""
+        broker = self.broker(node)
+        return broker.log.end if broker is not None else None
+
+    def broker(self, name: str) -> Broker | None:
+        """The running broker, or None."""
+        host = self.hosts.get(name)
+        return host.node if host is not None and isinstance(host.node, Broker) else None
+
+    def log_end(self, node: str) -> int:
+        return self.log_ends.get(node, 0)
+
+    def replaced(self, host: Host) -> int | None:
+        self.log_ends.pop(host.name, None)
+        return self._snapshot(host).read().where
+
+    # The HA link.
+
+    def opened(self, end: End, accepted: bool) -> None:
+        """An HA connection stands at this end: tap it."""
+        if end.link.port != "ha":
+            return
+        if end.host.name == "impostor":
+            # Nobody taps a stranger's end; what it says is seen where the slave hears it.
+            self.connections += 1
+            end.peer.label = f"ha:{self.connections}"
+            return
+        peer = (end.peer if accepted else end).host.name
+        if accepted:
+            self.connections += 1
+            end.label = end.peer.label = f"ha:{self.connections}"
+            frames, reports = FrameTap(), ReportTap()
+            end.tap_out = partial(self._frames_sent, end, frames)
+            end.tap_in = partial(self._reports, end, "m", "in", reports)
+            self._taps[end] = frames, reports
+        else:
+            frames, reports = FrameTap(), ReportTap()
+            end.tap_in = partial(self._frames_received, end, frames)
+            end.tap_out = partial(self._reports, end, "s", "out", reports)
+            self._taps[end] = reports, frames
+        side = "m" if accepted else "s"
+        self.add(self.kernel.now, "connect", peer, link=end.label, side=side, f=peer)
+
+    def closed(self, end: End, how: str) -> None:
+        """An HA connection ended at this end."""
+        if end.label:
+            side = "m" if end.outgoing is end.link.down else "s"
+            sent, received = self._taps.pop(end, (_NOTHING, _NOTHING))
+            unfinished = sent.pending or received.pending or None
+            self.add(self.kernel.now, "close", end.host.name, link=end.label, side=side, f=how, value=unfinished)
+            for tap in (sent, received):
+                self._noted.pop(tap, None)
+
+    def _frames_sent(self, end: End, tap: FrameTap, data: bytes) -> None:
+        now, label = self.kernel.now, end.label
+        for offset, body in tap.feed(data):
+            hi = offset + len(body)
+            known = digest(body)
+            self.add(now, "frame", "master", link=label, side="m", lo=offset, hi=hi, digest=known)
+            if body:
+                stored = self._stored(end.host, offset, hi)
+                if stored is not None:
+                    known = known if stored == body else digest(stored)
+                    self.add(now, "source", "master", link=label, lo=offset, hi=hi, digest=known)
+        if tap.pending or tap.broken or not data:
+            self._partial(end, "m", "out", tap)
+        elif self._noted:
+            self._noted.pop(tap, None)
+
+    def _frames_received(self, end: End, tap: FrameTap, data: bytes) -> None:
+        now, label, name = self.kernel.now, end.label, end.host.name
+        for offset, body in tap.feed(data):
+            hi = offset + len(body)
+            self.add(now, "frame", name, link=label, side="s", lo=offset, hi=hi, digest=digest(body))
+        if tap.pending or tap.broken:
+            self._partial(end, "s", "in", tap)
+
+    def _reports(self, end: End, side: str, f: str, tap: ReportTap, data: bytes) -> None:
+        for offset in tap.feed(data):
+            if side == "m":
+                self.heard_from.add(end.peer.host.name)
+            self.add(self.kernel.now, "report", end.host.name, link=end.label, side=side, hi=offset)
+        if tap.pending or not data:
+            self._partial(end, side, f, tap)
+        elif self._noted:
+            self._noted.pop(tap, None)
+
+    def _partial(self, end: End, side: str, f: str, tap: Tap) -> None:
+        """Something is unfinished at this end, or it takes no more; noted once a millisecond until it is whole."""
+        now, lo, broken = self.kernel.now, tap.announced, tap.broken
+        what = broken or (now // MS, lo)
+        if self._noted.get(tap) == what:
+            return
+        self._noted[tap] = what
+        detail = f"broken: {broken}" if broken else None
+        self.add(now, "partial", end.host.name, link=end.label, side=side, f=f, lo=lo, value=tap.pending, detail=detail)
+
+    # Clients.
+
+    def end_of_record(self, node: str, lo: int) -> int | None:
+        """Where the record that a master put at ``lo`` ends."""
+        return self.record_ends.get(node, {}).get(lo)
+
+    def delivered(self, process: int, op: int, node: str, found: Record, data: bytes, group: str | None = None) -> None:
+        """One message of a pull's answer; ``group``: of the consumer that it was handed to."""
+        lo = found.physical_offset
+        self.add(
+            self.kernel.now, "deliver", node, process=process, op=op, f="pull", message=stored_key(data),
+            queue=f"{found.message.topic}/{found.message.queue_id}", queue_offset=found.queue_offset, lo=lo,
+            hi=lo + found.size, digest=digest(data), group=group,
+        )  # fmt: skip
+
+    # Stores.
+
+    def audit(self, master: Host, slave: Host, f: str, nodes: Collection[str]) -> None:
+        """Read the stores from outside: records of ``nodes``; of both what their logs, queues and indexes share.
+
+        A master without slaves stands in both places.
+        """
+        self.evidence.audits += 1
+        one = self._snapshot(master)
+        other = one if slave is master else self._snapshot(slave)
+        auditing.audit(self.evidence.recorder, self.kernel.now, self.evidence.audits, f, one, other, nodes)
+
+    def _snapshot(self, host: Host) -> auditing.Snapshot:
+        files = {name: file.cache for name, file in host.disk.files.items()}
+        end = host.node.log.end if isinstance(host.node, Broker) else None
+        return auditing.Snapshot(host.name, host.incarnation, files, end, self.configs[host.name].maxHashSlotNum)
+
+    def _stored(self, host: Host, lo: int, hi: int) -> bytes | None:
+        """What the node's files hold of [lo, hi); None if they do not hold all of it."""
+        size = self.configs[host.name].mappedFileSizeCommitLog
+        found = b""
+        while lo < hi:
+            start = lo - lo % size
+            file = host.disk.files.get(f"{FOLDER}/{start:020d}")
+            if file is None:
+                return None
+            found += bytes(file.cache[lo - start : hi - start])
+            lo = start + file.size
+        return found
+
+
+@lru_cache(maxsize=1_024)
+def shown(config: BrokerConfig) -> str:
+    """A configuration as JSON."""
+    return json.dumps(asdict(config), sort_keys=True)

@@ -1,0 +1,91 @@
+"""What a reference node's process traces: one line for each thing that its watcher hears, and both ends of that.
+
+Left out: everything that a peer can see, which taps and clients record; flushes of anything but the log.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from json.encoder import encode_basestring_ascii
+
+from pairproof.chaos.labs.real.trace import Trace
+from pairproof.chaos.observers.stored_record import stored_key
+from pairproof.harness.history import digest
+from pairproof.reference.ports import Conn
+from pairproof.reference.shell.log import Log, LogWatcher
+
+KINDS = {
+    "start": ("f", "lo", "hi"),
+    "ready": (),
+    "append": ("lo", "hi", "digest", "f", "message"),
+    "flush": ("hi",),
+    "dispatch": ("hi",),
+    "sync": ("table", "status"),
+    "persist": ("table",),
+    "register": ("status", "masterAddr", "haServerAddr"),
+    "expire": ("lo",),
+    "unreached": ("address",),
+    "refused": ("peer", "reported", "end", "why"),
+    "stopping": (),
+    "stopped": (),
+    "failed": ("why",),
+    "seen": ("kind", "fields"),
+    "met": ("address", "label", "who"),
+    "heard": ("who",),
+    "reaches": ("hi",),
+}
+"""Columns behind time and kind; offsets are bytes of the log, digests the history's. ``start``: recovery (normal,
+abnormal, empty) and the log's range after it; ``ready``: the node listens; ``unreached``: it could not connect there;
+``peer``: ip:port of the other end; ``failed``: one line, as on stderr. ``seen``, ``met`` and ``heard`` are those of an
+observer, what its taps tell, see :mod:`pairproof.chaos.rocketmq.ha_ears`; ``reaches``: where the log of a node ends
+that does not trace itself, see :mod:`pairproof.chaos.rocketmq.outside`.
+"""
+
+
+class TraceWatcher(LogWatcher):
+    """Hears what happens inside a broker: traces it, then says of it what the broker's log says."""
+
+    def __init__(self, trace: Trace, log: Log, name_servers: int) -> None:
+        super().__init__(log, name_servers)
+        self.trace = trace
+
+    def appended(self, lo: int, hi: int, data: bytes, f: str) -> None:
+        """Bytes entered the log. Put together by hand, since no other line is written as often."""
+        key = stored_key(data) if f == "put" else None
+        message = "null" if key is None else encode_basestring_ascii(key)
+        self.trace.write(f'[{time.monotonic_ns()},"append",{lo},{hi},{digest(data)},"{f}",{message}]')
+
+    def flushed(self, upto: int) -> None:
+        """The log is durable up to ``upto``."""
+        self.trace.note("flush", upto)
+
+    def dispatched(self, upto: int) -> None:
+        """Queues and index hold every whole message up to ``upto``."""
+        self.trace.note("dispatch", upto)
+
+    def synced(self, table: str, status: str) -> None:
+        """A slave's metadata sync: asked, same, applied or failed."""
+        self.trace.note("sync", table, status)
+        super().synced(table, status)
+
+    def persisted(self, table: str) -> None:
+        """A table was written to its file."""
+        self.trace.note("persist", table)
+
+    def registered(self, answer: Mapping[str, str] | None) -> None:
+        """A name server answered, or not."""
+        told = answer or {}
+        status = "failed" if answer is None else "ok"
+        self.trace.note("register", status, told.get("masterAddr"), told.get("haServerAddr"))
+        super().registered(answer)
+
+    def expired(self, lo: int) -> None:
+        """The oldest files are gone."""
+        self.trace.note("expire", lo)
+        super().expired(lo)
+
+    def refused(self, conn: Conn, reported: int, end: int, why: str) -> None:
+        """The master will not serve this peer."""
+        self.trace.note("refused", str(conn), reported, end, why)
+        super().refused(conn, reported, end, why)
