@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import NamedTuple, Protocol
 
-from pairproof.chaos.plan import Driver
+from pairproof.chaos.driver import Driver
 from pairproof.harness.history import MS, Recorder
 
 WARM_NS = 30_000 * MS

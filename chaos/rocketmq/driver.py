@@ -6,9 +6,10 @@ import json
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any
 
+from pairproof.chaos.driver import Driver
 from pairproof.chaos.labs.real.world import World
 from pairproof.chaos.observers.auditing import Snapshot
-from pairproof.chaos.plan import CLIENT, Driver
+from pairproof.chaos.plan import CLIENT
 from pairproof.chaos.rocketmq import planning
 from pairproof.chaos.rocketmq.clients import Clients, send_timeout_ms
 from pairproof.chaos.rocketmq.consumers import Consumers

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pairproof.chaos.driver import Driver
 from pairproof.chaos.labs import script
 from pairproof.chaos.labs.sim.world import World
-from pairproof.chaos.plan import CLIENT, Driver
+from pairproof.chaos.plan import CLIENT
 from pairproof.chaos.rocketmq import planning
 from pairproof.chaos.rocketmq import sim_tables as tables
 from pairproof.chaos.rocketmq.clients import Clients

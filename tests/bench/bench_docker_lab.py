@@ -43,7 +43,7 @@ def stands(rounds: int, folder: str) -> dict[str, int]:
         began = time.perf_counter()
         session = lab.open(TARGET, TARGET.settings(SETTINGS), str(number))
         up.append(time.perf_counter() - began)
-        session.clients.send(0, 100, True, 0)
+        session.driver.clients.send(0, 100, True, 0)
         there = left(folder)
         began = time.perf_counter()
         lab.close()

@@ -42,7 +42,7 @@ def main(rounds: int) -> None:
         began = time.perf_counter()
         session = lab.open(TARGET, TARGET.settings(SETTINGS), str(number))
         up.append(time.perf_counter() - began)
-        session.clients.send(0, 100, True, 0)
+        session.driver.clients.send(0, 100, True, 0)
         began = time.perf_counter()
         lab.close()
         down.append(time.perf_counter() - began)

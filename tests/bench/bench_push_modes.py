@@ -33,7 +33,7 @@ def latencies(settings: Args, in_flight: int, sends: int) -> list[float]:
     started = 0
     while len(took) < sends:
         while started < sends and started - len(took) < in_flight:
-            session.clients.send(started % in_flight, 200, True, 0)
+            session.driver.clients.send(started % in_flight, 200, True, 0)
             started += 1
         session.step(1, 10_000)  # type: ignore[attr-defined]
         events = session.recorder.events

@@ -7,14 +7,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from pairproof.chaos.labs.sim.strangers import Strangers
-
 from pairproof.chaos.labs.sim.lab import SimLab
 from pairproof.chaos.labs.sim.link_trouble import LinkTrouble
 from pairproof.chaos.labs.sim.node_trouble import NodeTrouble
 from pairproof.chaos.labs.sim.session import SimSession
-from pairproof.chaos.rocketmq.clients import Clients
-from pairproof.chaos.rocketmq.consumers import Consumers
+from pairproof.chaos.plan import abilities
 from pairproof.chaos.targets.reference import ReferenceTarget
 from pairproof.harness.ports import Effect, Target
 from pairproof.harness.schedule import Args
@@ -49,15 +46,16 @@ class Containers(NodeTrouble):
 
 
 class ContainerSession(SimSession):
-    parts: tuple[SimSession, Clients, Consumers, LinkTrouble, Containers, Strangers]  # type: ignore[assignment]
-
     def __init__(self, target: ReferenceTarget, settings: Args, seed: str) -> None:
         super().__init__(target, settings, seed)
-        self.on_nodes = containers = Containers(self.world)
-        self.parts = (self, self.clients, self.consumers, self.on_links, containers, self.strangers)
+        self.on_nodes = containers = Containers(self.world, self.driver)
+        self.parts = (self, self.on_links, containers, *self.driver.parts)
 
 
 class ContainerLab(SimLab):
+    def parts(self, target: Target | None) -> tuple[type, ...]:
+        return (ContainerSession, LinkTrouble, Containers, *abilities(target))
+
     def open(self, target: Target, settings: Args, seed: str) -> ContainerSession:
         assert isinstance(target, ReferenceTarget)
         return ContainerSession(target, settings, seed)

@@ -103,7 +103,7 @@ def opened(lab: RealLab, **settings: int | str) -> RealSession:
 def goes_on(session: RealSession) -> None:
     """What a trial does until its end."""
     for number in range(20):
-        session.clients.send(1, 200, True, number % 4)
+        session.driver.clients.send(1, 200, True, number % 4)
         session.advance(50)
     session.settle()
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
+from pairproof.chaos.driver import Driver
 from pairproof.chaos.labs import script
 from pairproof.chaos.labs.script import Bounds
 from pairproof.harness.history import MS, Recorder
@@ -27,7 +28,7 @@ class Clients:
         return True
 
 
-class FakeStage:
+class FakeStage(Driver):
     """Time passes only while something is waited for; ``waits``: how many looks consumers need."""
 
     bounds = Bounds(1, 2, 1_000 * MS, 30_000 * MS)
@@ -35,6 +36,7 @@ class FakeStage:
 
     def __init__(self, *phases: str, ends: set[int | None] | None = None, waits: int | None = None) -> None:
         self.recorder = Recorder()
+        self.driver = self
         self.clients = Clients(*phases)
         self.log_ends: set[int | None] = {7} if ends is None else ends
         self.waits = waits or 0
@@ -66,7 +68,7 @@ class FakeStage:
         return self.log_ends
 
     def resting(self) -> Callable[[], bool]:
-        return lambda: script.agreed(self)
+        return self.agreed
 
     def derived(self) -> bool:
         return True

@@ -23,7 +23,7 @@ def seen(session: SimSession, kind: str, **wanted: object) -> list[Event]:
 def test_a_frame_that_the_socket_takes_in_pieces_is_seen_leaving_and_arriving_in_pieces() -> None:
     session = warm(**{"lab.bufferBytes": 100})
     begin = len(session.recorder.events)
-    session.clients.send(0, 200, True, 0)
+    session.driver.clients.send(0, 200, True, 0)
     session.advance(100)
     new = session.recorder.events[begin:]
     for side, node, f in (("m", "master", "out"), ("s", "slave", "in")):
@@ -40,7 +40,7 @@ def test_a_frame_that_the_socket_takes_in_pieces_is_seen_leaving_and_arriving_in
 def test_each_frame_that_leaves_in_pieces_is_noted_also_within_one_millisecond() -> None:
     session = warm(**{"lab.bufferBytes": 100, "haTransferBatchSize": 100, "lab.latencyMicros": 10})
     begin = len(session.recorder.events)
-    session.clients.send(0, 1_000, True, 0)
+    session.driver.clients.send(0, 1_000, True, 0)
     session.advance(100)
     cut: set[int | None] = set()
     blocked = False
@@ -56,7 +56,7 @@ def test_each_frame_that_leaves_in_pieces_is_noted_also_within_one_millisecond()
 
 def test_whole_frames_and_reports_leave_no_pieces() -> None:
     session = warm()
-    session.clients.send(0, 2_000, True, 0)
+    session.driver.clients.send(0, 2_000, True, 0)
     session.advance(20_000)
     assert seen(session, "frame") and not seen(session, "partial")
 
@@ -81,7 +81,7 @@ def test_a_report_in_pieces_is_no_report_until_it_is_whole() -> None:
 def test_what_arrives_in_slices_is_noted_once_a_millisecond() -> None:
     session = warm()
     session.on_links.add_toxic("ha", "down", "slicer", {"average_size": 1, "size_variation": 0, "delay": 100})
-    session.clients.send(0, 100, True, 0)
+    session.driver.clients.send(0, 100, True, 0)
     session.advance(1_000)
     noted = seen(session, "partial", side="s", f="in")
     assert len(noted) > 10
@@ -94,7 +94,7 @@ def test_what_arrives_in_slices_is_noted_once_a_millisecond() -> None:
 def test_a_close_says_what_was_unfinished_at_its_end() -> None:
     session = warm(**{"lab.bufferBytes": 100})
     session.on_links.add_toxic("ha", "down", "bandwidth", {"rate": 0})
-    session.clients.send(0, 200, True, 0)
+    session.driver.clients.send(0, 200, True, 0)
     session.advance(20)
     session.on_links.reset_link("ha")
     session.advance(20)
@@ -103,9 +103,9 @@ def test_a_close_says_what_was_unfinished_at_its_end() -> None:
 
 def test_a_stream_that_is_no_frames_is_said_to_be_broken_once_a_connection() -> None:
     session = warm()
-    stranger = session.strangers.take_place("junk")
+    stranger = session.driver.parts[2].take_place("junk")
     session.advance(15_000)
-    session.strangers.give_back(stranger)
+    session.driver.parts[2].give_back(stranger)
     broken = [e for e in seen(session, "partial", side="s", f="in") if (e.detail or "").startswith("broken: ")]
     assert broken and all("body of" in (e.detail or "") for e in broken)
     assert max(Counter(e.link for e in broken).values()) == 1

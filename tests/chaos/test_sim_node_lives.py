@@ -217,7 +217,7 @@ def test_what_the_lab_raises_is_no_crash_of_a_node(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("pairproof.chaos.labs.sim.pipe.Pipe.feed", send)
     monkeypatch.setattr(Network, "send", _in_the_lab)
     with pytest.raises(ZeroDivisionError):
-        session.clients.send(0, 100, True, 0)
+        session.driver.clients.send(0, 100, True, 0)
         session.advance(1_000)
     assert not [event for event in session.recorder.events if event.kind in ("crash", "abort")]
 

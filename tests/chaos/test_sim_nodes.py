@@ -81,7 +81,7 @@ def test_what_waits_for_a_paused_node_fills_the_senders_socket_and_comes_in_orde
     before = session.world.network.links["ha"].ends[0]
     pushing = next(end for end in (before, before.peer) if end.host.name == "master")
     for _ in range(4):
-        session.clients.send(0, 300, True, 0)
+        session.driver.clients.send(0, 300, True, 0)
     session.advance(1_000)
     assert pushing.in_flight == 600 and pushing.wants_room
     appended = len(kinds(session, "append", node="slave"))
@@ -90,7 +90,7 @@ def test_what_waits_for_a_paused_node_fills_the_senders_socket_and_comes_in_orde
     assert pushing.in_flight == 0 and not pushing.wants_room
     pieces = [(e.lo, e.hi) for e in kinds(session, "append", node="slave")][appended:]
     assert pieces and all(a[1] == b[0] for a, b in pairwise(pieces))
-    assert {session.world.hosts[name].node.log.end for name in session.world.pair} == {pieces[-1][1]}  # type: ignore[union-attr]
+    assert {session.world.hosts[name].node.log.end for name in session.world.plan.replicas} == {pieces[-1][1]}  # type: ignore[union-attr]
 
 
 def test_kernel_accepts_for_a_paused_listener_and_the_process_hears_of_it_later() -> None:
@@ -100,7 +100,7 @@ def test_kernel_accepts_for_a_paused_listener_and_the_process_hears_of_it_later(
     session.advance(7_000)
     connects = kinds(session, "connect", side="m")
     paused = kinds(session, "pause")[0]
-    assert connects[-1].seq > paused.seq and not session.clients.in_flight
+    assert connects[-1].seq > paused.seq and not session.driver.clients.in_flight
     assert not [e for e in kinds(session, "report", side="m") if e.seq > paused.seq]
     session.on_nodes.resume(handle)
     resumed = kinds(session, "resume")[0]
@@ -121,7 +121,7 @@ def test_paused_process_hears_of_a_reset_when_it_goes_on() -> None:
 def test_disk_of_a_paused_node_works_on() -> None:
     session = warm(flushDiskType="SYNC_FLUSH")
     flushes = len(kinds(session, "flush", node="master"))
-    session.clients.send(0, 300, True, 0)
+    session.driver.clients.send(0, 300, True, 0)
     while not session.world.hosts["master"].disk.files["commitlog/00000000000000000000"].dirty:
         session.step(1)
     handle = session.on_nodes.pause("master")
@@ -166,7 +166,7 @@ def test_pause_that_ends_before_it_could_begin_never_happens(ends: bool) -> None
     session = warm()
     handles: list[Ongoing] = []
     session.arm("slave", "recv", 1, lambda: handles.append(session.on_nodes.pause("slave")))
-    session.clients.send(0, 300, True, 0)
+    session.driver.clients.send(0, 300, True, 0)
     while not handles:
         session.step(1)
     if ends:

@@ -21,12 +21,12 @@ def test_a_broker_with_a_gap_in_its_log_comes_up_only_when_the_gap_is_gone(remov
     session.on_nodes.kill("slave")
     session.world.hosts["slave"].disk.place(BEHIND_A_GAP, bytes(FILE_SIZE))
     session.on_nodes.restart("slave")
-    assert session.world.broker("slave") is None
+    assert session.driver.readings.broker("slave") is None
     if removed:
         session.world.hosts["slave"].disk.delete(BEHIND_A_GAP)
     Interpreter(session, resolve.faults()).heal()
     session.settle()
-    assert (session.world.broker("slave") is not None) is removed
+    assert (session.driver.readings.broker("slave") is not None) is removed
     starts = [event for event in session.recorder.events if event.kind == "start" and event.node == "slave"]
     assert len(starts) == 1 + removed
     refused = [event for event in session.recorder.events if event.kind == "abort"]

@@ -118,7 +118,7 @@ def test_store_readers_say_what_is_wrong_with_a_store_and_never_raise(seed: int)
     session: Any = LAB.open(resolve.target("reference"), resolve.target("reference").settings({}), "fuzz")
     session.warm_up()
     for size in (300, 900, 30, 900):
-        session.clients.send(0, size, True, 0)
+        session.driver.clients.send(0, size, True, 0)
     session.advance(2_000)
     for name, file in session.world.hosts["master"].disk.files.items():
         data = bytearray(file.cache)

@@ -141,6 +141,8 @@ def begun(ops: tuple[Op, ...]) -> set[Any]:
 class ModestLab(type(SIM)):  # type: ignore[misc]
     """The simulation, which says less than it can do."""
 
+    parts = None
+
     def open(self, *arguments: Any) -> Cuts:
         return super().open(*arguments)  # type: ignore[no-any-return]
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 import signal
 from typing import NamedTuple
 
+from pairproof.chaos.driver import Driver
 from pairproof.chaos.labs.real.nodes import RealNode
 from pairproof.chaos.labs.real.processes import Processes
 from pairproof.chaos.labs.real.world import World
-from pairproof.chaos.plan import Cause, Driver
+from pairproof.chaos.plan import Cause
 from pairproof.harness.errors import LabError
 from pairproof.harness.ports import Effect
 

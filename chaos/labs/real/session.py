@@ -12,6 +12,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
+from pairproof.chaos.driver import Driver
 from pairproof.chaos.labs import script
 from pairproof.chaos.labs.real.bench import Bench
 from pairproof.chaos.labs.real.link_trouble import LinkTrouble
@@ -19,7 +20,6 @@ from pairproof.chaos.labs.real.processes import Processes
 from pairproof.chaos.labs.real.store_trouble import StoreTrouble
 from pairproof.chaos.labs.real.world import World
 from pairproof.chaos.labs.script import Bounds
-from pairproof.chaos.plan import Driver
 from pairproof.harness.errors import LabError
 from pairproof.harness.history import MS
 from pairproof.harness.rocketmq.awaiting import Awaiting

@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from pairproof.chaos.driver import Driver
 from pairproof.chaos.labs import script
 from pairproof.chaos.labs.script import Bounds
 from pairproof.chaos.labs.sim.host import WATCHDOG
 from pairproof.chaos.labs.sim.link_trouble import LinkTrouble
 from pairproof.chaos.labs.sim.node_trouble import NodeTrouble
 from pairproof.chaos.labs.sim.world import World
-from pairproof.chaos.plan import Driver, InProcess, forms
+from pairproof.chaos.plan import InProcess, forms
 from pairproof.harness.errors import LabError, UsageError
 from pairproof.harness.history import MS
 from pairproof.harness.ports import Target

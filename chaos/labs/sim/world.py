@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from pairproof.chaos.driver import Driver
 from pairproof.chaos.labs.blame import ENDS, is_the_labs
 from pairproof.chaos.labs.sim import topology
 from pairproof.chaos.labs.sim.disk import SimDisk
@@ -15,7 +16,7 @@ from pairproof.chaos.labs.sim.evidence import Evidence
 from pairproof.chaos.labs.sim.host import WATCHDOG, Crashed, Host
 from pairproof.chaos.labs.sim.kernel import MOST_IN_A_MS, Kernel
 from pairproof.chaos.labs.sim.network import Link, Network
-from pairproof.chaos.plan import Driver, InProcess, Plan
+from pairproof.chaos.plan import InProcess, Plan
 from pairproof.harness.errors import LabError, UsageError
 from pairproof.harness.history import MS, Recorder
 from pairproof.harness.schedule import Args

@@ -6,7 +6,6 @@ import json
 import time
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -15,6 +14,7 @@ from pairproof.chaos.labs.real import processes
 from pairproof.chaos.labs.real.evidence import Evidence
 from pairproof.chaos.labs.real.processes import Processes
 from pairproof.chaos.labs.real.trace import TraceReader
+from pairproof.chaos.plan import Plan
 from pairproof.chaos.rocketmq.inspection import SNAPSHOTS, Inspection
 from pairproof.chaos.rocketmq.readings import TracedReadings
 from pairproof.harness.errors import LabError
@@ -34,7 +34,6 @@ class Node:
         self.name = name
         self.trace = trace
         self.pauses: list[object] = []
-        self.config = SimpleNamespace(maxHashSlotNum=100)
         self.still = False
 
     def note(self, kind: str, *columns: object) -> None:
@@ -57,20 +56,19 @@ class Node:
 class World:
     """A pair of such nodes."""
 
-    has_names = False
-
     def __init__(self, folder: Path) -> None:
         self.evidence = Evidence(Recorder())
         self.evidence.readings = TracedReadings(self.evidence)
-        self.configs = {name: BrokerConfig() for name in PAIR}
+        self.plan = Plan((), (), PAIR)
         self.recorder = self.evidence.recorder
-        self.pair = PAIR
         self.nodes = {name: cast(Any, Node(name, folder / f"{name}.jsonl")) for name in PAIR}
         for name in PAIR:
             self.evidence.born(name, 1, TraceReader(folder / f"{name}.jsonl"))
         self.inspection = Inspection.__new__(Inspection)
         self.inspection.world = cast(Any, self)
-        self.inspection.processes = Processes(cast(Any, self))
+        self.inspection.configs = {name: BrokerConfig() for name in PAIR}
+        self.inspection.has_names = False
+        self.processes = Processes(cast(Any, self))
 
     def aside(self, work: Callable[[], Any]) -> Any:
         return work()

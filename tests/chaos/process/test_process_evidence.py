@@ -86,7 +86,7 @@ def test_memory_is_told_only_where_the_trial_gives_it(
     if isinstance(program, ReferenceProgram):
         program.memory_given = given
     config = BrokerConfig(totalMemory=memory, slaveReadEnable=True)
-    evidence.config("master", shown(config, program.memory_given))
+    evidence.config("master", json.dumps(shown(config, program.memory_given)))
     (event,) = history(evidence)
     found = json.loads(event.detail or "")
     assert found.get("totalMemory") == told

@@ -89,7 +89,7 @@ def test_a_broker_that_ends_for_want_of_its_disk_is_no_failure_and_crashes_after
     assert store is not None
     (store.path / "commitlog").rename(store.path / "aside")
     (store.path / "commitlog").write_text("no folder")
-    session.clients.send(1, 200, True, 0)
+    session.driver.clients.send(1, 200, True, 0)
     until_down(session, "master")
     (store.path / "commitlog").unlink()
     (store.path / "aside").rename(store.path / "commitlog")
@@ -107,7 +107,7 @@ def until_down(session: RealSession, node: str) -> None:
     while session.nodes[node].is_up:
         assert time.monotonic() < ends
         # A file that is already open does as long as it has room.
-        session.clients.send(1, 4_000, True, 0)
+        session.driver.clients.send(1, 4_000, True, 0)
         session.advance(20)
 
 
@@ -125,7 +125,7 @@ def test_a_port_that_somebody_has_is_said_and_not_judged(lab: ProcessLab) -> Non
     session.on_nodes.kill("master")
     with socket.socket() as other:
         other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        other.bind(session.links.address("master"))
+        other.bind(session.world.links.address("master"))
         other.listen()
         with pytest.raises(LabError, match=r"master exited by itself .*cannot listen on 127\.0\.0\.1"):
             goes_on(session)
@@ -135,9 +135,9 @@ def test_a_broker_that_does_not_come_up_is_said_at_once(lab: ProcessLab, monkeyp
     provide = RealSession._set_up
 
     def spoiled(session: RealSession) -> None:
-        session.plan = session.plan._replace(nodes=tuple(each._replace(fresh={}) for each in session.plan.nodes))
-        for node in session.plan.nodes:
-            (session.bench.store(node.name).path / "config").write_text("no folder")
+        for node in session.nodes.values():
+            (node.path / "config").write_text("no folder")
+            node.plan = node.plan._replace(fresh={})
         provide(session)
 
     monkeypatch.setattr(RealSession, "_set_up", spoiled)

@@ -7,13 +7,12 @@ import signal
 from pathlib import Path
 
 import pytest
-from pairproof.chaos.labs.process.java import JavaProcess
 
 from pairproof.chaos.labs.process.lab import ProcessLab
 from pairproof.chaos.labs.process.nodes import NodeProcess
-from pairproof.chaos.labs.real.nodes import Cause, RealNode, Status
 from pairproof.chaos.labs.real.session import RealSession
-from pairproof.chaos.rocketmq.node import NodeSpec
+from pairproof.chaos.plan import Cause, Command, Fork, Program, Status
+from pairproof.chaos.rocketmq.programs import JavaProgram, ReferenceProgram
 from pairproof.chaos.targets.reference import TARGET, ReferenceTarget
 from pairproof.harness import judge
 from pairproof.harness.history import Event
@@ -21,6 +20,7 @@ from pairproof.harness.interpreter import run_trial
 from pairproof.harness.schedule import Op, Scalar, Schedule
 from pairproof.harness.trial import Trial
 from pairproof.harness.verdict import Verdict
+from pairproof.reference.core.config import BrokerConfig
 
 pytestmark = pytest.mark.slow
 
@@ -98,13 +98,13 @@ def test_a_process_that_lives_and_never_serves_is_ended_and_is_a_finding(
     session, launch = opened(lab), NodeProcess.launch
     session.on_nodes.kill("slave")
 
-    def hangs(self: NodeProcess, spec: NodeSpec) -> int:
-        pid = launch(self, spec)
+    def hangs(self: NodeProcess, what: Command | Fork) -> int:
+        pid = launch(self, what)
         os.kill(pid, signal.SIGSTOP)
         return pid
 
     monkeypatch.setattr(NodeProcess, "launch", hangs)
-    monkeypatch.setattr(RealNode, "ready_s", 1)
+    monkeypatch.setattr(Program, "ready_s", 1)
     session.on_nodes.restart("slave")
     monkeypatch.undo()
     assert not session.nodes["slave"].is_up
@@ -134,32 +134,35 @@ class Disk:
         self.is_failing = is_failing
 
 
+REFERENCE, JAVA = ReferenceProgram("reference", BrokerConfig()), JavaProgram("4.9.7", BrokerConfig())
+
+
 @pytest.mark.parametrize(
     ("program", "status", "failing", "cause"),
     [
-        (NodeProcess, Status("exited", 1), False, Cause.OWN),
-        (NodeProcess, Status("exited", 1), True, Cause.OWN),
-        (NodeProcess, Status("exited", 0), False, Cause.OWN),
-        (NodeProcess, Status("exited", 4), False, Cause.OWN),
-        (NodeProcess, Status("exited", 4), True, Cause.DISK),
-        (NodeProcess, Status("exited", 5), False, Cause.REFUSED),
-        (NodeProcess, Status("exited", 2), True, Cause.LAB),
-        (NodeProcess, Status("exited", 3), False, Cause.LAB),
-        (NodeProcess, Status("killed", signal.SIGBUS), True, Cause.DISK),
-        (NodeProcess, Status("killed", signal.SIGBUS), False, Cause.OWN),
-        (NodeProcess, Status("killed", signal.SIGKILL), True, Cause.LAB),
-        (JavaProcess, Status("exited", 253), False, Cause.OWN),
-        (JavaProcess, Status("exited", 253), True, Cause.DISK),
-        (JavaProcess, Status("exited", 5), False, Cause.OWN),
-        (JavaProcess, Status("killed", signal.SIGABRT), False, Cause.OWN),
-        (JavaProcess, Status("killed", signal.SIGABRT), True, Cause.DISK),
-        (JavaProcess, Status("exited", 143), False, Cause.LAB),
-        (JavaProcess, Status("killed", signal.SIGKILL), False, Cause.LAB),
+        (REFERENCE, Status("exited", 1), False, Cause.OWN),
+        (REFERENCE, Status("exited", 1), True, Cause.OWN),
+        (REFERENCE, Status("exited", 0), False, Cause.OWN),
+        (REFERENCE, Status("exited", 4), False, Cause.OWN),
+        (REFERENCE, Status("exited", 4), True, Cause.DISK),
+        (REFERENCE, Status("exited", 5), False, Cause.REFUSED),
+        (REFERENCE, Status("exited", 2), True, Cause.LAB),
+        (REFERENCE, Status("exited", 3), False, Cause.LAB),
+        (REFERENCE, Status("killed", signal.SIGBUS), True, Cause.DISK),
+        (REFERENCE, Status("killed", signal.SIGBUS), False, Cause.OWN),
+        (REFERENCE, Status("killed", signal.SIGKILL), True, Cause.LAB),
+        (JAVA, Status("exited", 253), False, Cause.OWN),
+        (JAVA, Status("exited", 253), True, Cause.DISK),
+        (JAVA, Status("exited", 5), False, Cause.OWN),
+        (JAVA, Status("killed", signal.SIGABRT), False, Cause.OWN),
+        (JAVA, Status("killed", signal.SIGABRT), True, Cause.DISK),
+        (JAVA, Status("exited", 143), False, Cause.LAB),
+        (JAVA, Status("killed", signal.SIGKILL), False, Cause.LAB),
     ],
 )
 def test_how_a_process_ended_says_who_was_behind_it(
-    program: type[NodeProcess], status: Status, failing: bool, cause: Cause
+    program: Program, status: Status, failing: bool, cause: Cause
 ) -> None:
-    node = object.__new__(program)
-    node.store = Disk(failing)  # type: ignore[assignment]
+    node = object.__new__(NodeProcess)
+    node.program, node.store = program, Disk(failing)  # type: ignore[assignment]
     assert node.cause(status) is cause
