@@ -21,7 +21,7 @@ class Read(Operation):
 
     def do(self, running: Running, args: Args) -> None:
         """Start it."""
-        running.session.read_all(args["client"], args["node"])
+        running.able.read_all(args["client"], args["node"])
 
 
 OPERATION = Read()

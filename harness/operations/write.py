@@ -21,7 +21,7 @@ class Write(Operation):
 
     def do(self, running: Running, args: Args) -> None:
         """Start it."""
-        running.session.write_one(args["client"], args["copies"])
+        running.able.write_one(args["client"], args["copies"])
 
 
 OPERATION = Write()
