@@ -1,7 +1,5 @@
 """The reference's own errors: what cannot go on. What a peer may do to us is answered, not raised."""
 
-from __future__ import annotations
-
 EXIT_USAGE = 2
 """Of a node's process that cannot start: settings, a port or a lock that is taken."""
 EXIT_FAILED = 4

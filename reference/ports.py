@@ -4,8 +4,6 @@ A node acts only through :class:`Effects` and :class:`Disk`; a shell (simulated,
 files) implements both and calls the node back. No clock, socket, thread or dice anywhere else in the reference.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Mapping
 from typing import Any, Protocol
 

@@ -3,8 +3,6 @@
 A test holds every table equal to Spark's.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

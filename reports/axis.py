@@ -5,8 +5,6 @@ axis each burst would be one line. So a gap much longer than the usual one gets 
 and says how long it really is. Within a burst the axis is linear.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Iterable
 from itertools import pairwise

@@ -3,8 +3,6 @@
 Left out: which of the empty cells are possible at all; the table of the protocol knows, this page does not.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from math import ceil, log10
 from typing import Any, NamedTuple

@@ -4,8 +4,6 @@ Labs count what they can see, so the same fault counts other things in another l
 explained; those of other labs are shown by their names alone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 

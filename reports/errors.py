@@ -1,7 +1,5 @@
 """What keeps a report from being made, each in one line that says what to do about it."""
 
-from __future__ import annotations
-
 from pairproof.harness.errors import PairproofError
 
 

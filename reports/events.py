@@ -1,7 +1,5 @@
 """History rows of a table, back as :class:`~pairproof.harness.history.Event` tuples, and in words."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pyarrow as pa

@@ -4,8 +4,6 @@ Meant for one machine's runs; a test holds every table equal to Spark's. Recorde
 the very function that Spark's tasks run (:mod:`pairproof.reports.arrow_traces`).
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Sequence
 from functools import lru_cache

@@ -3,8 +3,6 @@
 Left out: which faults a place can have at all; the catalogue of faults knows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 

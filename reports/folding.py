@@ -4,8 +4,6 @@ A line stands for one event, or for a run of neighbours at one time that differ 
 that broke a law is never folded into others.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 

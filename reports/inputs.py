@@ -6,8 +6,6 @@ histories are not, since the tasks that read them say themselves what is damaged
 :class:`~pairproof.harness.runs.reader.RunReader`'s business.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Iterable
 from pathlib import Path

@@ -7,8 +7,6 @@ our own whose ``bin/java`` leaves that one argument out. Nothing is downloaded h
 ``python -m pairproof.reports.java`` prints the home that would be used, or exits with 1 and the reason.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

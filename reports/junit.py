@@ -13,8 +13,6 @@ violation shows only now, an error if another verdict differs, or a history is m
 judged again.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 Times are ns since the trial began. Something that had not ended when the history did has no end.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 

@@ -4,8 +4,6 @@ Bounded in files, bytes and by what a page can hold: control characters are show
 file is left out, so that a folder from elsewhere cannot bring other files of this machine into a page.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import NamedTuple

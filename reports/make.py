@@ -4,8 +4,6 @@ The files are report.json, junit.xml and summary.md. With Java, Spark measures a
 Arrow measures, the files are written, and a line that says why tables and pages are missing is part of the result.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable, Iterable, Mapping

@@ -2,8 +2,6 @@
 table. Bounded, since a build server cuts what is longer than a mebibyte.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Sequence
 

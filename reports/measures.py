@@ -7,8 +7,6 @@ are the objectives and the rows that were measured of each history (:mod:`pairpr
 verdicts over trials are merged afterwards by :func:`pairproof.harness.verdict.over_trials`.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from pairproof.harness.verdict import Verdict

@@ -4,8 +4,6 @@ Sums come from the tables; this is the only place of the reports room where verd
 does so with :mod:`pairproof.harness.verdict`, as ``pairproof check`` does.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence

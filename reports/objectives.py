@@ -4,8 +4,6 @@ The numbers are table ``objectives`` (:mod:`pairproof.reports.measures`); what t
 :mod:`pairproof.harness.rocketmq.objectives`. Bars share a logarithmic scale within a section, so rows can be compared.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from math import log10
 from typing import Any

@@ -3,8 +3,6 @@
 Every page carries its own style and drawings. Texts are for a broker's maintainer who has never seen this project.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime

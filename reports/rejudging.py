@@ -4,8 +4,6 @@ A violation that shows only now makes its run violated. Any other difference mak
 that the run kept and that is missing or damaged: what was recorded does not bear what was said of it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import Any
 

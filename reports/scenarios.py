@@ -5,8 +5,6 @@ no verdict there: it is unknown here, never green. What a lab lacks the abilitie
 out: why labs may differ, which ``pairproof chaos parity`` says.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple

@@ -3,8 +3,6 @@
 Consumers and metadata are read by :mod:`pairproof.reports.groups`. Times are ns since the trial began.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 

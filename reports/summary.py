@@ -4,8 +4,6 @@ Written beside the pages, with or without Java, and appended to the file that ``
 that comes from a run is escaped (:mod:`pairproof.reports.markdown`). Bounded: the report has the rest.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from pathlib import Path

@@ -4,8 +4,6 @@ The rows are tables of :mod:`pairproof.reports.measures`; what their columns mea
 (:mod:`pairproof.reports.traces`). Each row names how many trials and values it rests on.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 

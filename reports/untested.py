@@ -2,8 +2,6 @@
 judged, had no effect, or was skipped.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from pairproof.reports import effects

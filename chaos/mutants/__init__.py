@@ -5,8 +5,6 @@ Each file has some of one subject, a tuple. A third party registers a tuple of i
 same.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cache
 from typing import cast

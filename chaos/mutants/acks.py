@@ -1,7 +1,5 @@
 """Mutants of the acknowledgement's time and honesty: who is answered when, and what a refusal leaves behind."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Mutants of a broker's client port: what producers are told, whatever the store and the replicas do."""
 
-from __future__ import annotations
-
 from pairproof.chaos.mutants.mutant import Mutant, with_parts
 from pairproof.reference.core.broker import Broker
 from pairproof.reference.core.command_peers import CommandPeers

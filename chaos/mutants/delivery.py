@@ -1,7 +1,5 @@
 """Mutants of delivery: what brokers hand to consumers, and where they send them on."""
 
-from __future__ import annotations
-
 from pairproof.chaos.mutants.mutant import CONSUMER, Mutant, consumer_with, with_parts
 from pairproof.reference.client.pulling import Pulling as ConsumersPulling
 from pairproof.reference.core.broker import Broker

@@ -1,7 +1,5 @@
 """Mutants of what goes on beside a slave or a link in trouble: the other slaves, the clients, the reconnects."""
 
-from __future__ import annotations
-
 from pairproof.chaos.mutants.mutant import Mutant, with_parts
 from pairproof.reference.core import ha_slave
 from pairproof.reference.core.broker import Broker

@@ -1,7 +1,5 @@
 """Mutants whose words cannot be read: answers that lack what they must say, tables that end too early."""
 
-from __future__ import annotations
-
 from pairproof.chaos.mutants.mutant import Mutant, with_parts
 from pairproof.reference.core.metadata_sync import MetadataSync
 from pairproof.reference.core.processors.sending import Sending

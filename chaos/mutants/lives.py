@@ -1,7 +1,5 @@
 """Mutants that end, spin, or do not come up: what a process monitor would see, and a client only by silence."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from pairproof.chaos.mutants.mutant import Mutant, with_parts

@@ -1,7 +1,5 @@
 """Mutants of the master's side of replication."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable
 
 from pairproof.chaos.mutants.mutant import Mutant, with_parts

@@ -1,7 +1,5 @@
 """Mutants of a slave's tables: what it takes over from its master, when, and what it keeps."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any, TypeVar
 

@@ -1,7 +1,5 @@
 """What a mutant is: the reference with one decision made wrongly, outside the reference's own files."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from pairproof.reference.client.consumer import Consumer

@@ -1,7 +1,5 @@
 """Mutants that show only where a stream happens to be cut: at one byte of a header, and nowhere else."""
 
-from __future__ import annotations
-
 from pairproof.chaos.mutants.mutant import Mutant, with_parts
 from pairproof.reference.core.ha_slave import HaSlave
 from pairproof.reference.wire.ha import FrameReader

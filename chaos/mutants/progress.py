@@ -1,7 +1,5 @@
 """Mutants of consumer progress: what brokers keep of it, what they say, and what consumers tell them."""
 
-from __future__ import annotations
-
 from pairproof.chaos.mutants.mutant import CONSUMER, Mutant, consumer_with, with_parts
 from pairproof.reference.client.process_queue import ProcessQueue
 from pairproof.reference.client.progress import Progress as ConsumersProgress

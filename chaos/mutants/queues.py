@@ -1,7 +1,5 @@
 """Mutants of what a broker derives from its log: queue offsets, consume queues, the key index."""
 
-from __future__ import annotations
-
 from pairproof.chaos.mutants.mutant import Mutant, with_parts
 from pairproof.reference.core.checkpoint import Checkpoint
 from pairproof.reference.core.config import BrokerConfig

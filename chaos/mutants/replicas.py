@@ -1,7 +1,5 @@
 """Mutants of counting in-sync replicas: they show only where a send waits for more than one slave."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable
 
 from pairproof.chaos.mutants.mutant import Mutant, with_parts

@@ -1,7 +1,5 @@
 """Mutants of what a slave is: no master, not even while there is none, but somebody to read from."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from pairproof.chaos.mutants.mutant import CONSUMER, Mutant, consumer_with, name_server_with, with_parts

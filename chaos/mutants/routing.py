@@ -1,7 +1,5 @@
 """Mutants of who reads where: what brokers suggest, whom clients ask, whom a name server names."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable
 
 from pairproof.chaos.mutants.mutant import CONSUMER, Mutant, consumer_with, name_server_with, with_parts

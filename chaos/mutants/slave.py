@@ -1,7 +1,5 @@
 """Mutants of the slave's side of replication."""
 
-from __future__ import annotations
-
 from pairproof.chaos.mutants.mutant import Mutant, with_parts
 from pairproof.reference.core.ha_slave import HaSlave
 from pairproof.reference.ports import Conn

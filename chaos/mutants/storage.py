@@ -1,7 +1,5 @@
 """Mutants of what a log holds: bytes that come back, bytes that never came, times that jump."""
 
-from __future__ import annotations
-
 from struct import Struct
 
 from pairproof.chaos.mutants.mutant import Mutant, with_parts

@@ -1,7 +1,5 @@
 """Mutants of the store: recovery, flushing and the put path."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from pairproof.chaos.mutants.mutant import Mutant, with_parts

@@ -1,7 +1,5 @@
 """Mutants of the replication stream: its timing, its framing, and what becomes of pieces."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from pairproof.chaos.mutants.mutant import Mutant, with_parts

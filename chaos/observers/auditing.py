@@ -5,8 +5,6 @@ The store of a master without slaves takes both places, and is told once.
 A snapshot is one node's files at one moment. Equal digests over the range that both logs hold mean equal bytes there.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from typing import NamedTuple
 

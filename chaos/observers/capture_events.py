@@ -9,8 +9,6 @@ that begin with one of :data:`REMARKS`, or with the name of a process that is no
 Left out: faults of networks, disks and clocks. Their lines are not understood.
 """
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Mapping, Sequence

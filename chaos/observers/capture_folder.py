@@ -13,8 +13,6 @@ Times are milliseconds since t0. Whatever is missing or contradicts itself is a 
 file. The format is that of the captures in ``tests/golden``.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

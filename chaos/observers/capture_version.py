@@ -5,8 +5,6 @@ that is judged as another version's accuses correct brokers. Answers carry the n
 enumeration MQVersion, in which from 4.0.0 on each version has two places, its snapshot's and its own.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection
 from typing import NamedTuple

@@ -9,8 +9,6 @@ processes, as if each had been made by a client of its own. Source: RemotingComm
 SendMessageRequestHeaderV2 of RocketMQ 4.9.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Mapping

@@ -7,8 +7,6 @@ standard library lacks (LZ4, ZSTD), or that does not unpack within the limit, ha
 Source: MessageDecoder.decode and MessageExt of RocketMQ 4.9; tag codes: String.hashCode.
 """
 
-from __future__ import annotations
-
 import zlib
 from hashlib import sha256
 from struct import Struct

@@ -19,8 +19,6 @@ whole dates nothing: then neither ``append`` nor ``source`` is given, and the au
 where the producers' connection was captured; what of them is left out is counted.
 """
 
-from __future__ import annotations
-
 import json
 from collections import defaultdict
 from collections.abc import Iterator

@@ -8,8 +8,6 @@ Left out on purpose: any judgement of offsets, which is the laws' business. The 
 broker that is judged. Layout: HAConnection and HAService.HAClient of RocketMQ 4.9.
 """
 
-from __future__ import annotations
-
 from struct import Struct
 
 REPORT_SIZE = 8

@@ -14,8 +14,6 @@ does) and that still look right are taken for live ones; nothing in the files te
 Layout: ConsumeQueue, IndexFile, IndexHeader and IndexService of RocketMQ 4.9.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from struct import Struct

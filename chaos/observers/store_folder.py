@@ -7,8 +7,6 @@ them are damage, which the walk over the log reports where it meets it. The stor
 Layout: MappedFileQueue and StorePathConfigHelper of RocketMQ 4.9 (``commitlog/`` and names of 20 digits).
 """
 
-from __future__ import annotations
-
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
 

@@ -7,8 +7,6 @@ Two readers of the same walk: :func:`read_log` for audits in a lab (all in memor
 Files and their ends: facts of CommitLog and MappedFileQueue of RocketMQ 4.9.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 from zlib import crc32

@@ -7,8 +7,6 @@ that is judged. Layout: CommitLog, MessageExtEncoder and MessageDecoder of Rocke
 whose version 2 has two bytes for the length of a topic over 127 bytes.
 """
 
-from __future__ import annotations
-
 from mmap import mmap
 from struct import Struct
 from typing import NamedTuple

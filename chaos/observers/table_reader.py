@@ -5,8 +5,6 @@ judged. Left out: tables of RocketMQ 5. Source: TopicConfigSerializeWrapper, Sub
 ConsumerOffsetSerializeWrapper, DelayOffsetSerializeWrapper.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable

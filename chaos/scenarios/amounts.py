@@ -1,7 +1,5 @@
 """Amounts as scenarios write them: times (``300ms``, ``2s``, ``1m``), sizes (``200B``, ``4KiB``), bounds (``>=1``)."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import NamedTuple

@@ -6,8 +6,6 @@ cost the deployment: messages that were lost, unavailable, accepted meanwhile, s
 :mod:`pairproof.harness.rocketmq.deployments`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 
 from pairproof.chaos.scenarios import amounts, fields

@@ -3,8 +3,6 @@
 ``${name}`` stands for a variable's value: alone in a value it keeps its type, within a text it becomes text.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Collection, Mapping
 from typing import TypeVar

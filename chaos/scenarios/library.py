@@ -4,8 +4,6 @@ Those that come with pairproof are files of this package. A third party's packag
 entry points ``pairproof.scenarios``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib import resources

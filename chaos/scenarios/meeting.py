@@ -5,8 +5,6 @@ phases of a step are those of its fault, found by name and arguments: also a fau
 and has no length.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set

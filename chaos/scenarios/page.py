@@ -3,8 +3,6 @@
 A test compares what is there with what it would be.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from pathlib import Path

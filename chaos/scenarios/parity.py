@@ -5,8 +5,6 @@ not name is unexplained, but for a lab that skipped the scenario and said why. W
 not apply there, is no difference; nor is a scenario for which a lab lacks an ability: only the others are compared.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 

@@ -4,8 +4,6 @@ Everything is checked before anything runs: keys, units, faults and their argume
 settings give it, settings that the reference takes, and that each case's timeline can be compiled.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from itertools import product

@@ -3,8 +3,6 @@
 A file is read into one :class:`Scenario`; each combination of its variables is a :class:`Case`, already checked.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import NamedTuple
 

@@ -5,8 +5,6 @@ before, ``after_sends``), and what: ``fault`` with its arguments in ``with``, ho
 operation (:mod:`pairproof.harness.operation`) with its arguments.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from pairproof.chaos.scenarios import amounts, fields

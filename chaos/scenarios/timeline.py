@@ -4,8 +4,6 @@ The same schedule runs in every lab. At one moment faults end and begin first, i
 follow; a step that waits for the n-th send comes right behind it. While an ``await`` lets time pass, loads stand still.
 """
 
-from __future__ import annotations
-
 from operator import attrgetter
 from typing import NamedTuple
 

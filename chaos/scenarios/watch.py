@@ -5,8 +5,6 @@ elsewhere a line when a trial ends. The laws so far are those of the trials that
 verdict. What is shown decides nothing.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import sys

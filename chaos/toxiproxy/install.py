@@ -9,8 +9,6 @@ Built from its source by Go, whose checksum database vouches for it: its release
 machine. Left out: other versions, and removal (``make clean``, or delete the file).
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -11,8 +11,6 @@ Source: Shopify/toxiproxy 2.12.0, ``api.go``, ``proxy.go``, ``link.go``. Left ou
 another upstream for a proxy that exists.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager

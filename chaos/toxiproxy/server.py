@@ -3,8 +3,6 @@
 A server that cannot listen says so in its log and lives on; so what answers may be another one's server.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from pathlib import Path

@@ -11,8 +11,6 @@ An emptied store is as good as new. Left out: nodes that run and do not answer, 
 design; BrokerStartup exits where BrokerController.initialize() is false, which is where a store cannot be loaded.
 """
 
-from __future__ import annotations
-
 from pairproof.harness.kinds.node import Abort, Crash, Start, Stop, Wipe
 from pairproof.harness.law import Law
 from pairproof.harness.ledger import Ledger

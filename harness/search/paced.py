@@ -7,8 +7,6 @@ is paced stays as it is when it is paced again, so a part of such a schedule can
 Left out: what a fault's own arguments may last, since a fault ends when it is healed.
 """
 
-from __future__ import annotations
-
 from pairproof.harness import resolve
 from pairproof.harness.schedule import Args, Op, Schedule
 from pairproof.harness.system import System

@@ -4,8 +4,6 @@ Every candidate is executed and judged; it counts only if the *same* law is viol
 runs. What comes out is 1-minimal over operations unless the bound was reached.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 from pairproof.harness import resolve

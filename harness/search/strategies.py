@@ -1,7 +1,5 @@
 """What the Hypothesis machine draws from: settings, faults with their arguments, and the numbers of who takes part."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from hypothesis import strategies as st

@@ -6,8 +6,6 @@ something behind it. A schedule is a function of (seed, number), of the target's
 and of the faults that there are to draw.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from random import Random
 

@@ -7,8 +7,6 @@ is at rest, and one more send falls into the fault. What is swept under which se
 Left out, and met in the other searches: two faults at once.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import product
 from random import Random

@@ -1,7 +1,5 @@
 """The timers of one client, under keys of its own, so that all of them can be put off at its end."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable
 
 from pairproof.reference.ports import Effects

@@ -5,8 +5,6 @@ One connection per (process, broker address). The outcome of each call is told o
 its late answer could be taken for another's.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable
 
 from pairproof.reference.client.node import CallingNode

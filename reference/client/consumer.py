@@ -10,8 +10,6 @@ Left out: retries and the retry topic, since consuming never fails; pausing; SQL
 Source: DefaultMQPushConsumerImpl, MQClientInstance.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import ClassVar
 

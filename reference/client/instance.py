@@ -6,8 +6,6 @@ expected get no answer. Timer keys are ``(kind, ...)``, and ``("call", ...)`` fo
 Source: MQClientInstance, ClientRemotingProcessor.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Iterable
 from functools import partial
 from typing import Any, ClassVar

@@ -5,8 +5,6 @@ Every call that began ends once, with its :class:`pairproof.reference.core.calls
 when a consumer closes end as ``info``, before :meth:`Listener.went`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, Protocol
 

@@ -2,8 +2,6 @@
 :class:`pairproof.reference.ports.Node`. Whoever derives from it says what its start, end and timers mean.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable
 
 from pairproof.reference.core.calls import Calls

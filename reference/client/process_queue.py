@@ -1,7 +1,5 @@
 """A queue while a consumer has it, and what the parts of one consumer share. Source: ProcessQueue, MQConsumerInner."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from pairproof.reference.client.alarms import Alarms

@@ -13,8 +13,6 @@ anything else the route is refreshed, every 3 s at most, and the queue rests 3 s
 Source: PullAPIWrapper, DefaultMQPushConsumerImpl.pullMessage, where only failures make a pull wait.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, NamedTuple

@@ -9,8 +9,6 @@ after 3 s, where RocketMQ waits for the next round. A queue that was given up is
 has ended. Source: RebalanceService, RebalanceImpl, AllocateMessageQueueAveragely, MQClientInstance.findConsumerIdList.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TypeVar

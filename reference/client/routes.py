@@ -7,8 +7,6 @@ Source: MQClientInstance (updateTopicRouteInfoFromNameServer, findBrokerAddressI
 topicRouteData2TopicPublishInfo, topicRouteData2TopicSubscribeInfo). Left out: the ordered topics' own configuration.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import NamedTuple

@@ -3,8 +3,6 @@
 Source: ClientConfig, DefaultMQPushConsumer, DefaultMQProducer; PullAPIWrapper for the user's choice of a broker.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """What a group takes of its topics: everything, or messages with certain tags. Source: FilterAPI, PullAPIWrapper."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from pairproof.reference.wire.bodies_client import SubscriptionData

@@ -6,8 +6,6 @@ NAMESRV_ADDR says which name servers it registers at. It connects to nothing but
 say, unless ``--connect-anywhere`` is given: a production file would announce it at production's name server.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

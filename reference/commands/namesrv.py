@@ -4,8 +4,6 @@ Listens on listenPort (9876 unless the file says otherwise), on loopback unless 
 and Ctrl-C stop it. A name server connects to nobody.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

@@ -9,8 +9,6 @@ nobody knows the borders there any more. Source: CommitLog.doAppend, HAConnectio
 MappedFileQueue.rollNextFile.
 """
 
-from __future__ import annotations
-
 from pairproof.reference.core.commit_log import CommitLog
 from pairproof.reference.wire.record import BLANK_SIZE, MAGIC_BLANK, MAGIC_V1, MAGIC_V2, peek
 

@@ -7,8 +7,6 @@ fast port (pulls on the main port only); everything else a client may ask gets c
 The parts are class attributes, so that another version of one decision replaces exactly that part.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any, ClassVar
 

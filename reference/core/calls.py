@@ -5,8 +5,6 @@ the call did what it could, ``fail`` when it certainly did not happen, ``info`` 
 makes over such a connection, as brokers do, go to ``on_request``. Source: NettyRemotingClient.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Mapping
 from typing import NamedTuple
 

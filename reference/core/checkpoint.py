@@ -5,8 +5,6 @@ sets a time when the flush has ended, never before, and saves the file then. Roc
 checkpoint may promise more than the disk holds. Source: StoreCheckpoint, CommitLog.isMappedFileMatchedRecover.
 """
 
-from __future__ import annotations
-
 from struct import Struct
 
 from pairproof.reference.core.commit_log import CommitLog

@@ -9,8 +9,6 @@ notifyConsumerIdsChangedEnable allows it. Source: ClientManageProcessor, Consume
 ProducerManager.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from pairproof.reference.ports import Conn

@@ -8,8 +8,6 @@ then those that have asked nothing for :data:`IDLE_NS`. What a command means is 
 Source: NettyRemotingServer; its limits on memory and connections are ours.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 from pairproof.reference.core.unsent import send_on

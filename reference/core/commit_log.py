@@ -6,8 +6,6 @@ only knows what is due. Not here: when files expire, a memory pool before the pa
 Source: CommitLog, DefaultAppendMessageCallback, MappedFileQueue.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import ClassVar, NamedTuple
 

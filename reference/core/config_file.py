@@ -10,8 +10,6 @@ Who uses it flushes ``names`` after a save, and says when that has ended; what c
 crash. RocketMQ flushes none of these files. Not here: what the files say.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import TypeVar
 

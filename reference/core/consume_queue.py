@@ -12,8 +12,6 @@ Where this differs from RocketMQ, on purpose:
 Source: ConsumeQueue.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from struct import Struct
 from typing import NamedTuple

@@ -4,8 +4,6 @@ A topic from a peer becomes a folder's name, so only legal topics and queue ids 
 Source: DefaultMessageStore.consumeQueueTable, loadConsumeQueue and FlushConsumeQueueService, TopicValidator.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 

@@ -5,8 +5,6 @@ one loses the commits since then. What a slave gets from its master replaces eac
 others stay, since the master's table says nothing of what was deleted. Source: ConsumerOffsetManager, SlaveSynchronize.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import partial
 

@@ -5,8 +5,6 @@ A level that is no number counts as none, where RocketMQ would stop dispatch for
 Source: ScheduleMessageService.parseDelayLevel and computeDeliverTimestamp, CommitLog.checkMessageAndReturnSize.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from functools import lru_cache

@@ -5,8 +5,6 @@ it, byte by byte, and loads it only when it becomes a master. Not here: clamping
 Source: ScheduleMessageService, DelayOffsetSerializeWrapper, SlaveSynchronize.syncDelayOffset.
 """
 
-from __future__ import annotations
-
 from functools import partial
 
 from pairproof.reference.core.config_file import ConfigFile

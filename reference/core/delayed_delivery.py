@@ -13,8 +13,6 @@ messageDelayLevel no longer has is left alone.
 Source: ScheduleMessageService.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Hashable
 

@@ -10,8 +10,6 @@ Source: DefaultMessageStore.ReputMessageService, start and recover; CommitLog.ch
 recoverAbnormally; IndexService.buildIndex.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 from pairproof.reference.core.checkpoint import Checkpoint, store_ms_at

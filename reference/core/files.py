@@ -7,8 +7,6 @@ left there could be taken for records once the log has grown past them.
 Source: MappedFileQueue, MappedFile, UtilAll.offset2FileName.
 """
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 from pairproof.reference.errors import StoreError, StoreRefused

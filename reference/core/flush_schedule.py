@@ -7,8 +7,6 @@ durable; the next look goes on with the next. Source: FlushRealTimeService and F
 MappedFileQueue.flush, MappedFile.isAbleToFlush.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 PAGE = 4_096

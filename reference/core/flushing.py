@@ -8,8 +8,6 @@ Where only flushed bytes are pushed (``haPushes``), every look flushes all that 
 would be ten seconds behind otherwise. RocketMQ has no such mode.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable
 

@@ -11,8 +11,6 @@ Left out: the 10 ms rounds in which RocketMQ takes requests over, and that from 
 clock once a second, may give a send up to a second more than it is due.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable, Hashable
 

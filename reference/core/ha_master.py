@@ -11,8 +11,6 @@ one replica, a slave whose next bytes have expired is told so by a close, and co
 too: where there are too many, the one goes that has got no further for the longest time.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Hashable
 from enum import Enum, auto

@@ -12,8 +12,6 @@ ends the connection (4.9 ignores it), reconnects are at least five seconds apart
 another size than the master's are noticed (4.9 writes a log that it cannot read).
 """
 
-from __future__ import annotations
-
 from enum import Enum, auto
 
 from pairproof.reference.core.borders import Borders

@@ -11,8 +11,6 @@ says so already. A table may fill a frame (16 MiB).
 Source: SlaveSynchronize, BrokerController.handleSlaveSynchronize, BrokerOuterAPI.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Hashable, Iterator
 from functools import partial

@@ -8,8 +8,6 @@ admin codes, registrations of brokers before 3.0.11; closing idle connections is
 Source: DefaultRequestProcessor, BrokerHousekeepingService, NamesrvController.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Mapping
 from functools import lru_cache
 from typing import Any, ClassVar

@@ -1,7 +1,5 @@
 """What the processors of one broker share: its settings, its store, its tables, and who is connected."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from pairproof.reference.core.calls import Calls

@@ -4,8 +4,6 @@ The flush status is set first and the replica status overrides it. Source: Commi
 and handleHA (submitFlushRequest, submitReplicaRequest).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from pairproof.reference.core.config import BrokerConfig

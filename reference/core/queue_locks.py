@@ -4,8 +4,6 @@ A lock lives 60 s from its last renewal and is then anybody's. Locks are in memo
 nothing is copied to a slave. Source: RebalanceLockManager.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterable
 from typing import NamedTuple, TypeVar
 

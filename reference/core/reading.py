@@ -7,8 +7,6 @@ purpose: who asks for more than 800 messages does not have more entries looked a
 Source: DefaultMessageStore.getMessage, isTheBatchFull, checkInDiskByCommitOffset, nextOffsetCorrection.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import NamedTuple
 

@@ -29,8 +29,6 @@ with zeros there, so nothing in it can be parsed: after an unclean stop it is cu
 Source: CommitLog.recoverNormally and recoverAbnormally, MappedFileQueue.truncateDirtyFiles.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cached_property
 from typing import NamedTuple

@@ -10,8 +10,6 @@ out: asking first whether anything changed (forceRegister=false), the order conf
 Source: BrokerController.registerBrokerAll and doRegisterBrokerAll, BrokerOuterAPI.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable
 from functools import partial
 from typing import Any

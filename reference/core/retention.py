@@ -10,8 +10,6 @@ a new file is looked at when a flush ends. Left out: deleting because the disk i
 Source: DefaultMessageStore.CleanCommitLogService, MappedFileQueue.deleteExpiredFileByTime, UtilAll.isItTimeToDo.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Hashable
 

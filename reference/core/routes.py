@@ -6,8 +6,6 @@ never deletes any. A topic goes when its last broker group has no broker left. L
 RocketMQ 5 added (acting masters, topic deletion). Source: RouteInfoManager.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from pairproof.reference.ports import Conn

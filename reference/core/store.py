@@ -7,8 +7,6 @@ checkpoint says up to which store time they are. A start recovers the log, then 
 Source: DefaultMessageStore, CommitLog.topicQueueTable.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Sequence
 from functools import partial
 from typing import ClassVar, NamedTuple

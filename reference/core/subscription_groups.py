@@ -5,8 +5,6 @@ groups are there from the start. A group's brokerId and whichBrokerWhenConsumeSl
 slave. Left out: filters, and what RocketMQ 5 added. Source: SubscriptionGroupManager, MixAll.isSysConsumerGroup.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache

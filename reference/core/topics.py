@@ -6,8 +6,6 @@ takes a request, and telling the name server is the broker's business: it compar
 at the name server, trace topics, unit mode. Source: TopicConfigManager, TopicValidator, PermName, MixAll.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache

@@ -4,8 +4,6 @@ Frames that come meanwhile only go behind it. To offer everything again with eac
 what waits: minutes, for a peer that has stopped to read and is owed twenty thousand answers.
 """
 
-from __future__ import annotations
-
 from pairproof.reference.ports import Conn, Effects
 
 PIECE = 256 * 1024

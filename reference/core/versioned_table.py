@@ -6,8 +6,6 @@ reader sees the old table or the new one, never a part. Source: TopicConfigManag
 DataVersion, SlaveSynchronize (which clears the table first; a pull in between finds nothing).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Generic, TypeVar
 

@@ -7,8 +7,6 @@ mutants. Sources: HAService.GroupTransferService and CommitLog.handleHA (submitR
 PullMessageProcessor's rejectRequest and composeResponseHeader of 4.9.7 and 5.3.3; MQVersion.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import NamedTuple
 

@@ -13,8 +13,6 @@ has no block is not touched, but known to be zeros.
 The commit log may be in another directory (storePathCommitLog). ``lock`` is locked as RocketMQ locks it.
 """
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import fcntl

@@ -4,8 +4,6 @@ At most :data:`LINES_A_SECOND`; the next line says how many were left out. A rea
 nothing: a line that does not fit is left out, too.
 """
 
-from __future__ import annotations
-
 import os
 import select
 import time

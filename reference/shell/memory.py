@@ -8,8 +8,6 @@ process's own group and of every group above it that can be seen: ``memory.max``
 Left out: swap, and soft limits (``memory.high``). Source: StoreUtil.getTotalPhysicalMemorySize, OperatingSystemMXBean.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath

@@ -6,8 +6,6 @@ learns later, such as the master's from a name server, are checked at each conne
 resolve to, and the connect goes to the address that was checked. IPv4 only, as all connections.
 """
 
-from __future__ import annotations
-
 import asyncio
 import socket
 from collections.abc import Iterable

@@ -10,8 +10,6 @@ is 127.0.0.1 then, where RocketMQ takes an address of the machine.
 Source: BrokerStartup, BrokerConfig, MixAll.properties2Object, MessageStoreConfig, NettyServerConfig.
 """
 
-from __future__ import annotations
-
 import difflib
 import os
 import re

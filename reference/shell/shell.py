@@ -8,8 +8,6 @@ does not take its answers is not read from. What a node raises ends the broker a
 its state any more.
 """
 
-from __future__ import annotations
-
 import asyncio
 import errno
 import socket

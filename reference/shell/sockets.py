@@ -3,8 +3,6 @@
 As RocketMQ's: TCP_NODELAY on both ends, SO_REUSEADDR on listening ports, five seconds for a connect. IPv4 only.
 """
 
-from __future__ import annotations
-
 import asyncio
 import socket
 from collections.abc import Hashable

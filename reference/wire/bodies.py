@@ -6,8 +6,6 @@ are ignored. Source: DataVersion, TopicConfig, TopicConfigSerializeWrapper, Subs
 SubscriptionGroupWrapper, ConsumerOffsetSerializeWrapper, DelayOffsetSerializeWrapper, KVTable.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 

@@ -6,8 +6,6 @@ LockBatchResponseBody, GetConsumerListByGroupResponseBody, TopicStatsTable, Cons
 MessageDecoder.encodeMessages.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from struct import Struct
 from struct import error as StructError

@@ -5,8 +5,6 @@ their lengths, and loses a topic's system flag and order: Java leaves them out t
 BrokerData, QueueData, ClusterInfo, RegisterBrokerBody, TopicConfig.encode, DefaultRequestProcessor.
 """
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Mapping
 from struct import Struct

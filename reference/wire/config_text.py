@@ -5,8 +5,6 @@ value. Written one ``key=value`` per line. Backslashes are escaped, which Java's
 mean is the broker's business. Source: MixAll.properties2String and string2Properties, java.util.Properties.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 

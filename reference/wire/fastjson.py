@@ -9,8 +9,6 @@ Left out, because no body needs it: comments, stray commas, ``$ref`` and ``@type
 Source: fastjson's JSONLexerBase, MapSerializer, ListSerializer and SerializeWriter, and captured files.
 """
 
-from __future__ import annotations
-
 import json.decoder
 import re
 from collections.abc import Callable, Iterable, Mapping

@@ -8,8 +8,6 @@ Not here: what an offset means, and which offsets are acceptable. Source: Rocket
 HAService.HAClient.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from struct import Struct
 

@@ -7,8 +7,6 @@ What the values mean is the broker's business. Source: the ``*RequestHeader`` an
 org.apache.rocketmq.common.protocol.header, RequestCode.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from enum import IntEnum

@@ -4,8 +4,6 @@
 createMessageId and decodeMessageId.
 """
 
-from __future__ import annotations
-
 from struct import Struct
 from struct import error as StructError
 

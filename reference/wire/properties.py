@@ -5,8 +5,6 @@ end, 4.9.1 to 5.1 do not, and neither do we; both are read. Source: MessageDecod
 string2messageProperties, MessageExtBrokerInner.tagsString2tagsCode.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import lru_cache
 

@@ -9,8 +9,6 @@ it, and so do we, for topics over 127 bytes, which only retry and dead-letter to
 Source: CommitLog.calMsgLength and checkMessageAndReturnSize, MessageExtEncoder, MessageVersion, MessageDecoder.
 """
 
-from __future__ import annotations
-
 from struct import Struct
 from struct import error as StructError
 from typing import NamedTuple

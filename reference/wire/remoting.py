@@ -7,8 +7,6 @@ request's form. Any code passes through the codec; helpers exist for two only, S
 SendMessageRequestHeaderV2, PullMessageRequestHeader, ResponseCode.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator, Mapping
 from json import JSONDecoder

@@ -4,8 +4,6 @@
 length, value with an i32 length)``. Source: RocketMQSerializable, LanguageCode.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from struct import Struct
 from struct import error as StructError

@@ -1,7 +1,5 @@
 """``pairproof report``: make tables, pages, JSON, JUnit XML and a Markdown summary from recorded runs."""
 
-from __future__ import annotations
-
 import webbrowser
 from itertools import count
 from pathlib import Path

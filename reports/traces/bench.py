@@ -1,7 +1,5 @@
 """Who judges a run's histories again: the very judge that runs in process, with the laws that the run names."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from itertools import pairwise
 from typing import Any, NamedTuple

@@ -6,8 +6,6 @@ faults that it overlapped. The time that throughput is divided by is that from t
 answer to one; answers are counted in the window in which they came.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

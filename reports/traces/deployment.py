@@ -1,7 +1,5 @@
 """What was deployed: how many masters and slaves, and what the master promises by its role and its flush mode."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import NamedTuple
 

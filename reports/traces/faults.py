@@ -4,8 +4,6 @@ A window begins and ends with the fault's two events. What overlaps windows of o
 overlaps several under :data:`~pairproof.harness.rocketmq.objectives.SEVERAL`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Sequence
 
 from pairproof.harness.history import Event

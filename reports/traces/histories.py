@@ -10,8 +10,6 @@ are verdict, number of judgements and violations, and the first violation's even
 that did not come to its end (its lab failed, it was interrupted) verdicts other than unknown are a difference.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple

@@ -4,8 +4,6 @@
 parallel, Arrow one after the other where there is no Java; either then only sums the rows (``reports/measures.py``).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import cache
 from types import UnionType

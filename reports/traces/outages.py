@@ -11,8 +11,6 @@ As clients see nothing between two sends, that is an upper bound. *Meanwhile* is
 back. Left out: the brokers of another name, but for what clients got from them meanwhile.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

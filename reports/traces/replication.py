@@ -13,8 +13,6 @@ holds beyond is a history of its own until it is cut there. Brokers that do not 
 measured from outside: the master's log by the places that it answers to sends, a slave's by what it reports.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Sequence
 from typing import NamedTuple

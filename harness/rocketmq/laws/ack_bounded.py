@@ -10,8 +10,6 @@ Left out: from 4.7.0 to 4.9.2 sends behind one whose answer nobody knows, or who
 handleDiskFlush and handleHA.
 """
 
-from __future__ import annotations
-
 from pairproof.harness.history import MS
 from pairproof.harness.rocketmq.laws.answering import AnswerTimes, Call, Owed
 from pairproof.harness.rocketmq.places import MASTER

@@ -13,8 +13,6 @@ slaves one after the other. What excuses a late answer is in :mod:`pairproof.har
 Source: CommitLog.submitFlushRequest, GroupCommitService, FlushDiskWatcher; up to 4.9.0 GroupCommitRequest.waitForFlush.
 """
 
-from __future__ import annotations
-
 from pairproof.harness.history import MS
 from pairproof.harness.kinds.client import Fail, Ok
 from pairproof.harness.rocketmq.laws.answering import ROUND_NS, AnswerTimes, Call, Owed

@@ -7,8 +7,6 @@ Left out: disks that lie about flushes, see ``contract``; whether a power loss t
 ``log-flushed-survives``. Source: CommitLog.GroupCommitService.
 """
 
-from __future__ import annotations
-
 from pairproof.harness.kinds.client import Ok
 from pairproof.harness.kinds.node import Config, Crash, Stop
 from pairproof.harness.rocketmq.kinds.log import Append, Flush

@@ -8,8 +8,6 @@ slave: without one nobody can tell who waits.
 Left out: flushes that end too late, see ``ack-bounded``. Source: CommitLog.submitReplicaRequest, handleHA of 5.x.
 """
 
-from __future__ import annotations
-
 from pairproof.harness.rocketmq import places
 from pairproof.harness.rocketmq.laws.answering import AnswerTimes, Call, Owed
 

@@ -9,8 +9,6 @@ Left out: strangers' reports, and all that :mod:`pairproof.harness.rocketmq.laws
 Source: HAService.GroupTransferService, notifyTransferSome.
 """
 
-from __future__ import annotations
-
 from pairproof.harness.kinds.node import Config, Start
 from pairproof.harness.rocketmq.kinds.ha import Close, Connect, Frame, Report
 from pairproof.harness.rocketmq.laws.answering import AnswerTimes, Call, Owed, first_at

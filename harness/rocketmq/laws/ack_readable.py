@@ -8,8 +8,6 @@ Left out: bytes that are not even a frame, since a client just closes such a con
 true, see ``stored-as-sent`` and the ``deliver-`` laws. Source: SendMessageResponseHeader, PullMessageResponseHeader.
 """
 
-from __future__ import annotations
-
 from pairproof.harness.history import UNREADABLE
 from pairproof.harness.kinds.client import Info, Ok
 from pairproof.harness.rocketmq.law import Law

@@ -7,8 +7,6 @@ Left out: UNKNOWN_ERROR, which RocketMQ sends as SYSTEM_ERROR with that remark w
 that *is* stored; calls that timed out, which are ``info``. Source: SendMessageProcessor's table of statuses.
 """
 
-from __future__ import annotations
-
 from pairproof.harness.history import Event
 from pairproof.harness.kinds.client import Deliver, Fail
 from pairproof.harness.rocketmq.kinds.log import Append, Record

@@ -14,8 +14,6 @@ Left out: whether those slaves still have it now, see ``contract``. Source: HASe
 (5.x counts a slave's connections, not slaves).
 """
 
-from __future__ import annotations
-
 from pairproof.harness.kinds.client import Ok
 from pairproof.harness.kinds.node import Config
 from pairproof.harness.rocketmq.law import Law

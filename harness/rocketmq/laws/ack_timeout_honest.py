@@ -11,8 +11,6 @@ Left out: answers that come too late, see ``ack-bounded``; turns of sends whose 
 Source: HAService.GroupTransferService.
 """
 
-from __future__ import annotations
-
 from collections import deque
 
 from pairproof.harness.history import MS, Event

@@ -11,8 +11,6 @@ Left out: half-open connections, which count for as long as the master cannot kn
 HAService.isSlaveOK; a bare connection counts as a slave there, here it does not.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from pairproof.harness.kinds.client import Fail, Info, Invoke, Ok

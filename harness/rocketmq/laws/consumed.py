@@ -3,8 +3,6 @@
 Kept by :mod:`pairproof.harness.rocketmq.laws.consumption`.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Mapping
 from typing import NamedTuple

@@ -12,8 +12,6 @@ Left out: how often a message is stored, and losses on the slave alone. Source: 
 as RocketMQ's users rely on it.
 """
 
-from __future__ import annotations
-
 from pairproof.harness.history import Event
 from pairproof.harness.kinds.client import Fail, Invoke, Ok
 from pairproof.harness.kinds.node import Config, Crash, Wipe

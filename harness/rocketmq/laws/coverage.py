@@ -10,8 +10,6 @@ Left out: which reports may be believed, and what is known of a slave's appends,
 (where the copy for a slave without a log begins), HAService.push2SlaveMaxOffset (which forgets that).
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 

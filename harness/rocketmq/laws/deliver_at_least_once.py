@@ -11,8 +11,6 @@ since offsets come a second time then; brokers of which a power loss took the kn
 offsetCheckInSlave, where a slave that lags sends consumers back. Source: ConsumerOffsetManager, RebalanceImpl.
 """
 
-from __future__ import annotations
-
 from pairproof.harness.kinds.client import Deliver, Ok
 from pairproof.harness.kinds.node import Start
 from pairproof.harness.rocketmq.law import Law

@@ -10,8 +10,6 @@ its oldest files went, its store was replaced, or a disk had lied about what it 
 last one counts as that. Source: ScheduleMessageService; CommitLog.checkMessageAndReturnSize.
 """
 
-from __future__ import annotations
-
 import re
 from functools import lru_cache
 

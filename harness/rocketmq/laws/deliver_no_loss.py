@@ -18,8 +18,6 @@ offsetCheckInSlave, where a slave may send a consumer past what it lacks.
 Source: the design: at least once.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from pairproof.harness.content import level_of

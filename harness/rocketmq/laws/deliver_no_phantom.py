@@ -11,8 +11,6 @@ batch, whose append is one piece, are judged by key and queue.
 Source: PullMessageProcessor hands out the log's own bytes.
 """
 
-from __future__ import annotations
-
 from pairproof.harness.content import level_of
 from pairproof.harness.kinds.client import Deliver, Invoke
 from pairproof.harness.rocketmq.kinds.log import Append, Record

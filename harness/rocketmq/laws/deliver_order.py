@@ -10,8 +10,6 @@ something out, see ``deliver-at-least-once``, ``deliver-no-loss`` and ``progress
 one that may be, see ``contract``. Source: ProcessQueue, ConsumeQueue.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from pairproof.harness.kinds.client import Assign, Deliver, Invoke

@@ -14,8 +14,6 @@ see ``live-converges``. Sources: BrokerController.start and registerBrokerAll (u
 HAService.HAClient.connectMaster.
 """
 
-from __future__ import annotations
-
 from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.client import Fail, Info, Invoke, Ok
 from pairproof.harness.kinds.machine import Fault, Pause

@@ -10,8 +10,6 @@ operator has made the master; slaves whose ``mappedFileSizeCommitLog`` is not th
 Source: RocketMQ has no limit on HA connections; the reference has, see docs/decisions/0010.
 """
 
-from __future__ import annotations
-
 from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.machine import Fault
 from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe

@@ -8,8 +8,6 @@ Left out: slaves that do not trace their appends; frames that do not fit, see ``
 HAService.HAClient.dispatchReadRequest.
 """
 
-from __future__ import annotations
-
 from collections import deque
 
 from pairproof.harness.history import Event

@@ -4,8 +4,6 @@ Left out: heartbeats, which have no body. Source: HAConnection's write service, 
 one mapped file.
 """
 
-from __future__ import annotations
-
 from pairproof.harness.rocketmq.kinds.ha import Frame
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.ledger import Ledger

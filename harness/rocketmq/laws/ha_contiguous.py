@@ -7,8 +7,6 @@ Left out: what arrives at the other end, which TCP answers for. Source: HAConnec
 nextTransferFromWhere.
 """
 
-from __future__ import annotations
-
 from pairproof.harness.history import Event
 from pairproof.harness.rocketmq.kinds.ha import Frame
 from pairproof.harness.rocketmq.kinds.log import Source

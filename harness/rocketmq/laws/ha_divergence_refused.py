@@ -9,8 +9,6 @@ Left out: that it counts as no slave, see ``ack-unavailable-honest``; and a slav
 which nobody can see (class rollback of the contract). Source: HAConnection.ReadSocketService.
 """
 
-from __future__ import annotations
-
 from pairproof.harness.history import Event
 from pairproof.harness.kinds.client import Ok
 from pairproof.harness.kinds.node import Crash, Stop

@@ -8,8 +8,6 @@ Left out: pairs whose sizes are equal; that the slave says why; what a slave doe
 records, since it holds bytes of another history. Source: MappedFileQueue.rollNextFile; RocketMQ notices nothing.
 """
 
-from __future__ import annotations
-
 from pairproof.harness.kinds.node import Crash, Start, Stop
 from pairproof.harness.rocketmq.kinds.ha import Close, Connect
 from pairproof.harness.rocketmq.kinds.log import Audit

@@ -8,8 +8,6 @@ not for :data:`STUCK_NS`.
 Left out: frames that left in one piece, see ``ha-contiguous``. Source: HAConnection.WriteSocketService, lastWriteOver.
 """
 
-from __future__ import annotations
-
 from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.node import Crash, Stop
 from pairproof.harness.rocketmq import places

@@ -10,8 +10,6 @@ tap whose peer reads slowly sees frames late, and of frames that a recorder read
 Source: HAConnection.WriteSocketService and HAService.HAClient, which look at lastWriteTimestamp.
 """
 
-from __future__ import annotations
-
 from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.node import Crash, Start, Stop
 from pairproof.harness.rocketmq.kinds.ha import Close, Connect, Frame, Partial, Report

@@ -10,8 +10,6 @@ Left out: closes right after bytes came, which answer those. A broker on its way
 (which in 4.9 looks at its own writes and so never notices a silent master).
 """
 
-from __future__ import annotations
-
 from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.node import Crash, Stop
 from pairproof.harness.rocketmq.kinds.ha import Close, Connect, Diverged, Frame, Partial, Report

@@ -1,7 +1,5 @@
 """What is known of one HA connection. Left out: what its bytes said, which is each law's own business."""
 
-from __future__ import annotations
-
 
 class Link:
     """One HA connection as the master's end knows it."""

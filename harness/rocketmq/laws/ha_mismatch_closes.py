@@ -10,8 +10,6 @@ seen at once, a report later than one poll of the HA thread says that the slave 
 Left out: where an empty slave's first file starts. Source: HAService.HAClient.dispatchReadRequest.
 """
 
-from __future__ import annotations
-
 from pairproof.harness.history import Event
 from pairproof.harness.kinds.node import Crash, Stop, Wipe
 from pairproof.harness.rocketmq.kinds.ha import Close, Connect, Frame, Report

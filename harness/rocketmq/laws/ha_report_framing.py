@@ -8,8 +8,6 @@ Left out: connections whose cells all left whole, see ``ha-report-monotone``. So
 reportSlaveMaxOffset, which tries three times and then closes.
 """
 
-from __future__ import annotations
-
 from pairproof.harness.rocketmq.kinds.ha import Partial, Report
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.ledger import HOSTILE, Ledger

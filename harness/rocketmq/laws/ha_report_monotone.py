@@ -7,8 +7,6 @@ Left out: what the first report of a connection should be, see ``ha-mismatch-clo
 currentReportedOffset.
 """
 
-from __future__ import annotations
-
 from pairproof.harness.rocketmq.kinds.ha import Report
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.ledger import HOSTILE, Ledger

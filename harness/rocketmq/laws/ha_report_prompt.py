@@ -7,8 +7,6 @@ Left out: what the reports say, see ``ha-report-monotone``. Source: HAService.HA
 reportSlaveMaxOffsetPlus after each dispatched frame.
 """
 
-from __future__ import annotations
-
 from collections import deque
 
 from pairproof.harness.history import MS, Event

@@ -8,8 +8,6 @@ Left out: how soon, see ``ha-wakeup``; links that take no more. Source: the desi
 the only place where RocketMQ's replication looks at the role.
 """
 
-from __future__ import annotations
-
 from pairproof.harness.history import Event
 from pairproof.harness.kinds.node import Crash, Start, Stop
 from pairproof.harness.rocketmq.kinds.ha import Close, Diverged, Frame, Partial, Report

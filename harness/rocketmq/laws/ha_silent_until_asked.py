@@ -3,8 +3,6 @@
 Left out: how long a silent peer is kept. Source: HAConnection's write service waits for slaveRequestOffset.
 """
 
-from __future__ import annotations
-
 from pairproof.harness.rocketmq.kinds.ha import Connect, Frame, Report
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.ledger import Ledger

@@ -9,8 +9,6 @@ Left out: that such a peer is no slave, see ``ack-unavailable-honest``. Source: 
 rule is the correction of its missing check.
 """
 
-from __future__ import annotations
-
 from pairproof.harness.kinds.node import Start
 from pairproof.harness.rocketmq.kinds.ha import Frame, Report
 from pairproof.harness.rocketmq.kinds.log import Flush

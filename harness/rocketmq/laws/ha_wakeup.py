@@ -9,8 +9,6 @@ the send has no slave to wait for. Source: HAConnection.WriteSocketService, whic
 CommitLog.submitReplicaRequest, which wakes it.
 """
 
-from __future__ import annotations
-
 from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.client import Invoke
 from pairproof.harness.kinds.node import Crash, Start, Stop

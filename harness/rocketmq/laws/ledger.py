@@ -12,8 +12,6 @@ Three questions that several laws ask are answered here and nowhere else:
 Left out: what only one law needs. Sources: HAConnection, HAService.push2SlaveMaxOffset, CommitLog recovery.
 """
 
-from __future__ import annotations
-
 from pairproof.harness import ledger
 from pairproof.harness.history import Event
 from pairproof.harness.kinds.client import Assign, Consumer, Deliver, Fail, Info, Invoke, Ok, Route

@@ -14,8 +14,6 @@ out: how long the others took where one slave never came; trials at whose end a 
 see ``node-lives``; and quiet afterwards. Source: HAService.HAClient's waits, BrokerController (registration).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from pairproof.harness.history import MS, UNREADABLE, Event

@@ -11,8 +11,6 @@ Left out: what is answered; newcomers that still wait when the crowd goes. Sourc
 connections; the reference has, see docs/decisions/0010.
 """
 
-from __future__ import annotations
-
 import json
 
 from pairproof.harness.kinds.machine import Fault, Pause

@@ -8,8 +8,6 @@ Left out: lines in logs; refusals that no fault counts, as of a master that is d
 does not wait after a failed dispatch.
 """
 
-from __future__ import annotations
-
 import json
 from collections import deque
 

@@ -12,8 +12,6 @@ other: there each may cost those behind it a whole wait.
 Source: the design: a broker's clients depend on that broker alone.
 """
 
-from __future__ import annotations
-
 from pairproof.harness.history import MS, UNREADABLE, Event
 from pairproof.harness.kinds.client import Fail, Info, Invoke, Ok
 from pairproof.harness.kinds.node import Crash, Stop

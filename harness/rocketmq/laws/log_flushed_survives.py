@@ -9,8 +9,6 @@ end.
 Left out: messages in files that have expired, the transient store pool. Source: GroupCommitService.
 """
 
-from __future__ import annotations
-
 from pairproof.harness.kinds.client import Deliver, Invoke, Ok
 from pairproof.harness.kinds.node import Crash, Stop, Wipe
 from pairproof.harness.rocketmq.contract import PUT_OK, STORED

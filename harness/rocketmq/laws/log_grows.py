@@ -18,8 +18,6 @@ nothing can find its first record again.
 Source: CommitLog.recoverNormally and recoverAbnormally.
 """
 
-from __future__ import annotations
-
 from pairproof.harness.history import Event
 from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
 from pairproof.harness.rocketmq.kinds.log import Append, Cut, Flush, Record

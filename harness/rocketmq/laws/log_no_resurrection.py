@@ -10,8 +10,6 @@ longer than its trace after a start, since a process may die between writing and
 recovery moves positions only, so that such bytes stay on its disk (MappedFileQueue.truncateDirtyFiles).
 """
 
-from __future__ import annotations
-
 from pairproof.harness.kinds.client import Deliver, Invoke
 from pairproof.harness.kinds.node import Start, Wipe
 from pairproof.harness.rocketmq.kinds.log import Append, Audit, Record

@@ -8,8 +8,6 @@ Source: RocketMQ's HA design: a slave's commit log is
 a byte copy.
 """
 
-from __future__ import annotations
-
 from pairproof.harness.history import Event
 from pairproof.harness.rocketmq.kinds.log import Chunk
 from pairproof.harness.rocketmq.law import Law

@@ -8,8 +8,6 @@ record borders are lost; the last store of a node that is down by itself. Source
 recovery: magic, size, CRC; and that each record knows its own offset.
 """
 
-from __future__ import annotations
-
 from pairproof.harness.history import Event
 from pairproof.harness.kinds.node import Crash, Start, Stop
 from pairproof.harness.rocketmq.kinds.ha import Frame

@@ -7,8 +7,6 @@ Left out: slaves in class rollback, and bytes still under way from an earlier li
 Source: HAService.HAClient.
 """
 
-from __future__ import annotations
-
 from pairproof.harness.history import Event
 from pairproof.harness.rocketmq.kinds.ha import Report
 from pairproof.harness.rocketmq.kinds.log import Append, Audit

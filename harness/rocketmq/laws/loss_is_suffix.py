@@ -9,8 +9,6 @@ Left out: what a slave in class rollback (see the ledger) holds above the point 
 Source: the design of asynchronous replication: one log, copied in order.
 """
 
-from __future__ import annotations
-
 from pairproof.harness.kinds.client import Invoke, Ok
 from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
 from pairproof.harness.rocketmq.contract import STORED

@@ -13,8 +13,6 @@ after its own restart, see ``meta-durable``; a group that a pull does not name. 
 the table before it fills it (fixed in 5.x).
 """
 
-from __future__ import annotations
-
 from pairproof.harness.kinds.client import Fail, Info, Invoke, Ok
 from pairproof.harness.kinds.node import Crash, Start, Stop
 from pairproof.harness.rocketmq.kinds.metadata import Persist, Sync, Table

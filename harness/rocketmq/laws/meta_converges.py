@@ -18,8 +18,6 @@ Left out: slaves that are down at the end; heartbeats of consumers in labs that 
 a change counts as 30 s later. Source: SlaveSynchronize.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from pairproof.harness.history import MS, Event

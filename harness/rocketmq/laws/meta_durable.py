@@ -15,8 +15,6 @@ may have lost by going down, once it is back. Sources: ConfigManager.persist and
 SlaveSynchronize.
 """
 
-from __future__ import annotations
-
 from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.client import Fail, Info, Invoke, Ok
 from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe

@@ -11,8 +11,6 @@ A slave that becomes the master brings its own. Left out: a value that both were
 Source: SlaveSynchronize: a slave only asks.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 
 from pairproof.harness.kinds.client import Consumer, Fail, Info, Invoke, Ok

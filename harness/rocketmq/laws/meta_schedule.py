@@ -16,8 +16,6 @@ the slave was told of a master anew; a round that an answer without a master bro
 BrokerController.handleSlaveSynchronize, SlaveSynchronize.syncAll.
 """
 
-from __future__ import annotations
-
 from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.node import Crash, Start, Stop
 from pairproof.harness.rocketmq.kinds.metadata import Register, Sync

@@ -14,8 +14,6 @@ Left out: which versions they are, see ``meta-converges``; the first step of a l
 full disk, took. Sources: SlaveSynchronize.syncTopicConfig and syncSubscriptionGroupConfig, DataVersion.
 """
 
-from __future__ import annotations
-
 from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
 from pairproof.harness.rocketmq.kinds.metadata import Persist, Sync

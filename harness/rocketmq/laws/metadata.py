@@ -11,8 +11,6 @@ Left out: what RocketMQ 5 syncs besides. Sources: BrokerController.handleSlaveSy
 SlaveSynchronize.syncAll.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from functools import lru_cache

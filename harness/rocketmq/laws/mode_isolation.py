@@ -18,8 +18,6 @@ which the laws of delivery judge.
 Source: the design: brokers of different names share nothing.
 """
 
-from __future__ import annotations
-
 from pairproof.harness.content import level_of
 from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.client import Assign, Consumer, Fail, Info, Invoke, Ok

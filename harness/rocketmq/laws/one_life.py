@@ -4,8 +4,6 @@ An answer that was under way when the master stopped or crashed is of a life tha
 not be so in the next one.
 """
 
-from __future__ import annotations
-
 from pairproof.harness.kinds.client import Fail, Info, Invoke, Ok
 from pairproof.harness.kinds.node import Crash, Start, Stop
 from pairproof.harness.rocketmq.law import Law

@@ -8,8 +8,6 @@ Left out: brokers that were killed or stopped and have confirmed no commit since
 machine's crash left of a table. Source: ConsumerOffsetManager.commitOffset, which overwrites.
 """
 
-from __future__ import annotations
-
 from pairproof.harness.history import Event
 from pairproof.harness.rocketmq.laws.registers import NONE
 from pairproof.harness.rocketmq.laws.shown_progress import ShownProgress

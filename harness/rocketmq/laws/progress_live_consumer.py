@@ -12,8 +12,6 @@ files; a queue that two consumers hold at once. Not applicable with offsetCheckI
 consumers back. Source: RemoteBrokerOffsetStore, MQClientInstance.persistAllConsumerOffset (every 5 s).
 """
 
-from __future__ import annotations
-
 from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.client import Deliver
 from pairproof.harness.kinds.node import Crash, Start, Stop

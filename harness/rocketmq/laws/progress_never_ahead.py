@@ -7,8 +7,6 @@ answer to a query or in its table, against the highest offset that the group eve
 Left out: what no consumer of the history committed. Source: RemoteBrokerOffsetStore, ConsumerOffsetManager.
 """
 
-from __future__ import annotations
-
 from pairproof.harness.kinds.client import Invoke, Ok
 from pairproof.harness.rocketmq.kinds.metadata import Table
 from pairproof.harness.rocketmq.law import Law

@@ -9,8 +9,6 @@ Left out: the master after it went down, see ``progress-persisted``; pulls that 
 or not. Source: PullMessageProcessor (hasCommitOffsetFlag, brokerRole).
 """
 
-from __future__ import annotations
-
 from pairproof.harness.history import Event
 from pairproof.harness.kinds.client import Invoke
 from pairproof.harness.rocketmq.laws.consumption import PAIR

@@ -10,8 +10,6 @@ Left out: slaves, whose tables their sync overwrites; machines that lose power, 
 on the disk; replaced stores. Source: BrokerController (consumerOffsetManager.persist), ConfigManager.
 """
 
-from __future__ import annotations
-
 from pairproof.harness.history import Event
 from pairproof.harness.rocketmq.laws.registers import NONE
 from pairproof.harness.rocketmq.laws.shown_progress import ShownProgress

@@ -10,8 +10,6 @@ the group; a master that lost a part of its log, or of which a power loss took t
 are gone. Not applicable with offsetCheckInSlave. Source: ConsumerOffsetManager, SlaveSynchronize.
 """
 
-from __future__ import annotations
-
 from pairproof.harness.kinds.client import Assign
 from pairproof.harness.kinds.node import Crash, Start, Stop
 from pairproof.harness.rocketmq.law import Law

@@ -11,8 +11,6 @@ who tell nobody; whether the route was right.
 Source: RemoteBrokerOffsetStore.updateConsumeOffsetToBroker, MQClientInstance.
 """
 
-from __future__ import annotations
-
 from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.client import Assign, Consumer, Deliver, Invoke, Route
 from pairproof.harness.rocketmq.law import Law

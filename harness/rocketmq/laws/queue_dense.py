@@ -17,8 +17,6 @@ before 4.3): a record's event does not tell them, and simulated clients send non
 Source: CommitLog.topicQueueTable, DefaultMessageStore.recoverTopicQueueTable.
 """
 
-from __future__ import annotations
-
 from pairproof.harness.content import level_of
 from pairproof.harness.kinds.client import Invoke, Ok
 from pairproof.harness.kinds.node import Start, Wipe

@@ -13,8 +13,6 @@ delivery judge.
 Source: ConsumeQueue, IndexService.
 """
 
-from __future__ import annotations
-
 from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.client import Ok
 from pairproof.harness.kinds.node import Crash, Start, Stop

@@ -11,8 +11,6 @@ another queue. How soon a message is dispatched, see ``queue-whole-records``.
 Source: DefaultMessageStore.ReputMessageService, getMessage and getMaxOffsetInQueue.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from pairproof.harness.content import level_of

@@ -15,8 +15,6 @@ which no queue lists: simulated clients send none.
 Source: DefaultMessageStore.ReputMessageService.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from typing import NamedTuple
 

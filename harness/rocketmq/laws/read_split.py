@@ -17,8 +17,6 @@ brokerId is right as well with slaveReadEnable off, as in RocketMQ; a slave of 5
 Source: DefaultMessageStore.getMessage, PullMessageProcessor.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Collection
 from functools import lru_cache

@@ -9,8 +9,6 @@ the next commit. Sources: ConsumerOffsetManager (a commit overwrites, whichever 
 what the master has of a topic and group).
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Collection, Mapping
 from functools import lru_cache

@@ -14,8 +14,6 @@ Not applicable with fewer than two slaves. Left out: what a healthy slave gets w
 answers a send.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from pairproof.harness.history import MS, Event

@@ -9,8 +9,6 @@ Left out: sends that overlap the master's going or coming; other refusals after 
 answered then, see ``live-converges``. Source: the design: RocketMQ 4 promotes no slave by itself.
 """
 
-from __future__ import annotations
-
 import json
 
 from pairproof.harness.history import Event

@@ -20,8 +20,6 @@ answers: the laws of delivery judge that. Not applicable without slaves or witho
 Source: MQClientInstance (routes every 30 s), PullAPIWrapper, RouteInfoManager.
 """
 
-from __future__ import annotations
-
 from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.client import Assign, Consumer, Fail, Ok, Route
 from pairproof.harness.kinds.machine import Fault, Pause

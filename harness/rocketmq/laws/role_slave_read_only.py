@@ -10,8 +10,6 @@ the way, as 4.9 does (the next sync takes them away, see ``meta-converges``). So
 SLAVE: SERVICE_NOT_AVAILABLE), AdminBrokerProcessor.updateAndCreateTopic, validateSlave.
 """
 
-from __future__ import annotations
-
 from pairproof.harness.kinds.client import Consumer, Fail, Invoke, Ok
 from pairproof.harness.kinds.node import Config
 from pairproof.harness.rocketmq.kinds.log import Append, Record

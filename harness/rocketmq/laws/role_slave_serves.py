@@ -14,8 +14,6 @@ before; a slave's own answer once its oldest files have expired. Sources: PullMe
 rejectRequest (5.x), DefaultMessageStore.getMessage.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from pairproof.harness.history import Event

@@ -14,8 +14,6 @@ brokers of other names, whose routes are not recorded.
 Source: PullAPIWrapper.recalculatePullFromWhichNode, MQClientInstance.findBrokerAddressInSubscribe.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from functools import lru_cache

@@ -17,8 +17,6 @@ servers; whether topics are still routed, by a slave that was promoted above all
 Source: RouteInfoManager.scanNotActiveBroker and onChannelDestroy, BrokerController (registration).
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from functools import lru_cache

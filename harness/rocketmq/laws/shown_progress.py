@@ -4,8 +4,6 @@ That is its answer to a consumer's query, and its table of offsets. Not here: wh
 :mod:`pairproof.harness.rocketmq.laws.registers`.
 """
 
-from __future__ import annotations
-
 from pairproof.harness.history import Event
 from pairproof.harness.kinds.client import Ok
 from pairproof.harness.rocketmq.kinds.metadata import Table

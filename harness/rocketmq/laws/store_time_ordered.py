@@ -7,8 +7,6 @@ another clock's times in its log, and a slave's log may be a mixture of two (cla
 Left out: whether the time is right. Source: the design: lookups by time and the checkpoint search a log as ordered.
 """
 
-from __future__ import annotations
-
 from pairproof.harness.history import Event
 from pairproof.harness.kinds.machine import Clock
 from pairproof.harness.kinds.node import Wipe

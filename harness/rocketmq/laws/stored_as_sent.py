@@ -14,8 +14,6 @@ answer's; properties besides keys and tags; sends whose client did not say what 
 at all after a crash, see ``contract``. Source: SendMessageProcessor.asyncSendMessage, CommitLog.asyncPutMessage.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from pairproof.harness.content import told

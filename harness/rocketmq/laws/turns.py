@@ -5,8 +5,6 @@ whole wait, from its append or the end of the one before it; any other answer ma
 that is not answered yet nothing is known.
 """
 
-from __future__ import annotations
-
 from collections import deque
 
 

@@ -7,8 +7,6 @@ seen in the history (``pause``, ``crash``, ``partial``).
 Left out: links that a fault slows down. All is measured where it is done: when bytes leave, when bytes arrive.
 """
 
-from __future__ import annotations
-
 from pairproof.harness.history import MS
 from pairproof.harness.rocketmq.laws.ledger import Ledger
 

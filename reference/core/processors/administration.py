@@ -11,8 +11,6 @@ Left out: order topics, access control. Statistics are in :mod:`.statistics`.
 Source: AdminBrokerProcessor, TopicValidator, Configuration.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import fields, replace
 

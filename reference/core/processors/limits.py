@@ -4,8 +4,6 @@ RocketMQ takes most of these values as they come, and leaves the checks to its o
 Source: TopicValidator, Validators.
 """
 
-from __future__ import annotations
-
 from pairproof.reference.core import subscription_groups, topics
 from pairproof.reference.errors import CodecError
 from pairproof.reference.wire.headers import RequestCode

@@ -11,8 +11,6 @@ large or names a group that cannot be is refused. Left out: filters other than t
 Source: ClientManageProcessor, ConsumerManageProcessor, AdminBrokerProcessor, DefaultConsumerIdsChangeListener.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 

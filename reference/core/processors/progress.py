@@ -9,8 +9,6 @@ outside become keys of a table; one that changes nothing saves nothing; asking a
 Source: ConsumerManageProcessor, AdminBrokerProcessor, DefaultMessageStore.checkInDiskByConsumeOffset.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from pairproof.reference.core.consumer_offsets import MAX_KEYS

@@ -10,8 +10,6 @@ changes the log. Left out: SQL92 filters, class filters. Source: PullMessageProc
 FilterAPI, DefaultMessageFilter.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Mapping
 from typing import ClassVar, NamedTuple
 

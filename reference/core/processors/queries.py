@@ -5,8 +5,6 @@ really has the key and the topic; a message that has a key twice is answered onc
 Source: QueryMessageProcessor, DefaultMessageStore.queryMessage and selectOneMessageByOffset.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from pairproof.reference.core.dispatch import keys_of

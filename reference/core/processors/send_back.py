@@ -5,8 +5,6 @@ group's dead letters when it was retried too often or the level is below 0. A sl
 RocketMQ, on purpose: a slave makes no retry topic. Source: AbstractSendMessageProcessor.consumerSendMsgBack.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import partial
 from typing import Any

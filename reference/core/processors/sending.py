@@ -9,8 +9,6 @@ Left out: trace topics, reply messages, the page cache's own limits. Source: Sen
 AbstractSendMessageProcessor.msgCheck, TopicValidator, CommitLog.asyncPutMessage.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import partial
 from typing import Any

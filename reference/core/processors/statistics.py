@@ -7,8 +7,6 @@ counted over the store's life, not since the last start. Source: AdminBrokerProc
 DefaultMessageStore.getRuntimeInfo, ScheduleMessageService.buildRunningStats, MixAll.humanReadableByteCount.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from pairproof.reference.core.checkpoint import store_ms_at

@@ -11,8 +11,6 @@ message loses its delay on the broker, not only in RocketMQ's own client.
 Source: EndTransactionProcessor, TransactionalMessageBridge, SendMessageProcessor.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
