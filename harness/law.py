@@ -51,6 +51,10 @@ class Law:
         self.doubt: str | None = None
         self.applicable = True
         self.notes: dict[str, int] = {}
+        self.begin()
+
+    def begin(self) -> None:
+        """A trial begins: what the law remembers of it is set up here."""
 
     def violate(self, event: Event, text: str, since: int | None = None, until: int | None = None) -> None:
         """The promise was broken at ``event``.

@@ -11,7 +11,6 @@ from pairproof.harness.kinds.client import Ok
 from pairproof.harness.kinds.node import Config, Crash, Stop
 from pairproof.harness.rocketmq.kinds.log import Append, Flush
 from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.laws.ledger import Ledger
 from pairproof.harness.rocketmq.places import MASTER
 from pairproof.harness.rocketmq.settings import parse
 
@@ -22,8 +21,7 @@ class AckFlushed(Law):
     source = "CommitLog.GroupCommitService"
     needs = frozenset({"config", "append", "flush", "ok"})
 
-    def __init__(self, ledger: Ledger) -> None:
-        super().__init__(ledger)
+    def begin(self) -> None:
         self.dirty: dict[str | None, int] = {}
         """Messages that no flush has reached yet, and where they end."""
         self.seen: set[str | None] = set()

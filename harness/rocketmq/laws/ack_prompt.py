@@ -12,7 +12,7 @@ Source: HAService.GroupTransferService, notifyTransferSome.
 from pairproof.harness.kinds.node import Config, Start
 from pairproof.harness.rocketmq.kinds.ha import Close, Connect, Frame, Report
 from pairproof.harness.rocketmq.laws.answering import AnswerTimes, Call, Owed, first_at
-from pairproof.harness.rocketmq.laws.ledger import HOSTILE, VALID, Ledger
+from pairproof.harness.rocketmq.laws.ledger import HOSTILE, VALID
 from pairproof.harness.rocketmq.places import MASTER
 from pairproof.harness.rocketmq.settings import line, parse, promised_slaves
 
@@ -23,8 +23,8 @@ class AckPrompt(AnswerTimes):
     source = "HAService.GroupTransferService"
     needs = frozenset({"config", "connect", "frame", "report", "invoke", "ok"})
 
-    def __init__(self, ledger: Ledger) -> None:
-        super().__init__(ledger)
+    def begin(self) -> None:
+        super().begin()
         self.in_turn = False
         self.newest_link: dict[str, str] = {}
         """Per slave: the connection that the master accepted last."""

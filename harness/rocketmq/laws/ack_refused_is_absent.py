@@ -11,7 +11,6 @@ from pairproof.harness.history import Event
 from pairproof.harness.kinds.client import Deliver, Fail
 from pairproof.harness.rocketmq.kinds.log import Append, Record
 from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.laws.ledger import Ledger
 
 UNKNOWN_ERROR = "UNKNOWN_ERROR"
 
@@ -27,8 +26,7 @@ class AckRefusedIsAbsent(Law):
     source = "SendMessageProcessor.handlePutMessageResult"
     needs = frozenset({"fail", "record"})
 
-    def __init__(self, ledger: Ledger) -> None:
-        super().__init__(ledger)
+    def begin(self) -> None:
         self.seen: dict[str | None, str] = {}
         """Messages that are somewhere, and where."""
         self.refused: dict[str | None, str | None] = {}

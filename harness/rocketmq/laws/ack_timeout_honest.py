@@ -19,7 +19,6 @@ from pairproof.harness.kinds.node import Crash, Stop
 from pairproof.harness.rocketmq.kinds.ha import Report
 from pairproof.harness.rocketmq.kinds.log import Append, Audit, Record
 from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.laws.ledger import Ledger
 from pairproof.harness.rocketmq.laws.turns import Turns
 from pairproof.harness.rocketmq.laws.waits import is_instant
 from pairproof.harness.rocketmq.places import MASTER
@@ -39,8 +38,7 @@ class AckTimeoutHonest(Law):
     needs = frozenset({"config", "invoke", "ok"})
     timed = True
 
-    def __init__(self, ledger: Ledger) -> None:
-        super().__init__(ledger)
+    def begin(self) -> None:
         self.began: dict[str | None, tuple[int, int]] = {}
         """Per send: when its wait began at the earliest, and the reports that the master had surely heard by then."""
         self.reports = 0

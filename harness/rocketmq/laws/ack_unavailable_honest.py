@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from pairproof.harness.kinds.client import Fail, Info, Invoke, Ok
 from pairproof.harness.kinds.node import Config
 from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.laws.ledger import Ledger
 from pairproof.harness.rocketmq.laws.waits import is_instant
 from pairproof.harness.rocketmq.places import MASTER
 from pairproof.harness.rocketmq.settings import line, parse
@@ -46,8 +45,7 @@ class AckUnavailableHonest(Law):
     needs = frozenset({"append", "connect", "close", "report", "invoke", "ok"})
     timed = True
 
-    def __init__(self, ledger: Ledger) -> None:
-        super().__init__(ledger)
+    def begin(self) -> None:
         self.begun: dict[int | None, Begun] = {}
         """Sends in flight."""
         self.never_said = False

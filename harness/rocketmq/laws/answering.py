@@ -18,7 +18,6 @@ from pairproof.harness.kinds.client import Fail, Info, Invoke, Ok
 from pairproof.harness.kinds.node import Crash, Start, Stop
 from pairproof.harness.rocketmq.kinds.log import Append, Flush
 from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.laws.ledger import Ledger
 from pairproof.harness.rocketmq.places import MASTER
 
 ROUND_NS = 10 * MS
@@ -81,8 +80,7 @@ class AnswerTimes(Law):
 
     timed = True
 
-    def __init__(self, ledger: Ledger) -> None:
-        super().__init__(ledger)
+    def begin(self) -> None:
         self.clients: dict[int | None, Client] = {}
         self.calls: dict[int | None, Call] = {}
         self.stored: dict[str | None, Call] = {}

@@ -19,7 +19,6 @@ from pairproof.harness.rocketmq import contract
 from pairproof.harness.rocketmq.kinds.log import Append, Audit, Expire, Record
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.ack_refused_is_absent import leaves_open
-from pairproof.harness.rocketmq.laws.ledger import Ledger
 from pairproof.harness.rocketmq.places import MASTER, SLAVES
 from pairproof.harness.rocketmq.settings import promised_slaves
 
@@ -50,8 +49,7 @@ class Contract(Law):
     source = "docs/contract.md; RocketMQ's deployment modes as its users know them"
     needs = frozenset({"config", "invoke", "ok", "crash", "record", "audit"})
 
-    def __init__(self, ledger: Ledger) -> None:
-        super().__init__(ledger)
+    def begin(self) -> None:
         self.sent: dict[str | None, Sent] = {}
         self.crashes: list[tuple[str, str]] = []
         self.records: dict[str | None, dict[str | None, Event]] = {}

@@ -14,7 +14,6 @@ offsetCheckInSlave, where a slave that lags sends consumers back. Source: Consum
 from pairproof.harness.kinds.client import Deliver, Ok
 from pairproof.harness.kinds.node import Start
 from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.laws.ledger import Ledger
 from pairproof.harness.rocketmq.laws.registers import NONE
 from pairproof.harness.rocketmq.places import SLAVES
 
@@ -25,8 +24,7 @@ class DeliverAtLeastOnce(Law):
     source = "ConsumerOffsetManager; RebalancePushImpl.computePullFromWhere"
     needs = frozenset({"invoke", "ok", "deliver", "assign"})
 
-    def __init__(self, ledger: Ledger) -> None:
-        super().__init__(ledger)
+    def begin(self) -> None:
         self.notes = {"repeats": 0}
 
     def on_start(self, event: Start) -> None:

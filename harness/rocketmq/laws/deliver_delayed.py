@@ -20,7 +20,6 @@ from pairproof.harness.kinds.machine import Clock, Mark
 from pairproof.harness.kinds.node import Crash, Stop, Wipe
 from pairproof.harness.rocketmq.kinds.log import Audit, Expire, Record
 from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.laws.ledger import Ledger
 from pairproof.harness.rocketmq.places import MASTER
 
 WAITING = "SCHEDULE_TOPIC_XXXX/"
@@ -43,8 +42,7 @@ class DeliverDelayed(Law):
     needs = frozenset({"config", "invoke", "ok", "start", "record", "audit"})
     timed = True
 
-    def __init__(self, ledger: Ledger) -> None:
-        super().__init__(ledger)
+    def begin(self) -> None:
         self.delays: dict[str | None, int] = {}
         """Delayed messages and their delays, ms."""
         self.answered: dict[str | None, int] = {}

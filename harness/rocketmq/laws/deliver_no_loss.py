@@ -30,7 +30,6 @@ from pairproof.harness.rocketmq.kinds.log import Expire, Record
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.consumed import Assignment, Consumed, Consumer
 from pairproof.harness.rocketmq.laws.consumption import SLACK_NS
-from pairproof.harness.rocketmq.laws.ledger import Ledger
 from pairproof.harness.rocketmq.places import MASTER, SLAVES
 from pairproof.harness.rocketmq.settings import DEFAULTS, creates_groups, promised_slaves, refuses_reads
 
@@ -57,8 +56,7 @@ class DeliverNoLoss(Law):
     needs = frozenset({"config", "invoke", "ok", "crash", "deliver", "consumer", "assign", "mark"})
     timed = True
 
-    def __init__(self, ledger: Ledger) -> None:
-        super().__init__(ledger)
+    def begin(self) -> None:
         self.begun: dict[int | None, tuple[int, bool]] = {}
         """Sends in flight: how much had happened to stores, and whether they ask for a delay."""
         self.stored: list[Stored] = []

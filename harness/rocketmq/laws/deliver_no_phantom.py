@@ -15,7 +15,6 @@ from pairproof.harness.content import level_of
 from pairproof.harness.kinds.client import Deliver, Invoke
 from pairproof.harness.rocketmq.kinds.log import Append, Record
 from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.laws.ledger import Ledger
 
 RETRY = "%RETRY%"
 
@@ -26,8 +25,7 @@ class DeliverNoPhantom(Law):
     source = "PullMessageProcessor: a pull's answer is the log's own bytes"
     needs = frozenset({"invoke", "deliver"})
 
-    def __init__(self, ledger: Ledger) -> None:
-        super().__init__(ledger)
+    def begin(self) -> None:
         self.sent: dict[str | None, str | None] = {}
         """Messages, and the queues that they were sent to."""
         self.pulled: dict[int | None, str | None] = {}

@@ -15,7 +15,6 @@ from typing import NamedTuple
 from pairproof.harness.kinds.client import Assign, Deliver, Invoke
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.consumption import PAIR
-from pairproof.harness.rocketmq.laws.ledger import Ledger
 
 
 class Place(NamedTuple):
@@ -48,8 +47,7 @@ class DeliverOrder(Law):
     source = "ProcessQueue; ConsumeQueue: every broker derives it from the same log"
     needs = frozenset({"invoke", "deliver"})
 
-    def __init__(self, ledger: Ledger) -> None:
-        super().__init__(ledger)
+    def begin(self) -> None:
         self.pulls: dict[int | None, tuple[int, int]] = {}
         """Which of all pulls it is, and the offset asked for."""
         self.readings: dict[tuple[int | None, str | None], Reading] = {}

@@ -22,7 +22,7 @@ from pairproof.harness.rocketmq import places
 from pairproof.harness.rocketmq.kinds.ha import Connect
 from pairproof.harness.rocketmq.kinds.metadata import Register
 from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.laws.ledger import HOSTILE, Ledger
+from pairproof.harness.rocketmq.laws.ledger import HOSTILE
 from pairproof.harness.rocketmq.laws.metadata import told
 from pairproof.harness.rocketmq.places import MASTER
 from pairproof.harness.rocketmq.settings import Settings, parse, refuses_reads
@@ -42,8 +42,7 @@ class HaAddressSource(Law):
     needs = frozenset({"config", "start", "connect"})
     timed = True
 
-    def __init__(self, ledger: Ledger) -> None:
-        super().__init__(ledger)
+    def begin(self) -> None:
         self.slaves: dict[str, Settings] = {}
         self.known: set[str] = set()
         """Slaves that have an address."""

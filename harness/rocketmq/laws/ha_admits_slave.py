@@ -15,7 +15,7 @@ from pairproof.harness.kinds.machine import Fault
 from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
 from pairproof.harness.rocketmq.kinds.ha import Close, Connect, Report
 from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.laws.ledger import HOSTILE, Ledger
+from pairproof.harness.rocketmq.laws.ledger import HOSTILE
 from pairproof.harness.rocketmq.places import HA_LINKS, MASTER, SLAVES
 
 RECONNECT_MS = 5_000
@@ -29,8 +29,7 @@ class HaAdmitsSlave(Law):
     needs = frozenset({"config", "start", "connect", "close", "report", "fault"})
     timed = True
 
-    def __init__(self, ledger: Ledger) -> None:
-        super().__init__(ledger)
+    def begin(self) -> None:
         self.strangers: set[str | None] = set()
         """Connections of peers that are no slaves, at the master's end."""
         self.heard: dict[str, str | None] = {}

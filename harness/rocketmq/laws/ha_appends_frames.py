@@ -15,7 +15,7 @@ from pairproof.harness.kinds.node import Crash, Stop
 from pairproof.harness.rocketmq.kinds.ha import Close, Connect, Frame
 from pairproof.harness.rocketmq.kinds.log import Append
 from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.laws.ledger import HOSTILE, Ledger
+from pairproof.harness.rocketmq.laws.ledger import HOSTILE
 from pairproof.harness.rocketmq.laws.waits import POLL_NS, is_late
 from pairproof.harness.rocketmq.places import MASTER
 
@@ -28,8 +28,7 @@ class HaAppendsFrames(Law):
     needs = frozenset({"append", "flush", "frame", "close"})
     timed = True
 
-    def __init__(self, ledger: Ledger) -> None:
-        super().__init__(ledger)
+    def begin(self) -> None:
         self.received: dict[str, deque[Frame]] = {}
         """Per slave: frames of its present connection that are not appended yet."""
         self.closed: set[str] = set()

@@ -6,7 +6,6 @@ one mapped file.
 
 from pairproof.harness.rocketmq.kinds.ha import Frame
 from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.laws.ledger import Ledger
 from pairproof.harness.rocketmq.places import MASTER
 
 
@@ -16,8 +15,7 @@ class HaBatchBound(Law):
     source = "HAConnection.WriteSocketService, CommitLog.getData"
     needs = frozenset({"config", "frame"})
 
-    def __init__(self, ledger: Ledger) -> None:
-        super().__init__(ledger)
+    def begin(self) -> None:
         self.batch = 0
         self.file_size = 0
 

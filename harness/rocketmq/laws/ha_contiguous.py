@@ -11,7 +11,6 @@ from pairproof.harness.history import Event
 from pairproof.harness.rocketmq.kinds.ha import Frame
 from pairproof.harness.rocketmq.kinds.log import Source
 from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.laws.ledger import Ledger
 
 
 class HaContiguous(Law):
@@ -20,8 +19,7 @@ class HaContiguous(Law):
     source = "HAConnection.WriteSocketService"
     needs = frozenset({"frame"})
 
-    def __init__(self, ledger: Ledger) -> None:
-        super().__init__(ledger)
+    def begin(self) -> None:
         self.following: dict[str | None, int | None] = {}
         self.pushed: Event | None = None
 

@@ -14,7 +14,7 @@ from pairproof.harness.kinds.client import Ok
 from pairproof.harness.kinds.node import Crash, Stop
 from pairproof.harness.rocketmq.kinds.ha import Close, Diverged, Frame, Report
 from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.laws.ledger import AHEAD, Ledger
+from pairproof.harness.rocketmq.laws.ledger import AHEAD
 from pairproof.harness.rocketmq.laws.waits import is_instant
 from pairproof.harness.rocketmq.places import MASTER
 
@@ -28,13 +28,12 @@ class HaDivergenceRefused(Law):
     needs = frozenset({"append", "report", "frame"})
     timed = True
 
-    def __init__(self, ledger: Ledger) -> None:
-        super().__init__(ledger)
+    def begin(self) -> None:
         self.ahead: set[str | None] = set()
         self.untold: dict[str | None, Event] = {}
         self.left: dict[str | None, int] = {}
         """When refused peers left that nobody was told of yet, ns."""
-        self.telling = "diverged" in ledger.observes
+        self.telling = "diverged" in self.ledger.observes
 
     def on_report(self, event: Report) -> None:
         if event.side != "m":

@@ -12,7 +12,6 @@ from pairproof.harness.kinds.node import Crash, Start, Stop
 from pairproof.harness.rocketmq.kinds.ha import Close, Connect
 from pairproof.harness.rocketmq.kinds.log import Audit
 from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.laws.ledger import Ledger
 from pairproof.harness.rocketmq.places import HA_LINKS, MASTER, SLAVES
 
 SETTING = "mappedFileSizeCommitLog"
@@ -24,8 +23,7 @@ class HaFileSize(Law):
     source = "MappedFileQueue; HAService.HAClient stores whatever comes"
     needs = frozenset({"config", "start", "connect", "close", "audit"})
 
-    def __init__(self, ledger: Ledger) -> None:
-        super().__init__(ledger)
+    def begin(self) -> None:
         self.stopped: dict[str, str] = {}
         """Per slave: the connection that it closed by itself, in its present life."""
         self.opened: dict[str | None, int] = {}

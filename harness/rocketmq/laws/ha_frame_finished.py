@@ -14,7 +14,6 @@ from pairproof.harness.rocketmq import places
 from pairproof.harness.rocketmq.kinds.ha import Close, Frame, Partial
 from pairproof.harness.rocketmq.kinds.log import Source
 from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.laws.ledger import Ledger
 from pairproof.harness.rocketmq.places import MASTER
 
 STUCK_NS = 10_000 * MS
@@ -42,8 +41,7 @@ class HaFrameFinished(Law):
     needs = frozenset({"frame", "partial", "close"})
     timed = True
 
-    def __init__(self, ledger: Ledger) -> None:
-        super().__init__(ledger)
+    def begin(self) -> None:
         self.writers: dict[str | None, Writer] = {}
         self.finished: Event | None = None
         """A frame that left in pieces, until the store is read."""

@@ -15,7 +15,7 @@ from pairproof.harness.kinds.node import Crash, Start, Stop
 from pairproof.harness.rocketmq.kinds.ha import Close, Connect, Frame, Partial, Report
 from pairproof.harness.rocketmq.kinds.log import Flush
 from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.laws.ledger import HOSTILE, VALID, Ledger
+from pairproof.harness.rocketmq.laws.ledger import HOSTILE, VALID
 from pairproof.harness.rocketmq.laws.waits import Speaker, configured_ns
 from pairproof.harness.rocketmq.places import MASTER
 
@@ -33,8 +33,7 @@ class HaHeartbeat(Law):
     needs = frozenset({"config", "report", "frame", "partial", "close"})
     timed = True
 
-    def __init__(self, ledger: Ledger) -> None:
-        super().__init__(ledger)
+    def begin(self) -> None:
         self.speakers: dict[End, Speaker] = {}
         self.next: dict[str | None, int] = {}
         """Per connection: the offset with which the stream goes on."""

@@ -14,7 +14,7 @@ from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.node import Crash, Stop
 from pairproof.harness.rocketmq.kinds.ha import Close, Connect, Diverged, Frame, Partial, Report
 from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.laws.ledger import HOSTILE, Ledger
+from pairproof.harness.rocketmq.laws.ledger import HOSTILE
 from pairproof.harness.rocketmq.laws.waits import configured_ns, is_late
 from pairproof.harness.rocketmq.places import MASTER
 
@@ -46,8 +46,7 @@ class HaHousekeeping(Law):
     needs = frozenset({"config", "connect", "close", "report", "frame", "partial"})
     timed = True
 
-    def __init__(self, ledger: Ledger) -> None:
-        super().__init__(ledger)
+    def begin(self) -> None:
         self.listeners: dict[End, Listener] = {}
         self.named: set[str | None] = set()
         """Connections whose peer the master named as one that it cannot serve."""

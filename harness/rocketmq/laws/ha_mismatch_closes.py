@@ -15,7 +15,7 @@ from pairproof.harness.kinds.node import Crash, Stop, Wipe
 from pairproof.harness.rocketmq.kinds.ha import Close, Connect, Frame, Report
 from pairproof.harness.rocketmq.kinds.log import Append
 from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.laws.ledger import HOSTILE, Ledger
+from pairproof.harness.rocketmq.laws.ledger import HOSTILE
 
 POLL_NS = 1_000_000_000
 
@@ -30,8 +30,7 @@ class HaMismatchCloses(Law):
     needs = frozenset({"report", "frame"})
     timed = True
 
-    def __init__(self, ledger: Ledger) -> None:
-        super().__init__(ledger)
+    def begin(self) -> None:
         self.mismatched: dict[str | None, Frame] = {}
         self.received: dict[str, int] = {}
         """Per slave: the end that its log can have, by what it received."""

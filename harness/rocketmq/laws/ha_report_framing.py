@@ -10,7 +10,7 @@ reportSlaveMaxOffset, which tries three times and then closes.
 
 from pairproof.harness.rocketmq.kinds.ha import Partial, Report
 from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.laws.ledger import HOSTILE, Ledger
+from pairproof.harness.rocketmq.laws.ledger import HOSTILE
 
 
 class HaReportFraming(Law):
@@ -19,8 +19,7 @@ class HaReportFraming(Law):
     source = "HAService.HAClient.reportSlaveMaxOffset"
     needs = frozenset({"report", "frame", "partial"})
 
-    def __init__(self, ledger: Ledger) -> None:
-        super().__init__(ledger)
+    def begin(self) -> None:
         self.cut: set[str | None] = set()
         """Connections on which a cell has left in pieces."""
 

@@ -9,7 +9,7 @@ currentReportedOffset.
 
 from pairproof.harness.rocketmq.kinds.ha import Report
 from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.laws.ledger import HOSTILE, Ledger
+from pairproof.harness.rocketmq.laws.ledger import HOSTILE
 
 
 class HaReportMonotone(Law):
@@ -18,8 +18,7 @@ class HaReportMonotone(Law):
     source = "HAService.HAClient"
     needs = frozenset({"report", "frame"})
 
-    def __init__(self, ledger: Ledger) -> None:
-        super().__init__(ledger)
+    def begin(self) -> None:
         self.last: dict[str | None, int] = {}
 
     def on_report(self, event: Report) -> None:

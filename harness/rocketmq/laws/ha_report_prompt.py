@@ -13,7 +13,7 @@ from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.node import Crash, Stop
 from pairproof.harness.rocketmq.kinds.ha import Close, Connect, Frame, Partial, Report
 from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.laws.ledger import HOSTILE, Ledger
+from pairproof.harness.rocketmq.laws.ledger import HOSTILE
 from pairproof.harness.rocketmq.laws.waits import POLL_NS, Speaker, configured_ns, is_late
 
 
@@ -35,8 +35,7 @@ class HaReportPrompt(Law):
     needs = frozenset({"config", "connect", "report", "frame", "partial"})
     timed = True
 
-    def __init__(self, ledger: Ledger) -> None:
-        super().__init__(ledger)
+    def begin(self) -> None:
         self.reporters: dict[str | None, Reporter] = {}
 
     def on_connect(self, event: Connect) -> None:

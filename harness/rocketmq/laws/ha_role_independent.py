@@ -13,7 +13,7 @@ from pairproof.harness.kinds.node import Crash, Start, Stop
 from pairproof.harness.rocketmq.kinds.ha import Close, Diverged, Frame, Partial, Report
 from pairproof.harness.rocketmq.kinds.log import Append, Flush, Source
 from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.laws.ledger import VALID, Ledger
+from pairproof.harness.rocketmq.laws.ledger import VALID
 from pairproof.harness.rocketmq.laws.waits import POLL_NS, is_late
 from pairproof.harness.rocketmq.places import MASTER
 
@@ -37,8 +37,7 @@ class HaRoleIndependent(Law):
     needs = frozenset({"config", "append", "report", "frame", "source", "partial", "close"})
     timed = True
 
-    def __init__(self, ledger: Ledger) -> None:
-        super().__init__(ledger)
+    def begin(self) -> None:
         self.copies: dict[str | None, Copy] = {}
         self.pushed: Event | None = None
         self.limit = 0

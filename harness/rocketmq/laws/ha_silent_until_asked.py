@@ -5,7 +5,6 @@ Left out: how long a silent peer is kept. Source: HAConnection's write service w
 
 from pairproof.harness.rocketmq.kinds.ha import Connect, Frame, Report
 from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.laws.ledger import Ledger
 
 
 class HaSilentUntilAsked(Law):
@@ -14,8 +13,7 @@ class HaSilentUntilAsked(Law):
     source = "HAConnection.WriteSocketService"
     needs = frozenset({"connect", "report", "frame"})
 
-    def __init__(self, ledger: Ledger) -> None:
-        super().__init__(ledger)
+    def begin(self) -> None:
         self.silent: set[str | None] = set()
 
     def on_connect(self, event: Connect) -> None:

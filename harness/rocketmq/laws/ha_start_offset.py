@@ -13,7 +13,7 @@ from pairproof.harness.kinds.node import Start
 from pairproof.harness.rocketmq.kinds.ha import Frame, Report
 from pairproof.harness.rocketmq.kinds.log import Flush
 from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.laws.ledger import VALID, Ledger
+from pairproof.harness.rocketmq.laws.ledger import VALID
 from pairproof.harness.rocketmq.places import MASTER
 
 
@@ -26,8 +26,7 @@ class HaStartOffset(Law):
     source = "HAConnection.WriteSocketService"
     needs = frozenset({"config", "append", "report", "frame"})
 
-    def __init__(self, ledger: Ledger) -> None:
-        super().__init__(ledger)
+    def begin(self) -> None:
         self.asked: dict[str | None, tuple[int, int, bool]] = {}
         """Connections without a frame yet: first report, how far the log could be pushed, and whether it is served."""
         self.flushed = 0

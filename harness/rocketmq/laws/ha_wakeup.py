@@ -16,7 +16,7 @@ from pairproof.harness.rocketmq.kinds.ha import Close, Frame, Partial, Report
 from pairproof.harness.rocketmq.kinds.log import Append, Flush
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.answering import ROUND_NS
-from pairproof.harness.rocketmq.laws.ledger import VALID, Ledger
+from pairproof.harness.rocketmq.laws.ledger import VALID
 from pairproof.harness.rocketmq.laws.waits import is_late
 from pairproof.harness.rocketmq.places import MASTER
 
@@ -47,8 +47,7 @@ class HaWakeup(Law):
     needs = frozenset({"config", "append", "report", "frame", "partial", "close"})
     timed = True
 
-    def __init__(self, ledger: Ledger) -> None:
-        super().__init__(ledger)
+    def begin(self) -> None:
         self.writers: dict[str | None, Writer] = {}
         self.flushed = 0
         self.flushed_only: bool | None = None

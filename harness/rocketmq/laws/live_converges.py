@@ -24,7 +24,7 @@ from pairproof.harness.rocketmq.contract import STORED
 from pairproof.harness.rocketmq.kinds.ha import Close, Diverged
 from pairproof.harness.rocketmq.kinds.log import Audit
 from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.laws.ledger import HOSTILE, Ledger
+from pairproof.harness.rocketmq.laws.ledger import HOSTILE
 from pairproof.harness.rocketmq.places import MASTER
 from pairproof.harness.rocketmq.settings import Settings
 
@@ -73,8 +73,7 @@ class LiveConverges(Law):
     needs = frozenset({"mark", "audit"})
     timed = True
 
-    def __init__(self, ledger: Ledger) -> None:
-        super().__init__(ledger)
+    def begin(self) -> None:
         self.healed: Event | None = None
         self.settled: Event | None = None
         self.final: dict[str, Event] = {}

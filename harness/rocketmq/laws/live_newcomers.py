@@ -16,7 +16,6 @@ import json
 from pairproof.harness.kinds.machine import Fault, Pause
 from pairproof.harness.kinds.node import Crash, Start, Stop
 from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.laws.ledger import Ledger
 
 CROWD = "crowd"
 ANSWERED, REFUSED = "newcomers_answered", "newcomers_refused"
@@ -29,8 +28,7 @@ class LiveNewcomers(Law):
     needs = frozenset({"fault", "start"})
     deaf_to = frozenset()
 
-    def __init__(self, ledger: Ledger) -> None:
-        super().__init__(ledger)
+    def begin(self) -> None:
         self.calm: dict[int | None, Fault] = {}
         """Faults that are going on at nodes to which nothing else has happened since they began."""
 

@@ -16,7 +16,7 @@ from pairproof.harness.kinds.node import Start
 from pairproof.harness.rocketmq import places
 from pairproof.harness.rocketmq.kinds.ha import Connect
 from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.laws.ledger import HOSTILE, Ledger
+from pairproof.harness.rocketmq.laws.ledger import HOSTILE
 
 SECOND_NS = 1_000_000_000
 MOST = 3
@@ -30,8 +30,7 @@ class LiveNoSpin(Law):
     needs = frozenset({"connect"})
     timed = True
 
-    def __init__(self, ledger: Ledger) -> None:
-        super().__init__(ledger)
+    def begin(self) -> None:
         self.connects: dict[str, deque[int]] = {}
 
     def on_start(self, event: Start) -> None:

@@ -16,7 +16,6 @@ from pairproof.harness.history import MS, UNREADABLE, Event
 from pairproof.harness.kinds.client import Fail, Info, Invoke, Ok
 from pairproof.harness.kinds.node import Crash, Stop
 from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.laws.ledger import Ledger
 from pairproof.harness.rocketmq.places import MASTER
 from pairproof.harness.rocketmq.settings import DEFAULTS, line
 
@@ -30,8 +29,7 @@ class LiveProgress(Law):
     needs = frozenset({"invoke", "ok", "fault"})
     timed = True
 
-    def __init__(self, ledger: Ledger) -> None:
-        super().__init__(ledger)
+    def begin(self) -> None:
         self.first: dict[int | None, int] = {}
         """When a client, and with it its connection, began, ns."""
         self.waiting: dict[int | None, tuple[Invoke, int]] = {}

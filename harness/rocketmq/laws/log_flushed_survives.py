@@ -14,7 +14,6 @@ from pairproof.harness.kinds.node import Crash, Stop, Wipe
 from pairproof.harness.rocketmq.contract import PUT_OK, STORED
 from pairproof.harness.rocketmq.kinds.log import Audit, Record
 from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.laws.ledger import Ledger
 from pairproof.harness.rocketmq.places import MASTER
 
 
@@ -24,8 +23,7 @@ class LogFlushedSurvives(Law):
     source = "CommitLog.GroupCommitService; the page cache outlives a process"
     needs = frozenset({"invoke", "ok", "crash", "record", "audit"})
 
-    def __init__(self, ledger: Ledger) -> None:
-        super().__init__(ledger)
+    def begin(self) -> None:
         self.begun: dict[int | None, tuple[int, int, int]] = {}
         """Operations in flight: crashes of the master, of its machine, and losses of its store before they began."""
         self.stored: dict[str | None, bool] = {}

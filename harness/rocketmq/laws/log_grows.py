@@ -22,7 +22,6 @@ from pairproof.harness.history import Event
 from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
 from pairproof.harness.rocketmq.kinds.log import Append, Cut, Flush, Record
 from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.laws.ledger import Ledger
 from pairproof.harness.rocketmq.places import MASTER
 
 STOPPED = "clean stop"
@@ -40,8 +39,7 @@ class LogGrows(Law):
     source = "CommitLog.recoverNormally, CommitLog.recoverAbnormally"
     needs = frozenset({"start", "append"})
 
-    def __init__(self, ledger: Ledger) -> None:
-        super().__init__(ledger)
+    def begin(self) -> None:
         self.shorter: dict[str | None, tuple[Event, int]] = {}
         """Starts at a lower end than before, and that end, until recovery explains them."""
         self.borders: dict[int, bool] = {}
@@ -53,7 +51,7 @@ class LogGrows(Law):
         """Nodes with another store than before, until they start on it."""
         self.down: dict[str, str] = {}
         """Nodes that are down, and the worst that happened to them since they ran."""
-        self.sees_flushes = "flush" in ledger.observes
+        self.sees_flushes = "flush" in self.ledger.observes
 
     def on_append(self, event: Append) -> None:
         node = event.node

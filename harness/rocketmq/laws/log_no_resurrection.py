@@ -14,7 +14,6 @@ from pairproof.harness.kinds.client import Deliver, Invoke
 from pairproof.harness.kinds.node import Start, Wipe
 from pairproof.harness.rocketmq.kinds.log import Append, Audit, Record
 from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.laws.ledger import Ledger
 from pairproof.harness.rocketmq.places import MASTER
 
 
@@ -24,8 +23,7 @@ class LogNoResurrection(Law):
     source = "CommitLog.recoverAbnormally: what lies behind the cut is not log any more"
     needs = frozenset({"start", "append", "record"})
 
-    def __init__(self, ledger: Ledger) -> None:
-        super().__init__(ledger)
+    def begin(self) -> None:
         self.puts: list[tuple[int, int, str]] = []
         """Every record that the master ever wrote."""
         self.cut: dict[str, dict[tuple[int, str | None], int]] = {}

@@ -11,7 +11,6 @@ a byte copy.
 from pairproof.harness.history import Event
 from pairproof.harness.rocketmq.kinds.log import Chunk
 from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.laws.ledger import Ledger
 from pairproof.harness.rocketmq.places import MASTER
 
 
@@ -21,8 +20,7 @@ class LogPrefix(Law):
     source = "CommitLog.appendData: a slave stores the master's bytes as they are"
     needs = frozenset({"chunk"})
 
-    def __init__(self, ledger: Ledger) -> None:
-        super().__init__(ledger)
+    def begin(self) -> None:
         self.audit: int | None = None
         self.seen: dict[str, dict[int | None, Event]] = {}
 

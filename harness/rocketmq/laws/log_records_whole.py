@@ -13,7 +13,6 @@ from pairproof.harness.kinds.node import Crash, Start, Stop
 from pairproof.harness.rocketmq.kinds.ha import Frame
 from pairproof.harness.rocketmq.kinds.log import Append, Audit
 from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.laws.ledger import Ledger
 from pairproof.harness.rocketmq.places import MASTER
 
 
@@ -23,8 +22,7 @@ class LogRecordsWhole(Law):
     source = "CommitLog.checkMessageAndReturnSize, CommitLog.recoverNormally"
     needs = frozenset({"audit"})
 
-    def __init__(self, ledger: Ledger) -> None:
-        super().__init__(ledger)
+    def begin(self) -> None:
         self.final: dict[str, Audit] = {}
         self.fresh: set[str] = set()
         """Nodes that hold what they have recovered, and nothing else yet."""

@@ -11,7 +11,7 @@ from pairproof.harness.history import Event
 from pairproof.harness.rocketmq.kinds.ha import Report
 from pairproof.harness.rocketmq.kinds.log import Append, Audit
 from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.laws.ledger import HOSTILE, Ledger
+from pairproof.harness.rocketmq.laws.ledger import HOSTILE
 from pairproof.harness.rocketmq.places import MASTER
 
 
@@ -21,8 +21,7 @@ class LogSlaveBehind(Law):
     source = "HAService.HAClient: a slave writes only what its master sent"
     needs = frozenset({"append"})
 
-    def __init__(self, ledger: Ledger) -> None:
-        super().__init__(ledger)
+    def begin(self) -> None:
         self.audit: int | None = None
         self.audited: dict[str, int] = {}
 

@@ -14,7 +14,6 @@ from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
 from pairproof.harness.rocketmq.contract import STORED
 from pairproof.harness.rocketmq.kinds.log import Append, Audit, Record
 from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.laws.ledger import Ledger
 from pairproof.harness.rocketmq.places import MASTER
 
 Place = tuple[int, int]
@@ -26,8 +25,7 @@ class LossIsSuffix(Law):
     source = "HAService: a slave's log is one piece of its master's"
     needs = frozenset({"record", "audit"})
 
-    def __init__(self, ledger: Ledger) -> None:
-        super().__init__(ledger)
+    def begin(self) -> None:
         self.written: dict[str | None, Place] = {}
         """The master's messages, where they lie."""
         self.crashes = 0
@@ -35,7 +33,7 @@ class LossIsSuffix(Law):
         """Whether the master's machine has had it since the last start."""
         self.begun: dict[int | None, int] = {}
         """Sends, and the master's crashes before them; kept only where no appends are seen."""
-        self.blind = "append" not in ledger.observes
+        self.blind = "append" not in self.ledger.observes
         self.reading: tuple[int | None, str | None] = (None, None)
         self.found: set[tuple[str | None, int | None]] = set()
 

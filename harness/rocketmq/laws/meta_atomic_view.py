@@ -16,7 +16,6 @@ the table before it fills it (fixed in 5.x).
 from pairproof.harness.kinds.client import Fail, Info, Invoke, Ok
 from pairproof.harness.kinds.node import Crash, Start, Stop
 from pairproof.harness.rocketmq.kinds.metadata import Persist, Sync, Table
-from pairproof.harness.rocketmq.laws.ledger import Ledger
 from pairproof.harness.rocketmq.laws.metadata import GROUPS, MISSING, TOPICS, CopiesLaw, Name, holds, topic_of
 from pairproof.harness.rocketmq.places import MASTER
 
@@ -27,8 +26,8 @@ class MetaAtomicView(CopiesLaw):
     source = "SlaveSynchronize.syncTopicConfig: clear, then putAll"
     needs = frozenset({"config", "start", "invoke", "ok", "fail", "sync", "persist"})
 
-    def __init__(self, ledger: Ledger) -> None:
-        super().__init__(ledger)
+    def begin(self) -> None:
+        super().begin()
         self.asked: dict[int | None, tuple[Name, ...]] = {}
         """Pulls from slaves under way, and what the slave has of what they need."""
 

@@ -26,7 +26,6 @@ from pairproof.harness.kinds.machine import Fault, Mark, Pause, Resume
 from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
 from pairproof.harness.rocketmq.kinds.log import Append
 from pairproof.harness.rocketmq.kinds.metadata import Persist, Register, Sync, Table
-from pairproof.harness.rocketmq.laws.ledger import Ledger
 from pairproof.harness.rocketmq.laws.metadata import (
     ADMIN,
     CALL_NS,
@@ -73,8 +72,8 @@ class MetaConverges(MetadataLaw):
     needs = frozenset({"config", "table", "mark"})
     timed = True
 
-    def __init__(self, ledger: Ledger) -> None:
-        super().__init__(ledger)
+    def begin(self) -> None:
+        super().begin()
         self.healed = False
         self.disturbed = 0
         """When a fault, or a node's coming or going, last disturbed anything, ns."""

@@ -19,7 +19,6 @@ from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.client import Fail, Info, Invoke, Ok
 from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
 from pairproof.harness.rocketmq.kinds.metadata import Persist, Sync, Table
-from pairproof.harness.rocketmq.laws.ledger import Ledger
 from pairproof.harness.rocketmq.laws.metadata import (
     DONE,
     GROUPS,
@@ -46,8 +45,8 @@ class MetaDurable(CopiesLaw):
     needs = frozenset({"config", "start", "sync", "persist"})
     timed = True
 
-    def __init__(self, ledger: Ledger) -> None:
-        super().__init__(ledger)
+    def begin(self) -> None:
+        super().begin()
         self.born: dict[str, int] = {}
         self.kept: dict[str, dict[Name, int]] = {}
         """Per slave: what its disk holds, and since when at the latest, ns."""

@@ -18,7 +18,6 @@ from pairproof.harness.kinds.node import Crash, Wipe
 from pairproof.harness.rocketmq import places
 from pairproof.harness.rocketmq.kinds.metadata import Persist, Table
 from pairproof.harness.rocketmq.laws.answering import NO_ANSWER
-from pairproof.harness.rocketmq.laws.ledger import Ledger
 from pairproof.harness.rocketmq.laws.metadata import (
     ADMIN,
     GROUPS,
@@ -39,8 +38,8 @@ class MetaOneWay(MetadataLaw):
     source = "SlaveSynchronize.syncAll: a slave asks, and tells nothing"
     needs = frozenset({"config", "invoke", "table"})
 
-    def __init__(self, ledger: Ledger) -> None:
-        super().__init__(ledger)
+    def begin(self) -> None:
+        super().begin()
         self.slave_told: dict[tuple[Name, int], str] = {}
         """Progress that a slave was told, and which one."""
         self.named: dict[Name, str] = {}

@@ -9,7 +9,6 @@ Left out: tables of nodes that are down; what a table says. Source: ConfigManage
 from pairproof.harness.kinds.node import Crash, Wipe
 from pairproof.harness.rocketmq.kinds.metadata import Garbled, Table
 from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.laws.ledger import Ledger
 
 
 class MetaReadable(Law):
@@ -19,8 +18,7 @@ class MetaReadable(Law):
     needs = frozenset({"table", "garbled"})
     deaf_to = frozenset()
 
-    def __init__(self, ledger: Ledger) -> None:
-        super().__init__(ledger)
+    def begin(self) -> None:
         self.spoiled: set[str] = set()
 
     def on_crash(self, event: Crash) -> None:

@@ -19,7 +19,6 @@ BrokerController.handleSlaveSynchronize, SlaveSynchronize.syncAll.
 from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.node import Crash, Start, Stop
 from pairproof.harness.rocketmq.kinds.metadata import Register, Sync
-from pairproof.harness.rocketmq.laws.ledger import Ledger
 from pairproof.harness.rocketmq.laws.metadata import (
     CALL_NS,
     SLACK_NS,
@@ -66,8 +65,8 @@ class MetaSchedule(MetadataLaw):
     needs = frozenset({"config", "start", "sync", "register"})
     timed = True
 
-    def __init__(self, ledger: Ledger) -> None:
-        super().__init__(ledger)
+    def begin(self) -> None:
+        super().begin()
         self.lives: dict[str, Life] = {}
 
     # A slave's life.

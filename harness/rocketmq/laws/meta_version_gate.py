@@ -18,7 +18,6 @@ from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
 from pairproof.harness.rocketmq.kinds.metadata import Persist, Sync
 from pairproof.harness.rocketmq.laws.consumption import PERSIST_MS
-from pairproof.harness.rocketmq.laws.ledger import Ledger
 from pairproof.harness.rocketmq.laws.metadata import DONE, GROUPS, TOPICS, Agreement, MetadataLaw
 from pairproof.harness.rocketmq.laws.waits import is_instant
 from pairproof.harness.rocketmq.places import MASTER
@@ -48,8 +47,8 @@ class MetaVersionGate(MetadataLaw):
     needs = frozenset({"config", "start", "sync", "persist"})
     timed = True
 
-    def __init__(self, ledger: Ledger) -> None:
-        super().__init__(ledger)
+    def begin(self) -> None:
+        super().begin()
         self.copies: dict[tuple[str, str], Copy] = {}
 
     # Steps.

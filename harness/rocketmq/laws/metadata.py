@@ -111,8 +111,7 @@ def topic_of(queue: str | None) -> str:
 class MetadataLaw(Law):
     """Base of laws that apply to slaves which sync: those that know a name server."""
 
-    def __init__(self, ledger: Ledger) -> None:
-        super().__init__(ledger)
+    def begin(self) -> None:
         self.slaves: dict[str, Settings] = {}
 
     def on_config(self, event: Config) -> None:
@@ -333,9 +332,9 @@ class CopiesLaw(MetadataLaw):
     Where that is not known yet the accusation waits until the master is seen to have had it all the time.
     """
 
-    def __init__(self, ledger: Ledger) -> None:
-        super().__init__(ledger)
-        self.copies = Copies(ledger)
+    def begin(self) -> None:
+        super().begin()
+        self.copies = Copies(self.ledger)
         self._suspected: dict[Name, list[tuple[Event, str]]] = {}
 
     def suspect(self, event: Event, name: Name, text: str) -> None:

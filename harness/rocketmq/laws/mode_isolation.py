@@ -26,7 +26,6 @@ from pairproof.harness.kinds.node import Config, Crash, Start, Stop, Wipe
 from pairproof.harness.rocketmq.contract import STORED
 from pairproof.harness.rocketmq.kinds.metadata import Register
 from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.laws.ledger import Ledger
 from pairproof.harness.rocketmq.places import MASTER, SLAVES
 from pairproof.harness.rocketmq.settings import line, parse
 
@@ -71,8 +70,7 @@ class ModeIsolation(Law):
     deaf_to = frozenset()
     timed = True
 
-    def __init__(self, ledger: Ledger) -> None:
-        super().__init__(ledger)
+    def begin(self) -> None:
         self.places: dict[str, list[str]] = {}
         """By broker name (its master): all that its clients depend on."""
         self.applicable = False

@@ -7,15 +7,13 @@ not be so in the next one.
 from pairproof.harness.kinds.client import Fail, Info, Invoke, Ok
 from pairproof.harness.kinds.node import Crash, Start, Stop
 from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.laws.ledger import Ledger
 from pairproof.harness.rocketmq.places import MASTER
 
 
 class OneLife(Law):
     """Counts the master's lives. Bounded by the sends in flight."""
 
-    def __init__(self, ledger: Ledger) -> None:
-        super().__init__(ledger)
+    def begin(self) -> None:
         self.life = 0
         """How often the master came or went."""
         self.began: dict[int | None, int] = {}

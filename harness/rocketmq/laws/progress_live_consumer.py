@@ -17,7 +17,6 @@ from pairproof.harness.kinds.client import Deliver
 from pairproof.harness.kinds.node import Crash, Start, Stop
 from pairproof.harness.rocketmq.laws.consumed import Assignment
 from pairproof.harness.rocketmq.laws.consumption import COMMIT_NS
-from pairproof.harness.rocketmq.laws.ledger import Ledger
 from pairproof.harness.rocketmq.laws.shown_progress import ShownProgress
 from pairproof.harness.rocketmq.places import MASTER
 
@@ -37,8 +36,8 @@ class ProgressLiveConsumer(ShownProgress):
     needs = frozenset({"invoke", "ok", "deliver", "assign", "crash", "start"})
     timed = True
 
-    def __init__(self, ledger: Ledger) -> None:
-        super().__init__(ledger)
+    def begin(self) -> None:
+        super().begin()
         self.tested: dict[tuple[int | None, str], Assignment] = {}
         """Assignments through which the master went down."""
 

@@ -12,7 +12,6 @@ or not. Source: PullMessageProcessor (hasCommitOffsetFlag, brokerRole).
 from pairproof.harness.history import Event
 from pairproof.harness.kinds.client import Invoke
 from pairproof.harness.rocketmq.laws.consumption import PAIR
-from pairproof.harness.rocketmq.laws.ledger import Ledger
 from pairproof.harness.rocketmq.laws.shown_progress import ShownProgress
 from pairproof.harness.rocketmq.places import MASTER
 
@@ -26,8 +25,8 @@ class ProgressOnPull(ShownProgress):
     source = "PullMessageProcessor.processRequest"
     needs = frozenset({"invoke", "ok", "table"})
 
-    def __init__(self, ledger: Ledger) -> None:
-        super().__init__(ledger)
+    def begin(self) -> None:
+        super().begin()
         self.carried: dict[tuple[str, Queue], set[int]] = {}
         """What pulls carried to a slave."""
         self.committed: dict[Queue, set[int]] = {}

@@ -13,7 +13,6 @@ are gone. Not applicable with offsetCheckInSlave. Source: ConsumerOffsetManager,
 from pairproof.harness.kinds.client import Assign
 from pairproof.harness.kinds.node import Crash, Start, Stop
 from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.laws.ledger import Ledger
 from pairproof.harness.rocketmq.laws.registers import NONE
 from pairproof.harness.rocketmq.places import MASTER
 
@@ -26,8 +25,7 @@ class ProgressRecovers(Law):
     source = "ConsumerOffsetManager of the master; SlaveSynchronize never brings a slave's offsets to it"
     needs = frozenset({"invoke", "ok", "deliver", "assign", "start", "crash"})
 
-    def __init__(self, ledger: Ledger) -> None:
-        super().__init__(ledger)
+    def begin(self) -> None:
         self.before: set[tuple[str, str]] = set()
         """Readers and queues that were known when the master went down."""
         self.due: set[tuple[str, str]] = set()

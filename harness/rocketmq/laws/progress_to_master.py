@@ -15,7 +15,6 @@ from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.client import Assign, Consumer, Deliver, Invoke, Route
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.consumption import COMMIT_NS, PAIR
-from pairproof.harness.rocketmq.laws.ledger import Ledger
 from pairproof.harness.rocketmq.places import MASTER
 
 IN_VAIN_NS = 5_000 * MS
@@ -36,8 +35,7 @@ class ProgressToMaster(Law):
     needs = frozenset({"invoke", "deliver", "consumer", "route"})
     timed = True
 
-    def __init__(self, ledger: Ledger) -> None:
-        super().__init__(ledger)
+    def begin(self) -> None:
         self.spoke: dict[Key, int] = {}
         """When a consumer last tried to commit, or before that: when it first received something, ns."""
 

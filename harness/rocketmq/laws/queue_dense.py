@@ -21,7 +21,6 @@ from pairproof.harness.content import level_of
 from pairproof.harness.kinds.client import Invoke, Ok
 from pairproof.harness.kinds.node import Start, Wipe
 from pairproof.harness.rocketmq.kinds.log import Audit, Expire, Record
-from pairproof.harness.rocketmq.laws.ledger import Ledger
 from pairproof.harness.rocketmq.laws.one_life import OneLife
 from pairproof.harness.rocketmq.places import MASTER
 
@@ -35,8 +34,8 @@ class QueueDense(OneLife):
     source = "CommitLog.topicQueueTable; DefaultMessageStore.recoverTopicQueueTable"
     needs = frozenset({"invoke", "ok", "record", "audit"})
 
-    def __init__(self, ledger: Ledger) -> None:
-        super().__init__(ledger)
+    def begin(self) -> None:
+        super().begin()
         self.listed: dict[str | None, list[Record]] = {}
         """Records of audits that are not done, by node."""
         self.told: dict[int | None, Ok] = {}

@@ -19,7 +19,6 @@ from pairproof.harness.kinds.node import Crash, Start, Stop
 from pairproof.harness.rocketmq.kinds.ha import Frame
 from pairproof.harness.rocketmq.kinds.log import Append, Dispatch, Entries, Keys
 from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.laws.ledger import Ledger
 
 REST_NS = 1_000 * MS
 
@@ -30,12 +29,11 @@ class QueueDerivedEqual(Law):
     source = "ConsumeQueue and IndexService: each node derives them from its own log"
     needs = frozenset({"entries", "keys"})
 
-    def __init__(self, ledger: Ledger) -> None:
-        super().__init__(ledger)
+    def begin(self) -> None:
         self.audit: int | None = None
         self.seen: dict[tuple[str, str | None], Event] = {}
         """What the present audit read first of each queue and key."""
-        self.blind = "append" not in ledger.observes
+        self.blind = "append" not in self.ledger.observes
         self.reached: dict[str, int] = {}
         """How far a node says that it has dispatched, in its present life."""
         self.grown: dict[str, int] = {}

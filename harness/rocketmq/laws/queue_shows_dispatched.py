@@ -19,7 +19,6 @@ from pairproof.harness.kinds.client import Deliver, Fail, Info, Invoke, Ok
 from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
 from pairproof.harness.rocketmq.kinds.log import Dispatch
 from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.laws.ledger import Ledger
 from pairproof.harness.rocketmq.laws.waits import is_instant
 from pairproof.harness.rocketmq.places import MASTER
 
@@ -42,8 +41,7 @@ class QueueShowsDispatched(Law):
     needs = frozenset({"start", "dispatch", "invoke", "ok", "deliver"})
     timed = True
 
-    def __init__(self, ledger: Ledger) -> None:
-        super().__init__(ledger)
+    def begin(self) -> None:
         self.reached: dict[str | None, int] = {}
         """Up to where a broker has dispatched in its present life."""
         self.pulls: dict[int | None, str | None] = {}

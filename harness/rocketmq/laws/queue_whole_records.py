@@ -23,7 +23,6 @@ from pairproof.harness.kinds.machine import Fault
 from pairproof.harness.kinds.node import Config, Crash, Start, Stop, Wipe
 from pairproof.harness.rocketmq.kinds.log import Append, Audit, Dispatch, Entries, Expire, Record
 from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.laws.ledger import Ledger
 from pairproof.harness.rocketmq.places import MASTER
 from pairproof.harness.rocketmq.settings import line, parse
 
@@ -50,8 +49,7 @@ class QueueWholeRecords(Law):
     needs = frozenset({"append", "record", "entries", "audit"})
     timed = True
 
-    def __init__(self, ledger: Ledger) -> None:
-        super().__init__(ledger)
+    def begin(self) -> None:
         self.borders: set[int] = set()
         """Where the master's records and fillers ever ended."""
         self.ends: list[int] = []

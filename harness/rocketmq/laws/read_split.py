@@ -28,7 +28,6 @@ from pairproof.harness.kinds.node import Config, Crash, Wipe
 from pairproof.harness.rocketmq.kinds.log import Record
 from pairproof.harness.rocketmq.kinds.metadata import Sync
 from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.laws.ledger import Ledger
 from pairproof.harness.rocketmq.places import MASTER, SLAVES
 from pairproof.harness.rocketmq.settings import DEFAULTS, is_on, parse, version
 
@@ -138,8 +137,7 @@ class ReadSplit(Law):
     source = "DefaultMessageStore.getMessage, PullMessageProcessor"
     needs = frozenset({"config", "invoke", "ok"})
 
-    def __init__(self, ledger: Ledger) -> None:
-        super().__init__(ledger)
+    def begin(self) -> None:
         self.groups = Groups()
         self.splits: set[str | None] = set()
         """Brokers where reads are split."""

@@ -24,7 +24,7 @@ from pairproof.harness.rocketmq import places
 from pairproof.harness.rocketmq.kinds.ha import Close, Connect, Frame, Partial, Report
 from pairproof.harness.rocketmq.kinds.log import Append, Flush
 from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.laws.ledger import VALID, Ledger
+from pairproof.harness.rocketmq.laws.ledger import VALID
 from pairproof.harness.rocketmq.places import MASTER
 from pairproof.harness.rocketmq.settings import line
 
@@ -49,8 +49,7 @@ class RoleFanOut(Law):
     needs = frozenset({"config", "invoke", "ok", "append", "connect", "report", "frame", "fault"})
     timed = True
 
-    def __init__(self, ledger: Ledger) -> None:
-        super().__init__(ledger)
+    def begin(self) -> None:
         self.slaves: list[str] = []
         self.flushed = 0
         """Up to where the master's log is known to be durable."""

@@ -17,7 +17,6 @@ from pairproof.harness.kinds.machine import Fault
 from pairproof.harness.kinds.node import Config, Crash, Start, Stop, Wipe
 from pairproof.harness.rocketmq.kinds.metadata import Table
 from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.laws.ledger import Ledger
 from pairproof.harness.rocketmq.places import MASTER
 from pairproof.harness.rocketmq.settings import parse
 
@@ -28,8 +27,7 @@ class RoleNoTakeover(Law):
     source = "DefaultMQProducerImpl: brokerAddrs[0] only; a slave's role changes by hand"
     needs = frozenset({"config", "start", "invoke", "ok"})
 
-    def __init__(self, ledger: Ledger) -> None:
-        super().__init__(ledger)
+    def begin(self) -> None:
         self.slaves: set[str] = set()
         self.down = False
         self.back: int | None = None

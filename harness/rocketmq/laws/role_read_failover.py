@@ -26,7 +26,6 @@ from pairproof.harness.kinds.machine import Fault, Pause
 from pairproof.harness.kinds.node import Config, Crash, Start, Stop, Wipe
 from pairproof.harness.rocketmq.kinds.metadata import Register, Sync
 from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.laws.ledger import Ledger
 from pairproof.harness.rocketmq.places import MASTER, NAMES, SLAVES
 from pairproof.harness.rocketmq.settings import creates_groups, parse, refuses_reads
 
@@ -69,8 +68,7 @@ class RoleReadFailover(Law):
     needs = frozenset({"config", "crash", "consumer", "assign", "ok", "register", "sync"})
     timed = True
 
-    def __init__(self, ledger: Ledger) -> None:
-        super().__init__(ledger)
+    def begin(self) -> None:
         self.applicable = False
         self.slaves: list[str] = []
         self.refuse = False

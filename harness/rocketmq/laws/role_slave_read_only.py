@@ -16,7 +16,6 @@ from pairproof.harness.rocketmq.kinds.log import Append, Record
 from pairproof.harness.rocketmq.kinds.metadata import Table
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.answering import NO_ANSWER
-from pairproof.harness.rocketmq.laws.ledger import Ledger
 from pairproof.harness.rocketmq.laws.metadata import ADMIN, GROUPS, TOPICS, Name, holds, topic_of
 from pairproof.harness.rocketmq.settings import parse, version
 
@@ -30,8 +29,7 @@ class RoleSlaveReadOnly(Law):
     source = "DefaultMessageStore.checkStoreStatus; AdminBrokerProcessor.validateSlave (4.9.4)"
     needs = frozenset({"config", "invoke", "ok", "fail"})
 
-    def __init__(self, ledger: Ledger) -> None:
-        super().__init__(ledger)
+    def begin(self) -> None:
         self.slaves: dict[str, bool] = {}
         """And whether they are of a version that refuses administrators."""
         self.sent: dict[str, str] = {}

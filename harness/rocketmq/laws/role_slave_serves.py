@@ -21,7 +21,6 @@ from pairproof.harness.kinds.client import Deliver, Fail, Info, Invoke, Ok
 from pairproof.harness.kinds.node import Config, Start, Wipe
 from pairproof.harness.rocketmq.kinds.log import Dispatch, Expire
 from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.laws.ledger import Ledger
 from pairproof.harness.rocketmq.places import MASTER
 from pairproof.harness.rocketmq.settings import is_on, parse, refuses_reads
 
@@ -50,8 +49,7 @@ class RoleSlaveServes(Law):
     source = "PullMessageProcessor: slaveReadEnable; DefaultMessageStore.getMessage"
     needs = frozenset({"config", "start", "invoke", "ok", "deliver"})
 
-    def __init__(self, ledger: Ledger) -> None:
-        super().__init__(ledger)
+    def begin(self) -> None:
         self.slaves: dict[str, Serves] = {}
         self.places: dict[tuple[str | None, int | None], tuple[int, int] | None] = {}
         """By queue and offset: where that message lies in the master's log; None where that is not sure."""

@@ -21,7 +21,6 @@ from functools import lru_cache
 from pairproof.harness.kinds.client import Assign, Consumer, Invoke, Ok, Route
 from pairproof.harness.kinds.node import Config
 from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.laws.ledger import Ledger
 from pairproof.harness.rocketmq.places import MASTER, NODES
 from pairproof.harness.rocketmq.settings import DEFAULTS, parse, version
 
@@ -40,8 +39,7 @@ class RouteChoice(Law):
     source = "PullAPIWrapper, MQClientInstance.findBrokerAddressInSubscribe"
     needs = frozenset({"consumer", "route", "invoke", "ok"})
 
-    def __init__(self, ledger: Ledger) -> None:
-        super().__init__(ledger)
+    def begin(self) -> None:
         self.applicable = False
         self.suggested: dict[int | None, dict[str | None, int]] = {}
         """By consumer that is here, by queue: what the last answer said."""

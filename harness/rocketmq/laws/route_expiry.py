@@ -27,7 +27,6 @@ from pairproof.harness.kinds.machine import Resume
 from pairproof.harness.kinds.node import Config, Crash, Start, Stop, Wipe
 from pairproof.harness.rocketmq.kinds.metadata import Register, Table
 from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.laws.ledger import Ledger
 from pairproof.harness.rocketmq.places import MASTER, NAMES, NODES
 from pairproof.harness.rocketmq.settings import Settings, parse
 
@@ -56,8 +55,7 @@ class RouteExpiry(Law):
     deaf_to = frozenset()
     timed = True
 
-    def __init__(self, ledger: Ledger) -> None:
-        super().__init__(ledger)
+    def begin(self) -> None:
         self.brokers: dict[str, Settings] = {}
         """Those that register."""
         self.applicable = False

@@ -12,7 +12,6 @@ from pairproof.harness.kinds.machine import Clock
 from pairproof.harness.kinds.node import Wipe
 from pairproof.harness.rocketmq.kinds.log import Append, Record
 from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.laws.ledger import Ledger
 from pairproof.harness.rocketmq.places import MASTER
 
 
@@ -22,8 +21,7 @@ class StoreTimeOrdered(Law):
     source = "CommitLog.putMessage: the timestamp is taken under the lock that orders the log"
     needs = frozenset({"record"})
 
-    def __init__(self, ledger: Ledger) -> None:
-        super().__init__(ledger)
+    def begin(self) -> None:
         self.settings = 0
         """How often the master's clock was set."""
         self.stored: dict[tuple[int | None, str | None], int | None] = {}

@@ -21,7 +21,6 @@ from pairproof.harness.kinds.client import Invoke, Ok
 from pairproof.harness.kinds.node import Start, Wipe
 from pairproof.harness.rocketmq import contract
 from pairproof.harness.rocketmq.kinds.log import Audit, Record
-from pairproof.harness.rocketmq.laws.ledger import Ledger
 from pairproof.harness.rocketmq.laws.one_life import OneLife
 from pairproof.harness.rocketmq.places import MASTER
 
@@ -37,8 +36,8 @@ class StoredAsSent(OneLife):
     source = "SendMessageProcessor.asyncSendMessage; CommitLog.asyncPutMessage"
     needs = frozenset({"invoke", "ok", "record", "audit"})
 
-    def __init__(self, ledger: Ledger) -> None:
-        super().__init__(ledger)
+    def begin(self) -> None:
+        super().begin()
         self.sent: dict[str | None, list[Invoke]] = {}
         """Sends by message; more than one if it was sent again."""
         self.answered: dict[int, Ok] = {}
