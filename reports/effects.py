@@ -26,7 +26,7 @@ MEANINGS = {
     "connections_closed": "ended because of the fault",
     "connections_refused": "attempts to connect that failed",
     "connections_reset": "ended with a RST",
-    "connects_unanswered": "attempts to connect that nobody answered while a cable was pulled",
+    "connects_unanswered": "unanswered attempts to connect while a cable was pulled",
     "dispatches_held": "of new messages into queues and index, that waited until the fault or the broker's life ended",
     "events_held": "deliveries and timers that waited while the process stood still",
     SHUT_DOWN: "the ext4 file system of the machine's disk was shut down under the running broker, without a flush",

@@ -98,7 +98,7 @@ def _serving(how: str, node: str) -> tuple[str, str]:
 
 def _served(how: str, node: str) -> str:
     if how == ASKING:
-        return f"a pull from {the(node)} is not answered yet" if node else "nobody was asked yet"
+        return f"a pull from {the(node)} is not answered yet" if node else "no broker was asked yet"
     return f"pulls answered by {the(node)}" if how == FROM else f"the last pull from {the(node)} ended: {how}"
 
 

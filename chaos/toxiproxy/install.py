@@ -141,6 +141,6 @@ def _build(to: Path) -> Path:
     if done.returncode != 0 or not built.exists():
         said = " | ".join((done.stderr or done.stdout).split("\n")[:4]).strip(" |") or "it did not say why"
         raise LabError(
-            f"go could not build {PROGRAM}: {said}; mend that, or set {PATH_VARIABLE} to a {PROGRAM} {VERSION}"
+            f"go could not build {PROGRAM}: {said}; fix that, or set {PATH_VARIABLE} to a {PROGRAM} {VERSION}"
         )
     return built

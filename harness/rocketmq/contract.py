@@ -85,7 +85,7 @@ _WITH_A_COPY_LEFT = "master-machine-crash|lying-disk|master-store-lost"
 
 ROWS: tuple[Row, ...] = (
     Row(ANY, ANY, ANY, ANY, REFUSED, ANY, MUST_NOT_EXIST, "the answer said that it was not stored"),
-    Row(ANY, ANY, ANY, ANY, UNKNOWN, ANY, MAY_VANISH, "nobody was told anything"),
+    Row(ANY, ANY, ANY, ANY, UNKNOWN, ANY, MAY_VANISH, "no client was told anything"),
     Row(
         ANY, ANY, ANY, ANY, _STORED, "none|process-crash|slave-machine-crash", MUST_SURVIVE,
         "it was on the master, whose page cache outlives its process",
@@ -101,7 +101,7 @@ ROWS: tuple[Row, ...] = (
     ),
     Row(
         ANY, ANY, ANY, ANY, _STORED, f"{_CRASHES}|lying-disk|master-store-lost|promotion|all-copies-lost", MAY_VANISH,
-        "nobody promised that it was on a disk, or no disk is left that it was on",
+        "no answer promised that it was on a disk, or no disk is left that it was on",
     ),
     Row(ANY, ANY, ANY, ANY, _STORED, "expired", MAY_VANISH, "it was kept as long as the settings say"),
 )  # fmt: skip

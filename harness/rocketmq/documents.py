@@ -33,7 +33,7 @@ brokers and consumers came and went meanwhile. All the same:
 """
 
 LACKS = (
-    ("what the table above lets vanish", "nobody has it"),
+    ("what the table above lets vanish", "no broker has it"),
     (
         "what was stored after the master lost the end of its log, at queue offsets that the group had passed",
         "the offsets of what was lost are given a second time, and a group's progress is an offset",

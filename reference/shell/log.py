@@ -84,7 +84,7 @@ class LogWatcher:
         if status == "asked" or self._synced.get(table) is works:
             return
         self._synced[table] = works
-        self.log.say(f"metadata: {table} {'are those of the master' if works else 'cannot be had from the master'}")
+        self.log.say(f"metadata: {table} {'are those of the master' if works else 'cannot be fetched from the master'}")
 
     def registered(self, answer: Mapping[str, str] | None) -> None:
         """A name server does not answer, or all do again; or they say that the master is another one."""

@@ -91,7 +91,7 @@ async def connect(address: str, anywhere: bool = False) -> tuple[socket.socket, 
         peer = sock.getpeername()
         if sock.getsockname() == peer:
             # TCP lets a socket meet itself where nobody listens on a port of the ephemeral range.
-            raise ConnectionRefusedError(f"{address} is this very socket")
+            raise ConnectionRefusedError(f"{address} is the address of this socket itself")
     except BaseException:
         sock.close()
         raise

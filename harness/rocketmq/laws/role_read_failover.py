@@ -61,7 +61,7 @@ class Claim:
 class RoleReadFailover(Law):
     id = "role-read-failover"
     promise = (
-        "A running consumer that nobody touches receives from a slave within the route's expiry and the client's route "
+        "A running, undisturbed consumer receives from a slave within the route's expiry and the client's route "
         "period after the master's death, and from the master again after its return."
     )
     source = "MQClientInstance.updateTopicRouteInfoFromNameServer, PullAPIWrapper.pullKernelImpl"

@@ -253,7 +253,7 @@ def test_a_socket_that_met_itself_is_no_connection(monkeypatch: pytest.MonkeyPat
 
     async def play() -> None:
         monkeypatch.setattr(socket, "socket", Bound)
-        with pytest.raises(ConnectionRefusedError, match="this very socket"):
+        with pytest.raises(ConnectionRefusedError, match="this socket itself"):
             await sockets.connect(f"127.0.0.1:{port}")
         monkeypatch.undo()
 

@@ -169,8 +169,8 @@ def test_a_sync_is_told_of_when_it_begins_or_ceases_to_work() -> None:
         watcher.synced("topics", "asked")
         watcher.synced("topics", status)
     watcher.synced("groups", "failed")
-    works, fails = "metadata: topics are those of the master", "metadata: topics cannot be had from the master"
-    assert log.lines == [works, fails, works, fails, "metadata: groups cannot be had from the master"]
+    works, fails = "metadata: topics are those of the master", "metadata: topics cannot be fetched from the master"
+    assert log.lines == [works, fails, works, fails, "metadata: groups cannot be fetched from the master"]
 
 
 def test_a_registration_is_told_of_when_the_answer_is_another_one() -> None:
