@@ -2,6 +2,7 @@
 # Makes the images of compose.yaml where the official base images cannot be had; where they can it does what
 # `docker compose build` does. Each base is, in this order: what BASE_IMAGE or TOXIPROXY_IMAGE names, the official one,
 # one made here: Debian with Python by mmdebstrap, toxiproxy by Go, from its source. Nothing is made twice.
+# With arguments, NAME PACKAGE..., it makes nothing but an image NAME of Debian with these packages.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -19,16 +20,20 @@ had() { here "$1" || timeout "$pull_limit" docker pull --quiet "$1" >/dev/null 2
 # A builder says much that only matters when it fails. Nothing is fetched while building.
 build() { docker build --force-rm --network none "$@" - >"$work/said" 2>&1 || { cat "$work/said" >&2; fail "docker build $* failed"; }; }
 
-make_base() {
-  command -v mmdebstrap >/dev/null || fail "cannot pull $official, and there is no mmdebstrap: install it, or set BASE_IMAGE"
-  echo "images.sh: making $made (about a minute)"
-  mmdebstrap --quiet --variant=minbase --include=python3 --aptopt='Acquire::Languages "none"' \
+# An image of Debian: its name, then its packages.
+make_debian() {
+  command -v mmdebstrap >/dev/null || fail "cannot make $1: there is no mmdebstrap: install it, or set BASE_IMAGE"
+  echo "images.sh: making $1 (about a minute)"
+  name=$1; shift
+  packages=$(IFS=,; echo "$*")
+  # Java's package wants the folders of the manual pages that are left out.
+  mmdebstrap --quiet --variant=minbase --include="$packages" --aptopt='Acquire::Languages "none"' \
     --dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-exclude=/usr/share/man/*' \
-    --dpkgopt='path-exclude=/usr/share/locale/*' \
+    --dpkgopt='path-exclude=/usr/share/locale/*' --essential-hook='mkdir -p "$1"/usr/share/man/man1' \
     --customize-hook='rm -rf "$1"/var/lib/apt/lists/* "$1"/var/cache/apt/*' \
-    bookworm "$work/base.tar" || fail "mmdebstrap could not make a base image; is the network there? Otherwise set BASE_IMAGE"
-  docker import -c 'LABEL pairproof.image=base' -c 'CMD ["python3"]' \
-    -c 'ENV PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin' "$work/base.tar" "$made" >/dev/null
+    bookworm "$work/base.tar" || fail "mmdebstrap could not make $name; is the network there?"
+  docker import -c 'LABEL pairproof.image=base' -c 'CMD ["sh"]' \
+    -c 'ENV PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin' "$work/base.tar" "$name" >/dev/null
 }
 
 make_toxiproxy() {
@@ -49,10 +54,14 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM
 
+if [ $# -gt 0 ]; then
+  here "$1" || make_debian "$@"
+  exit
+fi
 base=${BASE_IMAGE:-$official}
 if [ -z "${BASE_IMAGE:-}" ] && ! had "$base"; then
   base=$made
-  here "$base" || make_base
+  here "$base" || make_debian "$base" python3
 fi
 toxiproxy=${TOXIPROXY_IMAGE:-$official_toxiproxy}
 if [ -z "${TOXIPROXY_IMAGE:-}" ] && ! had "$toxiproxy"; then

@@ -150,7 +150,7 @@ class World:
         """A node that obeys the lab and tells what it does; Unable for a black box."""
         found = self.node(name)
         if not found.program.has_seams:
-            raise Unable(f"{name} is a black box, of whose clock, flushes and files the lab has no hold")
+            raise Unable(f"{name} is a black box: its clock, flushes and files are out of reach")
         return found
 
     def link(self, name: str) -> Link:
