@@ -22,7 +22,7 @@ LOG = "commitlog"
 NAME_DIGITS = 20
 
 
-class HaEars:
+class HaListener:
     """See the module. ``label``: connections are ``label:1``, ``label:2``, …; ``notes``: ``sizes`` of log files."""
 
     def __init__(self, teller: Teller, stores: Mapping[str, Path], label: str, notes: Mapping[str, Any]) -> None:

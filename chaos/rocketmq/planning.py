@@ -24,7 +24,7 @@ PORTS = {"main": 0, "fast": -FAST_BELOW, "ha": 1}
 """A broker's ports."""
 ASKERS = {name: at for at, name in enumerate((CLIENT, places.NAMES, *places.NODES, places.OTHER))}
 """The name server's ports, by who asks there: behind proxies nothing else tells who does."""
-EARS = "pairproof.chaos.rocketmq.ha_ears:HaEars"
+EARS = "pairproof.chaos.rocketmq.ha_ears:HaListener"
 
 Config = Callable[[str], BrokerConfig]
 Forms = Callable[[str], tuple[object, ...]]

@@ -19,7 +19,7 @@ from pairproof.chaos.labs.docker.engine import POOLS, Engine
 from pairproof.chaos.labs.docker.images import OTHER, OWN, is_here, made_image, node_image, toxiproxy_image
 from pairproof.chaos.labs.docker.nodes import NodeContainer
 from pairproof.chaos.labs.docker.watching import WatchedTap, Watching
-from pairproof.chaos.labs.real.addresses import Way
+from pairproof.chaos.labs.real.addresses import LinkPorts
 from pairproof.chaos.labs.real.bench import Bench
 from pairproof.chaos.labs.real.evidence import OBSERVER, Evidence
 from pairproof.chaos.labs.real.keeper import Keeper
@@ -140,14 +140,14 @@ class DockerBench(Bench):
             self._hosts[name] = NODES + len(self._hosts) - len(HOSTS)
         return self.network.address(self._hosts[name])
 
-    def way(self, plan: Plan, link: LinkPlan) -> Way:
+    def way(self, plan: Plan, link: LinkPlan) -> LinkPorts:
         """Where a link's parts listen."""
         at = len(self._ways) * APART
         near = Address(self.host(OBSERVER), NEAR + at)
         if link.beside is not None:
             other, distance = link.beside
             near = self.link(plan, other).near.beside(distance)
-        return Way(near, Address(self.host(TOXIPROXY), PROXY + at), Address(self.host(OBSERVER), FAR + at))
+        return LinkPorts(near, Address(self.host(TOXIPROXY), PROXY + at), Address(self.host(OBSERVER), FAR + at))
 
     def address(self, node: NodePlan) -> Address:
         return Address(self.host(node.name), NODE_PORT)
@@ -182,7 +182,7 @@ class DockerBench(Bench):
         self._nodes.append(node)
         return node
 
-    def tap(self, link: LinkPlan, way: Way, to: Address, evidence: Evidence) -> LinkTap:
+    def tap(self, link: LinkPlan, way: LinkPorts, to: Address, evidence: Evidence) -> LinkTap:
         return WatchedTap(self.watching, link, way, to)
 
     def begin(self, plan: Plan, evidence: Evidence) -> None:

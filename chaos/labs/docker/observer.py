@@ -18,7 +18,7 @@ from inspect import isawaitable
 from pathlib import Path
 from typing import Any
 
-from pairproof.chaos.labs.real.addresses import Way
+from pairproof.chaos.labs.real.addresses import LinkPorts
 from pairproof.chaos.labs.real.stalls import LEAST_NS, NO_TURN, STEP_S
 from pairproof.chaos.labs.real.stores import copy_files
 from pairproof.chaos.labs.real.taps import Ears, Tap, passages
@@ -128,7 +128,9 @@ class Observer:
         """Make a link's taps."""
         plan = LinkPlan(*link)
         near, proxy, far = (Address(*each) for each in way)
-        tap = self.taps[plan.name] = Tap(Way(near, proxy, far), Address(*to), passages(plan, self.ears), plan.buffer)
+        tap = self.taps[plan.name] = Tap(
+            LinkPorts(near, proxy, far), Address(*to), passages(plan, self.ears), plan.buffer
+        )
         return tap.start()
 
     def do_open(self, name: str) -> Awaitable[None]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-from pairproof.chaos.labs.real.addresses import Way
+from pairproof.chaos.labs.real.addresses import LinkPorts
 from pairproof.chaos.plan import Address, LinkPlan, Plan
 from pairproof.harness.errors import LabError
 
@@ -86,7 +86,7 @@ def _look(answer: Mapping[str, Any]) -> None:
 
 
 class WatchedTap:
-    def __init__(self, watching: Watching, link: LinkPlan, way: Way, to: Address) -> None:
+    def __init__(self, watching: Watching, link: LinkPlan, way: LinkPorts, to: Address) -> None:
         self._ask = watching.ask
         self._made = {"link": link, "way": way, "to": to}
         self._name = link.name

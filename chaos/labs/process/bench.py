@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 from pairproof.chaos.labs.process.nodes import NodeProcess, kill
-from pairproof.chaos.labs.real.addresses import Way
+from pairproof.chaos.labs.real.addresses import LinkPorts
 from pairproof.chaos.labs.real.bench import Bench
 from pairproof.chaos.labs.real.evidence import Evidence
 from pairproof.chaos.labs.real.keeper import Keeper
@@ -47,7 +47,7 @@ class ProcessBench(Bench):
         self._runs_at = time.monotonic()
         """When toxiproxy was last seen not to stand still."""
 
-    def way(self, plan: Plan, link: LinkPlan) -> Way:
+    def way(self, plan: Plan, link: LinkPlan) -> LinkPorts:
         """Where a link's parts listen."""
         proxy, far = self.leases.take(2)
         if link.beside is not None:
@@ -56,7 +56,7 @@ class ProcessBench(Bench):
         else:
             room = tuple(each.beside[1] for each in plan.links if each.beside and each.beside[0] == link.name)
             near = Address(HOST, self.leases.take(1, room)[0])
-        return Way(near, Address(HOST, proxy), Address(HOST, far))
+        return LinkPorts(near, Address(HOST, proxy), Address(HOST, far))
 
     def address(self, node: NodePlan) -> Address:
         return self._port(node.name, tuple(sorted(set(node.ports.values()) - {0})))
@@ -74,7 +74,7 @@ class ProcessBench(Bench):
     def node(self, folder: Path, plan: NodePlan, net: Net) -> RealNode:
         return NodeProcess(self.keeper, self, folder, plan, net)
 
-    def tap(self, link: LinkPlan, way: Way, to: Address, evidence: Evidence) -> LinkTap:
+    def tap(self, link: LinkPlan, way: LinkPorts, to: Address, evidence: Evidence) -> LinkTap:
         return Tap(way, to, passages(link, evidence.ears), link.buffer)
 
     def check(self) -> None:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from pairproof.chaos.plan import Address
 
 
-class Way(NamedTuple):
+class LinkPorts(NamedTuple):
     """Where a link's client connects (a tap), where its proxy listens, and where that leads (the other tap)."""
 
     near: Address

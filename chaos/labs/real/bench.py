@@ -10,7 +10,7 @@ import asyncio
 import shutil
 from pathlib import Path
 
-from pairproof.chaos.labs.real.addresses import Way
+from pairproof.chaos.labs.real.addresses import LinkPorts
 from pairproof.chaos.labs.real.control import Control
 from pairproof.chaos.labs.real.evidence import Evidence
 from pairproof.chaos.labs.real.links import LinkTap
@@ -39,14 +39,14 @@ class Bench:
         self.trials = 0
         self.is_broken = False
         """Whether a trial left it in a state that the next one cannot use."""
-        self._ways: dict[str, Way] = {}
+        self._ways: dict[str, LinkPorts] = {}
         self._stores: dict[str, Store] = {}
         self._controls: dict[str, Control] = {}
         (folder / CONTROLS).mkdir()
 
     # What a lab says.
 
-    def way(self, plan: Plan, link: LinkPlan) -> Way:
+    def way(self, plan: Plan, link: LinkPlan) -> LinkPorts:
         """Where a link's parts listen, the same in every trial."""
         raise NotImplementedError
 
@@ -62,7 +62,7 @@ class Bench:
         """A node of a trial that has this folder, not started."""
         raise NotImplementedError
 
-    def tap(self, link: LinkPlan, way: Way, to: Address, evidence: Evidence) -> LinkTap:
+    def tap(self, link: LinkPlan, way: LinkPorts, to: Address, evidence: Evidence) -> LinkTap:
         """The taps of a link."""
         raise NotImplementedError
 
@@ -86,7 +86,7 @@ class Bench:
 
     # The same everywhere.
 
-    def link(self, plan: Plan, name: str) -> Way:
+    def link(self, plan: Plan, name: str) -> LinkPorts:
         """A link's way, and its proxy, which does not listen yet."""
         found = self._ways.get(name)
         if found is None:

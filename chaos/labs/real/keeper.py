@@ -47,7 +47,7 @@ MAX_CHILDREN = 64
 LOG = "keeper.log"
 
 
-class Keeping:
+class KeeperServer:
     """The keeper's own side: its children, and what it is asked to do with them."""
 
     def __init__(self, sock: socket.socket, folder: Path, leave: Sequence[str]) -> None:
@@ -353,7 +353,7 @@ def main() -> None:
     folder = Path(sys.argv[2])
     os.chdir(folder)
     _freeze()
-    keeping = Keeping(socket.socket(fileno=int(sys.argv[1])), folder, sys.argv[3:])
+    keeping = KeeperServer(socket.socket(fileno=int(sys.argv[1])), folder, sys.argv[3:])
     try:
         keeping.serve()
     finally:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from pairproof.chaos.labs.real.addresses import Way
+from pairproof.chaos.labs.real.addresses import LinkPorts
 from pairproof.chaos.labs.real.evidence import Evidence
 from pairproof.chaos.plan import MAIN, Address, Plan
 
@@ -55,7 +55,7 @@ class LinkTap(Protocol):
 class Link:
     """One link of one trial. ``client``, ``server``: whose it is; ``to``: where the server listens."""
 
-    def __init__(self, name: str, client: str, server: str, to: Address, way: Way, tap: LinkTap) -> None:
+    def __init__(self, name: str, client: str, server: str, to: Address, way: LinkPorts, tap: LinkTap) -> None:
         self.name = name
         self.client = client
         self.server = server

@@ -15,7 +15,7 @@ from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any, Protocol
 
-from pairproof.chaos.labs.real.addresses import Way
+from pairproof.chaos.labs.real.addresses import LinkPorts
 from pairproof.chaos.labs.real.wires import CLIENTS, ITSELF, SERVERS, Passage, Wire, nothing
 from pairproof.chaos.plan import Address, LinkPlan
 
@@ -127,7 +127,7 @@ class Door:
 class Tap(Door):
     """Both taps of one link. ``to``: its server. ``buffer``: of its sockets, bytes; 0: the system decides."""
 
-    def __init__(self, way: Way, to: Address, passage: Callable[[], Passage], buffer: int = 0) -> None:
+    def __init__(self, way: LinkPorts, to: Address, passage: Callable[[], Passage], buffer: int = 0) -> None:
         super().__init__(way.near, to)
         self.way = way
         self.passage = passage

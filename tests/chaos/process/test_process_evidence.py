@@ -12,7 +12,7 @@ import pytest
 
 from pairproof.chaos.labs.real.evidence import Evidence
 from pairproof.chaos.labs.real.trace import TraceReader
-from pairproof.chaos.rocketmq.ha_ears import HaEars
+from pairproof.chaos.rocketmq.ha_ears import HaListener
 from pairproof.chaos.rocketmq.ha_passage import MASTERS, SLAVES, HaPassage
 from pairproof.chaos.rocketmq.planning import EARS
 from pairproof.chaos.rocketmq.programs import JavaProgram, ReferenceProgram, shown
@@ -122,7 +122,7 @@ def test_addresses_of_a_registration_are_told_as_nodes(evidence: Evidence, tmp_p
 
 
 def passage(evidence: Evidence, tapped: bool = True) -> HaPassage:
-    assert isinstance(evidence.ears, HaEars)
+    assert isinstance(evidence.ears, HaListener)
     found = evidence.ears.passage("slave")
     found.wires.append(_Wire())  # type: ignore[arg-type]
     found.tapped = tapped

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import pytest
 from real_brokers import free_port
 
-from pairproof.chaos.labs.real.addresses import Address, Way
+from pairproof.chaos.labs.real.addresses import Address, LinkPorts
 from pairproof.chaos.labs.real.taps import Door, StrangersDoor, Tap
 from pairproof.chaos.labs.real.wires import Passage
 from pairproof.chaos.rocketmq.ha_passage import MASTERS, SLAVES, HaPassage
@@ -61,7 +61,7 @@ class Play:
         self.servers: list[asyncio.AbstractServer] = []
         self.masters: asyncio.Queue[Peer] = asyncio.Queue()
         self.server, *way = (Address("127.0.0.1", free_port()) for _ in range(4))
-        self.tap = Tap(Way(*way), self.server, self.passage)
+        self.tap = Tap(LinkPorts(*way), self.server, self.passage)
         self.writers: list[asyncio.StreamWriter] = []
 
     def passage(self) -> Passage:
