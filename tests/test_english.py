@@ -36,7 +36,7 @@ BAN = {
     r"\b[Ww]hatever ends\b": "however it exits",
     r"\b(faults?|it|that|never) bit(es?)?\b|\bneed not bite\b": "takes effect; took effect",
     r"\b[Aa]ll else\b": "any other",
-    r"\bto be (had|seen)\b": "available; visible",
+    r"\b(to|cannot) be (had|seen)\b": "available; visible",
     r"\b(runs|answers|takes|has|does) no more\b": "no longer runs",
     r"\b(is|was|be) looked (?!up|at)": "we check, poll",
     r"\banew\b": "again",

@@ -153,7 +153,7 @@ METADATA = (
     Mutant("takes_newer_only", "slave", with_parts(groups_class=TakesNewerOnly), "meta-converges",
            "takes groups over if their version is a newer one, not if it is another one"),
     Mutant("stops_at_failure", "slave", _syncing(StopsAtFailure), "meta-schedule",
-           "gives a round of its sync up when one table cannot be had"),
+           "gives a round of its sync up when one table is unavailable"),
     Mutant("syncs_each_minute", "slave", _syncing(SyncsEachMinute), "meta-schedule",
            "fetches its master's tables once a minute, not every 10 s"),
     Mutant("groups_first", "slave", _syncing(GroupsFirst), "meta-schedule", "fetches groups first and topics last"),

@@ -150,7 +150,7 @@ class Images:
     """The tool ``images`` of ``pairproof labs install``."""
 
     name = "images"
-    about = "what containers of the docker lab are built on: Python and toxiproxy; made where they cannot be had"
+    about = "what containers of the docker lab are built on: Python and toxiproxy; built where they cannot be pulled"
 
     def find(self) -> str:
         """Which images there are. LabError, with the remedy, if a lab could not build on them, or without an engine."""
