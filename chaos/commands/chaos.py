@@ -151,7 +151,7 @@ def run(
     from pairproof.chaos.scenarios.play import Plan
 
     plan = Plan(lab_name, target_name, options.seed_of(seed), repeat, cases)
-    chosen = _chosen(names, everything)
+    chosen = _chosen(names, everything, target_name)
     left_out = _lacking(chosen, lab_name) if everything else {}
     _check_some(chosen, left_out, lab_name)
     recording, code = _play(chosen, plan, jobs, runs_folder, left_out)
@@ -194,7 +194,7 @@ def parity(
     from pairproof.chaos.scenarios import parity as comparing
     from pairproof.chaos.scenarios.play import Plan
 
-    chosen, listed, known = _chosen(names, everything), _labs(labs), options.seed_of(seed)
+    chosen, listed, known = _chosen(names, everything, target_name), _labs(labs), options.seed_of(seed)
     lacking = {lab: _lacking(chosen, lab) for lab in listed}
     by_lab: dict[str, list[Any]] = {lab: [] for lab in listed}
     # What was asked for by its name is shown, whoever can play it.
@@ -252,12 +252,17 @@ def _compared(rows: Sequence[Any], labs: Sequence[str]) -> list[dict[str, object
     ]
 
 
-def _chosen(names: tuple[str, ...], everything: bool) -> list[Any]:
+def _chosen(names: tuple[str, ...], everything: bool, target: str) -> list[Any]:
     from pairproof.chaos.scenarios import library
+    from pairproof.harness import resolve
 
     if bool(names) == everything:
         raise UsageError("name scenarios (pairproof chaos list shows them) or files, or give --all")
-    return library.find_all(library.names() if everything else names)
+    if not everything:
+        return library.find_all(names)
+    system = resolve.system_of(resolve.target(target))
+    shipped = library.find_all(library.names())
+    return [each for each in shipped if resolve.system_of(resolve.target(each.target)) is system]
 
 
 def _lacking(scenarios: Sequence[Any], lab: str) -> dict[str, tuple[str, ...]]:

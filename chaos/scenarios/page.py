@@ -60,6 +60,7 @@ FORM = """\
       costs: {lost: 0}             # what the fault cost
       bites: true                  # every fault must have done something
 
+- `target`: a target of the system that the scenario is about, if that is not RocketMQ: its settings are meant.
 - `settings`: RocketMQ's own keys and values, and what the pair consists of: `lab.slaves`, `lab.names` (a name server,
   which consumers need), `lab.others` (a master of another broker name), `lab.haMasterAddress`,
   `lab.slaveFileSize` and `lab.slaveMemory` (the slaves' `mappedFileSizeCommitLog` and `totalMemory`, where they are

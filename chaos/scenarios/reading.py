@@ -19,12 +19,12 @@ from pairproof.harness.schedule import Args, Scalar
 from pairproof.reference.core.versions import VERSIONS
 
 KEYS = (
-    "name", "about", "promises", "settings", "workload", "timeline", "lasts", "each", "repeat", "laws", "expect",
+    "name", "about", "promises", "target", "settings", "workload", "timeline", "lasts", "each", "repeat", "laws", "expect",
     "catches", "differs",
 )  # fmt: skip
 REQUIRED = ("name", "about", "expect")
 REFERENCE = "reference"
-"""The target whose settings a scenario is checked against, and whose mutants it names."""
+"""The target whose settings a scenario is checked against, unless it names another, and whose mutants it names."""
 MAX_CASES = 256
 MAX_REPEAT = 1_000
 MAX_PROMISES = 10
@@ -50,16 +50,18 @@ def _scenario(root: Spot, stem: str) -> Scenario:
         found["name"].fail(f"a name is lower-case words joined by hyphens, not {name!r}")
     if name != stem:
         found["name"].fail(f"the scenario calls itself {name!r}, its file is {stem}.yaml; give both one name")
+    target = _target(found.get("target"))
     promises = fields.members(found["promises"], "promises", MAX_PROMISES) if "promises" in found else []
     return Scenario(
         name,
         fields.text(found["about"], "about"),
         tuple(fields.text(each, "a promise") for each in promises),
-        tuple(_case(found, values) for values in _combinations(found.get("each"))),
+        tuple(_case(found, values, target) for values in _combinations(found.get("each"))),
         fields.whole(found["repeat"], "repeat", 1, MAX_REPEAT) if "repeat" in found else 1,
         _laws(found.get("laws")),
         _catches(found.get("catches")),
         _differs(found.get("differs")),
+        target,
     )
 
 
@@ -98,9 +100,13 @@ def _listed(spot: Spot) -> list[Scalar]:
     return [fields.scalar(each, "a value") for each in fields.members(spot, "a variable's values", MAX_CASES)]
 
 
-def _case(found: Mapping[str, Spot], values: Args) -> Case:
+def _target(spot: Spot | None) -> str:
+    return REFERENCE if spot is None else fields.one_of(spot, "target", registry.names("targets"))
+
+
+def _case(found: Mapping[str, Spot], values: Args, target: str) -> Case:
     filled = {key: fields.filled_in(spot, values) for key, spot in found.items() if key not in ("about", "promises")}
-    settings = _settings(filled.get("settings"))
+    settings = _settings(filled.get("settings"), target)
     loads = steps.read_loads(filled.get("workload"), settings)
     listed = steps.read_steps(filled.get("timeline"), settings)
     lasts = fields.time_ms(filled, "lasts", 0)
@@ -114,31 +120,32 @@ def _case(found: Mapping[str, Spot], values: Args) -> Case:
     return case
 
 
-def _settings(spot: Spot | None) -> dict[str, Scalar]:
+def _settings(spot: Spot | None, target: str) -> dict[str, Scalar]:
     if spot is None:
         return {}
     if not isinstance(spot.value, dict):
-        spot.fail(f"settings are RocketMQ's keys and lab.slaves, ..., with their values, not {spot.shown()}")
+        spot.fail(f"settings are the target's keys, such as lab.slaves, with their values, not {spot.shown()}")
     found = {key: fields.scalar(each, key) for key, each in spot.value.items()}
-    why = _complaint(found)
+    why = _complaint(found, target)
     if why:
         for key, each in spot.value.items():
             # One that is wrong by itself says so in the same words: its line is the place.
-            if _complaint({key: found[key]}) == why:
+            if _complaint({key: found[key]}, target) == why:
                 each.fail(why)
         spot.fail(why)
     return found
 
 
-def _complaint(settings: Args) -> str:
+def _complaint(settings: Args, target: str) -> str:
     """What is wrong with settings, for every version that they may be meant for; empty if one takes them."""
-    said = [_refused({"rocketmqVersion": version, **settings}) for version in VERSIONS]
-    return "" if "" in said else _refused(settings)
+    versions = VERSIONS if target == REFERENCE else ()
+    said = [_refused({"rocketmqVersion": version, **settings}, target) for version in versions]
+    return "" if "" in said else _refused(settings, target)
 
 
-def _refused(settings: Args) -> str:
+def _refused(settings: Args, target: str) -> str:
     try:
-        resolve.target(REFERENCE).settings(settings)
+        resolve.target(target).settings(settings)
     except UsageError as why:
         return str(why)
     return ""

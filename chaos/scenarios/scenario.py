@@ -111,3 +111,5 @@ class Scenario(NamedTuple):
     """Mutants of the reference that this scenario notices."""
     differs: Mapping[str, str]
     """What labs may disagree in (a law, or ``verdict``), and why."""
+    target: str
+    """A target of the system that it is about."""

@@ -98,7 +98,7 @@ EMPTY = "name: x\nabout: y\nexpect: {}\n"
         (EMPTY + "lasts: forever", "line 4: lasts: needs a time such as 300ms, 2s or 1m, not 'forever'"),
         (EMPTY + "lasts: 11m", "line 4: lasts: may be 10m at most, not '11m'"),
         # Settings
-        (EMPTY + "settings: []", "line 4: settings are RocketMQ's keys"),
+        (EMPTY + "settings: []", "line 4: settings are the target's keys"),
         (EMPTY + "settings:\n  slaveTimeout: 1\n  slaveTimout: 1", "line 6: unknown setting 'slaveTimout'"),
         (EMPTY + "settings: {lab.slaves: 9}", "line 4: lab.slaves must be a whole number from 0 to 3, not 9"),
         (EMPTY + "settings: {lab.others: 1}", "line 4: lab.others needs a name server"),

@@ -1,0 +1,71 @@
+"""``redis-everysec``: under ``appendfsync everysec`` a disaster costs a second of writes, not more.
+
+What was acknowledged more than :data:`BOUND_NS` before the primary ended must be in its own store when it comes back.
+The store must be its own: not emptied, replaced, or on a disk that lied. Source: Redis's page on persistence.
+
+Left out: ``always`` and ``no``, see ``promise-kept``, and what the replica still has.
+"""
+
+from __future__ import annotations
+
+import json
+
+from pairproof import Event, Law, Ledger
+
+SECOND_NS = 1_000_000_000
+BOUND_NS = 2 * SECOND_NS
+"""The second that is documented, and one for a timer of whole seconds and for the flush itself."""
+
+
+class RedisEverysec(Law):
+    id = "redis-everysec"
+    promise = "With appendfsync everysec, what was acknowledged two seconds before a crash or longer survives it."
+    source = "Redis: persistence, appendfsync"
+    needs = frozenset({"config", "ok", "held", "looked", "crash"})
+    timed = True
+
+    def __init__(self, ledger: Ledger) -> None:
+        super().__init__(ledger)
+        self.acknowledged: dict[str, int] = {}
+        """By write: when, ns."""
+        self.due: dict[str, Event] = {}
+        """By write that the primary must have: its last end."""
+        self.found: set[str] = set()
+
+    def on_config(self, event: Event) -> None:
+        self.applicable = json.loads(event.detail or "{}").get("appendfsync") == "everysec"
+
+    def on_ok(self, event: Event) -> None:
+        if event.message is not None:
+            self.acknowledged[event.message] = event.t
+
+    def on_crash(self, event: Event) -> None:
+        if event.node != "master":
+            return
+        if event.status == "lied":
+            self.on_wipe(event)
+            return
+        for write, t in self.acknowledged.items():
+            if event.t - t > BOUND_NS:
+                self.due.setdefault(write, event)
+        # What is younger may be gone, whatever becomes of it later.
+        self.acknowledged.clear()
+
+    def on_wipe(self, event: Event) -> None:
+        if event.node == "master":
+            self.acknowledged.clear()
+            self.due.clear()
+
+    def on_held(self, event: Event) -> None:
+        if event.node == "master" and event.message is not None:
+            self.found.add(event.message)
+
+    def on_looked(self, event: Event) -> None:
+        if event.node != "master" or event.f != "final":
+            return
+        self.judged += len(self.due)
+        lost = [write for write in self.due if write not in self.found]
+        if lost:
+            end = self.due[lost[0]]
+            what = f"{len(lost)} writes are gone, such as {lost[0]}, acknowledged over {BOUND_NS // SECOND_NS} s before"
+            self.violate(event, f"{what} the end of the primary", since=end.t - BOUND_NS, until=end.t)

@@ -1,0 +1,30 @@
+"""``redis-same-version``: a replication id and an offset name one version of the data.
+
+Left out: what a node that follows nobody yet calls its id. Source: Redis's page on replication, which says that two
+instances with the same id and offset have the same data; partial resynchronization rests on that.
+"""
+
+from __future__ import annotations
+
+from pairproof import Law, Ledger
+from pairproof_redis.version import Version
+
+
+class RedisSameVersion(Law):
+    id = "redis-same-version"
+    promise = "Nodes that name the same replication id and offset hold the same data."
+    source = "Redis: replication, replication IDs"
+    needs = frozenset({"version"})
+
+    def __init__(self, ledger: Ledger) -> None:
+        super().__init__(ledger)
+        self.known: dict[tuple[str, int], Version] = {}
+
+    def on_version(self, event: Version) -> None:
+        first = self.known.setdefault((event.message, event.value), event)
+        if first is event:
+            return
+        self.judged += 1
+        if first.digest != event.digest:
+            what = f"{event.node} and {first.node} hold different data at offset {event.value} of {event.message[:8]}"
+            self.violate(event, what)
