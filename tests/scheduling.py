@@ -18,7 +18,7 @@ from xdist.scheduler import LoadScopeScheduling
 T = TypeVar("T")
 
 ONE_WORKER = {
-    "chaos/docker/": "docker", "compose/": "docker", "java/": "java",
+    "chaos/docker/": "docker", "compose/": "docker", "examples/": "docker", "java/": "java",
     "chaos/process/test_process_rocketmq.py": "rocketmq", "chaos/process/test_process_scenarios.py": "scenarios",
     "chaos/process/": "processes",
 }  # fmt: skip

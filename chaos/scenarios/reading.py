@@ -19,8 +19,8 @@ from pairproof.harness.schedule import Args, Scalar
 from pairproof.reference.core.versions import VERSIONS
 
 KEYS = (
-    "name", "about", "promises", "target", "settings", "workload", "timeline", "lasts", "each", "repeat", "laws", "expect",
-    "catches", "differs",
+    "name", "about", "promises", "target", "settings", "workload", "timeline", "lasts", "each", "repeat", "laws",
+    "expect", "catches", "differs",
 )  # fmt: skip
 REQUIRED = ("name", "about", "expect")
 REFERENCE = "reference"

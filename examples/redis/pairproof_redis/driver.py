@@ -16,7 +16,8 @@ from typing import Any
 from redis.asyncio import Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
-from redis.exceptions import ConnectionError, RedisError, ResponseError, TimeoutError
+from redis.exceptions import RedisError, ResponseError
+from redis.exceptions import TimeoutError as NoAnswer
 
 from pairproof.chaos.driver import Driver
 from pairproof.chaos.labs.real.world import World
@@ -28,10 +29,10 @@ CALL_S = 4.0
 """A call is given up after this."""
 WAIT_MS = 1_000
 """The timeout of WAIT."""
-ASKED_EVERY_S = 0.1
+ASKED_EVERY_S, CLOSE_S = 0.1, 2.0
 SURVIVES = {"always": "machine", "everysec": "stop", "no": "stop"}
-"""The worst end of a node that its acknowledged writes survive, by appendfsync: everysec may lose a second in a disaster
-(``redis-everysec``), no as much as the kernel likes."""
+"""The worst end of a node that its acknowledged writes survive, by appendfsync: everysec may lose a second in a
+disaster (``redis-everysec``), no as much as the kernel likes."""
 REPLICA_SURVIVES = "stop"
 """WAIT says that replicas have received a write. It promises nothing of their disks."""
 
@@ -52,7 +53,7 @@ class RedisDriver(Driver):
         self.calls: set[asyncio.Task[None]] = set()
         self.said: dict[str, Said] = {}
         """By node: its latest INFO replication; nothing of one that does not answer."""
-        self.ops = 0
+        self.ops, self.closed = 0, False
         self.asking = world.loop.create_task(self._ask())
 
     # What operations need: see pairproof.harness.ports.clients, and rewrite.py.
@@ -89,7 +90,7 @@ class RedisDriver(Driver):
             self._end("fail", call, str(why).partition(" ")[0], str(why))
         except NotThere:
             self._end("fail", call, "refused", None)
-        except (TimeoutError, asyncio.TimeoutError):
+        except (TimeoutError, NoAnswer):
             self._end("info", call, "timeout", None)
         except (RedisError, OSError) as why:
             self._end("info", call, "disconnected", str(why))
@@ -181,16 +182,18 @@ class RedisDriver(Driver):
         self._look(op, node, f, *found)
 
     def close(self) -> None:
+        self.closed = True
         tasks = (self.asking, *self.calls)
         for task in tasks:
             task.cancel()
-        self.world.loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
+        self.world.loop.run_until_complete(asyncio.wait(tasks, timeout=CLOSE_S))
 
     # Connections.
 
     async def _ask(self) -> None:
         """Look at every node again and again, past the links."""
-        while True:
+        # The library may swallow that this task is cancelled.
+        while not self.closed:
             for node in self.world.nodes:
                 try:
                     async with asyncio.timeout(1), to(self.world.links.address(node)) as connection:
@@ -224,7 +227,7 @@ async def connected(connection: Redis) -> None:
     """Connect, or raise NotThere."""
     try:
         await connection.initialize()
-    except (ConnectionError, TimeoutError, OSError) as why:
+    except (RedisError, OSError) as why:
         raise NotThere(str(why)) from why
 
 

@@ -1,0 +1,46 @@
+"""The two laws of this package, each on histories that keep it and that break it."""
+
+from __future__ import annotations
+
+from pairproof_redis.redis_everysec import RedisEverysec
+from pairproof_redis.redis_same_version import RedisSameVersion
+
+from pairproof import testing
+
+
+def pair(appendfsync: str = "everysec") -> testing.History:
+    story = testing.History().add("config", node="master", detail=f'{{"appendfsync": "{appendfsync}"}}')
+    return story.start("master").start("slave")
+
+
+def acknowledged(story: testing.History, age_ms: int) -> testing.History:
+    """A write that was acknowledged so long before the primary is killed and comes back."""
+    return story.invoke("w1", f="write").ok("w1").after(age_ms).crash("master").start("master")
+
+
+def test_what_is_older_than_two_seconds_survives() -> None:
+    testing.assert_holds(RedisEverysec, acknowledged(pair(), 2_100).reading("master", "w1"))
+    testing.assert_broken(RedisEverysec, acknowledged(pair(), 2_100).reading("master"), "1 writes are gone, such as w1")
+
+
+def test_the_last_second_may_be_lost() -> None:
+    testing.assert_vacuous(RedisEverysec, acknowledged(pair(), 1_000).reading("master"))
+
+
+def test_an_emptied_store_owes_nothing() -> None:
+    story = acknowledged(pair(), 5_000).wipe("master").start("master")
+    testing.assert_vacuous(RedisEverysec, story.reading("master"))
+
+
+def version(story: testing.History, node: str, offset: int, digest: int) -> testing.History:
+    return story.add("version", node=node, message="8f1c", value=offset, digest=digest)
+
+
+def test_one_version_is_one_content() -> None:
+    same = version(version(pair(), "master", 70, 5), "slave", 70, 5)
+    testing.assert_holds(RedisSameVersion, version(same, "slave", 84, 6))
+    testing.assert_broken(RedisSameVersion, version(same, "slave", 70, 6), "hold different data at offset 70 of 8f1c")
+
+
+def test_other_versions_say_nothing_of_each_other() -> None:
+    testing.assert_vacuous(RedisSameVersion, version(version(pair(), "master", 70, 5), "slave", 69, 6))
