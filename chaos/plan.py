@@ -296,6 +296,11 @@ class Plan(NamedTuple):
     notes: Mapping[str, Any] = NOTHING
     """JSON as it stands."""
 
+    @property
+    def master(self) -> str:
+        """The first of the replicas, or of the nodes where a plan names none."""
+        return (*self.replicas, self.nodes[0].name)[0]
+
     def node(self, name: str) -> NodePlan:
         """A node's plan; KeyError for one that there is not."""
         return {each.name: each for each in self.nodes}[name]

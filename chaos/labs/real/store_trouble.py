@@ -18,7 +18,6 @@ from pairproof.chaos.labs.real.nodes import RealNode
 from pairproof.chaos.labs.real.stores import Store
 from pairproof.harness.errors import LabError, Unable
 from pairproof.harness.ports import Effect
-from pairproof.harness.rocketmq import places
 
 
 class Disturbed(NamedTuple):
@@ -210,12 +209,13 @@ class StoreTrouble(NodeTrouble):
 
     def promote(self, node: str, rejoin: str) -> tuple[str, Effect]:
         """A slave that cannot stop in an orderly way is killed."""
-        (slave, own), (master, old) = self._stored(node), self._stored(places.MASTER)
-        effect = dict(self.kill(places.MASTER))
+        first = self.world.plan.master
+        (slave, own), (master, old) = self._stored(node), self._stored(first)
+        effect = dict(self.kill(first))
         if slave.pauses:
             self.kill(node)
         self.stop(node)
-        for name, store in ((node, own), (places.MASTER, old)):
+        for name, store in ((node, own), (first, old)):
             # Whoever moves a disk takes it from its machine, and what that could not write is gone.
             if store.is_read_only:
                 self.crash_machine(name, "none")
@@ -224,8 +224,8 @@ class StoreTrouble(NodeTrouble):
         if rejoin == "wiped":
             self.wipe_store(node)
         else:
-            self._replaced(slave, "image", {}, places.MASTER)
-        self.restart(places.MASTER)
+            self._replaced(slave, "image", {}, first)
+        self.restart(first)
         return node, {**effect, "slaves_promoted": 1}
 
     def take_back(self, handle: tuple[str, Effect]) -> Effect:

@@ -19,7 +19,6 @@ from pairproof.chaos.labs.sim.kernel import Entry
 from pairproof.chaos.labs.sim.trouble import Trouble
 from pairproof.chaos.labs.sim.world import World
 from pairproof.harness.ports import Effect
-from pairproof.harness.rocketmq.places import MASTER
 
 
 class Ongoing(NamedTuple):
@@ -205,8 +204,9 @@ class NodeTrouble:
 
     def promote(self, node: str, rejoin: str) -> tuple[str, dict[str, int]]:
         """A slave that cannot stop in an orderly way is killed."""
-        slave, master = self.world.node_host(node), self.world.node_host(MASTER)
-        effect = dict(self.kill(MASTER))
+        first = self.world.plan.master
+        slave, master = self.world.node_host(node), self.world.node_host(first)
+        effect = dict(self.kill(first))
         if self.world.acting != node:
             self.stop(node)
         old, own = master.disk.image(), slave.disk.image()
@@ -214,8 +214,8 @@ class NodeTrouble:
         if rejoin == "wiped":
             self.wipe_store(node)
         else:
-            self._replace(slave, old, "image", MASTER)
-        self.restart(MASTER)
+            self._replace(slave, old, "image", first)
+        self.restart(first)
         return node, {**effect, "slaves_promoted": 1}
 
     def take_back(self, handle: tuple[str, dict[str, int]]) -> Effect:
