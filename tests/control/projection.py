@@ -13,6 +13,7 @@ adapts, and the lines must not change when it does.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
 from hashlib import sha256
@@ -25,13 +26,16 @@ from pairproof.harness.interpreter import run_trial
 from pairproof.harness.schedule_json import from_json
 from pairproof.harness.trial import Trial
 
-FORMAT = 1
+FORMAT = 2
 """Version of the lines. Digests of different formats cannot be compared."""
 LAB = "sim"
 DIGEST_CHARS = 12
 """48 bits: a chance of 1 in 10**9 that any of 20,000 histories changes unseen is plenty."""
 OF_THE_LINE = frozenset({"seq", "t", "node", "kind"})
 """Columns that have a place of their own in the line, or none."""
+
+DIED = ("crash", "abort")
+_LINE = re.compile(r"(?<=[\w.]):\d+(?=\))")
 
 _encode = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode
 
@@ -44,9 +48,13 @@ def play(document: Mapping[str, Any], target: str) -> Trial:
 def columns(event: Event) -> Mapping[str, object]:
     """An event's values by the column names of docs/history.md, without the columns that it does not use.
 
-    Where each kind of event has a class of its own, this function translates its attributes to these names.
+    Where each kind of event has a class of its own, this function translates its attributes to these names. Of a crash
+    the module that raised is kept, but not the line: that moves with every edit above it.
     """
-    return {name: value for name, value in event._asdict().items() if value is not None}
+    found = {name: value for name, value in event._asdict().items() if value is not None}
+    if event.kind in DIED and event.detail is not None:
+        found["detail"] = _LINE.sub("", event.detail)
+    return found
 
 
 def problem_with(target: str) -> str | None:

@@ -29,6 +29,9 @@ class HeldLab:
     name = "held"
     deterministic = False
 
+    def parts(self, target: Target | None) -> tuple[type, ...]:
+        return resolve.lab("sim").parts(target)  # type: ignore[attr-defined,no-any-return]
+
     def observes(self, target: Target) -> frozenset[str]:
         return resolve.lab("sim").observes(target)
 
@@ -88,7 +91,7 @@ def forget() -> None:
 
 
 def double(lab: Lab, target: Target, task: int) -> tuple[int, int]:
-    lab.open(target, {}, "s").close()
+    lab.open(target, target.settings({}), "s").close()
     return 2 * task, os.getpid()
 
 

@@ -21,6 +21,9 @@ class ShakyLab:
         self.nth = nth
         self.executed = 0
 
+    def parts(self, target: Target | None) -> tuple[type, ...]:
+        return SIM.parts(target)  # type: ignore[attr-defined,no-any-return]
+
     def observes(self, target: Target) -> frozenset[str]:
         return SIM.observes(target)
 

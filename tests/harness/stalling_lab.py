@@ -21,6 +21,9 @@ class StallingLab:
         self.spoils = spoils
         self.opened = 0
 
+    def parts(self, target: Target | None) -> tuple[type, ...]:
+        return SIM.parts(target)  # type: ignore[attr-defined,no-any-return]
+
     def observes(self, target: Target) -> frozenset[str]:
         return SIM.observes(target)
 

@@ -138,5 +138,5 @@ def test_labs_list_the_targets_that_they_run_and_refuse_the_others_before_anythi
     for command in (["check"], ["chaos", "run", "slave-lag"]):
         assert main([*command, "--target", "rocketmq-4.9.7", "--runs", str(tmp_path / "runs")]) == 2
         said = capsys.readouterr().err
-        assert "lab sim does not run target rocketmq-4.9.7; labs that do: process" in said
+        assert "lab sim does not run target rocketmq-4.9.7; labs that do: docker, process" in said
     assert not (tmp_path / "runs").exists()

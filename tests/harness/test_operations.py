@@ -62,6 +62,9 @@ class AskingLab(type(SIM)):  # type: ignore[misc]
     def __init__(self) -> None:
         self.asked: list[tuple[int, bool]] = []
 
+    def parts(self, target: Target | None) -> tuple[type, ...]:
+        return (AskingSession, *super().parts(target))
+
     def open(self, target: Target, settings: Args, seed: str) -> AskingSession:
         session = super().open(target, settings, seed)
         session.__class__ = AskingSession
