@@ -16,7 +16,7 @@ engine = { sh .ci/engine start && sh compose/images.sh; } || \
   echo 'set-up: NO CONTAINERS ARE TESTED, for the reason above; tests that need them are skipped or fail' >&2
 
 .DEFAULT_GOAL := help
-.PHONY: help run test prove check bench nightly lock clean browser jdk engine
+.PHONY: help run test prove check bench nightly lock clean browser jdk redis engine
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -24,7 +24,7 @@ help: ## list these commands
 run: $(VENV)/.run $(VENV)/.java ## explore the reference pair, judge it, make the report; prints where it is
 	@$(BIN)/pairproof check --profile quick --report
 
-test: $(VENV)/.dev jdk $(VENV)/.java browser ## run all tests: the quick ones, then the slow ones
+test: $(VENV)/.dev jdk $(VENV)/.java browser redis ## run all tests: the quick ones, then the slow ones
 	@$(PYTEST) 4 -m 'not slow and not nightly'
 	@trap 'sh .ci/engine stop' EXIT; trap 'exit 130' INT TERM; \
 	  $(engine); $(PYTEST) 7 -m 'slow and not nightly'
@@ -96,6 +96,9 @@ endef
 
 browser:
 	$(call from_apt,chromium,$(BROWSER),the page test is skipped)
+
+redis:
+	$(call from_apt,redis-server,redis-server,the tests with real Redis are skipped)
 
 # A JRE alone does not do: the driver of the tests with Java peers is compiled.
 jdk:
