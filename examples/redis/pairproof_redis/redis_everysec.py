@@ -1,7 +1,10 @@
 """``redis-everysec``: under ``appendfsync everysec`` a disaster costs a second of writes, not more.
 
-What was acknowledged more than :data:`BOUND_NS` before the primary ended must be in its own store when it comes back.
-The store must be its own: not emptied, replaced, or on a disk that lied. Source: Redis's page on persistence.
+What was acknowledged more than :data:`BOUND_NS` before the disaster must be in the primary's own store when it comes
+back. A disaster is the primary's end, or the beginning of a fault at it: a disk that fails loses what was not flushed,
+however long the process lives on. The store must be its own: not emptied, replaced, or on a disk that lied.
+
+Source: Redis's page on persistence.
 
 Left out: ``always`` and ``no``, see ``promise-kept``, and what the replica still has.
 """
@@ -19,7 +22,7 @@ BOUND_NS = 2 * SECOND_NS
 
 class RedisEverysec(Law):
     id = "redis-everysec"
-    promise = "With appendfsync everysec, what was acknowledged two seconds before a crash or longer survives it."
+    promise = "With appendfsync everysec, what was acknowledged two seconds before a disaster survives it."
     source = "Redis: persistence, appendfsync"
     needs = frozenset({"config", "ok", "held", "looked", "crash"})
     timed = True
@@ -29,14 +32,14 @@ class RedisEverysec(Law):
         self.acknowledged: dict[str, int] = {}
         """By write: when, ns."""
         self.due: dict[str, Event] = {}
-        """By write that the primary must have: its last end."""
+        """By write that the primary must have: the disaster."""
         self.found: set[str] = set()
 
     def on_config(self, event: Event) -> None:
         self.applicable = json.loads(event.detail or "{}").get("appendfsync") == "everysec"
 
     def on_ok(self, event: Event) -> None:
-        if event.message is not None:
+        if event.message is not None and not self.ledger.trouble.is_struck("master"):
             self.acknowledged[event.message] = event.t
 
     def on_crash(self, event: Event) -> None:
@@ -44,7 +47,14 @@ class RedisEverysec(Law):
             return
         if event.status == "lied":
             self.on_wipe(event)
-            return
+        else:
+            self._disaster(event)
+
+    def on_fault(self, event: Event) -> None:
+        if event.node == "master" and event.status == "on":
+            self._disaster(event)
+
+    def _disaster(self, event: Event) -> None:
         for write, t in self.acknowledged.items():
             if event.t - t > BOUND_NS:
                 self.due.setdefault(write, event)
@@ -68,4 +78,4 @@ class RedisEverysec(Law):
         if lost:
             end = self.due[lost[0]]
             what = f"{len(lost)} writes are gone, such as {lost[0]}, acknowledged over {BOUND_NS // SECOND_NS} s before"
-            self.violate(event, f"{what} the end of the primary", since=end.t - BOUND_NS, until=end.t)
+            self.violate(event, f"{what} the disaster", since=end.t - BOUND_NS, until=end.t)

@@ -1,6 +1,7 @@
 """``redis-same-version``: a replication id and an offset name one version of the data.
 
-Left out: what a node that follows nobody yet calls its id. Source: Redis's page on replication, which says that two
+Left out: offset 0. A primary that never had a replica stays there while clients write, though the page says that it
+counts all the same (README.md, What was found). Source: Redis's page on replication, which says that two
 instances with the same id and offset have the same data; partial resynchronization rests on that.
 """
 
@@ -21,6 +22,8 @@ class RedisSameVersion(Law):
         self.known: dict[tuple[str, int], Version] = {}
 
     def on_version(self, event: Version) -> None:
+        if not event.value:
+            return
         first = self.known.setdefault((event.message, event.value), event)
         if first is event:
             return

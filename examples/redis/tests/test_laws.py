@@ -27,6 +27,11 @@ def test_the_last_second_may_be_lost() -> None:
     testing.assert_vacuous(RedisEverysec, acknowledged(pair(), 1_000).reading("master"))
 
 
+def test_a_disk_that_fails_is_the_disaster() -> None:
+    story = pair().invoke("w1", f="write").ok("w1").after(1_000).fault("read_only", "master")
+    testing.assert_vacuous(RedisEverysec, story.after(9_000).crash("master").start("master").reading("master"))
+
+
 def test_an_emptied_store_owes_nothing() -> None:
     story = acknowledged(pair(), 5_000).wipe("master").start("master")
     testing.assert_vacuous(RedisEverysec, story.reading("master"))
@@ -44,3 +49,4 @@ def test_one_version_is_one_content() -> None:
 
 def test_other_versions_say_nothing_of_each_other() -> None:
     testing.assert_vacuous(RedisSameVersion, version(version(pair(), "master", 70, 5), "slave", 69, 6))
+    testing.assert_vacuous(RedisSameVersion, version(version(pair(), "master", 0, 5), "master", 0, 6))
