@@ -52,7 +52,7 @@ class RedisDriver(Driver):
         self.phase_of: dict[int, str] = {}
         self.calls: set[asyncio.Task[None]] = set()
         self.said: dict[str, Said] = {}
-        """By node: its latest INFO replication; nothing of one that does not answer."""
+        """By node: its latest INFO; nothing of one that does not answer."""
         self.ops, self.closed = 0, False
         self.asking = world.loop.create_task(self._ask())
 
@@ -160,7 +160,9 @@ class RedisDriver(Driver):
         return not self.calls
 
     def linked(self) -> bool:
-        return self.said.get("slave", {}).get("master_link_status") == "up"
+        """Whether the replica follows, and has written the file of what it got: before that it ignores SIGTERM."""
+        said = self.said.get("slave", {})
+        return said.get("master_link_status") == "up" and not said["aof_rewrite_in_progress"]
 
     def ends(self) -> set[int | None]:
         """Replication offsets, which are equal when the replica has it all; its source pings it, so they move on."""
@@ -197,7 +199,7 @@ class RedisDriver(Driver):
             for node in self.world.nodes:
                 try:
                     async with asyncio.timeout(1), to(self.world.links.address(node)) as connection:
-                        self.said[node] = await connection.info("replication")
+                        self.said[node] = await connection.info()
                 except (RedisError, OSError):
                     self.said.pop(node, None)
             await asyncio.sleep(ASKED_EVERY_S)

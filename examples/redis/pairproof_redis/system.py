@@ -6,13 +6,16 @@ from pairproof import Op
 from pairproof.harness.system import System
 from pairproof_redis.target import VALUES
 
+WRITES = tuple(Op("write", {"client": 0, "copies": 1}) for _ in range(3))
+
 
 class RedisSystem(System):
     """Settings; all else is as for any pair."""
 
     name = "redis"
     settings = (VALUES,)
-    starts = ((), tuple(Op("write", {"client": 0, "copies": 1}) for _ in range(3)))
+    # Real-time trials wait a second and a half at most, and what everysec must have kept is older than two seconds.
+    starts = ((), WRITES, (*WRITES, Op("advance", {"ms": 1_500}), Op("advance", {"ms": 1_500})))
 
 
 SYSTEM = RedisSystem()
