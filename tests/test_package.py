@@ -321,7 +321,7 @@ from pairproof.harness.rocketmq import swarm
 assert any(op.do == "nap" for number in range(100) for op in swarm.schedule("s", number).ops)
 from stranger import tests
 own = [each for name, each in vars(tests).items() if name.startswith("test_")]
-assert len(own) == 3
+assert len(own) == 4
 for each in own:
     each()
 """

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from pairproof.chaos.labs.sim.lab import LAB as SIM
-from pairproof.harness import judge, registry, resolve
+from pairproof.harness import conformance, judge, registry, resolve
 from pairproof.harness.errors import UsageError
 from pairproof.harness.interpreter import run_trial
 from pairproof.harness.schedule import Op, Schedule
@@ -61,6 +61,13 @@ def test_a_trial_of_the_toy_is_the_same_whenever_it_is_played() -> None:
     schedule = Schedule({}, "s", (Op("write", {"client": 0, "copies": 1}), Op("advance", {"ms": 100})))
     once, again = (run_trial(toy.LAB, toy.TARGET, schedule, laws=LAWS).events for _ in range(2))
     assert once == again and [each.kind for each in once].count("promise") == 2
+
+
+def test_an_exploration_of_the_toy_finds_a_bug_and_makes_its_program_small() -> None:
+    found = conformance.run(toy.TARGET.mutant("forgetful"), toy.LAB, trials=60, seed="a", first=True).findings
+    assert [(each.law, [op.do for op in each.schedule.ops]) for each in found] == [
+        ("promise-kept", ["write", "advance", "fault"])
+    ]
 
 
 def test_an_unknown_bug_of_the_toy_is_refused_with_those_it_has() -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from pairproof import testing
+from pairproof import Verdict, conformance, testing
+from pairproof.harness.testing import toy
 from stranger.answer_was_asked import AnswerWasAsked
 
 
@@ -16,3 +17,8 @@ def test_an_answer_to_no_question_is_broken() -> None:
 
 def test_questions_alone_give_nothing_to_judge() -> None:
     testing.assert_vacuous(AnswerWasAsked, testing.History().invoke("m0"))
+
+
+def test_law_and_operation_play_in_the_toy() -> None:
+    summary = conformance.run(toy.TARGET, toy.LAB, trials=20, laws=["answer-was-asked"])
+    assert not summary.findings and summary.verdicts["answer-was-asked"] is Verdict.HOLDS
