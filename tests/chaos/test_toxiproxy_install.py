@@ -165,9 +165,9 @@ def test_it_is_built_where_it_will_be_found_and_only_once(folders: Path) -> None
         ("#!/no/such/program\n", "go does not run: No such file or directory; install Go"),
         (
             "#!/bin/sh\necho no network >&2\necho at all >&2\nexit 1\n",
-            r"could not build .*: no network \| at all; mend",
+            r"could not build .*: no network \| at all; fix that",
         ),
-        ("#!/bin/sh\nexit 0\n", "go could not build toxiproxy-server: it did not say why; mend"),
+        ("#!/bin/sh\nexit 0\n", "go could not build toxiproxy-server: it did not say why; fix that"),
         ("#!/bin/sh\nexec sleep 20\n", r"go did not build toxiproxy-server within 0\.5 s; is the network there"),
         (BUILDS.replace(f"version {VERSION}", "version git"), "Go built something else: .* is version git; run: "),
     ],
