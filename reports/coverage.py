@@ -50,7 +50,8 @@ class Grid(NamedTuple):
         pairs, size = len(self.pairs), len(self.pairs) * len(self.faults)
         return (
             f"{pairs:,} pairs of state and event occurred; of {size:,} combinations of such a pair with a fault, or "
-            f"with none, {self.empty:,} {_were(self.empty)} never seen. Whether other pairs could occur is not known."
+            f"with none, {self.empty:,} {'was' if self.empty == 1 else 'were'} never seen. "
+            "Whether other pairs could occur is not known."
         )
 
 
@@ -68,7 +69,3 @@ def grid(rows: Iterable[Row]) -> Grid:
 def _place(pair: tuple[str, str]) -> tuple[int, str, str]:
     states = [state for _, states in FAMILIES for state in states]
     return (states.index(pair[0]) if pair[0] in states else len(states), *pair)
-
-
-def _were(number: int) -> str:
-    return "was" if number == 1 else "were"

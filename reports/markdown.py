@@ -34,5 +34,4 @@ def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str
         yield "| " + " | ".join(escape(cell) for cell in row) + " |"
     yield ""
     if len(shown) > MAX_ROWS:
-        yield f"{len(shown) - MAX_ROWS} more rows are in the report."
-        yield ""
+        yield f"{len(shown) - MAX_ROWS} more rows are in the report.\n"

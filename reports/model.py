@@ -32,6 +32,9 @@ MAX_PAGES = 100
 FEW = 20
 """Trials that gave a law something to judge: fewer, of at least as many, are told: they hardly show rare faults."""
 
+AS_COUNTED = ("places", "contract", "search", "skipped", "coverage", "problems")
+"""Tables whose rows are the report's."""
+
 Row = dict[str, Any]
 Standings = Mapping[tuple[str, str], Standing]
 """By run and law."""
@@ -113,16 +116,11 @@ def assemble(runs: Sequence[RunInput], corrupt: Sequence[Corrupt], tables: Table
         causes=causes(findings),
         doubts=[row for row in firsts if row["verdict"] == Verdict.UNKNOWN],
         faults=_faults(tables),
-        places=tables["places"].to_pylist(),
-        contract=tables["contract"].to_pylist(),
-        search=tables["search"].to_pylist(),
-        skipped=tables["skipped"].to_pylist(),
+        **{name: tables[name].to_pylist() for name in AS_COUNTED},
         **{name: [_spread(row) for row in tables[name].to_pylist()] for name in SPREADS},
-        coverage=tables["coverage"].to_pylist(),
         laws=_laws({row["law"] for row in matrix}),
         corrupt=[each._asdict() for each in corrupt],
         histories=histories,
-        problems=tables["problems"].to_pylist(),
         rejudged=rejudging.told(histories, tables["differences"].to_pylist()) if judging else None,
     )
 
@@ -282,16 +280,9 @@ def _seed(schedule: object) -> str:
 
 def _unshrunk(run: RunInput, first: Row) -> Row:
     row: Row = {"run": run.run, "target": run.facts["target"], "lab": run.facts["lab"], "shrunk": False}
-    row |= {
-        "law": first["law"],
-        "text": first["text"] or "",
-        "replay": "",
-        "autopsy": "",
-        "original_ops": "",
-        "schedule": None,
-        "cause": "",
-    }
-    return row | {"trial": first["trial"], "shrunk_trial": first["trial"], "program": [], "scenario": ""}
+    row |= {"law": first["law"], "text": first["text"] or "", "schedule": None, "program": []}
+    row |= dict.fromkeys(("replay", "autopsy", "original_ops", "cause", "scenario"), "")
+    return row | {"trial": first["trial"], "shrunk_trial": first["trial"]}
 
 
 def causes(findings: Iterable[Row]) -> list[Row]:
@@ -349,8 +340,7 @@ def _faults(tables: Tables) -> list[Row]:
 
 def _laws(judged: set[str]) -> list[Row]:
     """Every registered law, and those that only the runs know."""
-    known = registry.names("laws")
-    return [_law(each) for each in sorted({*known, *judged})]
+    return [_law(each) for each in sorted({*registry.names("laws"), *judged})]
 
 
 def _law(name: str) -> Row:

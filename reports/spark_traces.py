@@ -22,7 +22,7 @@ from pairproof.reports.traces.measured import TABLES, columns
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-SQL_TYPES: dict[type, str] = {str: "string", int: "bigint"}
+SQL_TYPES: dict[type, str] = {str: "string", int: "bigint", bool: "boolean"}
 
 TASKS_PER_CORE = 4
 """Parts differ in size: with several tasks for each core none waits long for the last one."""

@@ -63,19 +63,16 @@ def text(report: Report) -> str:
 
 
 def _head(report: Report) -> Iterator[str]:
-    yield f"## {SIGNS[report.verdict]} pairproof: {report.verdict}. {escape(report.headline)}"
-    yield ""
+    yield f"## {SIGNS[report.verdict]} pairproof: {report.verdict}. {escape(report.headline)}\n"
     trials = sum(row["trials"] for row in report.search)
     yield (
         f"{len(report.runs)} run{'' if len(report.runs) == 1 else 's'}, {trials:,} trials, "
         f"{len(report.findings)} finding{'' if len(report.findings) == 1 else 's'}"
-        f"{f' of {len(report.causes)} cause' if report.findings else ''}{'' if len(report.causes) < 2 else 's'}."
+        f"{f' of {len(report.causes)} cause' if report.findings else ''}{'' if len(report.causes) < 2 else 's'}.\n"
     )
-    yield ""
     for run in report.runs:
         if told := completeness(run):
-            yield f"Searched in {escape(run['run'])}: {escape(told)}."
-            yield ""
+            yield f"Searched in {escape(run['run'])}: {escape(told)}.\n"
 
 
 def _findings(report: Report) -> Iterator[str]:
@@ -83,31 +80,26 @@ def _findings(report: Report) -> Iterator[str]:
     by_number = {row["number"]: row for row in report.findings}
     for cause in report.causes[:MAX_FINDINGS]:
         row = by_number[cause["first"]]
-        yield f"### {row['number']}. {escape(row['law'])}: {escape(row['text'])}"
-        yield ""
+        yield f"### {row['number']}. {escape(row['law'])}: {escape(row['text'])}\n"
         if promises.get(row["law"]):
-            yield f"> {escape(promises[row['law']])}"
-            yield ""
+            yield f"> {escape(promises[row['law']])}\n"
         if cause["laws"][1:]:
-            yield f"From the same cause are violated: {', '.join(map(escape, cause['laws'][1:]))}."
-            yield ""
+            yield f"From the same cause are violated: {', '.join(map(escape, cause['laws'][1:]))}.\n"
         where = f"{escape(row['target'])} in {escape(row['lab'])}, trial {row['shrunk_trial']} of {escape(row['run'])}"
-        yield f"{where}. {_size(row)}"
-        yield ""
+        yield f"{where}. {_size(row)}\n"
         if row["program"]:
             more = len(row["program"]) - MAX_LINES
             yield from fenced([*row["program"][:MAX_LINES], *([f"... and {more} more"] if more > 0 else [])])
             yield ""
         if settings := (row["schedule"] or {}).get("settings"):
-            yield "With " + ", ".join(f"{escape(key)}={escape(value)}" for key, value in sorted(settings.items())) + "."
-            yield ""
+            told = ", ".join(f"{escape(key)}={escape(value)}" for key, value in sorted(settings.items()))
+            yield f"With {told}.\n"
         if row["replay"]:
             yield "Replay, and what became of the message:" if row["autopsy"] else "Replay:"
             yield from fenced([each for each in (row["replay"], row["autopsy"]) if each])
             yield ""
     if len(report.causes) > MAX_FINDINGS:
-        yield f"Findings of {len(report.causes) - MAX_FINDINGS} more causes are in the report."
-        yield ""
+        yield f"Findings of {len(report.causes) - MAX_FINDINGS} more causes are in the report.\n"
 
 
 def _size(row: Row) -> str:
@@ -122,8 +114,7 @@ def _scenarios(report: Report) -> Iterator[str]:
     found, places = scenarios.lines(report.scenarios), scenarios.places(report.scenarios)
     if not found:
         return
-    yield "### Scenarios"
-    yield ""
+    yield "### Scenarios\n"
     left_out = scenarios.left_out(report.runs)
     rows = (
         (line.name, *(_cell(line.cells.get(place), left_out.get(place, {}).get(line.name)) for place in places))
@@ -149,8 +140,7 @@ def _cell(row: Row | None, lacks: str | None) -> str:
 
 
 def _laws(report: Report) -> Iterator[str]:
-    yield "### Laws"
-    yield ""
+    yield "### Laws\n"
     rows = (
         (
             row["law"], f"{SIGNS[Verdict(row['verdict'])]} {row['verdict']}", row["target"], row["lab"],
@@ -164,8 +154,7 @@ def _laws(report: Report) -> Iterator[str]:
 def _not_tested(report: Report) -> Iterator[str]:
     lines = untested.lines(report)
     if lines:
-        yield "### What was not tested"
-        yield ""
+        yield "### What was not tested\n"
         yield from (f"- {line}" for line in lines[:MAX_ROWS])
         if len(lines) > MAX_ROWS:
             yield f"- and {len(lines) - MAX_ROWS} more"
@@ -174,11 +163,9 @@ def _not_tested(report: Report) -> Iterator[str]:
 
 def _objectives(report: Report) -> Iterator[str]:
     if report.objectives:
-        yield "### RPO and RTO"
-        yield ""
+        yield "### RPO and RTO\n"
         for section in objectives.sections(report.objectives):
-            yield f"**{section['title']}**: {section['meaning']}"
-            yield ""
+            yield f"**{section['title']}**: {section['meaning']}\n"
             rows = (
                 (row["why"], row["fault"], f"{row['role']} {row['flush']}", f"{row['times']:,}", f"{row['open']:,}",
                  row["p50"], row["p99"], row["max"])
@@ -191,10 +178,8 @@ def _traces(report: Report) -> Iterator[str]:
     sums = rejudging.total(report.histories)
     if not sums["kept"] and not sums["odd"]:
         return
-    yield "### Recorded histories"
-    yield ""
-    yield f"{sums['read']:,} histories with {sums['events']:,} events were measured{_again(sums, report)}."
-    yield ""
+    yield "### Recorded histories\n"
+    yield f"{sums['read']:,} histories with {sums['events']:,} events were measured{_again(sums, report)}.\n"
     found = traced.traces(report)
     if found["latency"]:
         rows = (
@@ -218,8 +203,7 @@ def _traces(report: Report) -> Iterator[str]:
 def _costs(report: Report) -> Iterator[str]:
     found = traced.costs(report.costs)
     if found:
-        yield "### What each deployment loses"
-        yield ""
+        yield "### What each deployment loses\n"
         told = ("trials", "acknowledged", "lost", "stranded", "unavailable", "readable", "tried", "accepted", "stored")
         rows = (
             (row["deployment"], row["mode"], row["fault"], row["target"], row["lab"],
@@ -238,8 +222,7 @@ def _again(sums: Row, report: Report) -> str:
 
 
 def _runs(report: Report) -> Iterator[str]:
-    yield "### Runs"
-    yield ""
+    yield "### Runs\n"
     rows = (
         (row["run"], row["verdict"], row["target"], row["lab"], row["profile"] or "", row["seed"] or "", row["state"])
         for row in report.runs

@@ -33,8 +33,6 @@ from pairproof.reports.measures import (
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-SQL_TYPES: dict[type, str] = {str: "string", int: "bigint", bool: "boolean"}
-
 AT_ONCE = 3
 """Spark jobs under way together: most of a small job is planning, which one core does while another computes."""
 
@@ -69,7 +67,7 @@ VIEWS = {
 
 def ddl(table: str) -> str:
     """A run-folder table's columns as Spark reads them."""
-    return ", ".join(f"{name} {SQL_TYPES[kind]}" for name, kind in schema.TABLES[table])
+    return ", ".join(f"{name} {spark_traces.SQL_TYPES[kind]}" for name, kind in schema.TABLES[table])
 
 
 def read(
