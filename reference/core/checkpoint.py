@@ -2,7 +2,7 @@
 
 4096 bytes, of which the first three longs are used; what RocketMQ 5 keeps behind them stays as it is. Whoever flushes
 sets a time when the flush has ended, never before, and saves the file then. RocketMQ sets them as it dispatches, so its
-checkpoint may promise more than the disk holds. Source: StoreCheckpoint, CommitLog.isMappedFileMatchedRecover.
+checkpoint may promise more than the disk holds. Source: StoreCheckpoint.
 """
 
 from struct import Struct
@@ -44,18 +44,6 @@ class Checkpoint:
             except StoreFull:
                 return
         self._file.write(0, _TIMES.pack(self.physic_ms, self.logics_ms, self.index_ms))
-
-
-def first_file_to_replay(log: CommitLog, min_ms: int) -> int:
-    """RocketMQ's choice after an abnormal stop: the newest file whose first record was stored until ``min_ms``.
-
-    Else the first file. Right only as long as the clock never went back.
-    """
-    for start in reversed(log.files.starts):
-        first_ms = store_ms_at(log, start)
-        if 0 < first_ms <= min_ms:
-            return start
-    return log.start
 
 
 def store_ms_at(log: CommitLog, at: int) -> int:

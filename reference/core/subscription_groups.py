@@ -7,14 +7,11 @@ slave. Left out: filters, and what RocketMQ 5 added. Source: SubscriptionGroupMa
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from functools import lru_cache
 
 from pairproof.reference.core.config_file import ConfigFile
-from pairproof.reference.core.topics import queues_within_limit
 from pairproof.reference.core.versioned_table import VersionedTable
 from pairproof.reference.ports import WholeFiles
-from pairproof.reference.wire import beans
-from pairproof.reference.wire.bodies import DataVersion, SubscriptionGroupConfig, SubscriptionGroups
+from pairproof.reference.wire.bodies import SubscriptionGroupConfig, SubscriptionGroups
 
 SYSTEM_PREFIX = "CID_RMQ_SYS_"
 SYSTEM_GROUPS = (
@@ -33,6 +30,9 @@ NAME = re.compile(r"[%|a-zA-Z0-9_-]{1,255}")
 class GroupTable(VersionedTable[SubscriptionGroupConfig]):
     """Subscription groups by name."""
 
+    body = SubscriptionGroups
+    queue_numbers = ("retry_queue_nums",)
+
     def __init__(
         self, disk: WholeFiles, wall_ms: Callable[[], int], *, auto_create: bool = True, keeps: bool = True
     ) -> None:
@@ -41,14 +41,6 @@ class GroupTable(VersionedTable[SubscriptionGroupConfig]):
         """Whether a group that is created is put into the table; a slave has only its master's."""
         system = {group: SubscriptionGroupConfig(group) for group in SYSTEM_GROUPS}
         super().__init__(ConfigFile(disk, "subscriptionGroup.json"), wall_ms, system)
-
-    def encoded(self, pretty: bool) -> bytes:
-        """The body of GET_ALL_SUBSCRIPTIONGROUP_CONFIG (201), or the file."""
-        return beans.encode(SubscriptionGroups(dict(self.entries), self.version), pretty=pretty)
-
-    def parse(self, data: bytes) -> tuple[Mapping[str, SubscriptionGroupConfig], DataVersion]:
-        """Groups and version of such a body or file."""
-        return _parsed(data)
 
     def find(self, group: str) -> SubscriptionGroupConfig | None:
         """The group, created if need be, on a slave for this once; None if that cannot be."""
@@ -66,13 +58,3 @@ class GroupTable(VersionedTable[SubscriptionGroupConfig]):
             elif (self.auto_create or group.startswith(SYSTEM_PREFIX)) and NAME.fullmatch(group):
                 new[group] = SubscriptionGroupConfig(group)
         return {**known, **(self.put_all(new) if self.keeps else new)}
-
-
-@lru_cache(maxsize=64)
-def _parsed(data: bytes) -> tuple[Mapping[str, SubscriptionGroupConfig], DataVersion]:
-    # Cached, as the topics are.
-    groups, version = beans.decode(SubscriptionGroups, data)
-    return {
-        name: each._replace(retry_queue_nums=queues_within_limit(each.retry_queue_nums))
-        for name, each in groups.items()
-    }, version

@@ -8,13 +8,11 @@ at the name server, trace topics, unit mode. Source: TopicConfigManager, TopicVa
 
 import re
 from collections.abc import Callable, Mapping
-from functools import lru_cache
 
 from pairproof.reference.core.config_file import ConfigFile
 from pairproof.reference.core.versioned_table import VersionedTable
 from pairproof.reference.ports import WholeFiles
-from pairproof.reference.wire import beans
-from pairproof.reference.wire.bodies import DataVersion, TopicConfig, TopicConfigs
+from pairproof.reference.wire.bodies import TopicConfig, TopicConfigs
 
 NAME = re.compile(r"[%|a-zA-Z0-9_-]{1,127}")
 """What a topic may be called."""
@@ -23,8 +21,6 @@ STORED_NAME = re.compile(r"[%|a-zA-Z0-9_-]{1,255}")
 INHERIT, WRITE, READ = 1, 2, 4
 TEMPLATE = "TBW102"
 SCHEDULE = "SCHEDULE_TOPIC_XXXX"
-MAX_QUEUES = 10_000
-"""Queues of one topic on one broker. A table that says more, its master's or a file's, is taken to say this."""
 NO_SENDS = frozenset(
     [
         SCHEDULE,
@@ -51,6 +47,9 @@ def dead_letter_topic(group: str) -> str:
 class TopicTable(VersionedTable[TopicConfig]):
     """Topics by name. ``default_queues`` is defaultTopicQueueNums."""
 
+    body = TopicConfigs
+    queue_numbers = ("read_queue_nums", "write_queue_nums")
+
     def __init__(
         self,
         disk: WholeFiles,
@@ -66,14 +65,6 @@ class TopicTable(VersionedTable[TopicConfig]):
         if auto_create:
             system[TEMPLATE] = TopicConfig(TEMPLATE, default_queues, default_queues, INHERIT | WRITE | READ)
         super().__init__(ConfigFile(disk, "topics.json"), wall_ms, system)
-
-    def encoded(self, pretty: bool) -> bytes:
-        """The body of GET_ALL_TOPIC_CONFIG (21), or the file."""
-        return beans.encode(TopicConfigs(dict(self.entries), self.version), pretty=pretty)
-
-    def parse(self, data: bytes) -> tuple[Mapping[str, TopicConfig], DataVersion]:
-        """Topics and version of such a body or file."""
-        return _parsed(data)
 
     def for_send(self, topic: str, template: str, queues: int) -> TopicConfig | None:
         """The topic that a send names, created after the template if need be; None if that cannot be.
@@ -105,11 +96,6 @@ class TopicTable(VersionedTable[TopicConfig]):
         return config if self.put(config.topic_name, config) else None
 
 
-def queues_within_limit(queues: int) -> int:
-    """What a table from outside says, made possible."""
-    return max(0, min(queues, MAX_QUEUES))
-
-
 def readable(topic: TopicConfig) -> bool:
     """Whether clients may pull from it."""
     return bool(topic.perm & READ)
@@ -132,16 +118,3 @@ def _system_topics(cluster: str, broker: str) -> dict[str, TopicConfig]:
         TopicConfig(f"{cluster}_REPLY_TOPIC", 1, 1),
     ]
     return {topic.topic_name: topic for topic in topics}
-
-
-@lru_cache(maxsize=64)
-def _parsed(data: bytes) -> tuple[Mapping[str, TopicConfig], DataVersion]:
-    # Cached: brokers are started again and again on tables that nobody has changed.
-    topics, version = beans.decode(TopicConfigs, data)
-    return {
-        name: each._replace(
-            read_queue_nums=queues_within_limit(each.read_queue_nums),
-            write_queue_nums=queues_within_limit(each.write_queue_nums),
-        )
-        for name, each in topics.items()
-    }, version

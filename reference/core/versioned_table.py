@@ -7,18 +7,27 @@ DataVersion, SlaveSynchronize (which clears the table first; a pull in between f
 """
 
 from collections.abc import Callable, Mapping
-from typing import Generic, TypeVar
+from functools import lru_cache
+from typing import Any, ClassVar, Generic, TypeVar
 
 from pairproof.reference.core.config_file import ConfigFile
+from pairproof.reference.wire import beans
 from pairproof.reference.wire.bodies import DataVersion
 
 MAX_ENTRIES = 100_000
+MAX_QUEUES = 10_000
+"""Queues of one topic on one broker. A table that says more, its master's or a file's, is taken to say this."""
 
 Entry = TypeVar("Entry")
 
 
 class VersionedTable(Generic[Entry]):
     """``entries`` by name, for reading. ``wall_ms``: the clock for versions, ms since the epoch."""
+
+    body: ClassVar[Any]
+    """The table as a body and as its file has it: a named tuple of the entries and their version."""
+    queue_numbers: ClassVar[tuple[str, ...]]
+    """Fields of an entry that are numbers of queues."""
 
     def __init__(self, file: ConfigFile, wall_ms: Callable[[], int], system: Mapping[str, Entry]) -> None:
         self.file = file
@@ -33,23 +42,15 @@ class VersionedTable(Generic[Entry]):
         """Whether it holds what has not been saved, since the disk was full."""
         return self._changed
 
-    # What the subclasses say.
-
-    def encoded(self, pretty: bool) -> bytes:
-        """The table as a body, or as its file has it."""
-        raise NotImplementedError
-
     def parse(self, data: bytes) -> tuple[Mapping[str, Entry], DataVersion]:
         """Entries and version of a body or file; CodecError for anything else."""
-        raise NotImplementedError
-
-    # What they share.
+        return _parsed(self.body, self.queue_numbers, data)
 
     def encode(self, *, pretty: bool = False) -> bytes:
         """The table as a body, or as its file has it: made once, for all who ask until it changes."""
         made = self._made.get(pretty)
         if made is None:
-            made = self._made[pretty] = self.encoded(pretty)
+            made = self._made[pretty] = beans.encode(self.body(dict(self.entries), self.version), pretty=pretty)
         return made
 
     def load(self) -> None:
@@ -103,3 +104,13 @@ class VersionedTable(Generic[Entry]):
         self._made.clear()
         self._changed = True
         self.save()
+
+
+@lru_cache(maxsize=128)
+def _parsed(body: Any, queue_numbers: tuple[str, ...], data: bytes) -> tuple[Mapping[str, Any], DataVersion]:
+    # Cached: brokers are started again and again on tables that nobody has changed.
+    entries, version = beans.decode(body, data)
+    return {
+        name: each._replace(**{field: max(0, min(getattr(each, field), MAX_QUEUES)) for field in queue_numbers})
+        for name, each in entries.items()
+    }, version

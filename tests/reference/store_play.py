@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pairproof.chaos.labs.sim.disk import SimDisk
-from pairproof.reference.core.checkpoint import Checkpoint
+from pairproof.reference.core.checkpoint import Checkpoint, store_ms_at
 from pairproof.reference.core.commit_log import CommitLog
 from pairproof.reference.core.consume_queue import Entry
 from pairproof.reference.core.consume_queues import ConsumeQueues
@@ -148,6 +148,18 @@ def fresh(log_disk: TreeDisk, layout: tuple[int, ...] = (), copied: bool = False
 
 def started(*args: Any, **kwargs: Any) -> Store:
     return Store(TreeDisk(), *args, **kwargs)
+
+
+def first_file_to_replay(log: CommitLog, min_ms: int) -> int:
+    """RocketMQ's choice after an abnormal stop: the newest file whose first record was stored until ``min_ms``.
+
+    Else the first file. Right only as long as the clock never went back.
+    Source: CommitLog.isMappedFileMatchedRecover.
+    """
+    for start in reversed(log.files.starts):
+        if 0 < store_ms_at(log, start) <= min_ms:
+            return start
+    return log.start
 
 
 def same(store: Store, other: Store, whole: bool = True) -> None:

@@ -15,7 +15,7 @@ from pairproof.reference.core.consume_queue import Entry
 from pairproof.reference.core.processors.members import MAX_GROUPS_OF_CLIENT
 from pairproof.reference.core.processors.pulling import MAX_TAGS
 from pairproof.reference.core.reading import MOST_SCANNED
-from pairproof.reference.core.topics import MAX_QUEUES
+from pairproof.reference.core.versioned_table import MAX_QUEUES
 from pairproof.reference.wire import beans, fastjson, headers, remoting
 from pairproof.reference.wire.bodies import (
     DataVersion,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import struct
 
 import pytest
-from store_play import NOW_MS, Store, TreeDisk
+from store_play import NOW_MS, Store, TreeDisk, first_file_to_replay
 
-from pairproof.reference.core.checkpoint import Checkpoint, first_file_to_replay, store_ms_at
+from pairproof.reference.core.checkpoint import Checkpoint, store_ms_at
 from pairproof.reference.errors import StoreError
 from pairproof.reference.wire.record import Message
 

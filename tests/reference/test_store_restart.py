@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from store_play import LOG_FILE, NOW_MS, Store, fresh, same, started
+from store_play import LOG_FILE, NOW_MS, Store, first_file_to_replay, fresh, same, started
 
-from pairproof.reference.core.checkpoint import Checkpoint, first_file_to_replay
+from pairproof.reference.core.checkpoint import Checkpoint
 from pairproof.reference.core.dispatch import Dispatcher
 from pairproof.reference.wire.record import Message
 

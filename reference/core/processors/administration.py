@@ -20,8 +20,8 @@ from pairproof.reference.core.processors.limits import check_group, check_range,
 from pairproof.reference.core.processors.statistics import Statistics
 from pairproof.reference.core.requests import Handler, Request
 from pairproof.reference.core.subscription_groups import GroupTable
-from pairproof.reference.core.topics import INHERIT, MAX_QUEUES, NO_SENDS, READ, TEMPLATE, WRITE, TopicTable
-from pairproof.reference.core.versioned_table import MAX_ENTRIES
+from pairproof.reference.core.topics import INHERIT, NO_SENDS, READ, TEMPLATE, WRITE, TopicTable
+from pairproof.reference.core.versioned_table import MAX_ENTRIES, MAX_QUEUES
 from pairproof.reference.errors import CodecError, ConfigError
 from pairproof.reference.wire import beans, config_text
 from pairproof.reference.wire.bodies import DataVersion, SubscriptionGroupConfig, TopicConfig

@@ -15,7 +15,7 @@ from pairproof.reference.core.consumer_offsets import MAX_KEYS
 from pairproof.reference.core.parts import Parts
 from pairproof.reference.core.processors.limits import check_group, check_range, check_topic
 from pairproof.reference.core.requests import Handler, Request
-from pairproof.reference.core.topics import MAX_QUEUES
+from pairproof.reference.core.versioned_table import MAX_QUEUES
 from pairproof.reference.wire import remoting
 from pairproof.reference.wire.headers import RequestCode
 
