@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from pairproof.reference.client.asking import ask, messages, unreadable
+from pairproof.reference.client.asking import ask, unreadable
 from pairproof.reference.core.calls import Calls, Done, Outcome
 from pairproof.reference.errors import CodecError
 from pairproof.reference.wire import beans, headers
@@ -24,12 +24,10 @@ from pairproof.reference.wire.bodies import (
 from pairproof.reference.wire.bodies_client import MessageQueue
 from pairproof.reference.wire.bodies_route import ClusterInfo
 from pairproof.reference.wire.headers import RequestCode
-from pairproof.reference.wire.record import Record
 from pairproof.reference.wire.remoting import SUCCESS, Command
 
 _Value = TypeVar("_Value")
 Read = Callable[[Outcome, _Value | None], None]
-MAX_TIME_MS = (1 << 63) - 1
 
 
 def update_topic(calls: Calls, address: str, topic: TopicConfig, done: Done) -> None:
@@ -91,24 +89,6 @@ def min_offset(calls: Calls, address: str, queue: MessageQueue, done: Read[int])
 def max_offset(calls: Calls, address: str, queue: MessageQueue, done: Read[int]) -> None:
     """The offset that a queue's next message gets (30)."""
     _offset(calls, address, RequestCode.GET_MAX_OFFSET, {"topic": queue.topic, "queueId": queue.queue_id}, done)
-
-
-def messages_by_key(
-    calls: Calls, address: str, topic: str, key: str, done: Read[list[Record]], max_messages: int = 32
-) -> None:
-    """Messages of a topic that have this key, as the key index finds them (12); ok without any where there are none."""
-    values = {"topic": topic, "key": key, "maxNum": max_messages, "beginTimestamp": 0, "endTimestamp": MAX_TIME_MS}
-    ask(calls, address, RequestCode.QUERY_MESSAGE, values, _reading(_records, done))
-
-
-def message_by_offset(calls: Calls, address: str, offset: int, done: Read[Record]) -> None:
-    """The message at a log offset, which is what a message id says besides the broker (33)."""
-    read = _reading(lambda answer: next(iter(_records(answer)), None), done)
-    ask(calls, address, RequestCode.VIEW_MESSAGE_BY_ID, {"offset": offset}, read)
-
-
-def _records(answer: Command) -> list[Record]:
-    return [found for found, _ in messages(answer.body)]
 
 
 def _table(calls: Calls, address: str, code: int, kind: type[_Value], done: Read[_Value]) -> None:

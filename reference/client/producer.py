@@ -131,22 +131,6 @@ class Producer(ClientInstance):
         """Send several messages at once, into one queue; otherwise as :meth:`send`."""
         self._begin(Outgoing(topic, encode_batch(items)), RequestCode.SEND_BATCH_MESSAGE, done, queue, None)
 
-    def send_oneway(self, message: Outgoing, queue: MessageQueue | None = None) -> None:
-        """Send once, and hear nothing of it; forgotten if the route is not known, and cannot be learned."""
-
-        def tell(refreshed: bool) -> None:
-            chosen = queue or self._next_queue(message.topic, None)
-            address = self._master(chosen)
-            if chosen is not None and address is not None:
-                self.calls.tell(
-                    address, RequestCode.SEND_MESSAGE_V2, self._fields(message, chosen, False), message.body
-                )
-            elif not refreshed:
-                self.routes.refresh(message.topic, partial(tell, True))
-
-        if self._knows(message.topic):
-            tell(False)
-
     # One send.
 
     def _begin(

@@ -117,17 +117,3 @@ def test_a_group_without_progress_is_no_failure(desk: Desk) -> None:
     desk.says(RequestCode.QUERY_CONSUMER_OFFSET, Answer(remoting.QUERY_NOT_FOUND))
     outcome, offset = desk.ask(admin.query_offset, "g", QUEUE)
     assert outcome[:2] == ("ok", "QUERY_NOT_FOUND") and offset is None
-
-
-def test_messages_are_found_by_key_and_by_place(desk: Desk) -> None:
-    values = {"indexLastUpdateTimestamp": 0, "indexLastUpdatePhyoffset": 0}
-    desk.says(RequestCode.QUERY_MESSAGE, Answer(0, values, RECORDS))
-    outcome, found = desk.ask(admin.messages_by_key, "T", "k")
-    assert outcome.phase == "ok" and [each.queue_offset for each in found] == [0, 1, 2]
-    desk.says(RequestCode.VIEW_MESSAGE_BY_ID, Answer(body=RECORDS))
-    assert desk.ask(admin.message_by_offset, 0)[1] == found[0]
-    desk.says(RequestCode.VIEW_MESSAGE_BY_ID, Answer(body=b""))
-    assert desk.ask(admin.message_by_offset, 0)[1] is None
-    for nonsense in (RECORDS[:-1], record.encode_blank(8)):
-        desk.says(RequestCode.QUERY_MESSAGE, Answer(0, values, nonsense))
-        assert desk.ask(admin.messages_by_key, "T", "k")[0].status == "unreadable answer"

@@ -194,17 +194,6 @@ def test_a_batch_travels_whole_and_into_one_queue(shop: Shop) -> None:
     assert decode_batch(request.body) == items and request.header["batch"] is True and shop.sent[0].phase == "ok"
 
 
-def test_one_way_sends_ask_for_no_answer_and_learn_the_route_first(shop: Shop) -> None:
-    for _ in range(4):
-        shop.producer.send_oneway(Outgoing(TOPIC, b"told"))
-    shop.world.run(1)
-    assert Counter(name for name, _ in shop.asked()) == {"a": 2, "b": 2}
-    assert all(request.command.is_oneway for request in shop.brokers["a"].seen(SEND))
-    shop.producer.send_oneway(Outgoing("unknown", b"told"))
-    shop.world.run(1)
-    assert len(shop.asked()) == 4
-
-
 def test_an_answer_that_is_none_to_a_send_leaves_it_unknown(shop: Shop) -> None:
     for answer in (Answer(remoting.PULL_NOT_FOUND), Answer(remoting.SUCCESS, {})):
         shop.fails("a", answer)

@@ -216,12 +216,11 @@ def test_sends_of_every_kind_arrive() -> None:
     for n in range(4):
         pair.producer.send(Outgoing(TOPIC, f"o{n}".encode()), done.append, order_key="order 7")
     pair.producer.send(Outgoing(TOPIC, b"late", {"DELAY": "2"}), done.append)
-    pair.producer.send_oneway(Outgoing(TOPIC, b"told"))
     pair.world.run(2)
     assert [each.phase for each in done] == ["ok"] * 6
     assert done[0].message_id.count(",") == 2 and done[0].queue == MessageQueue(TOPIC, "broker-a", 2)
     assert len({each.queue for each in done[1:5]}) == 1
-    assert {"b0", "b1", "b2", "o0", "o1", "o2", "o3", "told"} <= set(pair.received()) and "late" not in pair.received()
+    assert {"b0", "b1", "b2", "o0", "o1", "o2", "o3"} <= set(pair.received()) and "late" not in pair.received()
     pair.world.run(6)
     assert "late" in pair.received()
 
@@ -247,13 +246,6 @@ def test_what_an_administrator_reads_is_what_was_written() -> None:
             pair.read(admin.max_offset, address, queue)[1] == 1 and pair.read(admin.min_offset, address, queue)[1] == 0
         )
         assert pair.read(admin.query_offset, address, "g", queue)[1] == 1
-        (found,) = pair.read(admin.messages_by_key, address, TOPIC, "k1")[1]
-        assert found.message.body == b"m1"
-        assert pair.read(admin.message_by_offset, address, found.physical_offset)[1] == found
-        outcome, nothing = pair.read(admin.messages_by_key, address, TOPIC, "no such key")
-        assert outcome.phase == "ok" and not nothing
-    outcome, nothing = pair.read(admin.message_by_offset, master, 1)
-    assert outcome.phase == "fail" and nothing is None
     assert pair.read(admin.cluster, "127.0.0.1:9876")[1].broker_addr_table["broker-a"].broker_addrs == {
         0: master, 1: slave
     }  # fmt: skip
