@@ -4,17 +4,12 @@ from collections.abc import Callable
 from typing import Any
 
 from pairproof.chaos.mutants.mutant import Mutant, with_parts
-from pairproof.reference.core.broker import Broker
-from pairproof.reference.core.commit_log import CommitLog
-from pairproof.reference.core.config import BrokerConfig
 from pairproof.reference.core.flushing import Flusher
 from pairproof.reference.core.group_transfer import WAKE_UP_NS, GroupTransfer
-from pairproof.reference.core.ha_master import HaMaster
 from pairproof.reference.core.processors.sending import Sending
 from pairproof.reference.core.puts import Puts
 from pairproof.reference.core.requests import Request
 from pairproof.reference.core.versions import AckWait
-from pairproof.reference.ports import Effects, Watcher
 from pairproof.reference.wire import remoting
 
 
@@ -40,8 +35,8 @@ class ImpatientWithDisk(Flusher):
 
 
 class WaitsForDiskTwice(Flusher):
-    def __init__(self, config: BrokerConfig, log: CommitLog, io: Effects, watcher: Watcher) -> None:
-        super().__init__(config, log, io, watcher)
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
         self.timeout_ns *= 2
 
 
@@ -117,24 +112,20 @@ class RefusesWhatItStored(Sending):
             super().answer(request, ids, queue_id, queue_offset, status)
 
 
-def _transferring(transfer: type[GroupTransfer]) -> type[Broker]:
-    return with_parts(master_class=type("Master", (HaMaster,), {"transfer_class": transfer}))
-
-
 ACKS = (
     Mutant("any_flush_will_do", "master", with_parts(flusher_class=AnyFlushWillDo), "ack-flushed",
            "answers PUT_OK when a flush ended that began before the message came"),
-    Mutant("one_send_per_report", "master", _transferring(OneSendPerReport), "ack-prompt",
+    Mutant("one_send_per_report", "master", with_parts(transfer_class=OneSendPerReport), "ack-prompt",
            "answers one send for each report, however many it covers"),
-    Mutant("gives_up_on_report", "master", _transferring(GivesUpOnReport), "ack-bounded",
+    Mutant("gives_up_on_report", "master", with_parts(transfer_class=GivesUpOnReport), "ack-bounded",
            "never gives up on a slave that is silent, since only reports make it look at the clock"),
-    Mutant("looks_once_a_second", "master", _transferring(LooksOnceASecond), "ack-prompt",
+    Mutant("looks_once_a_second", "master", with_parts(transfer_class=LooksOnceASecond), "ack-prompt",
            "lets covered sends wait for the next look of a thread that no report wakes, up to 4.9.2"),
-    Mutant("counts_to_three", "master", _transferring(CountsToThree), "ack-timeout-honest",
+    Mutant("counts_to_three", "master", with_parts(transfer_class=CountsToThree), "ack-timeout-honest",
            "up to 4.5.2 gives a send up after three wake-ups instead of five"),
-    Mutant("counts_from_append", "master", _transferring(CountsFromAppend), "ack-timeout-honest",
+    Mutant("counts_from_append", "master", with_parts(transfer_class=CountsFromAppend), "ack-timeout-honest",
            "from 4.7.1 to 4.9.2 gives a send up by its age, not by the time since its turn began"),
-    Mutant("takes_two_turns", "master", _transferring(TakesTwoTurns), "ack-bounded",
+    Mutant("takes_two_turns", "master", with_parts(transfer_class=TakesTwoTurns), "ack-bounded",
            "up to 4.9.2 stays twice as long with a send as syncFlushTimeout says"),
     Mutant("waits_for_disk", "master", with_parts(flusher_class=WaitsForDisk), "ack-bounded",
            "waits for a stalled disk without end"),
@@ -151,7 +142,7 @@ ACKS = (
 )  # fmt: skip
 
 SENDERS_WAIT = Mutant(
-    "senders_wait_for_their_turn", "master", _transferring(SendersWaitForTheirTurn), "ack-bounded",
+    "senders_wait_for_their_turn", "master", with_parts(transfer_class=SendersWaitForTheirTurn), "ack-bounded",
     "up to 4.5.2 lets a sender wait for its turn beyond syncFlushTimeout",
 )  # fmt: skip
 """No part of the catalogue: few schedules have several sends of 4.4 wait for a silent slave."""

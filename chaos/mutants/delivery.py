@@ -1,8 +1,9 @@
 """Mutants of delivery: what brokers hand to consumers, and where they send them on."""
 
+from typing import Any
+
 from pairproof.chaos.mutants.mutant import CONSUMER, Mutant, consumer_with, with_parts
 from pairproof.reference.client.pulling import Pulling as ConsumersPulling
-from pairproof.reference.core.broker import Broker
 from pairproof.reference.core.checkpoint import Checkpoint
 from pairproof.reference.core.consume_queue import Entry
 from pairproof.reference.core.delay import SCHEDULE_TOPIC, queue_of_level
@@ -48,8 +49,8 @@ class CountsWhatWaits(Reader):
 
 
 class ReusesBuffers(Reader):
-    def __init__(self, *given: object) -> None:
-        super().__init__(*given)  # type: ignore[arg-type]
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
         self.buffers: dict[int, bytes] = {}
 
     def read(self, topic: str, queue_id: int, offset: int, limit: int, takes: Takes | None = None) -> Found:
@@ -58,8 +59,8 @@ class ReusesBuffers(Reader):
 
 
 class RemembersByOffset(Reader):
-    def __init__(self, *given: object) -> None:
-        super().__init__(*given)  # type: ignore[arg-type]
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
         self.known: dict[tuple[int, int], tuple[bytes, ...]] = {}
 
     def read(self, topic: str, queue_id: int, offset: int, limit: int, takes: Takes | None = None) -> Found:
@@ -122,8 +123,8 @@ class ForgetsLonelyGroups(Members):
 
 
 class MovesReadersBack(Pulling):
-    def __init__(self, *given: object) -> None:
-        super().__init__(*given)  # type: ignore[arg-type]
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
         self.reader.corrects = True
 
 
@@ -136,8 +137,8 @@ class TakesNoCommits(Progress):
 
 
 class DropsDuplicates(ConsumersPulling):
-    def __init__(self, *given: object) -> None:
-        super().__init__(*given)  # type: ignore[arg-type]
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
         self.seen: set[int] = set()
 
     def wants(self, message: Record) -> bool:
@@ -164,30 +165,26 @@ class DeliversTwice(DelayedDelivery):
         super()._deliver(level)
 
 
-def _reading(reader: type[Reader]) -> type[Broker]:
-    return with_parts(pulling_class=type("MutantPulling", (Pulling,), {"reader_class": reader}))
-
-
 DELIVERY = (
     Mutant("wakes_past", "master", with_parts(pulling_class=WakesPast), "deliver-no-loss",
            "wakes a long poll, and sends it on behind the message that woke it"),
-    Mutant("counts_what_did_not_fit", "master", _reading(CountsWhatDidNotFit), "deliver-no-loss",
+    Mutant("counts_what_did_not_fit", "master", with_parts(reader_class=CountsWhatDidNotFit), "deliver-no-loss",
            "passes over the message that no longer fitted into an answer"),
-    Mutant("slave_steps_past_end", "slave", _reading(StepsPastTheEnd), "deliver-no-loss",
+    Mutant("slave_steps_past_end", "slave", with_parts(reader_class=StepsPastTheEnd), "deliver-no-loss",
            "a pull that found nothing goes on one offset further"),
-    Mutant("counts_what_waits", "master", _reading(CountsWhatWaits), "queue-shows-dispatched",
+    Mutant("counts_what_waits", "master", with_parts(reader_class=CountsWhatWaits), "queue-shows-dispatched",
            "tells readers that a queue holds what is stored and not dispatched yet"),
-    Mutant("slave_reuses_buffers", "slave", _reading(ReusesBuffers), "deliver-no-phantom",
+    Mutant("slave_reuses_buffers", "slave", with_parts(reader_class=ReusesBuffers), "deliver-no-phantom",
            "serves again what it has read before, if what is asked for is as long"),
-    Mutant("remembers_by_offset", "master", _reading(RemembersByOffset), "deliver-no-phantom",
+    Mutant("remembers_by_offset", "master", with_parts(reader_class=RemembersByOffset), "deliver-no-phantom",
            "serves what another queue has under the same offset"),
     Mutant("drops_first_after_restart", "master", with_parts(dispatcher_class=DropsFirstAfterRestart),
            "deliver-no-loss", "after a restart leaves its first message out of the queues"),
     Mutant("stores_twice", "master", with_parts(puts_class=StoresTwice), "deliver-no-phantom",
            "stores every message twice, under two offsets"),
-    Mutant("newest_first", "master", _reading(NewestFirst), "deliver-order",
+    Mutant("newest_first", "master", with_parts(reader_class=NewestFirst), "deliver-order",
            "gives an answer's messages in the wrong order"),
-    Mutant("slave_starts_one_early", "slave", _reading(StartsOneEarly), "deliver-order",
+    Mutant("slave_starts_one_early", "slave", with_parts(reader_class=StartsOneEarly), "deliver-order",
            "begins one message before the offset that was asked for"),
     Mutant("asks_memory_first", "master", with_parts(progress_class=AsksMemoryFirst), "deliver-at-least-once",
            "lets a group begin at 0 although it knows its progress"),

@@ -118,16 +118,9 @@ class CrowdedOut(HaMaster):
             super().on_accepted(conn)
 
 
-def _transferring(transfer: type[GroupTransfer]) -> type[HaMaster]:
-    class Master(HaMaster):
-        transfer_class = transfer
-
-    return Master
-
-
 def _mutant(name: str, part: type[HaMaster] | type[GroupTransfer], law: str, breaks: str) -> Mutant:
-    master = part if issubclass(part, HaMaster) else _transferring(part)
-    return Mutant(name, "master", with_parts(master_class=master), law, breaks)
+    whole = with_parts(master_class=part) if issubclass(part, HaMaster) else with_parts(transfer_class=part)
+    return Mutant(name, "master", whole, law, breaks)
 
 
 MASTER = (

@@ -4,11 +4,9 @@ from collections.abc import Callable, Hashable, Mapping
 from typing import Any, TypeVar
 
 from pairproof.chaos.mutants.mutant import Mutant, with_parts
-from pairproof.reference.core.broker import Broker
 from pairproof.reference.core.calls import Outcome
 from pairproof.reference.core.config_file import ConfigFile
 from pairproof.reference.core.metadata_sync import MetadataSync, Step
-from pairproof.reference.core.parts import Parts
 from pairproof.reference.core.subscription_groups import GroupTable
 from pairproof.reference.core.topics import TopicTable
 from pairproof.reference.core.versioned_table import VersionedTable
@@ -49,14 +47,14 @@ class StopsAtFailure(MetadataSync):
 
 
 class SyncsEachMinute(MetadataSync):
-    def __init__(self, parts: Parts, topics_applied: Callable[[], None]) -> None:
-        super().__init__(parts, topics_applied)
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
         self.schedule = self.schedule._replace(every=60_000)
 
 
 class GroupsFirst(MetadataSync):
-    def __init__(self, parts: Parts, topics_applied: Callable[[], None]) -> None:
-        super().__init__(parts, topics_applied)
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
         self.steps = self.steps[::-1]
 
 
@@ -141,31 +139,28 @@ class IgnoresBackup(TopicTable):
         super().load()
 
 
-def _syncing(sync: type[MetadataSync], **parts: type) -> type[Broker]:
-    return with_parts(sync_class=sync, **parts)
-
-
 METADATA = (
-    Mutant("keeps_its_offsets", "slave", _syncing(KeepsItsOffsets), "meta-converges",
+    Mutant("keeps_its_offsets", "slave", with_parts(sync_class=KeepsItsOffsets), "meta-converges",
            "fetches consumer offsets and does not apply them"),
     Mutant("versions_of_its_own", "slave", with_parts(topics_class=VersionsOfItsOwn), "meta-converges",
            "takes topics over under its own version (5.3.2 to 5.3.4)"),
     Mutant("takes_newer_only", "slave", with_parts(groups_class=TakesNewerOnly), "meta-converges",
            "takes groups over if their version is a newer one, not if it is another one"),
-    Mutant("stops_at_failure", "slave", _syncing(StopsAtFailure), "meta-schedule",
+    Mutant("stops_at_failure", "slave", with_parts(sync_class=StopsAtFailure), "meta-schedule",
            "gives a round of its sync up when one table is unavailable"),
-    Mutant("syncs_each_minute", "slave", _syncing(SyncsEachMinute), "meta-schedule",
+    Mutant("syncs_each_minute", "slave", with_parts(sync_class=SyncsEachMinute), "meta-schedule",
            "fetches its master's tables once a minute, not every 10 s"),
-    Mutant("groups_first", "slave", _syncing(GroupsFirst), "meta-schedule", "fetches groups first and topics last"),
-    Mutant("takes_always", "slave", _syncing(TakesAlways), "meta-version-gate",
+    Mutant("groups_first", "slave", with_parts(sync_class=GroupsFirst), "meta-schedule",
+           "fetches groups first and topics last"),
+    Mutant("takes_always", "slave", with_parts(sync_class=TakesAlways), "meta-version-gate",
            "takes tables over though they are of the version that it has"),
-    Mutant("saves_the_same", "slave", _syncing(SavesTheSameEachTime, topics_class=SavesTheSame), "meta-version-gate",
-           "saves its topics at every sync, changed or not"),
+    Mutant("saves_the_same", "slave", with_parts(sync_class=SavesTheSameEachTime, topics_class=SavesTheSame),
+           "meta-version-gate", "saves its topics at every sync, changed or not"),
     Mutant("takes_unsaved", "slave", with_parts(groups_class=TakesUnsaved), "meta-version-gate",
            "takes groups over without saving them"),
-    Mutant("tells_its_offsets", "slave", _syncing(TellsItsOffsets), "meta-one-way",
+    Mutant("tells_its_offsets", "slave", with_parts(sync_class=TellsItsOffsets), "meta-one-way",
            "commits at its master the consumer offsets that it was told itself"),
-    Mutant("fills_later", "slave", _syncing(FillsLater), "meta-atomic-view",
+    Mutant("fills_later", "slave", with_parts(sync_class=FillsLater), "meta-atomic-view",
            "clears its topics a second before it fills them (4.9: a moment before)"),
     Mutant("forgets_groups", "slave", with_parts(groups_class=ForgetsGroups), "meta-durable",
            "starts without the groups that it had saved"),

@@ -4,7 +4,10 @@ from typing import Any, NamedTuple
 
 from pairproof.reference.client.consumer import Consumer
 from pairproof.reference.core.broker import Broker
+from pairproof.reference.core.commit_log import CommitLog
+from pairproof.reference.core.ha_master import HaMaster
 from pairproof.reference.core.namesrv import NameServer
+from pairproof.reference.core.processors.pulling import Pulling
 from pairproof.reference.core.store import MessageStore
 
 CONSUMER = "consumer"
@@ -23,13 +26,23 @@ class Mutant(NamedTuple):
     """What it does wrong, and where a bug like it was seen."""
 
 
+WHOLES: tuple[tuple[str, type], ...] = (
+    ("log_class", CommitLog),
+    ("store_class", MessageStore),
+    ("master_class", HaMaster),
+    ("pulling_class", Pulling),
+)
+"""Parts that have parts themselves, the innermost first."""
+
+
 def with_parts(**parts: Any) -> type[Broker]:
-    """A broker in which some parts, its own (``master_class``, ...) or its store's (``log_class``, ...), are others."""
-    inner = {name: part for name, part in parts.items() if hasattr(MessageStore, name)}
-    outer = {name: part for name, part in parts.items() if name not in inner}
-    if inner:
-        outer["store_class"] = type("MutantStore", (MessageStore,), inner)
-    return type("MutantBroker", (Broker,), outer)
+    """A broker in which some parts, its own (``sending_class``, ...) or those of a part (``log_class``, ...), are
+    others."""
+    for name, whole in WHOLES:
+        inner = {each: parts.pop(each) for each in list(parts) if hasattr(whole, each)}
+        if inner:
+            parts[name] = type(f"Mutant{whole.__name__}", (parts.get(name, whole),), inner)
+    return type("MutantBroker", (Broker,), parts)
 
 
 def consumer_with(**parts: Any) -> type[Consumer]:

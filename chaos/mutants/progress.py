@@ -1,5 +1,7 @@
 """Mutants of consumer progress: what brokers keep of it, what they say, and what consumers tell them."""
 
+from typing import Any
+
 from pairproof.chaos.mutants.mutant import CONSUMER, Mutant, consumer_with, with_parts
 from pairproof.reference.client.process_queue import ProcessQueue
 from pairproof.reference.client.progress import Progress as ConsumersProgress
@@ -75,8 +77,8 @@ class SavesOnce(ConsumerOffsets):
 
 
 class SkipsOnReturn(Reader):
-    def __init__(self, *given: object) -> None:
-        super().__init__(*given)  # type: ignore[arg-type]
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
         self.seen: set[tuple[str, int]] = set()
 
     def read(self, topic: str, queue_id: int, offset: int, limit: int, takes: Takes | None = None) -> Found:
@@ -120,8 +122,8 @@ class GivesUpOneFurther(Rebalancing):
 
 
 class BeginsAnewAfterFailure(ConsumersPulling):
-    def __init__(self, *given: object) -> None:
-        super().__init__(*given)  # type: ignore[arg-type]
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
         self.taken: dict[ProcessQueue, int] = {}
 
     def start(self, held: ProcessQueue, refreshed: bool = False) -> None:

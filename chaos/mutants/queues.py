@@ -1,22 +1,22 @@
 """Mutants of what a broker derives from its log: queue offsets, consume queues, the key index."""
 
+from typing import Any
+
 from pairproof.chaos.mutants.mutant import Mutant, with_parts
 from pairproof.reference.core.checkpoint import Checkpoint
-from pairproof.reference.core.config import BrokerConfig
 from pairproof.reference.core.consume_queue import Entry
 from pairproof.reference.core.consume_queues import ConsumeQueues
-from pairproof.reference.core.dispatch import Arrived, Dispatcher
+from pairproof.reference.core.dispatch import Dispatcher
 from pairproof.reference.core.key_index import KeyIndex
 from pairproof.reference.core.store import DISPATCH, MessageStore, Stored
-from pairproof.reference.ports import Effects, Watcher
 from pairproof.reference.wire.record import FIXED_SIZE, Message
 
 PAGE = 600
 
 
 class CountsLastAgain(MessageStore):
-    def __init__(self, config: BrokerConfig, io: Effects, watcher: Watcher, arrived: Arrived | None = None) -> None:
-        super().__init__(config, io, watcher, arrived)
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
         self.counted: set[int] = set()
 
     def queue_offset_for(self, message: Message) -> int:

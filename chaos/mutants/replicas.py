@@ -1,12 +1,10 @@
 """Mutants of counting in-sync replicas: they show only where a send waits for more than one slave."""
 
 from collections.abc import Hashable
+from typing import Any
 
 from pairproof.chaos.mutants.mutant import Mutant, with_parts
-from pairproof.reference.core.commit_log import CommitLog
-from pairproof.reference.core.config import BrokerConfig
 from pairproof.reference.core.ha_master import HaConnection, HaMaster
-from pairproof.reference.ports import Effects, Watcher
 
 
 class CountsConnections(HaMaster):
@@ -15,8 +13,8 @@ class CountsConnections(HaMaster):
 
 
 class CountsOneAck(HaMaster):
-    def __init__(self, config: BrokerConfig, log: CommitLog, io: Effects, watcher: Watcher) -> None:
-        super().__init__(config, log, io, watcher)
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
         self.needed = min(self.needed, 1)
 
 

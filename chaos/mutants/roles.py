@@ -7,7 +7,6 @@ from pairproof.reference.client.pulling import Pulling as ConsumersPulling
 from pairproof.reference.client.routes import Choice
 from pairproof.reference.core import ha_slave
 from pairproof.reference.core.broker import Broker
-from pairproof.reference.core.commit_log import CommitLog
 from pairproof.reference.core.config import BrokerConfig
 from pairproof.reference.core.ha_slave import HaSlave
 from pairproof.reference.core.processors.administration import Administration
@@ -17,7 +16,7 @@ from pairproof.reference.core.reading import Found, Reader, Takes
 from pairproof.reference.core.registration import Registration
 from pairproof.reference.core.requests import Request
 from pairproof.reference.core.routes import MASTER_ID, RouteTable
-from pairproof.reference.ports import Conn, Effects, Watcher
+from pairproof.reference.ports import Conn
 from pairproof.reference.wire import remoting
 from pairproof.reference.wire.bodies_client import MessageQueue
 from pairproof.reference.wire.bodies_route import TopicRouteData
@@ -102,8 +101,8 @@ class NeverFollows(HaSlave):
 
 
 class GuessesAddress(HaSlave):
-    def __init__(self, config: BrokerConfig, log: CommitLog, io: Effects, watcher: Watcher) -> None:
-        super().__init__(config, log, io, watcher)
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
         self.address = self.address or BrokerConfig().ha_address
 
 

@@ -1,13 +1,13 @@
 """Mutants of who reads where: what brokers suggest, whom clients ask, whom a name server names."""
 
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
+from typing import Any
 
 from pairproof.chaos.mutants.mutant import CONSUMER, Mutant, consumer_with, name_server_with, with_parts
-from pairproof.reference.client.process_queue import ProcessQueue, Shared
+from pairproof.reference.client.process_queue import ProcessQueue
 from pairproof.reference.client.pulling import Pulling as ConsumersPulling
 from pairproof.reference.client.routes import MASTER_ID, Choice, Routes, choose
 from pairproof.reference.client.settings import SECOND
-from pairproof.reference.client.subscription import Subscriptions
 from pairproof.reference.core.calls import Outcome
 from pairproof.reference.core.config import BrokerConfig
 from pairproof.reference.core.processors.pulling import Pulling
@@ -72,8 +72,8 @@ class NeverNext(ConsumersPulling):
 
 
 class PullsInOneThread(ConsumersPulling):
-    def __init__(self, shared: Shared, subscriptions: Subscriptions, set_right: Callable[[ProcessQueue], None]) -> None:
-        super().__init__(shared, subscriptions, set_right)
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
         self.blocked_until = 0
 
     def start(self, held: ProcessQueue, refreshed: bool = False) -> None:

@@ -76,25 +76,18 @@ class StoresNoUnwaited(CommitLog):
         return super().put(message, queue_offset, store_ms)
 
 
-def _recovering(recovery: type[LogRecovery]) -> type[CommitLog]:
-    class Log(CommitLog):
-        recovery_class = recovery
-
-    return Log
-
-
 STORE = (
-    Mutant("trusts_tail", "slave", with_parts(log_class=_recovering(TrustsTail)), "log-prefix",
+    Mutant("trusts_tail", "slave", with_parts(recovery_class=TrustsTail), "log-prefix",
            "takes a torn tail for log after a power loss"),
-    Mutant("cuts_mid_record", "slave", with_parts(log_class=_recovering(CutsMidRecord)), "log-grows",
+    Mutant("cuts_mid_record", "slave", with_parts(recovery_class=CutsMidRecord), "log-grows",
            "recovery ends inside a record"),
-    Mutant("forgets_last_record", "slave", with_parts(log_class=_recovering(ForgetsLastRecord)), "log-grows",
+    Mutant("forgets_last_record", "slave", with_parts(recovery_class=ForgetsLastRecord), "log-grows",
            "each restart drops a whole record that no crash took"),
-    Mutant("forgets_all", "slave", with_parts(log_class=_recovering(ForgetsAll)), "log-grows",
+    Mutant("forgets_all", "slave", with_parts(recovery_class=ForgetsAll), "log-grows",
            "each restart drops its whole log, to copy it again"),
     Mutant("claims_flush", "slave", with_parts(flusher_class=ClaimsFlush), "log-grows",
            "calls durable what it has only written"),
-    Mutant("skips_crc", "master", with_parts(log_class=_recovering(SkipsCrc)), "log-records-whole",
+    Mutant("skips_crc", "master", with_parts(recovery_class=SkipsCrc), "log-records-whole",
            "recovery keeps records whose body is damaged"),
     Mutant("answers_before_flush", "master", with_parts(flusher_class=AnswersBeforeFlush), "log-flushed-survives",
            "answers PUT_OK under SYNC_FLUSH before the flush ended"),

@@ -1,6 +1,6 @@
 """Mutants of the replication stream: its timing, its framing, and what becomes of pieces."""
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from pairproof.chaos.mutants.mutant import Mutant, with_parts
 from pairproof.reference.core.commit_log import CommitLog
@@ -66,8 +66,8 @@ class NeverBeats(HaMaster):
 
 
 class BeatsTooOften(HaMaster):
-    def __init__(self, config: BrokerConfig, log: CommitLog, io: Effects, watcher: Watcher) -> None:
-        super().__init__(config, log, io, watcher)
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
         self.heartbeat_ns //= 5
 
 
@@ -79,8 +79,8 @@ class BeatsAcknowledged(HaMaster):
 
 
 class Impatient(HaMaster):
-    def __init__(self, config: BrokerConfig, log: CommitLog, io: Effects, watcher: Watcher) -> None:
-        super().__init__(config, log, io, watcher)
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
         self.housekeeping_ns //= 4
 
 
@@ -121,8 +121,8 @@ class AsyncPushesBatches(HaMaster):
 
 
 class PushesUnflushed(HaMaster):
-    def __init__(self, config: BrokerConfig, log: CommitLog, io: Effects, watcher: Watcher) -> None:
-        super().__init__(config, log, io, watcher)
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
         self.flushed_only = False
 
 
