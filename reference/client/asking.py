@@ -8,13 +8,15 @@ with clientCloseSocketIfTimeout.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from pairproof.reference.client.settings import SECOND
 from pairproof.reference.core.calls import Calls, Done, Outcome
 from pairproof.reference.errors import CodecError
-from pairproof.reference.wire import headers, record
+from pairproof.reference.wire import beans, headers, record
 from pairproof.reference.wire.record import Record
+
+_Body = TypeVar("_Body")
 
 ASK_TIMEOUT_NS = 3 * SECOND
 
@@ -36,6 +38,16 @@ def ask(
 def unreadable(outcome: Outcome) -> Outcome:
     """The outcome of an answer that came and cannot be read: nobody knows what the peer did."""
     return Outcome("info", "unreadable answer", outcome.answer)
+
+
+def body_of(kind: type[_Body], outcome: Outcome) -> _Body | None:
+    """The body of an ok, a ``kind``; None if the call did not end so, or it is no such body."""
+    if outcome.phase != "ok" or outcome.answer is None:
+        return None
+    try:
+        return beans.decode(kind, outcome.answer.body)
+    except CodecError:
+        return None
 
 
 def messages(body: bytes) -> list[tuple[Record, bytes]]:

@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import partial
 
-from pairproof.reference.client.asking import ask
+from pairproof.reference.client.asking import ask, body_of
 from pairproof.reference.client.process_queue import Shared
 from pairproof.reference.client.routes import MASTER_ID
 from pairproof.reference.client.settings import SECOND
 from pairproof.reference.core.calls import Outcome
-from pairproof.reference.errors import CodecError
 from pairproof.reference.wire import beans
 from pairproof.reference.wire.bodies_client import LockBatchRequest, LockBatchResponse, MessageQueue
 from pairproof.reference.wire.headers import RequestCode
@@ -63,7 +62,7 @@ class QueueLocking:
         choice = self.shared.routes.choose(queue.broker_name, MASTER_ID, only_this=True)
         if choice is not None:
             body = beans.encode(self._request((queue,)))
-            ask(self.shared.calls, choice.address, RequestCode.UNLOCK_BATCH_MQ, {}, _forget, body, CALL_NS)
+            ask(self.shared.calls, choice.address, RequestCode.UNLOCK_BATCH_MQ, {}, lambda outcome: None, body, CALL_NS)
 
     def _ask(
         self, broker_name: str, queues: Iterable[MessageQueue], done: Callable[[set[MessageQueue] | None, int], None]
@@ -72,7 +71,8 @@ class QueueLocking:
         until = self.shared.io.now() + COUNTS_NS
 
         def ended(outcome: Outcome) -> None:
-            done(_locked(outcome), until)
+            found = body_of(LockBatchResponse, outcome)
+            done(None if found is None else set(found.lock_ok_mq_set), until)
 
         choice = self.shared.routes.choose(broker_name, MASTER_ID, only_this=True)
         if choice is None:
@@ -84,16 +84,3 @@ class QueueLocking:
     def _request(self, queues: Iterable[MessageQueue]) -> LockBatchRequest:
         settings = self.shared.settings
         return LockBatchRequest(settings.group, settings.client_id, tuple(queues))
-
-
-def _forget(outcome: Outcome) -> None:
-    pass
-
-
-def _locked(outcome: Outcome) -> set[MessageQueue] | None:
-    if outcome.phase != "ok" or outcome.answer is None:
-        return None
-    try:
-        return set(beans.decode(LockBatchResponse, outcome.answer.body).lock_ok_mq_set)
-    except CodecError:
-        return None

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TypeVar
 
-from pairproof.reference.client.asking import ask
+from pairproof.reference.client.asking import ask, body_of
 from pairproof.reference.client.process_queue import ProcessQueue, Shared
 from pairproof.reference.client.progress import Progress
 from pairproof.reference.client.pulling import Pulling
@@ -21,8 +21,6 @@ from pairproof.reference.client.queue_locking import QueueLocking
 from pairproof.reference.client.routes import MASTER_ID
 from pairproof.reference.client.settings import SECOND
 from pairproof.reference.core.calls import Outcome
-from pairproof.reference.errors import CodecError
-from pairproof.reference.wire import beans
 from pairproof.reference.wire.bodies_client import ConsumerList, MessageQueue
 from pairproof.reference.wire.headers import RequestCode
 
@@ -166,15 +164,15 @@ class Rebalancing:
         again = self._asking.pop(topic)
         if self.leaving:
             return
-        clients = _clients(outcome)
-        if clients is None:
+        found = body_of(ConsumerList, outcome)
+        if found is None:
             self._turn += 1
             self.shared.routes.refresh_if_old(topic)
             self.soon(RETRY_NS)
             return
-        if self.shared.settings.client_id not in clients:
+        if self.shared.settings.client_id not in found.consumer_id_list:
             self.beat()
-        self._share(topic, self.share(topic, clients))
+        self._share(topic, self.share(topic, found.consumer_id_list))
         if again:
             self.soon()
 
@@ -225,12 +223,3 @@ class Rebalancing:
             self.soon()
         elif self.leaving and not self._releasing:
             self.emptied()
-
-
-def _clients(outcome: Outcome) -> tuple[str, ...] | None:
-    if outcome.phase != "ok" or outcome.answer is None:
-        return None
-    try:
-        return beans.decode(ConsumerList, outcome.answer.body).consumer_id_list
-    except CodecError:
-        return None

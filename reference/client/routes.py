@@ -11,12 +11,10 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import NamedTuple
 
-from pairproof.reference.client.asking import ask
+from pairproof.reference.client.asking import ask, body_of
 from pairproof.reference.client.settings import SECOND
 from pairproof.reference.core.calls import Calls, Outcome
-from pairproof.reference.errors import CodecError
 from pairproof.reference.ports import Effects
-from pairproof.reference.wire import beans
 from pairproof.reference.wire.bodies_client import MessageQueue
 from pairproof.reference.wire.bodies_route import TopicRouteData
 from pairproof.reference.wire.headers import RequestCode
@@ -166,11 +164,8 @@ class Routes:
         if outcome.answer is not None and outcome.answer.code == TOPIC_NOT_EXIST:
             self.learned(topic, None)
             return True
-        if outcome.phase != "ok" or outcome.answer is None:
-            return False
-        try:
-            route = beans.decode(TopicRouteData, outcome.answer.body)
-        except CodecError:
+        route = body_of(TopicRouteData, outcome)
+        if route is None:
             return False
         self.topics.pop(topic, None)
         self.topics[topic] = route

@@ -82,14 +82,14 @@ class Calls:
         timeout_ns: int = CALL_TIMEOUT_NS,
     ) -> None:  # fmt: skip
         """Ask; ``done`` hears the outcome, perhaps at once."""
-        opaque = self._next_opaque()
+        opaque = self.next_opaque()
         self.call_frame(
             address, opaque, remoting.encode(Command(code, opaque, 0, dict(fields), body)), done, timeout_ns
         )
 
     def tell(self, address: str, code: int, fields: Mapping[str, str], body: bytes = b"") -> None:
         """One-way: nobody hears what becomes of it. A connection that cannot be made forgets it."""
-        opaque = self._next_opaque()
+        opaque = self.next_opaque()
         line = self._line(address)
         frame = remoting.encode(Command(code, opaque, remoting.ONEWAY_FLAG, dict(fields), body))
         if line.conn is not None:
@@ -99,7 +99,8 @@ class Calls:
 
     def next_opaque(self) -> int:
         """A number for a frame of one's own making; see :meth:`call_frame`."""
-        return self._next_opaque()
+        self.opaque += 1
+        return self.opaque
 
     def call_frame(
         self, address: str, opaque: int, frame: bytes, done: Done, timeout_ns: int = CALL_TIMEOUT_NS
@@ -197,10 +198,6 @@ class Calls:
             done(Outcome("fail" if waiting else "info", "timeout", None))
 
     # How it is done.
-
-    def _next_opaque(self) -> int:
-        self.opaque += 1
-        return self.opaque
 
     def _line(self, address: str) -> _Line:
         line = self.lines.get(address)
