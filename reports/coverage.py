@@ -41,7 +41,6 @@ class Grid(NamedTuple):
 
     @property
     def empty(self) -> int:
-        """Cells that no trial filled."""
         return len(self.pairs) * len(self.faults) - len(self.cells)
 
     @property

@@ -35,7 +35,6 @@ class RunInput(NamedTuple):
 
     @property
     def size_bytes(self) -> int:
-        """Bytes of all Parquet parts."""
         return sum(part.stat().st_size for parts in self.parts.values() for part in parts)
 
 

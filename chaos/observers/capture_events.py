@@ -76,7 +76,6 @@ class Told(NamedTuple):
     """What was concluded because no line says it."""
 
     def last_of(self, node: str) -> str | None:
-        """What happened to a broker last."""
         return next((each.what for each in reversed(self.happenings) if each.node == node), None)
 
 

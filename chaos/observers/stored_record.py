@@ -53,7 +53,6 @@ class LogRecord(NamedTuple):
 
     @property
     def raw(self) -> bytes:
-        """The record's bytes."""
         return bytes(self.data[self.at : self.at + self.hi - self.lo])
 
     @property

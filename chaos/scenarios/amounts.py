@@ -28,7 +28,6 @@ class Bound(NamedTuple):
         return f"at most {self.high}" if self.low == 0 else f"{self.low} to {self.high}"
 
     def holds(self, count: int) -> bool:
-        """Whether so many are within."""
         return self.low <= count and (self.high is None or count <= self.high)
 
 

@@ -28,7 +28,6 @@ class Interval(NamedTuple):
     hi: int
 
     def holds(self, event: Event) -> bool:
-        """Whether the event is within."""
         return self.lo <= event.seq < self.hi
 
 

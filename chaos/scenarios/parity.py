@@ -54,7 +54,6 @@ class Row(NamedTuple):
 
     @property
     def unexplained(self) -> list[Difference]:
-        """What nobody knows the reason of."""
         return [each for each in self.differences if not each.reason]
 
 

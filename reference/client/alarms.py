@@ -19,7 +19,6 @@ class Alarms:
         self.io.timer((self.kind, *key), when)
 
     def after(self, delay_ns: int, *key: Hashable) -> None:
-        """Ring that much later."""
         self.at(self.io.now() + delay_ns, *key)
 
     def rang(self, *key: Hashable) -> None:

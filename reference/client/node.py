@@ -26,7 +26,6 @@ class CallingNode:
         self.calls.on_bytes(conn, data)
 
     def on_writable(self, conn: Conn) -> None:
-        """The socket takes bytes again."""
         self.calls.on_writable(conn)
 
     def on_closed(self, conn: Conn) -> None:

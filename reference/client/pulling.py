@@ -107,7 +107,6 @@ class Pulling:
             self.start(held)
 
     def thaw(self, queue: MessageQueue) -> None:
-        """The queue was frozen long enough."""
         held = self.shared.held.get(queue)
         if held is not None:
             self.set_right(held)

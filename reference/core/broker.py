@@ -198,7 +198,6 @@ class Broker:
     # Connections.
 
     def on_accepted(self, conn: Conn, port: str) -> None:
-        """Somebody connected to ``main``, ``fast`` or ``ha``."""
         if port == "ha":
             self.ha.on_accepted(conn)
             return
@@ -236,7 +235,6 @@ class Broker:
             self.ha.on_bytes(conn, data)
 
     def on_writable(self, conn: Conn) -> None:
-        """A socket takes bytes again."""
         if conn is self.replica.conn:
             self.replica.on_writable()
         elif conn in self.peers:

@@ -176,7 +176,6 @@ class Calls:
             self.on_closed(conn)
 
     def on_writable(self, conn: Conn) -> None:
-        """The socket takes bytes again."""
         line = self.by_conn.get(conn)
         if line is not None:
             send_on(self.io, conn, line.unsent)

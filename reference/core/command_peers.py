@@ -59,7 +59,6 @@ class Seats:
         return len(self.silent) + len(self.asked)
 
     def take(self, conn: Conn) -> None:
-        """Somebody comes, and has asked nothing."""
         self.silent[conn] = None
 
     def asks(self, conn: Conn, now: int) -> None:

@@ -133,7 +133,6 @@ class BrokerConfig:
 
     @property
     def is_slave(self) -> bool:
-        """Whether this broker copies another one."""
         return self.brokerRole == "SLAVE"
 
     @property

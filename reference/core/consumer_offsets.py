@@ -61,6 +61,5 @@ class ConsumerOffsets:
         self.save()
 
     def save(self) -> None:
-        """Save what has changed since the last time."""
         if self.changed:
             self.changed = not self.file.save(beans.encode(bodies.ConsumerOffsets(self.table), pretty=True))

@@ -36,7 +36,6 @@ class DelayOffsets:
         return beans.encode(bodies.DelayOffsets(self.table))
 
     def save(self) -> None:
-        """Save what has changed since the last time."""
         if self.changed:
             self.changed = not self.file.save(beans.encode(bodies.DelayOffsets(self.table), pretty=True))
 

@@ -52,7 +52,6 @@ class Flusher:
         self._flush(self.urged)
 
     def grown(self) -> None:
-        """The log has new bytes."""
         if self.sync:
             self._flush(self.log.end)
         elif self.log.flushed < self.log.end:

@@ -220,7 +220,6 @@ class HaMaster:
                 return
 
     def on_writable(self, conn: Conn) -> None:
-        """The socket takes bytes again."""
         peer = self.connections.get(conn)
         if peer is not None and self._finish_frame(peer):
             self._pump(peer)

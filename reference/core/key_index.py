@@ -71,7 +71,6 @@ class IndexFile:
 
     @property
     def full(self) -> bool:
-        """Whether it takes no more entries."""
         return self.count >= self.entries
 
     def follow(self, before: IndexFile) -> None:

@@ -87,7 +87,6 @@ class MetadataSync:
         return applied
 
     def take_groups(self, body: bytes) -> bool:
-        """The master's groups instead of one's own, if their version differs."""
         return self._take(self.parts.groups, body)
 
     def take_offsets(self, body: bytes) -> bool:

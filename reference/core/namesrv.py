@@ -72,7 +72,6 @@ class NameServer:
         self.peers.feed(conn, data)
 
     def on_writable(self, conn: Conn) -> None:
-        """A socket takes bytes again."""
         self.peers.writable(conn)
 
     def on_closed(self, conn: Conn) -> None:

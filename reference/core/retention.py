@@ -66,7 +66,6 @@ class Retention:
         self._arm()
 
     def grown(self) -> None:
-        """The log may have another file."""
         if self.store.log.files.limit != self._known_limit:
             self._arm()
 

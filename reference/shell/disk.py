@@ -56,7 +56,6 @@ class MappedFile:
         self.size = size
 
     def read(self, at: int, length: int) -> bytes:
-        """Bytes as any process sees them."""
         self._check(at, length)
         blocks = self._blocks
         if blocks is None or all(blocks[at // BLOCK : (at + length - 1) // BLOCK + 1]):
@@ -146,7 +145,6 @@ class RealDisk:
         return sorted(each.name for each in path.iterdir() if each.is_dir() and _holds_files(each))
 
     def open(self, name: str, size: int) -> MappedFile:
-        """Open or create; StoreRefused for another size, StoreFull without room."""
         path = self._path(name)
         sparse = name.startswith(SPARSE)
         with _told_full(path):
@@ -164,7 +162,6 @@ class RealDisk:
             _sync_folder(path.parent)
 
     def write_whole(self, name: str, data: bytes) -> None:
-        """Create or replace the file, in the page cache; StoreFull without room."""
         path = self._path(name)
         with _told_full(path):
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -172,7 +169,6 @@ class RealDisk:
         self._unnamed.add(name)
 
     def read_whole(self, name: str) -> bytes | None:
-        """All of the file as any process sees it; None if it is not there."""
         try:
             return self._path(name).read_bytes()
         except FileNotFoundError:

@@ -116,15 +116,12 @@ class Shell:
     # Effects: what the node may do.
 
     def now(self) -> int:
-        """The loop's own clock, ns."""
         return time.monotonic_ns()
 
     def wall_ms(self) -> int:
-        """The wall clock, ms."""
         return time.time_ns() // 1_000_000
 
     def connect(self, address: str) -> None:
-        """Start to connect to ``host:port``."""
         task = self.loop.create_task(sockets.connect(address, self.limits.anywhere))
         self._connecting.add(task)
         task.add_done_callback(partial(self._connected, address))

@@ -112,12 +112,10 @@ class Command(NamedTuple):
 
     @property
     def is_response(self) -> bool:
-        """Whether this answers something."""
         return bool(self.flag & RESPONSE_FLAG)
 
     @property
     def is_oneway(self) -> bool:
-        """Whether nobody waits for an answer."""
         return bool(self.flag & ONEWAY_FLAG)
 
 

@@ -168,7 +168,6 @@ class Members:
         self.parts.topics.ensure_all({topic: queues for topic, queues in retries.items() if NAME.fullmatch(topic)})
 
     def _tell(self, groups: Iterable[str]) -> None:
-        """Tell all consumers of these groups that they have changed."""
         parts = self.parts
         for group in groups:
             if not self.tells(group):
