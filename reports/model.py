@@ -118,7 +118,8 @@ def assemble(runs: Sequence[RunInput], corrupt: Sequence[Corrupt], tables: Table
         faults=_faults(tables),
         **{name: tables[name].to_pylist() for name in AS_COUNTED},
         **{name: [_spread(row) for row in tables[name].to_pylist()] for name in SPREADS},
-        laws=_laws({row["law"] for row in matrix}),
+        # Every registered law, and those that only the runs know.
+        laws=[_law(each) for each in sorted({*registry.names("laws"), *(row["law"] for row in matrix)})],
         corrupt=[each._asdict() for each in corrupt],
         histories=histories,
         rejudged=rejudging.told(histories, tables["differences"].to_pylist()) if judging else None,
@@ -336,11 +337,6 @@ def _faults(tables: Tables) -> list[Row]:
     for row in tables["effects"].to_pylist():
         effects.setdefault((row["name"], row["lab"]), {})[row["effect"]] = row["amount"]
     return [row | {"effect": effects.get((row["name"], row["lab"]), {})} for row in tables["faults"].to_pylist()]
-
-
-def _laws(judged: set[str]) -> list[Row]:
-    """Every registered law, and those that only the runs know."""
-    return [_law(each) for each in sorted({*registry.names("laws"), *judged})]
 
 
 def _law(name: str) -> Row:

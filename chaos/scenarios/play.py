@@ -236,7 +236,8 @@ def play(
         logs = sessions[0].logs() if sessions and isinstance(sessions[0], HasLogs) else {}
         part = Trial(0, ORIGIN, schedule, events, _unknown(laws, why), logs=logs) if events else None
         verdict = UNKNOWN if isinstance(why, KeyboardInterrupt) else FAILED
-        raise Stopped(_ended(case, part, verdict, why, began) if part else None, why) from why
+        ended = Played(case, part, verdict, (), (_doubt(why),), monotonic() - began) if part else None
+        raise Stopped(ended, why) from why
     return _played(case, trial, lab.observes(target), began)
 
 
@@ -286,10 +287,6 @@ def _played(case: Case, trial: Trial, observes: Set[str], began: float) -> Playe
         verdict = UNMET if unmet else UNKNOWN if doubts else HOLDS
     unseen = tuple(meeting.unseen(case, observes))
     return Played(case, trial, verdict, tuple(unmet), (*doubts, *skipped), monotonic() - began, unseen)
-
-
-def _ended(case: Case, part: Trial, verdict: str, why: BaseException, began: float) -> Played:
-    return Played(case, part, verdict, (), (_doubt(why),), monotonic() - began)
 
 
 def _doubt(why: BaseException) -> str:

@@ -14,7 +14,6 @@ from pairproof.reference.wire.record import Blank, decode, peek
 
 NAME = "checkpoint"
 SIZE = 4096
-MARGIN_MS = 3_000
 _TIMES = Struct(">qqq")
 
 
@@ -30,11 +29,6 @@ class Checkpoint:
         self.logics_ms: int
         self.index_ms: int
         self.physic_ms, self.logics_ms, self.index_ms = _TIMES.unpack(times)
-
-    @property
-    def min_ms(self) -> int:
-        """Everything stored until then is durable in the log and in the queues."""
-        return max(0, min(self.physic_ms, self.logics_ms) - MARGIN_MS)
 
     def save(self) -> None:
         """Write the three times, if there is room for the file; flushing :data:`NAME` is up to the caller."""

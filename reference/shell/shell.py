@@ -295,10 +295,7 @@ class Shell:
 
     def _read(self, conn: Connection) -> None:
         if conn.open:
-            self.loop.add_reader(conn.fd, self._readable, conn)
-
-    def _readable(self, conn: Connection) -> None:
-        self._tell(self._take, conn)
+            self.loop.add_reader(conn.fd, self._tell, self._take, conn)
 
     def _take(self, conn: Connection) -> None:
         began, size = self.loop.time(), READ_LEAST

@@ -67,7 +67,6 @@ _HEADS = {
     for flags in (0, BORN_HOST_V6, STORE_HOST_V6, _ANY_V6)
 }
 _HEAD = _HEADS[0]
-_SYS_FLAG_AT = 36
 _LOOPBACK = b"\x7f\x00\x00\x01"
 # Every head is followed by one byte of topic length, in V2 by two, and by two of properties length.
 _LENGTHS = 3

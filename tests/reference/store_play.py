@@ -150,14 +150,19 @@ def started(*args: Any, **kwargs: Any) -> Store:
     return Store(TreeDisk(), *args, **kwargs)
 
 
-def first_file_to_replay(log: CommitLog, min_ms: int) -> int:
-    """RocketMQ's choice after an abnormal stop: the newest file whose first record was stored until ``min_ms``.
+def min_ms(checkpoint: Checkpoint) -> int:
+    """Everything stored until then is durable in the log and in the queues, as RocketMQ has it."""
+    return max(0, min(checkpoint.physic_ms, checkpoint.logics_ms) - 3_000)
+
+
+def first_file_to_replay(log: CommitLog, since_ms: int) -> int:
+    """RocketMQ's choice after an abnormal stop: the newest file whose first record was stored until ``since_ms``.
 
     Else the first file. Right only as long as the clock never went back.
     Source: CommitLog.isMappedFileMatchedRecover.
     """
     for start in reversed(log.files.starts):
-        if 0 < store_ms_at(log, start) <= min_ms:
+        if 0 < store_ms_at(log, start) <= since_ms:
             return start
     return log.start
 

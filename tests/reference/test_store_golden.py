@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from store_play import BROKERS, GOLDEN, GOLDEN_LAYOUT, Store, TreeDisk, fresh, golden_disk
+from store_play import BROKERS, GOLDEN, GOLDEN_LAYOUT, Store, TreeDisk, fresh, golden_disk, min_ms
 
 from pairproof.reference.core.checkpoint import Checkpoint
 from pairproof.reference.core.consume_queue import MARKER, Entry
@@ -97,7 +97,7 @@ def test_checkpoint_is_read_and_written_as_java_does(broker: str) -> None:
     disk = golden_disk(broker, "checkpoint")
     before = bytes(disk.files["checkpoint"].cache)
     checkpoint = Checkpoint(disk)
-    times = (checkpoint.physic_ms, checkpoint.logics_ms, checkpoint.index_ms, checkpoint.min_ms)
+    times = (checkpoint.physic_ms, checkpoint.logics_ms, checkpoint.index_ms, min_ms(checkpoint))
     assert times == tuple(expected[f"{name}Timestamp"] for name in ("physicMsg", "logicsMsg", "indexMsg", "min"))
     empty = TreeDisk()
     anew = Checkpoint(empty)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from store_play import LOG_FILE, NOW_MS, Store, first_file_to_replay, fresh, same, started
+from store_play import LOG_FILE, NOW_MS, Store, first_file_to_replay, fresh, min_ms, same, started
 
 from pairproof.reference.core.checkpoint import Checkpoint
 from pairproof.reference.core.dispatch import Dispatcher
@@ -121,7 +121,7 @@ class ByCheckpoint(Dispatcher):
     """RocketMQ's choice of the file to begin with."""
 
     def replay_from(self, checkpoint: Checkpoint) -> int:
-        return first_file_to_replay(self.log, checkpoint.min_ms)
+        return first_file_to_replay(self.log, min_ms(checkpoint))
 
 
 @pytest.mark.parametrize(
