@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from pairproof.chaos.toxiproxy.install import TOOL
 from pairproof.harness import registry
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -29,6 +30,12 @@ needs_server = pytest.mark.skipif(
     shutil.which("redis-server") is None,
     reason="NO REDIS IS TESTED: there is no redis-server here; make test installs it",
 )
+
+
+@pytest.fixture
+def toxiproxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where it is; built if it is nowhere. Trials are played in folders that have no tools."""
+    monkeypatch.setenv("PAIRPROOF_TOXIPROXY", str(TOOL.install()))
 
 
 @pytest.fixture(scope="module")
@@ -87,6 +94,7 @@ def test_it_passes_mypy_strict_and_its_own_tests(installed: Path) -> None:
 @pytest.mark.slow
 @needs_library
 @needs_server
+@pytest.mark.usefixtures("toxiproxy")
 def test_a_few_trials_of_redis_are_played_judged_and_reported(installed: Path, tmp_path: Path) -> None:
     asked = ("--lab", "process", "--target", "redis", "--trials", "4", "--seed", "ci", "--runs", tmp_path)
     said = pairproof("check", *asked, installed=installed, cwd=tmp_path)
@@ -99,6 +107,7 @@ def test_a_few_trials_of_redis_are_played_judged_and_reported(installed: Path, t
 @pytest.mark.slow
 @needs_library
 @needs_server
+@pytest.mark.usefixtures("toxiproxy")
 @pytest.mark.parametrize("name", ["redis-promotion", "redis-everysec-kill"])
 def test_a_scenario_of_redis_holds(name: str, installed: Path, tmp_path: Path) -> None:
     asked = ("--lab", "process", "--target", "redis", "--runs", tmp_path, "--json")

@@ -6,14 +6,17 @@ import pytest
 
 from pairproof.harness import judge as judging
 from pairproof.harness import law as neutral
+from pairproof.harness import resolve
 from pairproof.harness.errors import UsageError
 from pairproof.harness.history import Event, kinds
+from pairproof.harness.interpreter import run_trial
 from pairproof.harness.judge import Judge
 from pairproof.harness.law import MAX_VIOLATIONS
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.ledger import Ledger
 from pairproof.harness.rocketmq.places import MASTER
 from pairproof.harness.rocketmq.testing import H, pair
+from pairproof.harness.schedule import Schedule
 from pairproof.harness.verdict import Judgement, Verdict
 
 
@@ -224,3 +227,10 @@ def test_a_list_and_a_live_feed_agree_for_all_laws() -> None:
     story = pair().sent("m0").put("m1").ok("m1").crash("master", "machine").restart("master", 100).mark("heal").audit()
     laws = judging.all_laws()
     assert verdicts(laws, story, live=True) == verdicts(laws, story, live=False)
+
+
+def test_plain_rows_are_judged_as_their_kinds_events() -> None:
+    lab, target = resolve.lab("sim"), resolve.target("reference")
+    trial = run_trial(lab, target, Schedule({}, "s", ()))
+    plain = [Event(*each) for each in trial.events]
+    assert judging.judge(plain, judging.laws_for(target), lab.observes(target)) == trial.judgements

@@ -88,9 +88,9 @@ def test_a_container_is_a_process_of_this_machine_and_has_an_address(container: 
     assert made.state() == (True, False, 0, False)
     assert "python3" in Path(f"/proc/{made.pid}/cmdline").read_text()
     until(lambda: hears(made.address))
-    assert made.on_nodes.kill() is True
+    assert made.kill() is True
     assert not Path(f"/proc/{made.pid}").exists() and made.state() == (False, False, 137, False)
-    assert made.on_nodes.kill() is False
+    assert made.kill() is False
     first = made.pid
     made.start()
     assert made.pid != first
@@ -152,7 +152,7 @@ def test_paused_means_that_nothing_runs_and_can_be_killed_so(container: Make) ->
     made.start()
     until(lambda: ticks(made.pid) > 10)
     for _ in range(3):
-        made.on_nodes.pause()
+        made.pause()
         was = ticks(made.pid)
         assert made.state().paused and made.state().running
         time.sleep(0.1)
@@ -161,10 +161,10 @@ def test_paused_means_that_nothing_runs_and_can_be_killed_so(container: Make) ->
         until(partial(ran_since, made.pid, was))
     with pytest.raises(Refused, match="not paused"):
         made.unpause()
-    made.on_nodes.pause()
+    made.pause()
     with pytest.raises(Refused, match="already paused"):
-        made.on_nodes.pause()
-    assert made.on_nodes.kill() is True
+        made.pause()
+    assert made.kill() is True
     assert made.state() == (False, False, 137, False)
 
 
@@ -220,7 +220,7 @@ def test_memory_is_measured_and_its_limit_holds_from_when_it_is_set(container: M
     before = made.memory()
     made.signal(10)
     until(lambda: made.memory() > before + (60 << 20))
-    made.on_nodes.limit_memory(160)
+    made.limit_memory(160)
     made.signal(10)
     until(lambda: made.memory() > before + (120 << 20))
     assert made.state().running
