@@ -11,6 +11,7 @@ import ctypes
 import multiprocessing
 import os
 import signal
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from multiprocessing import resource_tracker
@@ -26,6 +27,7 @@ from pairproof.harness.ports import Lab, Target
 MAX_JOBS = 16
 GOODBYE_S = 60.0
 """What all workers together have for ending their tasks and closing their labs."""
+INSISTS_S = 0.01
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _PR_SET_PDEATHSIG = 1
 
@@ -155,7 +157,7 @@ def _work(do: Callable[[Lab, Target, Any], Any], lab_name: str, target_name: str
             connection.send(why)
         finally:
             # Closing a lab must not be interrupted in turn.
-            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+            _deafen()
     except (KeyboardInterrupt, EOFError, ConnectionError):
         # Nobody wants to hear any more.
         pass
@@ -168,7 +170,9 @@ def _work(do: Callable[[Lab, Target, Any], Any], lab_name: str, target_name: str
 def _obey() -> None:
     """Ctrl-C is the business of whoever started this process, who then sends SIGTERM; so does the kernel at its end."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, _interrupt)
+    for number in (signal.SIGTERM, signal.SIGALRM):
+        signal.signal(number, _interrupt)
+    sys.unraisablehook = _insist
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
     parent = multiprocessing.parent_process()
@@ -181,3 +185,16 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
     # Once.
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     raise KeyboardInterrupt
+
+
+def _insist(swallowed: sys.UnraisableHookArgs) -> None:
+    """An interrupt that came in the middle of a finalizer was heard by nobody: it comes again, a moment later."""
+    if swallowed.exc_type is KeyboardInterrupt:
+        signal.setitimer(signal.ITIMER_REAL, INSISTS_S)
+    else:
+        sys.__unraisablehook__(swallowed)
+
+
+def _deafen() -> None:
+    for number in (signal.SIGTERM, signal.SIGALRM):
+        signal.signal(number, signal.SIG_IGN)

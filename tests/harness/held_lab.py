@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+import weakref
 from contextlib import suppress
 from pathlib import Path
 
@@ -98,6 +99,26 @@ def double(lab: Lab, target: Target, task: int) -> tuple[int, int]:
 def own_up(lab: Lab, target: Target, task: int) -> str:
     try:
         lab.open(target, {}, "s")
+    except KeyboardInterrupt:
+        return f"{task} was interrupted"
+    return "it was not"
+
+
+class Thing:
+    pass
+
+
+def own_up_in_a_finalizer(lab: Lab, target: Target, task: int) -> str:
+    """The interrupt comes while something is thrown away: there nobody hears it."""
+
+    def throw_away() -> None:
+        lab.open(target, {}, "s")
+
+    thing = Thing()
+    try:
+        weakref.finalize(thing, throw_away)
+        del thing
+        time.sleep(60)
     except KeyboardInterrupt:
         return f"{task} was interrupted"
     return "it was not"

@@ -92,9 +92,10 @@ def test_a_wrong_name_is_said_by_the_process(held: Path) -> None:
     assert isinstance(why, UsageError) and "unknown lab 'moon'" in str(why)
 
 
-def test_interrupted_tasks_may_say_how_far_they_came(held: Path) -> None:
+@pytest.mark.parametrize("do", [held_lab.own_up, held_lab.own_up_in_a_finalizer])
+def test_interrupted_tasks_may_say_how_far_they_came(held: Path, do: Callable[..., str]) -> None:
     (held / "wait").touch()
-    workers = Workers(3, held_lab.own_up, "held", "reference")
+    workers = Workers(3, do, "held", "reference")
 
     def tasks() -> Iterator[int]:
         yield from (1, 2)
@@ -208,6 +209,8 @@ def test_check_ends_where_nobody_can_go_on(
     monkeypatch.chdir(tmp_path)
     (held / wrong).touch()
     # The process that is not asked for a trial any more is closed, too.
+    import pairproof.harness.commands.options  # noqa: F401 - the range of --jobs is read when this is imported
+
     monkeypatch.setattr("pairproof.harness.workers.MAX_JOBS", 1)
     assert main([*CHECK, "--jobs", "2", "--trials", "6"]) == code
     assert capsys.readouterr().err.splitlines()[-1].endswith(("the lab burns", "that cannot be done here"))
