@@ -151,6 +151,15 @@ def test_a_frame_that_a_slave_refuses_by_closing_for_good_is_not_left_out() -> N
     assert_broken(HaAppendsFrames, ignored.after(60_000).mark("end"), "never appended [200, 300)")
 
 
+def test_what_an_older_connection_still_brings_to_a_dead_slave_is_not_left_out() -> None:
+    # In containers: its machine was off the network when it died, so the master's end stands.
+    story = append(traced(), 100, 200, 2).crash("slave").start("slave", 200).connect().report(200)
+    old, new = story.link.replace("2", "1"), story.link
+    brought = story.frame(200, 250, link=old).after(60_000).close("s", link=old)
+    assert_holds(HaAppendsFrames, brought.mark("end"))
+    assert_broken(HaAppendsFrames, brought.frame(200, 250, link=new).after(1_100).mark("end"), "never appended [200")
+
+
 def test_a_frame_that_is_left_out_is_caught() -> None:
     assert_broken(HaAppendsFrames, append(traced().frame(200, 250), 200, 250, 0), "never appended [100, 200)")
     assert_broken(HaAppendsFrames, traced().after(1_100).mark("end"), "never appended [100, 200)")

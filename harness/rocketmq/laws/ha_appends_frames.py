@@ -31,16 +31,20 @@ class HaAppendsFrames(Law):
     def begin(self) -> None:
         self.received: dict[str, deque[Frame]] = {}
         """Per slave: frames of its present connection that are not appended yet."""
+        self.present: dict[str, str] = {}
+        """Per slave: its present connection. What an older one still brings, to a machine that was off the network when
+        its slave died, reaches nobody."""
         self.closed: set[str] = set()
         """Slaves that closed it themselves, and have not connected again."""
 
     def on_connect(self, event: Connect) -> None:
         if event.side == "s":
             self.received[event.node] = deque()
+            self.present[event.node] = event.link
             self.closed.discard(event.node)
 
     def on_frame(self, event: Frame) -> None:
-        if event.side != "s" or event.lo == event.hi or event.node == HOSTILE:
+        if event.side != "s" or event.lo == event.hi or event.node == HOSTILE or self._is_old(event):
             return
         end = self.ledger.streams.get(event.link)
         if end is not None and (end == event.lo or end == 0):
@@ -69,7 +73,7 @@ class HaAppendsFrames(Law):
 
     def on_close(self, event: Close) -> None:
         """A slave's end is gone: what came just before may have been the reason."""
-        if event.side == "s":
+        if event.side == "s" and not self._is_old(event):
             self._overdue(event, event.node, self.ledger.healthy_ns)
             if event.f == "local":
                 self.closed.add(event.node)
@@ -83,6 +87,9 @@ class HaAppendsFrames(Law):
         for node in self.received:
             if node not in self.closed:
                 self._overdue(last, node, POLL_NS)
+
+    def _is_old(self, event: Frame | Close) -> bool:
+        return self.present.get(event.node, event.link) != event.link
 
     def _overdue(self, event: Event, node: str, bound: int) -> None:
         ledger, received = self.ledger, self.received.get(node)
