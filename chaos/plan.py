@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
 from functools import cache
 from importlib import import_module
@@ -19,7 +19,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from pairproof.harness import registry, resolve
-from pairproof.harness.errors import LabError
+from pairproof.harness.errors import LabError, UsageError
 from pairproof.harness.history import own_kinds
 from pairproof.harness.ports import Target
 from pairproof.reference.ports import Effects, Node
@@ -337,6 +337,14 @@ def observed(target: Target) -> frozenset[str]:
     """The kinds of event that a lab which sees all that passes can record of a target: all, unless that says less."""
     observes = getattr(target, "observes", None)
     return own_kinds() if observes is None else observes()
+
+
+def check_place(name: str, places: Iterable[str], what: str) -> None:
+    """UsageError, with the valid ones, for a node or link that this trial does not have."""
+    places = list(places)
+    if name not in places:
+        valid = ", ".join(places)
+        raise UsageError(f"there is no {what} {name!r} in this trial; valid: {valid} (lab.slaves, lab.names)")
 
 
 def load(name: str) -> Any:

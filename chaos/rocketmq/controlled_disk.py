@@ -23,7 +23,7 @@ class ControlledDisk(RealDisk):
         control = self.control
         if control.get("stalled"):
             control.count("held")
-            # As long as the harness wants: whoever ends it ends this process, too.
+            # Bounded by the harness: when it ends, this process is ended, too.
             while control.get("stalled"):
                 time.sleep(POLL_S)
         slow_ms = control.get("slow_ms")

@@ -1,7 +1,8 @@
 """The nodes and links of a RocketMQ trial, whatever its nodes run as.
 
-A link belongs to whoever connects over it, so that a fault on ``meta`` touches no client. Brokers register addresses
-that look real, and clients learn them from the name server: where a lab simulates, those lead over each one's links.
+A link belongs to the node that connects over it, so that a fault on ``meta`` touches no client. Brokers register
+addresses that look real, and clients learn them from the name server: where a lab simulates, those lead over each one's
+links.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ def plan(settings: Args, config: Config, forms: Forms) -> Plan:
         for name in brokers(settings)
     ]  # fmt: skip
     if has_names:
-        # The name server first, so that whoever registers finds it.
+        # The name server first, so that brokers find it when they register.
         nodes.insert(0, NodePlan(places.NAMES, forms(places.NAMES), {"main": 0, **ASKERS}, has_store=False))
     pair = places.nodes(places.slaves(settings))
     sizes = {name: config(name).mappedFileSizeCommitLog for name in brokers(settings)}

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 RUN = ("python3", "-m", "pairproof.chaos.labs.docker.run_node")
 EXECUTE = ("sh", "-c", 'exec "$@" >>"$0" 2>&1')
-"""What it says goes where the lab, and whoever asks whether it is ready, can read it while it runs."""
+"""The output goes to a file that the lab and the ready check can read while the container runs."""
 KILLED_S = 15.0
 OUT_OF_MEMORY = Status("killed", 9)
 SIGNALLED = 128

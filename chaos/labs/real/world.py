@@ -18,8 +18,8 @@ from pairproof.chaos.labs.real.evidence import Evidence
 from pairproof.chaos.labs.real.links import Link, Links
 from pairproof.chaos.labs.real.nodes import RealNode
 from pairproof.chaos.labs.real.stalls import Watch, Watched, harness
-from pairproof.chaos.plan import Plan
-from pairproof.harness.errors import LabError, PairproofError, Unable, UsageError
+from pairproof.chaos.plan import Plan, check_place
+from pairproof.harness.errors import LabError, PairproofError, Unable
 from pairproof.harness.history import Recorder
 from pairproof.harness.schedule import Args
 
@@ -141,9 +141,7 @@ class World:
 
     def node(self, name: str) -> RealNode:
         """A node; UsageError for one that this trial does not have."""
-        if name not in self.nodes:
-            valid = ", ".join(self.nodes)
-            raise UsageError(f"there is no node {name!r} in this trial; valid: {valid} (lab.slaves, lab.names)")
+        check_place(name, self.nodes, "node")
         return self.nodes[name]
 
     def obedient(self, name: str) -> RealNode:
@@ -155,8 +153,5 @@ class World:
 
     def link(self, name: str) -> Link:
         """A link; UsageError for one that this trial does not have."""
-        found = self.links.by_name.get(name)
-        if found is None:
-            valid = ", ".join(self.links.by_name)
-            raise UsageError(f"there is no link {name!r} in this trial; valid: {valid} (lab.slaves, lab.names)")
-        return found
+        check_place(name, self.links.by_name, "link")
+        return self.links.by_name[name]

@@ -10,7 +10,7 @@ from pairproof.chaos.labs.sim.network import Link
 from pairproof.chaos.plan import CLIENT, Plan
 
 STRANGER, IMPOSTOR = "hostile", "impostor"
-"""Machines of nobody's: of strangers, which reach every port of every node, and of whoever takes a node's place."""
+"""Machines outside the plan: strangers, which reach every port of every node, and an impostor in a node's place."""
 
 Ways = dict[str, Link]
 """From an address, or a link's name, to the link."""

@@ -16,8 +16,8 @@ from pairproof.chaos.labs.sim.evidence import Evidence
 from pairproof.chaos.labs.sim.host import WATCHDOG, Crashed, Host
 from pairproof.chaos.labs.sim.kernel import MOST_IN_A_MS, Kernel
 from pairproof.chaos.labs.sim.network import Link, Network
-from pairproof.chaos.plan import InProcess, Plan
-from pairproof.harness.errors import LabError, UsageError
+from pairproof.chaos.plan import InProcess, Plan, check_place
+from pairproof.harness.errors import LabError
 from pairproof.harness.history import MS, Recorder
 from pairproof.harness.schedule import Args
 
@@ -155,9 +155,7 @@ class World:
 
     def node_host(self, name: str) -> Host:
         """A broker's machine; UsageError for one that this trial does not have."""
-        if name not in self.processes:
-            valid = ", ".join(self.processes)
-            raise UsageError(f"there is no node {name!r} in this trial; valid: {valid} (lab.slaves, lab.names)")
+        check_place(name, self.processes, "node")
         return self.hosts[name]
 
     def stranger_host(self) -> Host:
@@ -167,8 +165,5 @@ class World:
 
     def link(self, name: str) -> Link:
         """A link; UsageError for one that this trial does not have."""
-        found = self.network.links.get(name)
-        if found is None:
-            valid = ", ".join(self.network.links)
-            raise UsageError(f"there is no link {name!r} in this trial; valid: {valid} (lab.slaves, lab.names)")
-        return found
+        check_place(name, self.network.links, "link")
+        return self.network.links[name]

@@ -31,16 +31,12 @@ class HaAppendsFrames(Law):
     def begin(self) -> None:
         self.received: dict[str, deque[Frame]] = {}
         """Per slave: frames of its present connection that are not appended yet."""
-        self.present: dict[str, str] = {}
-        """Per slave: its present connection. What an older one still brings, to a machine that was off the network when
-        its slave died, reaches nobody."""
         self.closed: set[str] = set()
         """Slaves that closed it themselves, and have not connected again."""
 
     def on_connect(self, event: Connect) -> None:
         if event.side == "s":
             self.received[event.node] = deque()
-            self.present[event.node] = event.link
             self.closed.discard(event.node)
 
     def on_frame(self, event: Frame) -> None:
@@ -89,7 +85,9 @@ class HaAppendsFrames(Law):
                 self._overdue(last, node, POLL_NS)
 
     def _is_old(self, event: Frame | Close) -> bool:
-        return self.present.get(event.node, event.link) != event.link
+        """What an older connection still brings, to a machine that was off the network when its slave died, reaches
+        nobody."""
+        return self.ledger.slave_link.get(event.node, event.link) != event.link
 
     def _overdue(self, event: Event, node: str, bound: int) -> None:
         ledger, received = self.ledger, self.received.get(node)

@@ -28,7 +28,7 @@ while True:
 
 
 class Echo(Program):
-    """Says its name to whoever connects; its name is in its store."""
+    """Sends its name to each connection; its name is in its store."""
 
     ready_s = 30
 
