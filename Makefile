@@ -29,7 +29,7 @@ test: $(VENV)/.dev jdk $(VENV)/.java browser redis ## run all tests: the quick o
 	@trap 'sh .ci/engine stop' EXIT; trap 'exit 130' INT TERM; \
 	  $(engine); $(PYTEST) 7 -m 'slow and not nightly'
 
-prove: $(VENV)/.run $(VENV)/.java ## the machine drives the pair in containers and processes; a bug is found there
+prove: $(VENV)/.run $(VENV)/.java ## the machine drives the pair in containers and processes; it finds a bug in containers
 	@trap 'sh .ci/engine stop' EXIT; trap 'exit 130' INT TERM; \
 	  $(engine); bash .ci/prove
 

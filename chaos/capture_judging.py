@@ -7,20 +7,23 @@ that the real one made of it (``reference-slave``).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pairproof.chaos.observers.capture_events import KILL
-from pairproof.chaos.observers.capture_folder import Connection
+from pairproof.chaos.observers.capture_folder import NOTHING, Connection
 from pairproof.chaos.observers.ha_capture import CapturedHistory, read_capture
 from pairproof.chaos.observers.ha_tap import FrameTap, ReportTap
 from pairproof.chaos.observers.store_folder import open_log
 from pairproof.chaos.observers.store_reader import LogReading, read_log
 from pairproof.chaos.replay_stream import Replayed, feed_reference_slave, segmentations
+from pairproof.harness import deviations
 from pairproof.harness.errors import UsageError
 from pairproof.harness.judge import judge
 from pairproof.harness.law import Law
+from pairproof.harness.rocketmq import places
+from pairproof.harness.rocketmq.system import SYSTEM
 from pairproof.harness.verdict import Judgement, Standing, Verdict, exit_code
 from pairproof.reference.errors import BrokerError
 
@@ -42,15 +45,33 @@ class JudgedCapture(NamedTuple):
     checks: list[Check]
 
     @property
+    def deviations(self) -> list[dict[str, Any]]:
+        """Those of the captured version that explain violations (:class:`pairproof.harness.deviations.Seen`).
+
+        They stay violations: a capture says what happened to somebody's brokers, be it known or not. None where nothing
+        says which version it is.
+        """
+        version, seen = self.history.version, deviations.Seen()
+        releases = dict.fromkeys((places.MASTER, places.SLAVES[0]), version.name) if version.is_known else {}
+        known = deviations.running(SYSTEM.name, releases)
+        seen.add(deviations.sorted_out(self.laws, self.history.events, known))
+        return seen.rows()
+
+    @property
     def exit_code(self) -> int:
         """0 holds, 1 violated, 3 unknown."""
         verdicts = [*(each.verdict for each in self.laws), *(each.verdict for each in self.checks)]
         return exit_code(map(Standing, verdicts))
 
 
-def judge_capture(folder: Path, laws: Iterable[type[Law]], checks: bool = True) -> JudgedCapture:
-    """Judge a capture folder by ``laws``, and make the two checks if ``checks``. UsageError if it is no capture."""
-    history = read_capture(folder)
+def judge_capture(
+    folder: Path, laws: Iterable[type[Law]], checks: bool = True, brought: Mapping[str, Path] = NOTHING
+) -> JudgedCapture:
+    """Judge a capture folder by ``laws``, and make the two checks if ``checks``. UsageError if it is no capture.
+
+    ``brought``: as for :func:`pairproof.chaos.observers.capture_folder.open_capture`.
+    """
+    history = read_capture(folder, brought)
     found = [_doubted(each, history.told.unended) for each in judge(history.events, laws, history.observes)]
     made = [_framing(history), _reference_slave(folder, history)] if checks else []
     return JudgedCapture(history, found, made)
@@ -74,13 +95,14 @@ def _framing(history: CapturedHistory) -> Check:
 
 def _reference_slave(folder: Path, history: CapturedHistory) -> Check:
     judged, why = 0, []
-    for node in sorted({each.node for each in history.connections}):
+    for node in sorted({each.node for each in history.connections if (folder / "store" / each.node).is_dir()}):
         heard = [each for each in history.connections if each.node == node]
+        if _first_report(heard[0]):
+            # It had a log before the capture began, of which the streams do not tell.
+            continue
         streams = [each.stream("m2s") for each in heard]
         cuts = {number: cut for number, each in enumerate(heard) if (cut := history.cuts[each.name]) is not None}
         settings = history.configs[node]
-        if not (folder / "store" / node).is_dir():
-            raise UsageError(f"{folder}: missing store/{node}, the log that the slave made of what it received")
         real = read_log(open_log(folder / "store" / node))
         reported = _reported(heard[-1]) if history.told.last_of(node) == KILL else None
         pieces = [segmentations(each) for each in streams]
@@ -89,7 +111,7 @@ def _reference_slave(folder: Path, history: CapturedHistory) -> Check:
             try:
                 replayed = feed_reference_slave((each[name] for each in pieces), settings, cuts)
             except BrokerError as wrong:
-                raise UsageError(f"{folder}/conf/{node}.properties: {wrong}") from None
+                raise UsageError(f"{folder}: configuration of the {node}: {wrong}") from None
             if reported is None:
                 wrong_at = _difference(replayed, real, _received(streams))
             else:
@@ -102,6 +124,11 @@ def _reference_slave(folder: Path, history: CapturedHistory) -> Check:
 def _received(streams: list[bytes]) -> int:
     """Where the bytes end that whole frames carried."""
     return max((lo + len(body) for each in streams for lo, body in FrameTap().feed(each)), default=0)
+
+
+def _first_report(connection: Connection) -> int:
+    """How far a slave's log went when it connected; 0 if it did not say."""
+    return next(iter(ReportTap().feed(connection.stream("s2m"))), 0)
 
 
 def _reported(connection: Connection) -> int:

@@ -21,14 +21,19 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 from pairproof.harness import registry, resolve
 from pairproof.harness.errors import LabError, UsageError
 from pairproof.harness.history import own_kinds
+from pairproof.harness.kinds.node import UNKNOWN
 from pairproof.harness.ports import Target
 from pairproof.reference.ports import Effects, Node
 
+OWN, OTHER = "own", "other"
+"""Names of a node's own program, or image, and of the one that takes its place."""
 CLIENT = "client"
 """Where links of clients begin: the harness."""
 MAIN = "main"
 """The port of a node whose other ports are counted from it."""
 NOTHING: Mapping[str, Any] = MappingProxyType({})
+SETTINGS_SUFFIX = ".conf"
+"""Of the file that a program's settings are in, if it has one: ``NODE.conf`` in the trial's folder."""
 READY_S = 60
 OUTSIDE = frozenset(
     (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGPIPE, signal.SIGALRM)
@@ -36,8 +41,6 @@ OUTSIDE = frozenset(
 """Signals that no process gets for what it does itself."""
 SIGNALLED = 128
 """What is added to the signal's number in the exit code of some programs that a signal has ended."""
-UNKNOWN = "unknown"
-"""The recovery of a start that was seen from outside."""
 
 Row = list[Any]
 """[CLOCK_MONOTONIC in ns, kind, ...columns]: what is told of a node."""
@@ -128,6 +131,10 @@ class Place(Net, Protocol):
         """Whether its process lives."""
 
     @property
+    def is_stopping(self) -> bool:
+        """Whether it was told to stop, and its process may still be there."""
+
+    @property
     def path(self) -> Path:
         """Of its store, empty but for the plan's files at first; LabError for a node that has none."""
 
@@ -149,7 +156,7 @@ class Place(Net, Protocol):
 
     @property
     def control(self) -> Path | None:
-        """The file of numbers that a node with seams obeys, see :mod:`pairproof.chaos.labs.real.control`."""
+        """The file of numbers that a program with seams obeys, see :mod:`pairproof.chaos.labs.real.control`."""
 
     @property
     def output(self) -> Path:
@@ -178,7 +185,7 @@ class SeenFromOutside:
     @property
     def lives(self) -> bool:
         """Whether its process is there; its files are the next one's otherwise."""
-        return self.at.is_up and self.at.incarnation == self.incarnation
+        return self.at.incarnation == self.incarnation and (self.at.is_up or self.at.is_stopping)
 
     def read(self) -> list[Row]:
         if self.has_started or not (self.lives and self._is_ready()):
@@ -195,8 +202,10 @@ class Program:
     """Until it serves, at the longest. What takes longer does not come up."""
     orderly: Status = Status("exited", 0)
     """How it ends when it is told to stop by SIGTERM."""
-    has_seams: bool = False
-    """Whether its disk and clock obey the lab's control file, and it traces what it does."""
+    seams: frozenset[str] = frozenset()
+    """Which of the numbers of the lab's control file it obeys, see :mod:`pairproof.chaos.labs.real.control`."""
+    tells: frozenset[str] = frozenset()
+    """The kinds of row that its own process traces; the others of its kinds somebody else tells, or nobody."""
 
     def start(self, at: Place) -> Command | Fork:
         """Write what it needs into ``at.folder``; what to run. Called before each start."""
@@ -258,12 +267,15 @@ class NodePlan(NamedTuple):
     """Whether it has a disk of its own, which outlives its process."""
     fresh: Mapping[str, bytes] = NOTHING
     """Files that an operator puts into its fresh store."""
+    others: Mapping[str, tuple[object, ...]] = NOTHING
+    """Forms of programs that can take its place on its store, by name."""
     stage: int = 0
     """Nodes of a stage start once those of the stage before serve, and the driver says that they ``stand``."""
 
-    def form(self, kind: type[T]) -> T | None:
-        """Its form of this kind, if it has one."""
-        return next((each for each in self.forms if isinstance(each, kind)), None)
+    def form(self, kind: type[T], other: str = "") -> T | None:
+        """Its form of this kind, or that of another program by name; None if there is none."""
+        forms = self.others.get(other, ()) if other else self.forms
+        return next((each for each in forms if isinstance(each, kind)), None)
 
 
 class LinkPlan(NamedTuple):
@@ -322,6 +334,21 @@ def forms(target: Target) -> frozenset[type]:
     )
 
 
+def seams(target: Target) -> frozenset[str]:
+    """The numbers of a lab's control file that some node of the target's obeys, of those that store something."""
+    plan = getattr(target, "plan", None)
+    if plan is None:
+        return frozenset()
+    programs = (each.form(Program) for each in plan(target.settings({})).nodes if each.has_store)
+    return frozenset(chain.from_iterable(each.seams for each in programs if each is not None))
+
+
+def has_others(target: Target | None) -> bool:
+    """Whether another program can take a node's place. Few targets have one, so of no particular target it cannot."""
+    plan = getattr(target, "plan", None)
+    return target is not None and plan is not None and any(each.others for each in plan(target.settings({})).nodes)
+
+
 def abilities(target: Target | None) -> tuple[type, ...]:
     """What a target's drivers can do; of any registered target, unless told."""
     return _any_abilities() if target is None else tuple(getattr(target, "abilities", ()))
@@ -344,7 +371,7 @@ def check_place(name: str, places: Iterable[str], what: str) -> None:
     places = list(places)
     if name not in places:
         valid = ", ".join(places)
-        raise UsageError(f"there is no {what} {name!r} in this trial; valid: {valid} (lab.slaves, lab.names)")
+        raise UsageError(f"there is no {what} {name!r} in this trial; valid: {valid}")
 
 
 def load(name: str) -> Any:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from pairproof.harness import deviations
 from pairproof.harness.history import kinds
 from pairproof.harness.judge import judge
 from pairproof.harness.law import MAX_VIOLATIONS, Law
@@ -27,6 +28,8 @@ class JudgedRun(NamedTuple):
     judged: Counter[str]
     broken: Counter[str]
     texts: list[tuple[int, str, str]]
+    deviations: list[dict[str, Any]]
+    """Known deviations of the run's target (:class:`pairproof.harness.deviations.Seen`)."""
 
     def rows(self) -> list[tuple[str, str, int, int]]:
         """Law, verdict, how often judged, how often broken."""
@@ -41,6 +44,7 @@ class JudgedRun(NamedTuple):
             "events": self.events,
             "laws": [dict(zip(columns, each, strict=True)) for each in self.rows()],
             "violations": [dict(zip(("trial", "law", "text"), each, strict=True)) for each in self.texts],
+            "deviations": self.deviations,
         }
 
 
@@ -53,11 +57,14 @@ def judge_run(reader: RunReader, laws: Iterable[type[Law]]) -> JudgedRun:
     broken: Counter[str] = Counter()
     told: Counter[str] = Counter()
     texts: list[tuple[int, str, str]] = []
+    known, met = deviations.of_named(str(reader.facts.get("target", ""))), deviations.Seen()
     trials = events = 0
     for trial, history in reader.histories():
         trials += 1
         events += len(history)
-        for each in judge(history, chosen, observes):
+        judgements = deviations.sorted_out(judge(history, chosen, observes), history, known)
+        met.add(judgements)
+        for each in judgements:
             seen[each.law].append(each.verdict)
             judged[each.law] += each.judged
             broken[each.law] += each.broken
@@ -66,4 +73,4 @@ def judge_run(reader: RunReader, laws: Iterable[type[Law]]) -> JudgedRun:
                 texts.append((trial, each.law, text))
                 told[each.law] += 1
     verdicts = {law: over_trials(found) for law, found in seen.items()}
-    return JudgedRun(reader.run, trials, events, verdicts, judged, broken, texts)
+    return JudgedRun(reader.run, trials, events, verdicts, judged, broken, texts, met.rows())

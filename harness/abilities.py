@@ -55,7 +55,7 @@ def abilities(lab: Place, faults: ports.Faults, operations: Operations) -> list[
     """Names of the abilities of a lab's sessions, of those that a fault or an operation needs; None where the lab does
     not say."""
     kinds = _kinds(lab)
-    wanted = {fault.needs for fault in faults.values()}
+    wanted = {need for fault in faults.values() for need in (fault.needs, *_special(fault).values())}
     wanted |= {each.needs for each in operations.values() if each.needs is not None}
     return None if kinds is None else sorted(ability.__name__ for ability in wanted if has(kinds, ability))
 
@@ -74,14 +74,30 @@ def needs(op: Op, faults: ports.Faults, operations: Operations) -> list[type]:
     """The abilities that an operation needs, also of the fault that it begins."""
     operation = operations[op.do]
     own = [] if operation.needs is None else [operation.needs]
-    return [*own, faults[str(op.args["name"])].needs] if operation.carries_fault else own
+    if not operation.carries_fault:
+        return own
+    fault = faults[str(op.args["name"])]
+    special = _special(fault)
+    return [*own, fault.needs, *(special[str(each)] for each in op.args.values() if each in special)]
+
+
+def _special(fault: ports.Fault) -> Mapping[Any, type]:
+    return fault.special if isinstance(fault, ports.IsSpecial) else {}
 
 
 def injectable(lab: Place, faults: ports.Faults) -> dict[str, ports.Fault]:
-    """Those of the faults that a lab can inject: all where it does not say, or where it would be none."""
+    """Those of the faults that a lab can inject, without the values that it cannot give them: all where it does not
+    say, or where it would be none."""
     kinds = _kinds(lab)
-    able = {name: each for name, each in faults.items() if kinds is not None and has(kinds, each.needs)}
+    if kinds is None:
+        return dict(faults)
+    able = {name: _within(kinds, each) for name, each in faults.items() if has(kinds, each.needs)}
     return able or dict(faults)
+
+
+def _within(kinds: Kinds, fault: ports.Fault) -> ports.Fault:
+    beyond = [value for value, ability in _special(fault).items() if not has(kinds, ability)]
+    return fault.without(beyond) if beyond and isinstance(fault, ports.IsSpecial) else fault
 
 
 def doable(lab: Place, operations: Operations) -> dict[str, Operation]:

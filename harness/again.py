@@ -1,7 +1,8 @@
 """Plays a trial again that the machine spoilt: in a lab with real processes a stall may leave open what would hold.
 
-Promises: whatever was seen counts, so a trial that violates a law stands; a trial that came to its end on a punctual
-machine is never played twice; after :data:`AGAIN` more tries the last one stands, and says what nobody knows.
+Promises: whatever was seen counts, so a trial that breaks a law stands, also as a known deviation; a trial that came to
+its end on a punctual machine is never played twice; after :data:`AGAIN` more tries the last one stands, and says what
+nobody knows.
 Why: docs/decisions/0031-stalls.md.
 """
 
@@ -29,10 +30,9 @@ def until_decided(play: Callable[[], T], is_spoilt: Callable[[T], bool]) -> tupl
 
 
 def is_spoilt(trial: Trial) -> bool:
-    """Whether a stall left a law unknown, and nothing else is known to be wrong."""
-    verdicts = {each.verdict for each in trial.judgements}
+    """Whether a stall left a law unknown, and no law was broken, whether in a known way or in a new one."""
     return (
-        Verdict.UNKNOWN in verdicts
-        and Verdict.VIOLATED not in verdicts
+        not any(each.broken for each in trial.judgements)
+        and any(each.verdict is Verdict.UNKNOWN for each in trial.judgements)
         and any((each.doubt or "").startswith(STALLED) for each in trial.judgements)
     )

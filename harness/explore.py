@@ -3,20 +3,20 @@
 The caller decides what to do with trials and findings; nothing here prints or writes. The searches share one schedule
 type, so a violation is shrunk and replayed the same way wherever it came from.
 
-Labs that are not deterministic run in real time: schedules are paced, searches that enumerate moments do not run, and
-shrinking, which takes many trials there, has a time of its own: as long as the exploration at most. The others, the
-Hypothesis machine too, may play several trials at once there, in processes of their own; what these find is shrunk in
-this one.
+Labs that are not deterministic run in real time: schedules are paced, of the searches that enumerate moments only the
+sweep runs, every fault once, and then come the programs of known bugs. Shrinking, which takes many trials there, has a
+time of its own: as long as the exploration at most. Several trials may be played at once there, in processes of their
+own; what these find is shrunk in this one.
 """
 
 from __future__ import annotations
 
 import gc
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from itertools import count
+from itertools import count, takewhile
 from time import monotonic
 from typing import NamedTuple
 
@@ -32,7 +32,7 @@ from pairproof.harness.interpreter import Laws, run_trial
 from pairproof.harness.ports import Lab, Target
 from pairproof.harness.profiles import ALL, Profile
 from pairproof.harness.schedule import Schedule
-from pairproof.harness.search import machine, repeated, shrink, swarm, sweep
+from pairproof.harness.search import known_bugs, machine, repeated, shrink, swarm, sweep
 from pairproof.harness.search.paced import paced
 from pairproof.harness.summary import DOING, Summary
 from pairproof.harness.system import Draw, Enumerate, System
@@ -43,6 +43,7 @@ from pairproof.harness.workers import Workers
 
 MAX_FINDINGS_PER_LAW = 3
 """Violations of one law that are shrunk in one run; the rest are counted in its verdicts."""
+SWEEP = "sweep"
 MACHINE = "machine"
 """The search that draws while it executes."""
 
@@ -59,12 +60,16 @@ def rare_collection() -> Iterator[None]:
 
 
 class _Task(NamedTuple):
-    """A trial of a seeded search, or in real-time labs of the machine."""
+    """A trial of a search; in real-time labs of the machine, too."""
 
     origin: str
     seed: str
     number: int
     laws: Laws
+    schedule: Schedule | None = None
+    """What an enumerating search has listed; the others make theirs from seed and number."""
+    source: str = ""
+    """Of a program of a known bug: which one."""
 
 
 def _play(lab: Lab, target: Target, task: _Task) -> Trial:
@@ -76,14 +81,14 @@ def _play_once(lab: Lab, target: Target, task: _Task) -> Trial:
     if task.origin == MACHINE:
         return machine.play(lab, target, task.laws, task.seed, task.number)
     system = resolve.system_of(target)
-    made = seeded(system)[task.origin](task.seed, task.number, Hosted(lab, target))
+    made = task.schedule or seeded(system)[task.origin](task.seed, task.number, Hosted(lab, target))
     schedule = made if lab.deterministic else paced(system, made)
-    return run_trial(lab, target, schedule, origin=task.origin, laws=task.laws)
+    return run_trial(lab, target, schedule, origin=task.origin, laws=task.laws)._replace(source=task.source)
 
 
 def enumerated(system: System) -> Mapping[str, Enumerate]:
     """The searches that end, by name."""
-    return {"sweep": sweep.schedules, **system.enumerated}
+    return {SWEEP: sweep.schedules, **system.enumerated}
 
 
 def seeded(system: System) -> Mapping[str, Draw]:
@@ -96,8 +101,9 @@ class Explorer:
 
     ``seconds`` or ``trials`` bounds the searches instead of the profile. ``first``: nothing begins after the first
     violation, which is shrunk for one law. ``jobs``: how many trials are played at once; where there are several, the
-    lab and the target must be registered. ``on_failure`` hears why one of these processes ended; the others go on.
-    ``clock`` tells the seconds that are bounded and reported.
+    lab and the target must be registered. ``bugs``: which programs of known bugs a lab with real time plays, one of
+    :data:`~pairproof.harness.search.known_bugs.WHICH`. ``on_failure`` hears why one of these processes ended; the
+    others go on. ``clock`` tells the seconds that are bounded and reported.
     """
 
     def __init__(
@@ -112,6 +118,7 @@ class Explorer:
         trials: int | None = None,
         first: bool = False,
         jobs: int = 1,
+        bugs: str = known_bugs.ALL,
         clock: Callable[[], float] = monotonic,
         on_trial: Callable[[Trial], None] = lambda trial: None,
         on_findings: Callable[[list[Finding]], None] = lambda findings: None,
@@ -121,9 +128,12 @@ class Explorer:
         self.lab = lab
         self.target = target
         self.system = resolve.system_of(target)
-        self._enumerating = enumerated(self.system) if lab.deterministic else {}
+        listing = enumerated(self.system)
+        self._enumerating = listing if lab.deterministic else {SWEEP: listing[SWEEP]}
+        self._bugs = [] if lab.deterministic else known_bugs.programs(lab, target, seed, bugs)
+        of_bugs = {known_bugs.NAME} if self._bugs else set()
         self.budget = Budget.of(profile, lab, seconds, trials).of_searches(
-            {*self._enumerating, *seeded(self.system), MACHINE}
+            {*self._enumerating, *of_bugs, *seeded(self.system), MACHINE}
         )
         self.first = first
         self.seed = seed
@@ -135,7 +145,7 @@ class Explorer:
         self.findings: list[Finding] = []
         self.totals: dict[str, int] = {}
         self._counts = Counts([law.id for law in self.laws], self.budget.shares, self._tally(profile), self.system)
-        self._workers = Workers(jobs, _play, lab.name, target.name) if jobs > 1 else None
+        self._workers = Workers(jobs, _play, lab.name, target.name, resolve.brought(target)) if jobs > 1 else None
         self._numbers = count()
         self._pending: list[Trial] = []
         self._allowance = Allowance(0)
@@ -171,6 +181,8 @@ class Explorer:
     def _search(self, origin: str) -> Callable[[str, Allowance], None]:
         if origin == MACHINE and self.lab.deterministic:
             return self._machine
+        if origin == known_bugs.NAME:
+            return self._of_bugs
         return self._enumerated if origin in self._enumerating else self._seeded
 
     @contextmanager
@@ -187,6 +199,10 @@ class Explorer:
 
     def _searching_s(self) -> float:
         return self.seconds_so_far() - self._corpus_s
+
+    def _trial_s(self) -> float:
+        jobs = 1 if self._workers is None else self._workers.left
+        return jobs * self._searching_s() / max(1, self._counts.searched)
 
     def summary(self) -> Summary:
         """What is known so far."""
@@ -211,22 +227,23 @@ class Explorer:
 
     def _enumerated(self, origin: str, allowance: Allowance) -> None:
         listed = self._enumerating[origin](self.lab, self.target, self.seed)
+        self._listed(origin, allowance, [(each, "") for each in listed])
+
+    def _of_bugs(self, origin: str, allowance: Allowance) -> None:
+        self._listed(origin, allowance, [(each.schedule, each.name) for each in self._bugs])
+
+    def _listed(self, origin: str, allowance: Allowance, listed: Sequence[tuple[Schedule, str]]) -> None:
         self.totals[origin] = len(listed)
-        for done, schedule in enumerate(listed, 1):
-            if not allowance.begin():
-                break
-            self._take(self._execute(schedule, origin))
-            self.progress(done, min(len(listed), allowance.trials), DOING[origin])
+        tasks = (_Task(origin, self.seed, number, self.laws, *each) for number, each in enumerate(listed))
+        self._searched(origin, tasks, allowance, min(len(listed), allowance.trials))
 
     def _seeded(self, origin: str, allowance: Allowance) -> None:
-        def tasks() -> Iterator[_Task]:
-            for number in count():
-                if not allowance.begin():
-                    return
-                yield _Task(origin, self.seed, number, self.laws)
+        tasks = (_Task(origin, self.seed, number, self.laws) for number in count())
+        self._searched(origin, tasks, allowance, allowance.trials if allowance.trials < ALL else None)
 
-        total = allowance.trials if allowance.trials < ALL else None
-        for done, trial in enumerate(self._played(tasks()), 1):
+    def _searched(self, origin: str, tasks: Iterator[_Task], allowance: Allowance, total: int | None) -> None:
+        allowed = takewhile(lambda task: allowance.begin(), tasks)
+        for done, trial in enumerate(self._played(allowed), 1):
             self._take(trial._replace(number=next(self._numbers)))
             self.progress(done, total, DOING[origin])
             if self.first and self.findings:
@@ -307,12 +324,12 @@ class Explorer:
             # Not reproduced from its schedule, though the lab should be deterministic: the original is all there is.
             small, minimal = trial.schedule, trial
             texts = {each.law: each.violations[0].text for each in violated(trial) if each.law == law}
-        # In a real-time lab the minimal program was judged by this law alone.
-        why = cause(minimal if self.lab.deterministic else trial)
+        why = cause(minimal)
         new = [
             Finding(
                 each, text, self.target.name, self.lab.name, trial.number, minimal.number, small,
                 len(trial.schedule.ops), shrunk_in if shrunk_in != self.lab.name else "", why,
+                trial.origin, trial.source,
             )
             for each, text in texts.items()
             # That this law is wanted was known before it was shrunk for, which counts, too.
@@ -337,13 +354,13 @@ class Explorer:
             laws = judging.laws([law])
             small = shrink.shrink(self.system, schedule, lambda each: _violation(lab, target, each, laws) is not None)
             return small, lab.name, self._execute(small, "shrink")
-        if not self._effort.begin():
+        if not self._effort.begin(self._trial_s()):
             return schedule, lab.name, trial
         self._shrunk[law] += 1
         began = self._clock()
         self.progress(0, None, f"shrinking: {law}")
         try:
-            found = repeated.small(lab, target, schedule, law, self._effort.more)
+            found = repeated.small(lab, target, schedule, law, self._effort.more, self.laws)
         finally:
             self._shrinking_s += self._clock() - began
             self._effort.end()

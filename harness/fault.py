@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
 
 from pairproof.harness.ports import Effect
 from pairproof.harness.ports.links import CanShapeLink
@@ -39,6 +39,13 @@ class MomentaryFault:
     needs: type
     arguments: Mapping[str, tuple[Any, ...]]
     do: Callable[..., Effect]
+    special: Mapping[str, type] = field(default_factory=dict)
+    """Values of its arguments that need a further ability, and which."""
+
+    def without(self, values: Collection[str]) -> Self:
+        """The fault as one draws it that cannot take these."""
+        left = {name: tuple(each for each in listed if each not in values) for name, listed in self.arguments.items()}
+        return replace(self, arguments=left)
 
     def start(self, session: Any, args: Args) -> Any:
         return _call(session, self.do, *(args[name] for name in self.arguments))

@@ -12,12 +12,13 @@ from collections.abc import Iterable, Mapping
 from reprlib import repr as short
 from typing import Any, NamedTuple
 
+from pairproof.harness import deviations, resolve
 from pairproof.harness import judge as judging
-from pairproof.harness import resolve
 from pairproof.harness.abilities import part
+from pairproof.harness.deviations import Deviation
 from pairproof.harness.errors import LabError, PairproofError, Unable, UsageError
 from pairproof.harness.law import Law
-from pairproof.harness.ports import AnyText, Effect, Fault, HasLogs, Lab, Session, Target
+from pairproof.harness.ports import AnyText, Effect, Fault, HasConfigurations, HasLogs, Lab, Session, Target
 from pairproof.harness.ports.timing import CanArm
 from pairproof.harness.schedule import Args, Op, Schedule
 from pairproof.harness.trial import FaultOutcome, Trial
@@ -222,11 +223,14 @@ def run_trial(
     number: int = 0,
     origin: str = "replay",
     laws: Iterable[type[Law]] | None = None,
+    known: Iterable[Deviation] | None = None,
 ) -> Trial:
     """Execute a schedule from warm-up to the final audit and judge it by ``laws`` (all, unless told otherwise).
 
+    ``known``: the deviations that are sorted out; the target's, unless told otherwise.
     LabError if the lab fails; its ``trial`` is what there was until then.
     """
+    schedule = schedule._replace(settings=resolve.under(target, schedule.settings))
     session = lab.open(target, target.settings(schedule.settings), schedule.seed)
     failed: LabError | None = None
     try:
@@ -234,7 +238,7 @@ def run_trial(
         session.warm_up()
         for op in schedule.ops:
             interpreter.do(op)
-        return conclude(lab, target, interpreter, schedule, number, origin, laws)
+        return conclude(lab, target, interpreter, schedule, number, origin, laws, known)
     except LabError as why:
         failed = why
         raise
@@ -262,6 +266,7 @@ def conclude(
     number: int,
     origin: str,
     laws: Iterable[type[Law]] | None,
+    known: Iterable[Deviation] | None = None,
 ) -> Trial:
     """Heal, converge, judge: how every trial ends, however its operations came about."""
     session = interpreter.session
@@ -271,11 +276,14 @@ def conclude(
     events = list(session.recorder.events)
     chosen = judging.laws_for(target) if laws is None else tuple(laws)
     judgements = judging.judge(events, chosen, lab.observes(target))
+    judgements = deviations.sorted_out(judgements, events, deviations.of(target) if known is None else known)
     if session.recorder.dropped:
         why = f"the history was cut short: {session.recorder.dropped} events more than one trial keeps"
         judgements = [each if each.verdict is Verdict.VIOLATED else _doubted(each, why) for each in judgements]
     outcomes, skipped = tuple(interpreter.outcomes), tuple(interpreter.skipped)
-    return Trial(number, origin, schedule, events, judgements, outcomes, skipped, _logs(session))
+    told = part(session, HasConfigurations)
+    configurations = {} if told is None else told.configurations()
+    return Trial(number, origin, schedule, events, judgements, outcomes, skipped, _logs(session), configurations)
 
 
 def _logs(session: Session) -> Mapping[str, str]:

@@ -106,6 +106,19 @@ class Operation:
     is_send: ClassVar[bool] = False
     """Whether it counts as a send of a scenario's workload."""
 
+    def words(self, args: Args) -> str:
+        """What happens, for somebody who does not know operations."""
+        told = " ".join((type(self).__doc__ or self.name).replace("``", "").split())
+        return told + listed(args)
+
     def do(self, running: Running, args: Args) -> None:
         """Start it, and return at once. Raises Unable if this machine does not let the lab do it."""
         raise NotImplementedError
+
+
+def listed(args: Args) -> str:
+    """Arguments behind a sentence."""
+    found = ", ".join(
+        f"{key}: {str(value).lower() if isinstance(value, bool) else value}" for key, value in args.items()
+    )
+    return f" ({found})" if found else ""

@@ -65,9 +65,10 @@ PROFILES: dict[str, Profile] = {
         Profile(
             REAL,
             600,
-            {"swarm": 0.45, "whole": 0.35, "machine": 0.2},
+            {"sweep": 0.35, "known-bugs": 0.2, "swarm": 0.15, "whole": 0.15, "machine": 0.15},
             10,
-            "for real-time labs: some dozens of trials, so a law may have had nothing to judge",
+            "for real-time labs: every single fault once, programs of known bugs, then the others for what time there "
+            "is; a law may have had nothing to judge",
         ),
         Profile(
             PROOF,

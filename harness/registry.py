@@ -8,6 +8,7 @@ commas between them, are found: none if it is empty. Processes that play trials 
 from __future__ import annotations
 
 import os
+import sys
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 
@@ -16,7 +17,8 @@ from pairproof.harness.errors import UsageError
 DISTRIBUTION = "pairproof"
 PLUGINS = "PAIRPROOF_PLUGINS"
 GROUPS = (
-    "labs", "tools", "targets", "systems", "faults", "operations", "kinds", "laws", "mutants", "scenarios", "commands",
+    "labs", "tools", "targets", "systems", "faults", "operations", "kinds", "laws", "mutants", "scenarios",
+    "deviations", "commands", "writers", "families",
 )  # fmt: skip
 
 
@@ -50,3 +52,9 @@ def find(group: str, name: str) -> object:
     if found is None:
         raise UsageError(f"unknown {group[:-1]} {name!r}; valid: {', '.join(names(group)) or 'none'}")
     return found.load()
+
+
+def described(group: str, name: str) -> str:
+    """The first words of the module that ``name`` is registered from: what it is, for readers of a page."""
+    find(group, name)
+    return " ".join((sys.modules[_group(group)[name].module].__doc__ or "").replace("``", "").split())

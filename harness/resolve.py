@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import cache
+from pathlib import Path
 from typing import Protocol, cast, runtime_checkable
 
 from pairproof.harness import abilities, registry
@@ -10,6 +12,7 @@ from pairproof.harness.errors import UsageError
 from pairproof.harness.operation import Operation
 from pairproof.harness.ports import Fault, Lab, Target
 from pairproof.harness.ports.nodes import SCARCE
+from pairproof.harness.schedule import Args
 from pairproof.harness.system import PLAIN, System
 
 
@@ -19,6 +22,48 @@ class CanMutate(Protocol):
 
     def mutant(self, name: str) -> Target:
         """The target with one bug; UsageError that lists the valid ones."""
+
+
+class Brought(Protocol):
+    """A configuration that somebody brought. It is handed to the processes of labs, so it can be pickled."""
+
+    def over(self, settings: Args) -> Args:
+        """A schedule's settings under it."""
+
+
+@runtime_checkable
+class TakesConfiguration(Protocol):
+    """A target that can be tested under a configuration that somebody brings."""
+
+    @property
+    def brought(self) -> Brought | None:
+        """Under which it is tested; None: as it is."""
+
+    def bring(self, files: Mapping[str, Path], typed: Sequence[str]) -> tuple[Brought, list[str]]:
+        """What the nodes' files (by node) and single settings (``key=value``) come to, for :meth:`given`, and lines
+        that say what of it does not apply. UsageError for what cannot be."""
+
+    def given(self, brought: Brought) -> Target:
+        """The target under it. It has the same name: what was brought becomes part of every schedule."""
+
+
+class Family(Protocol):
+    """Targets and tools that differ by version, more than can be registered: ``family@which``."""
+
+    def target(self, which: str) -> Target:
+        """UsageError, with what is valid, for what it does not know."""
+
+    def tool(self, which: str) -> object:
+        """What ``pairproof labs install`` makes ready; UsageError likewise."""
+
+
+@runtime_checkable
+class HasModel(Protocol):
+    """A target that the simulation may stand in for."""
+
+    @property
+    def model(self) -> Target | None:
+        """What does as it does, as far as that is known; None where nothing is."""
 
 
 @runtime_checkable
@@ -43,8 +88,35 @@ def check_pair(lab: Lab, target: Target) -> None:
         )
 
 
+def playable(lab: Lab, target: Target) -> Target:
+    """What a lab plays of a target: itself, or the model of one that it does not run; UsageError if there is none."""
+    if not takes(lab, target) and isinstance(target, HasModel) and target.model is not None:
+        target = target.model
+    check_pair(lab, target)
+    return target
+
+
+def under(target: Target, settings: Args) -> Args:
+    """A schedule's settings under the configuration that was brought for the target, if any."""
+    found = brought(target)
+    return settings if found is None else found.over(settings)
+
+
+def brought(target: Target) -> Brought | None:
+    """The configuration that was brought for the target, if any."""
+    return target.brought if isinstance(target, TakesConfiguration) else None
+
+
+def configured(name: str, brought: Brought | None) -> Target:
+    """A target by name, under what :meth:`TakesConfiguration.bring` made; None: as it is."""
+    found = target(name)
+    return found.given(brought) if brought is not None and isinstance(found, TakesConfiguration) else found
+
+
 def target(name: str) -> Target:
-    """A target by name, ``base+mutant`` for one with a seeded bug."""
+    """A target by name, ``base+mutant`` for one with a seeded bug, ``family@which`` for one of a family's."""
+    if (known := family(name, "targets")) is not None:
+        return known.target(name.partition("@")[2])
     base, _, mutant = name.partition("+")
     found = cast(Target, registry.find("targets", base))
     if not mutant:
@@ -52,6 +124,14 @@ def target(name: str) -> Target:
     if not isinstance(found, CanMutate):
         raise UsageError(f"target {base!r} has no mutants")
     return found.mutant(mutant)
+
+
+def family(name: str, group: str) -> Family | None:
+    """That of ``family@which``, unless it is registered in ``group`` by itself."""
+    found, at, _ = name.partition("@")
+    if not at or name.partition("+")[0] in registry.names(group) or found not in registry.names("families"):
+        return None
+    return cast(Family, registry.find("families", found))
 
 
 def lab(name: str) -> Lab:

@@ -14,7 +14,8 @@ from pairproof.harness.verdict import CORPUS, NO_DEMANDS, Demands, Standing, Ver
 
 DOING = {
     CORPUS: "fixed corpus",
-    "sweep": "single faults at every event",
+    "sweep": "single faults",
+    "known-bugs": "programs of known bugs",
     "cuts": "cut points",
     "whole": "cluster trials",
     "swarm": "seeded swarm",

@@ -14,6 +14,7 @@ from pairproof.harness.abilities import Place
 from pairproof.harness.coverage_table import CoverageTable
 from pairproof.harness.floors import Floors
 from pairproof.harness.history import Event
+from pairproof.harness.law import Violation
 from pairproof.harness.ports import Lab, Target
 from pairproof.harness.schedule import Args, Op, Scalar, Schedule
 
@@ -26,6 +27,8 @@ Enumerate = Callable[[Lab, Target, str], list[Schedule]]
 """A search that ends: lists its schedules, in an order that is shuffled by the seed."""
 Draw = Callable[[str, int, Place | None], Schedule]
 """A search that never ends: makes the schedule with this seed and number, of what a lab can do (anything, if None)."""
+Circumstance = Callable[[Sequence[Event], Violation], bool]
+"""Whether something is true of a violation in the trial with these events."""
 
 
 class Mode(NamedTuple):
@@ -63,6 +66,17 @@ class Swept(NamedTuple):
     """What follows a fault that shows its worst only together with another."""
 
 
+class KnownBug(NamedTuple):
+    """A bug, and a program that shows it."""
+
+    name: str
+    law: str
+    """That it breaks."""
+    seen_in: str
+    """The releases of a real system that have it; empty where it was invented."""
+    schedule: Schedule
+
+
 class System:
     """The plain system, and the base of the others."""
 
@@ -90,11 +104,18 @@ class System:
     seeded: ClassVar[Mapping[str, Draw]] = {}
     """Its further searches that never end, by name."""
 
+    circumstances: ClassVar[Mapping[str, Circumstance]] = {}
+    """By name, what its known deviations (:mod:`pairproof.harness.deviations`) ask of a trial."""
+
     floors: ClassVar[Floors] = Floors(trials={"machine": 20})
     """What the searches of a profile with floors must have met."""
 
     def corpus(self) -> Sequence[Schedule]:
         """Schedules that every run in a deterministic lab begins with."""
+        return ()
+
+    def known_bugs(self) -> Sequence[KnownBug]:
+        """Seeded bugs with their programs, which labs with real time play after the single faults."""
         return ()
 
     def fit(self, settings: Args) -> Args:
@@ -122,9 +143,49 @@ class System:
         """The settings as real-time trials need them: short intervals, nothing that only a simulation has."""
         return settings
 
+    overheard: ClassVar[frozenset[str]] = frozenset((
+        "invoke", "ok", "fail", "info", "promise", "fault", "start", "crash", "abort", "stop", "wipe", "pause",
+        "resume",
+    ))  # fmt: skip
+    """Kinds of event that a write-up shows around a violation: what nodes and clients said and suffered."""
+
+    def the(self, node: str | None) -> str:
+        """A node in a sentence."""
+        name = node or "an unknown node"
+        return name if name[-1:].isdigit() or " " in name else f"the {name}"
+
+    def message_of(self, events: Sequence[Event], seq: int | None, text: str) -> str | None:
+        """The message, or write, that a violation is about: its event's (by ``seq``), or that of its ``text``."""
+        return next((each.message for each in events if each.seq == seq), None) if seq is not None else None
+
+    has_autopsy: ClassVar[bool] = False
+    """Whether ``pairproof autopsy`` can tell what became of its messages."""
+
+    def story(self, events: Sequence[Event], message: str) -> Sequence[tuple[int, str]]:
+        """What happened to one message: times (ns) and sentences, in order; as much as this system can tell."""
+        return ()
+
+    def whereabouts(self, events: Sequence[Event]) -> Mapping[str, Mapping[str, str]]:
+        """Of each node that was read at the end, its messages and where they lie ("" where there is no place)."""
+        held: dict[tuple[str, int | None], dict[str, str]] = {}
+        final: dict[str, Mapping[str, str]] = {}
+        for event in events:
+            key = (event.node or "", event.op)
+            if event.kind == "held" and event.message is not None:
+                place = event.queue_offset
+                held.setdefault(key, {})[event.message] = "" if place is None else f"at place {place}"
+            elif event.kind == "looked" and event.f == "final":
+                final[event.node or ""] = held.get(key, {})
+        return final
+
     def cover(self, events: Sequence[Event]) -> CoverageTable:
         """Which kinds of event one trial met in which states of the system, by fault."""
         return CoverageTable()
+
+    def cost(self, events: Sequence[Event]) -> tuple[str, tuple[int, ...], str] | None:
+        """What a fault cost in one trial: its class, how bad (compared from the left), and that in words; None where it
+        is not known, or no fault had an effect."""
+        return None
 
     def objectives(self, events: Sequence[Event]) -> Sequence[tuple[object, ...]]:
         """Rows of table ``objectives`` for one trial, without run and trial."""

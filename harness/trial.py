@@ -23,7 +23,7 @@ class FaultOutcome(NamedTuple):
 
 
 class Trial(NamedTuple):
-    """A schedule, its history and its judgements. ``origin``: sweep, swarm, machine, shrink, replay."""
+    """A schedule, its history and its judgements. ``origin``: sweep, known-bugs, swarm, machine, shrink, replay."""
 
     number: int
     origin: str
@@ -35,8 +35,12 @@ class Trial(NamedTuple):
     """Why operations were not executed: a fault that the lab is not capable of."""
     logs: Mapping[str, str] = {}
     """What its processes said, the end of it, by node; none where there are no processes."""
+    configurations: Mapping[str, str] = {}
+    """The file of settings that each node was given last, where nodes are programs."""
     again: int = 0
     """How often it had been played before, and spoilt by the machine."""
+    source: str = ""
+    """Of a program of a known bug: which one."""
 
 
 class Finding(NamedTuple):
@@ -57,3 +61,7 @@ class Finding(NamedTuple):
     """The lab in which the schedule was made small, if that is another than ``lab``; it shows the violation there."""
     cause: str = ""
     """What its trial broke first (:mod:`pairproof.harness.cause`): findings with one cause are told together."""
+    search: str = ""
+    """The search that found it; empty if nobody said."""
+    source: str = ""
+    """Of a program of a known bug: which one it was found with."""

@@ -20,10 +20,12 @@ CORPUS = "corpus"
 
 
 class Verdict(StrEnum):
-    """Worst first. The last two are neither green nor a failure."""
+    """Worst first. The last two are neither green nor a failure, a known deviation is green."""
 
     VIOLATED = "violated"
     UNKNOWN = "unknown"
+    DEVIATES = "known-deviation"
+    """Violated, but only as the version that was tested is known to (:mod:`pairproof.harness.deviations`)."""
     VACUOUS = "vacuous"
     HOLDS = "holds"
     NOT_OBSERVABLE = "not-observable"
@@ -41,6 +43,8 @@ class Judgement(NamedTuple):
     violations: tuple[Violation, ...] = ()
     doubt: str | None = None
     notes: dict[str, int] = {}
+    deviations: Mapping[str, int] = {}
+    """By id of a known deviation, the violations that come of it; of a violated law they are not among the others."""
 
 
 class Demands(NamedTuple):
@@ -78,7 +82,9 @@ class Standing(NamedTuple):
 def over_trials(verdicts: Iterable[Verdict]) -> Verdict:
     """One verdict for a law over many trials: vacuous only if no trial gave it anything to judge."""
     seen = set(verdicts)
-    for each in (Verdict.VIOLATED, Verdict.UNKNOWN, Verdict.HOLDS, Verdict.VACUOUS, Verdict.NOT_OBSERVABLE):
+    for each in (
+        Verdict.VIOLATED, Verdict.UNKNOWN, Verdict.DEVIATES, Verdict.HOLDS, Verdict.VACUOUS, Verdict.NOT_OBSERVABLE,
+    ):  # fmt: skip
         if each in seen:
             return each
     return Verdict.NOT_APPLICABLE if seen else Verdict.VACUOUS
@@ -100,11 +106,13 @@ def standing(law: str, seen: Iterable[tuple[str, Verdict]], demands: Demands = N
 
 def conclusion(standings: Iterable[Standing], missed: Collection[str] = ()) -> Verdict:
     """The run in one word: violated, unknown or holds. Unknown, too, if a demand is not met or nothing was judged.
+    Where laws are broken only as it is known of the target, it holds.
 
     ``missed``: the floors (:mod:`pairproof.harness.floors`) that the searches did not meet, in words.
     """
     known = list(standings)
     verdict = over_trials(each.verdict for each in known)
+    verdict = Verdict.HOLDS if verdict is Verdict.DEVIATES else verdict
     if verdict is Verdict.HOLDS and (missed or any(each.lacking for each in known)):
         return Verdict.UNKNOWN
     return verdict if verdict in (Verdict.VIOLATED, Verdict.HOLDS) else Verdict.UNKNOWN

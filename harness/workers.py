@@ -23,6 +23,7 @@ from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 from pairproof.harness import resolve
 from pairproof.harness.errors import LabError, PairproofError
 from pairproof.harness.ports import Lab, Target
+from pairproof.harness.resolve import Brought
 
 MAX_JOBS = 16
 GOODBYE_S = 60.0
@@ -49,10 +50,18 @@ class Workers(Generic[Task, Answer]):
     Tasks and answers are pickled. A task must not be None.
     """
 
-    def __init__(self, jobs: int, do: Callable[[Lab, Target, Task], Answer], lab: str, target: str) -> None:
+    def __init__(
+        self,
+        jobs: int,
+        do: Callable[[Lab, Target, Task], Answer],
+        lab: str,
+        target: str,
+        brought: Brought | None = None,
+    ) -> None:
+        """``brought``: a configuration for the target, see :func:`pairproof.harness.resolve.configured`."""
         self.left = min(jobs, MAX_JOBS)
         """How many have not failed, started or not."""
-        self._about = (do, lab, target)
+        self._about = (do, lab, target, brought)
         self._running: dict[Connection, Any] = {}
         self._busy: dict[Connection, Task] = {}
         """Who has a task whose answer nobody began to read."""
@@ -145,12 +154,18 @@ class Workers(Generic[Task, Answer]):
         return int(process.exitcode)
 
 
-def _work(do: Callable[[Lab, Target, Any], Any], lab_name: str, target_name: str, connection: Connection) -> None:
+def _work(
+    do: Callable[[Lab, Target, Any], Any],
+    lab_name: str,
+    target_name: str,
+    brought: Brought | None,
+    connection: Connection,
+) -> None:
     lab: Lab | None = None
     try:
         try:
             _obey()
-            lab, target = resolve.lab(lab_name), resolve.target(target_name)
+            lab, target = resolve.lab(lab_name), resolve.configured(target_name, brought)
             while (task := connection.recv()) is not None:
                 connection.send(do(lab, target, task))
         except PairproofError as why:

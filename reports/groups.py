@@ -240,7 +240,9 @@ def syncs(events: Iterable[Event]) -> list[Row]:
     return [row._replace(name=row.name[:1].upper() + row.name[1:]) for row in found]
 
 
-_TAKEN = {"same": "the same", "applied": "taken over", "failed": "not had", "asked": "never answered"}
+_TAKEN = {
+    "same": "the same", "applied": "taken over", "answered": "received", "failed": "not had", "asked": "never answered",
+}  # fmt: skip
 
 
 def _round(steps: Sequence[Event]) -> Tick:

@@ -8,6 +8,8 @@ is skipped, like what could not be observed or does not apply. A scenario is a f
 expectation not met, an error if the lab failed or it is unknown, skipped if the lab skipped a part of it; always with
 the reasons.
 
+A law that is broken only as it is known of the target passes, and says so; each known deviation is a case that passes.
+
 A case of its own says whether the recorded histories are whole and are judged again as they were judged: a failure if a
 violation shows only now, an error if another verdict differs, or a history is missing or damaged, skipped if none was
 judged again.
@@ -18,6 +20,7 @@ from pathlib import Path
 
 from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 
+from pairproof.harness import deviations
 from pairproof.harness.verdict import Verdict
 from pairproof.reports import rejudging, scenarios
 from pairproof.reports.model import Report, Row
@@ -58,6 +61,10 @@ def _suite(report: Report, run: Row) -> TestSuite:
         if run.get("floors_missed"):
             case.result = [Error(_clean("; ".join(run["floors_missed"])), "unknown")]
         suite.add_testcase(case)
+    for row in run.get("deviations") or ():
+        case = TestCase(f"known deviation: {row['id']}", f"{run['target']}.{run['lab']}", 0)
+        case.system_out = _clean(deviations.told(row))
+        suite.add_testcase(case)
     if run["state"] != "complete":
         reason = f"{run['state']}{': ' if run.get('reason') else ''}{run.get('reason') or ''}"
         case = TestCase("the run came to its end", f"{run['target']}.{run['lab']}", 0)
@@ -81,6 +88,8 @@ def _case(report: Report, row: Row) -> TestCase:
         case.result = [_failure(report, row)]
     elif verdict is Verdict.UNKNOWN:
         case.result = [Error(_clean(f"unknown: {_doubt(report, row)}"), "unknown")]
+    elif verdict is Verdict.DEVIATES:
+        case.system_out = f"known deviations only, in {row['known_deviation']} of {row['trials']} trials"
     elif row["forbidden"]:
         case.result = [Error(_clean(f"vacuous, and the run demands otherwise: {row['remark']}"), "vacuous")]
     elif verdict in SKIPPED:

@@ -15,7 +15,12 @@ _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~&@$]|(?<=www)\.|:(?=//))")
 def escape(value: object) -> str:
     """``value`` on one line that Markdown shows as it is, cut where it is long."""
     line = " ".join(str(value).split())
-    return _SPECIAL.sub(r"\\\1", line if len(line) <= MAX_CHARS else line[: MAX_CHARS - 1] + "…")
+    return prose(line if len(line) <= MAX_CHARS else line[: MAX_CHARS - 1] + "…")
+
+
+def prose(text: str) -> str:
+    """``text`` on one line that Markdown shows as it is, whole."""
+    return _SPECIAL.sub(r"\\\1", " ".join(text.split()))
 
 
 def fenced(lines: Sequence[str]) -> list[str]:

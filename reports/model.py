@@ -220,17 +220,21 @@ def _about_laws(rows: Sequence[Row], counted: Mapping[Verdict, int]) -> str:
         parts = [f"{doubts} could not be decided"] if doubts else []
         parts += [f"{empty} had nothing to judge although the run demands it"] if empty else []
         return f"Nothing is violated, but of {_laws_of(rows)} {' and '.join(parts)}."
-    held = counted[Verdict.HOLDS]
-    if not held:
+    held, known = counted[Verdict.HOLDS], counted[Verdict.DEVIATES]
+    if not held + known:
         return "Nothing was judged."
     most = {row["run"]: 0 for row in rows}
     for row in rows:
         most[row["run"]] = max(most[row["run"]], row["trials"])
     trials = sum(most.values())
     return (
-        f"{held} of {_laws_of(rows)} {'was' if held == 1 else 'were'} put to the test in {trials:,} "
-        f"trial{'' if trials == 1 else 's'}, and every one holds{_few(rows)}."
+        f"{held + known} of {_laws_of(rows)} {'was' if held + known == 1 else 'were'} put to the test in {trials:,} "
+        f"trial{'' if trials == 1 else 's'}, and every one holds{_but_for(known)}{_few(rows)}."
     )
+
+
+def _but_for(known: int) -> str:
+    return f", but for known deviations from {known}" if known else ""
 
 
 def _few(rows: Iterable[Row]) -> str:

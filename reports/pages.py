@@ -35,6 +35,7 @@ SHOWN_KEYS = ("brokerRole", "flushDiskType")
 MEANINGS = {
     "violated": ("✕", "at least one trial broke the promise"),
     "unknown": ("?", "a law could not decide, or failed itself, and nothing worse was seen"),
+    "known-deviation": ("≈", "broken, but only as it is known of the version that was tested"),
     "vacuous": ("○", "no trial gave the law anything to judge, so nothing is known"),
     "holds": ("✓", "judged in at least one trial, and never broken"),
     "not-observable": ("–", "this lab cannot record what the law needs to see"),
@@ -86,14 +87,19 @@ def page_name(finding: Row) -> str:
     return f"{finding['number']:03}.html"
 
 
-def _environment(report: Report) -> Environment:
-    made = Environment(
+def environment() -> Environment:
+    """Where templates are found and how they are filled in; every page adds its own filters."""
+    return Environment(
         loader=PackageLoader("pairproof.reports"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+
+
+def _environment(report: Report) -> Environment:
+    made = environment()
     made.filters |= {"number": number, "short": short, "span": span, "when": when, "page": page_name}
     made.filters["searched"] = completeness
     made.filters["plain"] = lambda text: text.replace("_", " ")

@@ -3,7 +3,7 @@
 Consumers and metadata are read by :mod:`pairproof.reports.groups`. Times are ns since the trial began.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from pairproof.harness.history import BY_THEMSELVES, Event
@@ -99,22 +99,22 @@ def _nodes(events: Iterable[Event]) -> list[str]:
     return sorted(found - {*STRANGERS}, key=lambda node: (node != MASTER, node))
 
 
-def _clients(events: Iterable[Event]) -> dict[int, list[Bar]]:
+def _calls(events: Iterable[Event]) -> Iterator[tuple[Event, Event | None]]:
+    """Each call's request and end, as they ended, then those never answered; an end without a request is both."""
     asked: dict[int | None, Event] = {}
-    found: dict[int, list[Bar]] = {}
     for event in events:
-        if event.group is not None:
-            continue
         if event.kind == "invoke":
             asked[event.op] = event
         elif event.kind in ("ok", "fail", "info"):
-            begun = asked.pop(event.op, event)
-            found.setdefault(event.process or 0, []).append(_operation(begun, event))
+            yield asked.pop(event.op, event), event
     for event in asked.values():
-        title = f"{words(event)}; never answered"
-        found.setdefault(event.process or 0, []).append(
-            Bar(event.t, None, "op open", _short(event, "no answer"), title)
-        )
+        yield event, None
+
+
+def _clients(events: Iterable[Event]) -> dict[int, list[Bar]]:
+    found: dict[int, list[Bar]] = {}
+    for begun, ended in _calls(event for event in events if event.group is None):
+        found.setdefault((ended or begun).process or 0, []).append(_operation(begun, ended))
     return {process: sorted(found[process]) for process in sorted(found)}
 
 
@@ -125,22 +125,20 @@ def _outcome(ended: Event) -> str:
 
 
 def _sends(events: Iterable[Event]) -> list[Sent]:
-    asked: dict[int | None, Event] = {}
     found = []
-    for event in events:
-        if event.f != "send":
-            continue
-        if event.kind == "invoke":
-            asked[event.op] = event
-        elif event.kind in ("ok", "fail", "info") and (begun := asked.pop(event.op, None)) is not None:
-            took = event.t - begun.t
-            title = f"{begun.message}: {event.status} after {seconds(took)}"
-            found.append(Sent(begun.t, took, _outcome(event), title))
-    found += [Sent(event.t, None, "open", f"{event.message}: never answered") for event in asked.values()]
+    for begun, ended in _calls(event for event in events if event.f == "send"):
+        if ended is None:
+            found.append(Sent(begun.t, None, "open", f"{begun.message}: never answered"))
+        elif ended is not begun:
+            took = ended.t - begun.t
+            title = f"{begun.message}: {ended.status} after {seconds(took)}"
+            found.append(Sent(begun.t, took, _outcome(ended), title))
     return sorted(found, key=lambda sent: sent.t)
 
 
-def _operation(begun: Event, ended: Event) -> Bar:
+def _operation(begun: Event, ended: Event | None) -> Bar:
+    if ended is None:
+        return Bar(begun.t, None, "op open", _short(begun, "no answer"), f"{words(begun)}; never answered")
     return Bar(
         begun.t, ended.t, f"op {_outcome(ended)}", _short(begun, status(ended)), f"{words(begun)}; {words(ended)}"
     )

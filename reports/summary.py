@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from pairproof.harness import deviations
 from pairproof.harness.errors import PairproofError
 from pairproof.harness.runs import atomic
 from pairproof.harness.verdict import Verdict
@@ -25,6 +26,7 @@ MAX_REASONS = 5
 SIGNS: dict[str, str] = {
     Verdict.VIOLATED: "❌",
     Verdict.UNKNOWN: "❓",
+    Verdict.DEVIATES: "🟡",
     Verdict.VACUOUS: "⚪",
     Verdict.HOLDS: "✅",
     Verdict.NOT_OBSERVABLE: "➖",
@@ -73,6 +75,8 @@ def _head(report: Report) -> Iterator[str]:
     for run in report.runs:
         if told := completeness(run):
             yield f"Searched in {escape(run['run'])}: {escape(told)}.\n"
+        for row in run.get("deviations") or ():
+            yield f"- {escape(deviations.told(row))}, in {escape(run['run'])}\n"
 
 
 def _findings(report: Report) -> Iterator[str]:

@@ -18,12 +18,20 @@ from xdist.scheduler import LoadScopeScheduling
 T = TypeVar("T")
 
 ONE_WORKER = {
-    "chaos/docker/": "docker", "compose/": "docker", "examples/": "docker", "java/": "java",
+    "chaos/docker/test_docker_rocketmq.py": "rocketmq in containers",
+    "chaos/docker/": "docker", "compose/": "examples", "examples/": "examples", "java/": "java",
     "chaos/process/test_process_rocketmq.py": "rocketmq", "chaos/process/test_process_scenarios.py": "scenarios",
     "chaos/process/": "processes",
 }  # fmt: skip
 """Beginnings of paths whose tests run one after another: they count what is on the engine, start JVMs, or start several
 labs at once. The first that fits counts."""
+ONE_SESSION = (
+    "reports/test_histories.py", "reports/test_pages.py", "reports/test_report_command.py",
+    "reports/test_spark_judge.py", "reports/test_tables.py",
+)  # fmt: skip
+"""Files whose tests compute, and use Spark: one worker starts it, and what its JVM has compiled serves them all."""
+LONG = ("spark", "docker", "java", "scenarios", "rocketmq in containers")
+"""Parts that take minutes: begun first, so that none of them is what all other workers wait for in the end."""
 WAITING = (*ONE_WORKER, "reference/shell/", "chaos/test_toxiproxy")
 """Beginnings of the paths of tests that mostly wait."""
 COMPUTING_WORKERS = 2
@@ -38,10 +46,12 @@ def path_of(nodeid: str) -> str:
 
 
 def part_of(nodeid: str) -> str:
-    """What one worker takes as a whole: a group of ONE_WORKER, a test of EACH_ALONE, or else a file."""
+    """What one worker takes as a whole: a group of ONE_WORKER, ONE_SESSION, a test of EACH_ALONE, or else a file."""
     path = path_of(nodeid)
     if path in EACH_ALONE:
         return nodeid
+    if path in ONE_SESSION:
+        return "spark"
     return next((group for begins, group in ONE_WORKER.items() if path.startswith(begins)), path)
 
 
@@ -74,9 +84,10 @@ class Grouped(LoadScopeScheduling):
         super()._assign_work_unit(node)
 
     def _next(self, node: Any) -> str | None:
-        mine = (part for part, tests in self.workqueue.items() if waits(tests) == self._waits(node))
+        parts = sorted(self.workqueue, key=lambda part: part not in LONG)
+        mine = (part for part in parts if waits(self.workqueue[part]) == self._waits(node))
         others = (each for each in self.nodes if self._waits(each) != self._waits(node) and not each.shutting_down)
-        rest = None if any(others) else next(iter(self.workqueue), None)
+        rest = None if any(others) else next(iter(parts), None)
         return next(mine, rest)
 
     def _waits(self, node: Any) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -222,29 +222,40 @@ def test_there_are_claims_of_every_verdict_and_most_name_a_law(page: str) -> Non
     assert sum(bool(row.laws) for row in found) > len(found) / 2
 
 
-@cache
-def judged_in(scenario: str) -> frozenset[str]:
-    """Laws that have something to judge when this scenario is played in the simulation; of any case."""
-    lab, target = resolve.lab("sim"), resolve.target("reference")
-    trials = Plan("sim", "reference", "claims", repeat=1).trials(library.shipped(scenario))
-    return judged(play(library.shipped(scenario), case, lab, target, seed).trial for case, seed in trials)
+class Played:
+    """Trials of a scenario or a search, played as long as a row still lacks something, and what laws judged in them."""
+
+    def __init__(self, trials: Iterable[Trial]) -> None:
+        self._trials = iter(trials)
+        self.judged: set[str] = set()
+
+    def more(self) -> bool:
+        """Play one more; False if there is none."""
+        trial = next(self._trials, None)
+        if trial is not None:
+            self.judged |= {each.law for each in trial.judgements if each.judged}
+        return trial is not None
 
 
 @cache
-def judged_by(search: str) -> frozenset[str]:
-    """Laws that have something to judge in a sample of what this search executes."""
+def of_scenario(name: str) -> Played:
+    """All cases of a scenario, in the simulation."""
+    lab, target, scenario = resolve.lab("sim"), resolve.target("reference"), library.shipped(name)
+    trials = Plan("sim", "reference", "claims", repeat=1).trials(scenario)
+    return Played(play(scenario, case, lab, target, seed).trial for case, seed in trials)
+
+
+@cache
+def of_search(name: str) -> Played:
+    """A sample of what a search executes."""
     lab, target = resolve.lab("sim"), resolve.target("reference")
-    system = resolve.system_of(target)
-    if (listed := explore.enumerated(system).get(search)) is not None:
+    system, number = resolve.system_of(target), SAMPLE[name]
+    if (listed := explore.enumerated(system).get(name)) is not None:
         every = listed(lab, target, "claims")
-        schedules = every[:: max(1, len(every) // SAMPLE[search])]
+        schedules = iter(every[:: max(1, len(every) // number)])
     else:
-        schedules = [explore.seeded(system)[search]("claims", number, lab) for number in range(SAMPLE[search])]
-    return judged(run_trial(lab, target, each) for each in schedules)
-
-
-def judged(trials: Iterable[Trial]) -> frozenset[str]:
-    return frozenset(each.law for trial in trials for each in trial.judgements if each.judged)
+        schedules = (explore.seeded(system)[name]("claims", each, lab) for each in range(number))
+    return Played(run_trial(lab, target, each) for each in schedules)
 
 
 def needs_containers(scenario: str) -> bool:
@@ -259,13 +270,20 @@ def idle(page: str) -> list[str]:
     """
     found = []
     for row in [each for each in rows(page) if each.word == "held" and each.laws]:
-        done = {f"scenario {each}": judged_in(each) for each in row.scenarios if not needs_containers(each)}
-        done |= {f"search {each}": judged_by(each) for each in row.searches if each in SAMPLE}
-        if done:
-            laws = frozenset[str]().union(*done.values())
-            found += [f"{row.id}: {law} judges nothing in {', '.join(done)}" for law in row.laws if law not in laws]
-            found += [f"{row.id}: {each} serves no law" for each, of in done.items() if not of & set(row.laws)]
+        done = {f"scenario {each}": of_scenario(each) for each in row.scenarios if not needs_containers(each)}
+        done |= {f"search {each}": of_search(each) for each in row.searches if each in SAMPLE}
+        lacking = missing(row, done) if done else []
+        while lacking and sum(each.more() for each in done.values()):
+            lacking = missing(row, done)
+        found += lacking
     return found
+
+
+def missing(row: Row, done: Mapping[str, Played]) -> list[str]:
+    """What a row still lacks in what was played so far."""
+    laws = set[str]().union(*(each.judged for each in done.values()))
+    silent = [f"{row.id}: {law} judges nothing in {', '.join(done)}" for law in row.laws if law not in laws]
+    return silent + [f"{row.id}: {name} serves no law" for name, of in done.items() if not of.judged & set(row.laws)]
 
 
 @pytest.mark.slow

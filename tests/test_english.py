@@ -15,7 +15,7 @@ from pathlib import Path
 import click
 import pytest
 
-from pairproof.harness import registry
+from pairproof.harness import registry, resolve
 from pairproof.harness.commands.main import pairproof
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -112,6 +112,12 @@ def test_the_help_of_every_command_is_plain_english() -> None:
     texts = dict(helps(pairproof, click.Context(pairproof, info_name="pairproof")))
     assert {"pairproof check", "pairproof chaos run", "pairproof labs install"} <= set(texts)
     assert {where: hits for where, text in texts.items() if (hits := banned(text))} == {}
+
+
+def test_what_write_ups_and_pages_say_of_faults_and_operations_is_plain_english() -> None:
+    said = {f"fault {name}": registry.described("faults", name) for name in registry.names("faults")}
+    said |= {name: " ".join((type(each).__doc__ or "").split()) for name, each in resolve.operations().items()}
+    assert {name: hits for name, text in said.items() if (hits := banned(text))} == {}
 
 
 @pytest.mark.parametrize(

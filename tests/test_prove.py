@@ -14,7 +14,7 @@ FAKE = """\
 #!/bin/sh
 echo "$@" >>asked
 case "$1" in
-  check) mkdir -p "${11}/run" ;;
+  check) (shift $(($# - 1)); mkdir -p "$1/run") ;;
   report) (shift $(($# - 2)); mkdir -p "$2"; touch "$2/junit.xml"; [ -n "$NO_JAVA" ] || touch "$2/index.html") ;;
 esac
 for each in $FAIL; do
@@ -43,11 +43,26 @@ def prove(folder: Path, *arguments: str, **environment: str) -> tuple[int, list[
     return done.returncode, sorted(asked, key=lambda each: each.startswith("report ")), done.stdout
 
 
-def test_the_job_plays_both_labs_finds_a_bug_in_both_and_makes_one_report(tmp_path: Path) -> None:
+BOTH = {"PROOF_FEW": "", "PROOF_MUTANT_LABS": "docker process"}
+"""In both labs the same."""
+
+
+def test_the_job_plays_both_labs_finds_a_bug_in_the_first_and_makes_one_report(tmp_path: Path) -> None:
     code, asked, said = prove(tmp_path, "runs/mine", PROOF_SEED="s")
     assert code == 0 and "prove: seed s" in said
-    assert asked[0] == "labs install toxiproxy"
-    assert asked[1] == "check --profile proof --lab docker --jobs 6 --seed s --runs runs/mine/runs/docker"
+    assert asked[:4] == [
+        "labs install toxiproxy",
+        "check --profile proof --lab docker --jobs 6 --seed s --runs runs/mine/runs/docker",
+        "check --profile proof --lab process --jobs 6 --trials 8 --seed s --runs runs/mine/runs/process",
+        "mutants loses_first_frame --lab docker --jobs 6 --seed s --runs runs/mine/mutants/mutant-docker",
+    ]
+    assert len(asked) == 5 and asked[4].startswith("report ")
+
+
+def test_where_it_is_asked_for_the_second_lab_plays_all_trials_too_and_finds_the_bug(tmp_path: Path) -> None:
+    code, asked, _ = prove(tmp_path, "runs/mine", PROOF_SEED="s", **BOTH)
+    assert code == 0
+    assert asked[2] == "check --profile proof --lab process --jobs 6 --seed s --runs runs/mine/runs/process"
     assert [each.split()[0] for each in asked] == ["labs", "check", "check", "mutants", "mutants", "report"]
     assert asked[-1] == "report runs/mine/runs/docker/run/ runs/mine/runs/process/run/ --out runs/mine/report"
     assert (tmp_path / "runs" / "mine" / "report" / "junit.xml").exists()
@@ -73,7 +88,7 @@ LAB_PARTS = {"docker": 1, "process": 2, "mutant-docker": 3, "mutant-process": 4}
 def test_a_part_that_fails_does_not_end_the_others_and_the_worst_code_counts(
     fail: str, code: int, again: set[str], tmp_path: Path
 ) -> None:
-    found, asked, said = prove(tmp_path, "out", FAIL=fail)
+    found, asked, said = prove(tmp_path, "out", FAIL=fail, **BOTH)
     assert found == code and f"exit code {code} after" in said
     expected = [each for part in LAB_PARTS for each in ([part, f"{part}-again"] if part in again else [part])]
     assert [each.rpartition("/")[2] for each in asked[1:-1]] == expected
@@ -81,7 +96,8 @@ def test_a_part_that_fails_does_not_end_the_others_and_the_worst_code_counts(
 
 
 def test_what_decided_nothing_is_played_again_and_counts_only_if_that_decides_nothing_either(tmp_path: Path) -> None:
-    code, asked, said = prove(tmp_path, "out", PROOF_SEED="s", FAIL="runs/docker[!-]=3 mutants/mutant-process[!-]=4")
+    failing = "runs/docker[!-]=3 mutants/mutant-process[!-]=4"
+    code, asked, said = prove(tmp_path, "out", PROOF_SEED="s", FAIL=failing, **BOTH)
     # The second try of either is in a folder with another name, and does not fail.
     assert code == 0 and "docker has decided nothing: once more" in said
     assert "--seed s-again --runs out/runs/docker-again" in asked[2]

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from scheduling import Grouped, never_marked, part_of, shuffled
+from scheduling import LONG, ONE_SESSION, Grouped, never_marked, part_of, shuffled
 
 from pairproof.harness import registry
 
@@ -20,6 +20,7 @@ WAITING = [
     for path in (
         "java/test_java_x.py",
         "chaos/docker/test_d.py",
+        "chaos/docker/test_docker_rocketmq.py",
         "compose/test_c.py",
         "chaos/process/test_p.py",
         "chaos/process/test_process_rocketmq.py",
@@ -93,7 +94,9 @@ def test_every_test_runs_once_and_the_parts_stay_together(workers: int, tests: l
 def test_waiting_tests_run_beside_computing_ones() -> None:
     run = run_all(*scheduled(COMPUTING + WAITING, 7))
     assert {*run["gw0"], *run["gw1"]} == {*COMPUTING} and run["gw0"] and run["gw1"]
-    assert [len({*map(part_of, run[each])}) for each in ("gw2", "gw3", "gw4", "gw5", "gw6")] == [1] * 5
+    parts = [list(dict.fromkeys(map(part_of, run[each]))) for each in ("gw2", "gw3", "gw4", "gw5", "gw6")]
+    assert sorted(map(len, parts)) == [1, 1, 1, 2, 2]
+    assert {*LONG} - {"spark"} <= {each[0] for each in parts}
 
 
 @pytest.mark.parametrize("which", range(7))
@@ -107,6 +110,13 @@ def test_mutants_are_taken_one_by_one() -> None:
     tests = [f"tests/chaos/test_mutants.py::test_mutant[{number}]" for number in range(12)]
     run = run_all(*scheduled(tests, 6))
     assert sum(map(len, run.values())) == 12 and {*run["gw0"]} and {*run["gw1"]}
+
+
+def test_tests_with_spark_share_one_computing_worker() -> None:
+    tests = [f"tests/{path}::test_a" for path in ONE_SESSION]
+    run = run_all(*scheduled([*tests, *COMPUTING, *WAITING], 7))
+    (worker,) = (each for each, found in run.items() if {*found} & {*tests})
+    assert worker in ("gw0", "gw1") and {*tests} <= {*run[worker]}
 
 
 def test_the_seed_decides_the_order_and_files_stay_whole() -> None:

@@ -115,7 +115,11 @@ def show(name: str, number: int) -> None:
 
 
 def _expected(case: Any) -> list[str]:
-    expect = case.expect
+    lines = _of_expect(case.expect)
+    return [*lines, *(f"{only.text}: {line}" for only, more in case.apart for line in _of_expect(more))]
+
+
+def _of_expect(expect: Any) -> list[str]:
     lines = [f"judged: {', '.join(expect.judged)}"] if expect.judged else []
     for where, counts in [("", expect.whole), *((f"{each.when} {each.id}: ", each.counts) for each in expect.phases)]:
         told = [f"{bound} {name}" for kind in counts for name, bound in kind.items()]
@@ -129,6 +133,7 @@ def _expected(case: Any) -> list[str]:
 @_all
 @options.lab
 @options.target
+@options.configuration
 @_repeat
 @_cases
 @options.jobs("Scenarios")
@@ -138,7 +143,8 @@ def _expected(case: Any) -> list[str]:
 @output.json_option
 def run(
     names: tuple[str, ...], everything: bool, lab_name: str, target_name: str, repeat: int | None, cases: int | None,
-    jobs: int, seed: str | None, runs_folder: Path, report: bool, json_to: str | None,
+    jobs: int, seed: str | None, runs_folder: Path, report: bool, json_to: str | None, master_conf: Path | None,
+    slave_conf: Path | None, typed: tuple[str, ...],
 ) -> None:  # fmt: skip
     """Play scenarios and judge them by the laws and by what they expect. The run is kept as `pairproof check` keeps it.
 
@@ -149,8 +155,10 @@ def run(
     judged, had no effect or was skipped; 4 the lab failed; 130 interrupted.
     """
     from pairproof.chaos.scenarios.play import Plan
+    from pairproof.harness import resolve
 
-    plan = Plan(lab_name, target_name, options.seed_of(seed), repeat, cases)
+    tested = options.configured(target_name, master_conf, slave_conf, typed)
+    plan = Plan(lab_name, target_name, options.seed_of(seed), repeat, cases, resolve.brought(tested))
     chosen = _chosen(names, everything, target_name)
     left_out = _lacking(chosen, lab_name) if everything else {}
     _check_some(chosen, left_out, lab_name)
@@ -186,15 +194,20 @@ def parity(
     """Play scenarios in several labs and compare verdicts, laws and times.
 
     Each scenario is played in the labs that have the abilities for it; other labs show `cannot`, which does not
-    count as a difference. --all leaves out scenarios that none of the labs can play, and names them at the end.
+    count as a difference. A lab that does not run the target plays its model: rocketmq-4.9.7@model for
+    rocketmq-4.9.7 in sim. --all leaves out scenarios that none of the labs can play, and names them at the end.
 
     Exit codes: 1 a difference is not explained by the scenario's file; otherwise as for run, from the verdicts on
     which all labs agree.
     """
     from pairproof.chaos.scenarios import parity as comparing
     from pairproof.chaos.scenarios.play import Plan
+    from pairproof.harness import resolve
 
     chosen, listed, known = _chosen(names, everything, target_name), _labs(labs), options.seed_of(seed)
+    target = resolve.target(target_name)
+    plays = {lab: resolve.playable(resolve.lab(lab), target).name for lab in listed}
+    titles = [lab if plays[lab] == target.name else f"{lab} ({plays[lab]})" for lab in listed]
     lacking = {lab: _lacking(chosen, lab) for lab in listed}
     by_lab: dict[str, list[Any]] = {lab: [] for lab in listed}
     # What was asked for by its name is shown, whoever can play it.
@@ -207,29 +220,33 @@ def parity(
     for lab in listed:
         if len(lacking[lab]) == len(chosen):
             continue
-        recording, code = _play(chosen, Plan(lab, target_name, known, repeat, cases), jobs, runs_folder, lacking[lab])
+        recording, code = _play(chosen, Plan(lab, plays[lab], known, repeat, cases), jobs, runs_folder, lacking[lab])
         if code == EXIT_INTERRUPTED:
             sys.exit(code)
         by_lab[lab] = recording.results()
         output.say(f"{lab}: recorded in {recording.folder}")
-    rows = comparing.rows([each for each in chosen if each.name not in nowhere], by_lab, lacking)
+    shown = [each for each in chosen if each.name not in nowhere]
+    rows = comparing.rows(shown, by_lab, lacking, modelled=titles != listed)
     if out is not None:
-        atomic.write_text(out, comparing.page(rows, listed, target_name), "--out")
+        which = "--all" if everything else " ".join(names)
+        command = f"chaos parity {which} --target {target_name} --labs {','.join(listed)} --out {out}"
+        atomic.write_text(out, comparing.page(rows, titles, target_name, command), "--out")
     if json_to is not None:
         output.write_json(_compared(rows, listed), json_to)
-    cells = [
-        (
-            each.scenario.name, *map(comparing.cell, each.verdicts, each.lacking), *(f"{s:.1f}" for s in each.seconds),
-            _differences(each),
-        )
-        for each in rows
-    ]  # fmt: skip
-    columns = ("scenario", *listed, *(f"s, {lab}" for lab in listed), "differences")
-    output.table("", columns, cells)
+    columns = ("scenario", *titles, *(f"s, {lab}" for lab in listed), "differences")
+    output.table("", columns, map(_cells, rows))
     _say_left_out("these labs", nowhere)
     unexplained = [each.scenario.name for each in rows if each.unexplained]
     output.say(f"{len(rows)} scenarios; not explained: {', '.join(unexplained) or 'nothing'}")
     sys.exit(comparing.exit_code(rows))
+
+
+def _cells(row: Any) -> tuple[str, ...]:
+    """A scenario's line of the table."""
+    from pairproof.chaos.scenarios.parity import cell
+
+    seconds = (f"{each:.1f}" for each in row.seconds)
+    return row.scenario.name, *map(cell, row.verdicts, row.lacking), *seconds, _differences(row)
 
 
 def _differences(row: Any) -> str:
@@ -306,7 +323,7 @@ def _play(
     from pairproof.chaos.scenarios.watch import watching
     from pairproof.harness import resolve
 
-    target = resolve.target(plan.target)
+    target = resolve.configured(plan.target, plan.brought)
     resolve.check_pair(resolve.lab(plan.lab), target)
     for each in chosen:
         check(each, target)
@@ -334,6 +351,7 @@ def _answer(recording: Any, plan: Any) -> dict[str, object]:
         "scenarios": [summary(each) for each in recording.results()],
         "left_out": recording.writer.facts["left_out"],
         "violated": sorted({finding.law for finding, _ in recording.findings}),
+        "deviations": recording.writer.known_deviations,
     }
 
 
@@ -347,8 +365,8 @@ def _by_trial(findings: Sequence[Any]) -> list[tuple[list[str], Path]]:
 
 def _say(recording: Any, plan: Any) -> None:
     from pairproof.chaos.scenarios.play import HOLDS
-    from pairproof.harness import invocation
-    from pairproof.harness.runs.writer import replay_line
+    from pairproof.harness import resolve
+    from pairproof.harness.commands.findings import say_commands, say_deviations
     from pairproof.harness.summary import played_again
 
     results = recording.results()
@@ -369,8 +387,8 @@ def _say(recording: Any, plan: Any) -> None:
             output.say(f"{each.scenario.name}: {line}")
     for laws, path in _by_trial(recording.findings):
         output.say(f"violated in one trial: {', '.join(laws)}")
-        output.say(f"  replay: {replay_line(path)}")
-        output.say(f"  autopsy: {invocation.line('autopsy', path)}")
+        say_commands(resolve.system_of(resolve.target(plan.target)), path)
+    say_deviations(recording.writer.known_deviations)
     _say_left_out("this lab", recording.left_out)
     green = sum(each.verdict == HOLDS for each in results)
     missing = len(recording.scenarios) - len(results)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pairproof.harness.commands import output
+from pairproof.harness.commands import options, output
 from pairproof.harness.errors import UsageError
 
 if TYPE_CHECKING:
@@ -21,20 +21,31 @@ NOTHING = "it holds no history to judge; record a run with pairproof check --kee
 @click.command("judge")
 @click.argument("runs", nargs=-1)
 @click.option("--ha-capture", "capture", type=click.Path(path_type=Path), help="Judge a folder of captured HA streams.")
+@options.configuration_files
 @click.option("--law", "law_ids", multiple=True, help="Judge by this law only; may be given more than once.")
 @output.json_option
-def command(runs: tuple[str, ...], capture: Path | None, law_ids: tuple[str, ...], json_to: str | None) -> int:
+def command(
+    runs: tuple[str, ...], capture: Path | None, master_conf: Path | None, slave_conf: Path | None,
+    law_ids: tuple[str, ...], json_to: str | None,
+) -> int:  # fmt: skip
     """Judge the kept histories of RUNS (folders, ids, or latest) again, or a capture of real brokers.
 
     Without --law a capture's streams are also replayed, cut in several ways, into the reference slave, whose commit
     log must come out equal to the real slave's. Lines of run.json that are not understood are named. A fault that
-    never ends makes laws unknown. docs/capture-folder.md describes a capture folder.
+    never ends makes laws unknown. docs/capture-folder.md describes a capture folder. --master-conf and --slave-conf
+    stand in place of its configuration files; a run's histories say themselves how their brokers were set.
 
     Exit codes: 0 every law holds, 1 one is violated, 2 usage, 3 unknown.
     """
     if bool(runs) == (capture is not None):
         raise UsageError("judge either run folders or one --ha-capture folder")
-    return _capture(capture, law_ids, json_to) if capture is not None else _runs(runs, law_ids, json_to)
+    files = options.files(master_conf, slave_conf)
+    if files and capture is None:
+        raise UsageError(
+            "--master-conf and --slave-conf go with --ha-capture: a run's histories say how their brokers were set; to "
+            "test another configuration run pairproof check with these files"
+        )
+    return _capture(capture, files, law_ids, json_to) if capture is not None else _runs(runs, law_ids, json_to)
 
 
 def _laws(ids: tuple[str, ...]) -> Any:
@@ -43,10 +54,10 @@ def _laws(ids: tuple[str, ...]) -> Any:
     return judging.laws(ids) if ids else judging.all_laws()
 
 
-def _capture(folder: Path, law_ids: tuple[str, ...], json_to: str | None) -> int:
+def _capture(folder: Path, files: dict[str, Path], law_ids: tuple[str, ...], json_to: str | None) -> int:
     from pairproof.chaos.capture_judging import judge_capture
 
-    found = judge_capture(folder, _laws(law_ids), checks=not law_ids)
+    found = judge_capture(folder, _laws(law_ids), checks=not law_ids, brought=files)
     if json_to is not None:
         output.write_json(_as_json(folder, found), json_to)
     if json_to != output.STDOUT:
@@ -77,11 +88,14 @@ def _as_json(folder: Path, found: JudgedCapture) -> dict[str, object]:
             for each in found.laws
         ],
         "checks": [{**each._asdict(), "verdict": str(each.verdict)} for each in found.checks],
+        "deviations": found.deviations,
         "exit_code": found.exit_code,
     }
 
 
 def _show(folder: Path, found: JudgedCapture) -> None:
+    from pairproof.harness.commands.findings import say_deviations
+
     rows = [(each.law, str(each.verdict), each.judged, each.broken) for each in found.laws]
     rows += [(each.id, str(each.verdict), each.judged, len(each.why)) for each in found.checks]
     texts = [f"{each.law} at {one.t / 1e9:.6f} s: {one.text}" for each in found.laws for one in each.violations]
@@ -91,6 +105,7 @@ def _show(folder: Path, found: JudgedCapture) -> None:
     _table(f"{folder}: {len(found.history.events)} events", rows, texts)
     if left_out:
         click.echo(f"not judged: {left_out}")
+    say_deviations(found.deviations)
     version, told = found.history.version, found.history.told
     click.echo(f"judged as RocketMQ {version.name}: {version.source}")
     _listed("concluded", told.notes)
@@ -117,6 +132,7 @@ def _table(title: str, rows: list[tuple[str, str, int, int]], texts: list[str]) 
 
 def _runs(names: tuple[str, ...], law_ids: tuple[str, ...], json_to: str | None) -> int:
     from pairproof.chaos.rejudging import judge_run
+    from pairproof.harness.commands.findings import say_deviations
     from pairproof.harness.runs.reader import RunReader, resolve_run
     from pairproof.harness.verdict import Standing, exit_code
 
@@ -128,6 +144,7 @@ def _runs(names: tuple[str, ...], law_ids: tuple[str, ...], json_to: str | None)
         for each in found:
             texts = [f"trial {trial}, {law}: {text}" for trial, law, text in each.texts]
             _table(f"{each.run}: {each.trials} kept histories, {each.events} events", each.rows(), texts)
+            say_deviations(each.deviations)
             if not any(each.judged.values()):
                 click.echo(f"{each.run} says nothing: {'no law found anything to judge' if each.trials else NOTHING}")
     codes = [exit_code(map(Standing, each.verdicts.values())) for each in found]

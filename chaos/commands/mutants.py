@@ -52,6 +52,8 @@ class Kill(NamedTuple):
     program: list[str]
     settings: dict[str, object]
     text: str
+    schedule: dict[str, object]
+    """The shrunk program as a document: :func:`pairproof.harness.schedule_json.from_json` reads it."""
 
 
 def schedules(lab: Lab, target: Target, seed: str) -> Iterator[tuple[str, Schedule]]:
@@ -83,7 +85,7 @@ def hunt(lab: Lab, mutant: Mutant, seed: str, trials: int) -> Kill:
     """Search until the declared law catches the mutant, then make the program small."""
     target = resolve.target(f"reference+{mutant.name}")
     # That law alone: until it does, what the others say costs more than all the rest.
-    caught = _violates(lab, target, mutant.law)
+    caught = fails_by(lab, target, mutant.law)
     began = process_time()
     # The boundaries of the sweep are those of the correct pair: a mutant may never come to rest.
     for number, (origin, schedule) in enumerate(schedules(lab, resolve.target("reference"), seed), 1):
@@ -94,14 +96,15 @@ def hunt(lab: Lab, mutant: Mutant, seed: str, trials: int) -> Kill:
             also = sorted(set(found) - {mutant.law})
             return Kill(
                 mutant.name, True, mutant.law, also, number, round(seconds, 3), origin, small.program(),
-                dict(small.settings), found[mutant.law],
+                dict(small.settings), found[mutant.law], small.to_json(),
             )  # fmt: skip
         if number >= trials:
             break
-    return Kill(mutant.name, False, mutant.law, [], trials, round(process_time() - began, 3), "", [], {}, "")
+    return Kill(mutant.name, False, mutant.law, [], trials, round(process_time() - began, 3), "", [], {}, "", {})
 
 
-def _violates(lab: Lab, target: Target, law: str) -> shrink.StillFails:
+def fails_by(lab: Lab, target: Target, law: str) -> shrink.StillFails:
+    """Whether a schedule violates this law, which alone is judged."""
     laws = judging.laws([law])
 
     def fails(candidate: Schedule) -> bool:

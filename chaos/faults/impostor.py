@@ -1,4 +1,4 @@
-"""The HA link leads to something that is no master: frames at the wrong offset (``misplaced``), or ``junk``."""
+"""The HA link leads to something that is not a master: frames at the wrong offset (``misplaced``), or ``junk``."""
 
 from pairproof.harness.fault import HeldFault
 from pairproof.harness.rocketmq.ports import CanImpersonateMaster

@@ -1,4 +1,4 @@
-"""Something that is no client connects to the port for clients of a broker or name server, and talks nonsense; or a
+"""Something that is not a client connects to the port for clients of a broker or name server, and talks nonsense; or a
 thousand such connections say nothing, and keep others out if they can."""
 
 from pairproof.harness.fault import HeldFault

@@ -1,7 +1,7 @@
 """A broker's machine loses power: unflushed bytes are lost or torn, peers hear nothing; it starts again at the end."""
 
 from pairproof.harness.fault import DownFault
-from pairproof.harness.ports.nodes import CanCrashMachine
+from pairproof.harness.ports.nodes import CanCrashMachine, CanTear
 from pairproof.harness.rocketmq import places
 
 FAULT = DownFault(
@@ -9,4 +9,5 @@ FAULT = DownFault(
     CanCrashMachine,
     {"node": places.NODES, "keep": ("none", "half", "hole", "all")},
     CanCrashMachine.crash_machine,
+    {"half": CanTear, "hole": CanTear},
 )

@@ -1,4 +1,4 @@
-"""A broker's disk takes no more writes, and the broker ends when it finds out; its machine is rebooted at the end."""
+"""A broker's disk refuses writes, as a file system does after an error; its machine is rebooted at the end."""
 
 from pairproof.harness.fault import HeldFault
 from pairproof.harness.ports.disks import CanTurnReadOnly

@@ -1,7 +1,7 @@
-"""A node is stopped in an orderly way, and one of another image takes its place on the same store, as in an upgrade.
+"""A node is stopped in an orderly way, and another program takes its place on the same store.
 
-``image`` is a name from the target's list, such as ``other``, or an image's full name. When the fault ends the node's
-own image takes its place again, also in an orderly way.
+``image`` is the name of one of the target's programs or images, such as ``other``, or an image's full name. When the
+fault ends the node's own takes its place again, also in an orderly way; ``upgrade`` leaves it there.
 """
 
 from pairproof.harness.fault import HeldFault

@@ -73,7 +73,7 @@ def settle(stage: Stage) -> None:
     """Start what is down; a probe proves that the pair is alive; then until all logs end alike, or the bound passes.
 
     With a name server also until consumers have caught up, or the bound passes; then a period of metadata sync is
-    quiet.
+    quiet, if the driver says that anything is copied in it.
     """
     for name in stage.all_nodes:
         stage.restart(name)
@@ -90,7 +90,8 @@ def settle(stage: Stage) -> None:
         ends = stage.now() + CATCH_UP_NS
         while not stage.driver.caught_up() and stage.now() < ends:
             stage.idle(stage.bounds.look)
-        stage.idle(stage.bounds.sync + CALLS_NS)
+        if stage.driver.is_owed_copies():
+            stage.idle(stage.bounds.sync + CALLS_NS)
     stage.run_until(stage.driver.derived, DERIVED_NS)
     stage.driver.audit("final", *stage.all_nodes)
     _mark(stage, "end")

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from pairproof.chaos.mutants.mutant import Mutant, with_parts
+from pairproof.chaos.mutants.mutant import Mutant, seeded, seeded_in, with_parts
 from pairproof.reference.core.flushing import Flusher
 from pairproof.reference.core.group_transfer import WAKE_UP_NS, GroupTransfer
 from pairproof.reference.core.processors.sending import Sending
@@ -13,6 +13,7 @@ from pairproof.reference.core.versions import AckWait
 from pairproof.reference.wire import remoting
 
 
+@seeded("master", "ack-flushed", "answers PUT_OK when a flush ended that began before the message came")
 class AnyFlushWillDo(Flusher):
     def on_flushed(self, upto: int) -> None:
         super().on_flushed(upto)
@@ -20,12 +21,14 @@ class AnyFlushWillDo(Flusher):
             self.waiting.popleft()[2]("PUT_OK")
 
 
+@seeded("master", "ack-bounded", "waits for a stalled disk without end")
 class WaitsForDisk(Flusher):
     def on_timer(self, what: str) -> None:
         if what != "flush-timeout":
             super().on_timer(what)
 
 
+@seeded("master", "ack-flush-timeout", "answers FLUSH_DISK_TIMEOUT at once while another flush is under way")
 class ImpatientWithDisk(Flusher):
     def wait(self, end: int, answer: Callable[[str], None]) -> None:
         if self.running:
@@ -34,12 +37,14 @@ class ImpatientWithDisk(Flusher):
             super().wait(end, answer)
 
 
+@seeded("master", "ack-flush-timeout", "gives up a flush only after twice the syncFlushTimeout")
 class WaitsForDiskTwice(Flusher):
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
         self.timeout_ns *= 2
 
 
+@seeded("master", "ack-flush-timeout", "gives up all waiting flushes when the first one's time is over")
 class GivesUpTogether(Flusher):
     def on_timer(self, what: str) -> None:
         if what == "flush-timeout" and self.waiting and self.waiting[0][1] <= self.io.now():
@@ -48,6 +53,7 @@ class GivesUpTogether(Flusher):
         super().on_timer(what)
 
 
+@seeded("master", "ack-prompt", "answers one send for each report, however many it covers")
 class OneSendPerReport(GroupTransfer):
     def covered(self, offset: int) -> None:
         self.reached = offset
@@ -56,6 +62,9 @@ class OneSendPerReport(GroupTransfer):
             self._begin_turn()
 
 
+@seeded(
+    "master", "ack-bounded", "never gives up on a slave that is silent, since only reports make it look at the clock"
+)
 class GivesUpOnReport(GroupTransfer):
     def covered(self, offset: int) -> None:
         super().covered(offset)
@@ -65,6 +74,7 @@ class GivesUpOnReport(GroupTransfer):
         """Not now."""
 
 
+@seeded("master", "ack-timeout-honest", "up to 4.5.2 gives a send up after three wake-ups instead of five")
 class CountsToThree(GroupTransfer):
     def _begin_turn(self) -> None:
         super()._begin_turn()
@@ -78,11 +88,17 @@ class SendersWaitForTheirTurn(GroupTransfer):
         super().__init__(wait._replace(sender_gives_up=False), *given)
 
 
+@seeded(
+    "master",
+    "ack-timeout-honest",
+    "from 4.7.1 to 4.9.2 gives a send up by its age, not by the time since its turn began",
+)
 class CountsFromAppend(GroupTransfer):
     def __init__(self, wait: AckWait, *given: Any) -> None:
         super().__init__(wait._replace(in_turn=wait.in_turn and wait.sender_gives_up), *given)
 
 
+@seeded("master", "ack-bounded", "up to 4.9.2 stays twice as long with a send as syncFlushTimeout says")
 class TakesTwoTurns(GroupTransfer):
     def _begin_turn(self) -> None:
         super()._begin_turn()
@@ -90,6 +106,9 @@ class TakesTwoTurns(GroupTransfer):
             self.turn_ends += self.timeout_ns
 
 
+@seeded(
+    "master", "ack-prompt", "lets covered sends wait for the next look of a thread that no report wakes, up to 4.9.2"
+)
 class LooksOnceASecond(GroupTransfer):
     def covered(self, offset: int) -> None:
         if not self.wait.in_turn:
@@ -99,11 +118,17 @@ class LooksOnceASecond(GroupTransfer):
         self.io.timer(("ha-transfer", None), self.io.now() + WAKE_UP_NS)
 
 
+@seeded("master", "ack-no-wait", "lets sends wait for a slave that asked not to")
 class IgnoresWait(Puts):
     def waits_for_slave(self, wait: bool) -> bool:
         return super().waits_for_slave(True)
 
 
+@seeded(
+    "master",
+    "ack-refused-is-absent",
+    "stores a message, finds no slave, and says that it stored nothing (5.x says so before it stores)",
+)
 class RefusesWhatItStored(Sending):
     def answer(self, request: Request, ids: list[str], queue_id: int, queue_offset: int, status: str) -> None:
         if status == "SLAVE_NOT_AVAILABLE":
@@ -112,34 +137,7 @@ class RefusesWhatItStored(Sending):
             super().answer(request, ids, queue_id, queue_offset, status)
 
 
-ACKS = (
-    Mutant("any_flush_will_do", "master", with_parts(flusher_class=AnyFlushWillDo), "ack-flushed",
-           "answers PUT_OK when a flush ended that began before the message came"),
-    Mutant("one_send_per_report", "master", with_parts(transfer_class=OneSendPerReport), "ack-prompt",
-           "answers one send for each report, however many it covers"),
-    Mutant("gives_up_on_report", "master", with_parts(transfer_class=GivesUpOnReport), "ack-bounded",
-           "never gives up on a slave that is silent, since only reports make it look at the clock"),
-    Mutant("looks_once_a_second", "master", with_parts(transfer_class=LooksOnceASecond), "ack-prompt",
-           "lets covered sends wait for the next look of a thread that no report wakes, up to 4.9.2"),
-    Mutant("counts_to_three", "master", with_parts(transfer_class=CountsToThree), "ack-timeout-honest",
-           "up to 4.5.2 gives a send up after three wake-ups instead of five"),
-    Mutant("counts_from_append", "master", with_parts(transfer_class=CountsFromAppend), "ack-timeout-honest",
-           "from 4.7.1 to 4.9.2 gives a send up by its age, not by the time since its turn began"),
-    Mutant("takes_two_turns", "master", with_parts(transfer_class=TakesTwoTurns), "ack-bounded",
-           "up to 4.9.2 stays twice as long with a send as syncFlushTimeout says"),
-    Mutant("waits_for_disk", "master", with_parts(flusher_class=WaitsForDisk), "ack-bounded",
-           "waits for a stalled disk without end"),
-    Mutant("impatient_with_disk", "master", with_parts(flusher_class=ImpatientWithDisk), "ack-flush-timeout",
-           "answers FLUSH_DISK_TIMEOUT at once while another flush is under way"),
-    Mutant("waits_for_disk_twice", "master", with_parts(flusher_class=WaitsForDiskTwice), "ack-flush-timeout",
-           "gives up a flush only after twice the syncFlushTimeout"),
-    Mutant("gives_up_together", "master", with_parts(flusher_class=GivesUpTogether), "ack-flush-timeout",
-           "gives up all waiting flushes when the first one's time is over"),
-    Mutant("ignores_wait", "master", with_parts(puts_class=IgnoresWait), "ack-no-wait",
-           "lets sends wait for a slave that asked not to"),
-    Mutant("refuses_what_it_stored", "master", with_parts(sending_class=RefusesWhatItStored), "ack-refused-is-absent",
-           "stores a message, finds no slave, and says that it stored nothing (5.x says so before it stores)"),
-)  # fmt: skip
+ACKS = seeded_in(__name__)
 
 SENDERS_WAIT = Mutant(
     "senders_wait_for_their_turn", "master", with_parts(transfer_class=SendersWaitForTheirTurn), "ack-bounded",

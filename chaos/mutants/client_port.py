@@ -1,6 +1,6 @@
 """Mutants of a broker's client port: what producers are told, whatever the store and the replicas do."""
 
-from pairproof.chaos.mutants.mutant import Mutant, with_parts
+from pairproof.chaos.mutants.mutant import seeded, seeded_in
 from pairproof.reference.core.broker import Broker
 from pairproof.reference.core.command_peers import CommandPeers
 from pairproof.reference.core.processors.sending import Sending
@@ -9,12 +9,14 @@ from pairproof.reference.ports import Conn
 from pairproof.reference.wire import remoting
 
 
+@seeded("master", "live-converges", "answers no send after a restart")
 class DeafAfterRestart(Sending):
     def on_send(self, request: Request) -> None:
         if self.parts.store.recovery == "empty":
             super().on_send(request)
 
 
+@seeded("master", "live-converges", "takes no send after a restart")
 class RefusesAfterRestart(Sending):
     def on_send(self, request: Request) -> None:
         if self.parts.store.recovery == "empty":
@@ -23,6 +25,7 @@ class RefusesAfterRestart(Sending):
             request.refuse(remoting.SERVICE_NOT_AVAILABLE, "the store is still recovering")
 
 
+@seeded("master", "live-converges", "answers no client once one has sent bytes that are not a frame")
 class DeafAfterJunk(Broker):
     _deaf = False
 
@@ -34,18 +37,10 @@ class DeafAfterJunk(Broker):
         self._deaf = self._deaf or (is_client and conn not in self.peers)
 
 
+@seeded("master", "live-newcomers", "a thousand idle connections close the ports for clients: the reference once")
 class RefusesNewcomers(CommandPeers):
     def make_room(self) -> bool:
         return False
 
 
-CLIENT_PORT = (
-    Mutant("deaf_after_restart", "master", with_parts(sending_class=DeafAfterRestart), "live-converges",
-           "answers no send after a restart"),
-    Mutant("refuses_after_restart", "master", with_parts(sending_class=RefusesAfterRestart), "live-converges",
-           "takes no send after a restart"),
-    Mutant("deaf_after_junk", "master", DeafAfterJunk, "live-converges",
-           "answers no client once one has sent bytes that are not a frame"),
-    Mutant("refuses_newcomers", "master", with_parts(peers_class=RefusesNewcomers), "live-newcomers",
-           "a thousand idle connections close the ports for clients: the reference once"),
-)  # fmt: skip
+CLIENT_PORT = seeded_in(__name__)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from pairproof.chaos.mutants.mutant import CONSUMER, Mutant, consumer_with, with_parts
+from pairproof.chaos.mutants.mutant import CONSUMER, seeded, seeded_in
 from pairproof.reference.client.pulling import Pulling as ConsumersPulling
 from pairproof.reference.core.checkpoint import Checkpoint
 from pairproof.reference.core.consume_queue import Entry
@@ -20,6 +20,7 @@ from pairproof.reference.wire import remoting
 from pairproof.reference.wire.record import Message, Record
 
 
+@seeded("master", "deliver-no-loss", "wakes a long poll, and sends it on behind the message that woke it")
 class WakesPast(Pulling):
     def arrived(self, topic: str, queue_id: int, next_offset: int, tags_code: int) -> None:
         low = self.parts.store.queues.min_offset(topic, queue_id)
@@ -28,6 +29,7 @@ class WakesPast(Pulling):
             each.request.answer(remoting.PULL_NOT_FOUND, values)
 
 
+@seeded("master", "deliver-no-loss", "passes over the message that no longer fitted into an answer")
 class CountsWhatDidNotFit(Reader):
     def read(self, topic: str, queue_id: int, offset: int, limit: int, takes: Takes | None = None) -> Found:
         found = super().read(topic, queue_id, offset, limit, takes)
@@ -36,19 +38,22 @@ class CountsWhatDidNotFit(Reader):
         return found
 
 
-class StepsPastTheEnd(Reader):
+@seeded("slave", "deliver-no-loss", "a pull that found nothing goes on one offset further")
+class SlaveStepsPastEnd(Reader):
     def read(self, topic: str, queue_id: int, offset: int, limit: int, takes: Takes | None = None) -> Found:
         found = super().read(topic, queue_id, offset, limit, takes)
         return found._replace(next_offset=offset + 1) if found.status == "OFFSET_OVERFLOW_ONE" else found
 
 
+@seeded("master", "queue-shows-dispatched", "tells readers that a queue holds what is stored and not dispatched yet")
 class CountsWhatWaits(Reader):
     def read(self, topic: str, queue_id: int, offset: int, limit: int, takes: Takes | None = None) -> Found:
         found = super().read(topic, queue_id, offset, limit, takes)
         return found._replace(high=max(found.high, self.store.queue_offset_for(Message(topic, queue_id, b""))))
 
 
-class ReusesBuffers(Reader):
+@seeded("slave", "deliver-no-phantom", "serves again what it has read before, if what is asked for is as long")
+class SlaveReusesBuffers(Reader):
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
         self.buffers: dict[int, bytes] = {}
@@ -58,6 +63,7 @@ class ReusesBuffers(Reader):
         return found._replace(messages=tuple(self.buffers.setdefault(len(each), each) for each in found.messages))
 
 
+@seeded("master", "deliver-no-phantom", "serves what another queue has under the same offset")
 class RemembersByOffset(Reader):
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
@@ -70,6 +76,7 @@ class RemembersByOffset(Reader):
         return found._replace(messages=self.known.setdefault((offset, found.next_offset), found.messages))
 
 
+@seeded("master", "deliver-no-loss", "after a restart leaves its first message out of the queues")
 class DropsFirstAfterRestart(Dispatcher):
     recovered = 0
     """Where the log ended then; 0 once that has happened."""
@@ -85,6 +92,7 @@ class DropsFirstAfterRestart(Dispatcher):
             super()._dispatch_record(window, inside)
 
 
+@seeded("master", "deliver-no-phantom", "stores every message twice, under two offsets")
 class StoresTwice(Puts):
     def put(self, message: Message) -> Stored:
         stored = super().put(message)
@@ -92,13 +100,15 @@ class StoresTwice(Puts):
         return stored
 
 
+@seeded("master", "deliver-order", "gives an answer's messages in the wrong order")
 class NewestFirst(Reader):
     def read(self, topic: str, queue_id: int, offset: int, limit: int, takes: Takes | None = None) -> Found:
         found = super().read(topic, queue_id, offset, limit, takes)
         return found._replace(messages=found.messages[::-1])
 
 
-class StartsOneEarly(Reader):
+@seeded("slave", "deliver-order", "begins one message before the offset that was asked for")
+class SlaveStartsOneEarly(Reader):
     def read(self, topic: str, queue_id: int, offset: int, limit: int, takes: Takes | None = None) -> Found:
         found = super().read(topic, queue_id, offset, limit, takes)
         if not found.messages or offset <= found.low:
@@ -106,6 +116,7 @@ class StartsOneEarly(Reader):
         return super().read(topic, queue_id, offset - 1, limit, takes)
 
 
+@seeded("master", "deliver-at-least-once", "lets a group begin at 0 although it knows its progress")
 class AsksMemoryFirst(Progress):
     def on_query(self, request: Request) -> None:
         if self.has_everything(request.header["topic"], request.header["queueId"]):
@@ -114,6 +125,7 @@ class AsksMemoryFirst(Progress):
             super().on_query(request)
 
 
+@seeded("master", "deliver-at-least-once", "drops a group's progress when its last member says goodbye")
 class ForgetsLonelyGroups(Members):
     def on_unregister(self, request: Request) -> None:
         super().on_unregister(request)
@@ -122,13 +134,15 @@ class ForgetsLonelyGroups(Members):
             self.parts.offsets.remove_group(group)
 
 
-class MovesReadersBack(Pulling):
+@seeded("slave", "deliver-at-least-once", "a slave that is behind sends readers back to its own end")
+class SlaveMovesReadersBack(Pulling):
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
         self.reader.corrects = True
 
 
-class TakesNoCommits(Progress):
+@seeded("slave", "deliver-at-least-once", "a slave confirms commits that it does not keep")
+class SlaveTakesNoCommits(Progress):
     def on_update(self, request: Request) -> None:
         if self.parts.config.is_slave:
             request.answer()
@@ -136,6 +150,11 @@ class TakesNoCommits(Progress):
             super().on_update(request)
 
 
+@seeded(
+    CONSUMER,
+    "deliver-no-loss",
+    "a consumer passes over what it takes for a repeat: it compares offsets, and forgets the queue",
+)
 class DropsDuplicates(ConsumersPulling):
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
@@ -147,11 +166,13 @@ class DropsDuplicates(ConsumersPulling):
         return new and super().wants(message)
 
 
+@seeded("master", "deliver-delayed", "holds no delayed message back")
 class DeliversAtOnce(DelayedDelivery):
     def wait_ms(self, level: int, entry: Entry) -> int:
         return 0
 
 
+@seeded("master", "deliver-delayed", "never delivers the delayed messages that were waiting when it started")
 class ForgetsWhatWaits(DelayedDelivery):
     def start(self) -> None:
         super().start()
@@ -159,47 +180,11 @@ class ForgetsWhatWaits(DelayedDelivery):
             self.next[level] = self.parts.store.queues.next_offset(SCHEDULE_TOPIC, queue_of_level(level))
 
 
+@seeded("master", "deliver-delayed", "delivers a level's last message again with its next one")
 class DeliversTwice(DelayedDelivery):
     def _deliver(self, level: int) -> None:
         self.next[level] = max(0, self.next[level] - 1)
         super()._deliver(level)
 
 
-DELIVERY = (
-    Mutant("wakes_past", "master", with_parts(pulling_class=WakesPast), "deliver-no-loss",
-           "wakes a long poll, and sends it on behind the message that woke it"),
-    Mutant("counts_what_did_not_fit", "master", with_parts(reader_class=CountsWhatDidNotFit), "deliver-no-loss",
-           "passes over the message that no longer fitted into an answer"),
-    Mutant("slave_steps_past_end", "slave", with_parts(reader_class=StepsPastTheEnd), "deliver-no-loss",
-           "a pull that found nothing goes on one offset further"),
-    Mutant("counts_what_waits", "master", with_parts(reader_class=CountsWhatWaits), "queue-shows-dispatched",
-           "tells readers that a queue holds what is stored and not dispatched yet"),
-    Mutant("slave_reuses_buffers", "slave", with_parts(reader_class=ReusesBuffers), "deliver-no-phantom",
-           "serves again what it has read before, if what is asked for is as long"),
-    Mutant("remembers_by_offset", "master", with_parts(reader_class=RemembersByOffset), "deliver-no-phantom",
-           "serves what another queue has under the same offset"),
-    Mutant("drops_first_after_restart", "master", with_parts(dispatcher_class=DropsFirstAfterRestart),
-           "deliver-no-loss", "after a restart leaves its first message out of the queues"),
-    Mutant("stores_twice", "master", with_parts(puts_class=StoresTwice), "deliver-no-phantom",
-           "stores every message twice, under two offsets"),
-    Mutant("newest_first", "master", with_parts(reader_class=NewestFirst), "deliver-order",
-           "gives an answer's messages in the wrong order"),
-    Mutant("slave_starts_one_early", "slave", with_parts(reader_class=StartsOneEarly), "deliver-order",
-           "begins one message before the offset that was asked for"),
-    Mutant("asks_memory_first", "master", with_parts(progress_class=AsksMemoryFirst), "deliver-at-least-once",
-           "lets a group begin at 0 although it knows its progress"),
-    Mutant("forgets_lonely_groups", "master", with_parts(members_class=ForgetsLonelyGroups), "deliver-at-least-once",
-           "drops a group's progress when its last member says goodbye"),
-    Mutant("slave_moves_readers_back", "slave", with_parts(pulling_class=MovesReadersBack), "deliver-at-least-once",
-           "a slave that is behind sends readers back to its own end"),
-    Mutant("slave_takes_no_commits", "slave", with_parts(progress_class=TakesNoCommits), "deliver-at-least-once",
-           "a slave confirms commits that it does not keep"),
-    Mutant("delivers_at_once", "master", with_parts(delivery_class=DeliversAtOnce), "deliver-delayed",
-           "holds no delayed message back"),
-    Mutant("forgets_what_waits", "master", with_parts(delivery_class=ForgetsWhatWaits), "deliver-delayed",
-           "never delivers the delayed messages that were waiting when it started"),
-    Mutant("delivers_twice", "master", with_parts(delivery_class=DeliversTwice), "deliver-delayed",
-           "delivers a level's last message again with its next one"),
-    Mutant("drops_duplicates", CONSUMER, consumer_with(pulling_class=DropsDuplicates), "deliver-no-loss",
-           "a consumer passes over what it takes for a repeat: it compares offsets, and forgets the queue"),
-)  # fmt: skip
+DELIVERY = seeded_in(__name__)

@@ -1,12 +1,13 @@
 """Mutants whose words cannot be read: answers that lack what they must say, tables that end too early."""
 
-from pairproof.chaos.mutants.mutant import Mutant, with_parts
+from pairproof.chaos.mutants.mutant import seeded, seeded_in
 from pairproof.reference.core.metadata_sync import MetadataSync
 from pairproof.reference.core.processors.sending import Sending
 from pairproof.reference.core.requests import Request
 from pairproof.reference.wire import headers, remoting
 
 
+@seeded("master", "ack-readable", "answers a send that no slave has without its queue offset")
 class AnswersWithoutOffset(Sending):
     def answer(self, request: Request, ids: list[str], queue_id: int, queue_offset: int, status: str) -> None:
         if status == "PUT_OK":
@@ -19,15 +20,11 @@ class AnswersWithoutOffset(Sending):
         request.peers.answer(request.conn, request.command, code, fields, b"", None)
 
 
+@seeded("slave", "meta-readable", "saves its master's delay offsets without the last byte")
 class KeepsMostOfTheText(MetadataSync):
     def take_delays(self, body: bytes) -> bool:
         self.parts.delay_offsets.file.save(body[:-1])
         return True
 
 
-GARBLED = (
-    Mutant("answers_without_offset", "master", with_parts(sending_class=AnswersWithoutOffset), "ack-readable",
-           "answers a send that no slave has without its queue offset"),
-    Mutant("keeps_most_of_the_text", "slave", with_parts(sync_class=KeepsMostOfTheText), "meta-readable",
-           "saves its master's delay offsets without the last byte"),
-)  # fmt: skip
+GARBLED = seeded_in(__name__)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from pairproof.chaos.mutants.mutant import Mutant, with_parts
+from pairproof.chaos.mutants.mutant import seeded, seeded_in
 from pairproof.reference.core.commit_log import CommitLog, Put
 from pairproof.reference.core.ha_master import HaMaster
 from pairproof.reference.core.ha_slave import HaSlave
@@ -14,6 +14,7 @@ from pairproof.reference.wire.record import Message
 SPIN = ("spin", None)
 
 
+@seeded("master", "node-lives", "raises after the first record of a new file of its log")
 class TripsOverFillers(CommitLog):
     def put(self, message: Message, queue_offset: int, store_ms: int) -> Put:
         put = super().put(message, queue_offset, store_ms)
@@ -22,6 +23,7 @@ class TripsOverFillers(CommitLog):
         return put
 
 
+@seeded("slave", "node-lives", "raises when a connection is lost, as soon as it holds anything")
 class TripsOverLoss(HaSlave):
     def on_lost(self) -> None:
         known = {self.conn}
@@ -30,6 +32,7 @@ class TripsOverLoss(HaSlave):
             known.pop()
 
 
+@seeded("master", "node-lives", "asks without a pause whether its last slave is back")
 class SpinsAlone(HaMaster):
     def on_closed(self, conn: Conn) -> None:
         super().on_closed(conn)
@@ -46,6 +49,7 @@ class SpinsAlone(HaMaster):
             self.io.timer(SPIN, self.io.now())
 
 
+@seeded("slave", "node-lives", "refuses the store that a killed process left, for its abort file")
 class RefusesAfterKill(MessageStore):
     def start(self) -> None:
         if not self.ends_cleanly():
@@ -53,6 +57,7 @@ class RefusesAfterKill(MessageStore):
         super().start()
 
 
+@seeded("master", "node-lives", "does not start after a clean stop, for want of a file that only a crash leaves")
 class ForgetsAfterStop(MessageStore):
     def start(self) -> None:
         if self.ends_cleanly() and self.io.disk.names("commitlog"):
@@ -60,15 +65,4 @@ class ForgetsAfterStop(MessageStore):
         super().start()
 
 
-LIVES = (
-    Mutant("trips_over_fillers", "master", with_parts(log_class=TripsOverFillers), "node-lives",
-           "raises after the first record of a new file of its log"),
-    Mutant("trips_over_loss", "slave", with_parts(slave_class=TripsOverLoss), "node-lives",
-           "raises when a connection is lost, as soon as it holds anything"),
-    Mutant("spins_alone", "master", with_parts(master_class=SpinsAlone), "node-lives",
-           "asks without a pause whether its last slave is back"),
-    Mutant("refuses_after_kill", "slave", with_parts(store_class=RefusesAfterKill), "node-lives",
-           "refuses the store that a killed process left, for its abort file"),
-    Mutant("forgets_after_stop", "master", with_parts(store_class=ForgetsAfterStop), "node-lives",
-           "does not start after a clean stop, for want of a file that only a crash leaves"),
-)  # fmt: skip
+LIVES = seeded_in(__name__)

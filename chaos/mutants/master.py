@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Hashable
 
-from pairproof.chaos.mutants.mutant import Mutant, with_parts
+from pairproof.chaos.mutants.mutant import Mutant, seeded, seeded_in, with_parts
 from pairproof.reference.core.flushing import Flusher
 from pairproof.reference.core.group_transfer import GroupTransfer
 from pairproof.reference.core.ha_master import MAX_CONNECTIONS, HaConnection, HaMaster, Phase
 from pairproof.reference.ports import Conn
 
 
+@seeded("master", "ha-silent-until-asked", "pushes to a connection that has not reported yet")
 class EagerPush(HaMaster):
     def on_accepted(self, conn: Conn) -> None:
         super().on_accepted(conn)
@@ -16,12 +17,14 @@ class EagerPush(HaMaster):
         self.connections[conn].phase = Phase.ACCEPTED
 
 
+@seeded("master", "ha-start-offset", "starts at a file border instead of the reported offset")
 class RoundsStart(HaMaster):
     def start_offset(self, reported: int) -> int | None:
         start = super().start_offset(reported)
         return start if start is None else start - start % self.log.file_size
 
 
+@seeded("master", "ha-contiguous", "sends unacknowledged bytes again on the same connection")
 class GoesBack(HaMaster):
     def _check_heartbeat(self, peer: HaConnection) -> None:
         if peer.phase is Phase.TRANSFER and 0 < peer.acked < peer.next_offset and not peer.unsent:
@@ -30,12 +33,14 @@ class GoesBack(HaMaster):
         super()._check_heartbeat(peer)
 
 
+@seeded("master", "ha-batch-bound", "lets a frame's body cross a file border")
 class CrossesFiles(HaMaster):
     def frame_body(self, peer: HaConnection) -> bytes:
         body = super().frame_body(peer)
         return body + self.log.read(peer.next_offset + len(body), self.batch - len(body)) if body else body
 
 
+@seeded("master", "ha-divergence-refused", "serves slaves that are ahead, and counts their reports", seen_in="4.x, 5.x")
 class BelievesFirstReport(HaMaster):
     def start_offset(self, reported: int) -> int | None:
         return super().start_offset(reported) if reported == 0 else reported
@@ -44,11 +49,13 @@ class BelievesFirstReport(HaMaster):
         return reported <= self.log.end or reported == peer.acked
 
 
+@seeded("master", "ha-ack-identity", "believes reports above its log", seen_in="5.x")
 class BelievesEveryReport(HaMaster):
     def is_believable(self, peer: HaConnection, reported: int) -> bool:
         return True
 
 
+@seeded("master", "ha-divergence-refused", "sends its own bytes to a slave that is ahead", seen_in="4.x, 5.x")
 class ServesDiverged(HaMaster):
     def start_offset(self, reported: int) -> int | None:
         return min(reported, self.log.end) if reported > self.log.end else super().start_offset(reported)
@@ -58,22 +65,26 @@ class ServesDiverged(HaMaster):
             super().believe(reported)
 
 
+@seeded("master", "ha-divergence-refused", "calls slaves diverged that it serves")
 class NamesEverybody(HaMaster):
     def _on_first_report(self, peer: HaConnection, reported: int) -> None:
         self.watcher.refused(peer.conn, reported, self.log.end, "who knows")
         super()._on_first_report(peer, reported)
 
 
+@seeded("master", "ack-unavailable-honest", "any peer is a slave to it", seen_in="4.x")
 class BareConnectionCounts(HaMaster):
     def counts_as_slave(self, peer: HaConnection) -> bool:
         return peer.phase is not Phase.CLOSED
 
 
+@seeded("master", "ack-replicated", "answers PUT_OK before a slave has reported the message")
 class AcksAtOnce(GroupTransfer):
     def add(self, end: int, answer: Callable[[str], None]) -> None:
         answer("PUT_OK")
 
 
+@seeded("master", "ack-timeout-honest", "gives up after five reports, not after slaveTimeout", seen_in="<=4.5.2")
 class FiveWakeUps(GroupTransfer):
     def covered(self, offset: int) -> None:
         super().covered(offset)
@@ -88,6 +99,7 @@ class WakesForNothing(GroupTransfer):
         super().covered(offset)
 
 
+@seeded("master", "ack-timeout-honest", "gives up after a fifth of slaveTimeout")
 class ForgetsDeadline(GroupTransfer):
     def add(self, end: int, answer: Callable[[str], None]) -> None:
         patience, self.timeout_ns = self.timeout_ns, self.timeout_ns // 5
@@ -95,16 +107,19 @@ class ForgetsDeadline(GroupTransfer):
         self.timeout_ns = patience
 
 
+@seeded("master", "ack-replicated", "lets a new slave vouch for files it never got", seen_in="4.x, 5.x")
 class CoversOlderFiles(GroupTransfer):
     def abandon(self, below: int, slave: Hashable) -> None:
         """Whoever reports enough has it all."""
 
 
+@seeded("master", "log-flushed-survives", "answers PUT_OK under SYNC_FLUSH when the flush took too long")
 class CallsTimeoutOk(Flusher):
     def wait(self, end: int, answer: Callable[[str], None]) -> None:
         super().wait(end, lambda status: answer("PUT_OK"))
 
 
+@seeded("master", "ha-admits-slave", "lets plausible strangers have all places")
 class CrowdedOut(HaMaster):
     def makes_room(self, address: str) -> HaConnection | None:
         if len(self.connections) < MAX_CONNECTIONS:
@@ -118,35 +133,10 @@ class CrowdedOut(HaMaster):
             super().on_accepted(conn)
 
 
-def _mutant(name: str, part: type[HaMaster] | type[GroupTransfer], law: str, breaks: str) -> Mutant:
-    whole = with_parts(master_class=part) if issubclass(part, HaMaster) else with_parts(transfer_class=part)
-    return Mutant(name, "master", whole, law, breaks)
+MASTER = seeded_in(__name__)
 
-
-MASTER = (
-    _mutant("eager_push", EagerPush, "ha-silent-until-asked", "pushes to a connection that has not reported yet"),
-    _mutant("rounds_start", RoundsStart, "ha-start-offset", "starts at a file border instead of the reported offset"),
-    _mutant("goes_back", GoesBack, "ha-contiguous", "sends unacknowledged bytes again on the same connection"),
-    _mutant("crosses_files", CrossesFiles, "ha-batch-bound", "lets a frame's body cross a file border"),
-    _mutant("believes_every_report", BelievesEveryReport, "ha-ack-identity", "believes reports above its log (5.x)"),
-    _mutant("believes_first_report", BelievesFirstReport, "ha-divergence-refused",
-            "serves slaves that are ahead, and counts their reports (4.x, 5.x)"),
-    _mutant("serves_diverged", ServesDiverged, "ha-divergence-refused", "sends its own bytes to a slave that is ahead"),
-    _mutant("names_everybody", NamesEverybody, "ha-divergence-refused", "calls slaves diverged that it serves"),
-    _mutant("bare_connection_counts", BareConnectionCounts, "ack-unavailable-honest",
-            "any peer is a slave to it (4.x)"),
-    _mutant("crowded_out", CrowdedOut, "ha-admits-slave", "lets plausible strangers have all places"),
-    _mutant("acks_at_once", AcksAtOnce, "ack-replicated", "answers PUT_OK before a slave has reported the message"),
-    _mutant("covers_older_files", CoversOlderFiles, "ack-replicated",
-            "lets a new slave vouch for files it never got (4.x, 5.x)"),
-    _mutant("five_wake_ups", FiveWakeUps, "ack-timeout-honest",
-            "gives up after five reports, not after slaveTimeout (up to 4.5.2)"),
-    _mutant("forgets_deadline", ForgetsDeadline, "ack-timeout-honest", "gives up after a fifth of slaveTimeout"),
-    Mutant("calls_timeout_ok", "master", with_parts(flusher_class=CallsTimeoutOk), "log-flushed-survives",
-           "answers PUT_OK under SYNC_FLUSH when the flush took too long"),
+WAKES_FOR_NOTHING = Mutant(
+    "wakes_for_nothing", "master", with_parts(transfer_class=WakesForNothing), "ack-timeout-honest",
+    "4.4 that counts heartbeats as wake-ups",
 )  # fmt: skip
-
-WAKES_FOR_NOTHING = _mutant(
-    "wakes_for_nothing", WakesForNothing, "ack-timeout-honest", "4.4 that counts heartbeats as wake-ups"
-)
 """No part of the catalogue: few schedules play 4.4 with a slave that reports and gets nothing."""

@@ -3,13 +3,14 @@
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any, TypeVar
 
-from pairproof.chaos.mutants.mutant import Mutant, with_parts
+from pairproof.chaos.mutants.mutant import seeded, seeded_in
 from pairproof.reference.core.calls import Outcome
 from pairproof.reference.core.config_file import ConfigFile
 from pairproof.reference.core.metadata_sync import MetadataSync, Step
 from pairproof.reference.core.subscription_groups import GroupTable
 from pairproof.reference.core.topics import TopicTable
 from pairproof.reference.core.versioned_table import VersionedTable
+from pairproof.reference.errors import CodecError
 from pairproof.reference.ports import MS
 from pairproof.reference.wire import headers
 from pairproof.reference.wire.bodies import DataVersion, SubscriptionGroupConfig, TopicConfig
@@ -21,11 +22,19 @@ FILL = ("sync", "fill")
 FILL_NS = 1_000 * MS
 
 
+@seeded("slave", "meta-converges", "fetches consumer offsets and does not apply them")
 class KeepsItsOffsets(MetadataSync):
     def take_offsets(self, body: bytes) -> bool:
         return True
 
 
+@seeded("slave", "meta-converges", "cannot read the consumer offsets that it fetches", seen_in="5.5.0")
+class ReadsNoOffsets(MetadataSync):
+    def take_offsets(self, body: bytes) -> bool:
+        raise CodecError("an object's key has no quotes")
+
+
+@seeded("slave", "meta-converges", "takes topics over under its own version", seen_in="5.3.2 to 5.3.4")
 class VersionsOfItsOwn(TopicTable):
     def apply_from_master(self, entries: Mapping[str, TopicConfig], version: DataVersion) -> bool:
         if version == self.version:
@@ -34,11 +43,13 @@ class VersionsOfItsOwn(TopicTable):
         return True
 
 
+@seeded("slave", "meta-converges", "takes groups over if their version is a newer one, not if it is another one")
 class TakesNewerOnly(GroupTable):
     def apply_from_master(self, entries: Mapping[str, SubscriptionGroupConfig], version: DataVersion) -> bool:
         return version.counter > self.version.counter and super().apply_from_master(entries, version)
 
 
+@seeded("slave", "meta-schedule", "gives a round of its sync up when one table is unavailable")
 class StopsAtFailure(MetadataSync):
     def _ended(self, step: Step, outcome: Outcome) -> None:
         if outcome.answer is None:
@@ -46,18 +57,21 @@ class StopsAtFailure(MetadataSync):
         super()._ended(step, outcome)
 
 
+@seeded("slave", "meta-schedule", "fetches its master's tables once a minute, not every 10 s")
 class SyncsEachMinute(MetadataSync):
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
         self.schedule = self.schedule._replace(every=60_000)
 
 
+@seeded("slave", "meta-schedule", "fetches groups first and topics last")
 class GroupsFirst(MetadataSync):
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
         self.steps = self.steps[::-1]
 
 
+@seeded("slave", "meta-version-gate", "takes tables over though they are of the version that it has")
 class TakesAlways(MetadataSync):
     def _take(self, table: VersionedTable[Any], body: bytes) -> bool:
         entries, version = table.parse(body)
@@ -65,7 +79,7 @@ class TakesAlways(MetadataSync):
         return True
 
 
-class SavesTheSame(TopicTable):
+class SavesTheSameTopics(TopicTable):
     def apply_from_master(self, entries: Mapping[str, TopicConfig], version: DataVersion) -> bool:
         applied = super().apply_from_master(entries, version)
         self._changed = not applied
@@ -73,12 +87,14 @@ class SavesTheSame(TopicTable):
         return applied
 
 
-class SavesTheSameEachTime(MetadataSync):
+@seeded("slave", "meta-version-gate", "saves its topics at every sync, changed or not", topics_class=SavesTheSameTopics)
+class SavesTheSame(MetadataSync):
     def _take(self, table: VersionedTable[Any], body: bytes) -> bool:
         self._seen.clear()
         return super()._take(table, body)
 
 
+@seeded("slave", "meta-version-gate", "takes groups over without saving them")
 class TakesUnsaved(GroupTable):
     def apply_from_master(self, entries: Mapping[str, SubscriptionGroupConfig], version: DataVersion) -> bool:
         if version == self.version:
@@ -87,6 +103,7 @@ class TakesUnsaved(GroupTable):
         return True
 
 
+@seeded("slave", "meta-one-way", "commits at its master the consumer offsets that it was told itself")
 class TellsItsOffsets(MetadataSync):
     def on_timer(self, key: Hashable) -> None:
         code, calls = RequestCode.UPDATE_CONSUMER_OFFSET, self.parts.calls
@@ -98,6 +115,7 @@ class TellsItsOffsets(MetadataSync):
         super().on_timer(key)
 
 
+@seeded("slave", "meta-atomic-view", "clears its topics a second before it fills them", seen_in="4.9 (a moment before)")
 class FillsLater(MetadataSync):
     coming: Mapping[str, TopicConfig]
 
@@ -117,6 +135,7 @@ class FillsLater(MetadataSync):
             super().on_timer(key)
 
 
+@seeded("slave", "meta-durable", "starts without the groups that it had saved")
 class ForgetsGroups(GroupTable):
     def load(self) -> None:
         """They will come again."""
@@ -131,6 +150,7 @@ class NoBackup(ConfigFile):
         return found
 
 
+@seeded("slave", "meta-durable", "starts without topics where the last save was torn, though there is a backup")
 class IgnoresBackup(TopicTable):
     def load(self) -> None:
         file = self.file
@@ -139,31 +159,4 @@ class IgnoresBackup(TopicTable):
         super().load()
 
 
-METADATA = (
-    Mutant("keeps_its_offsets", "slave", with_parts(sync_class=KeepsItsOffsets), "meta-converges",
-           "fetches consumer offsets and does not apply them"),
-    Mutant("versions_of_its_own", "slave", with_parts(topics_class=VersionsOfItsOwn), "meta-converges",
-           "takes topics over under its own version (5.3.2 to 5.3.4)"),
-    Mutant("takes_newer_only", "slave", with_parts(groups_class=TakesNewerOnly), "meta-converges",
-           "takes groups over if their version is a newer one, not if it is another one"),
-    Mutant("stops_at_failure", "slave", with_parts(sync_class=StopsAtFailure), "meta-schedule",
-           "gives a round of its sync up when one table is unavailable"),
-    Mutant("syncs_each_minute", "slave", with_parts(sync_class=SyncsEachMinute), "meta-schedule",
-           "fetches its master's tables once a minute, not every 10 s"),
-    Mutant("groups_first", "slave", with_parts(sync_class=GroupsFirst), "meta-schedule",
-           "fetches groups first and topics last"),
-    Mutant("takes_always", "slave", with_parts(sync_class=TakesAlways), "meta-version-gate",
-           "takes tables over though they are of the version that it has"),
-    Mutant("saves_the_same", "slave", with_parts(sync_class=SavesTheSameEachTime, topics_class=SavesTheSame),
-           "meta-version-gate", "saves its topics at every sync, changed or not"),
-    Mutant("takes_unsaved", "slave", with_parts(groups_class=TakesUnsaved), "meta-version-gate",
-           "takes groups over without saving them"),
-    Mutant("tells_its_offsets", "slave", with_parts(sync_class=TellsItsOffsets), "meta-one-way",
-           "commits at its master the consumer offsets that it was told itself"),
-    Mutant("fills_later", "slave", with_parts(sync_class=FillsLater), "meta-atomic-view",
-           "clears its topics a second before it fills them (4.9: a moment before)"),
-    Mutant("forgets_groups", "slave", with_parts(groups_class=ForgetsGroups), "meta-durable",
-           "starts without the groups that it had saved"),
-    Mutant("ignores_backup", "slave", with_parts(topics_class=IgnoresBackup), "meta-durable",
-           "starts without topics where the last save was torn, though there is a backup"),
-)  # fmt: skip
+METADATA = seeded_in(__name__)

@@ -1,6 +1,10 @@
 """What a mutant is: the reference with one decision made wrongly, outside the reference's own files."""
 
-from typing import Any, NamedTuple
+import re
+from collections import defaultdict
+from collections.abc import Callable
+from functools import cache
+from typing import Any, NamedTuple, TypeVar
 
 from pairproof.reference.client.consumer import Consumer
 from pairproof.reference.core.broker import Broker
@@ -23,8 +27,14 @@ class Mutant(NamedTuple):
     node_class: type[Broker] | type[NameServer] | type[Consumer]
     law: str
     breaks: str
-    """What it does wrong, and where a bug like it was seen."""
+    """What it does wrong."""
+    seen_in: str = ""
+    """The versions of RocketMQ that do it; empty where it was invented. A search that is to find their bugs by itself
+    leaves such mutants' programs out."""
 
+
+PART = "_class"
+"""How attributes end that say which class plays a part."""
 
 WHOLES: tuple[tuple[str, type], ...] = (
     ("log_class", CommitLog),
@@ -35,21 +45,70 @@ WHOLES: tuple[tuple[str, type], ...] = (
 """Parts that have parts themselves, the innermost first."""
 
 
-def with_parts(**parts: Any) -> type[Broker]:
-    """A broker in which some parts, its own (``sending_class``, ...) or those of a part (``log_class``, ...), are
-    others."""
-    for name, whole in WHOLES:
-        inner = {each: parts.pop(each) for each in list(parts) if hasattr(whole, each)}
+@cache
+def composed(*classes: type) -> type:
+    """A class that has the mistakes of all: of a part that several of them replace, all replacements together."""
+    if len(classes) == 1:
+        return classes[0]
+    parts = {name for each in classes for name in dir(each) if name.endswith(PART)}
+    others = {name: dict.fromkeys(getattr(each, name) for each in classes) for name in sorted(parts)}
+    # What only the original has in place is no replacement: a replacement extends it.
+    made = {
+        name: composed(*(each for each in found if not any(issubclass(one, each) for one in found if one is not each)))
+        for name, found in others.items()
+    }
+    return type("And".join(each.__name__ for each in classes), classes, made)
+
+
+PLAYED: dict[str, type[Any]] = {"names": NameServer, CONSUMER: Consumer}
+"""By ``node``, what plays it; all others are brokers."""
+
+Part = TypeVar("Part")
+
+_seeded: dict[str, list[Mutant]] = defaultdict(list)
+"""By module, in the order of their classes."""
+
+
+def seeded(
+    node: str, law: str, breaks: str, whole: type[Any] | None = None, seen_in: str = "", **others: Any
+) -> Callable[[type[Part]], type[Part]]:
+    """Makes a mutant of a class: ``node`` has it in place of the reference's class that it derives from.
+
+    The mutant has the class's name, in lower case with underscores. ``whole``: what plays the node around the class, by
+    default the reference's; ``others``: further parts, as :func:`with_parts` takes them. For the rest see
+    :class:`Mutant`. TypeError if the class derives from no part of ``whole``.
+    """
+
+    def seed(part: type[Part]) -> type[Part]:
+        name = re.sub("(?<!^)(?=[A-Z])", "_", part.__name__).lower()
+        around = whole or PLAYED.get(node, Broker)
+        node_class: type[Any] = part
+        if not issubclass(part, around):
+            node_class = with_parts(around, **{_slot(around, part): part}, **others)
+        _seeded[part.__module__].append(Mutant(name, node, node_class, law, breaks, seen_in))
+        return part
+
+    return seed
+
+
+def seeded_in(module: str) -> tuple[Mutant, ...]:
+    """The mutants made by :func:`seeded` of classes in the module of that name."""
+    return tuple(_seeded[module])
+
+
+def _slot(whole: type, part: type) -> str:
+    """The attribute of ``whole``, or of a part of it, that names the class from which ``part`` derives."""
+    for each in (whole, *(inner for _, inner in WHOLES)):
+        for name in dir(each):
+            if name.endswith(PART) and issubclass(part, getattr(each, name)):
+                return name
+    raise TypeError(f"{part.__name__} derives from no part of a {whole.__name__}")
+
+
+def with_parts(whole: type[Any] = Broker, /, **parts: Any) -> type[Any]:
+    """A subclass with parts replaced: its own (``sending_class``, ...) or those of a part (``log_class``, ...)."""
+    for name, inner_whole in WHOLES:
+        inner = {each: parts.pop(each) for each in list(parts) if hasattr(inner_whole, each)}
         if inner:
-            parts[name] = type(f"Mutant{whole.__name__}", (parts.get(name, whole),), inner)
-    return type("MutantBroker", (Broker,), parts)
-
-
-def consumer_with(**parts: Any) -> type[Consumer]:
-    """A consumer in which some parts (``pulling_class``, ...) are others."""
-    return type("MutantConsumer", (Consumer,), parts)
-
-
-def name_server_with(**parts: Any) -> type[NameServer]:
-    """A name server in which some parts (``routes_class``) are others."""
-    return type("MutantNameServer", (NameServer,), parts)
+            parts[name] = type(f"Mutant{inner_whole.__name__}", (parts.get(name, inner_whole),), inner)
+    return type(f"Mutant{whole.__name__}", (whole,), parts)

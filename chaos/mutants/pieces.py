@@ -1,12 +1,15 @@
 """Mutants that show only where a stream happens to be cut: at one byte of a header, and nowhere else."""
 
-from pairproof.chaos.mutants.mutant import Mutant, with_parts
+from pairproof.chaos.mutants.mutant import seeded, seeded_in
 from pairproof.reference.core.ha_slave import HaSlave
 from pairproof.reference.wire.ha import FrameReader
 
 OFFSET_SIZE = 8
 
 
+@seeded(
+    "slave", "ha-appends-frames", "loses a body's last byte when its header came in two pieces, cut behind the offset"
+)
 class LosesLastByte(HaSlave):
     between: FrameReader | None = None
 
@@ -22,7 +25,4 @@ class LosesLastByte(HaSlave):
         return super().append(offset, body)
 
 
-PIECES = (
-    Mutant("loses_last_byte", "slave", with_parts(slave_class=LosesLastByte), "ha-appends-frames",
-           "loses a body's last byte when its header came in two pieces, cut behind the offset"),
-)  # fmt: skip
+PIECES = seeded_in(__name__)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from pairproof.chaos.mutants.mutant import CONSUMER, Mutant, consumer_with, with_parts
+from pairproof.chaos.mutants.mutant import CONSUMER, seeded, seeded_in
 from pairproof.reference.client.process_queue import ProcessQueue
 from pairproof.reference.client.progress import Progress as ConsumersProgress
 from pairproof.reference.client.pulling import Pulling as ConsumersPulling
@@ -21,16 +21,19 @@ FIRST_SLAVE_ID = 1
 # What brokers keep.
 
 
+@seeded("master", "progress-never-ahead", "stores the offset behind the one that was committed")
 class StoresOneMore(ConsumerOffsets):
     def commit(self, group: str, topic: str, queue_id: int, offset: int) -> bool:
         return super().commit(group, topic, queue_id, offset + 1)
 
 
+@seeded("master", "progress-kept", "confirms a smaller commit, and keeps the larger one that it has")
 class KeepsTheLarger(ConsumerOffsets):
     def commit(self, group: str, topic: str, queue_id: int, offset: int) -> bool:
         return super().commit(group, topic, queue_id, max(offset, self.query(group, topic, queue_id) or 0))
 
 
+@seeded("master", "progress-never-ahead", "says that a group it has never heard of stands at the queue's end")
 class BeginsAtTheEnd(Progress):
     def on_query(self, request: Request) -> None:
         header = request.header
@@ -40,6 +43,12 @@ class BeginsAtTheEnd(Progress):
             super().on_query(request)
 
 
+@seeded("slave", "progress-never-ahead", "a slave says that a group it has never heard of stands at the queue's end")
+class SlaveBeginsAtTheEnd(BeginsAtTheEnd):
+    pass
+
+
+@seeded("master", "progress-recovers", "after a restart has groups go on at the queues' ends")
 class SkipsBacklogAfterRestart(Progress):
     def on_query(self, request: Request) -> None:
         topic, queue_id = request.header["topic"], request.header["queueId"]
@@ -49,6 +58,7 @@ class SkipsBacklogAfterRestart(Progress):
             request.answer(values={"offset": self.parts.store.queues.next_offset(topic, queue_id)})
 
 
+@seeded("master", "progress-recovers", "starts with the backup of its progress table")
 class LoadsBackup(ConsumerOffsets):
     def load(self) -> None:
         super().load()
@@ -57,17 +67,20 @@ class LoadsBackup(ConsumerOffsets):
             self.table = beans.decode(bodies.ConsumerOffsets, older).offset_table
 
 
-class LoadsNothing(ConsumerOffsets):
+@seeded("master", "progress-persisted", "comes back without any group's progress")
+class LoadsNoProgress(ConsumerOffsets):
     def load(self) -> None:
         """Nothing."""
 
 
-class NeverSaves(ConsumerOffsets):
+@seeded("master", "progress-persisted", "never writes its progress table")
+class NeverSavesProgress(ConsumerOffsets):
     def save(self) -> None:
         """Nothing."""
 
 
-class SavesOnce(ConsumerOffsets):
+@seeded("master", "progress-persisted", "writes its progress table once in a life")
+class SavesProgressOnce(ConsumerOffsets):
     saved = False
 
     def save(self) -> None:
@@ -76,6 +89,7 @@ class SavesOnce(ConsumerOffsets):
             self.saved = not self.changed
 
 
+@seeded("master", "progress-live-consumer", "after a restart sends the first reader of a queue to its end")
 class SkipsOnReturn(Reader):
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
@@ -89,6 +103,11 @@ class SkipsOnReturn(Reader):
         return found._replace(status="NO_MATCHED_MESSAGE", next_offset=found.high, messages=())
 
 
+@seeded(
+    "master",
+    "progress-live-consumer",
+    "after a restart confirms commits of groups that it knew before, and does not keep them",
+)
 class KeepsWhatItLoaded(ConsumerOffsets):
     def load(self) -> None:
         super().load()
@@ -98,6 +117,7 @@ class KeepsWhatItLoaded(ConsumerOffsets):
         return f"{topic}@{group}" in self.loaded or super().commit(group, topic, queue_id, offset)
 
 
+@seeded("master", "progress-on-pull", "does not take in the progress that a pull carries")
 class IgnoresCarried(Pulling):
     def stores_commits(self) -> bool:
         return False
@@ -106,21 +126,25 @@ class IgnoresCarried(Pulling):
 # What consumers tell.
 
 
+@seeded(CONSUMER, "progress-to-master", "a consumer commits to a slave while the master is there")
 class TellsReplicas(ConsumersProgress):
     def target(self, queue: MessageQueue, refreshed: bool) -> Choice | None:
         return self.shared.routes.choose(queue.broker_name, FIRST_SLAVE_ID)
 
 
+@seeded(CONSUMER, "progress-to-master", "a consumer commits to nobody while the master is away")
 class TellsMastersOnly(ConsumersProgress):
     def target(self, queue: MessageQueue, refreshed: bool) -> Choice | None:
         return self.shared.routes.choose(queue.broker_name, MASTER_ID, only_this=True)
 
 
+@seeded(CONSUMER, "progress-never-ahead", "a consumer that gives a queue up commits a message that it has not had")
 class GivesUpOneFurther(Rebalancing):
     def last_offset(self, held: ProcessQueue) -> int:
         return super().last_offset(held) + 1
 
 
+@seeded(CONSUMER, "progress-live-consumer", "a consumer goes back to where it took a queue when a pull fails")
 class BeginsAnewAfterFailure(ConsumersPulling):
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
@@ -135,38 +159,4 @@ class BeginsAnewAfterFailure(ConsumersPulling):
         super()._later(held)
 
 
-PROGRESS = (
-    Mutant("stores_one_more", "master", with_parts(offsets_class=StoresOneMore), "progress-never-ahead",
-           "stores the offset behind the one that was committed"),
-    Mutant("keeps_the_larger", "master", with_parts(offsets_class=KeepsTheLarger), "progress-kept",
-           "confirms a smaller commit, and keeps the larger one that it has"),
-    Mutant("begins_at_the_end", "master", with_parts(progress_class=BeginsAtTheEnd), "progress-never-ahead",
-           "says that a group it has never heard of stands at the queue's end"),
-    Mutant("skips_backlog_after_restart", "master", with_parts(progress_class=SkipsBacklogAfterRestart),
-           "progress-recovers", "after a restart has groups go on at the queues' ends"),
-    Mutant("loads_backup", "master", with_parts(offsets_class=LoadsBackup), "progress-recovers",
-           "starts with the backup of its progress table"),
-    Mutant("skips_on_return", "master",
-           with_parts(pulling_class=type("MutantPulling", (Pulling,), {"reader_class": SkipsOnReturn})),
-           "progress-live-consumer", "after a restart sends the first reader of a queue to its end"),
-    Mutant("keeps_what_it_loaded", "master", with_parts(offsets_class=KeepsWhatItLoaded), "progress-live-consumer",
-           "after a restart confirms commits of groups that it knew before, and does not keep them"),
-    Mutant("ignores_carried", "master", with_parts(pulling_class=IgnoresCarried), "progress-on-pull",
-           "does not take in the progress that a pull carries"),
-    Mutant("loads_no_progress", "master", with_parts(offsets_class=LoadsNothing), "progress-persisted",
-           "comes back without any group's progress"),
-    Mutant("never_saves_progress", "master", with_parts(offsets_class=NeverSaves), "progress-persisted",
-           "never writes its progress table"),
-    Mutant("saves_progress_once", "master", with_parts(offsets_class=SavesOnce), "progress-persisted",
-           "writes its progress table once in a life"),
-    Mutant("slave_begins_at_the_end", "slave", with_parts(progress_class=BeginsAtTheEnd), "progress-never-ahead",
-           "a slave says that a group it has never heard of stands at the queue's end"),
-    Mutant("tells_replicas", CONSUMER, consumer_with(progress_class=TellsReplicas), "progress-to-master",
-           "a consumer commits to a slave while the master is there"),
-    Mutant("tells_masters_only", CONSUMER, consumer_with(progress_class=TellsMastersOnly), "progress-to-master",
-           "a consumer commits to nobody while the master is away"),
-    Mutant("gives_up_one_further", CONSUMER, consumer_with(rebalancing_class=GivesUpOneFurther), "progress-never-ahead",
-           "a consumer that gives a queue up commits a message that it has not had"),
-    Mutant("begins_anew_after_failure", CONSUMER, consumer_with(pulling_class=BeginsAnewAfterFailure),
-           "progress-live-consumer", "a consumer goes back to where it took a queue when a pull fails"),
-)  # fmt: skip
+PROGRESS = seeded_in(__name__)

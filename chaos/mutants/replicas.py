@@ -3,7 +3,7 @@
 from collections.abc import Hashable
 from typing import Any
 
-from pairproof.chaos.mutants.mutant import Mutant, with_parts
+from pairproof.chaos.mutants.mutant import Mutant, seeded, seeded_in, with_parts
 from pairproof.reference.core.ha_master import HaConnection, HaMaster
 
 
@@ -12,16 +12,14 @@ class CountsConnections(HaMaster):
         return id(peer)
 
 
+@seeded("master", "ack-replicated", "waits for one slave where inSyncReplicas asks for two", seen_in="4.x")
 class CountsOneAck(HaMaster):
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
         self.needed = min(self.needed, 1)
 
 
-REPLICAS = (
-    Mutant("counts_one_ack", "master", with_parts(master_class=CountsOneAck), "ack-replicated",
-           "waits for one slave where inSyncReplicas asks for two (4.x)"),
-)  # fmt: skip
+REPLICAS = seeded_in(__name__)
 
 COUNTS_CONNECTIONS = Mutant(
     "counts_connections", "master", with_parts(master_class=CountsConnections), "ack-replicated",

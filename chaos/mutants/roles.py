@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from pairproof.chaos.mutants.mutant import CONSUMER, Mutant, consumer_with, name_server_with, with_parts
+from pairproof.chaos.mutants.mutant import CONSUMER, seeded, seeded_in
 from pairproof.reference.client.pulling import Pulling as ConsumersPulling
 from pairproof.reference.client.routes import Choice
 from pairproof.reference.core import ha_slave
@@ -23,11 +23,18 @@ from pairproof.reference.wire.bodies_route import TopicRouteData
 from pairproof.reference.wire.remoting import Command
 
 
+@seeded(
+    "slave",
+    "role-slave-read-only",
+    "lets administrators change a slave's topics and groups",
+    seen_in="4.9 to 4.9.3, 5.3.1, 5.5.0",
+)
 class TakesChanges(Administration):
     def check_role(self) -> None:
         """Any."""
 
 
+@seeded("slave", "role-slave-read-only", "stores what a slave is sent")
 class TakesSends(Sending):
     def refuses_role(self) -> bool:
         return False
@@ -49,16 +56,19 @@ class KnowsWhetherAlone(Broker):
         super()._on_command(conn, command)
 
 
+@seeded("slave", "role-no-takeover", "a slave takes messages while it has no master", KnowsWhetherAlone)
 class TakesOver(Lonely, Sending):
     def refuses_role(self) -> bool:
         return super().refuses_role() and not self.alone
 
 
+@seeded("slave", "role-no-takeover", "a slave registers under the master's id")
 class RegistersAsMaster(Registration):
     def _identity(self) -> dict[str, Any]:
         return {**super()._identity(), "brokerId": MASTER_ID}
 
 
+@seeded("slave", "role-slave-serves", "a slave refuses pulls while it has no master", KnowsWhetherAlone)
 class RefusesAlone(Lonely, Pulling):
     def on_pull(self, request: Request) -> None:
         if self.alone:
@@ -67,6 +77,12 @@ class RefusesAlone(Lonely, Pulling):
             super().on_pull(request)
 
 
+@seeded(
+    "slave",
+    "role-slave-serves",
+    "a slave with slaveReadEnable=false sends every pull to the master, though there is none: the source of 4.9 read "
+    "without its last switch",
+)
 class TakesFirstCode(Pulling):
     def on_pull(self, request: Request) -> None:
         if not self.parts.config.is_slave or self.parts.config.slaveReadEnable:
@@ -91,21 +107,27 @@ class ConfirmsNothing(Lonely, Reader):
         return Found("OFFSET_OVERFLOW_ONE", offset, found.low, found.high)
 
 
+@seeded("slave", "role-slave-serves", "a slave finds nothing while it has no master", KnowsWhetherAlone)
 class ReadsConfirmed(Lonely, Pulling):
     reader_class = ConfirmsNothing
 
 
+@seeded("slave", "ha-address-source", "a slave does not hear where a name server says that its master is")
 class NeverFollows(HaSlave):
     def follow(self, address: str) -> None:
         """Whatever a name server says."""
 
 
+@seeded(
+    "slave", "ha-address-source", "a slave connects to where masters are as a rule before it is told where its own is"
+)
 class GuessesAddress(HaSlave):
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
         self.address = self.address or BrokerConfig().ha_address
 
 
+@seeded("names", "role-read-failover", "a name server has no route to slaves without their master")
 class ForgetsWithMaster(RouteTable):
     def route(self, topic: str) -> TopicRouteData | None:
         found = super().route(topic)
@@ -114,37 +136,10 @@ class ForgetsWithMaster(RouteTable):
         return found
 
 
+@seeded(CONSUMER, "role-read-failover", "a consumer reads from no slave")
 class MasterOnly(ConsumersPulling):
     def choice(self, queue: MessageQueue) -> Choice | None:
         return self.shared.routes.choose(queue.broker_name, MASTER_ID, only_this=True)
 
 
-def _knowing(**parts: type) -> type[Broker]:
-    return type("MutantBroker", (KnowsWhetherAlone,), parts)
-
-
-ROLES = (
-    Mutant("takes_first_code", "slave", with_parts(pulling_class=TakesFirstCode), "role-slave-serves",
-           "a slave with slaveReadEnable=false sends every pull to the master, though there is none: the source of 4.9 "
-           "read without its last switch"),
-    Mutant("takes_changes", "slave", with_parts(administration_class=TakesChanges), "role-slave-read-only",
-           "lets administrators change a slave's topics and groups (4.9 before 4.9.4)"),
-    Mutant("takes_sends", "slave", with_parts(sending_class=TakesSends), "role-slave-read-only",
-           "stores what a slave is sent"),
-    Mutant("takes_over", "slave", _knowing(sending_class=TakesOver), "role-no-takeover",
-           "a slave takes messages while it has no master"),
-    Mutant("registers_as_master", "slave", with_parts(registration_class=RegistersAsMaster), "role-no-takeover",
-           "a slave registers under the master's id"),
-    Mutant("refuses_alone", "slave", _knowing(pulling_class=RefusesAlone), "role-slave-serves",
-           "a slave refuses pulls while it has no master"),
-    Mutant("reads_confirmed", "slave", _knowing(pulling_class=ReadsConfirmed), "role-slave-serves",
-           "a slave finds nothing while it has no master"),
-    Mutant("never_follows", "slave", with_parts(slave_class=NeverFollows), "ha-address-source",
-           "a slave does not hear where a name server says that its master is"),
-    Mutant("guesses_address", "slave", with_parts(slave_class=GuessesAddress), "ha-address-source",
-           "a slave connects to where masters are as a rule before it is told where its own is"),
-    Mutant("forgets_with_master", "names", name_server_with(routes_class=ForgetsWithMaster), "role-read-failover",
-           "a name server has no route to slaves without their master"),
-    Mutant("master_only", CONSUMER, consumer_with(pulling_class=MasterOnly), "role-read-failover",
-           "a consumer reads from no slave"),
-)  # fmt: skip
+ROLES = seeded_in(__name__)

@@ -3,7 +3,7 @@
 from collections.abc import Hashable
 from typing import Any
 
-from pairproof.chaos.mutants.mutant import CONSUMER, Mutant, consumer_with, name_server_with, with_parts
+from pairproof.chaos.mutants.mutant import CONSUMER, seeded, seeded_in
 from pairproof.reference.client.process_queue import ProcessQueue
 from pairproof.reference.client.pulling import Pulling as ConsumersPulling
 from pairproof.reference.client.routes import MASTER_ID, Choice, Routes, choose
@@ -24,46 +24,54 @@ BLOCKED_NS = 30 * SECOND
 # What brokers suggest.
 
 
+@seeded("master", "read-split", "suggests a slave to the slow though slaveReadEnable is off")
 class SplitsAlways(Pulling):
     def suggestion(self, group: SubscriptionGroupConfig, found: Found) -> int:
         return group.which_broker_when_consume_slowly if found.slow else group.broker_id
 
 
+@seeded("master", "read-split", "suggests the group's usual broker to readers that lag")
 class KeepsTheSlow(Pulling):
     def suggestion(self, group: SubscriptionGroupConfig, found: Found) -> int:
         return super().suggestion(group, found._replace(slow=False))
 
 
+@seeded("slave", "read-split", "a slave suggests the master to those whose group wants the slave")
 class SendsHome(Pulling):
     def suggestion(self, group: SubscriptionGroupConfig, found: Found) -> int:
         return MASTER_ID
 
 
+@seeded("master", "read-split", "compares a reader's lag with all of the memory, not with the log's share")
 class WholeMemory(Reader):
-    """Takes all of a machine's memory for the log's."""
-
     def __init__(self, config: BrokerConfig, store: MessageStore) -> None:
         super().__init__(config, store)
         self.memory = config.totalMemory
 
 
-class CountsWholeMemory(Pulling):
-    reader_class = WholeMemory
-
-
 # Whom consumers ask.
 
 
+@seeded(CONSUMER, "route-choice", "a consumer asks the master while there is one, whatever was suggested")
 class AsksMasterFirst(ConsumersPulling):
     def choice(self, queue: MessageQueue) -> Choice | None:
         return self.shared.routes.choose(queue.broker_name, MASTER_ID)
 
 
+@seeded(
+    CONSUMER, "route-choice", "a consumer asks the broker that was last suggested, though its user fixed another one"
+)
 class FollowsSuggestions(ConsumersPulling):
     def wanted(self, queue: MessageQueue) -> int:
         return self.suggested.get(queue, super().wanted(queue))
 
 
+@seeded(
+    CONSUMER,
+    "route-choice",
+    "a consumer asks any broker where a suggested slave is missing, not the next one",
+    seen_in="<4.8",
+)
 class NeverNext(ConsumersPulling):
     def choice(self, queue: MessageQueue) -> Choice | None:
         brokers = self.shared.routes.brokers.get(queue.broker_name, {})
@@ -71,6 +79,7 @@ class NeverNext(ConsumersPulling):
         return choose(brokers, wanted if wanted in brokers else min(brokers, default=MASTER_ID))
 
 
+@seeded(CONSUMER, "mode-isolation", "a consumer pulls nothing while one broker name cannot be reached")
 class PullsInOneThread(ConsumersPulling):
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
@@ -89,11 +98,13 @@ class PullsInOneThread(ConsumersPulling):
         super()._later(held)
 
 
+@seeded(CONSUMER, "mode-isolation", "a consumer never hears of a broker name that was away when it came")
 class KeepsFirstRoute(Routes):
     def _take(self, topic: str, outcome: Outcome) -> bool:
         return topic in self.topics or super()._take(topic, outcome)
 
 
+@seeded(CONSUMER, "role-read-failover", "a consumer never again asks for a queue for which it could not ask once")
 class GivesQueuesUp(ConsumersPulling):
     def _later(self, held: ProcessQueue) -> None:
         """There is no later."""
@@ -102,47 +113,25 @@ class GivesQueuesUp(ConsumersPulling):
 # Whom name servers name.
 
 
+@seeded("names", "route-expiry", "a name server names brokers whose connection has ended")
 class KeepsTheDead(RouteTable):
     def gone(self, conn: Conn) -> None:
         """It may come back."""
 
 
+@seeded("names", "route-expiry", "a name server names brokers that have been silent for more than 120 s")
 class NeverExpires(RouteTable):
     def expire(self, now: int) -> list[Conn]:
         return []
 
 
+@seeded(
+    "slave", "route-expiry", "a broker does not register from time to time: a restarted name server never hears of it"
+)
 class RegistersOnce(Registration):
     def on_timer(self, key: Hashable) -> None:
         if key != PERIOD:
             super().on_timer(key)
 
 
-ROUTING = (
-    Mutant("splits_always", "master", with_parts(pulling_class=SplitsAlways), "read-split",
-           "suggests a slave to the slow though slaveReadEnable is off"),
-    Mutant("keeps_the_slow", "master", with_parts(pulling_class=KeepsTheSlow), "read-split",
-           "suggests the group's usual broker to readers that lag"),
-    Mutant("whole_memory", "master", with_parts(pulling_class=CountsWholeMemory), "read-split",
-           "compares a reader's lag with all of the memory, not with the log's share"),
-    Mutant("sends_home", "slave", with_parts(pulling_class=SendsHome), "read-split",
-           "a slave suggests the master to those whose group wants the slave"),
-    Mutant("asks_master_first", CONSUMER, consumer_with(pulling_class=AsksMasterFirst), "route-choice",
-           "a consumer asks the master while there is one, whatever was suggested"),
-    Mutant("follows_suggestions", CONSUMER, consumer_with(pulling_class=FollowsSuggestions), "route-choice",
-           "a consumer asks the broker that was last suggested, though its user fixed another one"),
-    Mutant("never_next", CONSUMER, consumer_with(pulling_class=NeverNext), "route-choice",
-           "a consumer asks any broker where a suggested slave is missing, not the next one (before 4.8)"),
-    Mutant("keeps_the_dead", "names", name_server_with(routes_class=KeepsTheDead), "route-expiry",
-           "a name server names brokers whose connection has ended"),
-    Mutant("never_expires", "names", name_server_with(routes_class=NeverExpires), "route-expiry",
-           "a name server names brokers that have been silent for more than 120 s"),
-    Mutant("registers_once", "slave", with_parts(registration_class=RegistersOnce), "route-expiry",
-           "a broker does not register from time to time: a restarted name server never hears of it"),
-    Mutant("pulls_in_one_thread", CONSUMER, consumer_with(pulling_class=PullsInOneThread), "mode-isolation",
-           "a consumer pulls nothing while one broker name cannot be reached"),
-    Mutant("keeps_first_route", CONSUMER, consumer_with(routes_class=KeepsFirstRoute), "mode-isolation",
-           "a consumer never hears of a broker name that was away when it came"),
-    Mutant("gives_queues_up", CONSUMER, consumer_with(pulling_class=GivesQueuesUp), "role-read-failover",
-           "a consumer never again asks for a queue for which it could not ask once"),
-)  # fmt: skip
+ROUTING = seeded_in(__name__)

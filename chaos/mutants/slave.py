@@ -1,11 +1,12 @@
 """Mutants of the slave's side of replication."""
 
-from pairproof.chaos.mutants.mutant import Mutant, with_parts
+from pairproof.chaos.mutants.mutant import seeded, seeded_in
 from pairproof.reference.core.ha_slave import HaSlave
 from pairproof.reference.ports import Conn
 from pairproof.reference.wire.ha import encode_report
 
 
+@seeded("slave", "ha-report-monotone", "reports a frame whose body has not arrived")
 class ReportsAnnounced(HaSlave):
     def on_bytes(self, data: bytes) -> bool:
         grown = super().on_bytes(data)
@@ -15,6 +16,7 @@ class ReportsAnnounced(HaSlave):
         return grown
 
 
+@seeded("slave", "ha-mismatch-closes", "appends frames that do not continue its log")
 class ChecksNoOffset(HaSlave):
     def accepts(self, offset: int) -> bool:
         return True
@@ -23,6 +25,7 @@ class ChecksNoOffset(HaSlave):
         return super().append(self.log.end, body) if self.log.end else super().append(offset, body)
 
 
+@seeded("slave", "ha-mismatch-closes", "checks no heartbeat's offset")
 class IgnoresHeartbeatOffset(HaSlave):
     def accepts(self, offset: int) -> bool:
         announced = self.frames.announced
@@ -32,12 +35,14 @@ class IgnoresHeartbeatOffset(HaSlave):
         return not body or (super().accepts(offset) and super().append(offset, body))
 
 
+@seeded("slave", "ha-appends-frames", "goes on after a failed append", seen_in="4.x, 5.x")
 class IgnoresFullDisk(HaSlave):
     def append(self, offset: int, body: bytes) -> bool:
         super().append(offset, body)
         return True
 
 
+@seeded("slave", "log-slave-behind", "appends a frame twice after a reconnect")
 class RepeatsFrame(HaSlave):
     last: bytes = b""
     again: bool = False
@@ -55,29 +60,17 @@ class RepeatsFrame(HaSlave):
         super().on_connected(conn)
 
 
+@seeded("slave", "ha-file-size", "stores records across its files' borders", seen_in="4.x, 5.x")
 class IgnoresFileSize(HaSlave):
     def fits(self, offset: int, body: bytes) -> bool:
         return True
 
 
+@seeded("slave", "live-converges", "stays away after its first connection is lost")
 class NeverReconnects(HaSlave):
     def on_timer(self, key: tuple[str, None]) -> None:
         if key[0] != "ha-reconnect":
             super().on_timer(key)
 
 
-def _mutant(name: str, part: type[HaSlave], law: str, breaks: str) -> Mutant:
-    return Mutant(name, "slave", with_parts(slave_class=part), law, breaks)
-
-
-SLAVE = (
-    _mutant("reports_announced", ReportsAnnounced, "ha-report-monotone", "reports a frame whose body has not arrived"),
-    _mutant("checks_no_offset", ChecksNoOffset, "ha-mismatch-closes", "appends frames that do not continue its log"),
-    _mutant("ignores_heartbeat_offset", IgnoresHeartbeatOffset, "ha-mismatch-closes", "checks no heartbeat's offset"),
-    _mutant("ignores_full_disk", IgnoresFullDisk, "ha-appends-frames", "goes on after a failed append (4.x, 5.x)"),
-    _mutant(
-        "ignores_file_size", IgnoresFileSize, "ha-file-size", "stores records across its files' borders (4.x, 5.x)"
-    ),
-    _mutant("repeats_frame", RepeatsFrame, "log-slave-behind", "appends a frame twice after a reconnect"),
-    _mutant("never_reconnects", NeverReconnects, "live-converges", "stays away after its first connection is lost"),
-)
+SLAVE = seeded_in(__name__)

@@ -2,7 +2,7 @@
 
 from struct import Struct
 
-from pairproof.chaos.mutants.mutant import Mutant, with_parts
+from pairproof.chaos.mutants.mutant import seeded, seeded_in
 from pairproof.reference.core.commit_log import CommitLog, Put
 from pairproof.reference.core.ha_slave import HaSlave
 from pairproof.reference.ports import Conn, Disk
@@ -13,6 +13,7 @@ JOURNAL = 4_096
 PLACE = Struct(">qi")
 
 
+@seeded("master", "log-no-resurrection", "puts a record back that recovery has cut, before the next one")
 class ReplaysJournal(CommitLog):
     def put(self, message: Message, queue_offset: int, store_ms: int) -> Put:
         journal = self.files.disk.open("journal", JOURNAL)
@@ -26,6 +27,7 @@ class ReplaysJournal(CommitLog):
         return put
 
 
+@seeded("slave", "loss-is-suffix", "keeps zeros in place of the first frame after a reconnect")
 class LosesFirstFrame(HaSlave):
     reconnected: bool = False
 
@@ -43,6 +45,7 @@ class LosesFirstFrame(HaSlave):
         return True
 
 
+@seeded("master", "store-time-ordered", "stores messages with a time that each queue reads for itself, now and then")
 class ClockForEachQueue(CommitLog):
     def __init__(self, disk: Disk, file_size: int, folder: str = "commitlog", max_message_size: int = 1 << 22) -> None:
         super().__init__(disk, file_size, folder, max_message_size)
@@ -55,11 +58,4 @@ class ClockForEachQueue(CommitLog):
         return super().put(message, queue_offset, known)
 
 
-STORAGE = (
-    Mutant("replays_journal", "master", with_parts(log_class=ReplaysJournal), "log-no-resurrection",
-           "puts a record back that recovery has cut, before the next one"),
-    Mutant("loses_first_frame", "slave", with_parts(slave_class=LosesFirstFrame), "loss-is-suffix",
-           "keeps zeros in place of the first frame after a reconnect"),
-    Mutant("clock_for_each_queue", "master", with_parts(log_class=ClockForEachQueue), "store-time-ordered",
-           "stores messages with a time that each queue reads for itself, now and then"),
-)  # fmt: skip
+STORAGE = seeded_in(__name__)

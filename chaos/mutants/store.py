@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from pairproof.chaos.mutants.mutant import Mutant, with_parts
+from pairproof.chaos.mutants.mutant import seeded, seeded_in
 from pairproof.reference.core.commit_log import CommitLog, Put
 from pairproof.reference.core.flushing import Flusher
 from pairproof.reference.core.recovery import LogRecovery
@@ -10,6 +10,7 @@ from pairproof.reference.errors import CodecError
 from pairproof.reference.wire.record import Blank, Message, decode
 
 
+@seeded("slave", "log-prefix", "takes a torn tail for log after a power loss")
 class TrustsTail(LogRecovery):
     def find_end(self, at: int) -> tuple[int, str]:
         whole, why = super().find_end(at)
@@ -18,12 +19,14 @@ class TrustsTail(LogRecovery):
         return max(whole, used), why
 
 
+@seeded("slave", "log-grows", "recovery ends inside a record")
 class CutsMidRecord(LogRecovery):
     def find_end(self, at: int) -> tuple[int, str]:
         whole, why = super().find_end(at)
         return (whole, why) if self.clean or whole == 0 else (whole - 3, why)
 
 
+@seeded("master", "log-records-whole", "recovery keeps records whose body is damaged")
 class SkipsCrc(LogRecovery):
     def step(self, at: int) -> int | str:
         room = self.files.file_size - at % self.files.file_size
@@ -37,6 +40,7 @@ class SkipsCrc(LogRecovery):
         return found.size
 
 
+@seeded("slave", "log-grows", "each restart drops a whole record that no crash took")
 class ForgetsLastRecord(LogRecovery):
     def find_end(self, at: int) -> tuple[int, str]:
         end, _ = super().find_end(at)
@@ -49,50 +53,36 @@ class ForgetsLastRecord(LogRecovery):
         return last, "the last record may be incomplete"
 
 
+@seeded("slave", "log-grows", "each restart drops its whole log, to copy it again")
 class ForgetsAll(LogRecovery):
     def find_end(self, at: int) -> tuple[int, str]:
         return self.files.start, "copy again"
 
 
+@seeded("slave", "log-grows", "calls durable what it has only written")
 class ClaimsFlush(Flusher):
     def _flush(self, upto: int | None) -> None:
         self.on_flushed(self.log.end)
 
 
+@seeded("master", "log-flushed-survives", "answers PUT_OK under SYNC_FLUSH before the flush ended")
 class AnswersBeforeFlush(Flusher):
     def wait(self, end: int, answer: Callable[[str], None]) -> None:
         answer("PUT_OK")
 
 
+@seeded("master", "log-flushed-survives", "counts bytes as flushed that were written during the flush")
 class FlushesHalf(Flusher):
     def on_flushed(self, upto: int) -> None:
         super().on_flushed(max(upto, self.log.end))
 
 
-class StoresNoUnwaited(CommitLog):
+@seeded("master", "contract", "answers PUT_OK for a message that it did not store")
+class DropsMessages(CommitLog):
     def put(self, message: Message, queue_offset: int, store_ms: int) -> Put:
         if queue_offset % 3 == 2:
             return Put(self.end, self.end, None, b"")
         return super().put(message, queue_offset, store_ms)
 
 
-STORE = (
-    Mutant("trusts_tail", "slave", with_parts(recovery_class=TrustsTail), "log-prefix",
-           "takes a torn tail for log after a power loss"),
-    Mutant("cuts_mid_record", "slave", with_parts(recovery_class=CutsMidRecord), "log-grows",
-           "recovery ends inside a record"),
-    Mutant("forgets_last_record", "slave", with_parts(recovery_class=ForgetsLastRecord), "log-grows",
-           "each restart drops a whole record that no crash took"),
-    Mutant("forgets_all", "slave", with_parts(recovery_class=ForgetsAll), "log-grows",
-           "each restart drops its whole log, to copy it again"),
-    Mutant("claims_flush", "slave", with_parts(flusher_class=ClaimsFlush), "log-grows",
-           "calls durable what it has only written"),
-    Mutant("skips_crc", "master", with_parts(recovery_class=SkipsCrc), "log-records-whole",
-           "recovery keeps records whose body is damaged"),
-    Mutant("answers_before_flush", "master", with_parts(flusher_class=AnswersBeforeFlush), "log-flushed-survives",
-           "answers PUT_OK under SYNC_FLUSH before the flush ended"),
-    Mutant("flushes_half", "master", with_parts(flusher_class=FlushesHalf), "log-flushed-survives",
-           "counts bytes as flushed that were written during the flush"),
-    Mutant("drops_messages", "master", with_parts(log_class=StoresNoUnwaited), "contract",
-           "answers PUT_OK for a message that it did not store"),
-)  # fmt: skip
+STORE = seeded_in(__name__)

@@ -2,7 +2,7 @@
 
 from typing import Any, ClassVar
 
-from pairproof.chaos.mutants.mutant import Mutant, with_parts
+from pairproof.chaos.mutants.mutant import seeded, seeded_in
 from pairproof.reference.core.commit_log import CommitLog
 from pairproof.reference.core.config import BrokerConfig
 from pairproof.reference.core.ha_master import HaConnection, HaMaster, Phase
@@ -11,6 +11,7 @@ from pairproof.reference.ports import Conn, Effects, Watcher
 from pairproof.reference.wire.ha import HEADER_SIZE, encode_header
 
 
+@seeded("slave", "ha-report-framing", "begins a new report behind a piece of one")
 class ForgetsCellRest(HaSlave):
     def _write(self, cell: bytes) -> bool:
         super()._write(cell)
@@ -18,11 +19,13 @@ class ForgetsCellRest(HaSlave):
         return True
 
 
+@seeded("slave", "ha-report-prompt", "does not report what it has appended")
 class ReportsByTheClock(HaSlave):
     def _on_frame(self, offset: int, body: bytes) -> bool:
         return self.accepts(offset) and self.append(offset, body)
 
 
+@seeded("slave", "ha-housekeeping", "never notices a silent master", seen_in="4.9")
 class DeafToSilence(HaSlave):
     def on_timer(self, key: tuple[str, None]) -> None:
         if key[0] == "ha-silence":
@@ -30,6 +33,7 @@ class DeafToSilence(HaSlave):
         super().on_timer(key)
 
 
+@seeded("slave", "ha-appends-frames", "appends what has come of a frame")
 class AppendsPieces(HaSlave):
     def on_bytes(self, data: bytes) -> bool:
         before = self.log.end
@@ -42,17 +46,20 @@ class AppendsPieces(HaSlave):
         return self.log.end > before
 
 
+@seeded("master", "ha-frame-finished", "begins a new frame behind a piece of one")
 class ForgetsFrameRest(HaMaster):
     def _write(self, peer: HaConnection, frame: bytes) -> None:
         super()._write(peer, frame)
         peer.unsent = b""
 
 
+@seeded("master", "ha-frame-finished", "leaves a frame unfinished for good")
 class NeverWritesAgain(HaMaster):
     def on_writable(self, conn: Conn) -> None:
         """Sleep on."""
 
 
+@seeded("master", "ha-frame-finished", "puts heartbeats into unfinished frames")
 class BeatsInsideFrames(HaMaster):
     def _check_heartbeat(self, peer: HaConnection) -> None:
         if peer.unsent and self.io.now() - peer.last_write >= self.heartbeat_ns:
@@ -60,17 +67,20 @@ class BeatsInsideFrames(HaMaster):
         super()._check_heartbeat(peer)
 
 
+@seeded("master", "ha-heartbeat", "lets an idle link fall silent")
 class NeverBeats(HaMaster):
     def _check_heartbeat(self, peer: HaConnection) -> None:
         pass
 
 
+@seeded("master", "ha-heartbeat", "sends five heartbeats where one is due")
 class BeatsTooOften(HaMaster):
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
         self.heartbeat_ns //= 5
 
 
+@seeded("master", "ha-heartbeat", "names the acknowledged offset in heartbeats")
 class BeatsAcknowledged(HaMaster):
     def _check_heartbeat(self, peer: HaConnection) -> None:
         following, peer.next_offset = peer.next_offset, max(peer.acked, 0) or peer.next_offset
@@ -78,18 +88,21 @@ class BeatsAcknowledged(HaMaster):
         peer.next_offset = following
 
 
+@seeded("master", "ha-housekeeping", "drops peers after a quarter of haHousekeepingInterval")
 class Impatient(HaMaster):
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
         self.housekeeping_ns //= 4
 
 
+@seeded("master", "ha-housekeeping", "keeps a slave that has fallen silent")
 class KeepsTheSilent(HaMaster):
     def _check_silence(self, peer: HaConnection) -> None:
         if peer.phase is Phase.ACCEPTED:
             super()._check_silence(peer)
 
 
+@seeded("master", "ha-wakeup", "lets new data wait for a poll")
 class SleepsOn(HaMaster):
     nap_ns: ClassVar[int] = 1_000_000_000
 
@@ -106,10 +119,12 @@ class SleepsOn(HaMaster):
             super().on_timer(key)
 
 
+@seeded("master", "ha-wakeup", "lets what a send waits for lie for 50 ms")
 class Naps(SleepsOn):
     nap_ns = 50_000_000
 
 
+@seeded("master", "ha-role-independent", "pushes whole batches as ASYNC_MASTER")
 class AsyncPushesBatches(HaMaster):
     def __init__(self, config: BrokerConfig, log: CommitLog, io: Effects, watcher: Watcher) -> None:
         super().__init__(config, log, io, watcher)
@@ -120,33 +135,11 @@ class AsyncPushesBatches(HaMaster):
         return b"" if self.asynchronous and len(body) < self.batch else body
 
 
+@seeded("master", "ha-role-independent", "does not know haPushes=flushed")
 class PushesUnflushed(HaMaster):
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
         self.flushed_only = False
 
 
-def _mutant(name: str, part: type[HaMaster] | type[HaSlave], law: str, breaks: str) -> Mutant:
-    if issubclass(part, HaMaster):
-        return Mutant(name, "master", with_parts(master_class=part), law, breaks)
-    return Mutant(name, "slave", with_parts(slave_class=part), law, breaks)
-
-
-STREAM = (
-    _mutant("forgets_cell_rest", ForgetsCellRest, "ha-report-framing", "begins a new report behind a piece of one"),
-    _mutant("reports_by_the_clock", ReportsByTheClock, "ha-report-prompt", "does not report what it has appended"),
-    _mutant("deaf_to_silence", DeafToSilence, "ha-housekeeping", "never notices a silent master: RocketMQ 4.9"),
-    _mutant("appends_pieces", AppendsPieces, "ha-appends-frames", "appends what has come of a frame"),
-    _mutant("forgets_frame_rest", ForgetsFrameRest, "ha-frame-finished", "begins a new frame behind a piece of one"),
-    _mutant("never_writes_again", NeverWritesAgain, "ha-frame-finished", "leaves a frame unfinished for good"),
-    _mutant("beats_inside_frames", BeatsInsideFrames, "ha-frame-finished", "puts heartbeats into unfinished frames"),
-    _mutant("never_beats", NeverBeats, "ha-heartbeat", "lets an idle link fall silent"),
-    _mutant("beats_too_often", BeatsTooOften, "ha-heartbeat", "sends five heartbeats where one is due"),
-    _mutant("beats_acknowledged", BeatsAcknowledged, "ha-heartbeat", "names the acknowledged offset in heartbeats"),
-    _mutant("impatient", Impatient, "ha-housekeeping", "drops peers after a quarter of haHousekeepingInterval"),
-    _mutant("keeps_the_silent", KeepsTheSilent, "ha-housekeeping", "keeps a slave that has fallen silent"),
-    _mutant("sleeps_on", SleepsOn, "ha-wakeup", "lets new data wait for a poll"),
-    _mutant("naps", Naps, "ha-wakeup", "lets what a send waits for lie for 50 ms"),
-    _mutant("async_pushes_batches", AsyncPushesBatches, "ha-role-independent", "pushes whole batches as ASYNC_MASTER"),
-    _mutant("pushes_unflushed", PushesUnflushed, "ha-role-independent", "does not know haPushes=flushed"),
-)  # fmt: skip
+STREAM = seeded_in(__name__)

@@ -1,11 +1,12 @@
 """A capture of real brokers, as a folder: what must be in it, read and checked, and nothing made of it yet.
 
-    run.json                     t0_epoch_ms, events (at_ms, event), ha (opened_at_ms and closed_at_ms by connection);
-                                 optional: format (1), rocketmq (a version such as 4.9.7)
+    run.json                     t0_epoch_ms, events (at_ms, event), ha (opened_at_ms, closed_at_ms, optional closed_by,
+                                 by connection); optional: format (1), rocketmq (a version such as 4.9.7), complete,
+                                 ended_at_ms, slack_ms, stalls (at_ms, lasted_ms, how)
     conf/NODE.properties         each broker's configuration file
     ha/NAME.m2s.bin, .s2m.bin    bytes of one HA connection, by direction; NAME begins with the slave's node name
     ha/NAME.timeline.jsonl       its TCP segments: at_ms, direction, offset, length; both streams are covered
-    store/NODE                   store folders after the end; the master's is needed
+    store/NODE                   optional: store folders after the end
     remoting/*--master.*         optional: see :mod:`pairproof.chaos.observers.client_capture`
 
 What events are understood says :mod:`pairproof.chaos.observers.capture_events`, and docs/capture-folder.md all of it.
@@ -14,15 +15,19 @@ file. The format is that of the captures in ``tests/golden``.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from pairproof.chaos.observers.store_folder import open_log
 from pairproof.chaos.observers.store_reader import LogFile
+from pairproof.chaos.properties import parsed
 from pairproof.harness.errors import UsageError
 
-MASTER = "master"
+MASTER, SLAVE = "master", "slave"
+SLAVE_ROLE = "SLAVE"
+NOTHING: Mapping[str, Path] = MappingProxyType({})
 FORMAT = 1
 DIRECTIONS = ("m2s", "s2m")
 MAX_STREAM = 1 << 30
@@ -53,14 +58,25 @@ class Segment(NamedTuple):
     data: bytes
 
 
+class Late(NamedTuple):
+    """The recorder was late, ns after t0: what it saw then it may have dated too late."""
+
+    at: int
+    lasted: int
+    how: str
+
+
 class Connection(NamedTuple):
     """One captured HA connection; ``segments`` in order of time."""
 
     name: str
     node: str
     opened: int
-    closed: int
+    closed: int | None
+    """None: not while it was recorded."""
     segments: list[Segment]
+    closed_by: str | None = None
+    """The broker that ended it, where the recorder saw that."""
 
     def stream(self, direction: str) -> bytes:
         """All bytes of one direction."""
@@ -80,28 +96,51 @@ class Capture(NamedTuple):
     """Processes with a configuration file that are no brokers."""
     rocketmq: str | None = None
     """The version, as run.json says it."""
+    ended: int | None = None
+    """When recording ended, if that is said."""
+    slack: int | None = None
+    """What the recorder's machine adds to a time, ns, if that is said."""
+    stalls: tuple[Late, ...] | None = None
+    """None where nobody looked."""
+    is_complete: bool = True
+    """Whether recording ended in an orderly way: otherwise the last line of a file may be half a line."""
 
 
-def open_capture(folder: Path) -> Capture:
-    """Read a capture folder; UsageError in one line if it is none."""
+def open_capture(folder: Path, brought: Mapping[str, Path] = NOTHING) -> Capture:
+    """Read a capture folder; UsageError in one line if it is none.
+
+    ``brought``: configuration files, of ``master`` or ``slave``, in place of the folder's; the second is each slave's.
+    """
     if not folder.is_dir():
         raise UsageError(f"{folder}: no such capture folder")
     if not (folder / "run.json").is_file():
         raise UsageError(f"{folder}: missing run.json, the capture's facts; is this a capture folder?")
     run = _run(folder / "run.json")
-    configs = _configs(folder / "conf")
+    configs = _configs(folder / "conf", brought)
     names = sorted(each.name[: -len(".m2s.bin")] for each in (folder / "ha").glob("*.m2s.bin"))
     if not names:
         raise UsageError(f"{folder}: missing ha/*.m2s.bin, the captured HA streams")
     connections = [_connection(folder, name, run, configs) for name in names]
     store = folder / "store" / MASTER
-    if not store.is_dir():
-        raise UsageError(f"{folder}: missing store/{MASTER}, the master's store after the run")
+    log = open_log(store) if store.is_dir() else []
     events = [(ns(each["at_ms"]), str(each["event"])) for each in run["events"]]
     others = frozenset(path.stem for path in (folder / "conf").glob("*.properties")) - configs.keys()
     connections.sort(key=lambda each: each.opened)
     t0_ms = float(run["t0_epoch_ms"])
-    return Capture(folder, t0_ms, configs, events, connections, open_log(store), others, run.get("rocketmq"))
+    stalls = tuple(Late(ns(each["at_ms"]), ns(each["lasted_ms"]), str(each["how"])) for each in run.get("stalls", ()))
+    return Capture(
+        folder, t0_ms, configs, events, connections, log, others, run.get("rocketmq"), _optional_ns(run, "ended_at_ms"),
+        _optional_ns(run, "slack_ms"), stalls if "stalls" in run else None, is_complete(run),
+    )  # fmt: skip
+
+
+def is_complete(run: Mapping[str, Any]) -> bool:
+    """Whether these facts say that recording ended in an orderly way, as it did where they say nothing."""
+    return bool(run.get("complete", True))
+
+
+def _optional_ns(run: Mapping[str, Any], name: str) -> int | None:
+    return None if run.get(name) is None else ns(run[name])
 
 
 def ns(ms: float) -> int:
@@ -121,9 +160,15 @@ def read_bytes(path: Path) -> bytes:
         raise UsageError(f"{path}: {why.strerror or why}") from None
 
 
-def read_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The objects of a JSON-lines file, with their line numbers; UsageError for a line that is no object."""
-    for number, line in enumerate(read_bytes(path).splitlines(), 1):
+def read_lines(path: Path, is_complete: bool = True) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The objects of a JSON-lines file, with their line numbers; UsageError for a line that is no object.
+
+    Of a file that is not complete a last line without its end is left out.
+    """
+    data = read_bytes(path)
+    if not is_complete:
+        data = data[: data.rfind(b"\n") + 1]
+    for number, line in enumerate(data.splitlines(), 1):
         try:
             found = json.loads(line)
         except (ValueError, RecursionError):
@@ -140,7 +185,10 @@ def _run(path: Path) -> dict[str, Any]:
         for each in run["events"]:
             ns(each["at_ms"]), each["event"]
         for each in run["ha"].values():
-            ns(each["opened_at_ms"]), ns(each["closed_at_ms"])
+            ns(each["opened_at_ms"]), _optional_ns(each, "closed_at_ms")
+        for each in run.get("stalls", ()):
+            ns(each["at_ms"]), ns(each["lasted_ms"]), each["how"]
+        _optional_ns(run, "ended_at_ms"), _optional_ns(run, "slack_ms")
         known, version = run.get("format", FORMAT), run.get("rocketmq")
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as why:
         raise UsageError(f"{path}: not a capture's facts: {type(why).__name__} at {why}") from None
@@ -151,26 +199,34 @@ def _run(path: Path) -> dict[str, Any]:
     return dict(run)
 
 
-def _configs(folder: Path) -> dict[str, dict[str, str | int]]:
-    found = {}
-    for path in sorted(folder.glob("*.properties")):
-        given = _properties(path)
-        # A name server's file says nothing of a role.
-        if "brokerRole" in given:
-            merged = {**DEFAULTS, **given}
-            found[path.stem] = {
-                key: int(value) if value.isdecimal() and len(value) < MAX_DIGITS else value
-                for key, value in merged.items()
-            }
+def _configs(folder: Path, brought: Mapping[str, Path]) -> dict[str, dict[str, str | int]]:
+    """By broker. A name server's file says nothing of a role."""
+    read = {path.stem: parsed(read_bytes(path)) for path in sorted(folder.glob("*.properties"))}
+    found = {node: each for node, each in read.items() if "brokerRole" in each}
+    if MASTER in brought:
+        found[MASTER] = _brought(brought[MASTER], is_master=True)
+    if SLAVE in brought:
+        slaves = [node for node in found if node != MASTER] or [SLAVE]
+        found |= dict.fromkeys(slaves, _brought(brought[SLAVE], is_master=False))
     if MASTER not in found:
-        raise UsageError(f"{folder}: missing {MASTER}.properties, the master's configuration")
-    return found
+        raise UsageError(
+            f"{folder}: missing {MASTER}.properties, the master's configuration; or name its --master-conf"
+        )
+    return {node: _typed({**DEFAULTS, **each}) for node, each in found.items()}
 
 
-def _properties(path: Path) -> dict[str, str]:
-    text = read_bytes(path).decode("utf-8", "replace")
-    pairs = (line.partition("=") for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#"))
-    return {key.strip(): value.strip() for key, _, value in pairs}
+def _brought(path: Path, is_master: bool) -> dict[str, str]:
+    """A file from production, which need not name the role that RocketMQ takes by default."""
+    said = parsed(read_bytes(path))
+    role = said.setdefault("brokerRole", DEFAULTS["brokerRole"] if is_master else SLAVE_ROLE)
+    if (role == SLAVE_ROLE) == is_master:
+        node = MASTER if is_master else SLAVE
+        raise UsageError(f"{path}: the {node}'s brokerRole is {role}; are the two files the right way round?")
+    return said
+
+
+def _typed(said: Mapping[str, str]) -> dict[str, str | int]:
+    return {key: int(each) if each.isdecimal() and len(each) < MAX_DIGITS else each for key, each in said.items()}
 
 
 def _connection(folder: Path, name: str, run: dict[str, Any], configs: dict[str, dict[str, str | int]]) -> Connection:
@@ -181,15 +237,16 @@ def _connection(folder: Path, name: str, run: dict[str, Any], configs: dict[str,
         raise UsageError(f"{folder}: run.json has no ha entry for {name}")
     times = run["ha"][name]
     streams = {each: read_bytes(folder / "ha" / f"{name}.{each}.bin") for each in DIRECTIONS}
-    segments = _segments(folder / "ha" / f"{name}.timeline.jsonl", streams)
-    return Connection(name, max(nodes, key=len), ns(times["opened_at_ms"]), ns(times["closed_at_ms"]), segments)
+    segments = _segments(folder / "ha" / f"{name}.timeline.jsonl", streams, is_complete(run))
+    closed, by = _optional_ns(times, "closed_at_ms"), times.get("closed_by")
+    return Connection(name, max(nodes, key=len), ns(times["opened_at_ms"]), closed, segments, by)
 
 
-def _segments(path: Path, streams: dict[str, bytes]) -> list[Segment]:
+def _segments(path: Path, streams: dict[str, bytes], is_complete: bool) -> list[Segment]:
     found: list[Segment] = []
     covered = dict.fromkeys(DIRECTIONS, 0)
     latest = dict.fromkeys(DIRECTIONS, 0)
-    for number, line in read_lines(path):
+    for number, line in read_lines(path, is_complete):
         try:
             direction, offset, length = line["direction"], int(line["offset"]), int(line["length"])
             at = ns(float(line["at_ms"]))
@@ -203,6 +260,6 @@ def _segments(path: Path, streams: dict[str, bytes]) -> list[Segment]:
         latest[direction] = at = max(at, latest[direction])
         found.append(Segment(at, direction, streams[direction][offset : offset + length]))
     for direction, end in covered.items():
-        if end != len(streams[direction]):
+        if is_complete and end != len(streams[direction]):
             raise UsageError(f"{path}: covers {end} of the {len(streams[direction])} bytes of the {direction} stream")
     return sorted(found, key=lambda each: each.at)

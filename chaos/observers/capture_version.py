@@ -26,6 +26,7 @@ class Version(NamedTuple):
 
     name: str
     source: str
+    is_known: bool = True
 
 
 def find_version(said: str | None, numbers: Collection[int], where: str) -> Version:
@@ -42,7 +43,7 @@ def find_version(said: str | None, numbers: Collection[int], where: str) -> Vers
     if answered:
         several = ", ".join(answered)
         raise UsageError(f'{where}: the master\'s answers are of {several}; name one as "rocketmq"')
-    return Version(VERSION, "nothing says which it is")
+    return Version(VERSION, "nothing says which it is", False)
 
 
 def settings(config: dict[str, str | int], version: Version) -> dict[str, str | int]:

@@ -69,7 +69,8 @@ class _Frame(NamedTuple):
 class ClientCapture:
     """All captured sends to the master. ``ends``: where each record of the master's log ends, by where it begins."""
 
-    def __init__(self, folder: Path, ends: Mapping[int, int]) -> None:
+    def __init__(self, folder: Path, ends: Mapping[int, int], is_complete: bool = True) -> None:
+        self.is_complete = is_complete
         self.ends = ends
         self.operations: list[Operation] = []
         self.left_out: Counter[str] = Counter()
@@ -85,7 +86,7 @@ class ClientCapture:
 
     def _read(self, path: Path) -> None:
         last = 0
-        for frame in _frames(path):
+        for frame in _frames(path, self.is_complete):
             last = max(last, frame.at)
             if frame.header is None:
                 self.left_out["frames with a binary header"] += 1
@@ -150,11 +151,11 @@ class ClientCapture:
         )
 
 
-def _frames(path: Path) -> list[_Frame]:
+def _frames(path: Path, is_complete: bool) -> list[_Frame]:
     data = read_bytes(path)
     index = path.with_suffix(".jsonl")
     found = []
-    for number, line in read_lines(index):
+    for number, line in read_lines(index, is_complete):
         try:
             at, connection = ns(float(line["at_ms"])), int(line["connection"])
             lo = int(line["offset"])

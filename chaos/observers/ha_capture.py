@@ -21,7 +21,7 @@ where the producers' connection was captured; what of them is left out is counte
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -36,7 +36,7 @@ from pairproof.chaos.observers.capture_events import (
     Told,
     read_events,
 )
-from pairproof.chaos.observers.capture_folder import MASTER, Capture, Connection, open_capture
+from pairproof.chaos.observers.capture_folder import MASTER, NOTHING, Capture, Connection, open_capture
 from pairproof.chaos.observers.capture_version import Version, find_version, settings
 from pairproof.chaos.observers.client_capture import ClientCapture, Operation
 from pairproof.chaos.observers.ha_tap import FrameTap, ReportTap
@@ -90,9 +90,10 @@ class CapturedHistory(NamedTuple):
     version: Version
 
 
-def read_capture(folder: Path) -> CapturedHistory:
-    """Read a capture folder as a history; UsageError in one line if it is none."""
-    return _Reader(open_capture(folder)).history()
+def read_capture(folder: Path, brought: Mapping[str, Path] = NOTHING) -> CapturedHistory:
+    """Read a capture folder as a history; UsageError in one line if it is none. ``brought``: as for
+    :func:`open_capture`."""
+    return _Reader(open_capture(folder, brought)).history()
 
 
 class _Reader:
@@ -101,6 +102,7 @@ class _Reader:
     def __init__(self, capture: Capture) -> None:
         self.capture = capture
         self.log: LogReading = read_log(capture.log)
+        self.has_log = bool(capture.log) and self.log.whole
         self.links = {each.name: f"ha:{number}" for number, each in enumerate(capture.connections, 1)}
         self.received: list[tuple[int, str, int, int]] = []
         self.broken: list[str] = []
@@ -109,13 +111,21 @@ class _Reader:
 
     def history(self) -> CapturedHistory:
         capture = self.capture
-        clients = ClientCapture(capture.folder, {each.lo: each.hi for each in self.log.records})
+        clients = ClientCapture(capture.folder, {each.lo: each.hi for each in self.log.records}, capture.is_complete)
         version = find_version(capture.rocketmq, clients.versions, str(capture.folder / "run.json"))
         configs = {node: settings(each, version) for node, each in capture.configs.items()}
         ha = [row for each in capture.connections for row in self._connection(each)]
-        rows = [_lab(), *_configs(configs), *self._nodes(), *self._appends(), *ha, *self._marks()]
+        rows = [
+            _lab(capture.slack),
+            *self._stalls(),
+            *_configs(configs),
+            *self._nodes(),
+            *self._appends(),
+            *ha,
+            *self._marks(),
+        ]
         rows += [_client_row(each) for each in clients.operations]
-        rows.append((max(t for t, _, _ in rows), "mark", {"f": "end"}))
+        rows.append((max(capture.ended or 0, *(t for t, _, _ in rows)), "mark", {"f": "end"}))
         rows.sort(key=lambda each: each[0])
         audited = self._audit_time(rows)
         recorder = Recorder()
@@ -124,14 +134,22 @@ class _Reader:
                 self._audit(recorder, audited)
                 audited = None
             recorder.add(t, kind, **row)
-        observes = OBSERVES | (STORE_KINDS if self.log.whole else set()) | (CLIENT_KINDS if clients.files else set())
+        observes = OBSERVES | (STORE_KINDS if self.has_log else set()) | (CLIENT_KINDS if clients.files else set())
         if any(each.kind == "audit" for each in recorder.events):
             observes |= AUDIT_KINDS
+        if capture.stalls is not None:
+            observes |= {"stall"}
         left_out = {what: count for what, count in clients.left_out.items() if count}
+        if missing := [node for node in configs if not (capture.folder / "store" / node).is_dir()]:
+            left_out[f"stores, since they are not there ({', '.join(missing)})"] = len(missing)
         return CapturedHistory(
             recorder.events, observes, configs, capture.connections, self.links, self.broken, left_out,
             self.cuts, self.told, version,
         )  # fmt: skip
+
+    def _stalls(self) -> Iterator[Dated]:
+        for each in self.capture.stalls or ():
+            yield each.at, "stall", {"f": "tap", "value": each.lasted, "detail": each.how}
 
     # Nodes: what the run's events say of them.
 
@@ -167,7 +185,7 @@ class _Reader:
         opened = (one.opened for one in self.capture.connections if one.node == node and since <= one.opened < each.t)
         t = min(opened, default=each.t)
         who: Row = {"node": node, "incarnation": incarnation}
-        if not each.known or (node == MASTER and not self.log.whole):
+        if not each.known or (node == MASTER and not self.has_log):
             return t, "start", who
         lo, hi = self._held(node, t)
         if ended is not None and ended.what == KILL and node != MASTER:
@@ -210,7 +228,7 @@ class _Reader:
         """When the first broker began its last clean end, if bytes neither entered a log nor left the master later."""
         stops = {str(row["node"]): t for t, kind, row in rows if kind == "stop"}
         moved = [t for t, kind, row in rows if kind == "append" or (kind == "frame" and row["lo"] != row["hi"])]
-        if MASTER not in stops or min(stops.values()) <= max(moved, default=0):
+        if MASTER not in stops or not self.capture.log or min(stops.values()) <= max(moved, default=0):
             return None
         return min(stops.values())
 
@@ -239,7 +257,7 @@ class _Reader:
     def _appends(self) -> Iterator[Dated]:
         fillers = {each.hi: each for each in self.log.fillers}
         latest = 0
-        for each in self.log.records if self.log.whole else ():
+        for each in self.log.records if self.has_log else ():
             # Appends are in the log's order, even where a clock went back.
             latest = max(latest, self._stored_at(each), 0)
             filler = fillers.get(each.lo)
@@ -281,24 +299,26 @@ class _Reader:
         yield t, "frame", {**row, "node": MASTER, "side": "m"}
         if body:
             self.received.append((t, slave, lo, hi))
-        if body and self.log.whole:
+        if body and self.has_log:
             stored = digest(self.log.read(lo, hi))
             yield t, "source", {"node": MASTER, "link": link, "lo": lo, "hi": hi, "digest": stored}
         yield t, "frame", {**row, "node": slave, "side": "s"}
 
     def _close(self, connection: Connection, unfinished: int | None) -> Iterator[Dated]:
-        closer = self._ended_soon_after(connection)
+        if connection.closed is None:
+            return
+        closer = connection.closed_by or self._ended_soon_after(connection, connection.closed)
         for side, node in (("m", MASTER), ("s", connection.node)):
             row = {"node": node, "link": self.links[connection.name], "side": side, "value": unfinished}
             yield connection.closed, "close", {**row, "f": "local" if node == closer else "peer"}
 
-    def _ended_soon_after(self, connection: Connection) -> str:
+    def _ended_soon_after(self, connection: Connection, closed: int) -> str:
         """Who closed: of the two brokers the one that ended soonest after, else the slave."""
         for each in self.told.happenings:
             if each.node in (MASTER, connection.node) and each.what in (STOP, KILL):
                 # A process that is killed closes at once, and its line may be written a little before or after.
                 early, late = (0, CLOSER_WITHIN_NS) if each.what == STOP else (LATE_NS, LATE_NS)
-                if connection.closed - early <= each.t <= connection.closed + late:
+                if closed - early <= each.t <= closed + late:
                     return each.node
         return connection.node
 
@@ -308,8 +328,8 @@ def _configs(configs: dict[str, dict[str, str | int]]) -> Iterator[Dated]:
         yield 0, "config", {"node": node, "detail": json.dumps(each, sort_keys=True)}
 
 
-def _lab() -> Dated:
-    return 0, "lab", {"f": "capture", "value": SLACK_NS, "detail": "{}"}
+def _lab(slack: int | None) -> Dated:
+    return 0, "lab", {"f": "capture", "value": SLACK_NS if slack is None else slack, "detail": "{}"}
 
 
 def _partial(t: int, link: str, sender: End, receiver: End, tap: FrameTap | ReportTap) -> Iterator[Dated]:

@@ -19,7 +19,8 @@ from pairproof.chaos.rocketmq.programs import placed, shown
 from pairproof.chaos.rocketmq.provision import TOPIC
 from pairproof.chaos.rocketmq.readings import TracedReadings
 from pairproof.chaos.rocketmq.strangers import Strangers
-from pairproof.harness.history import MS
+from pairproof.harness.content import told
+from pairproof.harness.history import MS, Event
 from pairproof.harness.rocketmq import places
 
 if TYPE_CHECKING:
@@ -29,6 +30,10 @@ if TYPE_CHECKING:
 REFUSALS = 2
 """After so many, once all faults are over, a slave has diverged and will not converge."""
 LOG = ("commitlog/",)
+CHANGES = ("topic", "group", "commit")
+"""Calls that change tables, whatever comes of them."""
+TABLES_WAYS = frozenset((*places.META_LINKS, *places.FAST_LINKS, *places.NAMES_LINKS))
+"""What slaves copy their master's tables over, and learn of it."""
 
 
 class RocketMQDriver(Driver):
@@ -46,6 +51,7 @@ class RocketMQDriver(Driver):
         world.evidence.readings = self.readings = TracedReadings(world.evidence)
         self.machines = Machines(world)
         self.has_names = places.has_names(settings)
+        self.observed = target.observes()
         self.call_ns, self.sync_ns = send_timeout_ms(settings) * MS, target.sync_period_ms(settings) * MS
         self.inspection = Inspection(world, self.machines.machine("inspector"), self.configs, self.has_names)
         client = self.machines.machine(CLIENT)
@@ -62,13 +68,23 @@ class RocketMQDriver(Driver):
         if node not in self.configs:
             return None
         program: Any = self.world.nodes[node].program
-        return json.dumps(shown(self.configs[node], program.memory_given), sort_keys=True)
+        # Of the program that it runs now: another one may have taken its place.
+        config = placed(node, program.config, self.world.links)
+        return json.dumps({**program.more, **shown(config, program.memory_given)}, sort_keys=True)
 
     def stand(self, nodes: Collection[str]) -> bool:
-        """A slave that asks a name server before its master has registered hears of it only much later."""
+        """A slave that asks a name server before its master has registered hears of it only much later.
+
+        A Java broker that serves has registered already, or tries again 10 s later, as a slave that started meanwhile
+        does: a wait for that would gain nothing.
+        """
         master = self.world.nodes[places.MASTER]
-        told = (master.name, master.incarnation) in self.readings.registered
-        return told or not self.has_names or places.MASTER not in nodes
+        known = (master.name, master.incarnation) in self.readings.registered
+        return known or not (self.has_names and places.MASTER in nodes and "register" in master.program.tells)
+
+    def _tells(self, node: str, kind: str) -> bool:
+        """Whether a node says such a thing, so that it can be waited for."""
+        return kind in self.observed or kind in self.world.nodes[node].program.tells
 
     def linked(self) -> bool:
         return len(self.readings.heard_from) >= len(self.pair) - 1
@@ -94,8 +110,15 @@ class RocketMQDriver(Driver):
         return all(
             self.readings.dispatched.get(name) == self.world.evidence.log_ends.get(name)
             for name in self.pair
-            if self.world.nodes[name].is_up
+            if self.world.nodes[name].is_up and self._tells(name, "dispatch")
         )
+
+    def is_owed_copies(self) -> bool:
+        """A slave's tables are its master's since they were provided, or first copied, unless the trial changed them.
+
+        A trial that does not wait cannot break the laws of metadata, which judge only what had the time to be copied.
+        """
+        return any(map(_touches_tables, self.world.recorder.events))
 
     def caught_up(self) -> bool:
         if self.world.run(self.inspection.delayed()):
@@ -117,3 +140,16 @@ class RocketMQDriver(Driver):
 
     def close(self) -> None:
         self.machines.close()
+
+
+def _touches_tables(event: Event) -> bool:
+    """Whether it may change topics, groups or offsets, or keeps slaves from copying them."""
+    match event.kind:
+        case "consumer":
+            return True
+        case "invoke":
+            # A message that is held back moves the table of delays.
+            return event.f in CHANGES or (event.f == "send" and "level" in told(event.detail))
+        case "fault":
+            return event.node == places.NAMES or event.link in TABLES_WAYS
+    return False

@@ -1,4 +1,7 @@
-"""What the taps of HA links tell of the connections that they let through: frames, reports, and the master's files.
+"""What taps tell of the connections that they let through.
+
+Of HA links: frames, reports, and the master's files. Of brokers' links to the name server: answered registrations. Of a
+slave's links to its master's ports: the tables that it asks for, and gets.
 
 Whoever listens says so before a byte goes on, and after it came; so the order that it tells is one that could have been
 seen from outside.
@@ -13,7 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from pairproof.chaos.labs.real.taps import Teller
+from pairproof.chaos.labs.real.wires import Passage
 from pairproof.chaos.observers.ha_tap import FrameTap, ReportTap
+from pairproof.chaos.rocketmq.calls_passage import NamesPassage, TablesPassage
 from pairproof.chaos.rocketmq.ha_passage import MASTERS, SLAVES, HaPassage
 from pairproof.harness.history import MS, digest
 from pairproof.harness.rocketmq import places
@@ -32,8 +37,11 @@ class HaListener:
         self._labels = (f"{label}:{number}" for number in count(1))
         self._noted: dict[FrameTap | ReportTap, object] = {}
 
-    def passage(self, who: str) -> HaPassage:
-        return HaPassage(who, self)
+    def passage(self, who: str, link: str) -> Passage:
+        if link in places.HA_LINKS:
+            return HaPassage(who, self)
+        of_tables = link in places.META_LINKS or link in places.FAST_LINKS
+        return (TablesPassage if of_tables else NamesPassage)(who, self.teller.note)
 
     def connected(self, passage: HaPassage) -> None:
         passage.label = next(self._labels)

@@ -1,39 +1,48 @@
-"""Finds RocketMQ's jars, and has Maven fetch them where they are missing.
+"""Finds a RocketMQ's jars, those of a release or of a folder, and has Maven fetch a release's where they are missing.
 
 They lie in the folder for tools (``PAIRPROOF_TOOLS``, otherwise as :mod:`pairproof.chaos.toxiproxy.install` says), a
 folder for each version, which gets its name when it is whole. Maven checks what it fetches against the repository's
 checksums. RocketMQ (Apache-2.0) is used where it is to be tested and never shipped.
 
-Left out: versions that nobody has measured, and removal (``make clean``, or delete the folder).
+A folder (``ROCKETMQ_HOME``: an unpacked distribution, or what a build of one's own made) brings its jars in ``lib``.
+
+Left out: removal (``make clean``, or delete the folder).
 """
 
 from __future__ import annotations
 
 import hashlib
+import re
 import shutil
 import subprocess
-import tempfile
+from functools import cache
 from importlib import resources
 from pathlib import Path
 
 from pairproof.chaos import programs
-from pairproof.chaos.toxiproxy.install import TOOLS_VARIABLE, tool_folders
-from pairproof.harness.errors import LabError
+from pairproof.chaos.toxiproxy.install import place, tool_folders
+from pairproof.harness.errors import LabError, UsageError
 
 VERSIONS = ("4.9.7", "5.5.0")
+"""Those whose conduct was measured. They are fetched with what RocketMQ's own clients need, for tests."""
+VERSION = re.compile(r"\d{1,3}(\.\d{1,3}){1,2}[-\w.]{0,40}", re.ASCII)
+"""A release's name; it becomes a part of a folder's."""
+BROKER_JAR = "rocketmq-broker-"
 POM = resources.files(__package__).joinpath("pom.xml")
 FETCH_S = 600
+NOT_THERE = re.compile("Could not find artifact|was not found in")
+"""What Maven says of a version that its repository does not have."""
 NEEDS = "needs a JDK (17 or later) and Maven, on Debian: apt-get install default-jdk-headless maven"
 
 
 class RocketMQ:
-    """A tool of ``pairproof labs install``: one version."""
+    """A tool of ``pairproof labs install``: one release."""
 
     def __init__(self, version: str) -> None:
         self.version = version
-        self.name = f"rocketmq-{version}"
+        self.name = f"rocketmq{'-' if version in VERSIONS else '@'}{version}"
         self.about = f"Apache RocketMQ {version}, brokers and name server to be tested; fetched by Maven"
-        self._folder = f"{self.name}-{hashlib.sha256(POM.read_bytes()).hexdigest()[:12]}"
+        self._folder = f"rocketmq-{version}-{hashlib.sha256(POM.read_bytes()).hexdigest()[:12]}"
 
     def find(self) -> Path:
         """The folder with its jars. LabError, with the remedy, if it is nowhere."""
@@ -47,33 +56,72 @@ class RocketMQ:
         try:
             return self.find()
         except LabError:
-            folder = tool_folders()[0]
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            # Git has no business here, whatever the project's own .gitignore says.
-            (folder / ".gitignore").write_text("*\n")
-            with tempfile.TemporaryDirectory(prefix="unfinished-", dir=folder) as unfinished:
-                self._fetch(Path(unfinished) / "jars")
-                # Whoever fetches it at the same time does the same, and the first one stays.
-                if not (folder / self._folder).is_dir():
-                    (Path(unfinished) / "jars").rename(folder / self._folder)
-        except OSError as why:
-            raise LabError(
-                f"cannot write into {folder}: {why.strerror}; set {TOOLS_VARIABLE} to a folder that can be written"
-            ) from None
-        return folder / self._folder
+            return place(self._folder, self._fetch)
 
-    def _fetch(self, to: Path) -> None:
+    def _fetch(self, unfinished: Path) -> Path:
+        to = unfinished / "jars"
         goal = ["dependency:copy-dependencies", "-DincludeScope=runtime", f"-DoutputDirectory={to}"]
-        command = [program("mvn"), "--quiet", "--batch-mode", "--strict-checksums", "--file"]
+        command = [program("mvn"), "--quiet", "--batch-mode", "--strict-checksums"]
+        command += ["-Pwith-clients", "--file"] if self.version in VERSIONS else ["--file"]
         try:
             with resources.as_file(POM) as pom:
                 done = programs.run([*command, str(pom), f"-Drocketmq.version={self.version}", *goal], FETCH_S)
         except subprocess.TimeoutExpired:
             raise LabError(f"Maven did not fetch RocketMQ {self.version} within {FETCH_S} s; try again") from None
+        if done.returncode != 0 and NOT_THERE.search(done.stdout + done.stderr):
+            raise LabError(
+                f"Maven's repository does not have all jars of RocketMQ {self.version}: is that a release? Then "
+                f"unpack its binary distribution (rocketmq.apache.org/download), and name that: rocketmq@/its/folder"
+            )
         if done.returncode != 0:
             said = " | ".join((done.stdout + done.stderr).split("\n")[:4]).strip(" |")
             raise LabError(f"Maven could not fetch RocketMQ {self.version}: {said}; is the network there?")
+        return to
+
+
+class Home:
+    """What was unpacked or built by somebody else: a folder with ``lib``."""
+
+    def __init__(self, folder: Path) -> None:
+        """UsageError, with the remedy, where it holds no broker."""
+        self.name = f"rocketmq@{folder}"
+        self.about = f"the RocketMQ in {folder}"
+        self._jars = folder / "lib"
+        found = releases(self._jars)
+        if len(found) != 1:
+            what = "no" if not found else "more than one"
+            raise UsageError(
+                f"{self.name}: {what} lib/{BROKER_JAR}VERSION.jar in that folder; name the folder of an unpacked "
+                f"RocketMQ that holds bin, conf and lib (of a build: distribution/target/rocketmq-VERSION/...)"
+            )
+        self.version = found[0]
+
+    def find(self) -> Path:
+        """The folder with its jars."""
+        return self._jars
+
+    def install(self) -> Path:
+        """It is there already."""
+        return self._jars
+
+
+def releases(jars: Path) -> list[str]:
+    """Of which releases there is a broker in a folder of jars."""
+    return sorted(each.stem.removeprefix(BROKER_JAR) for each in jars.glob(f"{BROKER_JAR}[0-9]*.jar"))
+
+
+@cache
+def source(which: str) -> RocketMQ | Home:
+    """A version, or the absolute path of a folder; UsageError for what is neither."""
+    if which in JARS:
+        return JARS[which]
+    if which.startswith("/"):
+        return Home(Path(which))
+    if not VERSION.fullmatch(which):
+        raise UsageError(
+            f"{which[:80]!r} is neither a RocketMQ release, such as 4.9.8, nor the absolute path of an unpacked one"
+        )
+    return RocketMQ(which)
 
 
 def program(name: str) -> str:

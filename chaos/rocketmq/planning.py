@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from pairproof.chaos.plan import CLIENT, LinkPlan, NodePlan, Plan
+from pairproof.chaos.plan import CLIENT, OTHER, LinkPlan, NodePlan, Plan
 from pairproof.chaos.rocketmq import provision
 from pairproof.harness.rocketmq import places
 from pairproof.harness.schedule import Args
@@ -31,14 +31,15 @@ Config = Callable[[str], BrokerConfig]
 Forms = Callable[[str], tuple[object, ...]]
 
 
-def plan(settings: Args, config: Config, forms: Forms) -> Plan:
-    """The plan of a trial; ``config`` and ``forms`` give a node's by its name."""
+def plan(settings: Args, config: Config, forms: Forms, other: Forms = lambda node: ()) -> Plan:
+    """The plan of a trial; ``config`` and ``forms`` give a node's by its name, ``other`` the forms of the program that
+    can take its place."""
     has_names = places.has_names(settings)
     # A slave that has a name server fetches all from its master.
     nodes = [
         NodePlan(
             name, forms(name), PORTS, fresh={} if has_names and name in places.SLAVES else provision.FILES,
-            stage=2 if name in places.SLAVES else 1,
+            others={OTHER: found} if (found := other(name)) else {}, stage=2 if name in places.SLAVES else 1,
         )
         for name in brokers(settings)
     ]  # fmt: skip
@@ -67,8 +68,9 @@ def _pair_links(settings: Args, config: Config) -> list[LinkPlan]:
         found.append(LinkPlan(ha, slave, places.MASTER, "ha", addresses, is_overheard=True, buffer=buffer))
         if places.has_names(settings):
             # A slave looks for its master's fast port below the main one.
-            found.append(LinkPlan(meta, slave, places.MASTER, addresses=(master.address,)))
-            found.append(LinkPlan(quick, slave, places.MASTER, "fast", (fast,), beside=(meta, -FAST_BELOW)))
+            found.append(LinkPlan(meta, slave, places.MASTER, addresses=(master.address,), is_overheard=True))
+            beside = (meta, -FAST_BELOW)
+            found.append(LinkPlan(quick, slave, places.MASTER, "fast", (fast,), is_overheard=True, beside=beside))
     return found
 
 
@@ -77,7 +79,7 @@ def _client_links(settings: Args, config: Config) -> list[LinkPlan]:
     for broker in brokers(settings):
         found.append(LinkPlan(f"client-{broker}", CLIENT, broker, addresses=(config(broker).address,)))
         if has_names:
-            found.append(LinkPlan(f"names-{broker}", broker, places.NAMES, broker, (NAME_SERVER,)))
+            found.append(LinkPlan(f"names-{broker}", broker, places.NAMES, broker, (NAME_SERVER,), is_overheard=True))
     if has_names:
         found.append(LinkPlan(places.NAMES_CLIENT, CLIENT, places.NAMES, CLIENT, (NAME_SERVER,)))
     return found

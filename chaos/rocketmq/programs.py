@@ -9,14 +9,16 @@ import os
 from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
+from types import MappingProxyType
 
 from pairproof.chaos.labs.real.child import EXIT_LOST
+from pairproof.chaos.labs.real.control import SEAMS
 from pairproof.chaos.labs.real.trace import TraceReader
 from pairproof.chaos.plan import CLIENT, OUTSIDE, Cause, Command, Fork, Net, Place, Program, Status, View
-from pairproof.chaos.rocketmq import jvm
-from pairproof.chaos.rocketmq.install import JARS
-from pairproof.chaos.rocketmq.outside import OutsideView
-from pairproof.chaos.rocketmq.settings import DIALECTS
+from pairproof.chaos.rocketmq import jvm, setters, settings
+from pairproof.chaos.rocketmq.agent import tool as agent
+from pairproof.chaos.rocketmq.install import source
+from pairproof.chaos.rocketmq.outside.view import OutsideView
 from pairproof.chaos.rocketmq.traced import KINDS
 from pairproof.harness.rocketmq import places
 from pairproof.harness.schedule import Args
@@ -55,7 +57,10 @@ def shown(config: BrokerConfig, memory_given: bool) -> dict[str, object]:
 class ReferenceProgram(Program):
     """A node of the reference, or of a mutant: traced, with a disk and a clock that obey the lab."""
 
-    has_seams = True
+    seams = frozenset(SEAMS)
+    tells = frozenset(KINDS)
+
+    more: Args = MappingProxyType({})
 
     def __init__(self, target: str, config: BrokerConfig | None = None, memory_given: bool = False) -> None:
         """``target``: its name. ``config``: a broker's; None for a name server."""
@@ -96,14 +101,13 @@ class ReferenceProgram(Program):
     def _more(self, at: Place) -> Mapping[str, object]:
         return {}
 
-    def _properties(self, at: Place) -> dict[str, object]:
+    def _properties(self, at: Place) -> Mapping[str, object]:
         if self.config is None:
             return {"bindAddress": at.bind}
         config = placed(at.name, self.config, at)
         known = asdict(config).items()
         given = {key: value for key, value in known if value != _DEFAULTS[key] or (key == MEMORY and self.memory_given)}
-        # Java properties spell booleans in lower case.
-        told = {key: str(value).lower() if isinstance(value, bool) else value for key, value in given.items()}
+        told = {key: settings.as_text(value) for key, value in given.items()}
         return {**told, "listenPort": config.listenPort, "bindAddress": at.bind, "storePathRootDir": at.path}
 
 
@@ -128,30 +132,42 @@ class NameServerProgram(ReferenceProgram):
 
 
 class JavaProgram(Program):
-    """A broker of RocketMQ, a JVM. Nothing is known of its inside but its output and its log's files."""
+    """A broker of RocketMQ, a JVM. Nothing is known of its inside but its output and its files.
+
+    With the agent its flushes and its dispatch obey the lab, and it says when its log is flushed.
+    """
 
     ready_s = 120
     orderly = Status("exited", jvm.SIGTERM_EXIT)
     memory_given = False
     """A JVM always asks its machine how much memory that has."""
 
-    def __init__(self, version: str, config: BrokerConfig) -> None:
-        self.version = version
+    def __init__(
+        self, which: str, config: BrokerConfig, more: Args = MappingProxyType({}), has_agent: bool = False
+    ) -> None:
+        """``which``: a release, or the folder of an unpacked one. ``more``: settings that ``config`` does not have."""
+        self.which = which
+        self.has_agent = has_agent
+        if has_agent:
+            self.seams, self.tells = agent.SEAMS, agent.TELLS
+        self.more = more
         self.config = config
 
     def start(self, at: Place) -> Command:
         conf = at.folder / f"{at.name}.conf"
         paths = {"storePathRootDir": at.path, "storePathCommitLog": at.path / "commitlog", "bindAddress": at.bind}
-        properties = DIALECTS[self.version].properties(placed(at.name, self.config, at), paths)
+        jars = source(self.which).find()
+        properties = settings.properties(setters.known(jars), placed(at.name, self.config, at), {**paths, **self.more})
         conf.write_text("".join(f"{key}={value}\n" for key, value in properties.items()))
-        jars = JARS[self.version].find()
-        return Command(jvm.broker(jars, at.folder / f"{at.name}-home", conf), jvm.environment(os.environ))
+        flags = agent.flags(at.control, _trace(at)) if self.has_agent and at.control is not None else []
+        return Command(jvm.broker(jars, at.folder / f"{at.name}-home", conf, flags), jvm.environment(os.environ))
 
     def is_ready(self, at: Place) -> bool:
         return jvm.READY in at.said()
 
     def view(self, at: Place) -> View:
-        return OutsideView(at, lambda: self.is_ready(at), at.path / "commitlog")
+        inside = TraceReader(_trace(at), KINDS) if self.has_agent else None
+        return OutsideView(at, lambda: self.is_ready(at), self.config.brokerRole == "SLAVE", inside)
 
 
 def _trace(at: Place) -> Path:

@@ -9,9 +9,13 @@ from typing import Any
 
 from pairproof.chaos.labs.real.evidence import Evidence, Life, Readings
 from pairproof.chaos.observers.stored_record import stored_key
-from pairproof.chaos.rocketmq.outside import dated
+from pairproof.chaos.plan import SeenFromOutside
+from pairproof.chaos.rocketmq.outside.dates import dated
 from pairproof.harness.history import Event, digest, kinds
 from pairproof.reference.wire.record import Record
+
+OF_TAPS = {"answered": "register", "fetched": "sync"}
+"""Rows in which taps tell what a broker does, and what it is called there."""
 
 
 class TracedReadings(Readings):
@@ -50,6 +54,13 @@ class TracedReadings(Readings):
     # Rows.
 
     def event(self, life: Life, t: int, kind: str, columns: list[Any]) -> Event | None:
+        if kind in OF_TAPS:
+            who, *columns = columns
+            its = self.evidence.life(who, t)
+            # Whoever traces itself says so, too.
+            if its is None or not isinstance(its.trace, SeenFromOutside):
+                return None
+            life, kind = its, OF_TAPS[kind]
         self._note(life, kind, columns)
         event = _event(t, life, kind, columns)
         if event is None or kind not in ("register", "refused"):
@@ -67,9 +78,10 @@ class TracedReadings(Readings):
         match kind, columns:
             case "start", [_, _, int(hi)]:
                 ends[node] = self.dispatched[node] = hi
+                self.evidence.flushed[node] = min(hi, self.evidence.flushed.get(node, 0))
             case "flush", [int(hi)]:
                 self.evidence.flushed[node] = hi
-            case ("append", [_, int(hi), *_]) | ("reaches", [int(hi)]):
+            case "append", [_, int(hi), *_]:
                 ends[node] = hi
             case "dispatch", [int(hi)]:
                 self.dispatched[node] = hi

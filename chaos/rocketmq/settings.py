@@ -2,15 +2,13 @@
 
 All of them, not only those that differ from the reference's defaults: RocketMQ's own defaults are other ones, such as
 the host's name for ``brokerName`` and the machine's first address for ``brokerIP1``. A key that a version does not know
-is left out, since RocketMQ passes over it without a word. Source: BrokerStartup, which sets what BrokerConfig,
-NettyServerConfig, NettyClientConfig and MessageStoreConfig have setters for.
+(:mod:`pairproof.chaos.rocketmq.setters`) is left out, since RocketMQ passes over it without a word.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import asdict
-from types import MappingProxyType
 
 from pairproof.reference.core.config import BrokerConfig
 
@@ -23,38 +21,29 @@ COMMON: Mapping[str, object] = {
     "waitTimeMillsInSendQueue": 5_000,
     "osPageCacheBusyTimeOutMills": 10_000,
     "diskMaxUsedSpaceRatio": 98,
+    # 5.x loops without a pause until this has passed for the first time: a core for 10 s, by its own default.
+    "transactionMetricFlushInterval": 100,
+    "timerWheelEnable": False,
+    "enableControllerMode": False,
 }
 """Of every broker, beside a trial's own."""
-V5: Mapping[str, object] = {"timerWheelEnable": False, "enableControllerMode": False}
+RENAMED: Mapping[str, str] = {"haSlaveFallbehindMax": "haMaxGapNotInSync"}
+"""Settings that have another name in some versions (5.x)."""
 
 
-class Dialect:
-    """One version's. ``absent``: settings that it does not know; ``renamed``: those that have another name there."""
-
-    def __init__(
-        self, own: Mapping[str, object], absent: tuple[str, ...] = (), renamed: Mapping[str, str] = MappingProxyType({})
-    ) -> None:
-        self.own = own
-        self.absent = frozenset((*OURS, *absent))
-        self.renamed = renamed
-
-    def properties(self, config: BrokerConfig, paths: Mapping[str, object]) -> dict[str, object]:
-        """The lines of its properties file. ``paths``: where its store is."""
-        given = {**COMMON, **self.own, **asdict(config), "brokerIP2": config.brokerIP2 or config.brokerIP1, **paths}
-        return {
-            self.renamed.get(key, key): _as_java(value)
-            for key, value in given.items()
-            # An empty name server's address is one that cannot be parsed, and ends it.
-            if key not in self.absent and value != "" and (key != ZERO_IS_THE_DEFAULT or value)
-        }
+def properties(known: Container[str], config: BrokerConfig, paths: Mapping[str, object]) -> dict[str, str]:
+    """The lines of a properties file. ``known``: the settings of its version; ``paths``: where its store is."""
+    given = {**COMMON, **asdict(config), "brokerIP2": config.brokerIP2 or config.brokerIP1, **paths}
+    return {
+        called: as_text(value)
+        for key, value in given.items()
+        # An empty name server's address is one that cannot be parsed, and ends it.
+        if key not in OURS and value != "" and (key != ZERO_IS_THE_DEFAULT or value)
+        for called in (key, RENAMED.get(key, ""))
+        if called in known
+    }
 
 
-DIALECTS: Mapping[str, Dialect] = {
-    "4.9.7": Dialect({}, absent=("inSyncReplicas", "bindAddress")),
-    "5.5.0": Dialect(V5, renamed={"haSlaveFallbehindMax": "haMaxGapNotInSync"}),
-}
-"""By version."""
-
-
-def _as_java(value: object) -> object:
-    return str(value).lower() if isinstance(value, bool) else value
+def as_text(value: object) -> str:
+    """A setting's value as Java's properties spell it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -9,7 +9,7 @@ from random import Random
 from typing import NamedTuple
 
 from pairproof.chaos.labs.real.links import Link
-from pairproof.chaos.labs.real.taps import StrangersDoor
+from pairproof.chaos.labs.real.taps import StraightDoor
 from pairproof.chaos.labs.real.world import World
 from pairproof.chaos.plan import Address
 from pairproof.chaos.rocketmq.hostile import Hostile, Impostor, Intruder
@@ -28,7 +28,7 @@ class Guest(NamedTuple):
 
     stranger: Hostile
     machine: Machine
-    door: StrangersDoor
+    door: StraightDoor
 
 
 class Visitor(NamedTuple):
@@ -62,7 +62,8 @@ class Strangers:
         address = self.world.bench.own(f"{STRANGER}-{self.strangers}")
         ears = self.world.evidence.ears
         assert ears is not None
-        door = StrangersDoor(address, self.world.links.address(places.MASTER, "ha"), lambda: ears.passage(STRANGER))
+        to = self.world.links.address(places.MASTER, "ha")
+        door = StraightDoor(address, to, lambda: ears.passage(STRANGER, places.HA_LINKS[0]))
         self.world.run(door.open())
         machine = self.machine(STRANGER)
         stranger = Hostile(character, str(address), machine.io, dice, self._master_end)

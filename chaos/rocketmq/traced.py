@@ -33,13 +33,15 @@ KINDS = {
     "seen": ("kind", "fields"),
     "met": ("address", "label", "who"),
     "heard": ("who",),
-    "reaches": ("hi",),
+    "answered": ("who", "status", "masterAddr", "haServerAddr"),
+    "fetched": ("who", "table", "status"),
 }
 """Columns behind time and kind; offsets are bytes of the log, digests the history's. ``start``: recovery (normal,
 abnormal, empty) and the log's range after it; ``ready``: the node listens; ``unreached``: it could not connect there;
-``peer``: ip:port of the other end; ``failed``: one line, as on stderr. ``seen``, ``met`` and ``heard`` are those of an
-observer, what its taps tell, see :mod:`pairproof.chaos.rocketmq.ha_ears`; ``reaches``: where the log of a node ends
-that does not trace itself, see :mod:`pairproof.chaos.rocketmq.outside`.
+``peer``: ip:port of the other end; ``failed``: one line, as on stderr. ``seen``, ``met``, ``heard``, ``answered`` (a
+broker's registration was) and ``fetched`` (a slave's call for a table left it, or was answered) are those of an
+observer, what its taps tell, see :mod:`pairproof.chaos.rocketmq.ha_ears`. Of nodes that do not trace themselves others
+tell some of these: see :mod:`pairproof.chaos.rocketmq.outside.view`.
 """
 
 

@@ -3,16 +3,18 @@
 ``statuses`` counts sends by their answer, ``events`` the history by kind, both at one node with ``@node`` behind; so
 does each phase: ``before``, ``during`` or ``after`` the fault of the step with that id. ``costs`` counts what the fault
 cost the deployment: messages that were lost, unavailable, accepted meanwhile, see
-:mod:`pairproof.harness.rocketmq.deployments`.
+:mod:`pairproof.harness.rocketmq.deployments`. A list of expectations may say of each ``when`` it is meant: the version
+that the target behaves as, and known deviations (:mod:`pairproof.harness.deviations`) that it has, or has not.
 """
 
 from collections.abc import Collection
 
 from pairproof.chaos.scenarios import amounts, fields
 from pairproof.chaos.scenarios.amounts import Bound
-from pairproof.chaos.scenarios.scenario import PHASES, Counts, Expect, Phase, Step
+from pairproof.chaos.scenarios.scenario import PHASES, Counts, Expect, Only, Phase, Step
 from pairproof.chaos.scenarios.yaml_tree import Spot, close_to
-from pairproof.harness import registry
+from pairproof.harness import deviations, registry, versions
+from pairproof.harness.errors import UsageError
 from pairproof.harness.history import kinds
 from pairproof.harness.rocketmq import deployments, places
 from pairproof.reference.core.calls import ANSWERS
@@ -21,11 +23,46 @@ from pairproof.reference.wire.remoting import RESPONSE_NAMES
 STATUSES = frozenset((*ANSWERS.values(), *RESPONSE_NAMES.values(), "timeout", "disconnected", "refused"))
 """How a call may end."""
 COUNTS = ("statuses", "events")
+KEYS = ("judged", *COUNTS, *PHASES, "costs", "bites", "violated")
+WHEN, NOT = "when", "not "
+MAX_PARTS = 20
+"""Of one list of expectations."""
 
 
-def read_expect(spot: Spot, steps: Collection[Step]) -> Expect:
-    """The expectations."""
-    found = fields.mapping(spot, ("judged", *COUNTS, *PHASES, "costs", "bites", "violated"), "expect")
+def read_expect(spot: Spot, steps: Collection[Step]) -> tuple[Expect, tuple[tuple[Only, Expect], ...]]:
+    """The expectations: of every target, and of some."""
+    if not isinstance(spot.value, list):
+        return _expect(fields.mapping(spot, KEYS, "expect"), steps), ()
+    always, apart = Expect(), list[tuple[Only, Expect]]()
+    for part in fields.members(spot, "expect", MAX_PARTS):
+        found = dict(fields.mapping(part, (WHEN, *KEYS), "expect"))
+        when = found.pop(WHEN, None)
+        if when is None:
+            always = always.plus(_expect(found, steps))
+        else:
+            apart.append((_only(when), _expect(found, steps)))
+    return always, tuple(apart)
+
+
+def _only(spot: Spot) -> Only:
+    """``<5``, ``4.9.3..4.9.7``, a deviation's id, or ``not`` such an id; several of them with commas between."""
+    text = fields.text(spot._replace(value=str(spot.value)) if isinstance(spot.value, float) else spot, WHEN)
+    ranges, known = list[versions.Range](), dict[str, bool]()
+    for part in (each.strip() for each in text.split(",")):
+        if part[:1].isdigit() or part[:1] in ("<", ">"):
+            try:
+                ranges.append(versions.parse(part))
+            except UsageError as why:
+                spot.fail(f"{WHEN}: {why}")
+        else:
+            name = part.removeprefix(NOT).strip()
+            if name not in deviations.every():
+                spot.fail(f"{WHEN}: unknown deviation {name!r}{close_to(name, deviations.every())}, or a version: '<5'")
+            known[name] = not part.startswith(NOT)
+    return Only(text, tuple(ranges), known)
+
+
+def _expect(found: dict[str, Spot], steps: Collection[Step]) -> Expect:
     laws = registry.names("laws")
     return Expect(
         fields.names(found["judged"], "law", laws) if "judged" in found else (),

@@ -75,11 +75,11 @@ def run(scenarios: Sequence[Scenario], plan: Plan, jobs: int, watch: Watch, take
             failed.add(task.scenario.name)
 
     if jobs == 1 or sum(len(plan.trials(each)) for each in scenarios) == 1:
-        lab, target = resolve.lab(plan.lab), resolve.target(plan.target)
+        lab, target = resolve.lab(plan.lab), resolve.configured(plan.target, plan.brought)
         for task in tasks():
             hear(task, _played(lab, target, task, watch.opened))
         return
-    workers = Workers(jobs, _played, plan.lab, plan.target)
+    workers = Workers(jobs, _played, plan.lab, plan.target, plan.brought)
     try:
         for task, answer in workers.play(tasks()):
             hear(task, Ended(None, answer) if isinstance(answer, PairproofError) else answer)

@@ -78,6 +78,10 @@ FORM = """\
 - `costs` counts what a fault that took a broker away cost: of the messages answered with PUT_OK before it, those `lost`
   (no broker has them at the end), `stranded` (only a slave has them), `readable` (delivered to somebody while the fault
   lasted) and `unavailable` (not so); of the sends meanwhile, those `tried`, `accepted` (PUT_OK) and only `stored`.
+- `expect` may be a list, of which an entry with `when` counts for some targets only: `when: "<5"` by the version that
+  the target behaves as (`5.5.0`, `4.9.3..4.9.7`), `when: bare-connection-counts` where that
+  [deviation](decisions/0053-known-deviations.md) is known of the target, `when: "<5, not bare-connection-counts"`
+  where both are so.
 - `violated` lists laws that a target with a seeded bug must break. `differs` says of a law why labs may disagree in it.
 
 A trial is *violated* if a law is, *unmet* if an expectation was not met (both end with 1); *unknown* if a law could not
@@ -114,7 +118,7 @@ def _operations() -> Iterator[str]:
 
 def _row(scenario: Scenario) -> str:
     faults = {str(each.op.args["name"]) for case in scenario.cases for each in case.steps if each.op.do == "fault"}
-    judged = {law for case in scenario.cases for law in case.expect.judged}
+    judged = {law for case in scenario.cases for law in case.judged}
     cells = (
         f"`{scenario.name}`" + (f" ({len(scenario.cases)} cases)" if len(scenario.cases) > 1 else ""),
         scenario.about,

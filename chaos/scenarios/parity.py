@@ -3,12 +3,14 @@
 A scenario's ``differs`` says of a law, or of its ``verdict``, why labs may disagree in it; a difference that it does
 not name is unexplained, but for a lab that skipped the scenario and said why. What one lab cannot observe, or what does
 not apply there, is no difference; nor is a scenario for which a lab lacks an ability: only the others are compared.
+Where a target's model stands beside the target, which of their laws had something to judge, and which of their known
+deviations showed, is told and needs no other reason: real brokers do not do the same at the same time.
 """
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from pairproof.chaos.scenarios.play import SKIPPED, UNKNOWN, Result, code_of
+from pairproof.chaos.scenarios.play import HOLDS, NOTHING, SKIPPED, UNKNOWN, Result, code_of
 from pairproof.chaos.scenarios.reading import VERDICT
 from pairproof.chaos.scenarios.scenario import Scenario
 from pairproof.harness.errors import EXIT_VIOLATED
@@ -58,9 +60,12 @@ class Row(NamedTuple):
 
 
 def rows(
-    scenarios: Sequence[Scenario], by_lab: Mapping[str, Sequence[Result]], lacking: Lacking | None = None
+    scenarios: Sequence[Scenario],
+    by_lab: Mapping[str, Sequence[Result]],
+    lacking: Lacking | None = None,
+    modelled: bool = False,
 ) -> list[Row]:
-    """A row for each scenario."""
+    """A row for each scenario; ``modelled``: a lab played the target's model."""
     found = {lab: {each.scenario.name: each for each in results} for lab, results in by_lab.items()}
     lacks = {lab: (lacking or {}).get(lab, {}) for lab in by_lab}
     return [
@@ -68,12 +73,15 @@ def rows(
             scenario,
             [found[lab].get(scenario.name) for lab in by_lab],
             [tuple(lacks[lab].get(scenario.name, ())) for lab in by_lab],
+            modelled,
         )
         for scenario in scenarios
     ]
 
 
-def _row(scenario: Scenario, results: Sequence[Result | None], lacking: Sequence[tuple[str, ...]]) -> Row:
+def _row(
+    scenario: Scenario, results: Sequence[Result | None], lacking: Sequence[tuple[str, ...]], modelled: bool
+) -> Row:
     verdicts = tuple(
         each.verdict if each else CANNOT if lacks else MISSING for each, lacks in zip(results, lacking, strict=True)
     )
@@ -81,6 +89,10 @@ def _row(scenario: Scenario, results: Sequence[Result | None], lacking: Sequence
     if len(set(verdicts) - {CANNOT}) > 1:
         reason = scenario.differs.get(VERDICT, "") or _stalled(verdicts, results)
         skipped = [each.reasons for each in results if each is not None and each.verdict == SKIPPED]
+        if modelled and not set(verdicts) - {CANNOT, SKIPPED, UNKNOWN, HOLDS}:
+            # Another verdict than "holds" for another reason is none that a model is excused for.
+            unsure = [each.reasons for each in results if each is not None and each.verdict == UNKNOWN]
+            skipped += [lines for lines in unsure if all(NOTHING in line for line in lines)]
         differences.append(
             Difference(VERDICT, verdicts, reason or "; ".join(line for lines in skipped for line in lines))
         )
@@ -91,7 +103,8 @@ def _row(scenario: Scenario, results: Sequence[Result | None], lacking: Sequence
             for each, verdict in zip(results, verdicts, strict=True)
         )
         if len(set(seen) - {CANNOT}) > 1 and not set(seen) & {*map(str, SILENT), MISSING}:
-            differences.append(Difference(law, seen, scenario.differs.get(law, "") or _stalled(seen, results, law)))
+            reason = scenario.differs.get(law, "") or _stalled(seen, results, law)
+            differences.append(Difference(law, seen, reason or (_met(seen) if modelled else "")))
     return Row(
         scenario,
         verdicts,
@@ -112,6 +125,14 @@ def _stalled(seen: Sequence[str], results: Sequence[Result | None], law: str = "
     return lines[0] if all(lines) and lines else ""
 
 
+def _met(seen: Sequence[str]) -> str:
+    """What a model and what it is of may do apart from each other; nothing of what they must not."""
+    said = set(seen) - {CANNOT, str(Verdict.HOLDS), str(Verdict.VACUOUS)}
+    if not said:
+        return "only one had something to judge"
+    return "a known deviation that only one showed" if said == {str(Verdict.DEVIATES)} else ""
+
+
 def exit_code(found: Sequence[Row]) -> int:
     """1 for a difference that is not explained, 3 for one that a stalled machine explains, else as
     :func:`pairproof.chaos.scenarios.play.exit_code` for what all labs say alike that played a scenario; it was skipped
@@ -130,11 +151,10 @@ def cell(verdict: str, lacks: Sequence[str]) -> str:
     return f"{verdict}: {', '.join(lacks)}" if verdict == CANNOT else verdict
 
 
-def page(found: Sequence[Row], labs: Sequence[str], target: str) -> str:
-    """The Markdown page."""
+def page(found: Sequence[Row], labs: Sequence[str], target: str, command: str) -> str:
+    """The Markdown page that a command made; ``labs``: the headings of their columns."""
     lines = [
-        f"<!-- Made by pairproof chaos parity --all --labs {','.join(labs)} --out docs/parity.md; run it again, do not "
-        "change this page. -->",
+        f"<!-- Made by pairproof {command}; run it again, do not change this page. -->",
         "# Do the labs agree?",
         "",
         f"Scenarios of [scenarios.md](scenarios.md) played against `{target}` in {', '.join(labs[:-1])} and "

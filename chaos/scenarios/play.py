@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from pairproof.chaos.scenarios import meeting, timeline
 from pairproof.chaos.scenarios.scenario import Case, Scenario
-from pairproof.harness import abilities, resolve
+from pairproof.harness import abilities, deviations, resolve
 from pairproof.harness import judge as judging
 from pairproof.harness.errors import EXIT_HOLDS, EXIT_LAB, EXIT_UNKNOWN, EXIT_VIOLATED, PairproofError, UsageError
 from pairproof.harness.interpreter import Laws, run_trial
@@ -23,6 +23,7 @@ from pairproof.harness.schedule import Args
 from pairproof.harness.trial import Trial
 from pairproof.harness.trouble import STALLED
 from pairproof.harness.verdict import Judgement, Verdict, over_trials
+from pairproof.reference.core.config import BrokerConfig
 
 ORIGIN = "scenario"
 VIOLATED, UNMET, FAILED, UNKNOWN, SKIPPED, HOLDS = VERDICTS = (
@@ -32,6 +33,7 @@ VIOLATED, UNMET, FAILED, UNKNOWN, SKIPPED, HOLDS = VERDICTS = (
 effect, a law that it is about had nothing to judge, none of them is observable, or it was interrupted; skipped: the
 lab could not do a part of it."""
 VERSION = "rocketmqVersion"
+NOTHING = "had nothing to judge"
 SEEDED = "+"
 """In the name of a target with a seeded bug."""
 
@@ -82,7 +84,9 @@ class Result(NamedTuple):
     @property
     def not_judged(self) -> tuple[str, ...]:
         """Laws that the scenario is about, that could be judged here, and that no trial put to the test."""
-        settled = (Verdict.HOLDS, Verdict.VIOLATED, Verdict.UNKNOWN, Verdict.NOT_OBSERVABLE)
+        settled = (
+            Verdict.HOLDS, Verdict.DEVIATES, Verdict.VIOLATED, Verdict.UNKNOWN, Verdict.NOT_OBSERVABLE,
+        )  # fmt: skip
         return tuple(law for law in self._wanted if self.laws.get(law) not in settled)
 
     @property
@@ -120,7 +124,7 @@ class Result(NamedTuple):
     def reasons(self) -> list[str]:
         """Why it is not green, each line once."""
         why = f" ({STALLED} meanwhile)" if any(each.stalled for each in self.played) else ""
-        lines = [f"{law} had nothing to judge{why}" for law in self.not_judged]
+        lines = [f"{law} {NOTHING}{why}" for law in self.not_judged]
         if self.is_blind:
             lines.append(f"no law that it is about is observable here: {', '.join(self._wanted)}")
         if len(self.played) < self.planned:
@@ -189,6 +193,8 @@ class Plan(NamedTuple):
     """How often each case; None: as often as the file says."""
     most_cases: int | None = None
     """Of a scenario with more cases so many are played, evenly spread."""
+    brought: resolve.Brought | None = None
+    """A configuration for the target, see :func:`pairproof.harness.resolve.configured`."""
 
     def trials(self, scenario: Scenario) -> list[tuple[Case, str]]:
         """Every case as often as it is to be played, each with a seed that names it.
@@ -220,6 +226,7 @@ def play(
     opened: Callable[[Session], None] = lambda session: None,
 ) -> Played:
     """One trial, of number 0. Raises Stopped if it did not come to its end."""
+    case = _on(case, target)
     laws = judging.laws(scenario.laws) if scenario.laws else judging.laws_for(target)
     schedule = timeline.compiled(case, seed)
     sessions: list[Session] = []
@@ -239,6 +246,12 @@ def play(
         ended = Played(case, part, verdict, (), (_doubt(why),), monotonic() - began) if part else None
         raise Stopped(ended, why) from why
     return _played(case, trial, lab.observes(target), began)
+
+
+def _on(case: Case, target: Target) -> Case:
+    """The case with what is expected of this target."""
+    version = target.settings(case.settings).get(VERSION, BrokerConfig.rocketmqVersion)
+    return case.on(str(version), {each.id for each in deviations.of(target)})
 
 
 def check(scenario: Scenario, target: Target) -> None:

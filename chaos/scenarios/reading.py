@@ -110,8 +110,8 @@ def _case(found: Mapping[str, Spot], values: Args, target: str) -> Case:
     loads = steps.read_loads(filled.get("workload"), settings)
     listed = steps.read_steps(filled.get("timeline"), settings)
     lasts = fields.time_ms(filled, "lasts", 0)
-    expect = expecting.read_expect(filled["expect"], listed)
-    case = Case(values, settings, loads, listed, lasts, expect)
+    expect, apart = expecting.read_expect(filled["expect"], listed)
+    case = Case(values, settings, loads, listed, lasts, expect, apart)
     try:
         timeline.compiled(case, "")
     except UsageError as why:

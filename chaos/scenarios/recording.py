@@ -8,10 +8,8 @@ with the abilities that the lab lacks. A trial's seed names its scenario.
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 
 from pairproof.chaos.scenarios.play import FAILED, Plan, Played, Result, result
@@ -20,8 +18,7 @@ from pairproof.harness import judge as judging
 from pairproof.harness import resolve
 from pairproof.harness.cause import cause, violated
 from pairproof.harness.coverage_table import CoverageTable
-from pairproof.harness.errors import UsageError
-from pairproof.harness.runs.writer import RunWriter
+from pairproof.harness.runs.writer import RunWriter, run_folder
 from pairproof.harness.trial import Finding
 
 PROFILE = "scenarios"
@@ -48,7 +45,7 @@ class Recording:
         everything = any(not each.laws for each in scenarios)
         laws = {law for each in scenarios for law in each.laws}
         self.writer = RunWriter(
-            _folder(runs, plan),
+            run_folder(runs, plan.lab, plan.target, "scenarios"),
             {
                 "command": ["pairproof", *sys.argv[1:]],
                 "lab": lab.name,
@@ -129,12 +126,3 @@ def summary(found: Result) -> dict[str, object]:
         "losses": found.losses.as_json(),
         "laws": {law: str(verdict) for law, verdict in found.laws.items()},
     }
-
-
-def _folder(runs: Path, plan: Plan) -> Path:
-    stem = f"{datetime.now(UTC).strftime('%Y%m%dT%H%M%S')}-{plan.lab}-{plan.target.replace('+', '-')}-scenarios"
-    for number in range(1_000):
-        name = f"{stem}-{number}" if number else stem
-        if not os.path.lexists(runs / name):
-            return runs / name
-    raise UsageError(f"a thousand runs named {stem} exist in {runs}; remove some")

@@ -3,11 +3,14 @@
 A file is read into one :class:`Scenario`; each combination of its variables is a :class:`Case`, already checked.
 """
 
-from collections.abc import Mapping
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 from pairproof.chaos.scenarios.amounts import Bound
 from pairproof.harness.schedule import Args, Op
+from pairproof.harness.versions import Range
 
 BEFORE, DURING, AFTER = "before", "during", "after"
 PHASES = (BEFORE, DURING, AFTER)
@@ -78,6 +81,29 @@ class Expect(NamedTuple):
     violated: tuple[str, ...] = ()
     """Laws that a target with a seeded bug must break."""
 
+    def plus(self, more: Expect) -> Expect:
+        """Both."""
+        whole = Counts({**self.whole.statuses, **more.whole.statuses}, {**self.whole.events, **more.whole.events})
+        return Expect(
+            (*self.judged, *more.judged), whole, (*self.phases, *more.phases), {**self.costs, **more.costs},
+            self.bites and more.bites, (*self.violated, *more.violated),
+        )  # fmt: skip
+
+
+class Only(NamedTuple):
+    """Of which targets something is expected: of a range of versions, and of those with known deviations or without."""
+
+    text: str
+    versions: tuple[Range, ...]
+    """All must hold the version whose behaviour the target has."""
+    deviations: Mapping[str, bool]
+    """By id, whether it must be known of the target, or must not."""
+
+    def holds(self, version: str, known: Collection[str]) -> bool:
+        """Whether it is a target like this one."""
+        of_versions = all(each.holds(version) for each in self.versions)
+        return of_versions and all((name in known) is wanted for name, wanted in self.deviations.items())
+
 
 class Case(NamedTuple):
     """One combination of a scenario's variables."""
@@ -89,6 +115,21 @@ class Case(NamedTuple):
     lasts_ms: int
     """At least so long; 0: until the last step and the last load are over."""
     expect: Expect
+    """Of every target, or in a case :meth:`on` a target all that is expected of this one."""
+    apart: tuple[tuple[Only, Expect], ...] = ()
+    """What is expected besides, of some targets only."""
+
+    @property
+    def judged(self) -> set[str]:
+        """Laws that some target must put to the test."""
+        return {law for each in (self.expect, *(more for _, more in self.apart)) for law in each.judged}
+
+    def on(self, version: str, known: Collection[str]) -> Case:
+        """The case for a target that behaves as this version, with these known deviations."""
+        wanted = self.expect
+        for only, more in self.apart:
+            wanted = wanted.plus(more) if only.holds(version, known) else wanted
+        return self._replace(expect=wanted, apart=())
 
     @property
     def label(self) -> str:

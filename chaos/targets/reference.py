@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from difflib import get_close_matches
-from functools import lru_cache
+from functools import cache, lru_cache
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from pairproof.chaos.mutants import Mutant, catalogue
-from pairproof.chaos.mutants.mutant import CONSUMER
+from pairproof.chaos.mutants.mutant import CONSUMER, composed
 from pairproof.chaos.plan import Image, InProcess, Plan
-from pairproof.chaos.rocketmq import planning
+from pairproof.chaos.rocketmq import configuration, planning
+from pairproof.chaos.rocketmq.configuration import FIELDS, Given, is_of_a_side, of_side, side_of
 from pairproof.chaos.rocketmq.planning import HA_ADDRESS, NAME_SERVER, OTHER_NAME
 from pairproof.chaos.rocketmq.programs import NameServerProgram, ReferenceProgram, gives_memory
+from pairproof.chaos.rocketmq.settings import as_text
+from pairproof.harness import deviations
 from pairproof.harness.errors import UsageError
 from pairproof.harness.history import own_kinds
 from pairproof.harness.kinds import store
@@ -81,12 +86,17 @@ SHOWN = 5
 
 
 class ReferenceTarget(NamedTuple):
-    """The reference nodes; ``mutated`` replaces the class of one of them, of every slave, or of every consumer."""
+    """The reference nodes; a mutant replaces the class of one of them, of every slave, or of every consumer."""
 
-    mutated: Mutant | None = None
+    mutants: tuple[Mutant, ...] = ()
     images: Mapping[str, str] = MappingProxyType({})
     """Container images by what they are for: ``own`` for its nodes, ``other`` for their replacement. Those that are not
     named the docker lab builds from this source. A target that is not the reference names its own here."""
+    stands_for: str = ""
+    """A version of RocketMQ that it models: whatever schedules say it behaves as that one, its known deviations
+    included. Empty: it is the reference."""
+    brought: Given | None = None
+    """The configuration under which it is to be tested."""
 
     @property
     def system(self) -> str:
@@ -94,19 +104,39 @@ class ReferenceTarget(NamedTuple):
 
     @property
     def name(self) -> str:
-        """``reference`` or ``reference+mutant``."""
-        return f"reference+{self.mutated.name}" if self.mutated else "reference"
+        """``reference`` or ``reference+mutant``; of a model ``rocketmq-VERSION@model``."""
+        base = f"rocketmq-{self.stands_for}@model" if self.stands_for else "reference"
+        return "+".join((base, *(each.name for each in self.mutants)))
+
+    @property
+    def releases(self) -> Mapping[str, str]:
+        """What it runs, by role, as known deviations ask for it; the reference is no version of RocketMQ."""
+        return dict.fromkeys((places.MASTER, places.SLAVES[0]), self.stands_for) if self.stands_for else {}
 
     def mutant(self, name: str) -> ReferenceTarget:
-        """The target with this mutant in place of the correct node."""
+        """The target with this mutant's mistake, too."""
         if name not in catalogue():
             close = get_close_matches(name, catalogue(), 1)
             hint = f"did you mean {close[0]}?" if close else f"valid are {', '.join(sorted(catalogue())[:SHOWN])}, ..."
             raise UsageError(f"unknown mutant {name!r}; {hint} (pairproof mutants tries all {len(catalogue())})")
-        return ReferenceTarget(catalogue()[name])
+        return self._replace(mutants=(*self.mutants, catalogue()[name]))
+
+    def known(self, side: str) -> Mapping[str, type]:
+        """The settings that a side's program knows, and their types."""
+        return {key: type(value) for key, value in FIELDS.items()}
+
+    def bring(self, files: Mapping[str, Path], typed: Sequence[str]) -> tuple[Given, list[str]]:
+        """See :class:`pairproof.harness.resolve.TakesConfiguration`."""
+        return configuration.brought(files, typed, self.known)
+
+    def given(self, brought: object) -> ReferenceTarget:
+        """See :class:`pairproof.harness.resolve.TakesConfiguration`."""
+        return self._replace(brought=cast(Given, brought))
 
     def settings(self, schedule: Args) -> Args:
         """Defaults overlaid by the schedule's settings; UsageError for a key or value that cannot be."""
+        if self.stands_for:
+            schedule = for_version(self.stands_for, schedule, ("haPushes",))
         merged = {**DEFAULTS, **schedule}
         version = VERSIONS.get(str(merged.get("rocketmqVersion")), VERSIONS[BrokerConfig.rocketmqVersion])
         merged.setdefault("lab.bufferBytes", version.ha_socket_buffer or SYSTEM_BUFFER)
@@ -133,6 +163,16 @@ class ReferenceTarget(NamedTuple):
     def abilities(self) -> tuple[type, ...]:
         """What operations and faults can ask of its drivers' parts."""
         return ABILITIES
+
+    def programs(self, settings: Args) -> Mapping[str, str]:
+        """See :class:`pairproof.harness.ports.SaysWhatItIs`."""
+        line = settings.get("rocketmqVersion", BrokerConfig.rocketmqVersion)
+        like = f"pairproof's own model of RocketMQ {line} ({self.name})"
+        return {"master": like, "slave": like}
+
+    def defaults(self, node: str, settings: Args) -> Mapping[str, str]:
+        """See :class:`pairproof.harness.ports.SaysWhatItIs`."""
+        return {key: as_text(value) for key, value in asdict(BrokerConfig()).items()}
 
     def simulated(self, world: SimWorld) -> SimDriver:
         """What operations are for it in a simulated trial."""
@@ -183,8 +223,25 @@ class ReferenceTarget(NamedTuple):
         return Consumer if found is None else cast("type[Consumer]", found)
 
     def _mutated_class(self, node: str) -> type | None:
-        mutant = self.mutated
-        return mutant.node_class if mutant is not None and mutant.node == node else None
+        classes: list[type] = [
+            each.node_class for each in (*_modelled(self.stands_for), *self.mutants) if each.node == node
+        ]
+        return composed(*classes) if classes else None
+
+
+@cache
+def _modelled(version: str) -> tuple[Mutant, ...]:
+    """The mutants that do what this version of RocketMQ is known to do."""
+    known = deviations.of(ReferenceTarget(stands_for=version))
+    return tuple(catalogue()[name] for name in dict.fromkeys(name for each in known for name in each.models))
+
+
+def for_version(version: str, schedule: Args, ours: tuple[str, ...]) -> Args:
+    """A schedule for this version of RocketMQ, without ``ours``, which only the reference can be set to."""
+    # What was meant for another version goes with that version's name.
+    is_others = "rocketmqVersion" in schedule and not VERSIONS[version].counts_replicas
+    left_out = (*ours, "inSyncReplicas") if is_others else ours
+    return {**{key: value for key, value in schedule.items() if key not in left_out}, "rocketmqVersion": version}
 
 
 def _check_lab_setting(key: str, value: Scalar) -> None:
@@ -234,8 +291,11 @@ def _check_together(settings: Args, config: BrokerConfig) -> None:
 @lru_cache(maxsize=1_024)
 def _config(node: str, settings: tuple[tuple[str, Scalar], ...]) -> BrokerConfig:
     # Cached: a search opens thousands of trials with a handful of settings.
-    values: dict[str, object] = {k: v for k, v in settings if not k.startswith(LAB_PREFIX)}
     given = dict(settings)
+    # What only Java brokers know is theirs.
+    own = {key: value for key, value in of_side(side_of(node), given).items() if key in FIELDS}
+    common = {key: value for key, value in settings if not key.startswith(LAB_PREFIX) and not is_of_a_side(key)}
+    values: dict[str, object] = {**common, **own}
     if places.has_names(given):
         values["namesrvAddr"] = NAME_SERVER
     if node in places.SLAVES:

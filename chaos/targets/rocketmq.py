@@ -1,4 +1,10 @@
-"""Real RocketMQ pairs as targets, and mixed ones: the reference on one side, RocketMQ on the other.
+"""Real RocketMQ pairs as targets, and mixed ones: of two versions, or of one and the reference.
+
+``rocketmq@4.9.8`` is a pair of that release, ``rocketmq@/opt/rocketmq`` of the one that is unpacked or built there, and
+``rocketmq@4.9.7,5.5.0`` or ``rocketmq@reference,4.9.8`` has the master's program first. ``rocketmq@4.9.7..5.5.0``
+begins as 4.9.7, and the faults ``upgrade`` and ``replace`` put 5.5.0 in a node's place. ``rocketmq@4.9.8+agent`` has
+the agent in its brokers. Which settings a version knows its jars say. How it behaves is taken from the nearest line
+that is known (:data:`BEHAVES`).
 
 They run where processes run. Nothing is known of the inside of a Java broker, so laws that ask for it are not
 observable; clients, taps and stores say the rest. The name server is the lab's own in every target,
@@ -7,17 +13,21 @@ since it has to hand out the proxies' addresses.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from pairproof.chaos.plan import Image, Plan
-from pairproof.chaos.rocketmq import planning
-from pairproof.chaos.rocketmq.install import JARS, VERSIONS
+from pairproof.chaos.rocketmq import configuration, describing, jvm, planning, setters
+from pairproof.chaos.rocketmq.agent import tool as agent
+from pairproof.chaos.rocketmq.configuration import FIELDS, SIDES, Given, of_side, side_of
+from pairproof.chaos.rocketmq.install import VERSIONS, Home, RocketMQ, source
 from pairproof.chaos.rocketmq.programs import JavaProgram
 from pairproof.chaos.rocketmq.settings import OURS
-from pairproof.chaos.targets.reference import TARGET
+from pairproof.chaos.targets.reference import TARGET, ReferenceTarget, for_version
 from pairproof.chaos.toxiproxy.install import tool_folders
+from pairproof.harness import registry, versions
 from pairproof.harness.errors import UsageError
 from pairproof.harness.history import own_kinds
 from pairproof.harness.kinds import store
@@ -43,19 +53,34 @@ JRE = ("openjdk-17-jre-headless",)
 """Debian's package that a container needs to run it."""
 MEMORY_MB = 1_024
 """Of its container: twice what its heap and its direct memory may be."""
-V5_LINE = VERSIONS[1]
-UNTRACED = frozenset(("append", "cut", "flush", "dispatch", "sync", "persist", "register", "expire", "diverged"))
+FAMILY = "rocketmq"
+BEHAVES = {"<=4.5.2": "4.4.0", "<=4.9.2": "4.9.2", "<5": "4.9.7", ">=5": "5.5.0"}
+"""Ranges of releases, oldest first, and the line whose conduct is known."""
+UNTRACED = frozenset(("flush", "persist"))
 """What only a broker itself can tell."""
+SAYS_WHOM_IT_REFUSES = "4.9.7"
+"""The line whose masters do."""
 LOG_FILE = "mappedFileSizeCommitLog"
+QUEUE_STORE, IN_FILES = "storeType", "default"
+"""Where 5.x keeps its queues: in files, or in RocksDB."""
+THEN = ".."
+"""Between a node's program and the one that can take its place."""
+AGENT = "+agent"
+"""Ends the name of a target whose Java brokers have the agent."""
 
 
 class RocketMQTarget(NamedTuple):
-    """``master`` and ``slave``: which program they run, a version of RocketMQ or ``reference``."""
+    """``master`` and ``slave``: which program they run: a release of RocketMQ, the path of an unpacked one, or
+    ``reference``; behind ``..`` the one that can take its place."""
 
     master: str
     slave: str
     images: Mapping[str, str] = MappingProxyType({})
     """See :attr:`ReferenceTarget.images`."""
+    brought: Given | None = None
+    """The configuration under which it is to be tested."""
+    has_agent: bool = False
+    """Whether its Java brokers do, and tell, what only the inside can: see :mod:`pairproof.chaos.rocketmq.agent`."""
 
     @property
     def system(self) -> str:
@@ -63,37 +88,93 @@ class RocketMQTarget(NamedTuple):
 
     @property
     def name(self) -> str:
-        """``rocketmq-VERSION``, or of a mixed pair both programs, the master's first."""
-        both = [each if each == TARGET.name else f"rocketmq-{each}" for each in (self.master, self.slave)]
-        return both[0] if both[0] == both[1] else "-".join(both)
+        """The registered one if there is one (``rocketmq-VERSION``, or both programs), else ``rocketmq@...``."""
+        both = dict.fromkeys((self.master, self.slave))
+        if self.has_agent:
+            return f"{FAMILY}@{','.join(both)}{AGENT}"
+        short = "-".join(each if each == TARGET.name else f"{FAMILY}-{each}" for each in both)
+        return short if short in registry.names("targets") else f"{FAMILY}@{','.join(both)}"
+
+    @property
+    def releases(self) -> Mapping[str, str]:
+        """What it runs, by role, as known deviations ask for it; the reference is no version of RocketMQ."""
+        return {role: _version(own) or own for role, own in self._of_roles(self._program).items()}
+
+    @property
+    def replacements(self) -> Mapping[str, str]:
+        """The same of what can take their places; nothing where nothing can."""
+        return {role: _version(other) or other for role, other in self._of_roles(self._other).items() if other}
+
+    def _of_roles(self, which: Callable[[str], str]) -> dict[str, str]:
+        return {role: which(role) for role in (places.MASTER, places.SLAVES[0])}
+
+    def _program(self, node: str) -> str:
+        return (self.slave if node in places.SLAVES else self.master).partition(THEN)[0]
+
+    def _other(self, node: str) -> str:
+        """What can take its place; empty where nothing can."""
+        return (self.slave if node in places.SLAVES else self.master).partition(THEN)[2]
+
+    def _programs(self, node: str) -> list[str]:
+        return [each for each in (self._program(node), self._other(node)) if each]
+
+    @property
+    def model(self) -> ReferenceTarget | None:
+        """What a simulation runs in its place: the reference with its known deviations. None of a pair of several."""
+        if self.master != self.slave or self.replacements:
+            return None
+        return ReferenceTarget(stands_for=nearest(_version(self.master)))
+
+    def known(self, side: str) -> Mapping[str, type]:
+        """The settings that a side's programs know, and their types."""
+        return {
+            key: kind
+            for each in reversed(self._programs(side))
+            for key, kind in (TARGET.known(side) if each == TARGET.name else setters.known(source(each).find())).items()
+        }
+
+    def bring(self, files: Mapping[str, Path], typed: Sequence[str]) -> tuple[Given, list[str]]:
+        """See :class:`pairproof.harness.resolve.TakesConfiguration`."""
+        return configuration.brought(files, typed, self.known)
+
+    def given(self, brought: object) -> RocketMQTarget:
+        """See :class:`pairproof.harness.resolve.TakesConfiguration`."""
+        return self._replace(brought=cast(Given, brought))
 
     def plan(self, settings: Args) -> Plan:
         """Of a mixed pair each node has its own forms. The name server is the reference's: it hands out proxies."""
         return planning.plan(
-            settings, lambda node: self.config(node, settings), lambda node: self._forms(node, settings)
+            settings,
+            lambda node: self.config(node, settings),
+            lambda node: self._forms(node, self._program(node), settings),
+            lambda node: self._forms(node, other, settings) if (other := self._other(node)) else (),
         )
 
-    def _forms(self, node: str, settings: Args) -> tuple[object, ...]:
-        program = self.slave if node in places.SLAVES else self.master
-        if node == places.NAMES or program not in JARS:
-            return TARGET.forms(node, settings)
-        return JavaProgram(program, self.config(node, settings)), Image(
-            JRE, tuple(tool_folders()), MEMORY_MB, self.images
-        )
+    def _forms(self, node: str, program: str, settings: Args) -> tuple[object, ...]:
+        if node == places.NAMES or program == TARGET.name:
+            return TARGET.forms(node, _as(program, settings))
+        mounted = [*tool_folders(), *([source(program).find()] if program.startswith("/") else [])]
+        more = {key: value for key, value in of_side(side_of(node), settings).items() if key not in FIELDS}
+        java = JavaProgram(program, TARGET.config(node, _as(program, settings)), more, self.has_agent)
+        return java, Image(JRE, tuple(mounted), MEMORY_MB, self.images)
 
     def settings(self, schedule: Args) -> Args:
         """See :meth:`ReferenceTarget.settings`. What only the reference can be set to is what RocketMQ does anyway."""
-        version = next((each for each in (self.master, self.slave) if each in VERSIONS), BrokerConfig.rocketmqVersion)
-        # What was meant for another version goes with that version's name.
-        is_others = "rocketmqVersion" in schedule and not LINES[version].counts_replicas
-        left_out = (*OURS, "inSyncReplicas") if is_others else OURS
-        given = {key: value for key, value in schedule.items() if key not in left_out}
+        masters, slaves = (
+            [version for each in self._programs(role) if (version := _version(each))]
+            for role in (places.MASTER, places.SLAVES[0])
+        )
+        own = [*masters, *slaves]
+        # What a later one knows is kept for it.
+        line = max(map(nearest, masters or own), key=list(LINES).index)
+        given = dict(for_version(line, schedule, OURS))
         size = given.get(LOG_FILE)
         if isinstance(size, int):
             given[LOG_FILE] = max(size, int(DEFAULTS[LOG_FILE]))
-        if V5_LINE in (self.master, self.slave) and not given.setdefault("lab.names", 1):
-            raise UsageError(f"RocketMQ {V5_LINE} learns of its master only from a name server: leave lab.names=0 out")
-        return TARGET.settings({**DEFAULTS, "rocketmqVersion": version, **given})
+        newer = next((each for each in own if LINES[nearest(each)].counts_replicas), None)
+        if newer and not given.setdefault("lab.names", 1):
+            raise UsageError(f"RocketMQ {newer} learns of its master only from a name server: leave lab.names=0 out")
+        return TARGET.settings({**DEFAULTS, **given})
 
     @property
     def abilities(self) -> tuple[type, ...]:
@@ -106,12 +187,40 @@ class RocketMQTarget(NamedTuple):
 
         return RocketMQDriver(self, world)
 
+    def programs(self, settings: Args) -> Mapping[str, str]:
+        """See :class:`pairproof.harness.ports.SaysWhatItIs`."""
+        told = {
+            node: TARGET.programs(settings)[node] if own == TARGET.name else describing.product(source(own).find())
+            for node in (places.MASTER, places.SLAVES[0])
+            for own in (self._program(node),)
+        }
+        return {**told, "Java": jvm.version()}
+
+    def defaults(self, node: str, settings: Args) -> Mapping[str, str]:
+        """See :class:`pairproof.harness.ports.SaysWhatItIs`."""
+        program = self._program(node)
+        if program == TARGET.name:
+            return TARGET.defaults(node, settings)
+        return describing.defaults(source(program).find())
+
     def observes(self) -> frozenset[str]:
-        """A Java broker is a black box."""
-        return own_kinds() - store.KINDS - UNTRACED
+        """A Java broker is a black box, save for its files and what its log says."""
+        masters = [version for each in self._programs(places.MASTER) if (version := _version(each))]
+        silent = {"diverged"} if any(nearest(each) != SAYS_WHOM_IT_REFUSES for each in masters) else set()
+        told = agent.TELLS if self.has_agent else frozenset()
+        return own_kinds() - store.KINDS - (UNTRACED - told) - silent - self._hidden()
+
+    def _hidden(self) -> frozenset[str]:
+        """What the configuration that was brought keeps from view."""
+        stores = (
+            {of_side(side, self.brought.settings).get(QUEUE_STORE, IN_FILES) for side in SIDES}
+            if self.brought
+            else set()
+        )
+        return frozenset(("dispatch",)) if stores - {IN_FILES} else frozenset()
 
     def config(self, node: str, settings: Args) -> BrokerConfig:
-        return TARGET.config(node, settings)
+        return TARGET.config(node, _as(self._program(node), settings))
 
     def sync_period_ms(self, settings: Args) -> int:
         return TARGET.sync_period_ms(settings)
@@ -121,5 +230,49 @@ class RocketMQTarget(NamedTuple):
         return Consumer
 
 
+def _version(program: str) -> str:
+    """The release that a program is; empty for the reference."""
+    return "" if program == TARGET.name else source(program).version
+
+
+def _as(program: str, settings: Args) -> Args:
+    """The settings of one program, whose version may be another than its peer's, or its predecessor's."""
+    line = nearest(_version(program) or str(settings["rocketmqVersion"]))
+    left_out = () if LINES[line].counts_replicas else ("inSyncReplicas",)
+    # A side's own setting has its name in front.
+    kept = {key: value for key, value in settings.items() if key.rpartition(".")[2] not in left_out}
+    return {**kept, "rocketmqVersion": line}
+
+
+def nearest(version: str) -> str:
+    """The line that a release is taken to behave like (:data:`BEHAVES`); ``-SNAPSHOT`` and the like do not count."""
+    return next(line for span, line in BEHAVES.items() if versions.parse(span).holds(version.partition("-")[0]))
+
+
+class Family:
+    """RocketMQ by version, folder, or both programs: what stands behind ``rocketmq@``."""
+
+    def target(self, which: str) -> RocketMQTarget:
+        """UsageError, with what is valid, for anything but one or two programs."""
+        both = which.removesuffix(AGENT).split(",")
+        own = [each.split(THEN) for each in both]
+        programs = [each for either in own for each in either]
+        if len(both) > 2 or max(map(len, own)) > 2 or set(programs) == {TARGET.name}:
+            raise UsageError(
+                f"{FAMILY}@{which[:80]}: name one program or two, the master's first, at least one of them RocketMQ: "
+                f"{FAMILY}@4.9.8, {FAMILY}@/path/to/home, {FAMILY}@reference,4.9.7; to upgrade: "
+                f"{FAMILY}@4.9.7..5.5.0"
+            )
+        for each in programs:
+            if each != TARGET.name:
+                source(each)
+        return RocketMQTarget(both[0], both[-1], has_agent=which.endswith(AGENT))
+
+    def tool(self, which: str) -> RocketMQ | Home:
+        """What ``pairproof labs install`` makes ready."""
+        return source(which)
+
+
+ANY = Family()
 V4, V5 = (RocketMQTarget(each, each) for each in VERSIONS)
 V4_MASTER, V4_SLAVE = RocketMQTarget(VERSIONS[0], TARGET.name), RocketMQTarget(TARGET.name, VERSIONS[0])

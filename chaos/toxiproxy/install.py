@@ -13,7 +13,7 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from pairproof.chaos import programs
@@ -62,23 +62,10 @@ class Toxiproxy:
         except LabError:
             if os.environ.get(PATH_VARIABLE):
                 raise
-        folder = tool_folders()[0]
         try:
-            folder.mkdir(parents=True, exist_ok=True)
-            # Git has no business here, whatever the project's own .gitignore says.
-            (folder / ".gitignore").write_text("*\n")
-            with tempfile.TemporaryDirectory(prefix="unfinished-", dir=folder) as unfinished:
-                built = _build(Path(unfinished))
-                _checked(built)
-                # Whoever builds it at the same time does the same, and the last one stays.
-                built.replace(folder / PROGRAM)
-        except OSError as why:
-            raise LabError(
-                f"cannot write into {folder}: {why.strerror}; set {TOOLS_VARIABLE} to a folder that can be written"
-            ) from None
+            return place(PROGRAM, lambda unfinished: _checked(_build(unfinished)))
         except Unusable as why:
             raise LabError(f"Go built something else: {why}; {REMEDY}") from None
-        return folder / PROGRAM
 
 
 TOOL = Toxiproxy()
@@ -100,6 +87,25 @@ def tool_folders() -> list[Path]:
     project = next((each for each in (here, *here.parents) if (each / "pyproject.toml").exists()), None)
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     return [*([project / ".tools"] if project else []), cache / "pairproof" / "tools"]
+
+
+def place(name: str, make: Callable[[Path], Path]) -> Path:
+    """Put what ``make`` makes in an empty folder into the folder for tools; where it is. LabError, with the remedy."""
+    folder = tool_folders()[0]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        # Git has no business here, whatever the project's own .gitignore says.
+        (folder / ".gitignore").write_text("*\n")
+        with tempfile.TemporaryDirectory(prefix="unfinished-", dir=folder) as unfinished:
+            made = make(Path(unfinished))
+            # Another process may have made the same meanwhile. A file is replaced; a folder cannot be, and stays.
+            if not (made.is_dir() and (folder / name).exists()):
+                made.replace(folder / name)
+    except OSError as why:
+        raise LabError(
+            f"cannot write into {folder}: {why.strerror}; set {TOOLS_VARIABLE} to a folder that can be written"
+        ) from None
+    return folder / name
 
 
 def _checked(path: Path) -> Path:

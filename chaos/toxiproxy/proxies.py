@@ -234,11 +234,7 @@ class Proxies:
         before = self.get(name)
         what = "enable" if enabled else "disable"
         with self._call(f"{what} proxy {name!r} on {before.listen}"):
-            proxy = self._proxy(name)
-            if enabled:
-                proxy.enable()
-            else:
-                proxy.disable()
+            getattr(self._proxy(name), what)()
         if self.get(name).enabled is not enabled:
             raise LabError(f"toxiproxy-server did not {what} proxy {name!r} on {before.listen}")
 

@@ -15,6 +15,7 @@ from pairproof.harness.commands.exploration import Bounds, Request
 from pairproof.harness.errors import EXIT_LAB, EXIT_VIOLATED, UsageError
 from pairproof.harness.profiles import PROFILES, REAL_TIME_LABS, default, profile
 from pairproof.harness.schedule_json import check_text
+from pairproof.harness.search.known_bugs import ALL, WHICH
 
 MAX_PATH_CHARS = 4_096
 MAX_TRIALS = 100_000_000
@@ -23,6 +24,7 @@ MAX_TRIALS = 100_000_000
 @click.command("check")
 @options.target
 @options.lab
+@options.configuration
 @click.option(
     "--profile",
     "profile_name",
@@ -35,6 +37,13 @@ MAX_TRIALS = 100_000_000
     type=click.IntRange(1, MAX_TRIALS),
     default=None,
     help="Limit the searches by trials instead: in sim the same seed then gives the same trials and verdicts.",
+)
+@click.option(
+    "--known-bugs",
+    type=click.Choice(WHICH),
+    default=None,
+    help=f"Programs of known bugs to play, in {REAL_TIME_LABS} only; generic: none that was learnt from a real system. "
+    f"[default: {ALL}]",
 )
 @click.option("--first", is_flag=True, help="Stop at the first violation, and shrink it.")
 @options.seed
@@ -78,9 +87,13 @@ class Asked(NamedTuple):
 
     target_name: str
     lab_name: str
+    master_conf: Path | None
+    slave_conf: Path | None
+    typed: tuple[str, ...]
     profile_name: str | None
     time_text: str | None
     trials: int | None
+    known_bugs: str | None
     first: bool
     seed: str | None
     law_ids: tuple[str, ...]
@@ -101,17 +114,19 @@ def _request(asked: Asked) -> Request:
         raise UsageError(
             f"--jobs is for real-time labs such as process and docker, not for {asked.lab_name}; leave it out"
         )
+    if asked.known_bugs is not None and lab.deterministic:
+        raise UsageError(f"--known-bugs is for {REAL_TIME_LABS}, not for {asked.lab_name}; leave it out")
     if asked.time_text is not None and asked.trials is not None:
         raise UsageError("--time and --trials exclude each other; give one of them")
     chosen = profile(asked.profile_name or default(lab.deterministic))
-    target = resolve.target(asked.target_name)
+    target = options.configured(asked.target_name, asked.master_conf, asked.slave_conf, asked.typed)
     resolve.check_pair(lab, target)
-    seconds = _seconds(asked.time_text) if asked.time_text is not None else None
+    seconds = options.seconds(asked.time_text) if asked.time_text is not None else None
     return Request(
         target,
         lab,
         chosen,
-        Bounds(seconds, asked.trials, asked.first),
+        Bounds(seconds, asked.trials, asked.first, asked.known_bugs or ALL),
         seed,
         judging.laws(asked.law_ids) if asked.law_ids else judging.laws_for(target),
         asked.jobs,
@@ -132,15 +147,3 @@ def make_report(folder: Path, json_to: str | None) -> int:
     except click.exceptions.Exit as ended:
         made = ended.exit_code
     return made if isinstance(made, int) else 0
-
-
-def _seconds(text: str) -> float:
-    units = {"s": 1, "m": 60, "h": 3600}
-    number, unit = (text[:-1], text[-1]) if text[-1:] in units else (text, "s")
-    try:
-        seconds = float(number) * units[unit]
-    except ValueError:
-        raise UsageError(f"--time wants a number with s, m or h, such as 90s or 10m, not {text!r}") from None
-    if not 0 < seconds <= 7 * 24 * 3600:
-        raise UsageError(f"--time must be above 0 and at most 7 days, not {text!r}")
-    return seconds

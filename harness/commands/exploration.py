@@ -7,10 +7,8 @@ anything that the run lacks.
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,11 +16,13 @@ from pairproof.harness import floors, registry, resolve
 from pairproof.harness import verdict as verdicts
 from pairproof.harness.budget import Budget
 from pairproof.harness.commands import output
-from pairproof.harness.errors import EXIT_INTERRUPTED, EXIT_LAB, EXIT_VIOLATED, LabError, UsageError
+from pairproof.harness.errors import EXIT_INTERRUPTED, EXIT_LAB, EXIT_VIOLATED, LabError
 from pairproof.harness.profiles import Profile
+from pairproof.harness.search import known_bugs
 from pairproof.harness.verdict import Demands, Verdict
 
 if TYPE_CHECKING:
+    from pairproof.harness.schedule import Schedule
     from pairproof.harness.summary import Summary
     from pairproof.harness.tally import FaultCount
 
@@ -55,6 +55,44 @@ class Bounds(NamedTuple):
     seconds: float | None
     trials: int | None
     first: bool
+    bugs: str = known_bugs.ALL
+    """Which programs of known bugs to play, in labs with real time: all, generic or none."""
+
+
+class Worst:
+    """The worst loss that was seen of each class of fault, and the shortest program that shows it."""
+
+    def __init__(self, system: Any) -> None:
+        self._system = system
+        self._found: dict[str, tuple[tuple[int, ...], str, Schedule]] = {}
+
+    def hear(self, trial: Any) -> None:
+        """Measure one trial."""
+        cost = self._system.cost(trial.events)
+        if cost is None:
+            return
+        fault, amount, words = cost
+        known = self._found.get(fault)
+        if known is None or (amount, -len(trial.schedule.ops)) > (known[0], -len(known[2].ops)):
+            self._found[fault] = (amount, words, trial.schedule)
+
+    def rows(self) -> list[dict[str, object]]:
+        """The same as JSON objects, the worst first."""
+        return [
+            {"fault": fault, "told": words, "program": list(schedule.program()) if any(amount) else []}
+            for fault, (amount, words, schedule) in self._sorted()
+        ]
+
+    def _sorted(self) -> list[tuple[str, tuple[tuple[int, ...], str, Schedule]]]:
+        return sorted(self._found.items(), key=lambda each: each[1][0], reverse=True)
+
+    def say(self) -> None:
+        """What can be lost under the configuration that was brought, the worst first."""
+        for fault, (amount, words, schedule) in self._sorted():
+            output.say(f"worst seen with this configuration, {fault}: {words}", "yellow" if any(amount) else "")
+            if any(amount):
+                for line in schedule.program():
+                    output.say(f"  {line}")
 
 
 class Request:
@@ -73,18 +111,19 @@ class Request:
         self.jobs = jobs
         self.keep = keep
         self.runs = runs
+        self.worst = Worst(resolve.system_of(target))
         self.spoke = False
         self.failures: list[LabError] = []
         """Why processes ended that played trials, while others went on."""
 
     def run(self) -> Outcome:
         """Explore, record, and print what came of it. UsageError passes through, a lab that fails does not."""
-        from pairproof.harness.commands.findings import Findings
+        from pairproof.harness.commands.findings import Findings, say_deviations
         from pairproof.harness.explore import Explorer
-        from pairproof.harness.runs.writer import RunWriter
+        from pairproof.harness.runs.writer import RunWriter, run_folder
 
-        writer = RunWriter(self.runs / self._run_id(), self._facts())
-        ended, told = Ended("failed", "the harness failed"), Findings()
+        writer = RunWriter(run_folder(self.runs, self.lab.name, self.target.name), self._facts())
+        ended, told = Ended("failed", "the harness failed"), Findings(resolve.system_of(self.target))
         try:
             with output.progress() as progress:
                 explorer = Explorer(
@@ -118,10 +157,14 @@ class Request:
                 self.target.name, self.lab, self.profile.name, self.seed, found, writer.folder, standings,
                 told.sentence(),
             )  # fmt: skip
+            say_deviations(writer.known_deviations)
+            self.worst.say()
             if writer.facts.get("floors"):
                 say_floors(found, missed)
         code = self._code(verdicts.exit_code(standings.values(), missed), ended)
         summary = self._summary(found, writer.folder, ended.state, standings)
+        summary["deviations"] = writer.known_deviations
+        summary["worst"] = self.worst.rows()
         return Outcome(code, writer.folder, summary, ended.lab_failed)
 
     def _explored(self, explorer: Any, writer: Any) -> Ended:
@@ -161,26 +204,21 @@ class Request:
 
     def _take(self, writer: Any, explorer: Any, trial: Any) -> None:
         writer.trial(trial, None)
+        if resolve.brought(self.target) is not None:
+            self.worst.hear(trial)
         if not self.spoke and explorer.seconds_so_far() > FIRST_WORD_S:
             self.spoke = True
             output.say_first_word(explorer.summary())
 
     def _demands(self) -> dict[str, list[str]]:
         # A third party's law may find nothing in it.
-        listed = registry.own("laws") if self.lab.deterministic and resolve.system_of(self.target).corpus() else ()
+        # What it was made for judges as its laws say; another version may have nothing to judge by them.
+        made_for = self.lab.deterministic and not getattr(self.target, "releases", {})
+        listed = registry.own("laws") if made_for and resolve.system_of(self.target).corpus() else ()
         counts = Budget.of(self.profile, self.lab, self.bounds.seconds, self.bounds.trials).counts
         counted = counts is not None and not self.profile.has_floors
         by_corpus = [law.id for law in self.laws if law.id in listed]
         return dict(zip(_DEMANDS, (by_corpus, [law.id for law in self.laws] if counted else []), strict=True))
-
-    def _run_id(self) -> str:
-        stem = f"{datetime.now(UTC).strftime('%Y%m%dT%H%M%S')}-{self.lab.name}-{self.target.name.replace('+', '-')}"
-        for number in range(1_000):
-            name = f"{stem}-{number}" if number else stem
-            # Unlike Path.exists, no error where the name is too long: creating it will say so.
-            if not os.path.lexists(self.runs / name):
-                return name
-        raise UsageError(f"a thousand runs named {stem} exist in {self.runs}; remove some")
 
     def _facts(self) -> dict[str, object]:
         return {
@@ -193,6 +231,7 @@ class Request:
             "observes": sorted(self.lab.observes(self.target)),
             "laws": [law.id for law in self.laws],
             **self._demands(),
+            "known_bugs": known_bugs.NONE if self.lab.deterministic else self.bounds.bugs,
             "keep": "all" if self.keep == "all" or self.profile.keep_one_in == 1 else self.profile.keep_one_in,
         }
 
@@ -225,6 +264,9 @@ class Request:
                     "cause": each.cause,
                     "program": each.schedule.program(),
                     "shrunk_in": each.shrunk_in,
+                    "search": each.search,
+                    "source": each.source,
+                    "trial": each.trial,
                 }
                 for each in found.findings
             ],

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-from pairproof.harness import invocation
+from pairproof.harness import deviations, invocation
 from pairproof.harness.commands.output import COLOURS, say
 from pairproof.harness.runs.writer import replay_line
+from pairproof.harness.search.known_bugs import NAME
+from pairproof.harness.summary import DOING
+from pairproof.harness.system import System
 from pairproof.harness.trial import Finding
 
 AROUND = (
@@ -20,19 +24,24 @@ AROUND = (
 class Findings:
     """Tells findings as they come, and counts them by cause."""
 
-    def __init__(self) -> None:
+    def __init__(self, system: System) -> None:
+        self.system = system
         self.laws: dict[str, list[str]] = {}
         """By cause, the laws told so far."""
+        self.of_bugs = 0
+        """Found with programs of known bugs."""
         self.number = 0
 
     def say(self, found: Sequence[tuple[Finding, Path]]) -> None:
         """Print the laws that one program violates, each with the file of its finding."""
         self.number += len(found)
+        self.of_bugs += sum(each.search == NAME for each, _ in found)
         first, path = found[0]
         told = self.laws.setdefault(first.cause or "; ".join(first.schedule.program()), [])
         new = [(each, where) for each, where in found if each.law not in told]
         if not told:
             say_finding(first, path, [each.law for each, _ in new[1:]])
+            say_commands(self.system, path)
         else:
             for each, where in new:
                 say(f"  violated too, from the same cause: {each.law}: {each.text} ({invocation.shown(where)})")
@@ -43,14 +52,22 @@ class Findings:
         if not self.number:
             return ""
         causes = len(self.laws)
+        bugs = f"; {self.of_bugs} with programs of known bugs" if self.of_bugs else ""
+        bugs += f", {self.number - self.of_bugs} without" if self.of_bugs else ""
         return (
             f"{self.number} finding{'' if self.number == 1 else 's'} of {causes} "
-            f"cause{'' if causes == 1 else 's'} (what broke first): {'; '.join(self.laws)}"
+            f"cause{'' if causes == 1 else 's'} (what broke first): {'; '.join(self.laws)}{bugs}"
         )
 
 
+def say_deviations(rows: Iterable[Mapping[str, Any]]) -> None:
+    """Print the known deviations of a run (its fact ``deviations``)."""
+    for row in rows:
+        say(deviations.told(row), COLOURS["known-deviation"])
+
+
 def say_finding(finding: Finding, path: Path, also: Sequence[str] = ()) -> None:
-    """Print a violation, the laws that the program violates ``also``, the program, and the lines that go on from it."""
+    """Print a violation, the laws that the program violates ``also``, the program, and how it was found."""
     say(f"violated: {finding.law}: {finding.text}", COLOURS["violated"])
     if also:
         say(f"  the same program violates: {', '.join(also)}")
@@ -61,6 +78,14 @@ def say_finding(finding: Finding, path: Path, also: Sequence[str] = ()) -> None:
     settings = ", ".join(f"{key}={value}" for key, value in finding.schedule.settings.items())
     where = f" in {finding.shrunk_in}" if finding.shrunk_in else ""
     say(f"  with {settings or 'the default settings'} ({finding.original_ops} operations before shrinking{where})")
+    if finding.search:
+        by = f"{DOING[finding.search]}: {finding.source}" if finding.source else DOING[finding.search]
+        say(f"  found by: {by}, trial {finding.trial}")
     say(f"  {AROUND}")
+
+
+def say_commands(system: System, path: Path) -> None:
+    """Print the commands that go on from the finding at ``path``."""
     say(f"  replay: {replay_line(path)}")
-    say(f"  autopsy: {invocation.line('autopsy', path)}")
+    if system.has_autopsy:
+        say(f"  autopsy: {invocation.line('autopsy', path)}")

@@ -92,7 +92,11 @@ def clean() -> None:
 
 
 def tool(name: str) -> Tool:
-    """A tool by name."""
+    """A tool by name; ``family@which`` for one of a family's."""
+    from pairproof.harness import resolve
+
+    if (known := resolve.family(name, "tools")) is not None:
+        return typing.cast(Tool, known.tool(name.partition("@")[2]))
     return typing.cast(Tool, registry.find("tools", name))
 
 

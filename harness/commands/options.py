@@ -9,6 +9,10 @@ from typing import Any, TypeVar
 
 import click
 
+from pairproof.harness import resolve
+from pairproof.harness.commands.output import say
+from pairproof.harness.errors import UsageError
+from pairproof.harness.ports import Target
 from pairproof.harness.schedule_json import check_text
 from pairproof.harness.workers import MAX_JOBS
 
@@ -20,7 +24,11 @@ MAX_SEED_CHARS = 200
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 target = click.option(
-    "--target", "target_name", default="reference", show_default=True, help="What to test; base+mutant for a bug."
+    "--target",
+    "target_name",
+    default="reference",
+    show_default=True,
+    help="What to test; base+mutant for a bug, family@version (rocketmq@4.9.8) for a release.",
 )
 lab = click.option("--lab", "lab_name", default="sim", show_default=True, help="The lab to play in.")
 seed = click.option("--seed", default=None, help="Random seed (default: derived from the clock and printed).")
@@ -36,6 +44,54 @@ def jobs(what: str, where: str = "") -> Callable[[Decorated], Decorated]:
         show_default=True,
         help=f"{what} to play at once, each in its own lab{where}.",
     )
+
+
+def seconds(text: str) -> float:
+    """A time limit such as 90s or 10m. UsageError if it is none."""
+    units = {"s": 1, "m": 60, "h": 3600}
+    number, unit = (text[:-1], text[-1]) if text[-1:] in units else (text, "s")
+    try:
+        found = float(number) * units[unit]
+    except ValueError:
+        raise UsageError(f"--time wants a number with s, m or h, such as 90s or 10m, not {text!r}") from None
+    if not 0 < found <= 7 * 24 * 3600:
+        raise UsageError(f"--time must be above 0 and at most 7 days, not {text!r}")
+    return found
+
+
+def configuration_files(command: Decorated) -> Decorated:
+    """``--master-conf`` and ``--slave-conf``, see :func:`files`."""
+    file = click.Path(dir_okay=False, path_type=Path)
+    for option in (
+        click.option("--slave-conf", type=file, help="The slave's properties file, as it is in production."),
+        click.option("--master-conf", type=file, help="The master's properties file, as it is in production."),
+    ):
+        command = option(command)
+    return command
+
+
+def configuration(command: Decorated) -> Decorated:
+    """The same and ``--set``, see :func:`configured`."""
+    typed = click.option("--set", "typed", multiple=True, metavar="KEY=VALUE", help="A broker's setting; repeatable.")
+    return configuration_files(typed(command))
+
+
+def files(master: Path | None, slave: Path | None) -> dict[str, Path]:
+    """Those that were given, by node."""
+    return {node: path for node, path in (("master", master), ("slave", slave)) if path is not None}
+
+
+def configured(name: str, master: Path | None, slave: Path | None, typed: tuple[str, ...]) -> Target:
+    """The target under what was brought; says what of it does not apply."""
+    found = resolve.target(name)
+    if master is None and slave is None and not typed:
+        return found
+    if not isinstance(found, resolve.TakesConfiguration):
+        raise UsageError(f"target {name} takes no configuration; leave --master-conf, --slave-conf and --set out")
+    brought, lines = found.bring(files(master, slave), typed)
+    for line in lines:
+        say(line, "yellow")
+    return found.given(brought)
 
 
 def runs(where: str = "") -> Callable[[Decorated], Decorated]:

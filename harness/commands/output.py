@@ -44,7 +44,13 @@ STEP = ": "
 QUIET_S = 10.0
 """Seconds between two progress lines where there is no terminal."""
 
-COLOURS = {"violated": "bold red", "unknown": "bold magenta", "vacuous": "yellow", "holds": "green"}
+COLOURS = {
+    "violated": "bold red",
+    "unknown": "bold magenta",
+    "known-deviation": "cyan",
+    "vacuous": "yellow",
+    "holds": "green",
+}
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 

@@ -3,6 +3,7 @@
 In a deterministic lab the same finding gives the same history; in another one it is executed several times, and what is
 said is how many of these showed it. A finding that was shrunk in another lab than the run's is replayed there, unless
 told otherwise. ``--target`` asks whether another target (the mutant's correct original, say) breaks under the program.
+``--write-report`` writes the finding up for the system's maintainers (:mod:`pairproof.harness.writeup`).
 """
 
 from __future__ import annotations
@@ -12,11 +13,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pairproof.harness.commands.output import console, json_option, write_json
+from pairproof.harness.commands.output import console, json_option, say, write_json
+from pairproof.harness.errors import LabError
 from pairproof.harness.profiles import REAL_TIME_LABS
 
 if TYPE_CHECKING:
     from pairproof.harness.history import Event
+    from pairproof.harness.ports import Lab, Target
     from pairproof.harness.trial import Finding, Trial
     from pairproof.harness.verdict import Judgement
 
@@ -33,35 +36,95 @@ MAX_REPEATS = 100
     type=click.IntRange(1, MAX_REPEATS),
     help=f"Number of executions. [default: 1; 3 in {REAL_TIME_LABS}]",
 )
+@click.option(
+    "--write-report",
+    "folder",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Write the finding up for the system's maintainers, as Markdown and HTML, into a new folder.",
+)
 @click.option("--events", is_flag=True, help="Print the history, one event per line.")
 @json_option
 def command(
-    finding: Path, target: str | None, lab: str | None, repeat: int | None, events: bool, json_to: str | None
+    finding: Path,
+    target: str | None,
+    lab: str | None,
+    repeat: int | None,
+    folder: Path | None,
+    events: bool,
+    json_to: str | None,
 ) -> int:
     """Execute the program of FINDING.json again.
 
-    FINDING.json may also be a trial in which a lab failed (failures/NNNN.json of a run).
+    FINDING.json may also be a trial in which a lab failed (failures/NNNN.json of a run). What processes wrote to their
+    logs is kept: in DIR/logs with --write-report, otherwise in FINDING.logs beside FINDING.json.
 
-    Exit codes: 0 all laws hold, 1 a law is violated, 3 unknown.
+    Exit codes: 0 all laws hold, or are broken only as known deviations of the tested version break them; 1 a law is
+    violated in another way; 3 unknown.
     """
-    from pairproof.harness import judge, resolve, verdict
-    from pairproof.harness.interpreter import run_trial
+    from pairproof.harness import judge, resolve
     from pairproof.harness.runs.reader import named_finding, to_finding
     from pairproof.harness.search.repeated import REPEATS
+    from pairproof.harness.writeup.account import Executed
+    from pairproof.harness.writeup.files import check_folder, write
 
     known = to_finding(named_finding(finding))
     known = known._replace(target=target or known.target, lab=lab or known.shrunk_in or known.lab)
     # A law that is not registered would otherwise read as one that was not violated.
     judge.laws([known.law] if known.law else [])
+    if folder is not None:
+        check_folder(known, folder)
     place, tested = resolve.lab(known.lab), resolve.target(known.target)
     resolve.check_pair(place, tested)
     times = repeat or (1 if place.deterministic else REPEATS)
-    trials = [run_trial(place, tested, known.schedule, number=each, origin="replay") for each in range(times)]
+    trials, failed = _execute(known, place, tested, times)
+    _keep_logs(folder / "logs" if folder is not None else finding.with_suffix(".logs"), trials, failed)
+    if failed is not None and not trials:
+        raise failed
+    if folder is not None:
+        done = Executed(known, tested, place, trials, telling(known, trials), str(failed or ""))
+        for path in write(done, folder):
+            say(f"written: {path}")
     if json_to is not None:
         write_json(answer(known, trials, events), json_to)
     if json_to != "-":
         _print(known, trials, events)
-    return verdict.exit_code(verdict.Standing(each.verdict) for trial in trials for each in trial.judgements)
+    if failed is not None:
+        raise failed
+    return _exit_code(tested, trials)
+
+
+def _keep_logs(place: Path, trials: list[Trial], failed: LabError | None) -> None:
+    """Keep what processes wrote to their logs, also in the execution that failed."""
+    from pairproof.harness.writeup.files import keep_logs
+
+    said = keep_logs(place, [*trials, *([failed.trial] if failed is not None and failed.trial is not None else [])])
+    if said:
+        say(f"logs of {len(said)} processes: {place}")
+
+
+def _exit_code(target: Target, trials: list[Trial]) -> int:
+    """That of all executions, where known deviations of the target count as such."""
+    from pairproof.harness import deviations, verdict
+
+    listed = deviations.of(target)
+    told = (each for trial in trials for each in deviations.sorted_out(trial.judgements, trial.events, listed))
+    return verdict.exit_code(verdict.Standing(each.verdict) for each in told)
+
+
+def _execute(finding: Finding, lab: Lab, target: Target, times: int) -> tuple[list[Trial], LabError | None]:
+    """The executions, and what the lab failed with if it did: then there are fewer.
+
+    Known deviations are not sorted out: whether the finding shows again is asked, not whether it is known."""
+    from pairproof.harness.interpreter import run_trial
+
+    trials: list[Trial] = []
+    for number in range(times):
+        try:
+            trials.append(run_trial(lab, target, finding.schedule, number=number, known=()))
+        except LabError as why:
+            return trials, why
+    return trials, None
 
 
 def telling(finding: Finding, trials: list[Trial]) -> Trial:
@@ -136,12 +199,22 @@ def _outcome(finding: Finding, trial: Trial) -> list[str]:
     if not finding.law:
         return [f"the lab did not fail this time; then it said: {finding.text}"]
     if reproduced(finding, trial):
-        return [f"reproduced: {finding.law} is violated again"]
+        return [f"reproduced: {finding.law} is violated again{_as_known(finding, trial)}"]
     others = [each.law for each in violated(trial)]
     if others:
         return [f"not reproduced: {finding.law} is not violated, but {', '.join(others)}"]
     doubtful = [f"{each.law} ({each.doubt})" for each in trial.judgements if each.verdict == "unknown"]
     return [f"not reproduced: no law is violated{f'; unknown: {chr(44).join(doubtful)}' if doubtful else ''}"]
+
+
+def _as_known(finding: Finding, trial: Trial) -> str:
+    """Which known deviations show in the finding's law."""
+    from pairproof.harness import deviations
+
+    known = deviations.of_named(finding.target)
+    found = [each for each in deviations.sorted_out(trial.judgements, trial.events, known) if each.law == finding.law]
+    named = ", ".join(name for each in found for name in each.deviations)
+    return f"; known: {named} (pairproof deviations)" if named else ""
 
 
 def event_line(event: Event) -> str:

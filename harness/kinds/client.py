@@ -90,7 +90,8 @@ class Ok(Call):
         if self.f == "query":
             return f": {count(self.queue_offset)}"
         if self.f != "pull":
-            return "" if self.lo is None else f" at {span(self)}"
+            # A client that was not told where its record ends knows where it begins.
+            return "" if self.lo is None else f" at {span(self) if self.hi is not None else f'offset {self.lo:,}'}"
         if self.queue_offset is None:
             return ""
         held = "" if self.lo is None else f", whose queue holds [{count(self.lo)}, {count(self.hi)})"

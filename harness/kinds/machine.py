@@ -17,8 +17,9 @@ class Lab(Event):
     healthy_ns: int = column("value")
     """How long a healthy client's call may be under way, and what else the lab adds."""
     detail: str
-    """JSON: the lab's own settings; instantNs: what lies between two things that a node does at once, absent in virtual
-    time; stalls: counted, or seen where the kernel does not count how long a process waited for a CPU."""
+    """JSON: the lab's own settings; beganMs: the wall clock at time 0, Unix time in ms, absent in virtual time;
+    instantNs: what lies between two things that a node does at once, absent there, too; stalls: counted, or seen where
+    the kernel does not count how long a process waited for a CPU."""
 
     def words(self, the: The) -> str:
         return f"the trial begins in lab {self.f}"

@@ -7,6 +7,9 @@ from typing import Literal
 from pairproof.harness.history import Event
 from pairproof.harness.kinds.text import The, amount, count, span
 
+UNKNOWN = "unknown"
+"""How a node recovered that is seen from outside: of its log whole records are known, and no part of one."""
+
 
 class Config(Event):
     """Settings of a node, once, before its first start."""
@@ -30,7 +33,7 @@ class Start(Event):
     """Where its log begins, after recovery; a name server has none."""
     hi: int | None
     """Where it ends."""
-    f: Literal["normal", "abnormal", "empty"]
+    f: Literal["normal", "abnormal", "empty", "unknown"]
     """How it recovered."""
 
     def words(self, the: The) -> str:

@@ -15,6 +15,9 @@ class Advance(Operation):
     arguments = {"ms": number(MOST_MS, simpler=(1, 20, 100, 600, 3_100, 6_000))}
     is_step = False
 
+    def words(self, args: Args) -> str:
+        return f"{args['ms']:,} ms pass."
+
     def do(self, running: Running, args: Args) -> None:
         """Let it pass."""
         running.session.advance(args["ms"])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from pairproof.harness.operation import Operation, Running, text
+from pairproof.harness import registry
+from pairproof.harness.operation import Operation, Running, listed, text
 from pairproof.harness.schedule import Args
 
 
@@ -13,6 +14,10 @@ class FaultBegins(Operation):
     arguments = {"name": text()}
     carries_fault = True
     is_step = False
+
+    def words(self, args: Args) -> str:
+        own = {key: value for key, value in args.items() if key != "name"}
+        return f"Fault {args['name']}: {registry.described('faults', str(args['name']))}{listed(own)}"
 
     def do(self, running: Running, args: Args) -> None:
         """Begin it."""

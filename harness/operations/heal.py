@@ -13,6 +13,9 @@ class Heal(Operation):
     arguments = {"name": text()}
     is_step = False
 
+    def words(self, args: Args) -> str:
+        return f"The fault {args['name']} ends."
+
     def do(self, running: Running, args: Args) -> None:
         """End it."""
         running.end_oldest(str(args["name"]))

@@ -14,6 +14,9 @@ class Step(Operation):
     needs = CanStep
     arguments = {"events": number(1_000_000, simpler=(1, 2, 4, 8))}
 
+    def words(self, args: Args) -> str:
+        return f"The lab's next {args['events']:,} events happen."
+
     def do(self, running: Running, args: Args) -> None:
         """Let them happen."""
         running.able.step(args["events"])

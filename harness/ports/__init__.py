@@ -8,7 +8,7 @@ machine does not let the lab do it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Protocol, runtime_checkable
 
 from pairproof.harness.history import Recorder
@@ -80,6 +80,25 @@ class HasLogs(Protocol):
         """The end of what each has said, by node."""
 
 
+@runtime_checkable
+class HasConfigurations(Protocol):
+    """The session's nodes were given files of settings."""
+
+    def configurations(self) -> Mapping[str, str]:
+        """The file that each was started with last, by node."""
+
+
+@runtime_checkable
+class SaysWhatItIs(Protocol):
+    """A target that can say, for a write-up, what exactly is tested."""
+
+    def programs(self, settings: Args) -> Mapping[str, str]:
+        """Programs and their versions by what they are for: ``master``, ``slave``, ``Java``."""
+
+    def defaults(self, node: str, settings: Args) -> Mapping[str, str]:
+        """What its own version takes for each setting that a node is not given; LabError if it cannot be found out."""
+
+
 class AnyText(str):
     """A value of a fault's argument that stands for any other text, too."""
 
@@ -101,6 +120,18 @@ class Fault(Protocol):
 
     def stop(self, session: Any, handle: Any) -> Effect:
         """End; what it did."""
+
+
+@runtime_checkable
+class IsSpecial(Protocol):
+    """A fault of which some values need more than the fault itself."""
+
+    @property
+    def special(self) -> Mapping[str, type]:
+        """Values of its arguments that need a further ability, and which."""
+
+    def without(self, values: Collection[str]) -> Fault:
+        """The fault as it is drawn where these values cannot be."""
 
 
 class Progress(Protocol):

@@ -85,6 +85,14 @@ class CanCrashMachine(Protocol):
 
 
 @runtime_checkable
+class CanTear(Protocol):
+    """A power loss can keep a part of what a node has not flushed, since it is known which bytes those are."""
+
+    def tells_flushes(self, node: str) -> bool:
+        """Whether this node says what it has flushed; of another nothing can be torn."""
+
+
+@runtime_checkable
 class CanSkewClock(Protocol):
     """A node's wall clock can be set; time intervals are not concerned."""
 
@@ -130,19 +138,23 @@ class CanLimitMemory(Protocol):
 
 @runtime_checkable
 class CanReplaceImage(Protocol):
-    """A node's program can be replaced by that of another image, on the same store and with the same address."""
+    """A node's program can be replaced by another one, on the same store and with the same address."""
 
     def replace_image(self, node: str, image: str) -> Any:
-        """Stop the node in an orderly way and start one of ``image``; a handle.
+        """Stop the node in an orderly way and start ``image``; a handle.
 
-        ``image``: a name from the target's list of images, or an image's full name; UsageError if there is none.
+        ``image``: the name of one of the target's other programs, of one of its images, ``own``, or, in containers, an
+        image's full name; UsageError if there is none.
         """
 
+    def keep_image(self, handle: Any) -> Effect:
+        """It stays in place; what it did."""
+
     def restore_own_image(self, handle: Any) -> Effect:
-        """Stop that one in an orderly way and start one of the node's own image; ``images_replaced`` and what else it
+        """Stop that one in an orderly way and start the node's own program; ``images_replaced`` and what else it
         did."""
 
 
 SCARCE = frozenset((CanLimitMemory, CanReplaceImage))
-"""Abilities that only labs of containers have. Searches leave their faults out, so that labs draw nearly alike;
-scenarios have them."""
+"""Abilities that only labs of containers, or some targets, have. Searches leave their faults out, so that labs draw
+nearly alike; scenarios have them."""

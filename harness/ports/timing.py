@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol, runtime_checkable
 
+from pairproof.harness.history import Event
+
 
 @runtime_checkable
 class CanStep(Protocol):
@@ -18,8 +20,8 @@ class CanStep(Protocol):
 class CanAwait(Protocol):
     """Time can pass until something has happened often enough."""
 
-    def wait_for(self, what: str, count: int, ms: int) -> int:
-        """Let time pass until ``count`` more of ``what`` happen, or ``ms`` are over; how many did."""
+    def wait_for(self, happens: Callable[[Event], bool], count: int, ms: int) -> int:
+        """Let time pass until ``happens`` is true of ``count`` more events, or ``ms`` are over; of how many it was."""
 
 
 @runtime_checkable

@@ -116,7 +116,7 @@ class WholeStates:
         pair = (self.tables(node), f"sync {event.status}")
         if table in SYNCED:
             lacks = self.lacks.setdefault(node, set(SYNCED))
-            (lacks.add if event.status == "failed" else lacks.discard)(table)
+            (lacks.add if event.status in ("failed", "unread") else lacks.discard)(table)
         return [pair]
 
     def _persist(self, event: Event) -> list[Pair]:

@@ -5,7 +5,10 @@ Left out: audits that are not final, and those of name servers and of other brok
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+
 from pairproof.harness.history import Event
+from pairproof.harness.rocketmq.naming import span
 from pairproof.harness.rocketmq.places import MASTER, NODES
 
 
@@ -40,3 +43,16 @@ class FinalAudits:
         if event.f == "final" and node in NODES:
             op, messages = self._listing.get(node, (None, set()))
             self.held[node] = messages if op == event.op else set()
+
+
+def whereabouts(events: Iterable[Event]) -> Mapping[str, Mapping[str, str]]:
+    """By node that had a final audit: each message that the last one listed, and its bytes of the log."""
+    listed: dict[tuple[str, int | None], dict[str, str]] = {}
+    found: dict[str, Mapping[str, str]] = {}
+    for event in events:
+        key = (event.node or "", event.op)
+        if event.kind == "record":
+            listed.setdefault(key, {})[event.message or ""] = span(event.lo, event.hi)
+        elif event.kind == "audit" and event.f == "final" and key[0] in NODES:
+            found[key[0]] = listed.get(key, {})
+    return found

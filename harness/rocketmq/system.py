@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from pairproof.harness.coverage_table import CoverageTable
 from pairproof.harness.history import Event
 from pairproof.harness.rocketmq import (
+    autopsy,
+    circumstances,
     corpus,
     coverage,
     cuts,
+    final_audits,
     floors,
+    known_bugs,
+    naming,
     objectives,
     pace,
     places,
@@ -18,9 +23,12 @@ from pairproof.harness.rocketmq import (
     swarm,
     sweep,
     whole,
+    worst,
 )
 from pairproof.harness.schedule import Args, Op, Scalar, Schedule
-from pairproof.harness.system import System
+from pairproof.harness.system import KnownBug, System
+
+WORDS = {"lost": "lost", "stranded": "on a slave only", "single": "on the master only"}
 
 
 class RocketMQ(System):
@@ -38,11 +46,15 @@ class RocketMQ(System):
     awaits = ("frames", "replicated")
     swept = sweep.SWEPT
     enumerated = {"cuts": cuts.schedules}
+    circumstances = circumstances.CIRCUMSTANCES
     floors = floors.FLOORS
     seeded = {"swarm": swarm.schedule, "whole": whole.schedule}
 
     def corpus(self) -> Sequence[Schedule]:
         return corpus.corpus()
+
+    def known_bugs(self) -> Sequence[KnownBug]:
+        return known_bugs.of_mutants()
 
     def fit(self, settings: Args) -> Args:
         return swarm.fitting(settings)
@@ -62,8 +74,35 @@ class RocketMQ(System):
     def short(self, settings: Args) -> Args:
         return pace.short(settings)
 
+    overheard = System.overheard | {
+        "connect", "close", "report", "frame", "partial", "diverged", "cut", "expire", "register",
+    }  # fmt: skip
+
+    def the(self, node: str | None) -> str:
+        return naming.the(node)
+
+    def message_of(self, events: Sequence[Event], seq: int | None, text: str) -> str | None:
+        return autopsy.message_of(events, seq, text)
+
+    has_autopsy = True
+
+    def story(self, events: Sequence[Event], message: str) -> Sequence[tuple[int, str]]:
+        told = autopsy.autopsy(events, message)
+        return [*((line.t, line.text) for line in told.lines), (events[-1].t, f"In short: {told.conclusion}")]
+
+    def whereabouts(self, events: Sequence[Event]) -> Mapping[str, Mapping[str, str]]:
+        return final_audits.whereabouts(events)
+
     def cover(self, events: Sequence[Event]) -> CoverageTable:
         return coverage.cover(events)
+
+    def cost(self, events: Sequence[Event]) -> tuple[str, tuple[int, ...], str] | None:
+        found = worst.measure(events)
+        if found is None or found.lost is None:
+            return None
+        amounts = {name: getattr(found, name) or 0 for name in WORDS}
+        told = [f"{amount} {WORDS[name]}" for name, amount in amounts.items() if amount] or ["none lost"]
+        return found.fault, tuple(amounts.values()), ", ".join((f"{found.acknowledged} PUT_OK", *told))
 
     def objectives(self, events: Sequence[Event]) -> Sequence[tuple[object, ...]]:
         return objectives.measure(events)

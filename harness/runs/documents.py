@@ -159,7 +159,7 @@ def _remarks() -> str:
         "`shrunk_in` is the lab in which it was shrunk, if not the run's, and in which it is replayed; `shrunk_trial`\n"
         "is then the trial that found it, unless the minimal schedule showed it in the run's lab, too. `cause` is\n"
         "what that trial broke first: the law, and the event that broke it. Findings with one cause are told\n"
-        "together.\n"
+        "together. `search` found it, and `source` is the known bug whose program that was, if it was one.\n"
     )
 
 

@@ -186,9 +186,9 @@ def read_finding(path: Path) -> Row:
 def to_finding(data: Row) -> Finding:
     """The finding that :func:`read_finding` read; UsageError if its schedule is not one."""
     known = {name: data[name] for name in FINDING_FIELDS}
-    # Older findings lack these: they were shrunk where they were found, and nobody asked what they had in common.
-    shrunk_in, cause = (str(data.get(name, "")) for name in ("shrunk_in", "cause"))
-    return Finding(schedule=from_json(data["schedule"]), shrunk_in=shrunk_in, cause=cause, **known)
+    # Older findings lack these: they were shrunk where they were found, and nobody asked for the rest.
+    known |= {name: str(data.get(name, "")) for name in ("shrunk_in", "cause", "search", "source")}
+    return Finding(schedule=from_json(data["schedule"]), **known)
 
 
 def _facts(folder: Path) -> Row:

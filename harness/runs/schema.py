@@ -106,6 +106,8 @@ FACTS: dict[str, str] = {
     "events": "how many events they recorded",
     "again": "how many trials were played again, since the machine had stalled; these are not among the trials",
     "searches": "of each search that ends: origin, what it enumerates, how many are done, of how many, whether all",
+    "known_bugs": "which programs of known bugs were to be played: all, generic or none; none in a simulation",
+    "deviations": "known deviations that it met: id, about, findings, trials, laws, upstream, trials by search, first",
     "keep": "what histories were kept: all, or one in N besides violating and unknown trials",
     "scenarios": "of a run of scenarios: name, verdict, trials, seconds, reasons, what is not observable, losses, laws",
     "left_out": "of a run of scenarios: name of each that was not played, and the abilities that the lab lacks for it",

@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -20,10 +21,10 @@ from itertools import chain, count
 from pathlib import Path
 from time import monotonic
 from types import TracebackType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pairproof import __version__
-from pairproof.harness import invocation, resolve
+from pairproof.harness import deviations, invocation, resolve
 from pairproof.harness.errors import LabError, UsageError
 from pairproof.harness.history import Event
 from pairproof.harness.runs import atomic, tables
@@ -47,7 +48,22 @@ MAX_FAILURES = 99
 MAX_FAILED_EVENTS = 20_000
 """Events kept of each of them, the last ones."""
 
+MAX_NAME_CHARS = 120
+"""Of a target's name in its run's."""
+
 STATES = ("complete", "interrupted", "failed")
+
+
+def run_folder(runs: Path, lab: str, target: str, *more: str) -> Path:
+    """A name for a new run among ``runs``, of when it began and what it runs; UsageError if there are too many."""
+    when = datetime.now(UTC).strftime("%Y%m%dT%H%M%S")
+    stem = "-".join((when, lab, re.sub(r"[^\w.-]+", "-", target)[:MAX_NAME_CHARS], *more))
+    for number in range(1_000):
+        found = runs / (f"{stem}-{number}" if number else stem)
+        # Unlike Path.exists, no error where the name is too long: creating it will say so.
+        if not os.path.lexists(found):
+            return found
+    raise UsageError(f"a thousand runs named {stem} exist in {runs}; remove some")
 
 
 class Pending(NamedTuple):
@@ -105,6 +121,7 @@ class RunWriter:
         self._began = monotonic()
         self._part = Part()
         self._coverage: dict[tuple[str, str, str], int] = {}
+        self._deviations = deviations.Seen()
         self._rows: dict[str, dict[str, int]] = {}
         """By table, the names of its parts with their rows."""
         self._make_folders()
@@ -121,6 +138,7 @@ class RunWriter:
         )  # fmt: skip
         # One append is the whole record: an interrupt falls before or after it.
         part.trials.append(pending)
+        self._deviations.add(trial.judgements, trial.origin, trial.number)
         self._again += trial.again
         self.not_kept += wanted and not kept
         if kept:
@@ -167,6 +185,11 @@ class RunWriter:
         history = [{name: value for name, value in each._asdict().items() if value is not None} for each in last]
         return atomic.write_json(path, {**finding_json(found, path), "logs": dict(trial.logs), "history": history})
 
+    @property
+    def known_deviations(self) -> list[dict[str, Any]]:
+        """Those that the trials so far have shown: the fact ``deviations``."""
+        return self._deviations.rows()
+
     def coverage(self, rows: Mapping[tuple[str, str, str], int]) -> None:
         """What the run covered, by (state, event, fault); it is written when the run ends."""
         self._coverage = dict(rows)
@@ -184,7 +207,7 @@ class RunWriter:
             facts["reason"] = "; ".join(filter(None, (str(facts.get("reason") or ""), limit)))
         # What the tables hold is what counts, whatever the caller counted up to an interrupt.
         counted = {"trials": self._part.trials_before, "events": self._part.events_before, "again": self._again}
-        listed = {"contents": contents(self.folder, self._rows)}
+        listed = {"contents": contents(self.folder, self._rows), "deviations": self.known_deviations}
         self.facts |= {**facts, **counted, **listed, "state": state}
         self._write_facts()
 
@@ -230,12 +253,6 @@ class RunWriter:
         self._rows.setdefault(table, {})[path.name] = count
 
 
-def new_folder(root: Path = Path("runs")) -> Path:
-    """An unused name under ``root`` for a run that begins now (UTC); names sort by age. Nothing is created."""
-    name = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
-    return next(path for n in count(1) if not (path := root / (name if n == 1 else f"{name}-{n}")).exists())
-
-
 def finding_json(finding: Finding, path: Path) -> dict[str, object]:
     """The JSON object of a finding that is written at ``path``."""
     return {
@@ -249,6 +266,8 @@ def finding_json(finding: Finding, path: Path) -> dict[str, object]:
         "original_ops": finding.original_ops,
         "shrunk_in": finding.shrunk_in,
         "cause": finding.cause,
+        "search": finding.search,
+        "source": finding.source,
         "program": finding.schedule.program(),
         "schedule": finding.schedule.to_json(),
         "replay": replay_line(path),

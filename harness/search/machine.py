@@ -132,7 +132,7 @@ class PairMachine(RuleBasedStateMachine):
         if not self.lab.deterministic:
             settings = self.system.short(settings)
             self.pace = paced.Pace(self.system, settings)
-        self.settings = settings
+        self.settings = settings = resolve.under(self.target, settings)
         if not type(self).executes():
             return
         try:

@@ -1,8 +1,8 @@
 """Makes a violation small where the lab is not deterministic: there the same schedule may show it once and not again.
 
-If a simulation shows it too, the schedule is shrunk there, exactly and at once. Otherwise candidates are executed
-several times in the lab itself, and one counts as failing if any of its executions violates the law; bounded by time or
-by the number of candidates.
+If a simulation shows it too, the schedule is shrunk there, exactly and at once; a target that no simulation runs may
+have a ``model`` that one does. Otherwise candidates are executed several times in the lab itself, and one counts as
+failing if any of its executions violates the law; bounded by time or by the number of candidates.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ from typing import NamedTuple
 from pairproof.harness import judge as judging
 from pairproof.harness import registry, resolve
 from pairproof.harness.errors import PairproofError
-from pairproof.harness.interpreter import run_trial
+from pairproof.harness.interpreter import Laws, run_trial
 from pairproof.harness.ports import Lab, Target
+from pairproof.harness.resolve import HasModel
 from pairproof.harness.schedule import Schedule
 from pairproof.harness.search import shrink
 from pairproof.harness.search.paced import paced
@@ -27,7 +28,9 @@ from pairproof.harness.verdict import Verdict
 REPEATS = 3
 """Executions of one candidate at most."""
 SHRINK_S = 120.0
-"""For one violation, s."""
+"""For one violation, s, or as long as :data:`SHRINK_TRIALS` last, where that is longer."""
+SHRINK_TRIALS = 20
+"""Trials that shrinking one violation may at least play, however long they take."""
 SHRINK_CANDIDATES = 60
 """For one violation, where trials and not seconds are the bound."""
 SIMULATION = "sim"
@@ -48,11 +51,12 @@ class Effort:
         self._until = self._began = 0.0
         self._asked = 0
 
-    def begin(self) -> bool:
-        """Whether another violation may be shrunk; from here on its own bound counts."""
+    def begin(self, trial_s: float = 0.0) -> bool:
+        """Whether another may be shrunk; from here on its own bound counts. ``trial_s``: what a trial takes."""
         self._asked = 0
         self._began = self._now()
-        self._until = self._began + min(self._left, SHRINK_S if self.by_time else SHRINK_CANDIDATES)
+        own = max(SHRINK_S, SHRINK_TRIALS * trial_s) if self.by_time else SHRINK_CANDIDATES
+        self._until = self._began + min(self._left, own)
         return self._left > 0
 
     def more(self) -> bool:
@@ -83,37 +87,43 @@ def violates(trial: Trial, law: str) -> bool:
     return any(each.law == law and each.verdict is Verdict.VIOLATED for each in trial.judgements)
 
 
-def shows(lab: Lab, target: Target, schedule: Schedule, law: str, times: int = REPEATS) -> Trial | None:
-    """The first of so many executions that violates the law; None if none does."""
-    laws = judging.laws([law])
+def shows(
+    lab: Lab, target: Target, schedule: Schedule, law: str, times: int = REPEATS, laws: Laws | None = None
+) -> Trial | None:
+    """The first of so many executions that violates the law, judged by ``laws`` (this one, unless told); None if none
+    does."""
+    judged = judging.laws([law]) if laws is None else laws
     for _ in range(times):
-        trial = run_trial(lab, target, schedule, origin="shrink", laws=laws)
+        trial = run_trial(lab, target, schedule, origin="shrink", laws=judged)
         if violates(trial, law):
             return trial
     return None
 
 
-def small(lab: Lab, target: Target, schedule: Schedule, law: str, more: Callable[[], bool]) -> Small:
+def small(
+    lab: Lab, target: Target, schedule: Schedule, law: str, more: Callable[[], bool], laws: Laws | None = None
+) -> Small:
     """The smallest schedule found as long as there may be ``more`` candidates, where that was, and a trial in ``lab``
-    that shows it."""
-    system, simulation = resolve.system_of(target), _simulation(lab)
-    if simulation is not None and _once(simulation, target, law)(schedule):
-        found = _shrink(system, schedule, more, _once(simulation, target, law))
-        return Small(found, simulation.name, shows(lab, target, found, law))
+    that shows it, judged by ``laws`` (this one, unless told)."""
+    system, simulated = resolve.system_of(target), _simulated(lab, target, law)
+    if simulated is not None and simulated(schedule):
+        found = shrunk(system, schedule, more, simulated)
+        return Small(found, SIMULATION, shows(lab, target, found, law, laws=laws))
     shown: list[Trial] = []
 
     def fails(candidate: Schedule) -> bool:
-        trial = shows(lab, target, candidate, law)
+        trial = shows(lab, target, candidate, law, laws=laws)
         if trial is not None:
             shown[:] = [trial]
         return trial is not None
 
-    found = _shrink(system, schedule, more, fails)
+    found = shrunk(system, schedule, more, fails)
     # The last one that showed it is the one that was taken.
     return Small(found, lab.name, shown[0] if shown else None)
 
 
-def _shrink(system: System, schedule: Schedule, more: Callable[[], bool], fails: shrink.StillFails) -> Schedule:
+def shrunk(system: System, schedule: Schedule, more: Callable[[], bool], fails: shrink.StillFails) -> Schedule:
+    """A smaller schedule that fails as it is paced, found as long as there may be ``more`` candidates."""
     short = system.short({})
     # Short intervals are no part of what makes it fail: they are put back into whatever is executed.
     own = {name: value for name, value in schedule.settings.items() if name not in short}
@@ -121,18 +131,21 @@ def _shrink(system: System, schedule: Schedule, more: Callable[[], bool], fails:
     return paced(system, found)
 
 
-def _simulation(lab: Lab) -> Lab | None:
+def _simulated(lab: Lab, target: Target, law: str) -> shrink.StillFails | None:
+    """Whether the simulation shows it, of the target or its model; None where it runs neither."""
     if lab.name == SIMULATION or SIMULATION not in registry.names("labs"):
         return None
-    return resolve.lab(SIMULATION)
+    simulation = resolve.lab(SIMULATION)
+    model = target.model if isinstance(target, HasModel) else None
+    acted = target if resolve.takes(simulation, target) else model
+    if acted is None:
+        return None
 
-
-def _once(simulation: Lab, target: Target, law: str) -> Callable[[Schedule], bool]:
     def fails(candidate: Schedule) -> bool:
         try:
-            return shows(simulation, target, candidate, law, times=1) is not None
+            return shows(simulation, acted, candidate, law, times=1) is not None
         except PairproofError:
-            # A target, or an operation, that the simulation knows nothing of.
+            # An operation, or a setting, that the simulation knows nothing of.
             return False
 
     return fails

@@ -4,11 +4,14 @@ A base program starts its sends at once; the fault begins after the k-th event t
 is at rest, and one more send falls into the fault. What is swept under which settings the system says
 (:class:`pairproof.harness.system.Swept`). Complete when it ends; a time box visits a seeded sample instead.
 
+A lab with real time, which cannot stop behind an event, gets every fault once, as soon as the sends are begun: the
+system's first mode, with all listed arguments, before the others.
+
 Left out, and met in the other searches: two faults at once.
 """
 
 from collections.abc import Iterator
-from itertools import product
+from itertools import chain, product
 from random import Random
 from typing import Any
 
@@ -18,6 +21,7 @@ from pairproof.harness.interpreter import Interpreter
 from pairproof.harness.ports import Fault, Lab, Target
 from pairproof.harness.ports.timing import CanStep
 from pairproof.harness.schedule import Args, Op, Schedule
+from pairproof.harness.search.paced import paced
 from pairproof.harness.system import Mode, System
 
 MAX_BOUNDARIES = 500
@@ -45,6 +49,8 @@ def _values(system: System, mode: Mode, values: tuple[Any, ...]) -> tuple[Any, .
 
 def boundaries(lab: Lab, target: Target, settings: Args) -> int:
     """How many events follow the base program until the pair is at rest; 0 where a lab cannot step."""
+    if not lab.deterministic:
+        return 0
     session = lab.open(target, target.settings(settings), "sweep")
     try:
         steps: CanStep | None = part(session, CanStep)
@@ -60,25 +66,37 @@ def boundaries(lab: Lab, target: Target, settings: Args) -> int:
 
 
 def schedules(lab: Lab, target: Target, seed: str) -> list[Schedule]:
-    """The whole sweep, in an order that is shuffled by the seed so that any beginning of it is a fair sample."""
-    system, found = resolve.system_of(target), []
+    """The whole sweep, in an order that is shuffled by the seed so that any beginning of it is a fair sample; in a lab
+    with real time mode by mode, and what is the same when it is paced only once."""
+    system, dice = resolve.system_of(target), Random(f"{seed}/sweep")
+    modes = [_swept(lab, target, seed, mode) for mode in system.swept.modes]
+    if lab.deterministic:
+        found = list(chain.from_iterable(modes))
+        dice.shuffle(found)
+        return found
+    for mode in modes:
+        dice.shuffle(mode)
+    fitted = (paced(system, each) for each in chain.from_iterable(modes))
+    first: dict[str, Schedule] = {}
+    for each in fitted:
+        first.setdefault(f"{target.settings(each.settings)} {each.program()}", each)
+    return list(first.values())
+
+
+def _swept(lab: Lab, target: Target, seed: str, mode: Mode) -> list[Schedule]:
+    system, settings, found = resolve.system_of(target), mode.settings, []
     swept = system.swept
-    for mode in swept.modes:
-        faults = [
-            args for fault in resolve.drawn(Hosted(lab, target)).values() for args in variants(system, fault, mode)
-        ]
-        settings = mode.settings
-        for boundary in range(boundaries(lab, target, settings) + 1):
-            begun = (*swept.program(settings), Op("step", {"events": boundary}))
-            for args in faults:
-                name = str(args["name"])
-                ops = (*begun, Op("fault", args), SOON, *swept.during, *LAST, *swept.sequels.get(name, ()))
-                also = (swept.also_under[name],) if name in swept.also_under else ()
-                found += [Schedule(under, seed, ops) for under in (settings, *({**settings, **each} for each in also))]
-                if name in swept.brief:
-                    over = (Op("fault", args), Op("heal", {"name": name}), *swept.program(settings), *LAST)
-                    found.append(Schedule({**settings, **swept.quick}, seed, (*begun, *over)))
-    Random(f"{seed}/sweep").shuffle(found)
+    faults = [args for fault in resolve.drawn(Hosted(lab, target)).values() for args in variants(system, fault, mode)]
+    for boundary in range(boundaries(lab, target, settings) + 1):
+        begun = (*swept.program(settings), Op("step", {"events": boundary}))
+        for args in faults:
+            name = str(args["name"])
+            ops = (*begun, Op("fault", args), SOON, *swept.during, *LAST, *swept.sequels.get(name, ()))
+            also = (swept.also_under[name],) if name in swept.also_under else ()
+            found += [Schedule(under, seed, ops) for under in (settings, *({**settings, **each} for each in also))]
+            if name in swept.brief:
+                over = (Op("fault", args), Op("heal", {"name": name}), *swept.program(settings), *LAST)
+                found.append(Schedule({**settings, **swept.quick}, seed, (*begun, *over)))
     return found
 
 

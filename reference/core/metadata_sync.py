@@ -133,7 +133,7 @@ class MetadataSync:
             try:
                 status = "applied" if step.take(answer.body) else "same"
             except CodecError:
-                pass
+                status = "unread"
         self.parts.watcher.synced(step.table, status)
         self._next()
 

@@ -52,6 +52,10 @@ class Log:
             return False
 
 
+UNSYNCED = {"failed": "cannot be fetched from the master", "unread": "of the master cannot be read"}
+"""What is said of a table that is not taken over."""
+
+
 class LogWatcher:
     """Says what an operator should know of what happens inside a broker: changes, not what comes round again.
 
@@ -61,7 +65,7 @@ class LogWatcher:
     def __init__(self, log: Log, name_servers: int = 1) -> None:
         self.log = log
         self.name_servers = name_servers
-        self._synced: dict[str, bool] = {}
+        self._synced: dict[str, str] = {}
         self._master: str | None = None
         # In a row; one that is away among several is told of once.
         self._answers = name_servers
@@ -79,12 +83,12 @@ class LogWatcher:
         """Not worth a line."""
 
     def synced(self, table: str, status: str) -> None:
-        """A table of the master could be fetched and before it could not, or the other way round."""
-        works = status != "failed"
-        if status == "asked" or self._synced.get(table) is works:
+        """A table of the master could be taken over and before it could not, or the other way round."""
+        said = UNSYNCED.get(status, "are those of the master")
+        if status == "asked" or self._synced.get(table) == said:
             return
-        self._synced[table] = works
-        self.log.say(f"metadata: {table} {'are those of the master' if works else 'cannot be fetched from the master'}")
+        self._synced[table] = said
+        self.log.say(f"metadata: {table} {said}")
 
     def registered(self, answer: Mapping[str, str] | None) -> None:
         """A name server does not answer, or all do again; or they say that the master is another one."""

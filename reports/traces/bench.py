@@ -1,6 +1,6 @@
 """Who judges a run's histories again: the very judge that runs in process, with the laws that the run names."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pairproof.harness import registry
+from pairproof.harness import deviations, registry
 from pairproof.harness.history import Event, kinds
 from pairproof.harness.judge import judge, laws
 from pairproof.harness.verdict import Judgement
@@ -26,8 +26,12 @@ class Bench(NamedTuple):
     by_scenario: bool = False
     """Whether each trial was judged by those of the laws only that its scenario names."""
 
-    def judge_all(self, events: Iterable[Event]) -> list[Judgement]:
-        return judge(events, laws(self.laws), self.observes)
+    target: str = ""
+    """Of which deviations may be known."""
+
+    def judge_all(self, events: Sequence[Event]) -> list[Judgement]:
+        judgements = judge(events, laws(self.laws), self.observes)
+        return deviations.sorted_out(judgements, events, deviations.of_named(self.target))
 
 
 def bench(run: RunInput) -> Bench:
@@ -35,7 +39,7 @@ def bench(run: RunInput) -> Bench:
     named, known = _texts(run.facts.get("laws")), set(registry.names("laws"))
     observes = frozenset(_texts(run.facts.get("observes"))) or frozenset(kinds())
     here = tuple(each for each in named if each in known)
-    return Bench(here, observes, frozenset(named) - known, bool(run.facts.get("scenarios")))
+    return Bench(here, observes, frozenset(named) - known, bool(run.facts.get("scenarios")), str(run.facts["target"]))
 
 
 def _texts(fact: object) -> tuple[str, ...]:

@@ -35,6 +35,9 @@ class Containers(NodeTrouble):
     def replace_image(self, node: str, image: str) -> Replaced:
         return Replaced(node, self._exchange(node))
 
+    def keep_image(self, handle: Replaced) -> Effect:
+        return {"images_replaced": 1}
+
     def restore_own_image(self, handle: Replaced) -> Effect:
         self._exchange(handle.node)
         return {**handle.stopped, "images_replaced": 2}

@@ -14,6 +14,7 @@ from doctors import body_byte, edit, lines, reports
 from pairproof.chaos.capture_judging import JudgedCapture, judge_capture
 from pairproof.chaos.observers.ha_capture import read_capture
 from pairproof.harness.commands.main import main
+from pairproof.harness.errors import UsageError
 from pairproof.harness.judge import all_laws, laws
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "rocketmq-4.9.7"
@@ -203,3 +204,75 @@ def test_a_version_that_cannot_be_is_a_usage_error_of_one_line(
     assert main(["judge", "--ha-capture", str(copy)]) == 2
     said = capsys.readouterr().err
     assert complaint in said and said.count("\n") == 1
+
+
+# Its configuration, brought from elsewhere
+
+
+def brings(folder: Path, master: str, slave: str) -> list[str]:
+    """The options that name two files of production, in place of the capture's own."""
+    named = {"--master-conf": (folder.parent / "m.conf", master), "--slave-conf": (folder.parent / "s.conf", slave)}
+    for path, text in named.values():
+        path.write_text(text)
+    return [word for option, (path, _) in named.items() for word in (option, str(path))]
+
+
+def own_files(folder: Path) -> tuple[str, str]:
+    """What its brokers ran with."""
+    return tuple((folder / "conf" / f"{node}.properties").read_text() for node in ("master", "slave"))  # type: ignore[return-value]
+
+
+def test_files_that_are_brought_stand_in_place_of_the_captures_own(
+    copy: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    master, slave = own_files(copy)
+    assert main(["judge", "--ha-capture", str(copy), *brings(copy, master, slave)]) == 0
+    # Of frames that are longer than this the real master sent some.
+    small = f"{master}\nhaTransferBatchSize = 64 \n"
+    assert main(["judge", "--ha-capture", str(copy), *brings(copy, small, slave), "--law", "ha-batch-bound"]) == 1
+    assert "ha-batch-bound" in capsys.readouterr().out
+
+
+def test_a_capture_without_configuration_files_is_judged_by_those_that_are_brought(copy: Path) -> None:
+    files = {node: copy.parent / f"{node}.conf" for node in ("master", "slave")}
+    for path, text in zip(files.values(), own_files(copy), strict=True):
+        path.write_text(text)
+    shutil.rmtree(copy / "conf")
+    for path in (copy / "ha").glob("late-slave*"):
+        path.unlink()
+    with pytest.raises(UsageError, match=r"missing master\.properties, the master's configuration; or name"):
+        read_capture(copy)
+    found = read_capture(copy, files)
+    assert found.configs.keys() == {"master", "slave"} and {each.node for each in found.connections} == {"slave"}
+
+
+@pytest.mark.parametrize(
+    ("master", "slave", "says"),
+    [
+        ("brokerRole=SLAVE", "", "the master's brokerRole is SLAVE; are the two files the right way round?"),
+        ("", "brokerRole=ASYNC_MASTER", "the slave's brokerRole is ASYNC_MASTER; are the two files"),
+    ],
+)
+def test_files_the_wrong_way_round_are_refused(
+    copy: Path, master: str, slave: str, says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["judge", "--ha-capture", str(copy), *brings(copy, master, slave)]) == 2
+    assert says in capsys.readouterr().err
+
+
+def test_a_run_says_itself_how_its_brokers_were_set(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["judge", "latest", *brings(copy, "", "")]) == 2
+    assert "go with --ha-capture: a run's histories say how" in capsys.readouterr().err
+
+
+def forget(folder: Path, connection: str) -> None:
+    """As if the capture had begun after this connection."""
+    for each in (folder / "ha").glob(f"{connection}.*"):
+        each.unlink()
+
+
+def test_a_slave_that_had_a_log_before_the_capture_is_not_compared_with_an_empty_one(copy: Path) -> None:
+    forget(copy, "slave-join")
+    found = judge_capture(copy, all_laws())
+    assert "reference-slave" not in wrong(found)
+    assert next(each for each in found.checks if each.id == "reference-slave").judged

@@ -93,12 +93,12 @@ def test_an_image_may_have_any_name_but_none() -> None:
 
 
 def test_searches_draw_what_more_than_containers_can_and_nothing_else() -> None:
-    assert set(resolve.faults()) - set(resolve.drawn()) == {"memory_limit", "replace"}
+    assert set(resolve.faults()) - set(resolve.drawn()) == {"memory_limit", "replace", "upgrade"}
     assert {CanLimitMemory, CanReplaceImage} == SCARCE
     drawn = [search.schedule("none", number) for search in (swarm, whole) for number in range(300)]
     drawn += sweep.schedules(SIM, TARGET, "none")
     named = {op.args.get("name") for each in drawn for op in each.ops}
-    assert named.isdisjoint({"memory_limit", "replace"}) and "disconnect" in named
+    assert named.isdisjoint({"memory_limit", "replace", "upgrade"}) and "disconnect" in named
 
 
 def test_the_simulation_says_that_it_has_no_containers() -> None:

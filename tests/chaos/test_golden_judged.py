@@ -73,6 +73,16 @@ def test_a_doctored_capture_is_violated(copy: Path, law: str, doctor: Doctor) ->
     assert main(["judge", "--ha-capture", str(copy)]) == 1
 
 
+def test_a_violation_that_is_known_of_the_captured_version_is_named_and_stays_one(
+    copy: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # The second of them makes the slave keep its silent master.
+    doctor = [doctor for law, doctor in DOCTORS if law == "ha-housekeeping"][1]
+    doctor(copy)
+    assert main(["judge", "--ha-capture", str(copy), "--law", "ha-housekeeping"]) == 1
+    assert "known deviation: silent-master-kept: " in capsys.readouterr().out
+
+
 def test_every_stream_law_has_a_doctor() -> None:
     assert set(STREAM_LAWS) <= {law for law, _ in DOCTORS}
 
@@ -176,6 +186,22 @@ def test_a_masters_store_that_is_not_whole_accuses_nobody_of_pushing_other_bytes
     assert found["ha-start-offset"] == found["ack-replicated"] == "not-observable"
 
 
+def test_without_stores_the_streams_are_judged_and_the_output_says_what_is_not(
+    copy: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.rmtree(copy / "store")
+    assert main(["judge", "--ha-capture", str(copy)]) == 0
+    assert "3 stores, since they are not there (late-slave, master, slave)" in capsys.readouterr().out
+    found = judge_capture(copy, all_laws())
+    verdicts = {each.law: str(each.verdict) for each in found.laws}
+    assert verdicts["ha-contiguous"] == verdicts["ha-report-prompt"] == "holds"
+    assert verdicts["log-prefix"] == verdicts["ha-start-offset"] == "not-observable"
+    assert {each.id: each.judged for each in found.checks}["reference-slave"] == 0
+    body_byte(copy)
+    frame_offset("slave-restart", 3, 8)(copy)
+    assert verdict(copy, "ha-contiguous") == "violated"
+
+
 @pytest.mark.parametrize(
     "name",
     [
@@ -184,8 +210,6 @@ def test_a_masters_store_that_is_not_whole_accuses_nobody_of_pushing_other_bytes
         "conf/slave.properties",
         "ha/slave-join.s2m.bin",
         "ha/slave-join.timeline.jsonl",
-        "store/master",
-        "store/late-slave",
         "remoting/producer--master.jsonl",
     ],
 )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from importlib import import_module
 from itertools import islice
+from pathlib import Path
 from pkgutil import iter_modules
 
 import pytest
@@ -11,11 +13,14 @@ import pytest
 from pairproof.chaos import mutants
 from pairproof.chaos.commands.mutants import control, hunt, schedules, violated
 from pairproof.chaos.mutants import Mutant, catalogue
-from pairproof.chaos.mutants.mutant import CONSUMER
+from pairproof.chaos.mutants.mutant import CONSUMER, seeded
 from pairproof.chaos.targets.reference import ReferenceTarget
 from pairproof.harness import judge, registry, resolve
 from pairproof.harness.errors import UsageError
+from pairproof.harness.interpreter import run_trial
 from pairproof.harness.rocketmq import places
+from pairproof.harness.schedule_json import from_json
+from pairproof.harness.verdict import Verdict
 from pairproof.reference.client.consumer import Consumer
 from pairproof.reference.core.broker import Broker
 from pairproof.reference.core.namesrv import NameServer
@@ -24,20 +29,38 @@ LAB = resolve.lab("sim")
 TRIALS = 6_000
 
 
-DEAR = {
-    "calls_timeout_ok", "counts_from_append", "covers_older_files", "deaf_after_junk",
-    "gives_up_together", "ignores_heartbeat_offset", "slave_begins_at_the_end", "takes_first_code",
-}  # fmt: skip
-"""Their hunts take half of the time of all. CI leaves them to ``make nightly``, which hunts all with five seeds."""
+KILLS = {each["mutant"]: each for each in map(json.loads, Path(__file__).with_name("kills.jsonl").open())}
+"""By mutant: the law that caught it, a small program that does it again, and after how many trials of which seed it was
+found. Made by tests/control/find_kills.py."""
+DAILY = {each["law"]: name for name, each in sorted(KILLS.items(), key=lambda found: -found[1]["trials"])}
+"""By law: the mutant that is found soonest. Only these are hunted on every commit; at night all, with several seeds."""
+
+
+def test_every_mutant_has_a_stored_program() -> None:
+    assert {name: each["law"] for name, each in KILLS.items()} == {
+        name: each.law for name, each in catalogue().items()
+    }, "run tests/control/find_kills.py"
+
+
+@pytest.mark.parametrize("name", catalogue())
+def test_mutant_is_killed_by_its_declared_law_in_its_stored_program_and_the_reference_is_not(name: str) -> None:
+    schedule, laws = from_json(KILLS[name]["schedule"]), judge.laws([KILLS[name]["law"]])
+
+    def verdict(target: str) -> Verdict:
+        return run_trial(LAB, resolve.target(target), schedule, laws=laws).judgements[0].verdict
+
+    assert verdict(f"reference+{name}") is Verdict.VIOLATED, "run tests/control/find_kills.py"
+    assert verdict("reference") is not Verdict.VIOLATED
 
 
 # Slow only all together: minutes.
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "name", [pytest.param(each, marks=[pytest.mark.nightly] if each in DEAR else []) for each in catalogue()]
+    "name",
+    [pytest.param(each, marks=[] if each in DAILY.values() else [pytest.mark.nightly]) for each in catalogue()],
 )
 def test_mutant_is_killed_by_its_declared_law_with_a_small_program(name: str) -> None:
-    kill = hunt(LAB, catalogue()[name], "mutants", TRIALS)
+    kill = hunt(LAB, catalogue()[name], KILLS[name]["seed"], TRIALS)
     assert kill.killed, f"{kill.law} did not catch {name} in {TRIALS} trials"
     # Consumers come, share and settle before anything can happen to them.
     assert len(kill.program) <= (9 if kill.origin == "whole" else 6), kill.program
@@ -47,7 +70,7 @@ def test_mutant_is_killed_by_its_declared_law_with_a_small_program(name: str) ->
 def test_mutant_takes_the_place_of_its_node_and_of_no_other(mutant: Mutant) -> None:
     kinds = {"master": Broker, "slave": Broker, places.NAMES: NameServer, CONSUMER: Consumer}
     assert issubclass(mutant.node_class, kinds[mutant.node]) and mutant.node_class not in kinds.values()
-    target = ReferenceTarget(mutant)
+    target = ReferenceTarget((mutant,))
     played = {
         **{node: target.broker_class(node) for node in (*places.NODES, places.OTHER)},
         places.NAMES: target.name_server_class(),
@@ -77,8 +100,7 @@ def test_two_mutants_of_one_name_are_refused(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_every_law_has_a_mutant_of_its_own_on_every_commit() -> None:
-    assert catalogue().keys() >= DEAR
-    assert {each.law for each in catalogue().values() if each.name not in DEAR} == {
+    assert DAILY.keys() == {
         law.id for law in judge.all_laws() if law.needs <= LAB.observes(resolve.target("reference"))
     }
 
@@ -115,3 +137,8 @@ def test_a_mistyped_mutant_is_told_the_one_that_is_meant() -> None:
     ) as refused:
         resolve.target("reference+zzzzzz")
     assert len(str(refused.value)) < 200
+
+
+def test_only_a_part_of_its_node_can_be_a_mutant() -> None:
+    with pytest.raises(TypeError, match="Mutant derives from no part of a Broker"):
+        seeded("master", "node-lives", "is no part of a broker")(Mutant)

@@ -12,7 +12,7 @@ import pytest
 
 from pairproof.chaos.mutants import Mutant, catalogue
 from pairproof.chaos.mutants.delivery import DELIVERY
-from pairproof.chaos.mutants.mutant import consumer_with, with_parts
+from pairproof.chaos.mutants.mutant import with_parts
 from pairproof.chaos.mutants.progress import PROGRESS
 from pairproof.chaos.targets.reference import ReferenceTarget
 from pairproof.harness import judge, resolve
@@ -87,7 +87,7 @@ def broken(target: ReferenceTarget, settings: Args, ops: tuple[Op, ...], *laws: 
 
 @pytest.mark.parametrize("mutant", [*DELIVERY, *PROGRESS], ids=lambda each: each.name)
 def test_the_declared_law_catches_it(mutant: Mutant) -> None:
-    assert broken(ReferenceTarget(mutant), *PROGRAMS[mutant.name], mutant.law) == {mutant.law}
+    assert broken(ReferenceTarget((mutant,)), *PROGRAMS[mutant.name], mutant.law) == {mutant.law}
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -117,7 +117,7 @@ class CarriesEverywhere(ConsumersPulling):
 
 STORES = Mutant("stores_carried", "slave", with_parts(pulling_class=StoresCarried), "progress-on-pull",
                 "a slave stores the progress that a pull carries")  # fmt: skip
-CARRIER = consumer_with(pulling_class=CarriesEverywhere)
+CARRIER = with_parts(Consumer, pulling_class=CarriesEverywhere)
 
 
 class WithCarrier(ReferenceTarget):
@@ -131,9 +131,9 @@ class WithCarrier(ReferenceTarget):
 @pytest.mark.parametrize(
     ("target", "laws"),
     [
-        (WithCarrier(STORES), {"progress-on-pull"}),
+        (WithCarrier((STORES,)), {"progress-on-pull"}),
         (WithCarrier(), set()),
-        (ReferenceTarget(STORES), set()),
+        (ReferenceTarget((STORES,)), set()),
     ],
     ids=["both", "consumer alone", "slave alone"],
 )

@@ -36,7 +36,7 @@ OPS = (
 
 @pytest.mark.parametrize(
     ("target", "broken"),
-    [(ReferenceTarget(), []), (ReferenceTarget(COUNTS_CONNECTIONS), [COUNTS_CONNECTIONS.law])],
+    [(ReferenceTarget(), []), (ReferenceTarget((COUNTS_CONNECTIONS,)), [COUNTS_CONNECTIONS.law])],
     ids=lambda value: getattr(value, "name", None),
 )
 def test_a_slave_that_comes_back_is_no_second_replica(target: ReferenceTarget, broken: list[str]) -> None:
@@ -46,7 +46,7 @@ def test_a_slave_that_comes_back_is_no_second_replica(target: ReferenceTarget, b
 
 @pytest.mark.parametrize(
     ("target", "broken"),
-    [(ReferenceTarget(), []), (ReferenceTarget(WAKES_FOR_NOTHING), [WAKES_FOR_NOTHING.law])],
+    [(ReferenceTarget(), []), (ReferenceTarget((WAKES_FOR_NOTHING,)), [WAKES_FOR_NOTHING.law])],
     ids=lambda value: getattr(value, "name", None),
 )
 def test_up_to_4_5_2_a_slave_s_heartbeats_end_no_send(target: ReferenceTarget, broken: list[str]) -> None:
@@ -62,7 +62,7 @@ def test_up_to_4_5_2_a_slave_s_heartbeats_end_no_send(target: ReferenceTarget, b
 
 @pytest.mark.parametrize(
     ("target", "broken"),
-    [(ReferenceTarget(), []), (ReferenceTarget(SENDERS_WAIT), [SENDERS_WAIT.law])],
+    [(ReferenceTarget(), []), (ReferenceTarget((SENDERS_WAIT,)), [SENDERS_WAIT.law])],
     ids=lambda value: getattr(value, "name", None),
 )
 def test_up_to_4_5_2_nobody_waits_for_its_turn_beyond_the_timeout(target: ReferenceTarget, broken: list[str]) -> None:

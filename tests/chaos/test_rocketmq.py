@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from pairproof.chaos.labs.sim.lab import LAB as SIM
 from pairproof.chaos.plan import Program
+from pairproof.chaos.rocketmq import install
 from pairproof.chaos.rocketmq.install import JARS, V4
-from pairproof.chaos.rocketmq.outside import LogFollower, OutsideView, dated
 from pairproof.chaos.rocketmq.programs import JavaProgram, NameServerProgram, ReferenceProgram
 from pairproof.chaos.targets import rocketmq
 from pairproof.chaos.targets.reference import TARGET
 from pairproof.chaos.targets.rocketmq import RocketMQTarget
-from pairproof.harness import registry, resolve
+from pairproof.harness import deviations, registry, resolve
+from pairproof.harness.abilities import Hosted, lacking
+from pairproof.harness.commands import labs
 from pairproof.harness.errors import LabError, UsageError
-from pairproof.harness.history import Event, Recorder
-from pairproof.harness.judge import judge, laws
+from pairproof.harness.judge import laws
 from pairproof.harness.rocketmq import places
-from pairproof.harness.verdict import Verdict
+from pairproof.harness.runs.writer import run_folder
+from pairproof.harness.schedule import Op
 
 PROCESS = resolve.lab("process")
 
@@ -61,8 +61,10 @@ def test_version_5_has_a_name_server() -> None:
 def test_what_only_a_broker_can_tell_is_not_observed() -> None:
     process = resolve.lab("process")
     assert process.observes(resolve.target("reference")) - process.observes(rocketmq.V4) == {
-        "append", "cut", "flush", "dispatch", "sync", "persist", "register", "expire", "diverged",
+        "flush", "persist",
     }  # fmt: skip
+    # 4.9.7 says in its log whom it refuses.
+    assert process.observes(rocketmq.V4) - process.observes(rocketmq.V5) == {"diverged"}
 
 
 def test_the_readme_says_how_many_laws_are_judged_of_a_java_broker() -> None:
@@ -78,7 +80,141 @@ def test_labs_that_cannot_run_it_say_so() -> None:
             lab.open(rocketmq.V4, rocketmq.V4.settings({}), "seed")
 
 
+# By version, folder, or both programs
+
+
+def home(folder: Path, version: str = "4.9.8") -> Path:
+    (folder / "lib").mkdir(parents=True)
+    (folder / "lib" / f"rocketmq-broker-{version}.jar").touch()
+    return folder
+
+
+def test_any_release_or_folder_is_a_target_by_name_and_so_are_two_of_them(tmp_path: Path) -> None:
+    own = home(tmp_path / "my build")
+    for name in (
+        "rocketmq@4.9.8", "rocketmq@5.3.1", f"rocketmq@{own}", "rocketmq@4.9.7,5.5.0", "rocketmq@5.5.0,4.9.8",
+        f"rocketmq@{own},reference", "rocketmq@reference,5.5.0",
+    ):  # fmt: skip
+        found = resolve.target(name)
+        assert isinstance(found, RocketMQTarget) and found.name == name
+    assert resolve.target("rocketmq@4.9.7") == rocketmq.V4
+    assert resolve.target("rocketmq@reference,4.9.7").name == "reference-rocketmq-4.9.7"
+    assert resolve.target("rocketmq-5.5.0@model").name == "rocketmq-5.5.0@model"
+    mixed: Any = resolve.target(f"rocketmq@reference,{own}")
+    assert mixed.releases == {"master": "reference", "slave": "4.9.8"}
+    assert run_folder(tmp_path, "process", mixed.name).parent == tmp_path
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("rocketmq@latest", "'latest' is neither a RocketMQ release, such as 4.9.8, nor the absolute path"),
+        ("rocketmq@../x", "neither a RocketMQ release"),
+        ("rocketmq@/none", r"no lib/rocketmq-broker-VERSION\.jar in that folder; name the folder of an unpacked"),
+        ("rocketmq@4.9.7,5.5.0,4.9.8", "name one program or two, the master's first"),
+        ("rocketmq@reference", "at least one of them RocketMQ"),
+        ("rocketmq@reference..reference", "at least one of them RocketMQ"),
+        ("rocketmq@4.9.7..5.5.0..4.9.7", r"to upgrade: rocketmq@4\.9\.7\.\.5\.5\.0"),
+        ("rocketmq@4.9.7..", "neither a RocketMQ release"),
+        ("rocketmq@", "neither a RocketMQ release"),
+        ("nothing@4.9.8", "unknown target"),
+    ],
+)
+def test_what_is_no_version_and_no_home_is_refused_in_one_line(name: str, says: str) -> None:
+    with pytest.raises(UsageError, match=says):
+        resolve.target(name)
+
+
+@pytest.mark.parametrize(
+    ("version", "line"),
+    [("4.5.2", "4.4.0"), ("4.7.1", "4.9.2"), ("4.9.8", "4.9.7"), ("4.9.9-SNAPSHOT", "4.9.7"), ("5.3.1", "5.5.0"),
+     ("6.0.0", "5.5.0")],
+)  # fmt: skip
+def test_a_release_is_taken_to_behave_like_the_nearest_known_line(version: str, line: str) -> None:
+    assert rocketmq.nearest(version) == line
+    found = RocketMQTarget(version, version)
+    assert found.config(places.MASTER, found.settings({})).rocketmqVersion == line
+
+
+def test_each_side_of_a_mixed_pair_is_set_as_its_own_version_is() -> None:
+    mixed = RocketMQTarget("5.5.0", "4.9.8")
+    given = mixed.settings({"inSyncReplicas": 2})
+    assert given["lab.names"] == 1
+    assert mixed.config("master", given).inSyncReplicas == 2
+    slave = mixed.config("slave", given)
+    assert (slave.rocketmqVersion, slave.inSyncReplicas) == ("4.9.7", 0)
+    assert RocketMQTarget("4.9.8", "5.3.1").settings({})["lab.names"] == 1
+
+
+# Another program in its place
+
+
+def test_a_target_may_have_another_program_for_each_of_its_nodes() -> None:
+    found: Any = resolve.target("rocketmq@4.9.7..5.5.0")
+    assert found.name == "rocketmq@4.9.7..5.5.0" and found.model is None
+    assert (found.releases["master"], found.replacements["master"]) == ("4.9.7", "5.5.0")
+    settings = found.settings({"inSyncReplicas": 2})
+    node = found.plan(settings).node("master")
+    own, other = node.form(Program), node.form(Program, "other")
+    assert (own.which, own.config.rocketmqVersion, own.config.inSyncReplicas) == ("4.9.7", "4.9.7", 0)
+    assert (other.which, other.config.rocketmqVersion, other.config.inSyncReplicas) == ("5.5.0", "5.5.0", 2)
+    assert settings["lab.names"] == 1, "the later one needs it"
+    # What not both let be seen is not observed; what either of them is known to do is known.
+    assert PROCESS.observes(found) == PROCESS.observes(rocketmq.V5)
+    known = [{each.id for each in deviations.of(target)} for target in (found, rocketmq.V4, rocketmq.V5)]
+    assert known[0] == known[1] | known[2]
+
+
+def test_a_setting_that_only_the_later_program_knows_may_be_typed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(RocketMQTarget, "known", lambda target, side: {"inSyncReplicas": int})
+    target: Any = resolve.target("rocketmq@4.9.7..5.5.0")
+    given = target.given(target.bring({}, ["inSyncReplicas=2"])[0])
+    settings = given.settings(resolve.under(given, {}))
+    for role in ("master", "slave"):
+        node = given.plan(settings).node(role)
+        assert [node.form(Program, name).config.inSyncReplicas for name in ("", "other")] == [0, 2]
+
+
+def test_of_a_mixed_pair_one_side_alone_may_have_another_program() -> None:
+    found: Any = resolve.target("rocketmq@reference,4.9.7..5.5.0")
+    plan = found.plan(found.settings({}))
+    assert not plan.node("master").others and plan.node("slave").form(Program, "other").which == "5.5.0"
+    assert found.replacements == {"slave": "5.5.0"}
+
+
+def test_a_nodes_program_can_be_replaced_where_the_target_has_another_one() -> None:
+    upgrade = [Op("fault", {"name": "upgrade"})]
+    for name, lacks in (("rocketmq@4.9.7..5.5.0", []), ("rocketmq-4.9.7", ["CanReplaceImage"])):
+        place = Hosted(PROCESS, resolve.target(name))
+        assert lacking(place, upgrade, resolve.faults(), resolve.operations()) == lacks
+
+
 # Its jars
+
+
+def test_a_home_brings_its_jars_and_a_version_that_is_not_installed_says_how_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PAIRPROOF_TOOLS", str(tmp_path / "tools"))
+    assert install.Home(home(tmp_path / "home")).install() == tmp_path / "home" / "lib"
+    with pytest.raises(LabError, match=r"no RocketMQ 4\.9\.8: run: pairproof labs install rocketmq@4\.9\.8 \("):
+        labs.tool("rocketmq@4.9.8").find()
+    (tmp_path / "home" / "lib" / "rocketmq-broker-4.9.7.jar").touch()
+    with pytest.raises(UsageError, match="more than one lib/rocketmq-broker"):
+        install.Home(tmp_path / "home")
+
+
+@pytest.mark.parametrize("said", ["Could not find artifact rocketmq-broker:4.9.8", "it was not found in central"])
+def test_a_release_that_mavens_repository_lacks_is_told_apart_from_a_network_that_fails(
+    said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PAIRPROOF_TOOLS", str(tmp_path / "tools"))
+    maven = tmp_path / "mvn"
+    maven.write_text(f'#!/bin/sh\necho "{said}"; exit 1\n')
+    maven.chmod(0o755)
+    monkeypatch.setattr(shutil, "which", lambda name: str(maven))
+    with pytest.raises(LabError, match=r"does not have all jars of RocketMQ 4\.9\.8: is that a release\? Then unpack"):
+        labs.tool("rocketmq@4.9.8").install()
 
 
 def test_without_jars_or_maven_the_remedy_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,100 +247,10 @@ def test_what_maven_says_is_told_and_nothing_half_fetched_stays(
     assert V4.find().parent == tmp_path / "tools"
 
 
-# Its log
-
-
-def log(folder: Path, *files: bytes) -> Path:
-    folder.mkdir(exist_ok=True)
-    for number, data in enumerate(files):
-        (folder / f"{number * len(data):020d}").write_bytes(data)
-    return folder
-
-
-def record(size: int, magic: int = -626843481) -> bytes:
-    return size.to_bytes(4, "big") + magic.to_bytes(4, "big", signed=True) + bytes(size - 8)
-
-
-def test_a_log_is_followed_record_by_record_and_file_by_file(tmp_path: Path) -> None:
-    follower = LogFollower(tmp_path / "commitlog")
-    assert follower.look() == 0
-    folder = log(tmp_path / "commitlog", (record(100) + record(60)).ljust(256, b"\0"), bytes(256))
-    assert follower.look() == follower.look() == 160
-    first = record(100) + record(60) + record(96, -875286124)
-    log(folder, first, bytes(256))
-    assert follower.look() == 256
-    log(folder, first, record(91).ljust(256, b"\0"))
-    assert follower.look() == 347
-
-
-def test_a_file_that_has_no_size_yet_is_none(tmp_path: Path) -> None:
-    folder = log(tmp_path / "log", b"")
-    follower = LogFollower(folder)
-    assert follower.look() == 0
-    log(folder, record(100).ljust(256, b"\0"))
-    assert follower.look() == 100
-    (log(folder, record(100) + record(156)) / f"{256:020d}").touch()
-    assert follower.look() == 256
-    shutil.rmtree(folder)
-    assert follower.look() == 256
-
-
-@pytest.mark.parametrize(
-    "torn", [record(100)[:6], (300).to_bytes(4, "big") + record(100)[4:], record(100, 7)], ids=["short", "long", "odd"]
-)
-def test_what_is_no_whole_record_ends_it(torn: bytes, tmp_path: Path) -> None:
-    assert LogFollower(log(tmp_path / "log", (record(100) + torn).ljust(256, b"\0"))).look() == 100
-
-
-def test_a_view_tells_that_its_broker_serves_and_how_its_log_grows_and_nothing_after_its_end(tmp_path: Path) -> None:
-    serves = [False]
-    at: Any = SimpleNamespace(incarnation=1, is_up=True)
-    view = OutsideView(at, lambda: serves[0], log(tmp_path / "log", record(100).ljust(256, b"\0")))
-    assert view.read() == []
-    serves[0] = True
-    assert [row[1:] for row in view.read()] == [["start", "unknown", None, None], ["ready"], ["reaches", 100]]
-    assert view.read() == []
-    log(tmp_path / "log", (record(100) + record(91)).ljust(256, b"\0"))
-    at.incarnation = 2
-    assert view.read() == []
-    at.incarnation = 1
-    assert [row[1:] for row in view.read()] == [["reaches", 191]]
-
-
-# When it started
-
-
-def seen_from_outside(connected_at: int, started_at: int) -> list[Event]:
-    recorder = Recorder()
-    recorder.add(0, "lab", f="process", value=0, detail="{}")
-    for node, role in (("master", "SYNC_MASTER"), ("slave", "SLAVE")):
-        told = {"brokerRole": role, "haMasterAddress": "127.0.0.1:1", "brokerName": "broker-a"}
-        recorder.add(0, "config", node, detail=json.dumps(told))
-    recorder.add(1, "start", "master", 1, f="unknown")
-    recorder.add(connected_at, "connect", "slave", link="ha:1", side="s", f="slave")
-    recorder.add(started_at, "start", "slave", 1, f="unknown")
-    recorder.add(started_at + 15_000_000_000, "mark", f="end")
-    return recorder.events
-
-
-def starts(events: list[Event]) -> list[tuple[str | None, int]]:
-    return [(each.node, each.t) for each in events if each.kind == "start"]
-
-
-def test_a_slave_that_connects_before_it_says_that_it_serves_is_not_accused() -> None:
-    events = seen_from_outside(2_000, 3_000)
-    law, observes = laws(["ha-address-source"]), PROCESS.observes(rocketmq.V4)
-    assert [each.verdict for each in judge(events, law, observes)] == [Verdict.VIOLATED]
-    honest = dated(events, {("master", 1): 0, ("slave", 1): 1_500})
-    assert [each.verdict for each in judge(honest, law, observes)] == [Verdict.HOLDS]
-    assert starts(honest) == [("master", 1), ("slave", 2_000)]
-    assert [each.kind for each in honest][-3:] == ["start", "connect", "mark"]
-
-
-def test_a_connect_of_the_process_before_dates_nothing() -> None:
-    events = seen_from_outside(2_000, 3_000)
-    assert starts(dated(events, {("master", 1): 0, ("slave", 1): 2_500})) == [("master", 1), ("slave", 3_000)]
-    # Nor does one that the broker made later, or a start that its own trace tells.
-    assert starts(dated(seen_from_outside(4_000, 3_000), {("master", 1): 0, ("slave", 1): 0}))[1] == ("slave", 3_000)
-    traced = [each._replace(f="normal") if each.kind == "start" else each for each in events]
-    assert starts(dated(traced, {})) == [("master", 1), ("slave", 3_000)]
+@pytest.mark.parametrize("target", ["rocketmq-4.9.7", "rocketmq-5.5.0", "rocketmq-4.9.7-reference", "reference"])
+def test_searches_draw_no_fault_that_only_a_seam_could_do(target: str) -> None:
+    drawn = resolve.drawn(Hosted(resolve.lab("process"), resolve.target(target)))
+    seams = {"disk_stall", "slow_disk", "lying_flush", "dispatch_stall", "clock_skew", "retention"}
+    assert drawn.keys() & seams == (seams if "reference" in target else set())
+    keeps = {"none", "all", "half", "hole"} if "reference" in target else {"none", "all"}
+    assert set(drawn["power_loss"].arguments["keep"]) == keeps, "nobody knows what a black box has flushed"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import container_lab
 import pytest
+from daily import IN_CONTAINERS, IN_PROCESSES
 
 from pairproof.chaos.scenarios import library, page, reading, timeline
 from pairproof.chaos.scenarios.play import HOLDS, SKIPPED, UNMET, VIOLATED, Plan, lacking, play, result
@@ -23,8 +24,7 @@ PAIR_S = 20.0
 
 
 def in_containers(name: str) -> bool:
-    steps = [step for case in library.shipped(name).cases for step in case.steps]
-    return any(resolve.faults()[str(each.op.args["name"])].needs in SCARCE for each in steps if each.op.do == "fault")
+    return any(resolve.faults()[each].needs in SCARCE for each in faults(name))
 
 
 def lab_for(name: str) -> Lab:
@@ -34,6 +34,16 @@ def lab_for(name: str) -> Lab:
 def test_there_are_many_and_each_can_fail() -> None:
     assert len(NAMES) >= 40
     assert {name for name, _ in CAUGHT} == set(NAMES)
+
+
+def faults(name: str) -> set[str]:
+    return {str(s.op.args["name"]) for case in library.shipped(name).cases for s in case.steps if s.op.do == "fault"}
+
+
+def test_every_fault_of_a_scenario_is_played_in_real_time_on_every_commit() -> None:
+    daily = {*IN_CONTAINERS, *IN_PROCESSES}
+    assert daily < set(NAMES)
+    assert {each for name in daily for each in faults(name)} == {each for name in NAMES for each in faults(name)}
 
 
 @pytest.mark.parametrize("name", NAMES)

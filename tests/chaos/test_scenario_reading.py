@@ -275,3 +275,56 @@ def test_scenarios_are_found_by_name_and_by_path(tmp_path: Path, monkeypatch: py
     twin.write_text(EMPTY.replace("name: x", "name: slave-lag"), encoding="utf-8")
     with pytest.raises(UsageError, match="two scenarios are called 'slave-lag'"):
         library.find_all(["slave-lag", str(twin)])
+
+
+APART = WHOLE.replace(
+    """\
+expect:
+  judged: [log-prefix]
+  statuses: {PUT_OK: ">=1", PUT_OK@master: 1..9}
+  during: {slow: {statuses: {timeout: 0}, events: {append@slave2: "<=3"}}}
+  bites: false
+""",
+    """\
+expect:
+  - judged: [log-prefix]
+  - when: "<5, not bare-connection-counts"
+    judged: [ack-unavailable-honest]
+    statuses: {SLAVE_NOT_AVAILABLE: ">=1"}
+  - when: bare-connection-counts
+    statuses: {FLUSH_SLAVE_TIMEOUT: ">=1"}
+  - when: 5.5.0
+    during: {slow: {statuses: {PUT_OK: 3}}}
+""",
+)
+
+
+def test_expectations_with_when_count_for_the_versions_and_deviations_that_they_name() -> None:
+    (case,) = reading.from_text(APART, "lag").cases
+    clean, bare, new = case.on("4.9.7", ()), case.on("4.9.7", {"bare-connection-counts"}), case.on("5.5.0", ())
+    assert [each.expect.judged for each in (clean, bare, new)] == [
+        ("log-prefix", "ack-unavailable-honest"), ("log-prefix",), ("log-prefix",),
+    ]  # fmt: skip
+    assert clean.expect.whole.statuses == {"SLAVE_NOT_AVAILABLE": Bound(1, None)}
+    assert bare.expect.whole.statuses == {"FLUSH_SLAVE_TIMEOUT": Bound(1, None)}
+    assert [each.when for each in new.expect.phases] == [DURING] and not clean.expect.phases
+    assert case.judged == {"log-prefix", "ack-unavailable-honest"}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "complaint"),
+    [
+        ("when: 5.5.0", "when: =>5", 23, "unknown deviation '=>5'"),
+        ("when: 5.5.0", "when: 5.x", 23, "'5.x' is not a range of versions; valid are such as 5.5.0"),
+        ("when: 5.5.0", "when: bare-conection-counts", 23, "did you mean 'bare-connection-counts'?"),
+        ("when: 5.5.0", "when: [5.5.0]", 23, "when is a text"),
+        ("when: 5.5.0", "whenn: 5.5.0", 23, "did you mean 'when'?"),
+        ("  - judged: [log-prefix]\n", "  - judged\n", 17, "expect is a mapping of when, judged"),
+    ],
+)
+def test_a_when_that_means_nothing_is_refused_with_its_line(old: str, new: str, line: int, complaint: str) -> None:
+    assert old in APART
+    with pytest.raises(UsageError) as why:
+        reading.from_text(APART.replace(old, new), "lag")
+    assert str(why.value).startswith(f"lag.yaml, line {line}: ")
+    assert complaint in str(why.value)

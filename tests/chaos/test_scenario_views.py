@@ -100,11 +100,14 @@ def test_live_view_shows_the_trial_that_runs_and_the_laws_of_those_that_are_over
 
 
 def rows(
-    *results: Result | None, differs: dict[str, str] | None = None, lacking: parity.Lacking | None = None
+    *results: Result | None,
+    differs: dict[str, str] | None = None,
+    lacking: parity.Lacking | None = None,
+    modelled: bool = False,
 ) -> parity.Row:
     scenario = library.shipped("slave-lag")._replace(differs=differs or {})
     by_lab = {f"lab{n}": [each._replace(scenario=scenario)] if each else [] for n, each in enumerate(results)}
-    (row,) = parity.rows([scenario], by_lab, lacking)
+    (row,) = parity.rows([scenario], by_lab, lacking, modelled)
     return row
 
 
@@ -148,6 +151,21 @@ def test_a_lab_whose_machine_stalled_is_no_contradiction_and_no_pass_either() ->
     assert "verdict" in {each.what for each in rows(good, late, bad).unexplained}
 
 
+def test_a_model_may_meet_other_things_than_what_it_is_of_and_may_not_contradict_it() -> None:
+    good = played("slave-lag")
+    (one,) = good.played
+    met = good._replace(laws=good.laws | {"ack-replicated": Verdict.DEVIATES, "log-prefix": Verdict.VACUOUS})
+    assert rows(met, good, modelled=True).unexplained == []
+    assert {each.what for each in rows(met, good).unexplained} == {"ack-replicated", "log-prefix"}
+    less = good._replace(played=(one._replace(case=one.case._replace(expect=one.case.expect._replace(judged=("x",)))),))
+    assert less.reasons == ["x had nothing to judge"]
+    assert rows(less, good, modelled=True).unexplained == [] != rows(less, good).unexplained
+    unsure = good._replace(played=(one._replace(verdict=UNKNOWN, doubts=("ack-replicated: law crashed",)),))
+    bad = good._replace(laws=good.laws | {"ack-replicated": Verdict.VIOLATED})
+    for other, what in ((unsure, "verdict"), (bad, "ack-replicated")):
+        assert what in {each.what for each in rows(other, good, modelled=True).unexplained}
+
+
 def test_a_lab_that_lacks_an_ability_is_no_difference_and_hides_none_between_the_others() -> None:
     good = played("slave-lag")
     bad = played("slave-lag", target=resolve.target("reference+acks_at_once"))
@@ -177,7 +195,7 @@ def test_what_one_lab_skipped_is_what_the_other_says() -> None:
 def test_page_of_parity_tells_verdicts_times_and_reasons() -> None:
     good = played("slave-lag")
     bad = played("slave-lag", target=resolve.target("reference+acks_at_once"))
-    made = parity.page([rows(good, bad, differs={"verdict": "One lies."})], ["sim", "process"], "reference")
+    made = parity.page([rows(good, bad, differs={"verdict": "One lies."})], ["sim", "process"], "reference", "chaos")
     assert "| scenario | sim | process | trials | seconds | differences |" in made
     assert "| slave-lag | holds | violated | 1 / 1 |" in made
     assert "- **slave-lag**, verdict (sim: holds, process: violated): One lies." in made

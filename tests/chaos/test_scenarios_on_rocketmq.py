@@ -27,7 +27,7 @@ IN_THE_WAY = {
 def has_seams(target: Target, node: str) -> bool:
     plan = target.plan(target.settings({"lab.slaves": 3, "lab.names": 1, "lab.others": 1}))  # type: ignore[attr-defined]
     program = plan.node(node).form(Program)
-    return bool(program.has_seams)
+    return bool(program.seams)
 
 
 def cannot(step: Step, target: Target) -> bool:
@@ -44,7 +44,7 @@ def in_the_way(scenario: Scenario, target: Target) -> str:
         return "ability"
     if any(cannot(step, target) for case in scenario.cases for step in case.steps):
         return "fault"
-    laws = judge.laws({law for case in scenario.cases for law in case.expect.judged})
+    laws = judge.laws({law for case in scenario.cases for law in case.judged})
     return "" if any(law.needs <= PROCESS.observes(target) for law in laws) else "laws"
 
 

@@ -42,6 +42,7 @@ class FakeStage(Driver):
         self.waits = waits or 0
         self.has_names = waits is not None
         self.t = 0
+        self.owes = True
         self.did: list[str] = []
 
     def now(self) -> int:
@@ -72,6 +73,9 @@ class FakeStage(Driver):
 
     def derived(self) -> bool:
         return True
+
+    def is_owed_copies(self) -> bool:
+        return self.owes
 
     def caught_up(self) -> bool:
         self.waits -= 1
@@ -109,6 +113,13 @@ def test_with_a_name_server_consumers_catch_up_or_a_bound_passes_and_then_a_sync
     stage = FakeStage("ok", waits=waits)
     script.settle(stage)
     assert stage.t == looks * stage.bounds.look + stage.bounds.sync + script.CALLS_NS
+
+
+def test_nobody_waits_for_copies_of_what_nothing_has_touched() -> None:
+    stage = FakeStage("ok", waits=0)
+    stage.owes = False
+    script.settle(stage)
+    assert stage.t == 0
 
 
 def test_a_master_without_slaves_is_audited_alone_and_each_record_is_listed_once() -> None:

@@ -59,7 +59,7 @@ def raising(what: BaseException, *, once: bool = False) -> type[HaSlave]:
 def play(
     node_class: type[Broker] | type[NameServer] | None, *ops: Op, node: str = "slave", **settings: Scalar
 ) -> Trial:
-    target = ReferenceTarget(Mutant("own", node, node_class, "node-lives", "")) if node_class else ReferenceTarget()
+    target = ReferenceTarget((Mutant("own", node, node_class, "node-lives", ""),)) if node_class else ReferenceTarget()
     return run_trial(LAB, target, Schedule(settings, "lives", ops))
 
 

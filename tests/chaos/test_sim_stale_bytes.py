@@ -58,7 +58,7 @@ PROGRAM = (
     ("target", "verdict"),
     [
         (TARGET, Verdict.HOLDS),
-        (ReferenceTarget(Mutant("keeps_tail", "master", with_parts(log_class=Log), "log-no-resurrection", "")),
+        (ReferenceTarget((Mutant("keeps_tail", "master", with_parts(log_class=Log), "log-no-resurrection", ""),)),
          Verdict.VIOLATED),
     ],
     ids=["erased", "left-behind"],

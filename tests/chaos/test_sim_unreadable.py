@@ -29,7 +29,7 @@ LATER = Op("advance", {"ms": 20_000})
 
 
 def play(node_class: type[Broker], *ops: Op, **settings: Scalar) -> Trial:
-    target = ReferenceTarget(Mutant("own", "master", node_class, "ack-readable", ""))
+    target = ReferenceTarget((Mutant("own", "master", node_class, "ack-readable", ""),))
     return run_trial(LAB, target, Schedule(settings, "unreadable", ops))
 
 

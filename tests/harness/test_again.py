@@ -28,7 +28,11 @@ LATE = "reference+never_beats"
 """Breaks the law by being late, which a stall excuses."""
 STALLED = Judgement(LAW, Verdict.UNKNOWN, 1, 0, (), "the machine stalled (master stood still), so it is unknown: x")
 UNKNOWN_OTHERWISE = Judgement("log-prefix", Verdict.UNKNOWN, 1, 0, (), "no audit")
+KNOWN = {"first-report-believed": 1}
+DEVIATES = Judgement("log-prefix", Verdict.DEVIATES, 1, 1, (Violation(0, 0, "broken"),), deviations=KNOWN)
+DEVIATES_IN_DOUBT = STALLED._replace(broken=1, violations=(Violation(0, 0, "broken"),), deviations=KNOWN)
 BROKEN = Judgement("log-prefix", Verdict.VIOLATED, 1, 1, (Violation(0, 0, "broken"),))
+SWARM = profile(REAL)._replace(shares={"swarm": 1.0})
 HELD = Judgement("log-prefix", Verdict.HOLDS, 1, 0)
 
 
@@ -40,6 +44,8 @@ HELD = Judgement("log-prefix", Verdict.HOLDS, 1, 0)
         ([HELD], False),
         ([UNKNOWN_OTHERWISE], False),
         ([BROKEN, STALLED], False),
+        ([DEVIATES, STALLED], False),
+        ([DEVIATES_IN_DOUBT], False),
     ],
 )
 def test_only_what_a_stall_left_open_and_nothing_broke_is_spoilt(judgements: list[Judgement], spoilt: bool) -> None:
@@ -49,7 +55,7 @@ def test_only_what_a_stall_left_open_and_nothing_broke_is_spoilt(judgements: lis
 def explore(spoils: int, trials: int = 1) -> tuple[Summary, list[Trial], StallingLab]:
     lab, heard = StallingLab(spoils), list[Trial]()
     found = Explorer(
-        lab, resolve.target(LATE), profile(REAL), "again-2", judge.laws([LAW]), trials=trials, first=True,
+        lab, resolve.target(LATE), SWARM, "again-2", judge.laws([LAW]), trials=trials, first=True,
         on_trial=heard.append,
     ).run()  # fmt: skip
     return found, heard, lab

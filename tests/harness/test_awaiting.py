@@ -7,11 +7,12 @@ from typing import Any, overload
 
 import pytest
 
+from pairproof.chaos.labs.awaiting import Awaiting
 from pairproof.harness import resolve
 from pairproof.harness.errors import UsageError
 from pairproof.harness.history import Event
 from pairproof.harness.interpreter import Interpreter, run_trial
-from pairproof.harness.rocketmq.awaiting import HAPPENED, Awaiting
+from pairproof.harness.rocketmq.operations.await_ import HAPPENED
 from pairproof.harness.schedule import Op, Schedule
 
 LAB = resolve.lab("sim")
@@ -38,7 +39,7 @@ def test_what_counts(what: str, counted: set[Event]) -> None:
 
 def test_only_what_comes_after_it_began_counts() -> None:
     events = [PUT, PUT]
-    awaiting = Awaiting(events, "acknowledged", 2)
+    awaiting = Awaiting(events, HAPPENED["acknowledged"], 2)
     events.append(PUT)
     assert not awaiting.reached() and awaiting.seen == 1
     events += [LATE, PUT, PUT]
@@ -66,7 +67,7 @@ class Looked(Sequence[Event]):
 
 def test_each_event_is_looked_at_once_however_often_one_asks() -> None:
     seen = Looked()
-    awaiting = Awaiting(seen, "frames", 1)
+    awaiting = Awaiting(seen, HAPPENED["frames"], 1)
     for _ in range(100):
         seen.events.append(OWN)
         awaiting.reached()
@@ -76,7 +77,9 @@ def test_each_event_is_looked_at_once_however_often_one_asks() -> None:
 
 def test_nothing_else_can_be_awaited() -> None:
     with pytest.raises(UsageError, match="nothing called 'rain' can be awaited; valid: answered, acknowledged"):
-        Awaiting([], "rain", 1)
+        Interpreter(LAB.open(TARGET, TARGET.settings({}), "await"), resolve.faults()).do(
+            Op("await", {"what": "rain", "count": 1, "ms": 1})
+        )
 
 
 SENDS = tuple(Op("send", {"producer": each, "size": 100, "wait": True, "queue": 0}) for each in range(3))

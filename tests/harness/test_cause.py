@@ -11,8 +11,10 @@ from pairproof.harness.commands.findings import Findings
 from pairproof.harness.explore import Explorer
 from pairproof.harness.law import Violation
 from pairproof.harness.profiles import profile
+from pairproof.harness.rocketmq.system import SYSTEM
 from pairproof.harness.rocketmq.testing import H, pair
 from pairproof.harness.schedule import Op, Schedule
+from pairproof.harness.system import PLAIN
 from pairproof.harness.trial import Finding, Trial
 from pairproof.harness.verdict import Judgement, Verdict
 
@@ -51,7 +53,7 @@ def finding(law: str, cause: str, *ops: Op) -> Finding:
 
 
 def test_a_cause_is_told_in_full_once_and_then_only_what_is_new(capsys: Any) -> None:
-    told = Findings()
+    told = Findings(SYSTEM)
     one, two, three = (finding(law, "a, append at slave") for law in ("a", "b", "c"))
     told.say([(one, Path("/r/0001.json")), (two, Path("/r/0002.json"))])
     told.say([(one, Path("/r/0003.json"))])
@@ -69,7 +71,7 @@ def test_a_cause_is_told_in_full_once_and_then_only_what_is_new(capsys: Any) -> 
 def test_a_finding_is_told_with_program_settings_and_size(capsys: Any) -> None:
     schedule = Schedule({"brokerRole": "SYNC_MASTER"}, "s", (Op("advance", {"ms": 5}),))
     known = Finding("log-prefix", "differs [at] 40", "reference+x", "sim", 7, 8, schedule, 30)
-    Findings().say([(known, Path("/r/0001.json"))])
+    Findings(SYSTEM).say([(known, Path("/r/0001.json"))])
     assert capsys.readouterr().out.splitlines()[:3] == [
         "violated: log-prefix: differs [at] 40",
         "    1  advance(ms=5)",
@@ -77,16 +79,22 @@ def test_a_finding_is_told_with_program_settings_and_size(capsys: Any) -> None:
     ]
 
 
+def test_no_autopsy_is_offered_of_a_system_that_has_none(capsys: Any) -> None:
+    Findings(PLAIN).say([(finding("a", "x"), Path("/r/0001.json"))])
+    said = capsys.readouterr().out
+    assert "  replay: " in said and "autopsy" not in said
+
+
 def test_another_cause_is_told_apart(capsys: Any) -> None:
-    told = Findings()
+    told = Findings(SYSTEM)
     told.say([(finding("a", "a, append at slave"), Path("/r/0001.json"))])
     told.say([(finding("a", "a, report at master"), Path("/r/0002.json"))])
     assert capsys.readouterr().out.count("violated: a: a is broken") == 2
-    assert told.sentence().startswith("2 findings of 2 causes") and not Findings().sentence()
+    assert told.sentence().startswith("2 findings of 2 causes") and not Findings(SYSTEM).sentence()
 
 
 def test_the_terminal_says_what_a_trial_has_that_its_program_does_not(capsys: Any) -> None:
-    Findings().say([(finding("a", "x"), Path("/r/0001.json"))])
+    Findings(SYSTEM).say([(finding("a", "x"), Path("/r/0001.json"))])
     said = capsys.readouterr().out
     assert "the pair comes up and replicates one message" in said and "messages are sent as probes" in said
 

@@ -54,7 +54,7 @@ def test_labs_say_what_they_can_and_observe(capsys: Any) -> None:
     sim = next(each for each in found["labs"] if each["id"] == "sim")
     assert code == 0
     assert {"CanStep", "CanKill", "CanCutLink"} <= set(sim["can"])
-    assert sim["cannot_inject"] == ["memory_limit", "replace"]
+    assert sim["cannot_inject"] == ["memory_limit", "replace", "upgrade"]
     assert "append" in sim["observes"]["reference"]
     assert [each["id"] for each in found["faults"]] == registry.names("faults")
     assert {"id": "reference"} in found["targets"]

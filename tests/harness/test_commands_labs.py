@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from pairproof.harness import registry
+from pairproof.harness import registry, resolve
 from pairproof.harness.commands.main import main
-from pairproof.harness.errors import LabError
+from pairproof.harness.errors import LabError, UsageError
 
 
 class Hammer:
@@ -134,9 +134,17 @@ def test_labs_list_the_targets_that_they_run_and_refuse_the_others_before_anythi
 ) -> None:
     assert main(["labs", "--json"]) == 0
     listed = {each["id"]: set(each["observes"]) for each in json.loads(capsys.readouterr().out)["labs"]}
-    assert listed["sim"] == {"reference"} < listed["process"]
+    assert listed["sim"] == {"reference", "rocketmq-4.9.7@model", "rocketmq-5.5.0@model"} < listed["process"]
     for command in (["check"], ["chaos", "run", "slave-lag"]):
         assert main([*command, "--target", "rocketmq-4.9.7", "--runs", str(tmp_path / "runs")]) == 2
         said = capsys.readouterr().err
         assert "lab sim does not run target rocketmq-4.9.7; labs that do: docker, process" in said
     assert not (tmp_path / "runs").exists()
+
+
+def test_a_lab_that_does_not_run_a_target_plays_its_model() -> None:
+    sim, process, java = resolve.lab("sim"), resolve.lab("process"), resolve.target("rocketmq-4.9.7")
+    assert resolve.playable(process, java) is java
+    assert resolve.playable(sim, java).name == "rocketmq-4.9.7@model"
+    with pytest.raises(UsageError, match="lab sim does not run target"):
+        resolve.playable(sim, resolve.target("rocketmq-4.9.7-reference"))

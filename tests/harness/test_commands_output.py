@@ -216,7 +216,7 @@ def test_the_verdict_names_what_it_rests_on(capsys: Any) -> None:
     said = capsys.readouterr().out
     assert "reference in sim: 1 holds, 2 vacuous" in said
     assert said.count("the searches gave it nothing to judge") == 1
-    assert "10 trials (swarm 4, sweep 6)\nsingle faults at every event: 6 of 8, cut short by the clock\n" in said
+    assert "10 trials (swarm 4, sweep 6)\nsingle faults: 6 of 8, cut short by the clock\n" in said
     assert "profile quick, seed s1, recorded in runs/r" in said
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterator
+from functools import cache
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import pytest
@@ -39,6 +40,7 @@ def misfits(event: Event) -> Iterator[str]:
             yield f"{event.kind}: {name} is {value!r}, not {hints[name]}"
 
 
+@cache
 def columns(kind: type[Event]) -> dict[str, Any]:
     named = {name for each in kind.__mro__[: kind.__mro__.index(Event)] for name in each.__annotations__}
     of = {id(getattr(Event, name)): name for name in Event._fields}

@@ -32,7 +32,11 @@ def test_what_was_on_one_disk_only_goes_with_it(lose: Callable[[H], H]) -> None:
 
 def test_an_honest_disk_must_keep_it() -> None:
     honest = pair(**FLUSHED).put("m0").ok("m0").crash("master", "machine").restart("master", 0)
-    assert_broken(Contract, honest.audit(), "m0 (PUT_OK) is gone from the master; master-machine-crash")
+    assert_broken(
+        Contract,
+        honest.audit(),
+        "m0 (PUT_OK) is gone from the master; master-machine-crash must not take it: the master's machine lost power",
+    )
 
 
 @pytest.mark.parametrize(("lose", "fault"), [(lied, "lying-disk"), (wiped, "master-store-lost")])

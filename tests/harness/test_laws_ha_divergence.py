@@ -66,6 +66,13 @@ def test_nothing_goes_to_a_slave_that_is_ahead(frame: tuple[int, int]) -> None:
     assert_broken(HaDivergenceRefused, told(ahead()).frame(*frame), "ahead of the master")
 
 
+def test_a_connection_that_should_have_been_refused_is_named_once_however_many_heartbeats_follow() -> None:
+    served = told(ahead()).frame(200, 200).frame(200, 200).frame(200, 200)
+    assert_broken(HaDivergenceRefused, served, "ahead of the master", times=1)
+    again = told(served.close().connect().report(200)).frame(200, 200).frame(200, 200)
+    assert_broken(HaDivergenceRefused, again, "ahead of the master", times=2)
+
+
 def test_the_refusal_stands_when_the_master_has_caught_up() -> None:
     passed = told(ahead()).put("m2").put("m3").put("m4").report(200)
     assert_holds(HaDivergenceRefused, passed)

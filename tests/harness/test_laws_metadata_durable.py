@@ -182,6 +182,7 @@ def test_what_was_read_before_a_restart_is_read_after_it() -> None:
 def test_what_was_changed_in_between_is_not_compared() -> None:
     changed: dict[str, object] = {"T": {"q": 4}}
     assert_vacuous_about(read().round(topics="applied").again("slave"), changed)
+    assert_vacuous_about(read().round(topics="answered").again("slave"), changed)
     assert_vacuous_about(read().persist("topics").again("slave"), changed)
     assert_vacuous_about(read().again("slave").persist("topics"), changed)
     assert_vacuous_about(read().persist("topics", "master").again("slave").step("topics", "applied"), changed)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from metadata_histories import M, named, unknown
 
+from pairproof.harness.kinds.node import UNKNOWN
 from pairproof.harness.law import Law
 from pairproof.harness.rocketmq.laws.meta_atomic_view import MetaAtomicView
 from pairproof.harness.rocketmq.laws.meta_converges import MetaConverges
@@ -46,6 +47,37 @@ def test_each_version_has_its_own_schedule(version: str, first: float, period: f
     assert_broken(MetaSchedule, rounds(first, period - 4_001, version=version), "after the one before")
     assert_broken(MetaSchedule, rounds(first, period + 7_010, version=version), "synced nothing for")
     assert_broken(MetaSchedule, rounds(first, version=version).wait(period + 7_010).marked("end"), "synced nothing for")
+
+
+ANSWERED = dict.fromkeys(("topics", "offsets", "delays", "groups"), "answered")
+
+
+def started(f: str) -> M:
+    """A slave that began its first round a second after its start was seen."""
+    history = named().down("slave")
+    history.add("start", node="slave", f=f)
+    return history.register().wait(1_000).round(**ANSWERED)
+
+
+def test_nobody_knows_since_when_a_broker_has_run_that_does_not_say_so() -> None:
+    assert_broken(MetaSchedule, started("normal"), "began a round 1000 ms after its start")
+    assert_holds(MetaSchedule, started(UNKNOWN))
+    # But how long its rounds are apart.
+    assert_broken(MetaSchedule, started(UNKNOWN).wait(5_000).round(**ANSWERED), "after the one before")
+    assert_broken(MetaSchedule, started(UNKNOWN).wait(20_000).marked("end"), "synced nothing for")
+
+
+def test_a_table_that_could_not_be_asked_for_is_a_step_as_well() -> None:
+    def without_topics() -> M:
+        history = named().wait(3_000)
+        history.add("sync", node="slave", f="topics", status="failed")
+        return history
+
+    left = ("offsets", "delays", "groups")
+    assert_holds(
+        MetaSchedule, without_topics().step(left[0], "answered").step(left[1], "failed").step(left[2], "answered")
+    )
+    assert_broken(MetaSchedule, without_topics().step("groups", "answered"), "goes on with groups")
 
 
 def test_a_first_round_that_never_comes_is_noticed() -> None:

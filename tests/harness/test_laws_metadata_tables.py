@@ -144,6 +144,20 @@ def test_who_has_not_synced_has_a_period_and_four_calls() -> None:
         assert_broken(MetaConverges, late(23_001), "are not the master's", times=4)
 
 
+def test_who_was_answered_and_does_not_say_what_it_took_over_has_that_time_as_well() -> None:
+    def late(ms: float) -> M:
+        history = named().wait(1_000).marked("heal").wait(2_000).round(**dict.fromkeys(WRONG, "answered"))
+        return tables(history.wait(ms), **WRONG)
+
+    assert_vacuous(MetaConverges, late(18_000))
+    assert_broken(MetaConverges, late(23_001), "are not the master's", times=4)
+
+
+def test_who_could_not_read_its_masters_answer_owes_the_table_at_once() -> None:
+    unread = named().wait(1_000).marked("heal").wait(2_000).round(**dict.fromkeys(WRONG, "unread"))
+    assert_broken(MetaConverges, tables(unread, **WRONG), "are not the master's", times=4)
+
+
 def test_one_failure_may_only_have_shown_that_a_connection_was_dead() -> None:
     def failing(*times_ms: float) -> M:
         history = named().marked("heal")

@@ -49,11 +49,16 @@ def later(history: H, ms: float) -> Group:
 
 def consumed(**settings: object) -> Group:
     """A pair that is known to its name server; t/0 was consumed from the master, and the slave has its tables."""
+    return served(**settings).syncs()
+
+
+def served(**settings: object) -> Group:
+    """The same before the slave has its tables."""
     history = Group().config("master", namesrvAddr="n", **settings).config("slave", namesrvAddr="n", **settings)
     assert isinstance(history, Group)
     history.add("start", node="names").start("master").start("slave")
     history.registers("master").registers("slave").comes()
-    return later(later(history, 1_000).serves("master"), 1_000).syncs()
+    return later(later(history, 1_000).serves("master"), 1_000)
 
 
 # role-read-failover
@@ -75,6 +80,18 @@ def test_a_slave_serves_in_time_when_the_master_has_died(how: str, ms: int) -> N
 
 def test_who_was_served_once_is_served() -> None:
     assert_holds(RoleReadFailover, later(later(dead(), 30_000).serves("slave"), 100_000).mark("end"))
+
+
+def test_a_slave_whose_syncs_were_answered_is_owed_to_serve_as_one_that_says_what_it_took_over() -> None:
+    def with_syncs(status: str) -> Group:
+        history = served()
+        for table in ("topics", "groups"):
+            history.add("sync", node="slave", f=table, status="asked").after(1)
+            history.add("sync", node="slave", f=table, status=status)
+        return later(dead(history=history), 35_001).mark("end")
+
+    assert_broken(RoleReadFailover, with_syncs("answered"), "from a slave")
+    assert_vacuous(RoleReadFailover, with_syncs("failed"))
 
 
 def test_an_answer_of_the_master_or_to_somebody_else_does_not_count() -> None:

@@ -168,6 +168,15 @@ def test_a_sync_brings_a_slave_the_master_s_progress() -> None:
     assert_broken(ProgressKept, kept, "G committed 2 of T/0 to slave, which says 3")
 
 
+def test_a_slave_whose_syncs_nobody_sees_it_take_over_may_say_anything() -> None:
+    for progress in (2, 3):
+        unseen = committed(2).commit(3, "slave").sync("asked", "answered").after(2_000)
+        assert judged(ProgressKept, unseen.table(progress, "slave").events).verdict is not Verdict.VIOLATED
+        # Nor has it to keep what it is told from then on: the next sync may come at any time.
+        told = committed(2).sync("asked", "answered").commit(3, "slave").table(progress, "slave")
+        assert judged(ProgressKept, told.events).verdict is not Verdict.VIOLATED
+
+
 def test_a_broker_that_went_down_may_have_lost_it_until_it_is_told_again() -> None:
     assert assert_holds(ProgressKept, committed(2).crash("master").start("master").query(None)).judged == 1
     assert assert_holds(ProgressKept, committed(2).crash("master", "machine").start("master").table(1)).judged == 1

@@ -20,7 +20,7 @@ from pairproof.harness.runs import atomic, schema, tables
 from pairproof.harness.runs import writer as writing
 from pairproof.harness.runs.reader import RunReader, read_finding, to_finding
 from pairproof.harness.runs.sampling import sampling
-from pairproof.harness.runs.writer import RunWriter, new_folder, replay_line
+from pairproof.harness.runs.writer import RunWriter, replay_line, run_folder
 from pairproof.harness.schedule import Op, Schedule
 from pairproof.harness.trial import FaultOutcome, Finding, Trial
 from pairproof.harness.verdict import Judgement, Verdict
@@ -290,9 +290,9 @@ def test_a_path_with_spaces_is_quoted_in_the_replay_line(tmp_path: Path) -> None
 
 
 def test_new_folders_do_not_collide(tmp_path: Path) -> None:
-    first = new_folder(tmp_path)
+    first = run_folder(tmp_path, "sim", "reference+early_ack")
     first.mkdir()
-    assert new_folder(tmp_path) not in (first, None)
+    assert run_folder(tmp_path, "sim", "reference+early_ack") not in (first, None)
 
 
 RECORD_FOREVER = """

@@ -7,6 +7,7 @@ from collections import Counter
 import pytest
 
 from pairproof.harness import judge, resolve
+from pairproof.harness.abilities import Hosted
 from pairproof.harness.errors import UsageError
 from pairproof.harness.interpreter import run_trial
 from pairproof.harness.rocketmq import places, swarm
@@ -14,6 +15,7 @@ from pairproof.harness.rocketmq.system import SYSTEM
 from pairproof.harness.schedule import Op, Schedule
 from pairproof.harness.schedule_json import from_json
 from pairproof.harness.search import shrink, sweep
+from pairproof.harness.search.paced import paced
 from pairproof.harness.system import Mode
 from pairproof.harness.verdict import Verdict
 
@@ -75,6 +77,24 @@ def _mode(each: Schedule) -> Mode:
     added = set(SYSTEM.swept.quick).union(*SYSTEM.swept.also_under.values())
     plain = {name: value for name, value in each.settings.items() if name not in added}
     return next(mode for mode in SYSTEM.swept.modes if mode.settings == plain)
+
+
+def test_in_real_time_every_fault_is_swept_once_the_first_mode_first_without_a_trial(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    lab = resolve.lab("process")
+    monkeypatch.setattr(lab, "open", lambda *_: pytest.fail("a trial takes seconds there"), raising=False)
+    found = sweep.schedules(lab, REFERENCE, "s")
+    assert found != sweep.schedules(lab, REFERENCE, "t"), "the seed decides the order"
+    first = SYSTEM.swept.modes[0]
+    listed = [
+        dict(args) for fault in resolve.drawn(Hosted(lab, REFERENCE)).values()
+        for args in sweep.variants(SYSTEM, fault, first)
+    ]  # fmt: skip
+    begun = [[op.args for op in each.ops if op.do == "fault"] for each in found]
+    assert all(any(args in each for each in begun[: 2 * len(listed)]) for args in listed)
+    assert found == [paced(SYSTEM, each) for each in found] and not any(op.do == "step" for e in found for op in e.ops)
+    assert len({str(each._replace(settings=REFERENCE.settings(each.settings))) for each in found}) == len(found)
 
 
 def test_full_disks_of_a_slave_are_swept_where_the_frame_that_is_lost_is_the_last() -> None:

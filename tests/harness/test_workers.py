@@ -123,8 +123,8 @@ def explore(target: str, chosen: Profile = SEEDED, **options: Any) -> tuple[Any,
 
 
 def test_an_exploration_plays_the_same_schedules_side_by_side_and_counts_each_once(held: Path) -> None:
-    found, trials = explore("reference", profile(REAL), trials=12)
-    assert set(found.by_origin) == {"swarm", "whole", "machine"} and found.findings == []
+    found, trials = explore("reference", profile(REAL), trials=16)
+    assert set(found.by_origin) == {"sweep", "known-bugs", "swarm", "whole", "machine"} and found.findings == []
     assert sorted(each.number for each in trials) == list(range(found.trials))
     lab = resolve.lab("held")
     alone: list[Trial] = []

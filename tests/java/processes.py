@@ -52,6 +52,8 @@ BROKER_SETTINGS = {
     "waitTimeMillsInSendQueue": 5_000,
     "osPageCacheBusyTimeOutMills": 10_000,
     "diskMaxUsedSpaceRatio": 98,
+    # 5.5.0 uses a core until this has passed for the first time.
+    "transactionMetricFlushInterval": 100,
 }
 
 

@@ -138,7 +138,7 @@ class Stores(NamedTuple):
     """Where Java put the next message in the torn one."""
 
 
-@pytest.fixture(scope="module", params=["4.9.7", "5.5.0"])
+@pytest.fixture(scope="module", params=["4.9.7", pytest.param("5.5.0", marks=pytest.mark.nightly)])
 def stores(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stores]:
     """Two lives of one broker."""
     version, folder = request.param, tmp_path_factory.mktemp("stores")

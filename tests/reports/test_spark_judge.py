@@ -32,7 +32,7 @@ CALLS = st.sampled_from(["send", "pull", "commit", "query"])
 TABLES = st.sampled_from(["topics", "groups", "offsets", "delays"])
 STATUSES = {
     "ok": ["PUT_OK"], "audit": ["whole"], "info": ["timeout"], "fault": ["on"], "consumer": ["on", "off", "lost"],
-    "assign": ["on", "off"], "route": ["found", "none"], "sync": ["asked", "same", "applied", "failed"],
+    "assign": ["on", "off"], "route": ["found", "none"], "sync": ["asked", "answered", "same", "applied", "failed"],
     "register": ["ok", "failed"],
 }  # fmt: skip
 DETAILS = {"route": '{"0": "master", "1": "slave"}', "table": "{}", "register": '{"master": "master"}'}

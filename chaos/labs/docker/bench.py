@@ -16,7 +16,7 @@ from pathlib import Path
 
 from pairproof.chaos.labs.docker.containers import Bind, Container
 from pairproof.chaos.labs.docker.engine import POOLS, Engine
-from pairproof.chaos.labs.docker.images import OTHER, OWN, is_here, made_image, node_image, toxiproxy_image
+from pairproof.chaos.labs.docker.images import is_here, made_image, node_image, toxiproxy_image
 from pairproof.chaos.labs.docker.nodes import NodeContainer
 from pairproof.chaos.labs.docker.watching import WatchedTap, Watching
 from pairproof.chaos.labs.real.addresses import LinkPorts
@@ -29,7 +29,7 @@ from pairproof.chaos.labs.real.nodes import RealNode
 from pairproof.chaos.labs.real.stalls import Watched, helper
 from pairproof.chaos.labs.real.stores import Stores
 from pairproof.chaos.labs.real.trace import TraceReader
-from pairproof.chaos.plan import Address, Image, LinkPlan, Net, NodePlan, Plan
+from pairproof.chaos.plan import OTHER, OWN, Address, Image, LinkPlan, Net, NodePlan, Plan
 from pairproof.chaos.toxiproxy import server
 from pairproof.chaos.toxiproxy.proxies import Proxies
 from pairproof.harness.errors import LabError, UsageError

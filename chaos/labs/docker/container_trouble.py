@@ -1,4 +1,4 @@
-"""What only containers have done to them: their network is taken away, their memory limited, their image replaced.
+"""What only containers have done to them: their network is taken away, their memory limited.
 
 What waits while a node is off the network is counted where it waits: in the kernel's buffers of its own sockets, and of
 the observer's to it. Connects from inside fail at once, since there is no network; those to it are not answered.
@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from pairproof.chaos.labs.docker.connection import Refused
-from pairproof.chaos.labs.docker.images import OWN
 from pairproof.chaos.labs.docker.nodes import NodeContainer
 from pairproof.chaos.labs.real.evidence import OBSERVER
 from pairproof.chaos.labs.real.store_trouble import StoreTrouble
@@ -46,15 +45,8 @@ class Limited(NamedTuple):
     killed: int
 
 
-class Replaced(NamedTuple):
-    """A node of another image."""
-
-    node: NodeContainer
-    effect: Effect
-
-
 class ContainerTrouble(StoreTrouble):
-    """Abilities CanDisconnect, CanLimitMemory and CanReplaceImage beside those of every real lab."""
+    """Abilities CanDisconnect and CanLimitMemory beside those of every real lab."""
 
     @property
     def _bench(self) -> DockerBench:
@@ -130,26 +122,6 @@ class ContainerTrouble(StoreTrouble):
     def _bury_at_once(self, node: NodeContainer) -> None:
         """An end that was not heard of yet is heard of."""
         self.world.run_until(lambda: not (node.is_up and node.status().over), AGAIN_NS)
-
-    # Images.
-
-    def replace_image(self, node: str, image: str) -> Replaced:
-        """See :class:`pairproof.harness.ports.nodes.CanReplaceImage`. A node that stands still is killed."""
-        found = self._contained(node)
-        return Replaced(found, self._reimage(found, image))
-
-    def restore_own_image(self, handle: Replaced) -> Effect:
-        """Its own image takes its place again."""
-        after = self._reimage(handle.node, OWN)
-        return {key: handle.effect.get(key, 0) + after.get(key, 0) for key in {*handle.effect, *after}}
-
-    def _reimage(self, node: NodeContainer, name: str) -> Effect:
-        image = self.world.aside(lambda: self._bench.image(node.form, name))
-        effect = dict(self.kill(node.name) if node.pauses else self.stop(node.name))
-        self.world.aside(node.remove)
-        node.image = image
-        self.restart(node.name)
-        return {**effect, "images_replaced": 1}
 
     def _contained(self, node: str) -> NodeContainer:
         return cast("NodeContainer", self.world.node(node))

@@ -29,6 +29,7 @@ import urllib3
 
 from pairproof.chaos import programs
 from pairproof.chaos.labs.docker.connection import Connection, Refused
+from pairproof.chaos.plan import OTHER, OWN
 from pairproof.harness.errors import LabError
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -44,8 +45,6 @@ SCRIPT_S = 900.0
 SILENT_S = 120.0
 """Of a builder, within one of its steps."""
 INSTALL = "run: pairproof labs install images"
-OWN, OTHER = "own", "other"
-"""A node's own image, and the one that replaces it."""
 _HASHED = re.compile(rf"{NODE}:[0-9a-f]{{12}}(-{OTHER})?")
 
 

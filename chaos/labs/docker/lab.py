@@ -28,6 +28,7 @@ class DockerLab(RealLab):
     name = "docker"
     hosts = frozenset((Program, Image))
     session_class = DockerSession
+    has_images = True
 
     def open(self, target: Target, settings: Args, seed: str) -> DockerSession:
         """See :meth:`RealLab.open`; LabError, too, without an engine or images that can be used."""

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pairproof.chaos.labs.docker.containers import Bind, Container
-from pairproof.chaos.labs.real.nodes import RealNode
-from pairproof.chaos.plan import Cause, Command, Fork, Image, Net, NodePlan, Status
+from pairproof.chaos.labs.real.nodes import RealNode, Runs
+from pairproof.chaos.plan import OWN, Cause, Command, Fork, Image, Net, NodePlan, Status
 from pairproof.harness.errors import LabError
 
 if TYPE_CHECKING:
@@ -71,13 +71,30 @@ class NodeContainer(RealNode):
             made.disconnect()
         return made
 
+    def other(self, name: str) -> Runs:
+        """In its own image, or its program in another one: ``name`` may be an image, too."""
+        if name in self.plan.others:
+            form = self.plan.form(Image, name)
+            assert form is not None, f"the program {name} of {self.name} has no image"
+            return super().other(name)._replace(more=(form, self.lab.image(form)))
+        form = self.plan.form(Image)
+        assert form is not None
+        return super().other(OWN)._replace(more=(form, self.lab.image(form, name)))
+
+    def become(self, what: Runs) -> None:
+        """Its next start makes a new container."""
+        super().become(what)
+        self.remove()
+        self.form, self.image = what.more
+
     def status(self) -> Status:
         """What its container does, or how it has ended."""
         assert self.container is not None
         found = self.container.state()
         if found.running:
             return Status("stopped" if found.paused else "running")
-        if found.exit_code > SIGNALLED:
+        # The engine gives a program's own exit code in the same way, as a JVM's after an orderly end.
+        if found.exit_code > SIGNALLED and Status("exited", found.exit_code) != self.program.orderly:
             return Status("killed", found.exit_code - SIGNALLED)
         return Status("exited", found.exit_code)
 

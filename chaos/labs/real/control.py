@@ -1,7 +1,8 @@
 """A node's disk, clock and dispatch, disturbed on request: a few numbers that the harness and the node's process share.
 
 The node reads them at every flush, dispatch and look at its wall clock, so a change acts at once and costs nothing.
-This is a seam of the reference's own shell: no library is preloaded, and a target that is not the reference has none.
+The reference's own shell has these seams, and a Java broker those that the agent gives it (decision 61): no library is
+preloaded, and other targets have none.
 The node counts what was done to it, which proves that a fault has bitten.
 """
 
@@ -17,6 +18,8 @@ FIELDS = (
     "stalled", "slow_ms", "lies", "skew_ms", "keep_files", "undispatched",
     "held", "slowed", "lied", "skewed", "dispatches_held",
 )  # fmt: skip
+SEAMS = dict(zip(FIELDS, ("flushes", "flushes", "flushes", "clock", "retention", "dispatch"), strict=False))
+"""What the harness sets, and what of a node that is about. Which of them a node obeys its program says."""
 SIZE = _INT.size * len(FIELDS)
 
 

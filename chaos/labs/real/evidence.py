@@ -18,7 +18,7 @@ from pairproof.chaos.labs.real import proc
 from pairproof.chaos.labs.real.stalls import Stall
 from pairproof.chaos.labs.real.taps import Ears
 from pairproof.chaos.plan import NOTHING, Row, View, load
-from pairproof.harness.history import Event, Recorder, kinds
+from pairproof.harness.history import MS, Event, Recorder, kinds
 from pairproof.harness.schedule import Args
 
 OBSERVER = "observer"
@@ -104,6 +104,8 @@ class Evidence:
         """The lab itself: what it may add to anything, to what a node does at once too, and what was set for it."""
         own = {key: value for key, value in settings.items() if key.startswith("lab.")} | {"instantNs": instant_ns}
         own["stalls"] = "counted" if proc.counts_waits() else "seen"
+        # Nodes date their logs by the wall clock.
+        own["beganMs"] = time.time_ns() // MS - self.now() // MS
         self.add(self.now(), "lab", f="process", value=healthy_ns, detail=json.dumps(own, sort_keys=True))
 
     def config(self, name: str, shown: str) -> None:
@@ -113,6 +115,11 @@ class Evidence:
     def born(self, node: str, incarnation: int, trace: View) -> None:
         """A node's process begins; its trace is read from now on."""
         self._lives.append(Life(node, incarnation, trace, self.now()))
+
+    def life(self, node: str, t: int) -> Life | None:
+        """The process that the node had at ``t``, ns of the trial, or last before."""
+        lives = (life for life in self._lives if life.node == node and life.began <= t)
+        return max(lives, key=lambda life: life.began, default=None)
 
     def poll(self) -> None:
         """Read what the nodes have traced meanwhile."""

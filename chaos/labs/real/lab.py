@@ -7,9 +7,12 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from pairproof.chaos.labs.real import folders
+from pairproof.chaos.labs.real.control import SEAMS
 from pairproof.chaos.labs.real.link_trouble import LinkTrouble
+from pairproof.chaos.labs.real.replacement import Replacement
+from pairproof.chaos.labs.real.seam_trouble import TROUBLES
 from pairproof.chaos.labs.real.session import RealSession
-from pairproof.chaos.plan import Program, abilities, forms, observed
+from pairproof.chaos.plan import Program, abilities, forms, has_others, observed, seams
 from pairproof.harness.errors import LabError
 from pairproof.harness.ports import Target
 from pairproof.harness.schedule import Args
@@ -31,6 +34,8 @@ class RealLab:
         self._session: RealSession | None = None
 
     session_class: type[RealSession] = RealSession
+    has_images = False
+    """Whether a node can be run in another image, whatever its target names."""
 
     def make_bench(self) -> Bench:
         """A new bench. LabError if it cannot be had."""
@@ -46,7 +51,10 @@ class RealLab:
 
     def parts(self, target: Target | None) -> tuple[type, ...]:
         """See :mod:`pairproof.harness.abilities`."""
-        return (self.session_class, LinkTrouble, self.session_class.trouble, *abilities(target))
+        obeyed = frozenset(SEAMS) if target is None else seams(target)
+        troubles = (each for each in TROUBLES if each.seams & obeyed)
+        others = (Replacement,) if self.has_images or has_others(target) else ()
+        return (self.session_class, LinkTrouble, self.session_class.trouble, *troubles, *others, *abilities(target))
 
     def open(self, target: Target, settings: Args, seed: str) -> RealSession:
         """A new trial. LabError if something is missing or in the way, or a broker does not come up."""

@@ -1,6 +1,7 @@
 """Ports for labs that run side by side: each lab has blocks of them to itself, as long as it lives.
 
-A block is locked as one byte of a file in the labs' common folder, so that a lab that is killed gives it back at once
+A block is locked by a Unix socket with an abstract name, which the kernel lets one process have in a network namespace:
+so all labs that could meet see each other, whatever their TMPDIR, and one that is killed gives its blocks back at once
 and leaves nothing behind. Blocks lie below the ports that the kernel gives to outgoing connections. A port is given
 only if nothing on the machine has it, not even a connection that has only just ended (a bind without SO_REUSEADDR). It
 is kept bound, and refuses connections, while nobody listens there: servers, which set SO_REUSEADDR, can still have it.
@@ -10,14 +11,10 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
-import os
 import socket
 from collections.abc import Sequence
 from pathlib import Path
-from struct import Struct
 
-from pairproof.chaos.labs.real import folders
 from pairproof.harness.errors import LabError
 
 HOST = "127.0.0.1"
@@ -29,16 +26,15 @@ LAST = 32_768
 MAX_BLOCKS = 8
 """Blocks of one lab."""
 _EPHEMERAL = Path("/proc/sys/net/ipv4/ip_local_port_range")
-# struct flock: type, whence, start, length, pid.
-_FLOCK = Struct("@hhqqi4x")
+_LOCK = "\0pairproof-ports-{}"
+"""The abstract name that locks a block, by its first port."""
 
 
 class Leases:
     """The ports of one lab. Hold it as long as they are used."""
 
     def __init__(self) -> None:
-        self._fd = os.open(folders.base() / "ports", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        self._blocks: list[int] = []
+        self._blocks: dict[int, socket.socket] = {}
         self._left: list[int] = []
         self._held: list[socket.socket] = []
 
@@ -51,12 +47,11 @@ class Leases:
 
     def close(self) -> None:
         """Give all of them back."""
-        for sock in self._held:
+        for sock in (*self._held, *self._blocks.values()):
             sock.close()
         self._held.clear()
-        if self._fd >= 0:
-            os.close(self._fd)
-            self._fd = -1
+        self._blocks.clear()
+        self._left.clear()
 
     def _take_one(self, distances: Sequence[int]) -> int:
         while True:
@@ -80,21 +75,23 @@ class Leases:
 
     def _take_block(self) -> None:
         ends = _end()
-        for number in range((ends - FIRST) // BLOCK):
-            if len(self._blocks) < MAX_BLOCKS and number not in self._blocks and self._lock(number):
-                self._blocks.append(number)
-                self._left += range(FIRST + BLOCK * number, FIRST + BLOCK * (number + 1))
+        for first in range(FIRST, ends - BLOCK + 1, BLOCK):
+            if len(self._blocks) < MAX_BLOCKS and first not in self._blocks and self._lock(first):
+                self._left += range(first, first + BLOCK)
                 return
         raise LabError(f"no free ports are left from {FIRST} to {ends}: end other labs, or what else listens there")
 
-    def _lock(self, number: int) -> bool:
-        """Whether this lab has the block now. The lock is of the open file: two labs of one process are two."""
+    def _lock(self, first: int) -> bool:
+        """Whether this lab has the block now."""
+        lock = socket.socket(socket.AF_UNIX)
         try:
-            fcntl.fcntl(self._fd, fcntl.F_OFD_SETLK, _FLOCK.pack(fcntl.F_WRLCK, os.SEEK_SET, number, 1, 0))
+            lock.bind(_LOCK.format(first))
         except OSError as why:
-            if why.errno in (errno.EAGAIN, errno.EACCES):
+            lock.close()
+            if why.errno == errno.EADDRINUSE:
                 return False
-            raise
+            raise LabError(f"cannot lock ports from {first}: {why.strerror}") from why
+        self._blocks[first] = lock
         return True
 
 

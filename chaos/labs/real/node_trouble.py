@@ -1,4 +1,4 @@
-"""What can happen to the processes of a trial: kill -9, SIGTERM, a pause, a wrong clock.
+"""What can happen to the processes of a trial: kill -9, SIGTERM, a pause.
 
 A node that is killed is made to stand still first, and what it has sent is let out of the machine's buffers: so the
 history says exactly what it had done when it died, and the kill itself is as real as any.
@@ -27,16 +27,8 @@ class Pause(NamedTuple):
     token: object
 
 
-class Skew(NamedTuple):
-    """A clock that is wrong."""
-
-    node: RealNode
-    ms: int
-    looks: int
-
-
 class NodeTrouble:
-    """Abilities CanKill, CanStop, CanPause and CanSkewClock of :mod:`pairproof.harness.ports`."""
+    """Abilities CanKill, CanStop and CanPause of :mod:`pairproof.harness.ports`."""
 
     def __init__(self, world: World, processes: Processes, driver: Driver) -> None:
         self.world = world
@@ -74,15 +66,18 @@ class NodeTrouble:
         told = self.world.evidence.now()
         self.world.evidence.poll()
         self.processes.forget(found)
+        found.is_stopping = True
         self.world.aside(lambda: found.signal(signal.SIGTERM))
-        if not self.world.run_until(lambda: found.status().over, int(STOP_S * 1e9)):
+        is_over = self.world.run_until(lambda: found.status().over, int(STOP_S * 1e9))
+        self.world.evidence.poll()
+        found.is_stopping = False
+        if not is_over:
             self.processes.tell_end(
                 found, None, f"it did not stop within {STOP_S:g} s of SIGTERM", self.world.evidence.now()
             )
             self.world.aside(found.kill)
             self.world.refresh()
             return {"processes_stopped": 1, "connections_closed": connections}
-        self.world.evidence.poll()
         status = found.status()
         cause = found.cause(status)
         if found.program.has_stopped(found, status):
@@ -123,21 +118,3 @@ class NodeTrouble:
             self.world.aside(node.go_on)
             self.processes.await_serving(node)
         return {"processes_paused": 1}
-
-    # Clocks.
-
-    def skew_clock(self, node: str, ms: int) -> Skew:
-        found = self.world.obedient(node)
-        control = self.world.bench.control(node)
-        self._set_clock(found, control.get("skew_ms") + ms)
-        return Skew(found, ms, control.get("skewed"))
-
-    def correct_clock(self, handle: Skew) -> Effect:
-        """It tells the true time again, as far as no other trouble has it wrong."""
-        control = self.world.bench.control(handle.node.name)
-        self._set_clock(handle.node, control.get("skew_ms") - handle.ms)
-        return {"readings_skewed": control.get("skewed") - handle.looks}
-
-    def _set_clock(self, node: RealNode, ms: int) -> None:
-        self.world.bench.control(node.name).set("skew_ms", ms)
-        self.world.evidence.add(self.world.evidence.now(), "clock", node.name, value=ms)

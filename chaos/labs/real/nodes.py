@@ -6,14 +6,21 @@ import os
 from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pairproof.chaos.plan import MAIN, Address, Cause, Command, Fork, Net, NodePlan, Program, Status, View
-from pairproof.harness.errors import LabError
+from pairproof.chaos.plan import MAIN, OWN, Address, Cause, Command, Fork, Net, NodePlan, Program, Status, View
+from pairproof.harness.errors import LabError, UsageError
 
 if TYPE_CHECKING:
     from pairproof.chaos.labs.real.bench import Bench
     from pairproof.chaos.labs.real.stores import Store
+
+
+class Runs(NamedTuple):
+    """What a node is run as; ``more`` is what its lab needs besides."""
+
+    program: Program
+    more: Any = None
 
 
 class RealNode:
@@ -34,6 +41,8 @@ class RealNode:
         self.pidfd: int | None = None
         """Readable once the process has ended."""
         self.powered = True
+        self.is_stopping = False
+        """Whether it was told to stop, and its process may still be there."""
         self.pauses: list[object] = []
         """Faults that have it stand still."""
         self.unplugged: list[object] = []
@@ -131,6 +140,20 @@ class RealNode:
 
     def dials(self, link: str) -> Address:
         return self._net.dials(link)
+
+    # What it is run as.
+
+    def other(self, name: str) -> Runs:
+        """The node's own program, or the one with this name that can take its place. UsageError if there is none."""
+        program = self.plan.form(Program, "" if name == OWN else name)
+        if program is None:
+            valid = ", ".join((OWN, *self.plan.others))
+            raise UsageError(f"no program {name!r} can take the place of {self.name}'s here; valid: {valid}")
+        return Runs(program)
+
+    def become(self, what: Runs) -> None:
+        """Run that from its next start on. It is down."""
+        self.program = what.program
 
     # The same everywhere.
 

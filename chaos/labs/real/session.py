@@ -14,23 +14,26 @@ from typing import Any
 
 from pairproof.chaos.driver import Driver
 from pairproof.chaos.labs import script
+from pairproof.chaos.labs.awaiting import Awaiting
 from pairproof.chaos.labs.real.bench import Bench
 from pairproof.chaos.labs.real.link_trouble import LinkTrouble
 from pairproof.chaos.labs.real.processes import Processes
+from pairproof.chaos.labs.real.replacement import Replacement
+from pairproof.chaos.labs.real.seam_trouble import TROUBLES
 from pairproof.chaos.labs.real.store_trouble import StoreTrouble
 from pairproof.chaos.labs.real.world import World
 from pairproof.chaos.labs.script import Bounds
+from pairproof.chaos.plan import SETTINGS_SUFFIX
 from pairproof.harness.errors import LabError
-from pairproof.harness.history import MS
-from pairproof.harness.rocketmq.awaiting import Awaiting
+from pairproof.harness.history import MS, Event
 from pairproof.harness.schedule import Args
 
 STAND_NS = 5_000 * MS
 SETTLE_NS = 60_000 * MS
 WHOLE_SETTLE_NS = 150_000 * MS
 LOOK_NS = 500 * MS
-MAX_LOG = 32_768
-"""Characters kept of what a node has said."""
+MAX_LOG = 262_144
+"""Characters kept of what a node has said: some minutes of a broker's warnings with their stack traces."""
 PROBE_SLACK_NS = 10_000 * MS
 """A probe may stand behind sends of the trial; those and itself are given up after lab.sendTimeoutMs."""
 HEALTHY_NS = 1_500 * MS
@@ -58,7 +61,9 @@ class RealSession:
         self.bounds = Bounds(self.driver.call_ns + PROBE_SLACK_NS, settle_ns, LOOK_NS, self.driver.sync_ns)
         self.on_links = LinkTrouble(world)
         self.on_nodes = self.trouble(world, self.processes, self.driver)
-        self.parts = (self, self.on_links, self.on_nodes, *self.driver.parts)
+        on_seams = (each(world, self.processes) for each in TROUBLES)
+        self.replacement = Replacement(world, self.on_nodes, self.driver)
+        self.parts = (self, self.on_links, self.on_nodes, *on_seams, self.replacement, *self.driver.parts)
         try:
             self._set_up()
         except BaseException:
@@ -95,14 +100,13 @@ class RealSession:
 
     def advance(self, ms: int) -> None:
         """Let ``ms`` of real time pass; then read what a name server knows."""
-        self.world.run(asyncio.sleep(ms / 1_000))
-        self.evidence.poll()
+        self.world.run(self.world.passed(ms / 1_000))
         self.bench.check()
         self.driver.look()
 
-    def wait_for(self, what: str, count: int, ms: int) -> int:
+    def wait_for(self, happens: Callable[[Event], bool], count: int, ms: int) -> int:
         self.evidence.poll()
-        seen = [Awaiting(events, what, count) for events in (self.recorder.events, self.evidence.traced)]
+        seen = [Awaiting(events, happens, count) for events in (self.recorder.events, self.evidence.traced)]
 
         def reached() -> bool:
             return any(each.reached() for each in seen)
@@ -140,6 +144,11 @@ class RealSession:
         if self.world.is_closed:
             return self._last_words
         return {name: said for name, node in self.nodes.items() if (said := node.lives_said()[-MAX_LOG:])}
+
+    def configurations(self) -> dict[str, str]:
+        """See :class:`pairproof.harness.ports.HasConfigurations`: programs write theirs into the trial's folder."""
+        found = {name: self.folder / f"{name}{SETTINGS_SUFFIX}" for name in self.nodes}
+        return {name: path.read_text("utf-8") for name, path in found.items() if path.is_file()}
 
     def close(self) -> None:
         """End the trial's processes and empty its stores; the bench stays for the next one.

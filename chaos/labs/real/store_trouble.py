@@ -3,13 +3,11 @@
 Where a store lies on a device of its own (ext4 on a loop device) a machine crash is a real one: the file system is shut
 down with nothing more written, and mounted anew; a full disk is really full, and a read-only one takes nothing more.
 Elsewhere a crash takes from the log what its broker had not flushed, and the effect says so; a store in memory can be
-full, too. Stalled, slow and lying flushes, and stalled dispatch, are the reference's own seam, see
-:mod:`pairproof.chaos.labs.real.control`.
+full, too.
 """
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -18,15 +16,6 @@ from pairproof.chaos.labs.real.nodes import RealNode
 from pairproof.chaos.labs.real.stores import Store
 from pairproof.harness.errors import LabError, Unable
 from pairproof.harness.ports import Effect
-
-
-class Disturbed(NamedTuple):
-    """A disk in trouble: the control's field, what it is raised by, and how often it had bitten before."""
-
-    node: RealNode
-    field: str
-    amount: int
-    bitten: int
 
 
 class Taken(NamedTuple):
@@ -47,26 +36,18 @@ class Image(NamedTuple):
 LOG = ("commitlog/",)
 WITHIN_LOG = ("half", "hole")
 """What of the unflushed bytes may stay only where it is known which those are."""
-EXPIRED_NS = 500_000_000
-COUNTERS = {
-    "stalled": ("held", "flushes_held"), "slow_ms": ("slowed", "flushes_slowed"), "lies": ("lied", "files_feigned"),
-    "undispatched": ("dispatches_held", "dispatches_held"),
-}  # fmt: skip
-"""By what is set: what the node counts, and what an effect calls it."""
 
 
 class StoreTrouble(NodeTrouble):
-    """Abilities CanCrashMachine, CanReplaceStore, CanPromote, CanExpire, CanStallDispatch, and all of a disk: see the
-    harness.
-    """
+    """Abilities CanCrashMachine, CanReplaceStore, CanPromote, CanFillDisk and CanTurnReadOnly: see the harness."""
 
     # Machines.
 
     def crash_machine(self, node: str, keep: str) -> Effect:
-        found, store = self._stored(node)
+        found, store = self.world.stored(node)
         if not found.powered:
             return {}
-        if not found.program.has_seams and keep != "all" and (keep in WITHIN_LOG or store.kind != "device"):
+        if "flush" not in found.program.tells and keep != "all" and (keep in WITHIN_LOG or store.kind != "device"):
             raise Unable(f"it is unknown what {node} has flushed: keep={keep} cannot be played on a {store.kind}")
         running = found.is_up
         if running:
@@ -93,53 +74,11 @@ class StoreTrouble(NodeTrouble):
 
     # Disks.
 
-    def stall_disk(self, node: str) -> Disturbed:
-        return self._disturb(node, "stalled", 1)
-
-    def resume_disk(self, handle: Disturbed) -> Effect:
-        """Let the held flushes end, and what waits for them start."""
-        effect = self._calm(handle)
-        self.processes.await_serving(handle.node)
-        return effect
-
-    def slow_disk(self, node: str, ms: int) -> Disturbed:
-        return self._disturb(node, "slow_ms", ms)
-
-    def restore_disk(self, handle: Disturbed) -> Effect:
-        """Flushes that begin from now on are as fast as before."""
-        return self._calm(handle)
-
-    def lie_about_flushes(self, node: str) -> Disturbed:
-        return self._disturb(node, "lies", 1)
-
-    def flush_honestly(self, handle: Disturbed) -> Effect:
-        """Flushes that begin from now on are true again."""
-        return self._calm(handle)
-
-    def stall_dispatch(self, node: str) -> Disturbed:
-        return self._disturb(node, "undispatched", 1)
-
-    def resume_dispatch(self, handle: Disturbed) -> Effect:
-        """Its node looks every few milliseconds whether it may."""
-        return self._calm(handle)
-
-    def _disturb(self, node: str, field: str, amount: int) -> Disturbed:
-        found, _ = self._stored(self.world.obedient(node).name)
-        control = self.world.bench.control(node)
-        bitten = control.get(COUNTERS[field][0])
-        control.set(field, control.get(field) + amount)
-        return Disturbed(found, field, amount, bitten)
-
-    def _calm(self, handle: Disturbed) -> Effect:
-        node, field, amount, bitten = handle
-        control = self.world.bench.control(node.name)
-        control.set(field, control.get(field) - amount)
-        counter, effect = COUNTERS[field]
-        return {effect: control.get(counter) - bitten}
-
     def fill_disk(self, node: str) -> Taken:
         """Real RocketMQ deletes its oldest files then, unseen."""
-        found, store = self._stored(self.world.obedient(node).name)
+        found, store = self.world.stored(node)
+        if "expire" not in found.program.tells:
+            raise Unable(f"what {node} would delete from a full disk nobody would see")
         self._needs(store.kind != "folder", "a full disk", store)
         return Taken(found, store.fill(), store.free)
 
@@ -149,7 +88,7 @@ class StoreTrouble(NodeTrouble):
         return {"bytes_filled": handle.amount}
 
     def turn_read_only(self, node: str) -> Taken:
-        found, store = self._stored(node)
+        found, store = self.world.stored(node)
         self._needs(store.kind == "device", "a disk that turns read-only", store)
         store.read_only()
         return Taken(found, found.incarnation if found.is_up else 0, store.writable)
@@ -165,24 +104,8 @@ class StoreTrouble(NodeTrouble):
 
     # Stores.
 
-    def expire(self, node: str, keep_files: int) -> Effect:
-        """Nothing of a broker that stands still or does not serve."""
-        found, _ = self._stored(self.world.obedient(node).name)
-        if not self.world.serves(found) or found.pauses:
-            return {}
-        before = found.files(LOG)
-        self.world.bench.control(node).set("keep_files", keep_files)
-        traced = self.world.evidence.traced
-        seen = len(traced)
-        found.signal(signal.SIGUSR1)
-        # A log that has no files to spare says nothing.
-        self.world.run_until(lambda: any(each.kind == "expire" for each in traced[seen:]), EXPIRED_NS)
-        after = found.files(LOG)
-        gone = [len(data) for name, data in before.items() if name not in after]
-        return {"files_deleted": len(gone), "bytes_deleted": sum(gone)}
-
     def wipe_store(self, node: str) -> Effect:
-        found, store = self._stored(node)
+        found, store = self.world.stored(node)
         effect = dict(self.kill(node))
         store.empty()
         found.provide()
@@ -190,7 +113,7 @@ class StoreTrouble(NodeTrouble):
 
     def take_image(self, node: str) -> Image:
         """Copy the store as any process sees it now: page cache included, and the trace of a running broker."""
-        found, store = self._stored(node)
+        found, store = self.world.stored(node)
         with self.processes.standing_still(found) as stood_still:
             image = Image(found, store.image())
             if not stood_still():
@@ -210,7 +133,7 @@ class StoreTrouble(NodeTrouble):
     def promote(self, node: str, rejoin: str) -> tuple[str, Effect]:
         """A slave that cannot stop in an orderly way is killed."""
         first = self.world.plan.master
-        (slave, own), (master, old) = self._stored(node), self._stored(first)
+        (slave, own), (master, old) = self.world.stored(node), self.world.stored(first)
         effect = dict(self.kill(first))
         if slave.pauses:
             self.kill(node)
@@ -237,15 +160,9 @@ class StoreTrouble(NodeTrouble):
     def _replaced(self, node: RealNode, f: str, effect: dict[str, int], whose: str | None = None) -> Effect:
         before = self.world.evidence.log_ends.pop(node.name, 0)
         end = self.driver.log_end(node.name)
-        self.world.evidence.flushed.pop(node.name, None)
+        self.world.evidence.flushed[node.name] = end
         self.world.evidence.add(self.world.evidence.now(), "wipe", node.name, f=f, hi=end, detail=whose)
         return {**effect, "log_bytes_gone": max(0, before - end)}
-
-    def _stored(self, node: str) -> tuple[RealNode, Store]:
-        found = self.world.node(node)
-        if found.store is None:
-            raise Unable(f"{node} does not have its own disk")
-        return found, found.store
 
     @staticmethod
     def _needs(found: bool, what: str, store: Store) -> None:

@@ -4,7 +4,8 @@ Bytes pass unchanged, see :mod:`pairproof.chaos.labs.real.wires`. The proxy in b
 connections belong together, so connections are let in one at a time. What one tap took and the other has not given is
 what the proxy holds, or has lost.
 
-A stranger at the master's HA port comes in by a :class:`StrangersDoor`, which sees both ends at once.
+A :class:`StraightDoor` has no proxy behind it and sees both ends at once: strangers come to the master by one,
+and a pair that no lab started is captured by one.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from functools import partial
 from typing import Any, Protocol
 
 from pairproof.chaos.labs.real.addresses import LinkPorts
-from pairproof.chaos.labs.real.wires import CLIENTS, ITSELF, SERVERS, Passage, Wire, nothing
+from pairproof.chaos.labs.real.wires import CLIENTS, FLUSHED_S, ITSELF, SERVERS, Passage, Wire, nothing
 from pairproof.chaos.plan import Address, LinkPlan
 
 PAIRED_S = 3.0
@@ -28,8 +29,8 @@ MAX_WAITING = 256
 class Ears(Protocol):
     """Who hears what passes overheard links, see :attr:`pairproof.chaos.plan.Plan.ears`."""
 
-    def passage(self, who: str) -> Passage:
-        """One more connection, whose client is this node."""
+    def passage(self, who: str, link: str) -> Passage:
+        """One more connection of this link, whose client is this node, or a stranger."""
 
 
 class Teller(Protocol):
@@ -49,7 +50,7 @@ def passages(link: LinkPlan, ears: Ears | None) -> Callable[[], Passage]:
     """What makes the connections of a link."""
     if ears is None or not link.is_overheard:
         return Passage
-    return partial(ears.passage, link.near)
+    return partial(ears.passage, link.near, link.name)
 
 
 class Door:
@@ -224,12 +225,18 @@ class Tap(Door):
             self._paired.set()
 
 
-class StrangersDoor(Door):
-    """By which strangers reach the master's HA port."""
+class StraightDoor(Door):
+    """Connections lead straight on to ``to``."""
 
-    def __init__(self, address: Address, to: Address, passage: Callable[[], Passage]) -> None:
+    def __init__(
+        self, address: Address, to: Address, passage: Callable[[], Passage],
+        unreached: Callable[[OSError], None] = nothing, patience_s: float | None = FLUSHED_S,
+    ) -> None:  # fmt: skip
+        """``unreached``: told why nobody could be reached; ``patience_s``: see :class:`Wire`."""
         super().__init__(address, to)
         self.passage = passage
+        self.unreached = unreached
+        self.patience_s = patience_s
 
     def came(self) -> Wire:
         passage = self.passage()
@@ -238,12 +245,12 @@ class StrangersDoor(Door):
             passage.client_said(data)
             passage.server_hears(data)
 
-        near = Wire(said, lambda wire: self.spawn(self._reach_master(passage)))
+        near = Wire(said, lambda wire: self.spawn(self._reach(passage)), patience_s=self.patience_s)
         near.ended = lambda how: self.over(passage, CLIENTS, how)
         passage.wires.append(near)
         return near
 
-    async def _reach_master(self, passage: Passage) -> None:
+    async def _reach(self, passage: Passage) -> None:
         if len(self.passages) >= MAX_WAITING:
             passage.reset()
             return
@@ -253,14 +260,19 @@ class StrangersDoor(Door):
             passage.server_said(data)
             passage.client_hears(data)
 
-        near, far = passage.wires[0], Wire(said)
+        near, far = passage.wires[0], Wire(said, patience_s=self.patience_s)
         far.other, near.other = near, far
         far.ended = lambda how: self.over(passage, SERVERS, how)
         passage.wires.append(far)
         try:
             await asyncio.get_running_loop().create_connection(lambda: far, *self.to)
-        except OSError:
+        except OSError as why:
+            self.unreached(why)
             near.end("reset")
         else:
+            if passage.is_over:
+                # The client did not wait.
+                far.end("reset")
+                return
             self.connections += 1
             passage.stand()

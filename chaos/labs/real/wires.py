@@ -29,12 +29,15 @@ class Wire(asyncio.Protocol):
     """One socket of a tap. What it reads goes out at ``other``."""
 
     def __init__(
-        self, side: Callable[[bytes], None], opened: Callable[[Wire], None] | None = None, buffer: int = 0
-    ) -> None:
-        """``buffer``: bytes of its socket's two buffers; 0: the system decides, and lets them grow."""
+        self, side: Callable[[bytes], None], opened: Callable[[Wire], None] | None = None, buffer: int = 0,
+        patience_s: float | None = FLUSHED_S,
+    ) -> None:  # fmt: skip
+        """``buffer``: bytes of its socket's two buffers; 0: the system decides, and lets them grow. ``patience_s``: how
+        long last bytes may wait once the other side has ended; None: until they are taken."""
         self.came = side
         self.opened = opened
         self.buffer = buffer
+        self.patience_s = patience_s
         self.other: Wire | None = None
         self.transport: asyncio.Transport | None = None
         self.gives: Callable[[bytes], None] = nothing
@@ -108,7 +111,8 @@ class Wire(asyncio.Protocol):
             reset(transport)
         else:
             transport.close()
-            asyncio.get_running_loop().call_later(FLUSHED_S, transport.abort)
+            if self.patience_s is not None:
+                asyncio.get_running_loop().call_later(self.patience_s, transport.abort)
 
 
 class Passage:

@@ -14,10 +14,12 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pairproof.chaos.labs.real.bench import Bench
+from pairproof.chaos.labs.real.control import SEAMS
 from pairproof.chaos.labs.real.evidence import Evidence
 from pairproof.chaos.labs.real.links import Link, Links
 from pairproof.chaos.labs.real.nodes import RealNode
 from pairproof.chaos.labs.real.stalls import Watch, Watched, harness
+from pairproof.chaos.labs.real.stores import Store
 from pairproof.chaos.plan import Plan, check_place
 from pairproof.harness.errors import LabError, PairproofError, Unable
 from pairproof.harness.history import Recorder
@@ -31,6 +33,8 @@ DRAIN_S = 0.004
 """Bytes on one machine arrive within microseconds; the loop then has to turn."""
 TICK_S = 0.005
 """How often the nodes' traces are read where something is waited for."""
+LOOK_S = 0.02
+"""And where nothing is."""
 LOOKS = 50
 """After so many ticks it is looked whether the bench still stands."""
 
@@ -123,6 +127,14 @@ class World:
             await asyncio.sleep(min(TICK_S, left_s))
         return False
 
+    async def passed(self, seconds: float) -> None:
+        """Let time pass; evidence is read meanwhile, since what files show is dated by when they were read."""
+        ends = time.monotonic() + seconds
+        while (left_s := ends - time.monotonic()) > 0:
+            self.evidence.poll()
+            await asyncio.sleep(min(LOOK_S, left_s))
+        self.evidence.poll()
+
     def now(self) -> int:
         """Since the trial began, ns."""
         return self.evidence.now()
@@ -144,12 +156,19 @@ class World:
         check_place(name, self.nodes, "node")
         return self.nodes[name]
 
-    def obedient(self, name: str) -> RealNode:
-        """A node that obeys the lab and tells what it does; Unable for a black box."""
+    def obedient(self, name: str, seam: str) -> RealNode:
+        """A node that obeys this number of its control file; Unable for one that does not."""
         found = self.node(name)
-        if not found.program.has_seams:
-            raise Unable(f"{name} is a black box: its clock, flushes and files are out of reach")
+        if seam not in found.program.seams:
+            raise Unable(f"{name} has no seam for its {SEAMS[seam]}: it does not obey the lab there")
         return found
+
+    def stored(self, name: str) -> tuple[RealNode, Store]:
+        """A node and its store; Unable for a node without."""
+        found = self.node(name)
+        if found.store is None:
+            raise Unable(f"{name} does not have its own disk")
+        return found, found.store
 
     def link(self, name: str) -> Link:
         """A link; UsageError for one that this trial does not have."""

@@ -32,9 +32,9 @@ class Ongoing(NamedTuple):
 
 
 class NodeTrouble:
-    """Abilities CanKill, CanStop, CanCrashMachine, CanPause, CanSkewClock, CanReplaceStore, CanExpire, and those on a
-    disk (CanStallDisk, CanSlowDisk, CanLieAboutFlushes, CanFillDisk, CanTurnReadOnly); CanStallDispatch, CanPromote:
-    see :mod:`pairproof.harness.ports`.
+    """Abilities CanKill, CanStop, CanCrashMachine, CanTear, CanPause, CanSkewClock, CanReplaceStore, CanExpire, and
+    those on a disk (CanStallDisk, CanSlowDisk, CanLieAboutFlushes, CanFillDisk, CanTurnReadOnly); CanStallDispatch,
+    CanPromote: see :mod:`pairproof.harness.ports`.
     """
 
     def __init__(self, world: World, driver: Driver) -> None:
@@ -79,6 +79,9 @@ class NodeTrouble:
         lost, lied = host.lose_power(keep)
         self.world.evidence.crashed(host, "machine", lost, "lied" if lied else None)
         return {"machines_crashed": int(running), "bytes_lost": lost}
+
+    def tells_flushes(self, node: str) -> bool:
+        return True
 
     # Processes.
 
@@ -128,6 +131,17 @@ class NodeTrouble:
             function(*arguments)
         return None
 
+    @staticmethod
+    def _begin(host: Host, where: list[Trouble], amount: int = 0) -> Ongoing:
+        trouble = Trouble(amount)
+        where.append(trouble)
+        return Ongoing(host, where, trouble)
+
+    @staticmethod
+    def _end(handle: Ongoing) -> Effect:
+        handle.where.remove(handle.trouble)
+        return handle.trouble.effect
+
     # Clocks.
 
     def skew_clock(self, node: str, ms: int) -> Ongoing:
@@ -158,25 +172,15 @@ class NodeTrouble:
         host = self.world.node_host(node)
         return self._begin(host, host.disk_slow, ms)
 
-    def restore_disk(self, handle: Ongoing) -> Effect:
-        """Flushes that begin from now on are as fast as before."""
-        return self._end(handle)
-
     def lie_about_flushes(self, node: str) -> Ongoing:
         host = self.world.node_host(node)
         return self._begin(host, host.disk.lies)
-
-    def flush_honestly(self, handle: Ongoing) -> Effect:
-        """Flushes that begin from now on are true again."""
-        return self._end(handle)
 
     def fill_disk(self, node: str) -> Ongoing:
         host = self.world.node_host(node)
         return self._begin(host, host.disk.full)
 
-    def free_disk(self, handle: Ongoing) -> Effect:
-        """There is room again."""
-        return self._end(handle)
+    restore_disk = flush_honestly = free_disk = _end
 
     def turn_read_only(self, node: str) -> Ongoing:
         host = self.world.node_host(node)
@@ -246,17 +250,6 @@ class NodeTrouble:
         host.disk.replace(store)
         effect["log_bytes_gone"] = self.world.evidence.wiped(host, f, whose)
         return effect
-
-    @staticmethod
-    def _begin(host: Host, where: list[Trouble], amount: int = 0) -> Ongoing:
-        trouble = Trouble(amount)
-        where.append(trouble)
-        return Ongoing(host, where, trouble)
-
-    @staticmethod
-    def _end(handle: Ongoing) -> Effect:
-        handle.where.remove(handle.trouble)
-        return handle.trouble.effect
 
 
 def _if_alive(host: Host, incarnation: int, function: Callable[..., None], arguments: tuple[object, ...]) -> None:

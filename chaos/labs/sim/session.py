@@ -11,6 +11,7 @@ from typing import Any
 
 from pairproof.chaos.driver import Driver
 from pairproof.chaos.labs import script
+from pairproof.chaos.labs.awaiting import Awaiting
 from pairproof.chaos.labs.script import Bounds
 from pairproof.chaos.labs.sim.host import WATCHDOG
 from pairproof.chaos.labs.sim.link_trouble import LinkTrouble
@@ -18,9 +19,8 @@ from pairproof.chaos.labs.sim.node_trouble import NodeTrouble
 from pairproof.chaos.labs.sim.world import World
 from pairproof.chaos.plan import InProcess, forms
 from pairproof.harness.errors import LabError, UsageError
-from pairproof.harness.history import MS
+from pairproof.harness.history import MS, Event
 from pairproof.harness.ports import Target
-from pairproof.harness.rocketmq.awaiting import Awaiting
 from pairproof.harness.schedule import Args
 
 SETTLE_NS = 90_000 * MS
@@ -64,8 +64,8 @@ class SimSession:
             done += 1
         return done
 
-    def wait_for(self, what: str, count: int, ms: int) -> int:
-        awaiting = Awaiting(self.recorder.events, what, count)
+    def wait_for(self, happens: Callable[[Event], bool], count: int, ms: int) -> int:
+        awaiting = Awaiting(self.recorder.events, happens, count)
         self.world.run_until(awaiting.reached, ms * MS)
         return awaiting.seen
 

@@ -55,7 +55,8 @@ class Sync(Event):
     node: str
     incarnation: int
     f: Literal["topics", "offsets", "delays", "groups"]
-    status: Literal["asked", "same", "applied", "failed"]
+    status: Literal["asked", "answered", "same", "applied", "failed", "unread"]
+    """``answered``: the master's table reached it; whether it took that over is not known. ``unread``: it could not."""
 
     def words(self, the: The) -> str:
         return _SYNC.get(self.status, "{node}: sync of {table}").format(
@@ -99,7 +100,9 @@ MOST = 160
 
 _SYNC = {
     "asked": "{node} asks the master for its {table}",
+    "answered": "the master's {table} reach {node}",
     "same": "the {table} of {node} are of the master's version; it keeps them",
     "applied": "{node} takes the master's {table} over",
     "failed": "{node} does not get the master's {table}",
+    "unread": "{node} cannot read the master's {table}",
 }

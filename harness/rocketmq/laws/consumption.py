@@ -65,6 +65,8 @@ class Consumption:
         self._persisted: dict[str, int] = {}
         self._synced: dict[str, int] = {}
         """When a slave last asked for the master's offsets, ns."""
+        self._overwritten: set[str] = set()
+        """Slaves whose offsets a sync may have replaced, nobody knows when."""
         self._queries: dict[int | None, int] = {}
         self._pulls: dict[int | None, int] = {}
         self._answers: dict[tuple[int | None, str], Answer] = {}
@@ -239,7 +241,7 @@ class Consumption:
         found = self.registers.get(key)
         if found is None:
             # A slave's metadata sync overwrites what was committed to it.
-            is_hidden = node in SLAVES and "sync" not in self.ledger.observes
+            is_hidden = node in self._overwritten or (node in SLAVES and "sync" not in self.ledger.observes)
             found = self.registers[key] = Register(is_hidden)
         return found
 
@@ -258,6 +260,11 @@ class Consumption:
             return
         if event.status == "asked":
             self._synced[slave] = event.t
+        elif event.status == "answered":
+            # Nobody sees when the slave has taken that over.
+            self._overwritten.add(slave)
+            for (node, _, _), register in self.registers.items():
+                register.is_hidden |= node == slave
         elif event.status == "applied":
             since = self._synced.pop(slave, 0)
             for node, group, queue in list(self.registers):
@@ -266,8 +273,11 @@ class Consumption:
                     self._register(slave, group, queue).copy(found, since, event.t)
 
     def _persist(self, event: Persist) -> None:
+        node = event.node or ""
         if event.f == "offsets":
-            self._persisted[event.node or ""] = event.t
+            # What is written is older than the file, which is all that is seen of a black box.
+            late_ns = self.ledger.instant_ns if self.ledger.is_a_black_box(node) else 0
+            self._persisted[node] = event.t - late_ns
         elif event.f == "groups" and event.node == MASTER:
             # An administrator may have deleted a group with its progress, whoever that is.
             for (node, _, _), register in self.registers.items():

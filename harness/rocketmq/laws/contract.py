@@ -163,6 +163,11 @@ class Contract(Law):
                 self.violate(where, f"{message} was refused, and is stored all the same")
         elif must == contract.MUST_SURVIVE:
             if not on_master:
-                self.violate(where, f"{message} ({sent.status}) is gone from the master; {fault} must not take it")
+                self.violate(where, f"{message} ({sent.status}) is gone from the master; {_unfit(fault)}")
         elif not anywhere and len(held) > 1:
-            self.violate(where, f"{message} ({sent.status}) is on no broker; {fault} must not take it")
+            self.violate(where, f"{message} ({sent.status}) is on no broker; {_unfit(fault)}")
+
+
+def _unfit(fault: str) -> str:
+    """That a failure class excuses no loss, and what that class is."""
+    return f"{fault} must not take it: {contract.FAULTS[fault].partition(';')[0]}"

@@ -4,8 +4,8 @@ Each append must be the next frame that this connection brought and that continu
 is not all there leaves nothing. None is left out either: a slave that cannot append (a full disk, files of another
 size than the master's) closes at once.
 
-Left out: slaves that do not trace their appends; frames that do not fit, see ``ha-mismatch-closes``. Source:
-HAService.HAClient.dispatchReadRequest.
+Left out: slaves that do not trace their appends, also where others see records in their files; frames that do not fit,
+see ``ha-mismatch-closes``. Source: HAService.HAClient.dispatchReadRequest.
 """
 
 from collections import deque
@@ -24,7 +24,7 @@ class HaAppendsFrames(Law):
     id = "ha-appends-frames"
     promise = "A slave appends exactly the bodies of the complete frames that it received, all of them, in order."
     source = "HAService.HAClient.dispatchReadRequest"
-    # Flushes are seen only where nodes trace themselves, and there slaves' appends are seen as well.
+    # Flushes are seen only where a process traces what it does.
     needs = frozenset({"append", "flush", "frame", "close"})
     timed = True
 
@@ -48,7 +48,7 @@ class HaAppendsFrames(Law):
 
     def on_append(self, event: Append) -> None:
         node = event.node
-        if node == MASTER:
+        if node == MASTER or node in self.ledger.by_records:
             return
         self.judged += 1
         received = self.received.get(node) or deque()
@@ -91,7 +91,11 @@ class HaAppendsFrames(Law):
 
     def _overdue(self, event: Event, node: str, bound: int) -> None:
         ledger, received = self.ledger, self.received.get(node)
-        if received and node in ledger.traced and is_late(ledger, node, received[0].t, event.t, bound):
+        if (
+            received
+            and node in ledger.traced - ledger.by_records
+            and is_late(ledger, node, received[0].t, event.t, bound)
+        ):
             self._left_out(event, received[0], received[0].t)
 
     def _left_out(self, event: Event, frame: Frame, since: int | None = None) -> None:

@@ -30,6 +30,8 @@ class HaDivergenceRefused(Law):
 
     def begin(self) -> None:
         self.ahead: set[str | None] = set()
+        self.served: set[str | None] = set()
+        """Refused connections that got a frame all the same: the first one of each says it all."""
         self.untold: dict[str | None, Event] = {}
         self.left: dict[str | None, int] = {}
         """When refused peers left that nobody was told of yet, ns."""
@@ -59,7 +61,8 @@ class HaDivergenceRefused(Law):
             )
 
     def on_frame(self, event: Frame) -> None:
-        if self.ahead and event.side == "m" and event.link in self.ahead:
+        if self.ahead and event.side == "m" and event.link in self.ahead - self.served:
+            self.served.add(event.link)
             self.violate(
                 event, f"{event.link}: [{event.lo}, {event.hi}) went to a slave that is ahead of the master", since=None
             )

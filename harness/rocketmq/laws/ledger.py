@@ -15,7 +15,7 @@ Left out: what only one law needs. Sources: HAConnection, HAService.push2SlaveMa
 from pairproof.harness import ledger
 from pairproof.harness.history import Event
 from pairproof.harness.kinds.client import Assign, Consumer, Deliver, Fail, Info, Invoke, Ok, Route
-from pairproof.harness.kinds.node import Config, Crash, Start, Stop, Wipe
+from pairproof.harness.kinds.node import UNKNOWN, Config, Crash, Start, Stop, Wipe
 from pairproof.harness.rocketmq.kinds.ha import Close, Connect, Frame, Report
 from pairproof.harness.rocketmq.kinds.log import Append, Expire
 from pairproof.harness.rocketmq.kinds.metadata import Persist, Sync
@@ -58,6 +58,8 @@ class Ledger(ledger.Ledger):
         """Log start and end by the nodes' own trace; no key where it is unknown, no start of a slave without a log."""
         self.traced: set[str] = set()
         """Slaves whose appends are recorded."""
+        self.by_records: set[str] = set()
+        """Nodes of whose log whole records are known: a frame may end inside one."""
         self.appended: dict[str, int] = {}
         """The highest end that a slave's log ever had."""
         self._cuts: list[tuple[int, int]] = []
@@ -145,7 +147,16 @@ class Ledger(ledger.Ledger):
 
         An end of 0 is not known either: the first heartbeat to an empty slave moves it, and leaves no append.
         """
-        return (self.ends.get(node) or None) if node in self.traced else None
+        return (self.ends.get(node) or None) if node in self.traced - self.by_records else None
+
+    def recorded_end(self, node: str) -> int | None:
+        """Where its whole records end, by its own trace or its files; None where that is not known, as above."""
+        end = self.ends.get(node)
+        return end if node == MASTER else (end or None) if node in self.traced else None
+
+    def is_a_black_box(self, node: str) -> bool:
+        """Whether what is known of it was seen from outside."""
+        return node in self.by_records
 
     def common(self, node: str, hi: int) -> int:
         """How much of what a slave received up to ``hi`` the master still has.
@@ -184,6 +195,7 @@ class Ledger(ledger.Ledger):
         self._copied.pop(node, None)
         super().on_start(event)
         self.last_started = node
+        (self.by_records.add if event.f == UNKNOWN else self.by_records.discard)(node)
         if node == MASTER:
             self._incarnation += 1
             self.ahead = self.refused = -1
@@ -216,6 +228,8 @@ class Ledger(ledger.Ledger):
         self._coverage.cut(end)
         for node in {*self.traced, *self.claimed}:
             held = self.ends.get(node, 0) if node in self.traced else self.claimed[node]
+            if node in self.by_records:
+                held = max(held, self.claimed.get(node, 0))
             if held > end:
                 self._roll(node, end)
 

@@ -4,7 +4,7 @@ Judged by the last readings after healing. Topics and groups are the same, data 
 the master has its whole map on the slave (others may stay); the slave's file of delay offsets says what the master's
 table says. A slave owes that for a table
 
-- if it has synced it without a failure, and asked for it after anything last changed; or else
+- if it has synced it, or could not read the answer, and asked for it after anything last changed; or else
 - if a period and four calls of 3 s have passed since then, since it learned of its master, and since its first failure
   after that, which may only have shown that its connection had died; one that does not know its master has three
   registration periods besides: the master's or its own first attempt may fail in the same way.
@@ -30,7 +30,6 @@ from pairproof.harness.rocketmq.laws.metadata import (
     ADMIN,
     CALL_NS,
     DELAYS,
-    DONE,
     GROUPS,
     OFFSETS,
     SLACK_NS,
@@ -83,7 +82,7 @@ class MetaConverges(MetadataLaw):
         """When a slave last changed a table itself, ns."""
         self.asked: dict[Name, int] = {}
         self.synced: dict[Name, tuple[int, int]] = {}
-        """By slave and table: when it asked for what it has, and when it got it, ns."""
+        """By slave and table: when it asked for what it has, or has not read, and when it got it, ns."""
         self.failures: dict[Name, list[int]] = {}
         """By slave and table: since it last got it."""
         self.known: dict[str, int] = {}
@@ -188,7 +187,10 @@ class MetaConverges(MetadataLaw):
             self.asked[place] = event.t
             return
         asked = self.asked.pop(place, None)
-        if event.status not in DONE:
+        if event.status == "answered":
+            # What it made of that nobody knows: it owes what time alone makes due.
+            self.failures.pop(place, None)
+        elif event.status == "failed":
             self.failures.setdefault(place, []).append(event.t)
         elif asked is not None:
             self.synced[place] = (asked, event.t)

@@ -80,9 +80,12 @@ class MetaDurable(CopiesLaw):
         if event.status == "asked":
             self.open.add((node, table))
             return
-        self.open.discard((node, table))
-        if event.status == "applied":
+        if event.status in ("applied", "answered"):
             self._changed(node, table)
+        if event.status == "answered":
+            # It may be about to take that over.
+            return
+        self.open.discard((node, table))
         if event.status in DONE:
             if node in self.owed:
                 self.owed[node] = {name for name in self.owed[node] if name[0] != table}

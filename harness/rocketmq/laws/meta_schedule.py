@@ -11,13 +11,14 @@ without a master ends that, a registration that failed does not):
 
 A node that is no slave syncs nothing. All times are extended by what the slave stood still.
 
-Left out: whether a round comes too soon after one that took longer than the period, after a pause, or, on 5.x, after
-the slave was told of a master anew; a round that an answer without a master broke off. Source:
-BrokerController.handleSlaveSynchronize, SlaveSynchronize.syncAll.
+Left out: when the first round begins of a broker that does not say when it started; whether a round comes too soon
+after one that took longer than the period, after a pause, or, on 5.x, after the slave was told of a master anew; a
+round that an answer without a master broke off. Source: BrokerController.handleSlaveSynchronize,
+SlaveSynchronize.syncAll.
 """
 
 from pairproof.harness.history import MS, Event
-from pairproof.harness.kinds.node import Crash, Start, Stop
+from pairproof.harness.kinds.node import UNKNOWN, Crash, Start, Stop
 from pairproof.harness.rocketmq.kinds.metadata import Register, Sync
 from pairproof.harness.rocketmq.laws.metadata import (
     CALL_NS,
@@ -34,9 +35,11 @@ from pairproof.harness.rocketmq.laws.metadata import (
 class Life:
     """What one process of a slave has synced."""
 
-    __slots__ = ("asked", "began", "free", "known", "last", "regular", "schedule", "started", "step")
+    __slots__ = ("asked", "began", "free", "is_told", "known", "last", "regular", "schedule", "started", "step")
 
-    def __init__(self, started: int, known_schedule: Schedule) -> None:
+    def __init__(self, started: int, known_schedule: Schedule, is_told: bool) -> None:
+        """``is_told``: whether the broker itself said when it started; else that was no later than ``started``."""
+        self.is_told = is_told
         self.schedule = known_schedule
         self.started = started
         self.known: int | None = None
@@ -74,7 +77,7 @@ class MetaSchedule(MetadataLaw):
     def on_start(self, event: Start) -> None:
         settings = self.slaves.get(event.node)
         if settings is not None:
-            self.lives[event.node] = Life(event.t, schedule(settings))
+            self.lives[event.node] = Life(event.t, schedule(settings), event.f != UNKNOWN)
 
     def on_register(self, event: Register) -> None:
         """A name server says where the master is, or that it does not know."""
@@ -156,7 +159,7 @@ class MetaSchedule(MetadataLaw):
             life.regular = False
         if life.began is None:
             since = life.started
-            early = event.t - since < plan.first * MS - SLACK_NS
+            early = life.is_told and event.t - since < plan.first * MS - SLACK_NS
             what = f"{(event.t - life.started) / MS:.0f} ms after its start; {plan.first} ms are to pass"
         else:
             since = life.began

@@ -38,6 +38,8 @@ SLACK_NS = 1_000 * MS
 """What its timers, and a commit that nobody waits for, may be late."""
 DONE = frozenset({"same", "applied"})
 """How a step ends after which slave and master agree."""
+ARRIVED = DONE | {"answered"}
+"""How one ends that brought the slave its master's table."""
 MISSING = {"TOPIC_NOT_EXIST": TOPICS, "SUBSCRIPTION_GROUP_NOT_EXIST": GROUPS}
 """Answers that say that a table lacks something."""
 

@@ -1,9 +1,9 @@
 """``queue-whole-records``: a record is dispatched when all its bytes are in the log, and then within a second.
 
-By the nodes' own trace: what a node says that it has dispatched is in its log, and ends where a record or a file ends;
-and a record whose last byte arrived is dispatched within a second in which the node could have worked. From outside: at
-an audit the queues reach from the first to the last of the records that the log lists, up to where the node said that
-it had come, or wholly if nothing had arrived for a second.
+By the nodes' own trace, or their queues' files: what a node has dispatched is in its log, and ends where a record or a
+file ends; and a record whose last byte arrived is dispatched within a second in which the node could have worked. By
+audits: the queues reach from the first to the last of the records that the log lists, up to where dispatch had come, or
+wholly if nothing had arrived for a second.
 
 A node's queues may lag behind its log while a fault touches the node (a full disk leaves no room for a queue file, the
 thread that dispatches may be held up), or while it is down or paused. Two seconds after the last fault has ended they
@@ -46,7 +46,7 @@ class QueueWholeRecords(Law):
         "fault has held up catch up within two."
     )
     source = "DefaultMessageStore.ReputMessageService"
-    needs = frozenset({"append", "record", "entries", "audit"})
+    needs = frozenset({"append", "dispatch", "record", "entries", "audit"})
     timed = True
 
     def begin(self) -> None:
@@ -97,7 +97,7 @@ class QueueWholeRecords(Law):
         self.reached[node] = hi
         if node in self.ledger.rolled:
             return
-        end = self.ledger.ends.get(node) if node == MASTER else self.ledger.own_end(node)
+        end = self.ledger.recorded_end(node)
         if end is None:
             return
         self.judged += 1

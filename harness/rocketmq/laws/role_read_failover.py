@@ -26,6 +26,7 @@ from pairproof.harness.kinds.machine import Fault, Pause
 from pairproof.harness.kinds.node import Config, Crash, Start, Stop, Wipe
 from pairproof.harness.rocketmq.kinds.metadata import Register, Sync
 from pairproof.harness.rocketmq.law import Law
+from pairproof.harness.rocketmq.laws.metadata import ARRIVED
 from pairproof.harness.rocketmq.places import MASTER, NAMES, SLAVES
 from pairproof.harness.rocketmq.settings import creates_groups, parse, refuses_reads
 
@@ -196,7 +197,7 @@ class RoleReadFailover(Law):
         step = (event.node, event.f)
         if event.status == "asked":
             self._asked[step] = event.t
-        elif event.status in ("same", "applied"):
+        elif event.status in ARRIVED:
             self.synced[step] = self._asked.pop(step, event.t)
 
     def on_wipe(self, event: Wipe) -> None:

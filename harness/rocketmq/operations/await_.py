@@ -1,12 +1,33 @@
-"""Time passes until something has happened."""
+"""Time passes until something has happened often enough. Whatever happened before counts for nothing."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from reprlib import repr as short
+
+from pairproof.harness.errors import UsageError
+from pairproof.harness.history import Event
 from pairproof.harness.operation import Operation, Running, number, text
 from pairproof.harness.operations.advance import MOST_MS
 from pairproof.harness.ports.timing import CanAwait
-from pairproof.harness.rocketmq.awaiting import check_what
 from pairproof.harness.schedule import Args
+
+HAPPENED: dict[str, Callable[[Event], bool]] = {
+    "answered": lambda event: event.f == "send" and event.kind in ("ok", "fail", "info"),
+    "acknowledged": lambda event: event.f == "send" and event.kind == "ok" and event.status == "PUT_OK",
+    "replicated": lambda event: event.f == "replicate" and event.kind == "append",
+    "frames": lambda event: event.side == "s" and event.kind == "frame",
+}
+"""answered     a send has ended, however it did
+acknowledged  a send has ended with PUT_OK
+replicated    a slave has appended what a frame brought
+frames        a frame, or a heartbeat, has reached a slave
+"""
+
+
+def _check_what(what: object) -> None:
+    if what not in HAPPENED:
+        raise UsageError(f"nothing called {short(what)} can be awaited; valid: {', '.join(HAPPENED)}")
 
 
 class Await(Operation):
@@ -17,14 +38,15 @@ class Await(Operation):
     name = "await"
     needs = CanAwait
     arguments = {
-        "what": text(check=check_what),
+        "what": text(check=_check_what),
         "count": number(10_000, simpler=(1, 2)),
         "ms": number(MOST_MS, simpler=(100, 600, 3_100)),
     }
 
     def do(self, running: Running, args: Args) -> None:
         """Let it pass."""
-        running.able.wait_for(args["what"], args["count"], args["ms"])
+        _check_what(args["what"])
+        running.able.wait_for(HAPPENED[str(args["what"])], args["count"], args["ms"])
 
 
 OPERATION = Await()

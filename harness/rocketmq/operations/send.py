@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pairproof.harness.kinds.text import amount
 from pairproof.harness.operation import INT_MAX, Drawn, Operation, Running, number, truth
 from pairproof.harness.rocketmq.operations.scope import PRODUCERS, QUEUES, SIZES
 from pairproof.harness.rocketmq.ports import CanSend
@@ -22,6 +23,11 @@ class Send(Operation):
     }
     drawn = Drawn(always=2, burst=4)
     is_load = is_send = True
+
+    def words(self, args: Args) -> str:
+        waits = "and waits for the store's promise" if args["wait"] else "and does not wait for the store"
+        what = f"{amount(int(args['size']))} to queue {args['queue']}"
+        return f"Producer {args['producer']} sends {what} of the master {waits}."
 
     def do(self, running: Running, args: Args) -> None:
         """Start it."""

@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+from daily import IN_CONTAINERS as PLAYED
 from docker_labs import in_engine
 from real_labs import CLI, holding, left
 
@@ -18,10 +19,6 @@ from pairproof.harness.errors import EXIT_UNKNOWN
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("needs_engine")]
 
-PLAYED = (
-    "network-disconnect", "memory-limit", "image-replaced", "master-power-async-flush", "disk-full-on-either-side",
-    "ha-latency-around-ack-wait", "hostile-peer-on-ha-port", "slave-promoted-by-operator",
-)  # fmt: skip
 JOBS = 4
 
 

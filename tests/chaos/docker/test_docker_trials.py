@@ -17,6 +17,7 @@ from pairproof.chaos.labs.real.session import RealSession
 from pairproof.chaos.targets.reference import TARGET
 from pairproof.harness import registry
 from pairproof.harness.errors import LabError
+from pairproof.harness.rocketmq.operations.await_ import HAPPENED
 from pairproof.harness.schedule import Op
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("needs_engine")]
@@ -74,6 +75,7 @@ PROCESSES: tuple[tuple[Step, ...], ...] = (
     (("clock_skew", {"node": "master"}, "readings_skewed"),),
     (("memory_limit", {"node": "slave", "mb": 16}, "processes_killed"),),
     (("replace", {"node": "master"}, "images_replaced"),),
+    (("upgrade", {"node": "slave"}, "images_replaced"),),
     (("hostile", {"character": "two-faced"}, "bytes_sent"),),
     (("impostor", {"character": "junk"}, "bytes_sent"),),
     (("intruder", {"node": "master", "character": "junk"}, "bytes_sent"),),
@@ -135,7 +137,7 @@ def test_both_ends_of_the_link_and_the_stores_are_seen_as_they_are_also_after_a_
     session.on_nodes.restart("master")
     master, slave = session.nodes["master"], session.nodes["slave"]
     assert master.store is not None and slave.store is not None
-    session.wait_for("replicated", 1, 10_000)
+    session.wait_for(HAPPENED["replicated"], 1, 10_000)
     goes_on(session)
     sent_by, got_by = seen(session, "frame", "m"), seen(session, "frame", "s")
     assert len(got_by) >= 10 and all(sent_by[what] <= at for what, at in got_by.items()), "frames go down"
@@ -197,9 +199,9 @@ def test_troubles_of_one_node_may_overlap_in_any_order(lab: DockerLab) -> None:
     assert session.on_nodes.kill("slave")["processes_killed"] == 1
     session.on_nodes.resume(pause)
     session.on_nodes.restart("slave")
-    replaced, cable = session.on_nodes.replace_image("slave", "other"), session.on_nodes.disconnect("slave")
+    replaced, cable = session.replacement.replace_image("slave", "other"), session.on_nodes.disconnect("slave")
     small = session.on_nodes.limit_memory("slave", 100)
-    assert session.on_nodes.restore_own_image(replaced)["images_replaced"] == 2
+    assert session.replacement.restore_own_image(replaced)["images_replaced"] == 2
     container = session.nodes["slave"].container
     found = session.bench.engine.ask("inspect", lambda client: client.inspect_container(container.id))
     assert found["NetworkSettings"]["Networks"] == {} and found["HostConfig"]["Memory"] == 100 << 20

@@ -24,6 +24,12 @@ from pairproof.reference.core.config import BrokerConfig
 PAIR = ("master", "slave")
 
 
+@pytest.fixture(autouse=True)
+def nothing_ran(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The nodes are no processes: none runs by itself, unless a test says so."""
+    monkeypatch.setattr(processes, "_ran_ns", lambda node: 0)
+
+
 class Node:
     """A node that goes on the moment it is let go, and traces that."""
 

@@ -123,7 +123,8 @@ def test_addresses_of_a_registration_are_told_as_nodes(evidence: Evidence, tmp_p
 
 def passage(evidence: Evidence, tapped: bool = True) -> HaPassage:
     assert isinstance(evidence.ears, HaListener)
-    found = evidence.ears.passage("slave")
+    found = evidence.ears.passage("slave", "ha")
+    assert isinstance(found, HaPassage)
     found.wires.append(_Wire())  # type: ignore[arg-type]
     found.tapped = tapped
     found.stand()

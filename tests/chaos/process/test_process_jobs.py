@@ -41,13 +41,14 @@ def nothing_is_left(folder: Path) -> bool:
 
 
 def test_trials_side_by_side_keep_the_laws_and_labs_are_given_back(tmp_path: Path) -> None:
-    process = started(tmp_path, 4)
+    process = started(tmp_path, 5)
     said, _ = process.communicate(timeout=240)
     answer = json.loads((tmp_path / "answer.json").read_text())
     assert process.returncode == 0 and answer["laws"] == {LAW: "holds"}, said
     reader = RunReader(tmp_path / answer["folder"])
     assert sorted(each["trial"] for each in reader.trials()) == list(range(answer["trials"]))
-    assert answer["trials"] == 4 and {"swarm", "whole"} == {each["origin"] for each in reader.trials()}
+    origins = {each["origin"] for each in reader.trials()}
+    assert answer["trials"] == 5 and origins == {"sweep", "known-bugs", "swarm", "whole"}
     assert nothing_is_left(tmp_path)
 
 

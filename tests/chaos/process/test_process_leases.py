@@ -5,17 +5,26 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from pathlib import Path
 
 import pytest
 
 from pairproof.chaos.labs.real import leases
-from pairproof.chaos.labs.real.leases import BLOCK, FIRST, MAX_BLOCKS, Leases
+from pairproof.chaos.labs.real.leases import BLOCK, MAX_BLOCKS, Leases
 from pairproof.harness.errors import LabError
 
 Lease = Callable[[], Leases]
+FIRST = 450 * BLOCK
+"""Where the labs of other tests, which run meanwhile, do not come."""
+
+
+@pytest.fixture(autouse=True)
+def apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(leases, "FIRST", FIRST)
 
 
 @pytest.fixture
@@ -35,6 +44,14 @@ def test_no_two_labs_have_the_same_ports(lease: Lease) -> None:
     labs = [lease() for _ in range(4)]
     taken = [port for lab in labs for port in lab.take(40)]
     assert len(set(taken)) == len(taken) == 160
+
+
+def test_labs_with_other_temporary_folders_have_other_ports(
+    lease: Lease, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    port = lease().take()[0]
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    assert lease().take()[0] // BLOCK != port // BLOCK
 
 
 def test_ports_go_back_when_a_lab_ends(lease: Lease) -> None:

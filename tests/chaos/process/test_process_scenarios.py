@@ -1,5 +1,5 @@
-"""Every scenario that needs no containers in real processes, up to four cases of each: as in the simulation, green and
-not vacuous.
+"""Scenarios in real processes: as in the simulation, green and not vacuous. On every commit the first case of some, at
+night all that need no containers and up to four cases of each.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from daily import IN_PROCESSES
 from real_labs import holding
 from toxiproxies import binary
 
@@ -48,7 +49,14 @@ def play(runs: Path, *arguments: str) -> tuple[int, dict[str, dict[str, Any]], l
     return done.returncode, {each["name"]: each for each in said["scenarios"]}, left_out
 
 
-@pytest.mark.parametrize("cases", [1, pytest.param(CASES, marks=pytest.mark.nightly)])
+def test_scenarios_hold_for_the_reference(tmp_path: Path) -> None:
+    code, found, _ = play(tmp_path / "one", *IN_PROCESSES, "--cases", "1", "--jobs", str(JOBS))
+    assert code == (0 if len(holding(found)) == len(IN_PROCESSES) else EXIT_UNKNOWN)
+    assert found.keys() == set(IN_PROCESSES)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("cases", [1, CASES])
 def test_every_scenario_holds_for_the_reference(cases: int, tmp_path: Path) -> None:
     code, found, left_out = play(tmp_path / "one", "--all", "--cases", str(cases), "--jobs", str(JOBS))
     whole, parts, _ = play(tmp_path / "parts", IN_PARTS, "--jobs", str(CASES))

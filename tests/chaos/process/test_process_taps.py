@@ -11,7 +11,7 @@ import pytest
 from real_brokers import free_port
 
 from pairproof.chaos.labs.real.addresses import Address, LinkPorts
-from pairproof.chaos.labs.real.taps import Door, StrangersDoor, Tap
+from pairproof.chaos.labs.real.taps import Door, StraightDoor, Tap
 from pairproof.chaos.labs.real.wires import Passage
 from pairproof.chaos.rocketmq.ha_passage import MASTERS, SLAVES, HaPassage
 
@@ -245,7 +245,7 @@ def test_a_side_that_takes_nothing_holds_the_other_back() -> None:
 def test_a_stranger_is_seen_at_both_ends() -> None:
     async def scene() -> None:
         async with play() as link:
-            door: Door = StrangersDoor(
+            door: Door = StraightDoor(
                 Address("127.0.0.1", free_port()), link.server, lambda: HaPassage("hostile", link.heard)
             )
             await door.open()

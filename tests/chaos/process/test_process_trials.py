@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,10 @@ from real_labs import events, goes_on, opened, play, sends, sent, under, violate
 
 from pairproof.chaos.labs.process.lab import ProcessLab
 from pairproof.chaos.targets.reference import TARGET
+from pairproof.harness.abilities import part
+from pairproof.harness.history import MS
+from pairproof.harness.ports.disks import CanStallDisk
+from pairproof.harness.rocketmq.ports import CanExpire
 from pairproof.harness.schedule import Args, Op
 from pairproof.reference.core.config import BrokerConfig
 
@@ -52,6 +57,17 @@ def test_the_reference_keeps_the_laws_and_every_fault_bites(lab: ProcessLab) -> 
         assert status is None or sent(trial)[status], (name, sent(trial))
 
 
+def test_a_trial_keeps_its_nodes_settings_and_says_when_it_began_by_the_wall_clock(lab: ProcessLab) -> None:
+    before_ms = time.time_ns() // MS
+    trial = play(lab, sends(1))
+    after_ms = time.time_ns() // MS
+    assert "brokerRole=SYNC_MASTER\n" in trial.configurations["master"]
+    assert "brokerRole=SLAVE\n" in trial.configurations["slave"]
+    began_ms = json.loads(trial.events[0].detail or "")["beganMs"]
+    # The two clocks that it is the difference of are read one after the other.
+    assert before_ms - 1 <= began_ms <= after_ms - trial.events[-1].t // MS + 1
+
+
 def test_a_cut_bites_where_connections_were_ended_or_refused_and_nowhere_else(lab: ProcessLab) -> None:
     ops: list[Op] = []
     # The first sends find out that their connection is gone, the next ones that there is no other.
@@ -84,18 +100,19 @@ def test_a_node_that_is_to_start_on_a_stalled_disk_serves_when_that_goes_on(
 
 def test_what_befalls_a_node_that_waits_for_its_disk_befalls_one_that_does_not_serve(lab: ProcessLab) -> None:
     session = opened(lab)
-    stall = session.on_nodes.stall_disk("slave")
+    on_flushes, on_retention = part(session, CanStallDisk), part(session, CanExpire)
+    stall = on_flushes.stall_disk("slave")
     session.on_nodes.kill("slave")
     session.on_nodes.restart("slave")
     slave = session.nodes["slave"]
     assert slave.is_up and not session.world.serves(slave)
     pause = session.on_nodes.pause("slave")
-    assert session.on_nodes.expire("slave", 1) == {}
+    assert on_retention.expire("slave", 1) == {}
     session.on_nodes.resume(pause)
     assert session.on_nodes.stop("slave") == {"processes_killed": 1, "connections_closed": 0}
     session.on_nodes.restart("slave")
     assert slave.is_up and not session.world.serves(slave)
-    session.on_nodes.resume_disk(stall)
+    on_flushes.resume_disk(stall)
     assert session.world.serves(slave)
     goes_on(session)
     kinds = [each.kind for each in session.recorder.events if each.node == "slave" and each.kind in ("start", "crash")]

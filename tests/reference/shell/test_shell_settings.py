@@ -165,12 +165,13 @@ class Said(Log):
 def test_a_sync_is_told_of_when_it_begins_or_ceases_to_work() -> None:
     log = Said()
     watcher = LogWatcher(log)
-    for status in ("applied", "same", "applied", "failed", "failed", "same", "failed"):
+    for status in ("applied", "same", "applied", "failed", "failed", "same", "unread", "unread", "failed"):
         watcher.synced("topics", "asked")
         watcher.synced("topics", status)
     watcher.synced("groups", "failed")
     works, fails = "metadata: topics are those of the master", "metadata: topics cannot be fetched from the master"
-    assert log.lines == [works, fails, works, fails, "metadata: groups cannot be fetched from the master"]
+    unread = "metadata: topics of the master cannot be read"
+    assert log.lines == [works, fails, works, unread, fails, "metadata: groups cannot be fetched from the master"]
 
 
 def test_a_registration_is_told_of_when_the_answer_is_another_one() -> None:

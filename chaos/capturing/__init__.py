@@ -1,0 +1,1 @@
+"""Captures of a running pair that somebody else started: taps, and the folder that ``pairproof judge`` reads."""

@@ -1,0 +1,171 @@
+"""One capture from its first listener to its last byte: taps that only forward, beside a recording that may end first.
+
+Nothing is sent to the brokers that did not come from one of them, and nothing is asked: a connection made only to see
+whether a master is there would count as a slave on RocketMQ 4. Back-pressure passes on, so does each end of a
+connection. When the session ends all its connections do.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import NamedTuple
+
+from pairproof.chaos.capturing.passages import ClientConnection, HaConnection
+from pairproof.chaos.capturing.recording import SLAVE, ClientFile, Recording
+from pairproof.chaos.labs.real.stalls import Watch, harness
+from pairproof.chaos.labs.real.taps import Door, StraightDoor
+from pairproof.chaos.labs.real.wires import FLUSHED_S
+from pairproof.chaos.plan import Address
+from pairproof.harness.errors import UsageError
+from pairproof.reference.shell import reach
+
+SAVED_S = 1.0
+POLL_S = 0.02
+
+Say = Callable[[str], None]
+
+
+class Way(NamedTuple):
+    """Where a tap listens, and where it leads."""
+
+    listen: Address
+    to: Address
+
+
+async def resolved(way: Way, anywhere: bool) -> Way:
+    """The same with IPv4 addresses. UsageError if one is on another machine and that is not allowed."""
+    return Way(*[await _resolved(each, anywhere) for each in way])
+
+
+async def _resolved(address: Address, anywhere: bool) -> Address:
+    try:
+        return Address(await reach.resolve(address.host, anywhere), address.port)
+    except reach.NotAllowed:
+        raise UsageError(f"{address} is not on this machine: give {reach.OPTION} if it is meant") from None
+    except (OSError, ValueError) as why:
+        raise UsageError(f"{address.host} cannot be looked up ({why}); give an IPv4 address") from None
+
+
+class Session:
+    """The taps of one capture."""
+
+    def __init__(self, recording: Recording, ha: Way, clients: Sequence[Way], say: Say) -> None:
+        self.recording = recording
+        self.say = say
+        self.ha = ha
+        self._refused = 0
+        self._is_over = False
+        self._files = [ClientFile(recording, f"producer-{number}") for number, _ in enumerate(clients, 1)]
+        self.door = StraightDoor(
+            *ha, lambda: Reached(recording, SLAVE, self._answers), partial(self._silent, ha.to), patience_s=None
+        )
+        self.doors: list[Door] = [self.door]
+        for file, way in zip(self._files, clients, strict=True):
+            made, nobody = partial(ClientConnection, file), partial(self._nobody, way.to)
+            self.doors.append(StraightDoor(*way, made, nobody, patience_s=None))
+
+    async def run(self, ready: Callable[[], None], seconds: float | None) -> str:
+        """Forward and record until a signal or the time's end; which of them."""
+        watch = Watch(asyncio.get_running_loop(), lambda: [harness()])
+        try:
+            await self._open()
+            watch.start()
+            ready()
+            why = await self._until_over(seconds, watch)
+            self.recording.stalls = watch.stop()
+            self.recording.end(why)
+            return why
+        finally:
+            await self._close()
+
+    async def _open(self) -> None:
+        for door in self.doors:
+            try:
+                await door.open()
+            except OSError as why:
+                raise UsageError(
+                    f"cannot listen at {door.address}: {_reason(why)}; name an address and a port that are free"
+                ) from None
+
+    async def _until_over(self, seconds: float | None, watch: Watch) -> str:
+        loop = asyncio.get_running_loop()
+        over = asyncio.Event()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, over.set)
+        ends = None if seconds is None else loop.time() + seconds
+        try:
+            while ends is None or loop.time() < ends:
+                left = SAVED_S if ends is None else min(SAVED_S, ends - loop.time())
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(over.wait(), left)
+                    return "interrupted"
+                self._save(watch)
+            return "the time is over"
+        finally:
+            for number in (signal.SIGINT, signal.SIGTERM):
+                loop.remove_signal_handler(number)
+
+    def _save(self, watch: Watch) -> None:
+        if self.recording.ended is None:
+            self.recording.stalls = watch.stalls.all()
+            self.recording.save()
+        elif not self._is_over:
+            self._is_over = True
+            self.say(f"recording has ended: {self.recording.ended}. Bytes still pass, until Ctrl-C or the time's end.")
+
+    async def _close(self) -> None:
+        """End all connections in an orderly way; what a peer does not take in time is lost with its connection."""
+        for door in self.doors:
+            door.shut()
+            for passage in door.passages:
+                for wire in passage.wires:
+                    wire.end("peer")
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(FLUSHED_S):
+                while any(door.passages for door in self.doors):
+                    await asyncio.sleep(POLL_S)
+        for door in self.doors:
+            door.stop()
+        for file in self._files:
+            file.close()
+
+    # Whether somebody is there.
+
+    def _silent(self, to: Address, why: OSError) -> None:
+        if not self._refused:
+            self._nobody(to, why)
+            self.recording.say(f"note: nothing answers at the master's HA port ({_reason(why)})")
+        self._refused += 1
+
+    def _nobody(self, to: Address, why: OSError) -> None:
+        self.say(
+            f"nothing answers at {to} ({_reason(why)}): is the master running, and is this its port? "
+            "By default HA listens at listenPort + 1. Going on."
+        )
+
+    def _answers(self) -> None:
+        if self._refused:
+            self.recording.say(f"master started: its HA port answers, after it had refused {self._refused} connections")
+            self._refused = 0
+
+
+def _reason(why: OSError) -> str:
+    # asyncio puts a sentence with addresses in the place of the system's.
+    return os.strerror(why.errno) if why.errno is not None else str(why)
+
+
+class Reached(HaConnection):
+    """Tells that the master was reached, before the connection is recorded."""
+
+    def __init__(self, recording: Recording, slave: str, answers: Callable[[], None]) -> None:
+        super().__init__(recording, slave)
+        self.answers = answers
+
+    def stand(self) -> None:
+        self.answers()
+        super().stand()

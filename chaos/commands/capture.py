@@ -1,0 +1,129 @@
+"""``pairproof capture``: record the replication of a running pair, so that ``pairproof judge`` can judge it.
+
+A tap stands between the slave and its master's HA port, and where wanted between clients and the master. It forwards
+every byte unchanged, asks nobody anything, and lets back-pressure pass. docs/guide/capture.md shows a whole one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from pairproof.harness.errors import LabError, UsageError
+
+if TYPE_CHECKING:
+    from pairproof.chaos.capturing.recording import Recording
+    from pairproof.chaos.capturing.session import Way
+    from pairproof.chaos.plan import Address
+
+SIZES = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+MOST = "1G"
+MAX_PORT = 65_535
+
+
+@click.command("capture")
+@click.option("--listen", required=True, metavar="HOST:PORT", help="Where the slave is to connect: the tap.")
+@click.option("--to", required=True, metavar="HOST:PORT", help="The master's HA port (listenPort + 1 by default).")
+@click.option(
+    "--output", "folder", required=True, type=click.Path(path_type=Path), help="The capture folder: a new one."
+)
+@click.option("--master-conf", required=True, type=click.Path(path_type=Path), help="The master's broker.conf.")
+@click.option("--slave-conf", required=True, type=click.Path(path_type=Path), help="The slave's broker.conf.")
+@click.option(
+    "--client", "clients", multiple=True, metavar="LISTEN=TO",
+    help="A tap for producers: where they connect, and the master's listenPort. May be given more than once.",
+)  # fmt: skip
+@click.option("--rocketmq", metavar="VERSION", help="The brokers' version, such as 5.3.1; laws differ by it.")
+@click.option("--time", "time_text", help="When to end, such as 90s or 10m. Default: at Ctrl-C.")
+@click.option("--max-size", "size_text", default=MOST, show_default=True, help="Most bytes to record, such as 200M.")
+@click.option("--connect-anywhere", "anywhere", is_flag=True, help="Allow addresses that are not on loopback.")
+def command(
+    listen: str, to: str, folder: Path, master_conf: Path, slave_conf: Path, clients: tuple[str, ...],
+    rocketmq: str | None, time_text: str | None, size_text: str, anywhere: bool,
+) -> int:  # fmt: skip
+    """Record what a running slave and its master say to each other.
+
+    The slave must be told to connect to the tap, and when the capture ends it loses its connection until its
+    configuration is as it was. A folder that reaches --max-size grows no more, and bytes still pass.
+
+    Exit codes: 0 recorded, 2 usage (a port is taken, the folder exists), 4 no slave was connected, or the disk is full.
+    """
+    from pairproof.chaos.capturing.recording import SLAVE, Recording
+    from pairproof.chaos.capturing.session import Session, Way, resolved
+    from pairproof.chaos.observers.capture_folder import MASTER
+    from pairproof.chaos.observers.capture_version import find_version
+    from pairproof.harness.commands.options import seconds
+
+    if rocketmq is not None:
+        find_version(rocketmq, (), "--rocketmq")
+    limit, duration = _bytes(size_text), seconds(time_text) if time_text is not None else None
+    ways = [Way(_address("--listen", listen), _address("--to", to)), *map(_client, clients)]
+
+    async def capture() -> Recording:
+        ha, *others = [await resolved(each, anywhere) for each in ways]
+        recording = Recording(folder, {MASTER: master_conf, SLAVE: slave_conf}, rocketmq, limit)
+        await Session(recording, ha, others, click.echo).run(lambda: _tell(ha, others, folder), duration)
+        return recording
+
+    return _conclude(asyncio.run(capture()), folder, listen)
+
+
+def _tell(ha: Way, clients: list[Way], folder: Path) -> None:
+    click.echo(f"set in the slave's configuration, and restart the slave: haMasterAddress={ha.listen}")
+    if ha.listen.port == ha.to.port:
+        click.echo(f"or in the master's, and restart both: brokerIP2={ha.listen.host}")
+    for each in clients:
+        click.echo(f"let producers connect to {each.listen} in place of {each.to}")
+    click.echo(f"recording to {folder} until Ctrl-C or the time's end; the slave then needs its own setting again")
+
+
+def _conclude(recording: Recording, folder: Path, listen: str) -> int:
+    if not recording.ha:
+        raise LabError(
+            f"no slave reached its master through {listen}, so nothing was recorded: is haMasterAddress set to it, was "
+            f"the slave restarted, and does its master run? Remove {folder} before the next try"
+        )
+    if not recording.is_complete:
+        raise LabError(f"recording ended early: {recording.ended}; judge what there is: {_judge(folder)}")
+    clients = f", {recording.frames:,} frames of clients" if recording.frames else ""
+    left_out = f", {recording.left_out:,} connections left out" if recording.left_out else ""
+    click.echo(
+        f"recorded {len(recording.ha):,} connections of the slave, {recording.bytes['m2s']:,} bytes from the master, "
+        f"{recording.bytes['s2m']:,} from the slave{clients}{left_out} ({recording.ended}); judge it: {_judge(folder)}"
+    )
+    return 0
+
+
+def _judge(folder: Path) -> str:
+    from shlex import quote
+
+    return f"pairproof judge --ha-capture {quote(str(folder))}"
+
+
+def _client(text: str) -> Way:
+    from pairproof.chaos.capturing.session import Way
+
+    listen, equals, to = text.partition("=")
+    if not equals:
+        raise UsageError(f"--client wants LISTEN=TO, such as 127.0.0.1:20911=127.0.0.1:10911, not {text!r}")
+    return Way(_address("--client", listen), _address("--client", to))
+
+
+def _address(option: str, text: str) -> Address:
+    from pairproof.chaos.plan import Address
+
+    host, _, port = text.rpartition(":")
+    if not host or not (port.isascii() and port.isdigit()) or not 0 < int(port) <= MAX_PORT:
+        raise UsageError(f"{option} wants host:port, such as 127.0.0.1:20912, not {text!r}")
+    return Address(host, int(port))
+
+
+def _bytes(text: str) -> int:
+    number, unit = (text[:-1], text[-1]) if text[-1:] in SIZES else (text, "")
+    size = int(number) * SIZES.get(unit, 1) if number.isascii() and number.isdigit() else 0
+    if not 0 < size <= SIZES["G"]:
+        raise UsageError(f"--max-size wants at most {MOST}, such as 200M, not {text!r}")
+    return size

@@ -1,0 +1,16 @@
+"""A node is stopped in an orderly way, and another program takes its place on the same store, and stays there.
+
+``image`` is as for ``replace``; ``own`` is the way back.
+"""
+
+from pairproof.chaos.faults import replace
+from pairproof.harness.fault import HeldFault
+from pairproof.harness.ports.nodes import CanReplaceImage
+
+FAULT = HeldFault(
+    "upgrade",
+    CanReplaceImage,
+    replace.FAULT.arguments,
+    CanReplaceImage.replace_image,
+    CanReplaceImage.keep_image,
+)

@@ -1,0 +1,29 @@
+"""How a lab counts what it waits for: in the trial's own events, each looked at once.
+
+So it may ask after every step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from pairproof.harness.history import Event
+
+
+class Awaiting:
+    """Counts what ``happens`` in ``events``, a list that grows, from its present end on."""
+
+    def __init__(self, events: Sequence[Event], happens: Callable[[Event], bool], count: int) -> None:
+        self.events = events
+        self.happens = happens
+        self.wanted = count
+        self.seen = 0
+        self._next = len(events)
+
+    def reached(self) -> bool:
+        """Whether it has happened often enough."""
+        events = self.events
+        while self._next < len(events) and self.seen < self.wanted:
+            self.seen += self.happens(events[self._next])
+            self._next += 1
+        return self.seen >= self.wanted

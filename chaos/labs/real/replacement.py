@@ -1,0 +1,56 @@
+"""Another program takes a node's place, on the same store and with the same address, as in an upgrade.
+
+Which programs there are the plan says (:attr:`pairproof.chaos.plan.NodePlan.others`); a lab of containers also takes
+images. What the node is set to may differ between its programs, so the history is told again.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from pairproof.chaos.driver import Driver
+from pairproof.chaos.labs.real.node_trouble import NodeTrouble
+from pairproof.chaos.labs.real.nodes import RealNode
+from pairproof.chaos.labs.real.world import World
+from pairproof.chaos.plan import OWN
+from pairproof.harness.ports import Effect
+
+
+class Replaced(NamedTuple):
+    """A node that runs another program, and what that took."""
+
+    node: RealNode
+    effect: Effect
+
+
+class Replacement:
+    """Ability CanReplaceImage of :mod:`pairproof.harness.ports.nodes`."""
+
+    def __init__(self, world: World, on_nodes: NodeTrouble, driver: Driver) -> None:
+        self.world = world
+        self.on_nodes = on_nodes
+        self.driver = driver
+
+    def replace_image(self, node: str, image: str) -> Replaced:
+        """A node that stands still is killed."""
+        found = self.world.node(node)
+        return Replaced(found, self._run(found, image))
+
+    def keep_image(self, handle: Replaced) -> Effect:
+        """It stays; what it did."""
+        return handle.effect
+
+    def restore_own_image(self, handle: Replaced) -> Effect:
+        """Its own program takes its place again."""
+        after = self._run(handle.node, OWN)
+        return {key: handle.effect.get(key, 0) + after.get(key, 0) for key in {*handle.effect, *after}}
+
+    def _run(self, node: RealNode, name: str) -> Effect:
+        what = self.world.aside(lambda: node.other(name))
+        effect = dict(self.on_nodes.kill(node.name) if node.pauses else self.on_nodes.stop(node.name))
+        self.world.aside(lambda: node.become(what))
+        shown = self.driver.config(node.name)
+        if shown is not None and name in (OWN, *node.plan.others):
+            self.world.evidence.config(node.name, shown)
+        self.on_nodes.restart(node.name)
+        return {**effect, "images_replaced": 1}

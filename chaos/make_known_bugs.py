@@ -1,0 +1,75 @@
+"""Makes the programs of known bugs: ``python -m pairproof.chaos.make_known_bugs [FILE]`` makes ``known_bugs.jsonl``.
+
+Keeps the stored programs that still show their mutants. Every other mutant is hunted in the simulation, with schedules
+as a lab with real time plays them, and gets the small program that shows it, a line each. Mutants that only show at
+moments which no such lab can hit, or in trials of minutes, are named and left out. Ten CPU minutes if none is stored.
+What the file is for: docs/decisions/0058.
+"""
+
+from __future__ import annotations
+
+import sys
+from concurrent.futures import ProcessPoolExecutor
+from functools import cache
+from itertools import islice
+from pathlib import Path
+
+from pairproof.chaos.commands.mutants import TRIALS, fails_by, schedules
+from pairproof.chaos.mutants import catalogue
+from pairproof.harness import resolve
+from pairproof.harness.abilities import Hosted, lacking
+from pairproof.harness.rocketmq import known_bugs
+from pairproof.harness.rocketmq.known_bugs import FILE
+from pairproof.harness.schedule import Schedule
+from pairproof.harness.search import repeated
+from pairproof.harness.search.paced import paced
+from pairproof.harness.system import KnownBug
+
+SEED = "known-bugs"
+BLACK_BOXES = Hosted(resolve.lab("process"), resolve.target("rocketmq-4.9.7"))
+PACED = 800
+"""Trials of one mutant."""
+
+
+def made(name: str) -> KnownBug | None:
+    """The program of the mutant with this name; None if it was not found."""
+    mutant = catalogue()[name]
+    lab, target = resolve.lab("sim"), resolve.target(f"reference+{mutant.name}")
+    system, fails = resolve.system_of(target), fails_by(lab, target, mutant.law)
+    stored = next((each for each in known_bugs.of_mutants() if each.name == name), None)
+    if stored is not None and fails(stored.schedule):
+        return KnownBug(name, mutant.law, mutant.seen_in, stored.schedule)
+    found = next((each for each in candidates() if fails(each)), None)
+    if found is None:
+        return None
+    small = repeated.shrunk(system, found, lambda: True, fails)
+    return KnownBug(mutant.name, mutant.law, mutant.seen_in, small)
+
+
+@cache
+def candidates() -> list[Schedule]:
+    """What every mutant is shown to, paced, each but once; what can be done to black boxes first."""
+    lab, target = resolve.lab("sim"), resolve.target("reference")
+    system = resolve.system_of(target)
+    drawn = (paced(system, each) for _, each in islice(schedules(lab, target, SEED), TRIALS))
+    once = {f"{each.settings} {each.program()}": each for each in drawn}
+    return sorted(list(once.values())[:PACED], key=_asks_for_seams)
+
+
+def _asks_for_seams(schedule: Schedule) -> bool:
+    return bool(lacking(BLACK_BOXES, schedule.ops, resolve.faults(), resolve.operations()))
+
+
+def main(place: Path) -> None:
+    """Write them all, in the catalogue's order, and tell of each."""
+    mutants = list(catalogue())
+    with ProcessPoolExecutor(max_workers=2) as pool:
+        found = []
+        for name, each in zip(mutants, pool.map(made, mutants), strict=True):
+            print(name, "not found" if each is None else each.schedule.program(), flush=True)
+            found.append(each)
+    place.write_text(known_bugs.to_text(each for each in found if each is not None), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]) if sys.argv[1:] else Path(known_bugs.__file__).with_name(FILE))

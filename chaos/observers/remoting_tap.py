@@ -1,0 +1,109 @@
+"""A tap for one direction of a remoting connection: bytes as they pass by, to what the frames' headers say.
+
+Like :mod:`pairproof.chaos.observers.ha_tap` it never raises, whatever it is fed. A frame that nobody can mean makes the
+rest of the stream unreadable: ``broken`` then says so, and later bytes are ignored. Headers are JSON or RocketMQ's
+binary form; bodies are left out. Shares no code with the programs that are judged. Source: RemotingCommand,
+RocketMQSerializable, NettyDecoder.
+"""
+
+from __future__ import annotations
+
+import json
+from struct import Struct
+from struct import error as StructError
+from typing import NamedTuple
+
+RESPONSE = 1
+MAX_FRAME = 16 * 1024 * 1024
+"""Bytes, NettyDecoder's limit."""
+BINARY = 1
+
+_INT = Struct(">i")
+_LENGTHS = Struct(">ii")
+_FIXED = Struct(">hbhii")
+_SHORT = Struct(">h")
+
+
+class Header(NamedTuple):
+    """What a frame's header says, but its remark."""
+
+    code: int
+    flag: int
+    opaque: int
+    fields: dict[str, str]
+
+
+class RemotingTap:
+    """Holds at most one frame between feeds."""
+
+    __slots__ = ("_buffer", "broken", "max_frame")
+
+    def __init__(self, max_frame: int = MAX_FRAME) -> None:
+        self.max_frame = max_frame
+        self.broken: str | None = None
+        self._buffer = bytearray()
+
+    def feed(self, data: bytes) -> list[Header]:
+        """The headers of frames that ``data`` completes, in order."""
+        found: list[Header] = []
+        if self.broken is not None:
+            return found
+        buffer, at = self._buffer, 0
+        buffer += data
+        try:
+            while len(buffer) - at >= _INT.size:
+                (size,) = _INT.unpack_from(buffer, at)
+                if not _INT.size <= size <= self.max_frame:
+                    raise ValueError(f"a frame of {size} bytes")
+                end = at + _INT.size + size
+                if end > len(buffer):
+                    break
+                found.append(_header(bytes(buffer[at:end])))
+                at = end
+        except (ValueError, StructError, KeyError, RecursionError) as why:
+            self.broken = str(why)
+            buffer.clear()
+        else:
+            del buffer[:at]
+        return found
+
+
+def _header(frame: bytes) -> Header:
+    _, mixed = _LENGTHS.unpack_from(frame)
+    size, form = mixed & 0xFFFFFF, mixed >> 24
+    raw = frame[_LENGTHS.size : _LENGTHS.size + size]
+    if len(raw) != size:
+        raise ValueError(f"a header of {size} bytes in a frame of {len(frame)}")
+    return _binary(raw) if form == BINARY else _json(raw)
+
+
+def _json(raw: bytes) -> Header:
+    told = json.loads(raw)
+    if not isinstance(told, dict) or not all(type(told.get(each)) is int for each in ("code", "flag", "opaque")):
+        raise ValueError("a header without code, flag or opaque")
+    fields = told.get("extFields") or {}
+    if not isinstance(fields, dict):
+        raise ValueError("extFields that are not an object")
+    return Header(told["code"], told["flag"], told["opaque"], {key: str(value) for key, value in fields.items()})
+
+
+def _binary(raw: bytes) -> Header:
+    code, _, _, opaque, flag = _FIXED.unpack_from(raw)
+    _, at = _text(raw, _FIXED.size, _INT)
+    (size,) = _INT.unpack_from(raw, at)
+    at += _INT.size
+    if size != len(raw) - at:
+        raise ValueError(f"{size} bytes of fields where {len(raw) - at} are")
+    fields = {}
+    while at < len(raw):
+        name, at = _text(raw, at, _SHORT)
+        fields[name], at = _text(raw, at, _INT)
+    return Header(code, flag, opaque, fields)
+
+
+def _text(raw: bytes, at: int, length: Struct) -> tuple[str, int]:
+    (size,) = length.unpack_from(raw, at)
+    end = at + length.size + size
+    if size < 0 or end > len(raw):
+        raise ValueError(f"a text of {size} bytes at {at}")
+    return raw[at + length.size : end].decode("utf-8", "replace"), end

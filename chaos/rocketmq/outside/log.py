@@ -1,0 +1,116 @@
+"""Follows a commit log's files as they grow: each whole record or filler once, and where the oldest files went.
+
+A few bytes are read at a time, since what was read once is not read again. A record counts once its size, magic number,
+CRC, offset and lengths fit: one that is still being written is read again at the next look.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from pairproof.chaos.observers.store_reader import Walk
+from pairproof.chaos.observers.stored_record import LEAST_SIZE, MAGIC, MAGIC_BLANK, MAGIC_V2, START, Filler, LogRecord
+
+Found = tuple[LogRecord | Filler, bytes]
+"""What entered the log, and its bytes."""
+
+
+class LogFollower:
+    """Where a growing log begins and ends: after its last whole record or filler."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.begin: int | None = None
+        """None where there is no file yet."""
+        self.end: int | None = None
+        self._file: tuple[int, int] | None = None
+        """The start of the file that it ends in, and that file's size."""
+
+    def look(self) -> Iterator[Found]:
+        """What is new since the last look, in the log's order."""
+        if self._file is None:
+            self._file = self._first()
+            if self._file is None:
+                return
+            self.begin = self.end = self._file[0]
+        while True:
+            start, size = self._file
+            yield from self._rest(start, size)
+            if self.end != start + size:
+                return
+            self._file = self.end, size
+
+    def recover(self) -> tuple[int, int]:
+        """What RocketMQ's recovery takes for its log now: where that begins and ends.
+
+        A filler that closes the last file there is is dropped: it is written, or sent, once more.
+        """
+        last = next((what for what, _ in reversed(list(self.look()))), None)
+        if isinstance(last, Filler) and not self._path(last.hi).exists():
+            assert self._file is not None
+            self.end, size = last.lo, self._file[1]
+            self._file = last.hi - size, size
+        return self.begin or 0, self.end or 0
+
+    def has_expired(self) -> bool:
+        """Whether the oldest file is gone; ``begin`` is then where the next one starts."""
+        if self.begin is None:
+            return False
+        try:
+            self._path(self.begin).stat()
+        except FileNotFoundError:
+            first = self._first()
+            if first is not None and first[0] > self.begin:
+                self.begin = first[0]
+                return True
+        except OSError:
+            # Its disk has no power any more.
+            pass
+        return False
+
+    def _path(self, start: int) -> Path:
+        return self.folder / f"{start:020d}"
+
+    def _first(self) -> tuple[int, int] | None:
+        try:
+            names = sorted(each.name for each in self.folder.iterdir() if each.name.isdigit())
+            size = (self.folder / names[0]).stat().st_size if names else 0
+        except OSError:
+            # Not there yet, or its disk has no power any more.
+            return None
+        # It is made empty, and gets its size a moment later.
+        return (int(names[0]), size) if size else None
+
+    def _rest(self, start: int, size: int) -> Iterator[Found]:
+        """What one file holds behind the log's end so far."""
+        assert self.end is not None
+        try:
+            with self._path(start).open("rb", buffering=0) as file:
+                while self.end < start + size:
+                    found = _found(file.fileno(), self.end, start, size)
+                    if found is None:
+                        return
+                    self.end = found[0].hi
+                    yield found
+        except OSError:
+            # As above; or the next file is not there yet.
+            return
+
+
+def _found(fd: int, lo: int, start: int, size: int) -> Found | None:
+    """The whole record or filler at ``lo`` of a file; None if there is none, or not yet."""
+    left = start + size - lo
+    head = os.pread(fd, START.size, lo - start)
+    length, magic = START.unpack(head) if len(head) == START.size else (0, 0)
+    if magic == MAGIC_BLANK and length == left:
+        return Filler(lo, lo + length), os.pread(fd, length, lo - start)
+    if magic not in (MAGIC, MAGIC_V2) or not LEAST_SIZE <= length <= left:
+        return None
+    data = os.pread(fd, length, lo - start)
+    found = next((each for each in Walk([(lo, data)]) if isinstance(each, LogRecord)), None)
+    # Its properties are written last, no CRC covers them, and their text does not end with a zero byte.
+    if found is None or found.hi != lo + length or (found.properties and data.endswith(b"\0")):
+        return None
+    return found, data

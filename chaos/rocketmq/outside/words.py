@@ -1,0 +1,75 @@
+"""What RocketMQ's broker says in its log, as far as laws ask for it.
+
+- It refuses a slave which is ahead of it. Only 4.9.3 to 4.9.x say so, each time that the slave connects; 5.x says
+  nothing, and serves the slave. Source: HAConnection.ReadSocketService.processReadEvent of 4.9.7.
+- It did not get one of its master's tables, whatever stood in the way. Source: SlaveSynchronize of 4.9.7 and 5.5.0.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+MAX_READ = 1 << 20
+"""Bytes of output that are read at a time."""
+_REFUSED = re.compile(
+    rb"slave\[/?([0-9.]+:[0-9]+)\] request offset=(-?[0-9]+) greater than local commitLog offset=(-?[0-9]+)"
+)
+_FAILED = re.compile(
+    rb"^[0-9-]+ [0-9]{2}:([0-9]{2}):([0-9]{2})[,.]([0-9]{3}) [^\n]* "
+    rb"Sync(TopicConfig|ConsumerOffset|DelayOffset|SubscriptionGroup) Exception",
+    re.MULTILINE,
+)
+_TABLES = {
+    b"TopicConfig": "topics", b"ConsumerOffset": "offsets", b"DelayOffset": "delays", b"SubscriptionGroup": "groups",
+}  # fmt: skip
+QUARTER_MS = 15 * 60 * 1_000
+"""Time zones differ by whole quarters of an hour, and 5.x has its own: a line's time is known within one."""
+
+
+class Refusal(NamedTuple):
+    """A slave that was refused, and the log ends of both."""
+
+    peer: str
+    """``ip:port`` of its connection, as the master sees it."""
+    reported: int
+    end: int
+
+
+class Failure(NamedTuple):
+    """A table that a slave did not get."""
+
+    table: str
+    at_ms: int
+    """When its line was written, since the last quarter of an hour."""
+
+
+class WordsFollower:
+    """Reads a broker's output as it grows from now on. A line that has no end yet waits."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._at = path.stat().st_size if path.exists() else 0
+
+    def look(self) -> tuple[list[Refusal], list[Failure]]:
+        """Whom it has refused, and what it did not get, since the last look."""
+        try:
+            with self.path.open("rb", buffering=0) as file:
+                file.seek(self._at)
+                data = file.read(MAX_READ)
+        except OSError:
+            return [], []
+        whole = data.rfind(b"\n") + 1
+        if not whole and len(data) == MAX_READ:
+            # No line of a broker's is as long.
+            whole = len(data)
+        self._at += whole
+        said = data[:whole]
+        refusals = [Refusal(each[1].decode(), int(each[2]), int(each[3])) for each in _REFUSED.finditer(said)]
+        return refusals, [_failure(each) for each in _FAILED.finditer(said)]
+
+
+def _failure(line: re.Match[bytes]) -> Failure:
+    minutes, seconds, ms = (int(line[number]) for number in (1, 2, 3))
+    return Failure(_TABLES[line[4]], ((minutes * 60 + seconds) * 1_000 + ms) % QUARTER_MS)

@@ -1,0 +1,138 @@
+"""``pairproof deviations``: list the known deviations of real systems, and play the program that shows one.
+
+What a version is known to do although a law forbids it stands in data files (:mod:`pairproof.harness.deviations`), and
+does not make ``check`` or ``chaos run`` red. Whether it still does it, only its stored program can say: a search that
+did not meet a deviation says nothing.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from typing import Any
+
+import click
+
+from pairproof.harness import deviations, resolve
+from pairproof.harness.again import until_decided
+from pairproof.harness.commands import options
+from pairproof.harness.commands.output import json_option, say, table, write_json
+from pairproof.harness.deviations import Deviation
+from pairproof.harness.errors import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED, UsageError
+from pairproof.harness.trial import Trial
+from pairproof.harness.trouble import STALLED
+from pairproof.harness.verdict import Verdict
+
+MAX_REPLAYS = 100
+THERE, GONE, UNKNOWN = "still there", "gone", "unknown"
+CODES = {THERE: EXIT_HOLDS, GONE: EXIT_VIOLATED, UNKNOWN: EXIT_UNKNOWN}
+
+
+@click.group("deviations", invoke_without_command=True)
+@click.option("--target", "target_name", default=None, help="Only those that are known of this target.")
+@json_option
+@click.pass_context
+def command(ctx: click.Context, target_name: str | None, json_to: str | None) -> None:
+    """List known deviations: what versions of real systems do although a law forbids it."""
+    if ctx.invoked_subcommand is not None:
+        if json_to is not None or target_name is not None:
+            raise UsageError(f"--target and --json go behind {ctx.invoked_subcommand}, where they mean its own")
+        return
+    known = deviations.every().values() if target_name is None else deviations.of(resolve.target(target_name))
+    if json_to is not None:
+        write_json([_as_json(each) for each in known], json_to)
+        return
+    rows = [
+        (
+            each.id,
+            each.about,
+            f"{each.node} {_versions(each)}",
+            ", ".join(each.laws),
+            "; ".join(each.upstream) or "none",
+        )
+        for each in known
+    ]
+    table("", ("deviation", "what is done", "by", "laws", "upstream"), rows)
+
+
+def _versions(known: Deviation) -> str:
+    return " or ".join(each.text for each in known.versions)
+
+
+def _as_json(known: Deviation) -> dict[str, object]:
+    return {
+        "id": known.id, "about": known.about, "reason": known.reason.strip(), "source": known.source,
+        "system": known.system, "node": known.node, "versions": [each.text for each in known.versions],
+        "laws": known.laws, "upstream": list(known.upstream), "models": list(known.models),
+        "program": known.schedule().program() if known.program else [],
+    }  # fmt: skip
+
+
+@command.command("check")
+@click.argument("name", metavar="ID")
+@options.target
+@options.lab
+@click.option(
+    "--replays",
+    type=click.IntRange(1, MAX_REPLAYS),
+    default=1,
+    show_default=True,
+    help="How often to play its program.",
+)
+@json_option
+def check(name: str, target_name: str, lab_name: str, replays: int, json_to: str | None) -> None:
+    """Play the stored program of the deviation ID, and say in how many of the trials it shows.
+
+    The target may be one of which the deviation is not known: that is how to ask whether a version has it.
+
+    Exit codes: 0 it is still there; 1 it is gone: no trial showed it; 2 usage; 3 unknown: no trial showed it, and the
+    lab left out a part of the program, or a law could not decide; 4 the lab failed.
+    """
+    from pairproof.harness.interpreter import run_trial
+
+    known, lab, target = deviations.find(name), resolve.lab(lab_name), resolve.target(target_name)
+    resolve.check_pair(lab, target)
+    schedule = known.schedule()
+
+    def play() -> Trial:
+        return run_trial(lab, target, schedule, known=(known,))
+
+    trials = [until_decided(play, lambda trial: _is_spoilt(known, trial))[0] for _ in range(replays)]
+    found = outcome(known, trials)
+    if json_to is not None:
+        write_json(found, json_to)
+    say(f"{name} on {target_name} in {lab_name}: {found['outcome']}, shown in {found['shown']} of {replays}")
+    for line in (*schedule.program(), *found["why"]):
+        say(f"  {line}")
+    sys.exit(CODES[found["outcome"]])
+
+
+def outcome(known: Deviation, trials: list[Trial]) -> dict[str, Any]:
+    """What the trials of its program say: ``outcome``, ``shown`` of ``trials``, ``laws``, ``why`` nobody knows."""
+    laws = Counter(each.law for trial in trials for each in trial.judgements if known.id in each.deviations)
+    shown = sum(_shows(known, trial) for trial in trials)
+    why = list(dict.fromkeys(line for trial in trials for line in _doubts(known, trial))) if not shown else []
+    said = THERE if shown else UNKNOWN if why else GONE
+    return {"id": known.id, "outcome": said, "shown": shown, "trials": len(trials), "laws": dict(laws), "why": why}
+
+
+def _shows(known: Deviation, trial: Trial) -> bool:
+    return any(known.id in each.deviations for each in trial.judgements)
+
+
+def _is_spoilt(known: Deviation, trial: Trial) -> bool:
+    """Whether this machine's stalls left open what the trial would have shown."""
+    doubts = [each.doubt or "" for each in trial.judgements if each.law in known.laws]
+    return not _shows(known, trial) and any(each.startswith(STALLED) for each in doubts)
+
+
+def _doubts(known: Deviation, trial: Trial) -> list[str]:
+    """Why this trial, which did not show it, does not say that it is gone."""
+    own = [each for each in trial.judgements if each.law in known.laws]
+    by_law = {each.law: each.verdict for each in own}
+    doubts = [f"{each.law} could not decide: {each.doubt}" for each in own if each.verdict is Verdict.UNKNOWN]
+    if by_law and not {Verdict.HOLDS, Verdict.VIOLATED, Verdict.UNKNOWN} & set(by_law.values()):
+        blind = set(by_law.values()) == {Verdict.NOT_OBSERVABLE}
+        doubts.append(f"{'not observable here' if blind else 'nothing to judge'}: {', '.join(by_law)}")
+    idle = [f"{each.name} had no effect" for each in trial.faults if not each.bit]
+    return [*(f"skipped: {each}" for each in trial.skipped), *idle, *doubts]

@@ -1,0 +1,118 @@
+"""What must be true of a violation in its trial for it to come of a known deviation of RocketMQ's.
+
+Each answers for one violation, from the history alone. Where a master's appends are not traced its log end is known
+only from below, by what it answered; so a report counts as ahead there only after the master has lost what it held.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from pairproof.harness.history import Event
+from pairproof.harness.law import Violation
+from pairproof.harness.rocketmq.places import MASTER, SLAVES
+
+FIRST, LATER, EXPIRED = "first", "later", "expired"
+"""What a report is: its connection's first, above the master's log end; a later one; a first one below its start."""
+
+
+def first_report_ahead(events: Sequence[Event], violation: Violation) -> bool:
+    """A connection's first report had been above the master's log end: of the connection concerned, if one is."""
+    return _has(events, violation, (FIRST,))
+
+
+def report_ahead(events: Sequence[Event], violation: Violation) -> bool:
+    """The same, of any report."""
+    return _has(events, violation, (FIRST, LATER))
+
+
+def first_report_expired(events: Sequence[Event], violation: Violation) -> bool:
+    """A connection's first report had been below the master's log start: of the connection concerned, if one is."""
+    return _has(events, violation, (EXPIRED,))
+
+
+def bare_connection(events: Sequence[Event], violation: Violation) -> bool:
+    """While the call was under way the master had a connection on which nobody had made a believable report."""
+    op = next((each.op for each in events if each.seq == violation.seq), None)
+    begun = next((each.seq for each in events if each.kind == "invoke" and each.op == op), None)
+    if op is None or begun is None:
+        return False
+    bare: set[str | None] = set()
+    for each, odd in _reports(events, violation.seq):
+        if each.kind == "connect":
+            bare.add(each.link)
+        elif (each.kind == "close" and each.seq < begun) or (each.kind == "report" and not odd):
+            bare.discard(each.link)
+        elif each.kind in ("crash", "stop") and each.seq < begun:
+            bare.clear()
+    return bool(bare)
+
+
+def answered_on_read_only_disk(events: Sequence[Event], violation: Violation) -> bool:
+    """The message was answered while the master's disk took no writes."""
+    read_only = False
+    for each in events:
+        if each.kind == "fault" and each.f == "read_only" and each.node == MASTER:
+            read_only = each.status == "on"
+        elif each.kind == "ok" and each.f == "send" and each.message == violation.message is not None:
+            return read_only
+    return False
+
+
+def file_sizes_differ(events: Sequence[Event], violation: Violation) -> bool:
+    """A slave's log files have another size than its master's."""
+    sizes: dict[bool, set[object]] = {True: set(), False: set()}
+    for each in events:
+        if each.kind == "config":
+            size = json.loads(each.detail or "{}").get("mappedFileSizeCommitLog")
+            sizes[each.node in SLAVES] |= {size} - {None}
+    return bool(sizes[True] and sizes[False] and sizes[True] != sizes[False])
+
+
+def _has(events: Sequence[Event], violation: Violation, which: tuple[str, ...]) -> bool:
+    link = next((each.link for each in events if each.seq == violation.seq), None)
+    return any(odd in which and link in (None, each.link) for each, odd in _reports(events, violation.seq))
+
+
+def _reports(events: Sequence[Event], upto: int) -> list[tuple[Event, str]]:
+    """What happened at the master's HA port, and to it, up to an event; of reports outside its log, what they are."""
+    traced = any(each.kind == "append" and each.node == MASTER for each in events)
+    begin, end, lost = 0, 0, False
+    spoken: set[str | None] = set()
+    found = []
+    for each in events:
+        if each.seq > upto:
+            break
+        odd = ""
+        if each.node == MASTER and each.kind in ("start", "append"):
+            end = each.hi if each.hi is not None else 0 if lost else end
+            begin = (each.lo or 0) if each.kind == "start" else begin
+        elif each.node == MASTER and each.kind == "expire":
+            begin = each.lo or 0
+        elif each.kind == "ok" and each.f == "send" and not traced:
+            end = max(end, each.hi or 0)
+        elif each.node == MASTER and (each.kind == "wipe" or (each.kind == "crash" and each.f == "machine")):
+            lost = True
+        elif each.kind == "report" and each.side == "m":
+            offset = each.hi or 0
+            if offset > end and (traced or lost):
+                odd = LATER if each.link in spoken else FIRST
+            elif offset and offset < begin and each.link not in spoken:
+                odd = EXPIRED
+            spoken.add(each.link)
+        if each.kind in ("crash", "stop") and each.node == MASTER:
+            found.append((each, ""))
+        elif each.side == "m" and each.kind in ("connect", "close", "report"):
+            found.append((each, odd))
+    return found
+
+
+CIRCUMSTANCES = {
+    "first-report-ahead": first_report_ahead,
+    "report-ahead": report_ahead,
+    "first-report-expired": first_report_expired,
+    "bare-connection": bare_connection,
+    "answered-on-read-only-disk": answered_on_read_only_disk,
+    "file-sizes-differ": file_sizes_differ,
+}

@@ -1,0 +1,119 @@
+"""What one trial lost, and the class of its faults: of a configuration, an operator asks what each class can cost it.
+
+Counted are the sends of the whole trial that were answered with PUT_OK, so also what was promised while a disk was full
+or a link was cut, and at the end:
+
+- **lost**: no broker's log holds them.
+- **stranded**: the master does not hold them, and a slave does.
+- **single**: only the master holds them, though the pair has a slave whose log was read.
+
+A trial has one class. Its faults are those that had an effect, by kind and not by argument (the program says those);
+where brokers of the pair were away at the same time, that is the class. Faults of several classes in one trial are
+:data:`~pairproof.harness.rocketmq.objectives.SEVERAL`: which of them cost what is not known.
+
+Left out: messages of another broker name, whose store no lab reads; trials without a fault that had an effect.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from pairproof.harness.history import Event
+from pairproof.harness.rocketmq.contract import PUT_OK
+from pairproof.harness.rocketmq.final_audits import FinalAudits
+from pairproof.harness.rocketmq.naming import the
+from pairproof.harness.rocketmq.objectives import SEVERAL
+from pairproof.harness.rocketmq.places import MASTER, NODES, OTHER
+
+BOTH_MACHINES, BOTH_BROKERS = "both machines at once", "both brokers at once"
+CLASSES: Mapping[str, str] = {
+    **dict.fromkeys(("stall", "timeout", "disconnect", "reset", "reset_peer", "limit_data", "down"), "partition"),
+    **dict.fromkeys(("latency", "jitter", "bandwidth", "slicer", "slow_close"), "slow link"),
+    **dict.fromkeys(("disk_stall", "slow_disk"), "slow disk"),
+    "disk_full": "full disk", "read_only": "read-only disk", "lying_flush": "disk that lies",
+    **dict.fromkeys(("hostile", "impostor", "intruder"), "strangers"),
+}  # fmt: skip
+"""By fault. Others are their own class, with the node."""
+AWAY = frozenset(("crash", "stop", "wipe", "pause"))
+BACK = frozenset(("start", "resume"))
+MACHINE = "machine"
+
+
+class Loss(NamedTuple):
+    """Of one trial; a number is None where no final audit tells."""
+
+    fault: str
+    """The class."""
+    acknowledged: int
+    lost: int | None
+    stranded: int | None
+    single: int | None
+
+
+def measure(events: Iterable[Event]) -> Loss | None:
+    """The loss of one trial, of its events in ``seq`` order; None where no fault had an effect."""
+    seen = _Seen()
+    for event in events:
+        seen.hear(event)
+    return seen.loss()
+
+
+class _Seen:
+    """Bounded by the sends and faults of one trial."""
+
+    def __init__(self) -> None:
+        self.faults: dict[int | None, Event] = {}
+        """Those that are going on, or had an effect."""
+        self.acknowledged: set[str | None] = set()
+        self.away: dict[str, str] = {}
+        """Brokers of the pair that do not serve, and how they went."""
+        self.both: set[str] = set()
+        self.final = FinalAudits()
+
+    def hear(self, event: Event) -> None:
+        if event.kind == "fault":
+            self._fault(event)
+        elif event.kind == "record":
+            self.final.found(event)
+        elif event.kind == "audit":
+            self.final.audited(event)
+        elif event.kind == "ok" and event.f == "send" and event.status == PUT_OK and event.node != OTHER:
+            self.acknowledged.add(event.message)
+        elif event.node in NODES:
+            self._moved(event)
+
+    def _fault(self, event: Event) -> None:
+        if event.status == "on":
+            self.faults[event.op] = event
+        elif event.value == 0:
+            self.faults.pop(event.op, None)
+
+    def _moved(self, event: Event) -> None:
+        node = event.node or ""
+        if event.kind in AWAY and self.faults:
+            self.away[node] = event.f or event.kind
+            if MASTER in self.away and len(self.away) > 1:
+                self.both.add(BOTH_MACHINES if set(self.away.values()) == {MACHINE} else BOTH_BROKERS)
+        elif event.kind in BACK:
+            self.away.pop(node, None)
+
+    def loss(self) -> Loss | None:
+        if not self.faults:
+            return None
+        classes = self.both or {_class(each) for each in self.faults.values()}
+        fault = classes.pop() if len(classes) == 1 else SEVERAL
+        if not self.final.has_master:
+            return Loss(fault, len(self.acknowledged), None, None, None)
+        on_master = self.final.held[MASTER]
+        on_slaves = set[str | None]().union(*(held for node, held in self.final.held.items() if node != MASTER))
+        single = len((self.acknowledged & on_master) - on_slaves) if len(self.final.held) > 1 else None
+        return Loss(
+            fault, len(self.acknowledged), len(self.acknowledged - on_master - on_slaves),
+            len((self.acknowledged & on_slaves) - on_master), single,
+        )  # fmt: skip
+
+
+def _class(fault: Event) -> str:
+    name = fault.f or ""
+    return CLASSES.get(name) or f"{name} of {the(fault.node or fault.link)}"

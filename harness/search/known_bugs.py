@@ -1,0 +1,57 @@
+"""Programs that have shown bugs before: of seeded bugs, and of what real systems are known to do wrong.
+
+A lab with real time plays each once, after the single faults. What it cannot do to its target is left out, and so are
+settings that the target does not take. ``generic`` leaves out whatever was learnt from a real system, so that what is
+found of one was found without knowing it.
+"""
+
+from __future__ import annotations
+
+from random import Random
+
+from pairproof.harness import deviations, resolve
+from pairproof.harness.abilities import Hosted, lacking
+from pairproof.harness.errors import UsageError
+from pairproof.harness.ports import Lab, Target
+from pairproof.harness.search.paced import paced
+from pairproof.harness.system import KnownBug, System
+
+NAME = "known-bugs"
+"""The search's."""
+ALL, GENERIC, NONE = "all", "generic", "none"
+WHICH = (ALL, GENERIC, NONE)
+"""What to play of them."""
+
+
+def programs(lab: Lab, target: Target, seed: str, which: str) -> list[KnownBug]:
+    """Those that the lab can play with this target, shuffled by the seed; what is the same when it is paced only once.
+
+    Each is named by its origin: ``mutant acks_at_once``, ``deviation silent-master-kept``.
+    """
+    system = resolve.system_of(target)
+    fitted = (each._replace(schedule=paced(system, each.schedule)) for each in _listed(system, which))
+    once: dict[str, KnownBug] = {}
+    for each in fitted:
+        if not lacking(Hosted(lab, target), each.schedule.ops, resolve.faults(), resolve.operations()):
+            try:
+                known = f"{target.settings(each.schedule.settings)} {each.schedule.program()}"
+            except UsageError:
+                # Of a version that this target is not.
+                continue
+            once.setdefault(known, each)
+    found = list(once.values())
+    Random(f"{seed}/{NAME}").shuffle(found)
+    return found
+
+
+def _listed(system: System, which: str) -> list[KnownBug]:
+    if which == NONE:
+        return []
+    seeded = [each._replace(name=f"mutant {each.name}") for each in system.known_bugs()]
+    if which == GENERIC:
+        return [each for each in seeded if not each.seen_in]
+    real = [each for each in deviations.every().values() if each.system == system.name and each.program]
+    return [
+        *seeded,
+        *(KnownBug(f"deviation {each.id}", each.laws[0], each.source, each.schedule()) for each in real),
+    ]

@@ -1,0 +1,1 @@
+"""A finding written up for the people who maintain the system it is about."""

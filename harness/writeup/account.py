@@ -1,0 +1,255 @@
+"""Writes up a finding from executions of its program, in the order in which a maintainer asks.
+
+What was promised and what happened; what exactly ran, and how it was set; the program; what clients were told; what was
+said on the wire and in the logs at that moment; where the messages are; how often it shows; what is known about it; how
+to see it again. What is unknown is said to be unknown. Words for what nodes do are the system's.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from pairproof.harness import judge, resolve
+from pairproof.harness.history import MS, Event
+from pairproof.harness.law import Law, Violation
+from pairproof.harness.ports import Lab, Target
+from pairproof.harness.runs.writer import finding_json
+from pairproof.harness.schedule import Args
+from pairproof.harness.system import System
+from pairproof.harness.trial import Finding, Trial
+from pairproof.harness.verdict import Judgement, Verdict
+from pairproof.harness.writeup import clients, given, known, said, wire
+from pairproof.harness.writeup.blocks import (
+    Block,
+    Drawing,
+    Folded,
+    Section,
+    Steps,
+    Table,
+    Text,
+    Verbatim,
+    WriteUp,
+    without_secrets,
+)
+
+MAX_VIOLATIONS = 6
+MAX_STORY = 40
+PROGRAM = "finding.json"
+"""The file beside the write-up that holds the program."""
+BEFORE = (
+    "Before these steps the pair is started on empty stores, and one message is stored and replicated. After them "
+    "every fault that is still active ends, a few messages are sent as probes, the pair is given time to agree, and "
+    "all stores are read."
+)
+
+
+class Executed(NamedTuple):
+    """What is written up: a finding, and the executions that were made for it, of which one is shown."""
+
+    finding: Finding
+    target: Target
+    lab: Lab
+    trials: Sequence[Trial]
+    shown: Trial
+    failure: str = ""
+    """What the lab failed with, if it did before all executions were made."""
+
+    @property
+    def system(self) -> System:
+        return resolve.system_of(self.target)
+
+    @property
+    def settings(self) -> Args:
+        return self.target.settings(self.finding.schedule.settings)
+
+    def violation(self) -> Violation | None:
+        """The first violation of the finding's law, in the execution that is shown."""
+        found = [one for each in self.broken() if each.law == self.finding.law for one in each.violations]
+        return found[0] if found else None
+
+    def broken(self) -> list[Judgement]:
+        """The laws that are violated in the execution that is shown."""
+        return _violated(self.shown)
+
+    def times(self, law: str) -> int:
+        """How many executions violate a law."""
+        return sum(
+            any(each.law == law and each.verdict is Verdict.VIOLATED for each in trial.judgements)
+            for trial in self.trials
+        )
+
+
+def write_up(done: Executed) -> WriteUp:
+    """The write-up, with nothing of this machine in it."""
+    at = _moment(done)
+    sections = (
+        Section("What exactly was tested", given.versions(done.target, done.lab, done.settings)),
+        Section("Configuration", given.configurations(done.target, done.system, done.shown, done.settings)),
+        Section("The program", list(_program(done))),
+        Section("What the producer was told", clients.told(done.shown.events, _concerned(done))),
+        Section("What was said on the wire", list(_wire(done, at))),
+        Section("What the nodes wrote to their logs", list(_logs(done, at))),
+        Section("Where the messages are at the end", list(_whereabouts(done))),
+        Section("How often it shows", list(_repeats(done))),
+        Section("What is known about it", list(known.of(done.target, done.finding.law, done.shown))),
+        Section("How to see it again", list(_again(done))),
+    )
+    return without_secrets(WriteUp(_title(done), _claim(done), sections))
+
+
+def _title(done: Executed) -> str:
+    found = done.violation()
+    return found.text if found is not None else f"Not reproduced: {done.finding.text}"
+
+
+def _claim(done: Executed) -> str:
+    law = _law(done.finding.law)
+    name, seen = given.product(done.target, done.settings), done.times(done.finding.law)
+    many = f"{seen} of {len(done.trials)} execution{'' if len(done.trials) == 1 else 's'}"
+    found = done.violation()
+    if found is None:
+        return (
+            f"In {many} of the program below {name} broke the promise “{law.promise}” (law {law.id}), so the finding "
+            f"does not reproduce; when it was recorded, it said: {done.finding.text}"
+        )
+    return f"{name} breaks the promise “{law.promise}” (law {law.id}) in {many} of the program below: {found.text}."
+
+
+def _moment(done: Executed) -> Event | None:
+    """The event around which to look: a write's answer if one is concerned, since what it promised was told then."""
+    events, found = done.shown.events, done.violation()
+    if found is None:
+        return None
+    concerned = _concerned(done)
+    told = next((each.answered for each in clients.writes(events) if each.asked.message in concerned[:1]), None)
+    return told or next((each for each in events if each.seq == found.seq), None)
+
+
+def _concerned(done: Executed) -> list[str]:
+    """The messages that the finding's law says something about, the first one first."""
+    events = done.shown.events
+    found = [one for each in done.broken() if each.law == done.finding.law for one in each.violations]
+    named = (done.system.message_of(events, each.seq, each.text) or each.message for each in found)
+    return list(dict.fromkeys(each for each in named if each is not None))
+
+
+def _program(done: Executed) -> Iterator[Block]:
+    schedule = done.finding.schedule
+    operations = resolve.operations()
+    steps = [operations[op.do].words(op.args) if op.do in operations else str(op) for op in schedule.ops]
+    yield Steps(steps) if steps else Text("No step is needed: it is enough to start the pair.")
+    yield Text(BEFORE)
+    if done.shown.skipped:
+        yield Text(f"Not executed, since this lab cannot do it: {'; '.join(done.shown.skipped)}.")
+    if steps:
+        yield Folded("The same as data", Verbatim(schedule.program()))
+
+
+def _wire(done: Executed, at: Event | None) -> Iterator[Block]:
+    if at is None:
+        yield Text("Nothing is shown, since no law was violated: there is no moment to look at.")
+        return
+    events = done.shown.events
+    yield Text(
+        f"Times are ms since the trial began. Shown is what was seen within a second of {at.t / MS:,.3f} ms"
+        f"{_clock(done, at)}; sentences that repeat are counted, and long lists are cut."
+    )
+    if (table := wire.conversation(events, done.system, at.seq)) is not None:
+        yield table
+    for message in _concerned(done)[:1]:
+        story = list(done.system.story(events, message))
+        if story:
+            cut = story if len(story) <= MAX_STORY else [*story[: MAX_STORY - 1], story[-1]]
+            yield Text(f"All that was seen of message {message}, from its beginning to the end of the trial:")
+            yield Table(("ms", "what happened"), [(f"{t / MS:,.3f}", text) for t, text in cut])
+    found = done.violation()
+    yield Drawing(
+        events, None if found is None else found.seq, f"Timeline of an execution that violates {done.finding.law}"
+    )
+
+
+def _began_ms(done: Executed) -> int | None:
+    """The wall clock when the trial began; None in virtual time."""
+    first = next((each for each in done.shown.events if each.kind == "lab"), None)
+    found = json.loads(first.detail or "{}").get("beganMs") if first is not None else None
+    return found if isinstance(found, int) else None
+
+
+def _clock(done: Executed, at: Event) -> str:
+    began = _began_ms(done)
+    return "" if began is None else f", which is {said.clock(began + at.t // MS)} by the machine's clock"
+
+
+def _logs(done: Executed, at: Event | None) -> Iterator[Block]:
+    if not done.shown.logs:
+        yield Text("There are none: in this lab nodes do not write logs.")
+        return
+    if at is None:
+        yield Text("Nothing is shown, since no law was violated: there is no moment to look at.")
+        return
+    yield Text(f"Lines within a second of {at.t / MS:,.3f} ms{_clock(done, at)}, as each node wrote them.")
+    for node, text in done.shown.logs.items():
+        found = said.around(text, _began_ms(done), at.t // MS)
+        yield Text(f"{done.system.the(node).capitalize()}. {found.remark}".strip())
+        if found.lines:
+            yield Verbatim(found.lines)
+
+
+def _whereabouts(done: Executed) -> Iterator[Block]:
+    events = done.shown.events
+    found = done.system.whereabouts(events)
+    stores = {each.node for each in events if each.kind == "config" and each.node is not None}
+    nodes = [node for node in dict.fromkeys((*done.system.nodes, *found)) if node in found or node in stores]
+    written = (str(each.asked.message) for each in clients.writes(events))
+    messages = _concerned(done) or list(written)
+    yield from clients.whereabouts(found, nodes, messages[: clients.MAX_ROWS])
+
+
+def _repeats(done: Executed) -> Iterator[Block]:
+    laws = dict.fromkeys((done.finding.law, *(each.law for trial in done.trials for each in _violated(trial))))
+    told = "These executions were made for this page, one after the other, each on empty stores."
+    yield Text(told if not done.lab.deterministic else f"{told} In this lab every execution is the same.")
+    rows = [(law, f"{done.times(law)} of {len(done.trials)}", _otherwise(done, law), _law(law).promise) for law in laws]
+    yield Table(("law", "violated in", "otherwise", "promise"), rows)
+    if done.failure:
+        yield Text(f"Then the lab failed, so there are fewer executions than were asked for: {done.failure}")
+    shown = [(each.law, one.text) for each in done.broken() for one in each.violations[:MAX_VIOLATIONS]]
+    if shown:
+        yield Folded("Every violation of the execution that is shown", Table(("law", "what was seen"), shown))
+
+
+def _otherwise(done: Executed, law: str) -> str:
+    """What was said of the law in executions that do not violate it."""
+    judged = [each for trial in done.trials for each in trial.judgements if each.law == law]
+    told = [each.doubt or str(each.verdict) for each in judged if each.verdict is not Verdict.VIOLATED]
+    return "; ".join(f"{told.count(each)} × {each.replace('-', ' ')}" for each in dict.fromkeys(told))
+
+
+def _violated(trial: Trial) -> list[Judgement]:
+    return [each for each in trial.judgements if each.verdict is Verdict.VIOLATED]
+
+
+def _again(done: Executed) -> Iterator[Block]:
+    finding = done.finding
+    repeat = "" if done.lab.deterministic else f" --repeat {max(1, len(done.trials))}"
+    yield Text(f"With pairproof installed, and {PROGRAM} from this folder (it holds the program below):")
+    yield Verbatim([f"pairproof replay {PROGRAM} --target {finding.target} --lab {finding.lab}{repeat}"])
+    yield Folded(PROGRAM, Verbatim(["{", *_members(program(finding)), "}"]))
+
+
+def _members(found: Mapping[str, object]) -> list[str]:
+    """A line for each member of a JSON object."""
+    lines = [f"  {json.dumps(key)}: {json.dumps(value)}," for key, value in found.items()]
+    return [*lines[:-1], lines[-1].removesuffix(",")]
+
+
+def program(finding: Finding) -> dict[str, object]:
+    """The finding as the JSON object that ``replay`` reads, without where it was recorded."""
+    return {**finding_json(finding, Path(PROGRAM)), "replay": f"pairproof replay {PROGRAM}"}
+
+
+def _law(name: str) -> type[Law]:
+    return judge.laws([name])[0]

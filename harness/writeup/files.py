@@ -1,0 +1,58 @@
+"""The files of a write-up: one by each registered writer, the program, and the logs of every execution."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import cast
+
+from pairproof.harness import registry
+from pairproof.harness.errors import UsageError
+from pairproof.harness.runs import atomic
+from pairproof.harness.trial import Finding, Trial
+from pairproof.harness.writeup.account import PROGRAM, Executed, program, write_up
+from pairproof.harness.writeup.blocks import WriteUp
+
+OPTION = "--write-report"
+Writer = Callable[[WriteUp], tuple[str, str]]
+"""Of a write-up: the name of its file, and what is in it. Registered under the entry points ``pairproof.writers``."""
+
+
+def check_folder(finding: Finding, folder: Path) -> None:
+    """UsageError unless this finding can be written up into this folder; asked before minutes go by."""
+    if not finding.law:
+        raise UsageError("a trial in which the lab failed broke no law, so there is nothing to write up; leave it out")
+    try:
+        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            raise UsageError(f"{folder} exists and is not an empty folder; name a new one with {OPTION}")
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as why:
+        raise UsageError(f"cannot create {folder}: {why.strerror}; name another place with {OPTION}") from None
+
+
+def write(done: Executed, folder: Path) -> list[Path]:
+    """Write it; where the files are."""
+    whole = write_up(done)
+    files = [cast(Writer, registry.find("writers", name))(whole) for name in registry.names("writers")]
+    found = [atomic.replace(folder / name, _writes(text), OPTION) for name, text in files]
+    return [*found, atomic.write_json(folder / PROGRAM, program(done.finding))]
+
+
+def _writes(text: str) -> Callable[[Path], object]:
+    return lambda path: path.write_text(text, encoding="utf-8")
+
+
+def keep_logs(folder: Path, trials: Iterable[Trial]) -> list[Path]:
+    """Write what each process said, an execution's number before its name; those of an earlier replay are replaced.
+
+    UsageError if the folder cannot be written."""
+    said = [(f"{number}-{node}.log", text) for number, each in enumerate(trials, 1) for node, text in each.logs.items()]
+    if not said:
+        return []
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for old in folder.glob("*-*.log"):
+            old.unlink()
+        return [atomic.write_text(folder / name, text) for name, text in said]
+    except OSError as why:
+        raise UsageError(f"cannot keep logs in {folder}: {why.strerror}; name another place with {OPTION}") from None

@@ -1,0 +1,105 @@
+"""What ran, and with which settings: versions, and of each node first what differs from its version's defaults."""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Iterator, Mapping, Sequence
+
+from pairproof import __version__
+from pairproof.harness.errors import LabError
+from pairproof.harness.ports import Lab, SaysWhatItIs, Target
+from pairproof.harness.schedule import Args
+from pairproof.harness.system import System
+from pairproof.harness.trial import Trial
+from pairproof.harness.writeup.blocks import Block, Folded, Table, Text, Verbatim
+
+IN_VIRTUAL_TIME = "a simulation in virtual time; no process, disk or network was involved"
+IN_REAL_TIME = (
+    "real processes on one machine; each network link passes through a proxy, which can cut, stall or slow it, and "
+    "through a recorder, which reads along and changes nothing"
+)
+
+
+def versions(target: Target, lab: Lab, settings: Args) -> Sequence[Block]:
+    """What exactly was tested, and where."""
+    own = target.programs(settings) if isinstance(target, SaysWhatItIs) else {}
+    rows = [("target", target.name), *own.items()]
+    if not own:
+        rows.append(("version", "unknown: the target does not say which version it is"))
+    rows.append((f"lab {lab.name}", IN_VIRTUAL_TIME if lab.deterministic else IN_REAL_TIME))
+    rows.append(("tested with", f"pairproof {__version__}, Python {platform.python_version()}"))
+    if not lab.deterministic:
+        # The suffix of the kernel's version may contain the name of its builder.
+        release = platform.release().partition("-")[0]
+        rows.append(("operating system", f"{platform.system()} {release}, {platform.machine()}"))
+    return [Table(("what", "which"), rows)]
+
+
+def product(target: Target, settings: Args) -> str:
+    """What it is called in a sentence."""
+    own = list(target.programs(settings).items()) if isinstance(target, SaysWhatItIs) else []
+    return own[0][1] if own else target.name
+
+
+def configurations(target: Target, system: System, trial: Trial, settings: Args) -> Sequence[Block]:
+    """What differs from the defaults, of nodes with the same defaults in one table; the rest is folded."""
+    found = dict(_given(trial))
+    if not found:
+        return [Text("Unknown: no node said which settings it was given.")]
+    alike: dict[tuple[tuple[str, str], ...], list[str]] = {}
+    unknown: list[Block] = []
+    for node, given in found.items():
+        try:
+            usual = target.defaults(node, settings) if isinstance(target, SaysWhatItIs) else None
+            why = "the target does not say what its defaults are"
+        except LabError as failed:
+            usual, why = None, str(failed)
+        if usual is not None:
+            alike.setdefault(tuple(sorted(usual.items())), []).append(node)
+        else:
+            unknown.append(Text(f"Which settings of {system.the(node)} differ from its defaults is unknown: {why}."))
+            unknown.append(Verbatim([f"{key}={value}" for key, value in given.items()]))
+    known = [block for usual, nodes in alike.items() for block in _compared(dict(usual), {n: found[n] for n in nodes})]
+    return [*known, *unknown]
+
+
+def _given(trial: Trial) -> Iterator[tuple[str, Mapping[str, str]]]:
+    """By node, as its file says, or as the history does where there is no file."""
+    for event in trial.events:
+        if event.kind == "config" and event.node is not None:
+            file = trial.configurations.get(event.node)
+            yield event.node, _parsed(file) if file is not None else _told(event.detail)
+
+
+def _parsed(file: str) -> Mapping[str, str]:
+    pairs = (line.partition("=") for line in file.splitlines() if "=" in line and not line.lstrip().startswith("#"))
+    return {key.strip(): value.strip() for key, _, value in pairs}
+
+
+def _told(detail: str | None) -> Mapping[str, str]:
+    return {key: _plain(value) for key, value in json.loads(detail or "{}").items()}
+
+
+def _plain(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _compared(usual: Mapping[str, str], given: Mapping[str, Mapping[str, str]]) -> Iterator[Block]:
+    """One table for nodes with the same defaults, and what they were given besides."""
+    keys = sorted({key for own in given.values() for key, value in own.items() if usual.get(key) != value})
+    yield Text("Settings that differ from the version's defaults:")
+    rows = [(key, *(_cell(own, usual, key) for own in given.values()), _shown(usual.get(key))) for key in keys]
+    yield Table(("setting", *given, "default"), rows)
+    for node, own in given.items():
+        if rest := [f"{key}={value}" for key, value in own.items() if key not in keys]:
+            what = f"{len(rest)} more settings that the {node} was given, all equal to the defaults"
+            yield Folded(what, Verbatim(rest))
+
+
+def _cell(own: Mapping[str, str], usual: Mapping[str, str], key: str) -> str:
+    return "(default)" if key not in own or own[key] == usual.get(key) else own[key]
+
+
+def _shown(value: str | None) -> str:
+    return "(none)" if value is None else value or "(empty)"

@@ -1,0 +1,33 @@
+"""The stored programs of known bugs still show their bugs: a change of the simulation may take that from them."""
+
+from __future__ import annotations
+
+import pytest
+
+from pairproof.chaos.commands.mutants import fails_by
+from pairproof.chaos.mutants import catalogue
+from pairproof.harness import resolve
+from pairproof.harness.rocketmq import known_bugs
+
+PROGRAMS = {each.name: each for each in known_bugs.of_mutants()}
+WITHOUT = {
+    # Buffers of a few bytes, which only a simulation has.
+    "forgets_cell_rest", "forgets_frame_rest", "never_writes_again", "beats_inside_frames", "loses_last_byte",
+    # Longer waits, or longer intervals, than trials with real time have.
+    "crowded_out", "reports_by_the_clock", "forgets_with_master", "master_only", "never_expires", "tells_masters_only",
+    # A moment that such a trial does not hit.
+    "ignores_heartbeat_offset", "ignores_backup", "slave_takes_no_commits",
+}  # fmt: skip
+"""Mutants without a program: docs/decisions/0058."""
+
+
+def test_mutants_without_a_program_are_those_that_cannot_have_one() -> None:
+    assert catalogue().keys() - PROGRAMS.keys() == WITHOUT
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_stored_program_still_breaks_the_law_of_its_bug(name: str) -> None:
+    bug = PROGRAMS[name]
+    assert bug.law == catalogue()[name].law
+    shows = fails_by(resolve.lab("sim"), resolve.target(f"reference+{name}"), bug.law)
+    assert shows(bug.schedule), "run python -m pairproof.chaos.make_known_bugs"
