@@ -18,6 +18,7 @@ import socket
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from datetime import datetime
 from operator import methodcaller
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -30,7 +31,9 @@ from pairproof.harness.errors import LabError
 
 LABEL = "pairproof.lab"
 VIEW = "pairproof.view"
-"""Who has made a container: one boot of a machine, and one view of its files."""
+"""Who has made it: one boot of a machine, and one view of its files."""
+FRESH_S = 120.0
+"""A lab of another view that has a network only, and for no longer than that, has not made its containers yet."""
 GONE_S, POLL_S = 15.0, 0.02
 POOLS = ("10.213.0.0/16", "198.18.0.0/16")
 """Where labs' networks lie; the second, for measurements (RFC 2544), is for machines with a route for all of 10/8."""
@@ -105,7 +108,7 @@ class Engine(Connection):
             )  # fmt: skip
             endpoint = client.create_endpoint_config(aliases=[name], ipv4_address=address)
             return client.create_container(
-                image, list(command), hostname=name, user=user, labels={LABEL: str(lab), VIEW: _view()}, name=full_name,
+                image, list(command), hostname=name, user=user, labels=_labels(lab), name=full_name,
                 entrypoint=None if entrypoint is None else list(entrypoint), host_config=host,
                 networking_config=client.create_networking_config({network.name: endpoint}),
             )  # fmt: skip
@@ -130,10 +133,12 @@ class Engine(Connection):
 
     def _may_live(self, lab: Path) -> bool:
         """Whether somebody with another view of files may have it, whose folder is not to be seen from here."""
-        found = self._containers(f"{LABEL}={lab}")
-        if any(each["Labels"].get(VIEW) == _view() for each in found) or not found:
+        found, networks = self._containers(f"{LABEL}={lab}"), self._networks(f"{LABEL}={lab}")
+        if any(each["Labels"].get(VIEW) == _view() for each in (*found, *networks)):
             return False
-        return any(each["State"] in ("running", "paused") for each in found)
+        if any(each["State"] in ("running", "paused") for each in found):
+            return True
+        return any(_age_s(each["Created"]) < FRESH_S for each in networks)
 
     def remove_lab(self, lab: Path) -> list[str]:
         """Remove all that was made for a lab; a line for each thing removed."""
@@ -157,13 +162,16 @@ class Engine(Connection):
         def make(client: Any) -> Any:
             pool = IPAMConfig(pool_configs=[IPAMPool(subnet=str(subnet), gateway=str(subnet[1]))])
             return client.create_network(
-                _name(lab), "bridge", ipam=pool, check_duplicate=True, internal=True, labels={LABEL: str(lab)}
+                _name(lab), "bridge", ipam=pool, check_duplicate=True, internal=True, labels=_labels(lab)
             )
 
         return Network(self, str(self.ask(f"make network {subnet}", make)["Id"]), _name(lab), subnet)
 
     def _containers(self, label: str) -> list[dict[str, Any]]:
         return list(self.ask("list containers", methodcaller("containers", all=True, filters={"label": label})))
+
+    def _networks(self, label: str) -> list[dict[str, Any]]:
+        return list(self.ask("list networks", methodcaller("networks", filters={"label": label})))
 
     def _made(self, label: str) -> Iterator[Made]:
         """What has the label, networks and volumes after the containers that use them."""
@@ -172,7 +180,7 @@ class Engine(Connection):
             name = (each["Names"] or [each["Id"]])[0].lstrip("/")
             gone = methodcaller("remove_container", each["Id"], v=True, force=True)
             yield Made("container", name, Path(each["Labels"][LABEL]), gone)
-        for each in self.ask("list networks", methodcaller("networks", filters=only)):
+        for each in self._networks(label):
             yield Made("network", each["Name"], Path(each["Labels"][LABEL]), methodcaller("remove_network", each["Id"]))
         for each in self.ask("list volumes", methodcaller("volumes", filters=only))["Volumes"] or []:
             yield Made("volume", each["Name"], Path(each["Labels"][LABEL]), methodcaller("remove_volume", each["Name"]))
@@ -181,6 +189,17 @@ class Engine(Connection):
 def _view() -> str:
     boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     return f"{boot}/{Path('/proc/self/ns/mnt').readlink()}"
+
+
+def _labels(lab: Path) -> dict[str, str]:
+    return {LABEL: str(lab), VIEW: _view()}
+
+
+def _age_s(created: str) -> float:
+    """Since the engine's time of a network, whose fractions have nine digits, in any zone."""
+    whole, _, rest = created.partition(".")
+    zone = rest.lstrip("0123456789") if rest else ""
+    return time.time() - datetime.fromisoformat(whole + zone).timestamp()
 
 
 def _name(lab: Path) -> str:

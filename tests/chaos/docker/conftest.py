@@ -13,11 +13,21 @@ import pytest
 # pytest's importlib mode leaves test folders off the path; what tests share is imported by name.
 sys.path.insert(0, str(Path(__file__).parent))
 
+from docker_labs import OWN_VIEW
 from fake_engine import FakeEngine
 
+from pairproof.chaos.labs.docker import engine as engines
 from pairproof.chaos.labs.docker import images
 from pairproof.chaos.labs.docker.containers import Container, Network
 from pairproof.chaos.labs.docker.engine import Engine
+
+
+@pytest.fixture(scope="session", autouse=True)
+def own_view() -> Iterator[None]:
+    """See :data:`docker_labs.OWN_VIEW`."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(engines, "_view", lambda: OWN_VIEW)
+        yield
 
 
 @pytest.fixture

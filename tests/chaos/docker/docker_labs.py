@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
+from real_labs import CLI
+
 from pairproof.chaos.labs.docker.engine import LABEL, Engine
+
+OWN_VIEW = f"tests of {os.getpid()}"
+"""As whose the engine's things are made: tests leave some behind, and labs of other workers clean up meanwhile."""
+CLI_OF_OWN_VIEW = f"from pairproof.chaos.labs.docker import engine; engine._view = lambda: {OWN_VIEW!r}; {CLI}"
 
 
 def in_engine(engine: Engine, labs: Path) -> list[str]:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from pairproof.chaos.labs.docker import engine as engines
 from pairproof.chaos.labs.docker.connection import Refused
 from pairproof.chaos.labs.docker.containers import Bind, Container, Network
 from pairproof.chaos.labs.docker.engine import Engine
@@ -267,3 +268,14 @@ def test_what_dead_labs_left_is_removed_and_the_living_keep_theirs(
     network.remove()
     with pytest.raises(Refused, match="No such container"):
         left.state()
+
+
+def test_a_lab_whose_folder_is_another_view_s_is_left_alone_before_its_containers_are_there(
+    engine: Engine, lab: Path, container: Make, network: Network, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    container(WAITS)
+    monkeypatch.setattr(engines, "_view", lambda: "of somebody else")
+    others = partial(engine.clean, lambda folder: folder != lab)
+    assert others() == []
+    monkeypatch.setattr(engines, "FRESH_S", 0.0)
+    assert [each.split()[1] for each in others()] == ["container", "network"]

@@ -165,7 +165,8 @@ def test_an_engine_whose_networks_are_elsewhere_is_refused_and_keeps_nothing(fak
         Engine().network(tmp_path)
     assert "are not this machine's" in said(why) and "set DOCKER_HOST" in said(why)
     assert fake.asked[-1] == f"DELETE /networks/{ID}"
-    assert fake.bodies[-1]["Internal"] is True and fake.bodies[-1]["Labels"] == {"pairproof.lab": str(tmp_path)}
+    assert fake.bodies[-1]["Internal"] is True
+    assert fake.bodies[-1]["Labels"] == {"pairproof.lab": str(tmp_path), "pairproof.view": engine._view()}
 
 
 def test_an_engine_that_takes_no_network_is_asked_a_few_times_only(fake: FakeEngine, tmp_path: Path) -> None:

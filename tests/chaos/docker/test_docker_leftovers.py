@@ -10,8 +10,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from docker_labs import in_engine
-from real_labs import CLI, SIGNALS, ended, gone, left, opened, started, until
+import real_labs
+from docker_labs import CLI_OF_OWN_VIEW, in_engine
+from real_labs import SIGNALS, ended, gone, left, opened, started, until
 
 from pairproof.chaos.labs.docker.engine import Engine
 from pairproof.chaos.labs.docker.lab import DockerLab
@@ -46,8 +47,9 @@ def test_a_command_that_is_ended_leaves_a_readable_run_and_nothing_else(
 
 
 def test_what_harness_and_keeper_left_is_cleaned_and_told_while_another_lab_lives(
-    labs_folder: Path, tmp_path: Path, engine: Engine
+    labs_folder: Path, tmp_path: Path, engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(real_labs, "CLI", CLI_OF_OWN_VIEW)
     living = DockerLab()
     session = opened(living)
     theirs = in_engine(engine, labs_folder)
@@ -58,7 +60,7 @@ def test_what_harness_and_keeper_left_is_cleaned_and_told_while_another_lab_live
     dead = sorted(set(in_engine(engine, labs_folder)) - set(theirs))
     assert len(dead) >= 5 and len(list(labs_folder.glob("*/lab-*"))) == 2
     environ = {**os.environ, "TMPDIR": str(labs_folder)}
-    clean = [sys.executable, "-c", CLI, "labs", "clean"]
+    clean = [sys.executable, "-c", CLI_OF_OWN_VIEW, "labs", "clean"]
     done = subprocess.run(clean, env=environ, capture_output=True, text=True, timeout=LIMIT_S, check=True)
     assert sorted(re.findall("docker: removed (\\S+ \\S+) of lab", done.stdout)) == dead
     assert "removed what an earlier lab left behind" in done.stdout
