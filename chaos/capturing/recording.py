@@ -31,6 +31,11 @@ MAX_BYTES = 1 << 30
 MAX_CONNECTIONS = 1_000
 MAX_OPEN = 64
 MAX_LINES = 1_000
+MAX_CLOCK = 1_000
+"""Where there would be more, every second one goes, and only twice as much is told from then on."""
+CLOCK_MS = 1.0
+"""What the machine's clock must have moved against the time that passed, until it is told."""
+READINGS = 9
 MAX_STALLS = 1_000
 """The last of them lasts as long as those that are not listed."""
 SLACK_MS = 300
@@ -68,8 +73,9 @@ class Recording:
         except OSError as why:
             raise UsageError(f"cannot write {folder}: {why.strerror or why}; name another with {OPTION}") from None
         self._rocketmq = {} if rocketmq is None else {"rocketmq": rocketmq}
-        self._t0_epoch_ms = time.time_ns() / MS
-        self._t0 = time.monotonic_ns()
+        epoch, self._t0 = _clocks()
+        self._clock: list[tuple[float, float]] = [(0.0, epoch / MS)]
+        self._clock_ms = CLOCK_MS
         self.save()
 
     def now(self) -> float:
@@ -88,10 +94,23 @@ class Recording:
         """Replace run.json; what was recorded until now counts."""
         if self.ended is None:
             self._until = self.now()
+            self._compare_clocks()
         try:
             atomic.write_text(self.folder / "run.json", json.dumps(self._facts(), indent=1) + "\n", OPTION)
         except PairproofError as why:
             self._break(str(why))
+
+    def _compare_clocks(self) -> None:
+        """Brokers date what they store by a clock that may be set, or slewed."""
+        epoch, monotonic = _clocks()
+        now, said = self.at(monotonic), epoch / MS
+        at, epoch_ms = self._clock[-1]
+        if abs(said - epoch_ms - (now - at)) < self._clock_ms:
+            return
+        self._clock.append((now, said))
+        if len(self._clock) > MAX_CLOCK:
+            del self._clock[1::2]
+            self._clock_ms *= 2
 
     def end(self, reason: str) -> None:
         """Record no more; the folder is whole. Nothing where recording has ended before."""
@@ -142,9 +161,9 @@ class Recording:
 
     def _facts(self) -> dict[str, Any]:
         return {
-            "format": FORMAT, **self._rocketmq, "t0_epoch_ms": self._t0_epoch_ms, "complete": self.is_complete,
+            "format": FORMAT, **self._rocketmq, "t0_epoch_ms": self._clock[0][1], "complete": self.is_complete,
             "ended_at_ms": self._until, "slack_ms": SLACK_MS, "stalls": self._stalls(), "events": self.events,
-            "ha": self.ha,
+            "ha": self.ha, "clock": [{"at_ms": at, "epoch_ms": epoch} for at, epoch in self._clock[1:]],
         }  # fmt: skip
 
     def _stalls(self) -> list[dict[str, Any]]:
@@ -218,6 +237,13 @@ class ClientFile:
     def close(self) -> None:
         self._data.close()
         self._index.close()
+
+
+def _clocks() -> tuple[int, int]:
+    """The machine's clock and the time that passes, ns, of one moment: between two readings a process may stand."""
+    found = [(time.monotonic_ns(), time.time_ns(), time.monotonic_ns()) for _ in range(READINGS)]
+    before, epoch, after = min(found, key=lambda each: each[2] - each[0])
+    return epoch, (before + after) // 2
 
 
 def _line(**fields: object) -> bytes:

@@ -2,7 +2,7 @@
 
     run.json                     t0_epoch_ms, events (at_ms, event), ha (opened_at_ms, closed_at_ms, optional closed_by,
                                  by connection); optional: format (1), rocketmq (a version such as 4.9.7), complete,
-                                 ended_at_ms, slack_ms, stalls (at_ms, lasted_ms, how)
+                                 ended_at_ms, slack_ms, stalls (at_ms, lasted_ms, how), clock (at_ms, epoch_ms)
     conf/NODE.properties         each broker's configuration file
     ha/NAME.m2s.bin, .s2m.bin    bytes of one HA connection, by direction; NAME begins with the slave's node name
     ha/NAME.timeline.jsonl       its TCP segments: at_ms, direction, offset, length; both streams are covered
@@ -15,7 +15,9 @@ file. The format is that of the captures in ``tests/golden``.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -83,11 +85,25 @@ class Connection(NamedTuple):
         return b"".join(each.data for each in self.segments if each.direction == direction)
 
 
+class Clock:
+    """What the machine's clock said when: pairs of milliseconds, since t0 and since 1970; the first is that of t0."""
+
+    def __init__(self, said: Sequence[tuple[float, float]]) -> None:
+        self._said = said
+        # Where it was set back the later pair counts.
+        self._since = list(accumulate((epoch for _, epoch in said), max))
+
+    def at(self, epoch_ms: float) -> int:
+        """When it said this, ns after t0, to the microsecond."""
+        at, epoch = self._said[max(bisect_right(self._since, epoch_ms) - 1, 0)]
+        return ns(at + (epoch_ms - epoch))
+
+
 class Capture(NamedTuple):
     """A folder, read. ``configs`` by broker; ``events``: (ns, text); ``log``: the master's commit log files."""
 
     folder: Path
-    t0_ms: float
+    clock: Clock
     configs: dict[str, dict[str, str | int]]
     events: list[tuple[int, str]]
     connections: list[Connection]
@@ -126,10 +142,12 @@ def open_capture(folder: Path, brought: Mapping[str, Path] = NOTHING) -> Capture
     events = [(ns(each["at_ms"]), str(each["event"])) for each in run["events"]]
     others = frozenset(path.stem for path in (folder / "conf").glob("*.properties")) - configs.keys()
     connections.sort(key=lambda each: each.opened)
-    t0_ms = float(run["t0_epoch_ms"])
+    clock = Clock(
+        [(0.0, float(run["t0_epoch_ms"])), *((each["at_ms"], each["epoch_ms"]) for each in run.get("clock", ()))]
+    )
     stalls = tuple(Late(ns(each["at_ms"]), ns(each["lasted_ms"]), str(each["how"])) for each in run.get("stalls", ()))
     return Capture(
-        folder, t0_ms, configs, events, connections, log, others, run.get("rocketmq"), _optional_ns(run, "ended_at_ms"),
+        folder, clock, configs, events, connections, log, others, run.get("rocketmq"), _optional_ns(run, "ended_at_ms"),
         _optional_ns(run, "slack_ms"), stalls if "stalls" in run else None, is_complete(run),
     )  # fmt: skip
 
@@ -186,6 +204,8 @@ def _run(path: Path) -> dict[str, Any]:
             ns(each["at_ms"]), each["event"]
         for each in run["ha"].values():
             ns(each["opened_at_ms"]), _optional_ns(each, "closed_at_ms")
+        for each in run.get("clock", ()):
+            ns(each["at_ms"]), ns(each["epoch_ms"])
         for each in run.get("stalls", ()):
             ns(each["at_ms"]), ns(each["lasted_ms"]), each["how"]
         _optional_ns(run, "ended_at_ms"), _optional_ns(run, "slack_ms")

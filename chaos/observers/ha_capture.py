@@ -3,8 +3,8 @@
 One tap saw both ends: each report and frame is recorded for the end that sent it and then, at the same time, for the
 end that received it, as soon as its last byte has passed; so is each piece of one (RocketMQ sends a frame's header and
 its body apart). What the master appended comes from its store after the run, dated by the records' store timestamps
-(whole milliseconds, rounded down: a law that asks for more than that is given the earlier time). ``source`` is the
-master's store over each range that a frame carried.
+within what the tap saw (whole milliseconds, rounded down: a law that asks for more than that is given the earlier
+time). ``source`` is the master's store over each range that a frame carried.
 
 Brokers come and go, are killed, and are stopped for a while (SIGSTOP to SIGCONT, shown as the fault ``pause`` and as
 such), as the lines of the run's events say (:mod:`pairproof.chaos.observers.capture_events`); lines that were not
@@ -20,8 +20,9 @@ where the producers' connection was captured; what of them is left out is counte
 """
 
 import json
+import math
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -42,7 +43,6 @@ from pairproof.chaos.observers.client_capture import ClientCapture, Operation
 from pairproof.chaos.observers.ha_tap import FrameTap, ReportTap
 from pairproof.chaos.observers.store_folder import open_log
 from pairproof.chaos.observers.store_reader import LogReading, audit, read_log
-from pairproof.chaos.observers.stored_record import LogRecord
 from pairproof.harness.history import Event, Recorder, digest
 
 OBSERVES = frozenset(
@@ -105,6 +105,10 @@ class _Reader:
         self.has_log = bool(capture.log) and self.log.whole
         self.links = {each.name: f"ha:{number}" for number, each in enumerate(capture.connections, 1)}
         self.received: list[tuple[int, str, int, int]] = []
+        self.shown: list[tuple[int, int]] = []
+        """(where a frame ended, when) of frames whose bytes are in the master's log now."""
+        self.appended: dict[int, int] = {}
+        """When, by where a record of the master begins."""
         self.broken: list[str] = []
         self.told = read_events(capture.events, capture.configs, capture.others, self._sent())
         self.cuts: dict[str, int | None] = {each.name: None for each in capture.connections}
@@ -115,6 +119,7 @@ class _Reader:
         version = find_version(capture.rocketmq, clients.versions, str(capture.folder / "run.json"))
         configs = {node: settings(each, version) for node, each in capture.configs.items()}
         ha = [row for each in capture.connections for row in self._connection(each)]
+        self._date(clients.operations)
         rows = [
             _lab(capture.slack),
             *self._stalls(),
@@ -196,7 +201,7 @@ class _Reader:
     def _held(self, node: str, t: int) -> tuple[int, int]:
         """The log of a node that starts at ``t``: what it had put, or received, until then."""
         if node == MASTER:
-            held = [each for each in self.log.records if self._stored_at(each) < t]
+            held = [each for each in self.log.records if self.appended[each.lo] < t]
             return (self.log.start, held[-1].hi) if held else (0, 0)
         ranges = [(lo, hi) for at, slave, lo, hi in self.received if slave == node and at < t]
         return (ranges[0][0], ranges[-1][1]) if ranges else (0, 0)
@@ -251,19 +256,37 @@ class _Reader:
 
     # The master's log.
 
-    def _stored_at(self, record: LogRecord) -> int:
-        return round((record.store_ms - self.capture.t0_ms) * 1_000) * 1_000
+    def _date(self, operations: Sequence[Operation]) -> None:
+        """Date the master's records: by their store timestamps, within what the tap saw.
+
+        Where the machine's clock is set, or slewed, the timestamps move. But what a frame carried, or an answer names,
+        was appended before, and no message before its send. Appends are in the log's order.
+        """
+        sent: dict[str | None, int] = {}
+        answered: dict[tuple[int | None, str | None], int] = {}
+        for each in operations:
+            sent.setdefault(each.message, each.t)
+            answered.setdefault((each.lo, each.message), each.t)
+        shown, until, before = sorted(self.shown), math.inf, {}
+        for record in reversed(self.log.records):
+            while shown and shown[-1][0] >= record.hi:
+                until = min(until, shown.pop()[1])
+            until = min(until, answered.get((record.lo, record.unique_key), until))
+            before[record.lo] = until
+        latest = -math.inf
+        for record in self.log.records:
+            stored = max(self.capture.clock.at(record.store_ms), sent.get(record.unique_key, -math.inf))
+            latest = max(latest, min(stored, before[record.lo]))
+            self.appended[record.lo] = int(latest)
 
     def _appends(self) -> Iterator[Dated]:
         fillers = {each.hi: each for each in self.log.fillers}
-        latest = 0
         for each in self.log.records if self.has_log else ():
-            # Appends are in the log's order, even where a clock went back.
-            latest = max(latest, self._stored_at(each), 0)
+            t = max(self.appended[each.lo], 0)
             filler = fillers.get(each.lo)
             if filler is not None:
-                yield latest, "append", self._append(filler.lo, filler.hi, "filler", None)
-            yield latest, "append", self._append(each.lo, each.hi, "put", each.unique_key)
+                yield t, "append", self._append(filler.lo, filler.hi, "filler", None)
+            yield t, "append", self._append(each.lo, each.hi, "put", each.unique_key)
 
     def _append(self, lo: int, hi: int, f: str, message: str | None) -> Row:
         known = digest(self.log.read(lo, hi))
@@ -301,6 +324,8 @@ class _Reader:
             self.received.append((t, slave, lo, hi))
         if body and self.has_log:
             stored = digest(self.log.read(lo, hi))
+            if stored == row["digest"]:
+                self.shown.append((hi, t))
             yield t, "source", {"node": MASTER, "link": link, "lo": lo, "hi": hi, "digest": stored}
         yield t, "frame", {**row, "node": slave, "side": "s"}
 

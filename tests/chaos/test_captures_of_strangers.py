@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import shutil
+import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from doctors import body_byte, edit, lines, reports
+from doctors import FAR, body_byte, edit, lines, reports
 
 from pairproof.chaos.capture_judging import JudgedCapture, judge_capture
+from pairproof.chaos.capturing import recording
+from pairproof.chaos.observers.capture_folder import Clock
 from pairproof.chaos.observers.ha_capture import read_capture
 from pairproof.harness.commands.main import main
 from pairproof.harness.errors import UsageError
@@ -276,3 +279,37 @@ def test_a_slave_that_had_a_log_before_the_capture_is_not_compared_with_an_empty
     found = judge_capture(copy, all_laws())
     assert "reference-slave" not in wrong(found)
     assert next(each for each in found.checks if each.id == "reference-slave").judged
+
+
+@pytest.mark.parametrize("moved_ms", [-2_000, -50, -1])
+def test_a_machine_whose_clock_goes_wrong_accuses_nobody_and_hides_nobody(copy: Path, moved_ms: int) -> None:
+    """Timestamps of the store are dated late: slaves seem to report what their master had not appended yet."""
+    change_run(copy, lambda run: run.update(t0_epoch_ms=run["t0_epoch_ms"] + moved_ms))
+    assert wrong(judge_capture(copy, all_laws())) == set()
+    # Told by the recorder it takes nothing away, either.
+    change_run(copy, lambda run: run.update(clock=[{"at_ms": 0.001, "epoch_ms": run["t0_epoch_ms"] - moved_ms}]))
+    assert wrong(judge_capture(copy, all_laws())) == set()
+    reports("slave-join", lambda number, value: value + (FAR if number == 5 else 0))(copy)
+    assert "log-slave-behind" in wrong(judge_capture(copy, all_laws()))
+
+
+def test_a_clock_is_read_as_it_was_set() -> None:
+    clock = Clock([(0.0, 1_000.0), (500.0, 1_600.0), (900.0, 1_700.0)])
+    assert [clock.at(each) / 1_000_000 for each in (900, 1_000, 1_599, 1_600, 1_699, 1_700)] == [
+        -100, 0, 599, 500, 599, 900,
+    ]  # fmt: skip
+
+
+def test_a_recording_tells_how_the_clock_moved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    moved_ms, real = [0], time.time_ns
+    monkeypatch.setattr(time, "time_ns", lambda: real() + moved_ms[-1] * 1_000_000)
+    monkeypatch.setattr(recording, "MAX_CLOCK", 4)
+    made = recording.Recording(tmp_path / "made", {}, None)
+    made.save()
+    assert json.loads((tmp_path / "made" / "run.json").read_bytes())["clock"] == []
+    for each in (3_000, 3_000, 6_000, 9_000, 12_000):
+        moved_ms.append(each)
+        made.save()
+    run = json.loads((tmp_path / "made" / "run.json").read_bytes())
+    told = [round(each["epoch_ms"] - run["t0_epoch_ms"] - each["at_ms"], -3) for each in run["clock"]]
+    assert told == [6_000, 12_000], "of five every second one"
