@@ -11,6 +11,8 @@ INSTALL := $(PIP) install --require-hashes --no-build-isolation
 UV := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header
 BROWSER := chromium fonts-dejavu-core
 JDK := default-jdk-headless maven
+# Tests start a thousand processes, and every worker rewrites every test's asserts: each would compile all it imports.
+export PYTHONDONTWRITEBYTECODE :=
 say := @printf 'set-up: %s\n'
 engine = { sh .ci/engine start && sh compose/images.sh; } || \
   echo 'set-up: NO CONTAINERS ARE TESTED, for the reason above; tests that need them are skipped or fail' >&2

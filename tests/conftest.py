@@ -7,6 +7,7 @@ takes its CPUs away for half a minute says nothing about a broker (docs/decision
 from __future__ import annotations
 
 import os
+import socket
 import sys
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 from punctuality import Watch
-from scheduling import Grouped, is_waiting, never_marked, shuffled
+from scheduling import Grouped, never_marked, shuffled, waits
 
 from pairproof.harness import registry
 from pairproof.harness.errors import LabError
@@ -38,9 +39,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     # Tests count laws and draw faults: what somebody has plugged in must not change what they, or their processes, see.
     os.environ[registry.PLUGINS] = OWN_PLUGIN
-    worker = getattr(config, "workerinput", None)
-    if worker is not None and not is_waiting(worker["workerid"], worker["workercount"]):
-        os.nice(NICE)
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Each test says two small things to pytest-rerunfailures' server: by default TCP keeps the second for 40 ms."""
+    sock = getattr(getattr(session.config, "failures_db", None), "sock", None)
+    if sock is not None:
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -57,8 +62,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = shuffled(items, lambda item: item.path, seed)
 
 
-def pytest_runtest_setup() -> None:
+def pytest_runtest_setup(item: pytest.Item) -> None:
     """A test begins, or is played again."""
+    if hasattr(item.config, "workerinput") and not waits([item.nodeid]) and os.nice(0) < NICE:
+        os.nice(NICE)
     if not WATCH.is_alive():
         WATCH.start()
     WATCH.begin()

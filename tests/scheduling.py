@@ -1,14 +1,15 @@
 """Which worker runs which tests, and in which order.
 
 Tests that mostly wait (for containers, processes, JVMs, sockets) have workers of their own beside the workers of tests
-that mostly compute. Computing workers run at a lower priority, so that a lab gets a core at once when it needs one.
+that mostly compute, and help those when nothing is left that waits. Whoever computes runs at a lower priority, so that
+a lab gets a core at once when it needs one.
 """
 
 from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable
 from itertools import groupby
 from pathlib import Path, PurePosixPath
 from typing import Any, TypeVar
@@ -55,7 +56,7 @@ def part_of(nodeid: str) -> str:
     return next((group for begins, group in ONE_WORKER.items() if path.startswith(begins)), path)
 
 
-def waits(part: Mapping[str, bool]) -> bool:
+def waits(part: Iterable[str]) -> bool:
     """Whether the tests of a part, of which the names are given, mostly wait."""
     return path_of(next(iter(part))).startswith(WAITING)
 
@@ -66,7 +67,8 @@ def is_waiting(worker: str, workers: int) -> bool:
 
 
 class Grouped(LoadScopeScheduling):
-    """Gives each worker parts of its kind, and parts of the other kind when no worker of that kind is left.
+    """Gives each worker parts of its kind; then workers that wait take parts that compute, and others what waits once
+    nobody else is left.
 
     ``--dist`` does not matter. xdist's own groups (``--dist loadgroup``) are void with pytest 9.2, whose node ids take
     no suffix any more.
@@ -86,8 +88,8 @@ class Grouped(LoadScopeScheduling):
     def _next(self, node: Any) -> str | None:
         parts = sorted(self.workqueue, key=lambda part: part not in LONG)
         mine = (part for part in parts if waits(self.workqueue[part]) == self._waits(node))
-        others = (each for each in self.nodes if self._waits(each) != self._waits(node) and not each.shutting_down)
-        rest = None if any(others) else next(iter(parts), None)
+        others = (each for each in self.nodes if self._waits(each) and each is not node and not each.shutting_down)
+        rest = None if not self._waits(node) and any(others) else next(iter(parts), None)
         return next(mine, rest)
 
     def _waits(self, node: Any) -> bool:
