@@ -35,14 +35,14 @@ def made(name: str) -> KnownBug | None:
     """The program of the mutant with this name; None if it was not found."""
     mutant = catalogue()[name]
     lab, target = resolve.lab("sim"), resolve.target(f"reference+{mutant.name}")
-    system, fails = resolve.system_of(target), fails_by(lab, target, mutant.law)
+    fails = fails_by(lab, target, mutant.law)
     stored = next((each for each in known_bugs.of_mutants() if each.name == name), None)
     if stored is not None and fails(stored.schedule):
         return KnownBug(name, mutant.law, mutant.seen_in, stored.schedule)
     found = next((each for each in candidates() if fails(each)), None)
     if found is None:
         return None
-    small = repeated.shrunk(system, found, lambda: True, fails)
+    small = repeated.shrunk(BLACK_BOXES, found, lambda: True, fails)
     return KnownBug(mutant.name, mutant.law, mutant.seen_in, small)
 
 
@@ -50,8 +50,7 @@ def made(name: str) -> KnownBug | None:
 def candidates() -> list[Schedule]:
     """What every mutant is shown to, paced, each but once; what can be done to black boxes first."""
     lab, target = resolve.lab("sim"), resolve.target("reference")
-    system = resolve.system_of(target)
-    drawn = (paced(system, each) for _, each in islice(schedules(lab, target, SEED), TRIALS))
+    drawn = (paced(BLACK_BOXES, each) for _, each in islice(schedules(lab, target, SEED), TRIALS))
     once = {f"{each.settings} {each.program()}": each for each in drawn}
     return sorted(list(once.values())[:PACED], key=_asks_for_seams)
 

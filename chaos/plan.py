@@ -23,6 +23,7 @@ from pairproof.harness.errors import LabError, UsageError
 from pairproof.harness.history import own_kinds
 from pairproof.harness.kinds.node import UNKNOWN
 from pairproof.harness.ports import Target
+from pairproof.harness.ports.timing import POINTS
 from pairproof.reference.ports import Effects, Node
 
 OWN, OTHER = "own", "other"
@@ -372,6 +373,13 @@ def check_place(name: str, places: Iterable[str], what: str) -> None:
     if name not in places:
         valid = ", ".join(places)
         raise UsageError(f"there is no {what} {name!r} in this trial; valid: {valid}")
+
+
+def check_point(plan: Plan, node: str, point: str) -> None:
+    """UsageError, with what is valid, where nothing can be armed."""
+    if node not in plan.replicas or point not in POINTS:
+        nodes, points = ", ".join(plan.replicas), ", ".join(POINTS)
+        raise UsageError(f"no trigger at {node}/{point}; nodes (lab.slaves): {nodes}; points: {points}")
 
 
 def load(name: str) -> Any:

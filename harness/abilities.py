@@ -51,6 +51,12 @@ def has(kinds: Kinds, ability: type) -> bool:
     return _index(kinds, ability) is not None
 
 
+def can(place: Place, ability: type) -> bool:
+    """Whether a lab has an ability; not where it does not say."""
+    kinds = _kinds(place)
+    return kinds is not None and has(kinds, ability)
+
+
 def abilities(lab: Place, faults: ports.Faults, operations: Operations) -> list[str] | None:
     """Names of the abilities of a lab's sessions, of those that a fault or an operation needs; None where the lab does
     not say."""

@@ -82,7 +82,7 @@ def _play_once(lab: Lab, target: Target, task: _Task) -> Trial:
         return machine.play(lab, target, task.laws, task.seed, task.number)
     system = resolve.system_of(target)
     made = task.schedule or seeded(system)[task.origin](task.seed, task.number, Hosted(lab, target))
-    schedule = made if lab.deterministic else paced(system, made)
+    schedule = made if lab.deterministic else paced(Hosted(lab, target), made)
     return run_trial(lab, target, schedule, origin=task.origin, laws=task.laws)._replace(source=task.source)
 
 

@@ -143,7 +143,10 @@ class Interpreter:
         """Begin a fault when a node passes a point; what it will begin with is checked now."""
         armed = self._armed(args)
         if (able := self._part(CanArm, "arm")) is not None:
-            able.arm(args["node"], args["point"], args["nth"], lambda: self.begin(armed))
+            try:
+                able.arm(args["node"], args["point"], args["nth"], lambda: self.begin(armed))
+            except Unable as why:
+                self._skip(f"arm: {why}")
 
     def _armed(self, args: Args) -> Args:
         """What the armed fault will begin with; checked now, since its trigger may never come."""

@@ -67,6 +67,20 @@ class NodeSpec(TypedDict):
     """Of a name server: by asker, real addresses and what this asker is told instead."""
 
 
+class NodeWatcher(TraceWatcher):
+    """Traces, and stops behind an append where ``control`` says so."""
+
+    def __init__(self, trace: Trace, control: Control | None, log: Log, name_servers: int) -> None:
+        super().__init__(trace, log, name_servers)
+        self.control = control
+
+    def appended(self, lo: int, hi: int, data: bytes, f: str) -> None:
+        """Bytes entered the log."""
+        super().appended(lo, hi, data, f)
+        if self.control is not None:
+            self.control.pass_point("append")
+
+
 class NodeShell(Shell):
     """The shell, traced; its wall clock is as far ahead as ``control`` says."""
 
@@ -99,6 +113,27 @@ class NodeShell(Shell):
         """Nobody could be connected to."""
         self.trace.note("unreached", address)
         super().connect_failed(address)
+
+    # What can have a fault armed, beside appends: see NodeWatcher.
+
+    def send(self, conn: Connection, data: bytes) -> int:
+        """Hand bytes to the socket."""
+        self._pass("send")
+        return super().send(conn, data)
+
+    def hear(self, conn: Connection, data: bytes) -> None:
+        """Bytes have come."""
+        self._pass("recv")
+        super().hear(conn, data)
+
+    def flush_ended(self, token: Hashable) -> None:
+        """Something is durable."""
+        self._pass("flush")
+        super().flush_ended(token)
+
+    def _pass(self, point: str) -> None:
+        if self.control is not None:
+            self.control.pass_point(point)
 
     def peer(self, conn: Connection) -> Hashable:
         """The connection itself: every one comes from a tap."""
@@ -172,7 +207,7 @@ def _broker(spec: NodeSpec, trace: Trace, log: Log) -> None:
     control = _control(spec)
     classes = Classes(
         broker=target_of(spec["target"]).broker_class(spec["node"]),
-        watcher=partial(TraceWatcher, trace),
+        watcher=partial(NodeWatcher, trace, control),
         disk=RealDisk if control is None else partial(ControlledDisk, control),
         shell=partial(NodeShell, trace, control),
     )

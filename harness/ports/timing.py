@@ -7,6 +7,9 @@ from typing import Protocol, runtime_checkable
 
 from pairproof.harness.history import Event
 
+POINTS = ("append", "flush", "send", "recv")
+"""Where something can be armed: bytes entered a log, a flush has ended, bytes are about to leave, bytes have come."""
+
 
 @runtime_checkable
 class CanStep(Protocol):

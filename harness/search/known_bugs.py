@@ -29,10 +29,11 @@ def programs(lab: Lab, target: Target, seed: str, which: str) -> list[KnownBug]:
     Each is named by its origin: ``mutant acks_at_once``, ``deviation silent-master-kept``.
     """
     system = resolve.system_of(target)
-    fitted = (each._replace(schedule=paced(system, each.schedule)) for each in _listed(system, which))
+    place = Hosted(lab, target)
+    fitted = (each._replace(schedule=paced(place, each.schedule)) for each in _listed(system, which))
     once: dict[str, KnownBug] = {}
     for each in fitted:
-        if not lacking(Hosted(lab, target), each.schedule.ops, resolve.faults(), resolve.operations()):
+        if not lacking(place, each.schedule.ops, resolve.faults(), resolve.operations()):
             try:
                 known = f"{target.settings(each.schedule.settings)} {each.schedule.program()}"
             except UsageError:

@@ -28,6 +28,7 @@ from pairproof.harness.interpreter import Interpreter, Laws, broken_off, conclud
 from pairproof.harness.operation import Operation
 from pairproof.harness.ports import Lab, Session, Target
 from pairproof.harness.ports.links import CanCutLink, CanShapeLink
+from pairproof.harness.ports.timing import POINTS
 from pairproof.harness.schedule import Args, Op, Schedule
 from pairproof.harness.search import paced, swarm
 from pairproof.harness.search.strategies import arguments, drawn_settings, fault_args
@@ -131,7 +132,7 @@ class PairMachine(RuleBasedStateMachine):
     def open(self, settings: Args) -> None:
         if not self.lab.deterministic:
             settings = self.system.short(settings)
-            self.pace = paced.Pace(self.system, settings)
+            self.pace = paced.Pace(Hosted(self.lab, self.target), settings)
         self.settings = settings = resolve.under(self.target, settings)
         if not type(self).executes():
             return
@@ -220,9 +221,7 @@ def _fault_rules(place: Hosted, system: System) -> dict[str, Any]:
         self.begin(args)
 
     @precondition(lambda self: any(resolve.operations()[name].is_send for name in self.did))
-    @rule(
-        args=of_a_pair, node=st.sampled_from(system.nodes), point=st.sampled_from(swarm.POINTS), nth=st.integers(1, 4)
-    )
+    @rule(args=of_a_pair, node=st.sampled_from(system.nodes), point=st.sampled_from(POINTS), nth=st.integers(1, 4))
     def arm(self: PairMachine, args: Args, node: str, point: str, nth: int) -> None:
         self.act("arm", {"node": node, **args, "point": point, "nth": nth})
 

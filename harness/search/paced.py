@@ -1,15 +1,17 @@
 """Makes a schedule fit a real-time lab: nothing that only a simulation can do, and seconds, not minutes.
 
 Intervals are set short, waits are shortened, and a trial's waits together have a limit; a wait beyond it is left out.
-A ``step`` becomes a wait for what the next events would have brought, or a short one; an ``arm`` the fault itself. What
-is paced stays as it is when it is paced again, so a part of such a schedule can be executed as it is.
+A ``step`` becomes a wait for what the next events would have brought, or a short one; where nothing can be armed, an
+``arm`` the fault itself. What is paced stays as it is when it is paced again, so a part of such a schedule can be
+executed as it is.
 
 Left out: what a fault's own arguments may last, since a fault ends when it is healed.
 """
 
 from pairproof.harness import resolve
+from pairproof.harness.abilities import Hosted, can
+from pairproof.harness.ports.timing import CanArm
 from pairproof.harness.schedule import Args, Op, Schedule
-from pairproof.harness.system import System
 
 LONGEST_MS, ALL_MS = 1_500, 6_000
 """The longest wait of a pair's trial, and all of them together."""
@@ -20,9 +22,11 @@ SOON_MS = 50
 
 
 class Pace:
-    """Fits the operations of one trial, in their order. ``given``: the trial's settings."""
+    """Fits the operations of one trial, in their order, to what hosts it. ``given``: the trial's settings."""
 
-    def __init__(self, system: System, given: Args) -> None:
+    def __init__(self, place: Hosted, given: Args) -> None:
+        system = resolve.system_of(place.target)
+        self.arms = can(place, CanArm)
         self.awaits = system.awaits
         whole = system.is_whole(given)
         self.longest = LONGEST_WHOLE_MS if whole else LONGEST_MS
@@ -32,7 +36,7 @@ class Pace:
         """What stands for this operation; nothing where no time is left to wait."""
         if op.do == "step":
             return self._step(int(op.args["events"]))
-        if op.do == "arm":
+        if op.do == "arm" and not self.arms:
             return (_at_once(op.args),)
         if op.do in ("advance", "await"):
             return self._wait(op)
@@ -56,8 +60,8 @@ def _at_once(args: Args) -> Op:
     return Op("fault", {key: value for key, value in args.items() if key == "name" or key in taken})
 
 
-def paced(system: System, schedule: Schedule) -> Schedule:
-    """The schedule as a lab with real time can execute it."""
-    pace = Pace(system, schedule.settings)
+def paced(place: Hosted, schedule: Schedule) -> Schedule:
+    """The schedule as a lab with real time can execute it with a target."""
+    pace = Pace(place, schedule.settings)
     ops = tuple(fitted for op in schedule.ops for fitted in pace.fit(op))
-    return schedule._replace(settings=system.short(schedule.settings), ops=ops)
+    return schedule._replace(settings=resolve.system_of(place.target).short(schedule.settings), ops=ops)

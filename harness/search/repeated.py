@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from pairproof.harness import judge as judging
 from pairproof.harness import registry, resolve
+from pairproof.harness.abilities import Hosted
 from pairproof.harness.errors import PairproofError
 from pairproof.harness.interpreter import Laws, run_trial
 from pairproof.harness.ports import Lab, Target
@@ -21,7 +22,6 @@ from pairproof.harness.resolve import HasModel
 from pairproof.harness.schedule import Schedule
 from pairproof.harness.search import shrink
 from pairproof.harness.search.paced import paced
-from pairproof.harness.system import System
 from pairproof.harness.trial import Trial
 from pairproof.harness.verdict import Verdict
 
@@ -105,9 +105,9 @@ def small(
 ) -> Small:
     """The smallest schedule found as long as there may be ``more`` candidates, where that was, and a trial in ``lab``
     that shows it, judged by ``laws`` (this one, unless told)."""
-    system, simulated = resolve.system_of(target), _simulated(lab, target, law)
+    place, simulated = Hosted(lab, target), _simulated(lab, target, law)
     if simulated is not None and simulated(schedule):
-        found = shrunk(system, schedule, more, simulated)
+        found = shrunk(place, schedule, more, simulated)
         return Small(found, SIMULATION, shows(lab, target, found, law, laws=laws))
     shown: list[Trial] = []
 
@@ -117,18 +117,19 @@ def small(
             shown[:] = [trial]
         return trial is not None
 
-    found = shrunk(system, schedule, more, fails)
+    found = shrunk(place, schedule, more, fails)
     # The last one that showed it is the one that was taken.
     return Small(found, lab.name, shown[0] if shown else None)
 
 
-def shrunk(system: System, schedule: Schedule, more: Callable[[], bool], fails: shrink.StillFails) -> Schedule:
+def shrunk(place: Hosted, schedule: Schedule, more: Callable[[], bool], fails: shrink.StillFails) -> Schedule:
     """A smaller schedule that fails as it is paced, found as long as there may be ``more`` candidates."""
+    system = resolve.system_of(place.target)
     short = system.short({})
     # Short intervals are no part of what makes it fail: they are put back into whatever is executed.
     own = {name: value for name, value in schedule.settings.items() if name not in short}
-    found = shrink.shrink(system, schedule._replace(settings=own), lambda each: more() and fails(paced(system, each)))
-    return paced(system, found)
+    found = shrink.shrink(system, schedule._replace(settings=own), lambda each: more() and fails(paced(place, each)))
+    return paced(place, found)
 
 
 def _simulated(lab: Lab, target: Target, law: str) -> shrink.StillFails | None:

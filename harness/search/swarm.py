@@ -13,12 +13,12 @@ from pairproof.harness import resolve
 from pairproof.harness.abilities import Place
 from pairproof.harness.operation import Operation
 from pairproof.harness.ports import Fault
+from pairproof.harness.ports.timing import POINTS
 from pairproof.harness.schedule import Args, Op, Scalar, Schedule
 from pairproof.harness.system import System
 
 SLOTS = 12
 GAPS_MS = (1, 2, 5, 20, 100, 600, 3_100, 6_000, 21_000)
-POINTS = ("append", "flush", "send", "recv")
 FAULT_BUDGET = 3
 
 

@@ -76,7 +76,7 @@ def schedules(lab: Lab, target: Target, seed: str) -> list[Schedule]:
         return found
     for mode in modes:
         dice.shuffle(mode)
-    fitted = (paced(system, each) for each in chain.from_iterable(modes))
+    fitted = (paced(Hosted(lab, target), each) for each in chain.from_iterable(modes))
     first: dict[str, Schedule] = {}
     for each in fitted:
         first.setdefault(f"{target.settings(each.settings)} {each.program()}", each)

@@ -212,7 +212,11 @@ class Shell:
         if not self._over and not done.cancelled():
             # A flush that failed ends the broker: what the kernel dropped then cannot be flushed again.
             done.result()
-            self._tell(self._node.on_flushed, token)
+            self._tell(self.flush_ended, token)
+
+    def flush_ended(self, token: Hashable) -> None:
+        """What was to be flushed is durable: the node hears of it."""
+        self._node.on_flushed(token)
 
     def _ring(self, key: Hashable) -> None:
         del self._timers[key]
@@ -310,10 +314,14 @@ class Shell:
                 self._lost(conn)
                 return
             conn.last_used = began
-            self._node.on_bytes(conn, data)
+            self.hear(conn, data)
             if len(data) < size or self.loop.time() - began > TURN_S:
                 return
             size = min(2 * size, READ_MOST)
+
+    def hear(self, conn: Connection, data: bytes) -> None:
+        """Bytes have come: the node hears of them."""
+        self._node.on_bytes(conn, data)
 
     def _block(self, conn: Connection) -> None:
         conn.blocked = True

@@ -43,8 +43,11 @@ def test_only_flushes_are_told_from_the_inside() -> None:
 def test_the_agent_and_the_lab_mean_the_same_numbers() -> None:
     source = tool.SOURCE.joinpath("pairproof/Seams.java").read_text(encoding="utf-8")
     found = {name.lower(): int(at) for name, at in re.findall(r"\b([A-Z_]+) = (\d+)[,;]", source)}
+    # The points have the same order in what is set and in what is counted.
+    assert [found[each] - found["append_at"] for each in control.STOPS_AT.values()] == [0, 1, 2, 3]
+    assert [control.FIELDS.index(each) - found["append_passed"] for each in control.PASSED.values()] == [0, 1, 2, 3]
     assert {each: found[each] for each in tool.SEAMS} == {each: control.FIELDS.index(each) for each in tool.SEAMS}
-    for counter in ("held", "slowed", "lied", "dispatches_held"):
+    for counter in ("held", "slowed", "lied", "dispatches_held", "append_passed", "stops"):
         assert found[counter] == control.FIELDS.index(counter)
     assert found["fields"] == len(control.FIELDS)
 

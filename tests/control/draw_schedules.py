@@ -28,6 +28,7 @@ from pairproof.chaos.scenarios import library, timeline
 from pairproof.chaos.scenarios.play import Plan, lacking
 from pairproof.harness import judge as judging
 from pairproof.harness import resolve
+from pairproof.harness.abilities import Hosted
 from pairproof.harness.interpreter import run_trial
 from pairproof.harness.rocketmq import cuts, swarm, whole
 from pairproof.harness.rocketmq.corpus import corpus
@@ -50,6 +51,7 @@ HUNTED, SHRUNK = 400, 120
 is left out."""
 LAB = resolve.lab("sim")
 REFERENCE = resolve.target("reference")
+BLACK_BOXES = Hosted(resolve.lab("process"), resolve.target("rocketmq-4.9.7"))
 
 
 class Drawn(NamedTuple):
@@ -96,7 +98,7 @@ def paces(count: int) -> Iterator[Drawn]:
     # Behind the numbers that the searches themselves begin with.
     for number in range(count):
         make = (swarm.schedule, whole.schedule)[number % 2]
-        yield Drawn("paced", paced(SYSTEM, make(f"{SEED}/paced", len(STORIES) + number, LAB)))
+        yield Drawn("paced", paced(BLACK_BOXES, make(f"{SEED}/paced", len(STORIES) + number, LAB)))
 
 
 def scenarios() -> Iterator[Drawn]:

@@ -10,12 +10,12 @@ import pytest
 from shaky_lab import ShakyLab
 
 from pairproof.harness import judge, registry, resolve
+from pairproof.harness.abilities import Hosted
 from pairproof.harness.commands.main import main
 from pairproof.harness.explore import MAX_FINDINGS_PER_LAW, Explorer
 from pairproof.harness.ports import Target
 from pairproof.harness.profiles import REAL, profile
 from pairproof.harness.rocketmq import pace
-from pairproof.harness.rocketmq.system import SYSTEM
 from pairproof.harness.runs.reader import read_finding, to_finding
 from pairproof.harness.runs.writer import RunWriter
 from pairproof.harness.schedule import Args, Op, Schedule
@@ -30,7 +30,8 @@ LAW = "ha-divergence-refused"
 IMAGE = Op("fault", {"name": "older_image", "node": "master"})
 SEND = Op("send", {"producer": 0, "size": 420, "wait": True, "queue": 0})
 PULL = Op("pull", {"reader": 0, "node": "master", "queue": 0})
-LONG = paced.paced(SYSTEM, Schedule({}, "s", (PULL, IMAGE, PULL, SEND, PULL, Op("step", {"events": 5}), PULL)))
+PLACE = Hosted(ShakyLab("reference", 2), REFERENCE)
+LONG = paced.paced(PLACE, Schedule({}, "s", (PULL, IMAGE, PULL, SEND, PULL, Op("step", {"events": 5}), PULL)))
 SMALL = ["fault", "send", "await"]
 
 
@@ -49,7 +50,7 @@ def test_every_single_fault_is_swept_then_the_others_search_and_all_they_do_is_p
     assert list(found.by_origin) == ["sweep", "known-bugs", "swarm", "whole", "machine"] and not found.findings
     assert set(found.totals) == {"sweep", "known-bugs"} and not found.complete("sweep")
     for trial in trials:
-        assert paced.paced(SYSTEM, trial.schedule) == trial.schedule
+        assert paced.paced(PLACE, trial.schedule) == trial.schedule
     assert found.shrinking_s == 0 and "not counted" not in found.rate()
 
 

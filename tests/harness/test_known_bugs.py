@@ -62,7 +62,7 @@ def test_generic_has_nothing_that_was_learnt_from_a_real_system() -> None:
 def test_every_program_that_is_shipped_is_paced_and_can_be_done_to_whom_it_is_shown() -> None:
     for which in (ALL, GENERIC):
         for each in programs(PROCESS, JAVA, "s", which):
-            assert paced.paced(SYSTEM, each.schedule) == each.schedule
+            assert paced.paced(Hosted(PROCESS, JAVA), each.schedule) == each.schedule
             assert not lacking(Hosted(PROCESS, JAVA), each.schedule.ops, resolve.faults(), resolve.operations())
     assert len(programs(PROCESS, JAVA, "s", GENERIC)) > 40
 

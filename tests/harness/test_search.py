@@ -93,7 +93,8 @@ def test_in_real_time_every_fault_is_swept_once_the_first_mode_first_without_a_t
     ]  # fmt: skip
     begun = [[op.args for op in each.ops if op.do == "fault"] for each in found]
     assert all(any(args in each for each in begun[: 2 * len(listed)]) for args in listed)
-    assert found == [paced(SYSTEM, each) for each in found] and not any(op.do == "step" for e in found for op in e.ops)
+    assert found == [paced(Hosted(lab, REFERENCE), each) for each in found]
+    assert not any(op.do == "step" for each in found for op in each.ops)
     assert len({str(each._replace(settings=REFERENCE.settings(each.settings))) for each in found}) == len(found)
 
 

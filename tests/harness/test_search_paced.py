@@ -7,16 +7,19 @@ from functools import partial
 import pytest
 
 from pairproof.harness import resolve
+from pairproof.harness.abilities import Hosted
 from pairproof.harness.interpreter import run_trial
 from pairproof.harness.rocketmq import pace, places, swarm, whole
-from pairproof.harness.rocketmq.system import SYSTEM
 from pairproof.harness.schedule import Op, Schedule
 from pairproof.harness.schedule_json import from_json
 from pairproof.harness.search import paced
 from pairproof.harness.verdict import Verdict
 
 TARGET = resolve.target("reference")
-fitted = partial(paced.paced, SYSTEM)
+PROCESS = resolve.lab("process")
+fitted = partial(paced.paced, Hosted(PROCESS, resolve.target("rocketmq-4.9.7")))
+armed = partial(paced.paced, Hosted(PROCESS, TARGET))
+"""For whom has no seam for triggers, and for whom has it."""
 DRAWN = [make("paced", number) for make in (swarm.schedule, whole.schedule) for number in range(300)]
 
 
@@ -73,9 +76,10 @@ def test_what_is_paced_stays_as_it_is() -> None:
         ({"name": "hostile", "node": "slave", "character": "junk"}, {"name": "hostile", "character": "junk"}),
     ],
 )
-def test_a_trigger_becomes_its_fault(args: dict[str, str], begun: dict[str, str]) -> None:
-    armed = Op("arm", {**args, "point": "append", "nth": 3})
-    assert fitted(Schedule({}, "s", (armed,))).ops == (Op("fault", begun),)
+def test_a_trigger_becomes_its_fault_where_nothing_can_be_armed(args: dict[str, str], begun: dict[str, str]) -> None:
+    one = Schedule({}, "s", (Op("arm", {**args, "point": "append", "nth": 3}),))
+    assert fitted(one).ops == (Op("fault", begun),)
+    assert armed(one).ops == one.ops
 
 
 def test_steps_become_short_waits_for_different_things() -> None:
@@ -86,6 +90,6 @@ def test_steps_become_short_waits_for_different_things() -> None:
 
 
 def test_the_reference_is_clean_under_paced_schedules_too() -> None:
-    for drawn in DRAWN[:40]:
-        trial = run_trial(resolve.lab("sim"), TARGET, fitted(drawn))
+    for schedule in (*map(fitted, DRAWN[:40]), *map(armed, DRAWN[300:320])):
+        trial = run_trial(resolve.lab("sim"), TARGET, schedule)
         assert [each.law for each in trial.judgements if each.verdict is Verdict.VIOLATED] == []

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from pairproof.harness import profiles, registry, resolve
+from pairproof.harness.abilities import Hosted
 from pairproof.harness.errors import UsageError
 from pairproof.harness.explore import Explorer
 from pairproof.harness.ports import Lab, Session, Target
@@ -80,7 +81,8 @@ def test_a_place_that_a_pair_has_once_stands_for_those_of_its_kind_and_a_strange
 
 
 def test_its_schedules_are_paced_without_waiting_for_what_a_system_would_show() -> None:
-    found = paced(PLAIN, Schedule({"own": 1}, "s", tuple(Op("step", {"events": each}) for each in range(1, 9))))
+    steps = tuple(Op("step", {"events": each}) for each in range(1, 9))
+    found = paced(Hosted(Hosting(), Plain()), Schedule({"own": 1}, "s", steps))
     assert {op.do for op in found.ops} == {"advance"} and found.settings == {"own": 1}
 
 

@@ -1,6 +1,7 @@
 """A node's disk, clock and dispatch, disturbed on request: a few numbers that the harness and the node's process share.
 
-The node reads them at every flush, dispatch and look at its wall clock, so a change acts at once and costs nothing.
+The node reads them at every flush, dispatch and look at its wall clock, so a change acts at once and costs nothing. At
+its appends, flushes, sends and receives it stops where the harness wants it to, until that has begun a fault.
 The reference's own shell has these seams, and a Java broker those that the agent gives it (decision 61): no library is
 preloaded, and other targets have none.
 The node counts what was done to it, which proves that a fault has bitten.
@@ -10,16 +11,24 @@ from __future__ import annotations
 
 import mmap
 import os
+import time
 from pathlib import Path
 from struct import Struct
 
+from pairproof.harness.ports.timing import POINTS
+
 _INT = Struct("=q")
-FIELDS = (
-    "stalled", "slow_ms", "lies", "skew_ms", "keep_files", "undispatched",
-    "held", "slowed", "lied", "skewed", "dispatches_held",
-)  # fmt: skip
-SEAMS = dict(zip(FIELDS, ("flushes", "flushes", "flushes", "clock", "retention", "dispatch"), strict=False))
+STOPS_AT = {point: f"{point}_at" for point in POINTS}
+PASSED = {point: f"{point}_passed" for point in POINTS}
+SEAMS = {
+    "stalled": "flushes", "slow_ms": "flushes", "lies": "flushes", "skew_ms": "clock", "keep_files": "retention",
+    "undispatched": "dispatch", **dict.fromkeys((*STOPS_AT.values(), "goes"), "triggers"),
+}  # fmt: skip
 """What the harness sets, and what of a node that is about. Which of them a node obeys its program says."""
+FIELDS = (*SEAMS, "held", "slowed", "lied", "skewed", "dispatches_held", *PASSED.values(), "stops")
+STOP_S = 0.25
+"""How long a node stands still at most where something is armed: less than any law allows for between two steps."""
+POLL_S = 0.000_5
 SIZE = _INT.size * len(FIELDS)
 
 
@@ -31,6 +40,10 @@ class Control:
     keeps when it gets SIGUSR1) and ``undispatched`` (1: queues and index get nothing from the log). The node counts
     what these have done, in files flushed, looks at the clock and dispatches, over all its incarnations: ``held``,
     ``slowed``, ``lied``, ``skewed``, ``dispatches_held``.
+
+    Of each of :data:`~pairproof.harness.ports.timing.POINTS` the node counts how often it passes it (``send_passed``)
+    while the harness says where to stop (``send_at``, 0 for nowhere). Where it stops it counts that (``stops``), and
+    goes on when the harness has seen so many (``goes``), or after ``STOP_S``.
     """
 
     def __init__(self, path: Path) -> None:
@@ -52,6 +65,18 @@ class Control:
 
     def count(self, field: str) -> None:
         self.set(field, self.get(field) + 1)
+
+    def pass_point(self, point: str) -> None:
+        """The node does so; it stands still if something is armed there."""
+        stops_at = self.get(STOPS_AT[point])
+        if not stops_at:
+            return
+        self.count(PASSED[point])
+        if self.get(PASSED[point]) == stops_at:
+            self.count("stops")
+            ends = time.monotonic() + STOP_S
+            while self.get("goes") < self.get("stops") and time.monotonic() < ends:
+                time.sleep(POLL_S)
 
     def clear(self) -> None:
         """A healthy disk, a true clock, nothing counted."""

@@ -12,6 +12,7 @@ from pairproof.chaos.labs.real.link_trouble import LinkTrouble
 from pairproof.chaos.labs.real.replacement import Replacement
 from pairproof.chaos.labs.real.seam_trouble import TROUBLES
 from pairproof.chaos.labs.real.session import RealSession
+from pairproof.chaos.labs.real.triggers import Triggers
 from pairproof.chaos.plan import Program, abilities, forms, has_others, observed, seams
 from pairproof.harness.errors import LabError
 from pairproof.harness.ports import Target
@@ -52,7 +53,7 @@ class RealLab:
     def parts(self, target: Target | None) -> tuple[type, ...]:
         """See :mod:`pairproof.harness.abilities`."""
         obeyed = frozenset(SEAMS) if target is None else seams(target)
-        troubles = (each for each in TROUBLES if each.seams & obeyed)
+        troubles = (each for each in (*TROUBLES, Triggers) if each.seams & obeyed)
         others = (Replacement,) if self.has_images or has_others(target) else ()
         return (self.session_class, LinkTrouble, self.session_class.trouble, *troubles, *others, *abilities(target))
 

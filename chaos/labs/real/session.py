@@ -7,6 +7,7 @@ and faults can do are parts of it.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Collection
 from contextlib import suppress
 from functools import partial
@@ -21,6 +22,7 @@ from pairproof.chaos.labs.real.processes import Processes
 from pairproof.chaos.labs.real.replacement import Replacement
 from pairproof.chaos.labs.real.seam_trouble import TROUBLES
 from pairproof.chaos.labs.real.store_trouble import StoreTrouble
+from pairproof.chaos.labs.real.triggers import Triggers
 from pairproof.chaos.labs.real.world import World
 from pairproof.chaos.labs.script import Bounds
 from pairproof.chaos.plan import SETTINGS_SUFFIX
@@ -62,8 +64,10 @@ class RealSession:
         self.on_links = LinkTrouble(world)
         self.on_nodes = self.trouble(world, self.processes, self.driver)
         on_seams = (each(world, self.processes) for each in TROUBLES)
+        self.triggers = Triggers(world)
         self.replacement = Replacement(world, self.on_nodes, self.driver)
-        self.parts = (self, self.on_links, self.on_nodes, *on_seams, self.replacement, *self.driver.parts)
+        obeying = (*on_seams, self.triggers)
+        self.parts = (self, self.on_links, self.on_nodes, *obeying, self.replacement, *self.driver.parts)
         try:
             self._set_up()
         except BaseException:
@@ -95,12 +99,20 @@ class RealSession:
         return self.evidence.now()
 
     def run_until(self, reached: Callable[[], bool], limit_ns: int) -> bool:
-        """Let time pass until ``reached`` or for ``limit_ns``; whether it was reached."""
-        return self.world.run_until(reached, limit_ns)
+        """Let time pass until ``reached`` or for ``limit_ns``; whether it was reached. Armed faults begin meanwhile."""
+        ends, is_due = time.monotonic_ns() + limit_ns, self.triggers.is_due
+        while True:
+            found = self.world.run_until(lambda: is_due() or reached(), max(0, ends - time.monotonic_ns()))
+            if not self.triggers.fire():
+                return found
 
     def advance(self, ms: int) -> None:
-        """Let ``ms`` of real time pass; then read what a name server knows."""
-        self.world.run(self.world.passed(ms / 1_000))
+        """Let ``ms`` of real time pass; then read what a name server knows. Armed faults begin meanwhile."""
+        ends, triggers = time.monotonic() + ms / 1_000, self.triggers
+        while True:
+            self.world.run(self.world.passed(ends, triggers.is_due if triggers.armed else None))
+            if not triggers.fire():
+                break
         self.bench.check()
         self.driver.look()
 
@@ -111,7 +123,7 @@ class RealSession:
         def reached() -> bool:
             return any(each.reached() for each in seen)
 
-        self.world.run_until(reached, ms * MS)
+        self.run_until(reached, ms * MS)
         return sum(each.seen for each in seen)
 
     # The trial's phases, see :class:`pairproof.chaos.labs.script.Stage`.

@@ -127,12 +127,13 @@ class World:
             await asyncio.sleep(min(TICK_S, left_s))
         return False
 
-    async def passed(self, seconds: float) -> None:
-        """Let time pass; evidence is read meanwhile, since what files show is dated by when they were read."""
-        ends = time.monotonic() + seconds
-        while (left_s := ends - time.monotonic()) > 0:
+    async def passed(self, ends: float, is_due: Callable[[], bool] | None) -> None:
+        """Let time pass, until ``ends`` or something is due; evidence is read meanwhile, since what files show is dated
+        by when they were read."""
+        look_s = LOOK_S if is_due is None else TICK_S
+        while (left_s := ends - time.monotonic()) > 0 and not (is_due and is_due()):
             self.evidence.poll()
-            await asyncio.sleep(min(LOOK_S, left_s))
+            await asyncio.sleep(min(look_s, left_s))
         self.evidence.poll()
 
     def now(self) -> int:

@@ -17,8 +17,8 @@ from pairproof.chaos.labs.sim.host import WATCHDOG
 from pairproof.chaos.labs.sim.link_trouble import LinkTrouble
 from pairproof.chaos.labs.sim.node_trouble import NodeTrouble
 from pairproof.chaos.labs.sim.world import World
-from pairproof.chaos.plan import InProcess, forms
-from pairproof.harness.errors import LabError, UsageError
+from pairproof.chaos.plan import InProcess, check_point, forms
+from pairproof.harness.errors import LabError
 from pairproof.harness.history import MS, Event
 from pairproof.harness.ports import Target
 from pairproof.harness.schedule import Args
@@ -27,7 +27,6 @@ SETTLE_NS = 90_000 * MS
 # Addresses that come from a name server take three registration periods more.
 WHOLE_SETTLE_NS = 210_000 * MS
 LOOK_NS = 1_000 * MS
-POINTS = ("append", "flush", "send", "recv")
 
 
 class SimSession:
@@ -93,9 +92,7 @@ class SimSession:
     # Abilities: triggers.
 
     def arm(self, node: str, point: str, nth: int, fire: Callable[[], None]) -> None:
-        if node not in self.world.plan.replicas or point not in POINTS:
-            nodes, points = ", ".join(self.world.plan.replicas), ", ".join(POINTS)
-            raise UsageError(f"no trigger at {node}/{point}; nodes (lab.slaves): {nodes}; points: {points}")
+        check_point(self.world.plan, node, point)
         self.world.arm(node, point, nth, fire)
 
     def disarm(self) -> None:

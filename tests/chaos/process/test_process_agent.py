@@ -60,6 +60,28 @@ def test_under_a_stalled_flush_a_sync_flush_send_times_out(lab: ProcessLab, vers
 
 
 @pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize(("node", "nth"), [("master", 3), pytest.param("slave", 2, marks=pytest.mark.nightly)])
+def test_a_broker_is_killed_at_its_nth_append_and_no_later(lab: ProcessLab, version: str, node: str, nth: int) -> None:
+    arm = Op("arm", {"node": node, "point": "append", "nth": nth, "name": "kill"})
+    # One by one: what a slave appends at once is what it has got at once.
+    trial = played(lab, version, arm, *(op for each in sends(6) for op in (each, wait(100))))
+    assert not violated(trial)
+    # Four sends before it was armed, and one of the warm-up: what its files have is what it appended.
+    last = [each for each in trial.events if each.kind == "append" and each.node == node and each.incarnation == 1]
+    assert len([each for each in trial.events if each.kind == "crash"]) == 1 and len(last) == 5 + nth
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("point", ["flush", "send", "recv"])
+@pytest.mark.parametrize("node", ["master", "slave"])
+def test_a_trigger_fires_once_at_its_point(lab: ProcessLab, version: str, node: str, point: str) -> None:
+    trial = played(lab, version, Op("arm", {"node": node, "point": point, "nth": 2, "name": "kill"}), *sends(4))
+    assert [each.node for each in trial.events if each.kind == "crash"] == [node]
+    assert not violated(trial)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("lies", [True, False], ids=["lying", "honest"])
 def test_a_power_loss_takes_what_a_lying_disk_called_durable_and_nothing_else(
     lab: ProcessLab, version: str, lies: bool

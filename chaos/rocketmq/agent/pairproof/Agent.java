@@ -1,12 +1,18 @@
 package pairproof;
 
+import static net.bytebuddy.matcher.ElementMatchers.isBridge;
+import static net.bytebuddy.matcher.ElementMatchers.isMethod;
 import static net.bytebuddy.matcher.ElementMatchers.named;
+import static net.bytebuddy.matcher.ElementMatchers.not;
+import static net.bytebuddy.matcher.ElementMatchers.returns;
 import static net.bytebuddy.matcher.ElementMatchers.takesArguments;
 
 import java.lang.instrument.ClassFileTransformer;
 import java.lang.instrument.Instrumentation;
+import java.nio.ByteBuffer;
 import java.nio.MappedByteBuffer;
 import java.nio.channels.FileChannel;
+import java.nio.channels.SocketChannel;
 import java.security.ProtectionDomain;
 import java.util.Set;
 import net.bytebuddy.ByteBuddy;
@@ -21,9 +27,9 @@ import net.bytebuddy.pool.TypePool;
 /**
  * Gives a broker of RocketMQ the seams that the lab's reference nodes have, see chaos/labs/real/control.py.
  *
- * <p>Four classes are changed, whatever the version; all others are loaded as they are, since looking at each would
+ * <p>Nine classes are changed, whatever the version; all others are loaded as they are, since looking at each would
  * double the time that a broker needs to start. In these the calls that make a mapped file durable go through {@link
- * Seams}, and so does what derives queues from the log.
+ * Seams}, and so does what derives queues from the log, enters a log, leaves by a connection or comes from one.
  */
 public final class Agent {
     /** Of 4.x and of 5.x: what has {@code flush()}. The first two are the files of logs and queues. */
@@ -36,6 +42,18 @@ public final class Agent {
     private static final Set<String> TELLS = Set.of(
             "org.apache.rocketmq.store.MappedFile", "org.apache.rocketmq.store.logfile.DefaultMappedFile");
     private static final String DISPATCHES = "org/apache/rocketmq/store/DefaultMessageStore$ReputMessageService";
+    /** Of 4.x and of 5.x: who reads from, and writes to, the connections between master and slave. */
+    private static final Set<String> SOCKETS = Set.of(
+            "org/apache/rocketmq/store/ha/HAConnection$ReadSocketService",
+            "org/apache/rocketmq/store/ha/HAConnection$WriteSocketService",
+            "org/apache/rocketmq/store/ha/HAService$HAClient",
+            "org/apache/rocketmq/store/ha/DefaultHAConnection$ReadSocketService",
+            "org/apache/rocketmq/store/ha/DefaultHAConnection$WriteSocketService",
+            "org/apache/rocketmq/store/ha/DefaultHAClient");
+    /** Through which all commands of clients, brokers and name servers leave, and come. */
+    private static final String ENCODER = "org/apache/rocketmq/remoting/netty/NettyEncoder";
+    private static final String DECODER = "org/apache/rocketmq/remoting/netty/NettyDecoder";
+
     /** As the lab's own: what is to blame is neither the broker nor its disk. */
     private static final int EXIT_LAB = 3;
 
@@ -49,7 +67,7 @@ public final class Agent {
     private static final class Seamstress implements ClassFileTransformer {
         @Override
         public byte[] transform(ClassLoader loader, String name, Class<?> before, ProtectionDomain domain, byte[] data) {
-            if (name == null || !(FLUSHES.contains(name) || name.equals(DISPATCHES))) {
+            if (name == null || !isChanged(name)) {
                 return null;
             }
             try {
@@ -63,6 +81,14 @@ public final class Agent {
         }
     }
 
+    private static boolean isChanged(String name) {
+        return FLUSHES.contains(name)
+                || SOCKETS.contains(name)
+                || name.equals(DISPATCHES)
+                || name.equals(ENCODER)
+                || name.equals(DECODER);
+    }
+
     private static byte[] transformed(ClassLoader loader, String name, byte[] data) throws NoSuchMethodException {
         ClassFileLocator classes = new ClassFileLocator.Compound(
                 ClassFileLocator.Simple.of(name, data),
@@ -71,8 +97,20 @@ public final class Agent {
         TypeDescription type = TypePool.Default.of(classes).describe(name).resolve();
         DynamicType.Builder<?> builder =
                 new ByteBuddy().with(TypeValidation.DISABLED).redefine(type, classes);
-        if (name.equals(DISPATCHES.replace('/', '.'))) {
+        String path = name.replace('.', '/');
+        if (path.equals(DISPATCHES)) {
             builder = builder.visit(Advice.to(Dispatch.class).on(named("doReput")));
+        } else if (path.equals(ENCODER)) {
+            builder = builder.visit(Advice.to(Encode.class).on(named("encode").and(not(isBridge()))));
+        } else if (path.equals(DECODER)) {
+            builder = builder.visit(Advice.to(Decode.class).on(named("decode").and(returns(Object.class))));
+        } else if (SOCKETS.contains(path)) {
+            builder = builder.visit(MemberSubstitution.relaxed()
+                    .method(named("write").and(takesArguments(ByteBuffer.class)))
+                    .replaceWith(Seams.class.getMethod("write", SocketChannel.class, ByteBuffer.class))
+                    .method(named("read").and(takesArguments(ByteBuffer.class)))
+                    .replaceWith(Seams.class.getMethod("read", SocketChannel.class, ByteBuffer.class))
+                    .on(isMethod()));
         } else {
             builder = builder.visit(MemberSubstitution.relaxed()
                     .method(named("force").and(takesArguments(0)))
@@ -82,7 +120,12 @@ public final class Agent {
                     .on(named("flush")));
         }
         if (TELLS.contains(name)) {
-            builder = builder.visit(Advice.to(Flush.class).on(named("flush").and(takesArguments(int.class))));
+            builder = builder
+                    .visit(Advice.to(Flush.class).on(named("flush").and(takesArguments(int.class))))
+                    .visit(Advice.to(Append.class)
+                            .on(named("appendMessagesInner")
+                                    .or(named("appendMessage")
+                                            .and(takesArguments(byte[].class, int.class, int.class)))));
         }
         return builder.make().getBytes();
     }
@@ -102,6 +145,38 @@ public final class Agent {
                 @Advice.FieldValue("fileFromOffset") long start,
                 @Advice.Return int upto) {
             Seams.flushed(file, start + upto);
+        }
+    }
+
+    /** A message, or what a master has sent, enters a file. */
+    static final class Append {
+        private Append() {}
+
+        @Advice.OnMethodExit
+        static void ended(@Advice.FieldValue("fileName") String file) {
+            Seams.appended(file);
+        }
+    }
+
+    /** A command is about to leave. */
+    static final class Encode {
+        private Encode() {}
+
+        @Advice.OnMethodEnter
+        static void begins() {
+            Seams.sends();
+        }
+    }
+
+    /** A whole command has come, unless more bytes are to come. */
+    static final class Decode {
+        private Decode() {}
+
+        @Advice.OnMethodExit
+        static void ended(@Advice.Return Object command) {
+            if (command != null) {
+                Seams.received();
+            }
         }
     }
 

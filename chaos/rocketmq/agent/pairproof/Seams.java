@@ -8,19 +8,25 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.MappedByteBuffer;
 import java.nio.channels.FileChannel;
+import java.nio.channels.SocketChannel;
 import java.nio.charset.StandardCharsets;
 
 /**
- * What a changed class calls: flushes and dispatch obey the numbers of the lab's control file, and flushes of the
- * commit log are traced, a line with one write each.
+ * What a changed class calls: flushes and dispatch obey the numbers of the lab's control file, threads stand still where
+ * it has armed something, and flushes of the commit log are traced, a line with one write each.
  *
  * <p>The numbers are those of chaos/labs/real/control.py, and the line is that of chaos/labs/real/trace.py.
  */
 public final class Seams {
     private static final int STALLED = 0, SLOW_MS = 1, LIES = 2, UNDISPATCHED = 5;
-    private static final int HELD = 6, SLOWED = 7, LIED = 8, DISPATCHES_HELD = 10;
-    private static final int FIELDS = 11;
+    private static final int APPEND_AT = 6, FLUSH_AT = 7, SEND_AT = 8, RECV_AT = 9, GOES = 10;
+    private static final int HELD = 11, SLOWED = 12, LIED = 13, DISPATCHES_HELD = 15;
+    private static final int APPEND_PASSED = 16, STOPS = 20;
+    private static final int FIELDS = 21;
     private static final long POLL_MS = 1;
+    /** How long a thread stands still at most where something is armed. */
+    private static final long STOP_NS = 250_000_000;
+
     private static final String LOG = "commitlog";
     private static final int EXIT_LAB = 3;
     /** Whether this thread's flush got as far as the disk: RocketMQ 4.9 goes on as if, where that failed. */
@@ -64,9 +70,37 @@ public final class Seams {
     }
 
     public static void flushed(String file, long upto) {
-        if (IS_DURABLE.get() && LOG.equals(new File(file).getParentFile().getName())) {
+        if (IS_DURABLE.get() && isOfTheLog(file)) {
             note("[" + System.nanoTime() + ",\"flush\"," + upto + "]\n");
+            pass(FLUSH_AT);
         }
+    }
+
+    public static void appended(String file) {
+        if (isOfTheLog(file)) {
+            pass(APPEND_AT);
+        }
+    }
+
+    public static void sends() {
+        pass(SEND_AT);
+    }
+
+    public static void received() {
+        pass(RECV_AT);
+    }
+
+    public static int write(SocketChannel to, ByteBuffer data) throws IOException {
+        pass(SEND_AT);
+        return to.write(data);
+    }
+
+    public static int read(SocketChannel from, ByteBuffer data) throws IOException {
+        int size = from.read(data);
+        if (size > 0) {
+            pass(RECV_AT);
+        }
+        return size;
     }
 
     public static boolean isUndispatched() {
@@ -75,6 +109,24 @@ public final class Seams {
             count(DISPATCHES_HELD);
         }
         return held;
+    }
+
+    private static boolean isOfTheLog(String file) {
+        return LOG.equals(new File(file).getParentFile().getName());
+    }
+
+    /** This thread passes a point, and stands still if something is armed there. */
+    private static void pass(int point) {
+        long stopsAt = get(point);
+        // Where a thread waits others pass: each is counted once.
+        if (stopsAt == 0 || count(point + APPEND_PASSED - APPEND_AT) != stopsAt) {
+            return;
+        }
+        long stop = count(STOPS);
+        long end = System.nanoTime() + STOP_NS;
+        while (get(GOES) < stop && System.nanoTime() < end) {
+            sleep(POLL_MS);
+        }
     }
 
     /** Waits as the disk does now; whether it then does what it is told. */
@@ -118,8 +170,10 @@ public final class Seams {
         return control.getLong(field * Long.BYTES);
     }
 
-    private static synchronized void count(int field) {
-        control.putLong(field * Long.BYTES, get(field) + 1);
+    private static synchronized long count(int field) {
+        long counted = get(field) + 1;
+        control.putLong(field * Long.BYTES, counted);
+        return counted;
     }
 
     private static synchronized void note(String line) {

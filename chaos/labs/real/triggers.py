@@ -1,0 +1,66 @@
+"""Faults that begin where a node passes a point: it stands still there until the fault has begun.
+
+Only nodes that obey the lab do so, see :class:`~pairproof.chaos.labs.real.control.Control`. Of a JVM only the thread
+that passes stands still. Nobody waits for the lab for long: where it is busy with something else, such as another
+node's start, the fault begins later than that point.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pairproof.chaos.labs.real.control import PASSED, STOPS_AT, Control
+from pairproof.chaos.labs.real.world import World
+from pairproof.chaos.plan import check_point
+
+
+class Triggers:
+    """Ability CanArm."""
+
+    seams = frozenset((*STOPS_AT.values(), "goes"))
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.armed: dict[tuple[str, str], list[tuple[int, Callable[[], None]]]] = {}
+        """By node and point: at which passing, and what begins then."""
+        self._controls: dict[str, Control] = {}
+
+    def arm(self, node: str, point: str, nth: int, fire: Callable[[], None]) -> None:
+        check_point(self.world.plan, node, point)
+        self.world.obedient(node, STOPS_AT[point])
+        control = self._controls[node] = self.world.bench.control(node)
+        self.armed.setdefault((node, point), []).append((control.get(PASSED[point]) + max(1, nth), fire))
+        self._set(node, point)
+
+    def disarm(self) -> None:
+        for node, point in self.armed:
+            self._controls[node].set(STOPS_AT[point], 0)
+        self.armed.clear()
+        for control in self._controls.values():
+            control.set("goes", control.get("stops"))
+
+    def is_due(self) -> bool:
+        """Whether a node stands still where something is armed."""
+        return any(each.get("stops") > each.get("goes") for each in self._controls.values())
+
+    def fire(self) -> bool:
+        """Begin what is due, then let its node go on; whether there was anything."""
+        due = [(node, each) for node, each in self._controls.items() if each.get("stops") > each.get("goes")]
+        for node, control in due:
+            stops = control.get("stops")
+            for at, point in [key for key in self.armed if key[0] == node]:
+                self._fire(at, point, control.get(PASSED[point]))
+            control.set("goes", stops)
+        return bool(due)
+
+    def _fire(self, node: str, point: str, passed: int) -> None:
+        waiting = self.armed[node, point]
+        self.armed[node, point] = [each for each in waiting if each[0] > passed]
+        # Before anything begins: a node that comes up again meanwhile may pass on.
+        self._set(node, point)
+        for at, begin in waiting:
+            if at <= passed:
+                begin()
+
+    def _set(self, node: str, point: str) -> None:
+        self._controls[node].set(STOPS_AT[point], min((at for at, _ in self.armed[node, point]), default=0))
