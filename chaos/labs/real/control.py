@@ -20,9 +20,10 @@ from pairproof.harness.ports.timing import POINTS
 _INT = Struct("=q")
 STOPS_AT = {point: f"{point}_at" for point in POINTS}
 PASSED = {point: f"{point}_passed" for point in POINTS}
+TRIGGERS = (*STOPS_AT.values(), "goes")
 SEAMS = {
     "stalled": "flushes", "slow_ms": "flushes", "lies": "flushes", "skew_ms": "clock", "keep_files": "retention",
-    "undispatched": "dispatch", **dict.fromkeys((*STOPS_AT.values(), "goes"), "triggers"),
+    "undispatched": "dispatch", **dict.fromkeys(TRIGGERS, "triggers"),
 }  # fmt: skip
 """What the harness sets, and what of a node that is about. Which of them a node obeys its program says."""
 FIELDS = (*SEAMS, "held", "slowed", "lied", "skewed", "dispatches_held", *PASSED.values(), "stops")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from pairproof.chaos.labs.real.control import PASSED, STOPS_AT, Control
+from pairproof.chaos.labs.real.control import PASSED, STOPS_AT, TRIGGERS, Control
 from pairproof.chaos.labs.real.world import World
 from pairproof.chaos.plan import check_point
 
@@ -17,7 +17,7 @@ from pairproof.chaos.plan import check_point
 class Triggers:
     """Ability CanArm."""
 
-    seams = frozenset((*STOPS_AT.values(), "goes"))
+    seams = frozenset(TRIGGERS)
 
     def __init__(self, world: World) -> None:
         self.world = world

@@ -12,14 +12,14 @@ from importlib import resources
 from pathlib import Path
 
 from pairproof.chaos import programs
-from pairproof.chaos.labs.real.triggers import Triggers
+from pairproof.chaos.labs.real.control import TRIGGERS
 from pairproof.chaos.rocketmq.install import NEEDS, program
 from pairproof.chaos.toxiproxy.install import place, tool_folders
 from pairproof.harness.errors import LabError
 
 SOURCE = resources.files(__package__)
 FILES = ("pom.xml", "pairproof/Agent.java", "pairproof/Seams.java")
-SEAMS = frozenset(("stalled", "slow_ms", "lies", "undispatched", *Triggers.seams))
+SEAMS = frozenset(("stalled", "slow_ms", "lies", "undispatched", *TRIGGERS))
 """The numbers of a lab's control file that it obeys, see :mod:`pairproof.chaos.labs.real.control`."""
 TELLS = frozenset(("flush",))
 """The kinds of row that it traces."""
