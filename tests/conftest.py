@@ -7,6 +7,7 @@ takes its CPUs away for half a minute says nothing about a broker (docs/decision
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import sys
 from pathlib import Path
@@ -39,6 +40,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     # Tests count laws and draw faults: what somebody has plugged in must not change what they, or their processes, see.
     os.environ[registry.PLUGINS] = OWN_PLUGIN
+    # What a script starts in its background ignores an interrupt, and so would the commands that tests interrupt.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
