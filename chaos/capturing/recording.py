@@ -54,6 +54,8 @@ class Recording:
         """Why it records no more."""
         self.left_out = 0
         """Connections that were not recorded, since there were too many."""
+        self.gone_round = 0
+        """Connections to the master's HA port that did not come through the tap."""
         self.ha: dict[str, dict[str, Any]] = {}
         self.bytes = {"m2s": 0, "s2m": 0}
         self.frames = 0
@@ -162,7 +164,8 @@ class Recording:
     def _facts(self) -> dict[str, Any]:
         return {
             "format": FORMAT, **self._rocketmq, "t0_epoch_ms": self._clock[0][1], "complete": self.is_complete,
-            "ended_at_ms": self._until, "slack_ms": SLACK_MS, "stalls": self._stalls(), "events": self.events,
+            "ended_at_ms": self._until, "slack_ms": SLACK_MS,
+            "unseen": self.left_out + self.gone_round, "stalls": self._stalls(), "events": self.events,
             "ha": self.ha, "clock": [{"at_ms": at, "epoch_ms": epoch} for at, epoch in self._clock[1:]],
         }  # fmt: skip
 

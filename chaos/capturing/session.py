@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
+from pairproof.chaos.capturing.bypass import Bypass
 from pairproof.chaos.capturing.passages import ClientConnection, HaConnection
 from pairproof.chaos.capturing.recording import SLAVE, ClientFile, Recording
 from pairproof.chaos.labs.real.stalls import Watch, harness
@@ -59,6 +60,7 @@ class Session:
         self.say = say
         self.ha = ha
         self._refused = 0
+        self._bypass = Bypass(ha.to)
         self._is_over = False
         self._files = [ClientFile(recording, f"producer-{number}") for number, _ in enumerate(clients, 1)]
         self.door = StraightDoor(
@@ -112,6 +114,7 @@ class Session:
 
     def _save(self, watch: Watch) -> None:
         if self.recording.ended is None:
+            self._look_round()
             self.recording.stalls = watch.stalls.all()
             self.recording.save()
         elif not self._is_over:
@@ -135,6 +138,15 @@ class Session:
             file.close()
 
     # Whether somebody is there.
+
+    def _look_round(self) -> None:
+        if self._bypass.look():
+            if not self.recording.gone_round:
+                self.say(
+                    f"somebody is connected to {self.ha.to} and not through the tap, so what producers are told will "
+                    "not be judged: stop other slaves, and capture again. Going on."
+                )
+            self.recording.gone_round = self._bypass.count
 
     def _silent(self, to: Address, why: OSError) -> None:
         if not self._refused:

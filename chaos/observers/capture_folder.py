@@ -120,6 +120,8 @@ class Capture(NamedTuple):
     """None where nobody looked."""
     is_complete: bool = True
     """Whether recording ended in an orderly way: otherwise the last line of a file may be half a line."""
+    unseen: int = 0
+    """Connections to the master's HA port that were not recorded: what it acknowledged may rest on them."""
 
 
 def open_capture(folder: Path, brought: Mapping[str, Path] = NOTHING) -> Capture:
@@ -149,6 +151,7 @@ def open_capture(folder: Path, brought: Mapping[str, Path] = NOTHING) -> Capture
     return Capture(
         folder, clock, configs, events, connections, log, others, run.get("rocketmq"), _optional_ns(run, "ended_at_ms"),
         _optional_ns(run, "slack_ms"), stalls if "stalls" in run else None, is_complete(run),
+        run.get("unseen", 0),
     )  # fmt: skip
 
 
@@ -214,6 +217,8 @@ def _run(path: Path) -> dict[str, Any]:
         raise UsageError(f"{path}: not a capture's facts: {type(why).__name__} at {why}") from None
     if known != FORMAT:
         raise UsageError(f"{path}: format {known!r} is not one that this version reads; {FORMAT} is")
+    if not isinstance(run.get("unseen", 0), int):
+        raise UsageError(f"{path}: unseen must be a number of connections, not {run['unseen']!r}")
     if not isinstance(version, str | None):
         raise UsageError(f'{path}: rocketmq must be a version such as "4.9.7", not {version!r}')
     return dict(run)

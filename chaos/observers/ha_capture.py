@@ -139,12 +139,15 @@ class _Reader:
                 self._audit(recorder, audited)
                 audited = None
             recorder.add(t, kind, **row)
-        observes = OBSERVES | (STORE_KINDS if self.has_log else set()) | (CLIENT_KINDS if clients.files else set())
+        judges_clients = clients.files and not capture.unseen
+        observes = OBSERVES | (STORE_KINDS if self.has_log else set()) | (CLIENT_KINDS if judges_clients else set())
         if any(each.kind == "audit" for each in recorder.events):
             observes |= AUDIT_KINDS
         if capture.stalls is not None:
             observes |= {"stall"}
         left_out = {what: count for what, count in clients.left_out.items() if count}
+        if clients.files and capture.unseen:
+            left_out["HA connections were not recorded, so what producers were told is not judged"] = capture.unseen
         if missing := [node for node in configs if not (capture.folder / "store" / node).is_dir()]:
             left_out[f"stores, since they are not there ({', '.join(missing)})"] = len(missing)
         return CapturedHistory(

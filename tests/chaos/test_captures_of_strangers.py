@@ -313,3 +313,13 @@ def test_a_recording_tells_how_the_clock_moved(tmp_path: Path, monkeypatch: pyte
     run = json.loads((tmp_path / "made" / "run.json").read_bytes())
     told = [round(each["epoch_ms"] - run["t0_epoch_ms"] - each["at_ms"], -3) for each in run["clock"]]
     assert told == [6_000, 12_000], "of five every second one"
+
+
+@pytest.mark.parametrize(("unseen", "said"), [(0, "violated"), (1, "not-observable")])
+def test_what_a_slave_acknowledged_that_nobody_saw_accuses_nobody(copy: Path, unseen: int, said: str) -> None:
+    reports("slave-join", lambda number, value: 0)(copy)
+    change_run(copy, lambda run: run.update(unseen=unseen))
+    found = judge_capture(copy, laws(["ack-replicated"]))
+    assert [str(each.verdict) for each in found.laws] == [said]
+    named = "HA connections were not recorded, so what producers were told is not judged"
+    assert found.history.left_out.get(named, 0) == unseen

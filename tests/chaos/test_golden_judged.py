@@ -234,6 +234,7 @@ def test_what_is_missing_is_named_in_one_line(copy: Path, name: str, capsys: pyt
         ("run.json", b'{"t0_epoch_ms": 1, "events": [{}], "ha": {}}'),
         ("run.json", b'{"t0_epoch_ms": 1, "events": [], "ha": {}}'),
         ("run.json", b'{"t0_epoch_ms": 1, "events": [], "ha": {}, "clock": [{"at_ms": 1}]}'),
+        ("run.json", b'{"t0_epoch_ms": 1, "events": [], "ha": {}, "unseen": "many"}'),
         ("run.json", b'{"t0_epoch_ms": NaN, "events": [], "ha": {}}'),
         ("run.json", b'{"t0_epoch_ms": 1, "events": [{"at_ms": 1e999, "event": ""}], "ha": {}}'),
         ("run.json", b"[" * 100_000),

@@ -18,6 +18,8 @@ import pytest
 from real_brokers import BrokerProcess, Caller, caller, die_with_parent, free_port
 
 from pairproof.chaos.capture_judging import JudgedCapture, judge_capture
+from pairproof.chaos.capturing import session
+from pairproof.chaos.capturing.bypass import Bypass
 from pairproof.chaos.capturing.recording import Recording
 from pairproof.chaos.capturing.session import Session, Way
 from pairproof.chaos.observers.capture_folder import open_capture
@@ -123,6 +125,52 @@ def test_bytes_pass_unchanged_and_are_recorded_as_they_came(tmp_path: Path, conf
     assert (first.closed_by, second.closed, second.stream("m2s")) == ("slave", None, FRAME)
     assert capture.is_complete and capture.ended is not None and capture.stalls is not None
     assert capture.configs["master"]["brokerRole"] == "ASYNC_MASTER"
+
+
+GOES_ROUND = "import socket, sys; held = socket.create_connection((sys.argv[1], int(sys.argv[2]))); sys.stdin.read()"
+
+
+@pytest.mark.parametrize("goes_round", [True, False])
+def test_a_slave_that_goes_round_the_tap_is_noticed(
+    tmp_path: Path, confs: dict[str, Path], monkeypatch: pytest.MonkeyPatch, goes_round: bool
+) -> None:
+    monkeypatch.setattr(session, "SAVED_S", 0.05)
+
+    async def scene(made: Play) -> None:
+        await made.serve()
+        await made.pair(made.listen)
+        to = made.master if goes_round else made.listen
+        command = [sys.executable, "-c", GOES_ROUND, to.host, str(to.port)]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, preexec_fn=die_with_parent) as slave:
+            async with asyncio.timeout(ENDED_S):
+                await made.masters.get()
+                while goes_round and not made.said:
+                    await asyncio.sleep(0.01)
+            # Time in which it would be noticed.
+            await asyncio.sleep(0.5)
+            slave.communicate()
+
+    made = play(scene, tmp_path / "captured", confs)
+    assert open_capture(tmp_path / "captured").unseen == made.recording.gone_round == goes_round
+    assert [f"{made.master} and not through the tap" in each for each in made.said] == [True] * goes_round
+
+
+def test_sockets_of_java_are_seen_too(tmp_path: Path) -> None:
+    (tmp_path / "net").mkdir()
+    (tmp_path / "self" / "fd").mkdir(parents=True)
+    (tmp_path / "self" / "fd" / "5").symlink_to("socket:[77]")
+    mapped = "0000000000000000FFFF00000100007F"
+    rows = [
+        f"0: {mapped}:2AA0 00000000000000000000000000000000:0000 0A 0:0 0:0 0 0 0 1",
+        f"1: {mapped}:2AA0 {mapped}:9001 01 0:0 0:0 0 0 0 11",
+        f"2: {mapped}:2AA0 {mapped}:9002 01 0:0 0:0 0 0 0 12",
+        f"3: {mapped}:2AA0 {mapped}:9003 08 0:0 0:0 0 0 0 13",
+        f"4: {mapped}:2AA1 {mapped}:9004 01 0:0 0:0 0 0 0 14",
+    ]
+    (tmp_path / "net" / "tcp6").write_text("\n".join(["head", *rows]))
+    (tmp_path / "net" / "tcp").write_text("head\n0: 0100007F:9001 0100007F:2AA0 01 0:0 0:0 0 0 0 77\n")
+    bypass = Bypass(Address(HOST, 0x2AA0), tmp_path)
+    assert [bypass.look(), bypass.look(), bypass.look(), bypass.count] == [False, True, False, 1]
 
 
 def test_a_full_recording_ends_and_bytes_go_on(tmp_path: Path, confs: dict[str, Path]) -> None:
