@@ -140,13 +140,13 @@ class Session:
     # Whether somebody is there.
 
     def _look_round(self) -> None:
-        if self._bypass.look():
-            if not self.recording.gone_round:
-                self.say(
-                    f"somebody is connected to {self.ha.to} and not through the tap, so what producers are told will "
-                    "not be judged: stop other slaves, and capture again. Going on."
-                )
-            self.recording.gone_round = self._bypass.count
+        new = self._bypass.look()
+        if new and not self.recording.gone_round:
+            self.say(
+                f"somebody is connected to {self.ha.to} and not through the tap, so what producers are told will "
+                "not be judged: stop other slaves, and capture again. Going on."
+            )
+        self.recording.gone_round += new
 
     def _silent(self, to: Address, why: OSError) -> None:
         if not self._refused:

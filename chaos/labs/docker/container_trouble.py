@@ -9,12 +9,12 @@ within the limit, and the kernel kills it once it needs more. With cgroup v2 the
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from pairproof.chaos.labs.docker.connection import Refused
 from pairproof.chaos.labs.docker.nodes import NodeContainer
 from pairproof.chaos.labs.real.evidence import OBSERVER
+from pairproof.chaos.labs.real.proc import sockets_of
 from pairproof.chaos.labs.real.store_trouble import StoreTrouble
 from pairproof.harness.errors import LabError
 from pairproof.harness.ports import Effect
@@ -80,10 +80,10 @@ class ContainerTrouble(StoreTrouble):
     def _waiting(self, node: NodeContainer) -> Effect:
         """What waits for a node's network: bytes that were sent and not acknowledged, and connects."""
         host = self._bench.host(node.name)
-        sockets = [each for each in _sockets(self._bench.pid(OBSERVER)) if each.peer == host]
+        sockets = [each for each in sockets_of(self._bench.pid(OBSERVER)) if each.remote.host == host]
         connects = sum(each.state == SYN_SENT for each in sockets)
         if node.pid is not None:
-            sockets += [each for each in _sockets(node.pid) if each.host == host]
+            sockets += [each for each in sockets_of(node.pid) if each.local.host == host]
         held = sum(each.unacknowledged for each in sockets if each.state != SYN_SENT)
         return {"bytes_held": held, "connects_unanswered": connects}
 
@@ -125,32 +125,3 @@ class ContainerTrouble(StoreTrouble):
 
     def _contained(self, node: str) -> NodeContainer:
         return cast("NodeContainer", self.world.node(node))
-
-
-class Socket(NamedTuple):
-    """A TCP socket of IPv4, as the kernel counts it."""
-
-    host: str
-    peer: str
-    state: str
-    unacknowledged: int
-    """Bytes that were sent, and are not known to have arrived."""
-
-
-def _sockets(pid: int) -> list[Socket]:
-    """Those of a process's network."""
-    try:
-        lines = Path(f"/proc/{pid}/net/tcp").read_text().splitlines()[1:]
-    except OSError:
-        # The process has ended; whose end it was is found elsewhere.
-        return []
-    found = []
-    for line in lines:
-        words = line.split()
-        found.append(Socket(_host(words[1]), _host(words[2]), words[3], int(words[4].partition(":")[0], 16)))
-    return found
-
-
-def _host(text: str) -> str:
-    """The kernel writes an address as it lies in memory: the first byte last."""
-    return ".".join(str(each) for each in reversed(bytes.fromhex(text.partition(":")[0])))

@@ -1,15 +1,18 @@
 """What the kernel says of a process that runs on this machine, or in a container of it.
 
 None, or nothing, of a process that is gone and of one that cannot be seen from here, as in another machine's docker.
-Sources: proc_pid_stat(5), the kernel's Documentation/scheduler/sched-stats.rst (/proc/PID/schedstat).
+Sources: proc_pid_stat(5), proc_net(5), the kernel's Documentation/scheduler/sched-stats.rst (/proc/PID/schedstat).
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
+
+from pairproof.chaos.plan import Address
 
 PROC = Path("/proc")
 STOPPED = frozenset("Tt")
@@ -18,6 +21,10 @@ DISK = frozenset("D")
 """States of a thread that waits in the kernel, which as a rule is for a disk."""
 RUNNABLE = frozenset("R")
 DEAD = frozenset("ZXx")
+_MAPPED = "0000000000000000FFFF0000"
+"""Before an IPv4 address among those of IPv6, where Java's sockets are."""
+_DIGITS = 8
+"""Of an IPv4 address."""
 TICK_NS = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
 
 
@@ -64,3 +71,35 @@ def ran_ns(pid: int, proc: Path = PROC) -> int | None:
     """For how long the threads of a process have run; unchanged while it stands still."""
     found = tasks(pid, proc)
     return sum(each.ran_ns for each in found.values()) if found else None
+
+
+class Socket(NamedTuple):
+    """A TCP socket between IPv4 addresses, as the kernel counts it."""
+
+    local: Address
+    remote: Address
+    state: str
+    unacknowledged: int
+    """Bytes that were sent, and are not known to have arrived."""
+    inode: str
+
+
+def sockets_of(pid: int | str, tables: Iterable[str] = ("tcp",), proc: Path = PROC) -> list[Socket]:
+    """Those of a process's network. ``tables``: ``tcp6`` has those of IPv4, too, that were made for either."""
+    found = []
+    for table in tables:
+        # The process may have ended; whose end it was is found elsewhere.
+        with suppress(OSError):
+            for line in (proc / str(pid) / "net" / table).read_text().splitlines()[1:]:
+                words = line.split()
+                local, remote = (each.removeprefix(_MAPPED) for each in words[1:3])
+                if local.index(":") == remote.index(":") == _DIGITS:
+                    sent = int(words[4].partition(":")[0], 16)
+                    found.append(Socket(_address(local), _address(remote), words[3], sent, words[9]))
+    return found
+
+
+def _address(text: str) -> Address:
+    """The kernel writes an address as it lies in memory: the first byte last."""
+    host, _, port = text.partition(":")
+    return Address(".".join(str(each) for each in reversed(bytes.fromhex(host))), int(port, 16))

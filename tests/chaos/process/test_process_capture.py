@@ -156,8 +156,8 @@ def test_a_slave_that_goes_round_the_tap_is_noticed(
 
 
 def test_sockets_of_java_are_seen_too(tmp_path: Path) -> None:
-    (tmp_path / "net").mkdir()
     (tmp_path / "self" / "fd").mkdir(parents=True)
+    (tmp_path / "self" / "net").mkdir()
     (tmp_path / "self" / "fd" / "5").symlink_to("socket:[77]")
     mapped = "0000000000000000FFFF00000100007F"
     rows = [
@@ -167,10 +167,10 @@ def test_sockets_of_java_are_seen_too(tmp_path: Path) -> None:
         f"3: {mapped}:2AA0 {mapped}:9003 08 0:0 0:0 0 0 0 13",
         f"4: {mapped}:2AA1 {mapped}:9004 01 0:0 0:0 0 0 0 14",
     ]
-    (tmp_path / "net" / "tcp6").write_text("\n".join(["head", *rows]))
-    (tmp_path / "net" / "tcp").write_text("head\n0: 0100007F:9001 0100007F:2AA0 01 0:0 0:0 0 0 0 77\n")
+    (tmp_path / "self" / "net" / "tcp6").write_text("\n".join(["head", *rows]))
+    (tmp_path / "self" / "net" / "tcp").write_text("head\n0: 0100007F:9001 0100007F:2AA0 01 0:0 0:0 0 0 0 77\n")
     bypass = Bypass(Address(HOST, 0x2AA0), tmp_path)
-    assert [bypass.look(), bypass.look(), bypass.look(), bypass.count] == [False, True, False, 1]
+    assert [bypass.look(), bypass.look(), bypass.look()] == [0, 1, 0]
 
 
 def test_a_full_recording_ends_and_bytes_go_on(tmp_path: Path, confs: dict[str, Path]) -> None:
