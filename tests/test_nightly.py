@@ -17,7 +17,7 @@ done
 """
 
 
-def nightly(folder: Path, fail: str = "") -> tuple[int, list[str], str]:
+def nightly(folder: Path, *parts: str, fail: str = "") -> tuple[int, list[str], str]:
     """Exit code, what was asked of the commands, and the result's text."""
     (folder / ".ci").mkdir(exist_ok=True)
     shutil.copy(ROOT / ".ci" / "nightly", folder / ".ci" / "nightly")
@@ -28,7 +28,7 @@ def nightly(folder: Path, fail: str = "") -> tuple[int, list[str], str]:
         fake.chmod(0o755)
     (folder / "asked").unlink(missing_ok=True)
     done = subprocess.run(
-        ["bash", folder / ".ci" / "nightly", "runs/n"], env={"PATH": os.environ["PATH"], "FAIL": fail},
+        ["bash", folder / ".ci" / "nightly", "runs/n", *parts], env={"PATH": os.environ["PATH"], "FAIL": fail},
         capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
     asked = (folder / "asked").read_text().splitlines() if (folder / "asked").exists() else []
@@ -47,11 +47,17 @@ def test_everything_is_asked_for_and_the_result_names_commit_date_and_parts(tmp_
 def test_a_part_that_fails_does_not_end_the_others_and_only_that_part_is_done_again(tmp_path: Path) -> None:
     _, everything, _ = nightly(tmp_path)
     shutil.rmtree(tmp_path / "runs")
-    code, asked, result = nightly(tmp_path, "n-2")
+    code, asked, result = nightly(tmp_path, fail="n-2")
     assert (code, asked) == (1, everything) and result.count("exit code 3 after") == 1
     code, asked, result = nightly(tmp_path)
     assert (code, asked) == (0, ["mutants --seed n-2"])
     assert result.count("commit ") == 2 and result.count("passed before") == len(everything) - 1
+
+
+def test_parts_that_are_named_are_the_only_ones(tmp_path: Path) -> None:
+    code, asked, result = nightly(tmp_path, "mutants-2", "check-ci")
+    assert (code, asked) == (0, ["mutants --seed n-2", "check --profile ci"])
+    assert result.count("exit code 0 after") == 2
 
 
 def test_every_control_is_a_part_of_it() -> None:
