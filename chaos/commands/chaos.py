@@ -226,7 +226,7 @@ def parity(
         by_lab[lab] = recording.results()
         output.say(f"{lab}: recorded in {recording.folder}")
     shown = [each for each in chosen if each.name not in nowhere]
-    rows = comparing.rows(shown, by_lab, lacking, modelled=titles != listed)
+    rows = comparing.rows(shown, by_lab, lacking, {lab for lab in listed if plays[lab] != target.name})
     if out is not None:
         which = "--all" if everything else " ".join(names)
         command = f"chaos parity {which} --target {target_name} --labs {','.join(listed)} --out {out}"

@@ -3,11 +3,11 @@
 A scenario's ``differs`` says of a law, or of its ``verdict``, why labs may disagree in it; a difference that it does
 not name is unexplained, but for a lab that skipped the scenario and said why. What one lab cannot observe, or what does
 not apply there, is no difference; nor is a scenario for which a lab lacks an ability: only the others are compared.
-Where a target's model stands beside the target, which of their laws had something to judge, and which of their known
-deviations showed, is told and needs no other reason: real brokers do not do the same at the same time.
+Between a target's model and the target, which laws had something to judge, and which known deviations showed, is told
+and needs no other reason: real brokers do not do the same at the same time. Between two labs that play the same it does.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import NamedTuple
 
 from pairproof.chaos.scenarios.play import HOLDS, NOTHING, SKIPPED, UNKNOWN, Result, code_of
@@ -63,9 +63,9 @@ def rows(
     scenarios: Sequence[Scenario],
     by_lab: Mapping[str, Sequence[Result]],
     lacking: Lacking | None = None,
-    modelled: bool = False,
+    models: Set[str] = frozenset(),
 ) -> list[Row]:
-    """A row for each scenario; ``modelled``: a lab played the target's model."""
+    """A row for each scenario; ``models``: the labs that played the target's model."""
     found = {lab: {each.scenario.name: each for each in results} for lab, results in by_lab.items()}
     lacks = {lab: (lacking or {}).get(lab, {}) for lab in by_lab}
     return [
@@ -73,14 +73,17 @@ def rows(
             scenario,
             [found[lab].get(scenario.name) for lab in by_lab],
             [tuple(lacks[lab].get(scenario.name, ())) for lab in by_lab],
-            modelled,
+            [lab in models for lab in by_lab],
         )
         for scenario in scenarios
     ]
 
 
 def _row(
-    scenario: Scenario, results: Sequence[Result | None], lacking: Sequence[tuple[str, ...]], modelled: bool
+    scenario: Scenario,
+    results: Sequence[Result | None],
+    lacking: Sequence[tuple[str, ...]],
+    modelled: Sequence[bool],
 ) -> Row:
     verdicts = tuple(
         each.verdict if each else CANNOT if lacks else MISSING for each, lacks in zip(results, lacking, strict=True)
@@ -89,7 +92,7 @@ def _row(
     if len(set(verdicts) - {CANNOT}) > 1:
         reason = scenario.differs.get(VERDICT, "") or _stalled(verdicts, results)
         skipped = [each.reasons for each in results if each is not None and each.verdict == SKIPPED]
-        if modelled and not set(verdicts) - {CANNOT, SKIPPED, UNKNOWN, HOLDS}:
+        if _only_across(verdicts, modelled) and not set(verdicts) - {CANNOT, SKIPPED, UNKNOWN, HOLDS}:
             # Another verdict than "holds" for another reason is none that a model is excused for.
             unsure = [each.reasons for each in results if each is not None and each.verdict == UNKNOWN]
             skipped += [lines for lines in unsure if all(NOTHING in line for line in lines)]
@@ -104,7 +107,8 @@ def _row(
         )
         if len(set(seen) - {CANNOT}) > 1 and not set(seen) & {*map(str, SILENT), MISSING}:
             reason = scenario.differs.get(law, "") or _stalled(seen, results, law)
-            differences.append(Difference(law, seen, reason or (_met(seen) if modelled else "")))
+            met = _met(seen) if _only_across(seen, modelled) else ""
+            differences.append(Difference(law, seen, reason or met))
     return Row(
         scenario,
         verdicts,
@@ -121,8 +125,17 @@ def _stalled(seen: Sequence[str], results: Sequence[Result | None], law: str = "
     if len(set(seen) - {CANNOT, UNKNOWN}) > 1:
         return ""
     unsure = [each for each, said in zip(results, seen, strict=True) if each is not None and said == UNKNOWN]
-    lines = [next((line for line in each.reasons if law in line and STALLED in line), "") for each in unsure]
-    return lines[0] if all(lines) and lines else ""
+    lines = [[line for line in each.reasons if law in line] for each in unsure]
+    # What else it did not show, it may never show.
+    return lines[0][0] if lines and all(each and all(STALLED in line for line in each) for each in lines) else ""
+
+
+def _only_across(seen: Sequence[str], modelled: Sequence[bool]) -> bool:
+    """Whether labs differ only as a model and what it is of: those that play the same say the same."""
+    kinds = [
+        {said for said, is_model in zip(seen, modelled, strict=True) if is_model is kind} for kind in (True, False)
+    ]
+    return all(len(kind - {CANNOT}) == 1 for kind in kinds)
 
 
 def _met(seen: Sequence[str]) -> str:

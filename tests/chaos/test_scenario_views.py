@@ -103,11 +103,11 @@ def rows(
     *results: Result | None,
     differs: dict[str, str] | None = None,
     lacking: parity.Lacking | None = None,
-    modelled: bool = False,
+    models: tuple[str, ...] = (),
 ) -> parity.Row:
     scenario = library.shipped("slave-lag")._replace(differs=differs or {})
     by_lab = {f"lab{n}": [each._replace(scenario=scenario)] if each else [] for n, each in enumerate(results)}
-    (row,) = parity.rows([scenario], by_lab, lacking, modelled)
+    (row,) = parity.rows([scenario], by_lab, lacking, set(models))
     return row
 
 
@@ -149,21 +149,28 @@ def test_a_lab_whose_machine_stalled_is_no_contradiction_and_no_pass_either() ->
     assert parity.exit_code([rows(good, other)]) == 1
     bad = played("slave-lag", target=resolve.target("reference+acks_at_once"))
     assert "verdict" in {each.what for each in rows(good, late, bad).unexplained}
+    short = late._replace(played=(late.played[0]._replace(doubts=(doubt, "lag: 0 of 3 events")),))
+    assert "verdict" in {each.what for each in rows(good, short).unexplained}
 
 
 def test_a_model_may_meet_other_things_than_what_it_is_of_and_may_not_contradict_it() -> None:
     good = played("slave-lag")
     (one,) = good.played
     met = good._replace(laws=good.laws | {"ack-replicated": Verdict.DEVIATES, "log-prefix": Verdict.VACUOUS})
-    assert rows(met, good, modelled=True).unexplained == []
+    assert rows(met, good, models=("lab0",)).unexplained == []
     assert {each.what for each in rows(met, good).unexplained} == {"ack-replicated", "log-prefix"}
+    assert rows(met, good, good, models=("lab0",)).unexplained == []
+    assert {each.what for each in rows(good, met, good, models=("lab0",)).unexplained} == {
+        "ack-replicated",
+        "log-prefix",
+    }
     less = good._replace(played=(one._replace(case=one.case._replace(expect=one.case.expect._replace(judged=("x",)))),))
     assert less.reasons == ["x had nothing to judge"]
-    assert rows(less, good, modelled=True).unexplained == [] != rows(less, good).unexplained
+    assert rows(less, good, models=("lab0",)).unexplained == [] != rows(less, good).unexplained
     unsure = good._replace(played=(one._replace(verdict=UNKNOWN, doubts=("ack-replicated: law crashed",)),))
     bad = good._replace(laws=good.laws | {"ack-replicated": Verdict.VIOLATED})
     for other, what in ((unsure, "verdict"), (bad, "ack-replicated")):
-        assert what in {each.what for each in rows(other, good, modelled=True).unexplained}
+        assert what in {each.what for each in rows(other, good, models=("lab0",)).unexplained}
 
 
 def test_a_lab_that_lacks_an_ability_is_no_difference_and_hides_none_between_the_others() -> None:
