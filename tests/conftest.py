@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 # pytest's importlib mode leaves test folders off the path; what tests share is imported by name.
 sys.path.insert(0, str(Path(__file__).parent))
@@ -23,6 +24,10 @@ from scheduling import Grouped, never_marked, shuffled, waits
 
 from pairproof.harness import registry
 from pairproof.harness.errors import LabError
+
+# No test depends on the machine's speed, and none needs to say so.
+settings.register_profile("any-speed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any-speed")
 
 NICE = 5
 """A lab's processes get three times as much of a core as a test that computes."""

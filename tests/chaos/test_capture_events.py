@@ -101,7 +101,7 @@ def test_what_no_line_says_is_concluded_and_said() -> None:
 WORDS = st.sampled_from(["slave", "master", "up", "SIGSTOP", "SIGCONT", "kill -9", "ended cleanly", "naps", "(start 3"])
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(st.tuples(st.integers(0, 9), st.lists(WORDS, max_size=4).map(" ".join) | st.text(max_size=20))))
 def test_whatever_the_lines_say_a_broker_lives_one_life_at_a_time(lines: list[tuple[int, str]]) -> None:
     found = told(*lines)

@@ -259,7 +259,7 @@ def test_a_contradicting_capture_is_a_usage_error_of_one_line(
     assert capsys.readouterr().err.count("\n") == 1
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.sampled_from(["slave-join.m2s.bin", "slave-restart.m2s.bin", "slave-join.s2m.bin"]), st.data())
 def test_whatever_is_in_the_streams_is_judged_and_never_raised(copy: Path, name: str, data: st.DataObject) -> None:
     original = (GOLDEN / "ha" / name).read_bytes()

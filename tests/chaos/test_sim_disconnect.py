@@ -296,7 +296,7 @@ class Held:
 
 
 @given(st.integers(min_value=0, max_value=2**32), st.sampled_from((7, 1_000)))
-@hypothesis.settings(max_examples=300, deadline=None, derandomize=True)
+@hypothesis.settings(max_examples=300, derandomize=True)
 def test_whatever_overlaps_streams_stay_in_order_and_whole(seed: int, buffer: int) -> None:
     """Any troubles that only hold bytes back, also two of a kind, ended in any order."""
     dice, world = Random(seed), World(buffer)

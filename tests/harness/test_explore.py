@@ -23,7 +23,6 @@ QUICK = profile("quick")
 BRIEFLY = hypothesis.settings(
     max_examples=100,
     stateful_step_count=10,
-    deadline=None,
     database=None,
     derandomize=True,
     phases=(hypothesis.Phase.generate,),

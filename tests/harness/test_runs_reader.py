@@ -184,7 +184,7 @@ def test_whatever_file_a_finished_run_has_lost_is_noticed_and_named(tmp_path: Pa
 
 
 @given(st.data())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_whatever_files_a_finished_run_has_lost_is_noticed(data: st.DataObject) -> None:
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place) / "r"

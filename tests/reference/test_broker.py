@@ -318,7 +318,7 @@ def test_garbage_ends_that_connection_and_no_other(shell: Callable[..., Shell], 
 
 
 @given(st.lists(st.binary(max_size=80), max_size=6), st.booleans())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_random_bytes_on_either_port_never_raise_nor_grow_the_log(pieces: list[bytes], on_ha: bool) -> None:
     master = Shell(SimDisk())
     conn = "h" if on_ha else "c"

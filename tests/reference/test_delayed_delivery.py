@@ -354,7 +354,7 @@ def test_a_power_loss_between_the_save_and_the_log_s_flush_loses_nothing(
         st.tuples(st.integers(0, 15_000), st.sampled_from(["kill", "lose_power", "stop"])), max_size=3
     ),
 )  # fmt: skip
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_whatever_crashes_come_every_stored_message_is_delivered(
     sends: list[tuple[int, int]], crashes: list[tuple[int, str]]
 ) -> None:

@@ -238,7 +238,7 @@ def _play(queue: Queue, steps: list[tuple[str, int]]) -> None:
 
 
 @given(st.sampled_from(list(VERSIONS)), st.lists(STEPS, max_size=40))
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 def test_whatever_the_version_every_waiting_send_is_answered_once_and_within_its_bound(
     version: str, steps: list[tuple[str, int]]
 ) -> None:
@@ -255,7 +255,7 @@ def test_whatever_the_version_every_waiting_send_is_answered_once_and_within_its
 
 
 @given(st.sampled_from(["4.9.2", "4.9.7", "5.5.0"]), st.lists(STEPS, max_size=40))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_where_only_time_counts_nobody_is_given_up_early(version: str, steps: list[tuple[str, int]]) -> None:
     queue = Queue(version)
     _play(queue, steps)

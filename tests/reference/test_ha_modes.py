@@ -62,7 +62,7 @@ def test_slave_above_the_flushed_bytes_is_served_once_the_flush_has_passed_it(ma
 
 
 @given(st.lists(st.sampled_from(["put", "flush", "half", "join", "beat"]), max_size=30))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_what_leaves_survives_every_power_loss_of_the_master(steps: list[str]) -> None:
     play = MasterPlay(SimDisk(), haPushes="flushed", haTransferBatchSize=300)
     for number, step in enumerate(steps):

@@ -58,7 +58,7 @@ def filled(role: dict[str, Any]) -> Play:
 
 
 @given(st.lists(requests(), min_size=1, max_size=8), st.sampled_from([{}, SLAVE]))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_every_request_is_answered_with_a_code_and_a_header_of_its_kind(
     asked: list[tuple[int, dict[str, str], bytes]], role: dict[str, Any]
 ) -> None:

@@ -179,7 +179,7 @@ TEXT = st.text(max_size=12)
     flags=st.integers(0, 2**31 - 1),
     body=st.binary(max_size=40),
 )
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_whatever_a_send_says_it_is_answered_and_the_log_stays_whole(
     topic: str, queue: int, properties: str, flags: int, body: bytes
 ) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pairproof.reference.core.commit_log import CommitLog, Put
@@ -197,7 +197,6 @@ def test_log_too_near_to_its_file_s_end_for_a_filler_takes_no_message(disk: Any)
 
 
 @given(st.lists(st.integers(0, 300), min_size=1, max_size=12), st.lists(st.integers(1, 200), min_size=1, max_size=8))
-@settings(deadline=None)
 def test_slave_fed_in_any_pieces_has_the_master_s_bytes(make_disk: Any, bodies: list[int], steps: list[int]) -> None:
     master, slave = opened(make_disk()), opened(make_disk())
     for number, body in enumerate(bodies):

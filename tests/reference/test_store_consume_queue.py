@@ -317,7 +317,7 @@ def test_unknown_queue_is_empty_and_begins_at_0(disk: TreeDisk) -> None:
 
 
 @given(st.data())
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 def test_doctored_queue_recovers_to_whole_growing_entries(data: st.DataObject) -> None:
     disk = TreeDisk()
     filled(disk, data.draw(st.sampled_from([0, 3, 7])), 12)

@@ -195,7 +195,7 @@ def test_slave_that_joined_late_has_its_queues_from_the_first_message_it_got() -
     st.lists(st.tuples(st.integers(0, 2), st.sampled_from([0, 0, 0, 4, 8, 12])), min_size=1, max_size=25),
     st.lists(st.integers(1, 300), min_size=1, max_size=6),
 )
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_queues_and_index_are_the_same_however_the_bytes_came(
     messages: list[tuple[int, int]], steps: list[int]
 ) -> None:

@@ -219,7 +219,7 @@ def test_index_that_could_hold_nothing_is_refused() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, 39 + 12 + 100), st.integers(0, 255)), max_size=12))
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 def test_any_bytes_end_a_lookup_and_a_put(changes: list[tuple[int, int]]) -> None:
     disk = TreeDisk()
     filled(disk, 2)
@@ -232,7 +232,7 @@ def test_any_bytes_end_a_lookup_and_a_put(changes: list[tuple[int, int]]) -> Non
 
 
 @given(st.lists(st.lists(st.sampled_from("abcdef"), max_size=4), max_size=25), st.integers(1, 9), st.integers(2, 9))
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 def test_every_message_is_found_by_each_of_its_keys_whatever_the_files(
     messages: list[list[str]], slots: int, entries: int
 ) -> None:

@@ -100,7 +100,7 @@ def test_golden_log_with_a_zeroed_tail_over_two_files_loses_the_later_file(golde
 
 @pytest.mark.parametrize("hints", [Hints(), COPIED], ids=["master", "slave"])
 @given(st.data())
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_log_with_lost_sectors_keeps_every_whole_record_before_and_nothing_behind(
     make_disk: Any, hints: Hints, data: st.DataObject
 ) -> None:
@@ -271,7 +271,7 @@ def test_file_size_must_be_positive(disk: Any) -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, 2 * SIZE - 1), st.integers(0, 255)), min_size=1, max_size=6))
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 def test_doctored_log_recovers_to_some_prefix(make_disk: Any, changes: list[tuple[int, int]]) -> None:
     disk = make_disk()
     _, borders = filled(disk, 10)

@@ -111,7 +111,7 @@ def played(actions: list[tuple[str, Any]]) -> Store:
 
 
 @given(ACTIONS)
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 def test_recovery_after_any_crash_equals_a_fresh_dispatch(actions: list[tuple[str, Any]]) -> None:
     store = played(actions)
     same(store, fresh(store.disk))
@@ -202,7 +202,7 @@ STEPS = st.lists(
 
 
 @given(STEPS, st.integers(0, 3))
-@settings(deadline=None, max_examples=80)
+@settings(max_examples=80)
 def test_slave_that_joined_late_and_crashed_has_its_master_s_entries(
     steps: list[tuple[int, str]], files_missed: int
 ) -> None:

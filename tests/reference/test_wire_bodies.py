@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pairproof.reference.errors import CodecError
@@ -206,7 +206,6 @@ ITEMS = st.builds(BatchItem, st.binary(max_size=20), st.binary(max_size=20), st.
 
 
 @given(st.lists(ITEMS, max_size=4))
-@settings(deadline=None)
 def test_a_batch_comes_back(items: list[BatchItem]) -> None:
     assert bodies_client.decode_batch(bodies_client.encode_batch(items)) == items
 
@@ -266,7 +265,6 @@ def test_captured_configurations_are_read(golden: Path) -> None:
         max_size=4,
     )
 )
-@settings(deadline=None)
 def test_configuration_comes_back(values: dict[str, str]) -> None:
     assert config_text.decode(config_text.encode(values)) == values
 
@@ -278,7 +276,6 @@ def test_configuration_that_fits_no_line_is_not_written(key: str, value: str) ->
 
 
 @given(st.binary(max_size=40))
-@settings(deadline=None)
 def test_no_bytes_raise_anything_but_codec_error(data: bytes) -> None:
     calls: list[Any] = [
         bodies_client.decode_batch,

@@ -7,7 +7,7 @@ import math
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pairproof.reference.errors import CodecError
@@ -28,13 +28,11 @@ VALUES = st.recursive(
 
 
 @given(VALUES, st.booleans())
-@settings(deadline=None)
 def test_what_is_written_is_read(value: Any, pretty: bool) -> None:
     assert fastjson.loads(fastjson.dumps(value, pretty=pretty)) == value
 
 
 @given(st.recursive(SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3)))
-@settings(deadline=None)
 def test_plain_json_is_read_and_written_as_everyone_does(value: Any) -> None:
     assert fastjson.loads(json.dumps(value)) == value
     assert fastjson.loads(json.dumps(value, indent=2, ensure_ascii=False)) == value
@@ -110,7 +108,6 @@ def test_bytes_that_are_no_utf8_are_refused() -> None:
 
 
 @given(st.text(st.sampled_from("{}[]:,'\"\\ae01-.tnu \n"), max_size=20))
-@settings(deadline=None)
 def test_no_text_raises_anything_but_codec_error(text: str) -> None:
     try:
         fastjson.loads(text)

@@ -119,7 +119,7 @@ def test_ha_streams_decode_whole_to_the_log(name: str, golden: Path) -> None:
 
 @pytest.mark.parametrize("name", STREAMS)
 @given(data=st.data())
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 def test_ha_streams_read_the_same_in_any_pieces(name: str, golden: Path, data: st.DataObject) -> None:
     raw = (golden / "ha" / f"{name}.m2s.bin").read_bytes()
     sizes = data.draw(st.lists(st.integers(1, 5000), min_size=1, max_size=12))

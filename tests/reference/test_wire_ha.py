@@ -40,7 +40,6 @@ def test_sizes_are_those_of_the_wire() -> None:
 
 
 @given(st.lists(st.integers(-(2**63), 2**63 - 1), max_size=10), st.lists(st.integers(0, 200), max_size=10))
-@settings(deadline=None)
 def test_reports_are_the_same_for_every_segmentation(offsets: list[int], cuts: list[int]) -> None:
     data = b"".join(map(encode_report, offsets))
     reader = ReportReader()
@@ -54,7 +53,6 @@ def test_reports_hold_back_an_incomplete_cell() -> None:
 
 
 @given(FRAMES, st.lists(st.integers(0, 500), max_size=12))
-@settings(deadline=None)
 def test_frames_are_the_same_for_every_segmentation(frames: list[tuple[int, bytes]], cuts: list[int]) -> None:
     reader = FrameReader(max_body=40)
     assert [each for piece in pieces(stream(frames), cuts) for each in reader.feed(piece)] == frames
@@ -110,7 +108,7 @@ def test_reading_byte_by_byte_takes_linear_time() -> None:
 
 
 @given(st.binary(max_size=200), st.lists(st.integers(0, 200), max_size=5))
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 def test_any_bytes_give_frames_or_a_codec_error(data: bytes, cuts: list[int]) -> None:
     def outcome(parts: list[bytes]) -> tuple[list[tuple[int, bytes]], bool]:
         reader, found = FrameReader(max_body=64), []

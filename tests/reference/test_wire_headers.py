@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pairproof.reference.errors import CodecError
@@ -205,7 +205,6 @@ def test_a_field_that_the_table_does_not_know_is_not_written() -> None:
         st.sampled_from([*"abcdefghijklm", "topic", "queueId", "offset"]), st.text(max_size=4), max_size=16
     ),
 )
-@settings(deadline=None)
 def test_no_header_raises_anything_but_codec_error(code: int, fields: dict[str, str]) -> None:
     for call in (headers.decode_request, lambda command: headers.decode_response(code, command)):
         try:

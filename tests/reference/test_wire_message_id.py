@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pairproof.reference.errors import CodecError
@@ -20,7 +20,6 @@ def test_known_id() -> None:
 
 
 @given(HOSTS, st.integers(0, 2**63 - 1))
-@settings(deadline=None)
 def test_id_round_trip(host: tuple[bytes, int], offset: int) -> None:
     text = message_id.encode(host, offset)
     assert text == text.upper()
@@ -41,7 +40,6 @@ def test_id_of_an_impossible_host_is_refused() -> None:
 
 
 @given(st.dictionaries(NAMES, NAMES, max_size=5))
-@settings(deadline=None)
 def test_properties_round_trip_with_and_without_the_last_separator(properties: dict[str, str]) -> None:
     raw = properties_to(properties)
     assert not raw.endswith(b"\x02")
@@ -53,7 +51,6 @@ def test_entries_without_name_value_or_separator_are_left_out() -> None:
 
 
 @given(st.binary(max_size=60))
-@settings(deadline=None)
 def test_any_bytes_are_some_properties(raw: bytes) -> None:
     assert all(name and value for name, value in properties_of(raw).items())
 

@@ -51,7 +51,6 @@ def test_layout_is_the_documented_one() -> None:
 
 
 @given(messages(), LONGS, LONGS, LONGS, st.integers(0, 9))
-@settings(deadline=None)
 def test_round_trip_anywhere_in_a_buffer(message: Message, queue_offset: int, at: int, ms: int, before: int) -> None:
     data = record.encode(message, queue_offset, at, ms)
     crc = zlib.crc32(message.body) & 0x7FFFFFFF
@@ -200,7 +199,7 @@ def test_zeros_from_any_byte_before_the_text_never_pass_for_a_record() -> None:
 
 
 @given(st.data())
-@settings(deadline=None, max_examples=400)
+@settings(max_examples=400)
 def test_doctored_golden_record_is_refused_or_reencodes_to_the_same_bytes(
     golden_records: list[bytes], data: st.DataObject
 ) -> None:
@@ -213,7 +212,7 @@ def test_doctored_golden_record_is_refused_or_reencodes_to_the_same_bytes(
 
 
 @given(st.binary(max_size=300), st.booleans())
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 def test_random_bytes_are_refused_or_reencode_to_the_same_bytes(data: bytes, with_magic: bool) -> None:
     refused_or_exact(struct.pack(">iI", len(data) + 8, 0xDAA320A7) + data if with_magic else data)
 

@@ -42,7 +42,6 @@ def read(data: bytes) -> list[Command]:
 
 
 @given(st.lists(commands(), max_size=5), st.lists(st.integers(0, 2000), max_size=12))
-@settings(deadline=None)
 def test_commands_are_the_same_for_every_segmentation(sent: list[Command], cuts: list[int]) -> None:
     data = b"".join(map(remoting.encode, sent))
     borders = [0, *sorted(cut % (len(data) + 1) for cut in cuts), len(data)]
@@ -177,7 +176,7 @@ def test_frame_cut_at_every_byte_gives_nothing_yet(binary: bool) -> None:
 
 
 @given(commands(), st.lists(st.tuples(st.integers(0, 400), st.integers(0, 255)), min_size=1, max_size=4))
-@settings(deadline=None, max_examples=400)
+@settings(max_examples=400)
 def test_doctored_frame_is_refused_or_read(command: Command, changes: list[tuple[int, int]]) -> None:
     frame = bytearray(remoting.encode(command))
     for at, value in changes:
@@ -186,7 +185,7 @@ def test_doctored_frame_is_refused_or_read(command: Command, changes: list[tuple
 
 
 @given(st.binary(max_size=120), st.sampled_from([None, 0, 1 << 24]))
-@settings(deadline=None, max_examples=400)
+@settings(max_examples=400)
 def test_random_bytes_are_refused_or_read(data: bytes, header_type: int | None) -> None:
     # With a fitting prefix in front the bytes reach the header decoders.
     framed = data if header_type is None else struct.pack(">iI", 4 + len(data), header_type | len(data)) + data

@@ -104,7 +104,7 @@ def folder_of(
 
 
 @given(st.lists(histories(), min_size=1, max_size=4), st.integers(1, 40))
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
 def test_parts_and_a_live_recorder_give_the_verdicts_of_a_finished_list(
     write_folder: Any, trials: list[list[Event]], cut: int
 ) -> None:
@@ -125,7 +125,7 @@ def test_parts_and_a_live_recorder_give_the_verdicts_of_a_finished_list(
 
 
 @given(histories())
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
 def test_every_event_can_be_read_back_and_said_in_words(events: list[Event]) -> None:
     assert list(events_of(table_of([events]))) == events
     assert all(words(event) for event in events)
@@ -167,9 +167,7 @@ def test_spark_s_tasks_give_the_verdicts_of_the_same_judge_in_process(
 
     # One job judges them all: Hypothesis draws the histories, and does not shrink what a job of seconds compares.
     @given(histories())
-    @settings(
-        max_examples=150, deadline=None, database=None, phases=[Phase.generate], suppress_health_check=[*HealthCheck]
-    )
+    @settings(max_examples=150, database=None, phases=[Phase.generate], suppress_health_check=[*HealthCheck])
     def draw(history: list[Event]) -> None:
         trials.append(history)
 
