@@ -1,13 +1,13 @@
 """A broker's machine loses power: unflushed bytes are lost or torn, peers hear nothing; it starts again at the end."""
 
 from pairproof.harness.fault import DownFault
-from pairproof.harness.ports.nodes import CanCrashMachine, CanTear
+from pairproof.harness.ports.nodes import CanCrashMachine, CanScatter, CanTear
 from pairproof.harness.rocketmq import places
 
 FAULT = DownFault(
     "power_loss",
     CanCrashMachine,
-    {"node": places.NODES, "keep": ("none", "half", "hole", "all")},
+    {"node": places.NODES, "keep": ("none", "half", "hole", "some", "all")},
     CanCrashMachine.crash_machine,
-    {"half": CanTear, "hole": CanTear},
+    {"half": CanTear, "hole": CanTear, "some": CanScatter},
 )

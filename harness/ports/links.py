@@ -39,3 +39,16 @@ class CanCutLink(Protocol):
 
     def reset_link(self, link: str) -> Effect:
         """End the connections that are open now with RST, both ends at once; what was on the way is lost."""
+
+
+@runtime_checkable
+class CanSeverLink(Protocol):
+    """The connections of a link can be left half-open, as a firewall does that forgets them: one end is told that its
+    connection is over, the other believes that it stands."""
+
+    def sever_link(self, link: str, keeps: str) -> Any:
+        """Sever those that are open now; new ones are fine. ``keeps``: which end goes on to believe, ``server`` or
+        ``client``; a handle."""
+
+    def end_severed(self, handle: Any) -> Effect:
+        """The ends that still believe hear RST; how many connections were severed, what was sent over them."""

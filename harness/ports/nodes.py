@@ -81,7 +81,8 @@ class CanCrashMachine(Protocol):
         """Power it on and start the broker on what the disk kept; nothing if it runs."""
 
     def crash_machine(self, node: str, keep: str) -> Effect:
-        """``keep``: ``none`` of the unflushed bytes, ``all``, ``half``, or ``hole`` (a sector lost before the end)."""
+        """``keep``: ``none`` of the unflushed bytes, ``all``, ``half``, ``hole`` (a sector lost before the end), or
+        ``some`` (each sector of each file kept or lost on its own)."""
 
 
 @runtime_checkable
@@ -90,6 +91,14 @@ class CanTear(Protocol):
 
     def tells_flushes(self, node: str) -> bool:
         """Whether this node says what it has flushed; of another nothing can be torn."""
+
+
+@runtime_checkable
+class CanScatter(Protocol):
+    """A power loss can keep any sectors of any files that a node has not flushed."""
+
+    def knows_dirty_sectors(self, node: str) -> bool:
+        """Whether it is known which these are."""
 
 
 @runtime_checkable

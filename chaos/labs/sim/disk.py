@@ -3,8 +3,9 @@
 A *process* crash keeps everything that was written. A *machine* crash keeps what had been flushed and, of the
 commit log's unflushed bytes, what ``keep`` says: ``none``, ``half`` (the first half, in log order, up to a sector's
 begin), ``hole`` (a lost sector, with later bytes kept) or ``all``. What is derived from the log, and small files, lose
-all that was not flushed, save under ``all``. A file that was never flushed does not survive unless something of it is
-kept.
+all that was not flushed, save under ``all``. Under ``some`` each dirty sector of each file is kept or lost on its own,
+as an operating system writes pages back: derived files may know more than the log, or one more than another. A file
+that was never flushed does not survive unless something of it is kept.
 
 The disk may *lie*: a flush ends as if it had worked, and only the file's name is durable. Its bytes stay dirty, so
 that a later honest flush of the same file makes up for it. It may be *full*: no file that needs room can be created,
@@ -19,18 +20,23 @@ signal that ends a process which writes to a clean page of a read-only file.
 
 from __future__ import annotations
 
+from random import Random
 from typing import NamedTuple
 
 from pairproof.chaos.labs.sim.trouble import Trouble, count
 from pairproof.reference.errors import StoreError, StoreFull, StoreRefused
 
 SECTOR = 512
+ODDS = 0.5
+"""Of a dirty sector to be lost, where some are."""
 BLOCK = 4_096
 SPARSE = ("consumequeue/", "index/")
 LOG = "commitlog/"
-KEEPS = ("none", "half", "hole", "all")
+KEEPS = ("none", "half", "hole", "some", "all")
 
 Range = tuple[int, int]
+Part = tuple[str, int, int]
+"""Of a file: its name, begin and end."""
 
 
 class ReadOnly(StoreError):
@@ -209,8 +215,7 @@ class SimDisk:
         lost, lied = 0, False
         if keep != "all":
             pending = [(name, lo, hi) for name in sorted(self.files) for lo, hi in _merged(self.files[name].dirty)]
-            log = _lost_ranges([each for each in pending if each[0].startswith(LOG)], keep)
-            for name, lo, hi in (*log, *(each for each in pending if not each[0].startswith(LOG))):
+            for name, lo, hi in _scattered(pending) if keep == "some" else _lost(pending, keep):
                 file = self.files[name]
                 file.cache[lo:hi] = file.durable[lo:hi]
                 lost += hi - lo if name.startswith(LOG) else 0
@@ -269,10 +274,27 @@ def _merged(dirty: list[Range]) -> list[Range]:
     return merged
 
 
-def _lost_ranges(pending: list[tuple[str, int, int]], keep: str) -> list[tuple[str, int, int]]:
+def _scattered(pending: list[Part]) -> list[Part]:
+    """Sectors that are lost, each for itself; which, is decided by what is dirty."""
+    lots = Random(repr(pending))
+    return [
+        (name, max(lo, at), min(hi, at + SECTOR))
+        for name, lo, hi in pending
+        for at in range(lo - lo % SECTOR, hi, SECTOR)
+        if lots.random() < ODDS
+    ]
+
+
+def _lost(pending: list[Part], keep: str) -> list[Part]:
     """The part of the unflushed ranges that a power loss takes."""
     if keep == "none":
         return pending
+    log = [each for each in pending if each[0].startswith(LOG)]
+    return [*_end_lost(log, keep), *(each for each in pending if not each[0].startswith(LOG))]
+
+
+def _end_lost(pending: list[Part], keep: str) -> list[Part]:
+    """The part of the log that goes under ``half`` and ``hole``."""
     total = sum(hi - lo for _, lo, hi in pending)
     lost = []
     kept = total // 2

@@ -15,7 +15,7 @@ from pairproof.harness.ports import Effect
 
 
 class LinkTrouble:
-    """Abilities CanShapeLink, CanCutLink and CanDisconnect of :mod:`pairproof.harness.ports`."""
+    """Abilities CanShapeLink, CanCutLink, CanSeverLink and CanDisconnect of :mod:`pairproof.harness.ports`."""
 
     def __init__(self, world: World) -> None:
         self.world = world
@@ -51,6 +51,15 @@ class LinkTrouble:
                 closed += 1
                 lost += self.world.network.reset(end)
         return {"connections_closed": closed, "bytes_lost": lost}
+
+    def sever_link(self, link: str, keeps: str) -> tuple[Link, Trouble]:
+        where = self.world.link(link)
+        return where, self.world.network.sever(where, keeps)
+
+    def end_severed(self, handle: tuple[Link, Trouble]) -> Effect:
+        link, trouble = handle
+        self.world.network.end_severed(link, trouble)
+        return trouble.effect
 
     def disconnect(self, node: str) -> tuple[Cable, Trouble]:
         cable, trouble = self.world.node_host(node).cable, Trouble()

@@ -8,7 +8,9 @@ at once.
 
 A machine whose cable (:mod:`cable`) is pulled sends and hears nothing; proxies stand on the far side of it.
 
-Left out: half-open connections (a close ends both directions), and that a connect to a proxy succeeds whatever is
+A severed connection is half-open: one end has been told that it is over, the other hears nothing more, not even that.
+
+Left out: closes of one direction (a close ends both), and that a connect to a proxy succeeds whatever is
 behind it: it fails, or is not answered, here as it would without one. For the same reason what a proxy closes towards a
 machine without its cable closes on the other side only when that is plugged in again.
 """
@@ -64,8 +66,8 @@ class End:
     """One end of a connection. ``outgoing`` is the direction that its bytes take."""
 
     __slots__ = (
-        "abrupt", "host", "in_flight", "label", "link", "open", "outgoing", "peer", "pipe", "tap_in", "tap_out",
-        "wants_room",
+        "abrupt", "host", "in_flight", "label", "link", "open", "outgoing", "peer", "pipe", "severed", "tap_in",
+        "tap_out", "wants_room",
     )  # fmt: skip
 
     def __init__(self, link: Link, host: Host, outgoing: Direction) -> None:
@@ -78,6 +80,8 @@ class End:
         self.abrupt = False
         self.in_flight = 0
         self.pipe: Pipe | None = None
+        # Of a connection that one side has forgotten, and the other has not: the trouble that does that.
+        self.severed: Trouble | None = None
         self.tap_in: Tap | None = None
         self.tap_out: Tap | None = None
         self.wants_room = False
@@ -157,7 +161,10 @@ class Network:
     def _deliver(self, sender: End, chunk: bytes | None) -> None:
         """At the receiver's machine, if its cable is in."""
         receiver = sender.peer
-        if receiver.host.cable.pulled:
+        if sender.severed is not None:
+            # Nobody acknowledges it: it stays in the sender's socket.
+            count([sender.severed], "bytes_swallowed", len(chunk or b""))
+        elif receiver.host.cable.pulled:
             receiver.host.cable.keep_incoming(chunk, self._deliver, sender, chunk)
         else:
             self._arrived(sender, chunk)
@@ -273,6 +280,26 @@ class Network:
                 count([trouble], "connections_closed")
                 count([trouble], "bytes_lost", self._end_both(end, "reset" if end.abrupt else "peer"))
         return trouble
+
+    def sever(self, link: Link, keeps: str) -> Trouble:
+        """Its connections are over for one side and stand for the other (``keeps``: server or client)."""
+        trouble = Trouble()
+        for end in standing(link):
+            is_server = end.outgoing is link.down
+            if is_server == (keeps == "server") or not end.peer.open:
+                continue
+            end.severed = end.peer.severed = trouble
+            end.open = False
+            self._forget(end)
+            count([trouble], "connections_severed")
+            self.kernel.at(self.kernel.now, _tell_closed, end, "reset")
+        return trouble
+
+    def end_severed(self, link: Link, trouble: Trouble) -> None:
+        """Whoever still believes in its connection hears that it is over."""
+        for end in standing(link):
+            if end.severed is trouble:
+                self.reset(end)
 
 
 def standing(link: Link) -> list[End]:

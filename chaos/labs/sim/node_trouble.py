@@ -32,8 +32,8 @@ class Ongoing(NamedTuple):
 
 
 class NodeTrouble:
-    """Abilities CanKill, CanStop, CanCrashMachine, CanTear, CanPause, CanSkewClock, CanReplaceStore, CanExpire, and
-    those on a disk (CanStallDisk, CanSlowDisk, CanLieAboutFlushes, CanFillDisk, CanTurnReadOnly); CanStallDispatch,
+    """Abilities CanKill, CanStop, CanCrashMachine, CanTear, CanScatter, CanPause, CanSkewClock, CanReplaceStore,
+    CanExpire, and those on a disk (CanStallDisk, CanSlowDisk, CanLieAboutFlushes, CanFillDisk, CanTurnReadOnly); CanStallDispatch,
     CanPromote: see :mod:`pairproof.harness.ports`.
     """
 
@@ -82,6 +82,8 @@ class NodeTrouble:
 
     def tells_flushes(self, node: str) -> bool:
         return True
+
+    knows_dirty_sectors = tells_flushes
 
     # Processes.
 

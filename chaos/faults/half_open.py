@@ -1,0 +1,16 @@
+"""The connections that are open now are left half-open: one end is told that they are over, the other hears nothing.
+
+New connections are fine, so a slave or a client may be there twice: as it is now, and as its peer remembers it.
+"""
+
+from pairproof.harness.fault import HeldFault
+from pairproof.harness.ports.links import CanSeverLink
+from pairproof.harness.rocketmq import places
+
+FAULT = HeldFault(
+    "half_open",
+    CanSeverLink,
+    {"link": places.LINKS, "keeps": ("server", "client")},
+    CanSeverLink.sever_link,
+    CanSeverLink.end_severed,
+)
