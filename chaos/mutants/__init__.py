@@ -21,6 +21,7 @@ from pairproof.chaos.mutants.metadata import METADATA
 from pairproof.chaos.mutants.mutant import Mutant
 from pairproof.chaos.mutants.pieces import PIECES
 from pairproof.chaos.mutants.progress import PROGRESS
+from pairproof.chaos.mutants.questions import QUESTIONS
 from pairproof.chaos.mutants.queues import QUEUES
 from pairproof.chaos.mutants.replicas import REPLICAS
 from pairproof.chaos.mutants.roles import ROLES
@@ -34,7 +35,7 @@ from pairproof.harness.errors import UsageError
 
 OWN: tuple[Mutant, ...] = (
     *MASTER, *ACKS, *REPLICAS, *SLAVE, *STORE, *STREAM, *CLIENT_PORT, *CONTENTS, *FAN_OUT, *STORAGE, *PIECES,
-    *METADATA, *ROLES, *ROUTING, *QUEUES, *DELIVERY, *PROGRESS, *LIVES, *GARBLED,
+    *METADATA, *ROLES, *ROUTING, *QUEUES, *DELIVERY, *PROGRESS, *LIVES, *GARBLED, *QUESTIONS,
 )  # fmt: skip
 
 

@@ -43,7 +43,7 @@ class RocketMQDriver(Driver):
     clients: Clients
 
     def __init__(self, target: ReferenceTarget | RocketMQTarget, world: World) -> None:
-        self.world = world
+        self.world, self.target = world, target
         settings, links = world.settings, world.links
         self.pair = world.plan.replicas
         brokers = planning.brokers(settings)
@@ -127,6 +127,12 @@ class RocketMQDriver(Driver):
 
     def audit(self, f: str, *nodes: str) -> None:
         self.inspection.audit(f, *nodes)
+
+    def question(self, *nodes: str) -> None:
+        for name in nodes:
+            if name in self.pair:
+                kinds, figures = self.target.questions(name)
+                self.inspection.question(name, self.consumers.groups, kinds, figures)
 
     def look(self) -> None:
         """What a name server knows."""

@@ -8,7 +8,7 @@ from pairproof.chaos.driver import Driver
 from pairproof.chaos.labs import script
 from pairproof.chaos.labs.sim.world import World
 from pairproof.chaos.plan import CLIENT
-from pairproof.chaos.rocketmq import planning
+from pairproof.chaos.rocketmq import planning, sim_questions
 from pairproof.chaos.rocketmq import sim_tables as tables
 from pairproof.chaos.rocketmq.clients import Clients
 from pairproof.chaos.rocketmq.consumers import Consumers
@@ -71,6 +71,11 @@ class SimDriver(Driver):
         if self.has_names:
             for name in nodes:
                 tables.record(self.world.evidence, self.world.hosts[name])
+
+    def question(self, *nodes: str) -> None:
+        for name in nodes:
+            if name in self.pair:
+                sim_questions.put(self.world.evidence, self.world.hosts[name], self.world.seed, self.consumers.groups)
 
     def look(self) -> None:
         """What a name server knows."""
