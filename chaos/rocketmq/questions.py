@@ -156,7 +156,8 @@ def _of_record(f: str, dice: Random, records: Sequence[Event]) -> Question:
     lo, hi = one.lo or 0, one.hi or 0
     match f:
         case "key":
-            return _by_key(f, topic, one.message or NOBODYS, one.message)
+            key = dice.choice((one.message or NOBODYS).split(" "))
+            return _by_key(f, topic, key, key if one.message else None)
         case "id":
             return _at(f, lo)
         case "bad id":

@@ -27,8 +27,8 @@ class QueryByKey(Asked):
     def judge(self, event: Answer, log: Log) -> None:
         held = [
             each
-            for each in log.records
-            if event.message and each.message == event.message and each.queue.rpartition("/")[0] == event.queue
+            for each in (log.records if event.message else ())
+            if event.message in (each.message or "").split(" ") and each.queue.rpartition("/")[0] == event.queue
         ]
         if len(held) > MOST_MESSAGES or not all(log.complete(queue) for queue in {each.queue for each in held}):
             return
