@@ -80,6 +80,9 @@ class Driver:
     def audit(self, f: str, *nodes: str) -> None:
         """Read these nodes from outside, and record what they hold: ``f`` is ``recovery`` or ``final``."""
 
+    def question(self, *nodes: str) -> None:
+        """Ask these nodes, which have been audited, about what they hold, and record their answers."""
+
     def look(self) -> None:
         """Record what shall be seen whenever time has passed."""
 

@@ -1,8 +1,8 @@
 """What a producer said of a message, and what a record holds of it: one short JSON text that both sides are given as.
 
 The clients write it into the ``detail`` of a send's ``invoke``, the store readers into that of a ``record``; equal
-texts mean that body, tags and flag are equal. A send may add its delay ``level``, or ``half`` for a half message; a
-record the ``real`` queue that its properties name, where it waits for something.
+texts mean that body, tags and flag are equal. Both may add that the body is ``compressed``; a send its delay ``level``,
+or ``half`` for a half message; a record the ``real`` queue that its properties name, where it waits for something.
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ GROUPS = (
     ("store-", "Log and storage"),
     ("stored-", "Log and storage"),
     ("queue-", "Log and storage"),
+    ("query-", "Questions"),
     ("ack-", "Acknowledgement"),
     ("role-", "Roles"),
     ("mode-", "Roles"),

@@ -1,4 +1,4 @@
-"""The script of a trial, the same in every lab: warm-up, and after the last fault the settling and the final audit.
+"""The script of a trial, the same in every lab: warm-up; after the last fault settling, the final audit, and questions.
 
 A lab hands in what differs: how to let time pass, what its system answers to the script's questions (:class:`Stage`),
 and how long each phase may last there (:class:`Bounds`).
@@ -94,6 +94,7 @@ def settle(stage: Stage) -> None:
             stage.idle(stage.bounds.sync + CALLS_NS)
     stage.run_until(stage.driver.derived, DERIVED_NS)
     stage.driver.audit("final", *stage.all_nodes)
+    stage.driver.question(*stage.all_nodes)
     _mark(stage, "end")
 
 

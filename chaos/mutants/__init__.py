@@ -19,8 +19,10 @@ from pairproof.chaos.mutants.lives import LIVES
 from pairproof.chaos.mutants.master import MASTER
 from pairproof.chaos.mutants.metadata import METADATA
 from pairproof.chaos.mutants.mutant import Mutant
+from pairproof.chaos.mutants.other_sends import OTHER_SENDS
 from pairproof.chaos.mutants.pieces import PIECES
 from pairproof.chaos.mutants.progress import PROGRESS
+from pairproof.chaos.mutants.questions import QUESTIONS
 from pairproof.chaos.mutants.queues import QUEUES
 from pairproof.chaos.mutants.replicas import REPLICAS
 from pairproof.chaos.mutants.roles import ROLES
@@ -34,7 +36,7 @@ from pairproof.harness.errors import UsageError
 
 OWN: tuple[Mutant, ...] = (
     *MASTER, *ACKS, *REPLICAS, *SLAVE, *STORE, *STREAM, *CLIENT_PORT, *CONTENTS, *FAN_OUT, *STORAGE, *PIECES,
-    *METADATA, *ROLES, *ROUTING, *QUEUES, *DELIVERY, *PROGRESS, *LIVES, *GARBLED,
+    *METADATA, *ROLES, *ROUTING, *QUEUES, *DELIVERY, *PROGRESS, *LIVES, *GARBLED, *QUESTIONS, *OTHER_SENDS,
 )  # fmt: skip
 
 

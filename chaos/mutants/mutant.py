@@ -11,6 +11,7 @@ from pairproof.reference.core.broker import Broker
 from pairproof.reference.core.commit_log import CommitLog
 from pairproof.reference.core.ha_master import HaMaster
 from pairproof.reference.core.namesrv import NameServer
+from pairproof.reference.core.processors.administration import Administration
 from pairproof.reference.core.processors.pulling import Pulling
 from pairproof.reference.core.store import MessageStore
 
@@ -41,6 +42,7 @@ WHOLES: tuple[tuple[str, type], ...] = (
     ("store_class", MessageStore),
     ("master_class", HaMaster),
     ("pulling_class", Pulling),
+    ("administration_class", Administration),
 )
 """Parts that have parts themselves, the innermost first."""
 

@@ -26,6 +26,7 @@ LEAST_SIZE = 91
 SECTOR = 512
 BORN_V6 = 0x10
 STORE_V6 = 0x20
+COMPRESSED = 0x1
 
 START = Struct(">ii")
 # size magic crc queueId flag queueOffset physicalOffset sysFlag; then born and stored, reconsumed, prepared, body size.
@@ -113,6 +114,8 @@ class LogRecord(NamedTuple):
         properties = self.properties
         tags = (self.value_of(b"TAGS") if b"TAGS\x01" in properties else None) or ""
         (flag,) = INT.unpack_from(self.data, self.at + FLAG_AT)
+        if self.data[self.at + SYS_FLAG_AT + 3] & COMPRESSED:
+            return content(self.body, tags, flag, compressed=True)
         if b"REAL_TOPIC\x01" not in properties:
             return content(self.body, tags, flag)
         real = f"{self.value_of(b'REAL_TOPIC')}/{self.value_of(b'REAL_QID')}"
@@ -130,12 +133,14 @@ class LogRecord(NamedTuple):
 
 
 def stored_key(data: bytes) -> str | None:
-    """The KEYS property of a stored record, found without decoding it: a record's properties come last."""
-    at = data.rfind(b"KEYS\x01")
+    """A stored record's KEYS, else its UNIQ_KEY, found without decoding it: a record's properties come last."""
+    at, size = data.rfind(b"KEYS\x01"), 5
+    if at < 0:
+        at, size = data.rfind(b"UNIQ_KEY\x01"), 9
     if at < 0:
         return None
     end = data.find(b"\x02", at)
-    return data[at + 5 : end if end >= 0 else len(data)].decode("utf-8", "backslashreplace")
+    return data[at + size : end if end >= 0 else len(data)].decode("utf-8", "backslashreplace")
 
 
 class Filler(NamedTuple):

@@ -7,7 +7,7 @@ another's.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import NamedTuple
 
@@ -36,6 +36,10 @@ FLAGS = 4
 """How many flags the messages have in turn, the first of them 0."""
 TAGS = ("", "a", "")
 """The tags that they have in turn."""
+ALL = "*"
+"""Whatever tags."""
+Place = tuple[int, str, int, str]
+"""Of a reader: its number, the node, the queue, and the tags that it asks for."""
 WAITS_NOT = "\x02WAIT\x01false"
 GARBLED = (KeyError, ValueError, IndexError, BrokerError)
 """What reading such an answer raises."""
@@ -80,7 +84,7 @@ class Clients:
         self._next_process = 0
         self._next_op = 0
         self._next_message = 0
-        self._places: dict[tuple[int, str, int], int] = {}
+        self._places: dict[Place, int] = {}
 
     def probe(self) -> int:
         """Start a small waiting send to the master; its operation number."""
@@ -96,50 +100,61 @@ class Clients:
 
     def send_to(self, client: str, node: str, size: int, wait: bool, queue: int, level: int = 0) -> int:
         """Start a send to whatever broker, of a message that it is to hold back (``level``)."""
-        self._check(node, "a producer sends to")
+        self.check(node, "a producer sends to")
         if size > MAX_SIZE:
             raise LabError(f"a message of {size} bytes is above the limit of {MAX_SIZE}; send a smaller one")
-        number = self._next_message
-        self._next_message += 1
-        key, flag, tags = f"m{number}", number % FLAGS, TAGS[number % len(TAGS)]
-        properties = f"KEYS\x01{key}{'' if wait else WAITS_NOT}"
-        if tags:
-            properties += f"\x02TAGS\x01{tags}"
+        key, flag, tags = self.new_message()
+        properties = described(f"KEYS\x01{key}", tags, wait)
         if level:
             properties += f"\x02DELAY\x01{level}"
-        body = (key.encode() * (size // len(key) + 1))[:size]
+        body = filled(key, size)
         detail = content(body, tags, flag, level=level) if level else content(body, tags, flag)
-        call = self._invoke(client, "send", node, key, _queue(queue), int(wait), detail)
-        self.client.send(self._address(call), TOPIC, queue, body, properties, partial(self._sent, call), flag)
+        call = self.invoke(client, "send", node, key, _queue(queue), int(wait), detail)
+        self.client.send(self.address(call), TOPIC, queue, body, properties, partial(self.sent, call), flag)
         return call.op
+
+    def new_message(self) -> tuple[str, int, str]:
+        """Name, flag and tags of a message that is about to be sent."""
+        number = self._next_message
+        self._next_message += 1
+        return f"m{number}", number % FLAGS, TAGS[number % len(TAGS)]
 
     def pull(self, reader: int, node: str, queue: int) -> None:
         """Start a pull from where the reader stands at this broker."""
-        self._check(node, "a reader pulls from")
-        place = (reader, node, queue)
+        self.check(node, "a reader pulls from")
+        self._pull((reader, node, queue, ALL), "pull")
+
+    def select(self, reader: int, node: str, queue: int, tags: str) -> None:
+        """Start a pull by tags from where the reader stands with them at this broker."""
+        self.check(node, "a reader pulls from")
+        self._pull((reader, node, queue, tags), "select", json.dumps({"tags": tags}))
+
+    def _pull(self, place: Place, f: str, detail: str | None = None) -> None:
+        reader, node, queue, tags = place
         offset = self._places.get(place, 0)
-        call = self._invoke(f"reader-{reader}-{node}", "pull", node, None, _queue(queue), offset)
-        self.client.pull(self._address(call), TOPIC, queue, offset, MAX_PULL, partial(self._pulled, place, call))
+        call = self.invoke(f"reader-{reader}-{node}", f, node, None, _queue(queue), offset, detail)
+        done = partial(self._pulled, place, call)
+        self.client.pull(self.address(call), TOPIC, queue, offset, MAX_PULL, done, tags)
 
     def change_topic(self, number: int, queues: int, node: str) -> None:
         """An administrator creates or changes a topic."""
         name = f"t{number}"
         call = self._administer("topic", node, name, {"queues": queues})
         config = TopicConfig(name, queues, queues)
-        admin.update_topic(self.client.calls, self._address(call), config, partial(self._ended, call))
+        admin.update_topic(self.client.calls, self.address(call), config, partial(self.ended, call))
 
     def change_group(self, group: int, slowly: int, broker: int, node: str) -> None:
         """An administrator creates or changes a consumer group."""
         config = SubscriptionGroupConfig(f"g{group}", broker_id=broker, which_broker_when_consume_slowly=slowly)
         detail = {"brokerId": broker, "whichBrokerWhenConsumeSlowly": slowly}
         call = self._administer("group", node, config.group_name, detail)
-        admin.update_group(self.client.calls, self._address(call), config, partial(self._ended, call))
+        admin.update_group(self.client.calls, self.address(call), config, partial(self.ended, call))
 
     def _administer(self, f: str, node: str, name: str, detail: dict[str, int]) -> Call:
-        self._check(node, "an administrator asks")
-        return self._invoke(f"administrator-{node}", f, node, name, detail=json.dumps(detail, sort_keys=True))
+        self.check(node, "an administrator asks")
+        return self.invoke(f"administrator-{node}", f, node, name, detail=json.dumps(detail, sort_keys=True))
 
-    def _check(self, node: str, does: str) -> None:
+    def check(self, node: str, does: str) -> None:
         if node not in self.nodes:
             raise UsageError(f"{does} {' or '.join(self.nodes)} (lab.slaves), not {node!r}")
 
@@ -153,7 +168,7 @@ class Clients:
         self._next_op += 1
         return self._next_op - 1
 
-    def _invoke(
+    def invoke(
         self, client: str, f: str, node: str, message: str | None, queue: str | None = None,
         value: int | None = None, detail: str | None = None,
     ) -> Call:  # fmt: skip
@@ -168,44 +183,45 @@ class Clients:
         )  # fmt: skip
         return call
 
-    def _sent(self, call: Call, outcome: Outcome) -> None:
+    def sent(self, call: Call, outcome: Outcome) -> None:
         queue_offset = lo = hi = None
         if outcome.phase == "ok" and outcome.answer is not None:
             fields = outcome.answer.fields
+            call = answered_queue(call, fields)
             try:
                 queue_offset, lo = _long(fields["queueOffset"]), _long(fields["msgId"][16:], 16)
                 hi = self.stage.end_of_record(call.node, lo)
             except GARBLED as why:
-                self._unreadable(call, why)
+                self.unreadable(call, why)
                 return
-        self._ended(call, outcome, queue_offset, lo, hi)
+        self.ended(call, outcome, queue_offset, lo, hi)
 
-    def _pulled(self, place: tuple[int, str, int], call: Call, outcome: Outcome) -> None:
+    def _pulled(self, place: Place, call: Call, outcome: Outcome) -> None:
         following = low = high = suggested = None
         if outcome.phase == "ok" and outcome.answer is not None:
             try:
                 following, low, high, suggested = (_long(outcome.answer.fields[name]) for name in PULL_ANSWER)
                 self._deliver(call, outcome.answer.body)
             except GARBLED as why:
-                self._unreadable(call, why)
+                self.unreadable(call, why)
                 return
             self._places[place] = following
-        self._ended(call, outcome, following, low, high, suggested)
+        self.ended(call, outcome, following, low, high, suggested)
 
     def _deliver(self, call: Call, body: bytes) -> None:
         at = 0
         while at < len(body):
             found = record.decode(body, at)
             if isinstance(found, Record):
-                self.stage.delivered(call.process, call.op, call.node, found, body[at : at + found.size])
+                self.stage.delivered(call.process, call.op, call.node, found, body[at : at + found.size], f=call.f)
             at += found.size
 
-    def _unreadable(self, call: Call, why: Exception) -> None:
+    def unreadable(self, call: Call, why: Exception) -> None:
         """The broker answered, and nobody can say what it did."""
         words = " ".join(str(why).split())[:MAX_WORDS]
-        self._ended(call, Outcome("info", UNREADABLE, None), remark=f"{type(why).__name__}: {words}")
+        self.ended(call, Outcome("info", UNREADABLE, None), remark=f"{type(why).__name__}: {words}")
 
-    def _ended(
+    def ended(
         self, call: Call, outcome: Outcome, queue_offset: int | None = None, lo: int | None = None,
         hi: int | None = None, broker: int | None = None, remark: str | None = None,
     ) -> None:  # fmt: skip
@@ -221,9 +237,25 @@ class Clients:
             value=call.value, detail=remark, broker=broker,
         )  # fmt: skip
 
-    def _address(self, call: Call) -> str:
+    def address(self, call: Call) -> str:
         # Each process has connections of its own.
         return f"{self._address_of(call.node)}#{call.process}"
+
+
+def described(key: str, tags: str, wait: bool) -> str:
+    """A message's properties, its key's first."""
+    return f"{key}{'' if wait else WAITS_NOT}" + (f"\x02TAGS\x01{tags}" if tags else "")
+
+
+def filled(key: str, size: int) -> bytes:
+    """A body of ``size`` bytes that tells whose it is."""
+    return (key.encode() * (size // len(key) + 1))[:size]
+
+
+def answered_queue(call: Call, fields: Mapping[str, str]) -> Call:
+    """A call whose queue the broker chose, with that queue."""
+    topic, _, number = (call.queue or "").rpartition("/")
+    return call._replace(queue=f"{topic}/{fields.get('queueId')}") if number.startswith("-") else call
 
 
 def _queue(number: int) -> str:

@@ -199,6 +199,11 @@ class Consumers:
                 found.setdefault(group_name(group), []).append(host.node)
         return found
 
+    @property
+    def groups(self) -> list[str]:
+        """All that ever had a consumer."""
+        return list(dict.fromkeys(group_name(group) for group, _ in sorted(self.hosts)))
+
     def stand_at(self, ends: Mapping[MessageQueue, int]) -> bool:
         """Whether each group's consumers, together, have consumed every queue up to its end."""
         for group, members in self.live().items():

@@ -15,6 +15,7 @@ from pairproof.chaos.rocketmq.clients import Clients, send_timeout_ms
 from pairproof.chaos.rocketmq.consumers import Consumers
 from pairproof.chaos.rocketmq.inspection import Inspection
 from pairproof.chaos.rocketmq.machines import Machines
+from pairproof.chaos.rocketmq.other_sends import OtherSends
 from pairproof.chaos.rocketmq.programs import placed, shown
 from pairproof.chaos.rocketmq.provision import TOPIC
 from pairproof.chaos.rocketmq.readings import TracedReadings
@@ -39,11 +40,11 @@ TABLES_WAYS = frozenset((*places.META_LINKS, *places.FAST_LINKS, *places.NAMES_L
 class RocketMQDriver(Driver):
     """Clients and consumers live in this process, on the same loop as the taps."""
 
-    parts: tuple[Clients, Consumers, Strangers]
+    parts: tuple[Clients, OtherSends, Consumers, Strangers]
     clients: Clients
 
     def __init__(self, target: ReferenceTarget | RocketMQTarget, world: World) -> None:
-        self.world = world
+        self.world, self.target = world, target
         settings, links = world.settings, world.links
         self.pair = world.plan.replicas
         brokers = planning.brokers(settings)
@@ -62,7 +63,9 @@ class RocketMQDriver(Driver):
         names = str(links.dials(places.NAMES_CLIENT)) if self.has_names else None
         build, fixed = target.consumer_class(), places.chosen_by_user(settings)
         self.consumers = Consumers(self.clients, self.machines.machine, build, names, fixed)
-        self.parts = (self.clients, self.consumers, Strangers(world, self.machines.machine))
+        ends = world.evidence.log_ends
+        others = OtherSends(self.clients, self.configs[places.MASTER], lambda: ends.get(places.MASTER, 0))
+        self.parts = (self.clients, others, self.consumers, Strangers(world, self.machines.machine))
 
     def config(self, node: str) -> str | None:
         if node not in self.configs:
@@ -128,6 +131,12 @@ class RocketMQDriver(Driver):
     def audit(self, f: str, *nodes: str) -> None:
         self.inspection.audit(f, *nodes)
 
+    def question(self, *nodes: str) -> None:
+        for name in nodes:
+            if name in self.pair:
+                kinds, figures = self.target.questions(name)
+                self.inspection.question(name, self.consumers.groups, kinds, figures)
+
     def look(self) -> None:
         """What a name server knows."""
         if self.has_names:
@@ -148,8 +157,10 @@ def _touches_tables(event: Event) -> bool:
         case "consumer":
             return True
         case "invoke":
-            # A message that is held back moves the table of delays.
-            return event.f in CHANGES or (event.f == "send" and "level" in told(event.detail))
+            if event.f == "send":
+                # A message that is held back moves the table of delays; one to a new topic makes the topic.
+                return "level" in told(event.detail) or not (event.queue or "").startswith(f"{TOPIC}/")
+            return event.f in CHANGES
         case "fault":
             return event.node == places.NAMES or event.link in TABLES_WAYS
     return False

@@ -1,4 +1,4 @@
-"""What an observer beside a trial reads of its nodes: their stores, their tables, how far their queues go.
+"""What an observer beside a trial reads of its nodes: stores, tables, how far queues go, answers to questions.
 
 Stores are read while their brokers stand still for a few milliseconds (SIGSTOP), so that a snapshot is of one moment.
 Tables are asked for on the brokers' own ports, past all proxies; a slave's delay offsets are what its file holds, since
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -18,6 +18,7 @@ from pairproof.chaos.labs.real.nodes import RealNode
 from pairproof.chaos.labs.real.world import World
 from pairproof.chaos.observers import auditing, table_reader
 from pairproof.chaos.observers.auditing import Snapshot
+from pairproof.chaos.rocketmq import questions
 from pairproof.chaos.rocketmq.machines import Machine
 from pairproof.harness.errors import LabError
 from pairproof.harness.rocketmq import places
@@ -107,6 +108,26 @@ class Inspection:
             body = await self._body(self.configs[node.name].address, code)
             if body is not None:
                 self._record(node.name, table, partial(table_reader.read, table, bytes(body)))
+
+    # Questions.
+
+    def question(self, name: str, groups: Sequence[str], kinds: frozenset[str], figures: Sequence[str]) -> None:
+        """Put questions to a node that runs and answers, and record what it says."""
+        node, evidence = self.world.node(name), self.world.evidence
+        if not self.world.serves(node) or node.pauses or node.unplugged:
+            return
+        audit, records = questions.audited(list(self.world.recorder.events), name)
+        for each in questions.chosen(self.world.seed, name, records, groups, kinds):
+            outcome = self.world.run(self._asked(self.configs[name].address, each))
+            if outcome.answer is not None:
+                answered = questions.Answered(outcome.status, outcome.answer.fields, outcome.answer.body)
+                questions.record(
+                    evidence.add, evidence.now(), name, node.incarnation, audit, each, answered, figures
+                )  # fmt: skip
+
+    async def _asked(self, address: str, question: questions.Question) -> Outcome:
+        calls, fields = self._client.calls, question.fields
+        return await self._outcome(lambda done: calls.call(address, question.code, fields, b"", done))
 
     def _brokers(self, body: bytes) -> table_reader.Table:
         found = {

@@ -42,11 +42,13 @@ class TracedReadings(Readings):
         """Only its trace knows: :meth:`weave` fills it in."""
         return None
 
-    def delivered(self, process: int, op: int, node: str, found: Record, data: bytes, group: str | None = None) -> None:
-        """One message of a pull's answer; ``group``: of the consumer that it was handed to."""
+    def delivered(
+        self, process: int, op: int, node: str, found: Record, data: bytes, group: str | None = None, f: str = "pull"
+    ) -> None:
+        """One message of a pull's answer; ``group``: of the consumer that it was handed to; ``f``: the call's."""
         lo = found.physical_offset
         self.add(
-            self.now(), "deliver", node, process=process, op=op, f="pull", message=stored_key(data),
+            self.now(), "deliver", node, process=process, op=op, f=f, message=stored_key(data),
             queue=f"{found.message.topic}/{found.message.queue_id}", queue_offset=found.queue_offset,
             lo=lo, hi=lo + found.size, digest=digest(data), group=group,
         )  # fmt: skip

@@ -8,10 +8,11 @@ from pairproof.chaos.driver import Driver
 from pairproof.chaos.labs import script
 from pairproof.chaos.labs.sim.world import World
 from pairproof.chaos.plan import CLIENT
-from pairproof.chaos.rocketmq import planning
+from pairproof.chaos.rocketmq import planning, sim_questions
 from pairproof.chaos.rocketmq import sim_tables as tables
 from pairproof.chaos.rocketmq.clients import Clients
 from pairproof.chaos.rocketmq.consumers import Consumers
+from pairproof.chaos.rocketmq.other_sends import OtherSends
 from pairproof.chaos.rocketmq.sim_readings import SimReadings, shown
 from pairproof.chaos.rocketmq.sim_strangers import Strangers
 from pairproof.harness.history import MS
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 class SimDriver(Driver):
     """Nothing is derived later than its append, unless a fault holds it back."""
 
-    parts: tuple[Clients, Consumers, Strangers]
+    parts: tuple[Clients, OtherSends, Consumers, Strangers]
     clients: Clients
 
     def __init__(self, target: ReferenceTarget, world: World) -> None:
@@ -44,7 +45,8 @@ class SimDriver(Driver):
             self.clients, lambda name: world.machine(name, world.clients_ways), target.consumer_class(),
             planning.NAME_SERVER if self.has_names else None, places.chosen_by_user(settings),
         )  # fmt: skip
-        self.parts = (self.clients, self.consumers, Strangers(world, self.readings))
+        others = OtherSends(self.clients, self.configs[places.MASTER], lambda: self.readings.log_end(places.MASTER))
+        self.parts = (self.clients, others, self.consumers, Strangers(world, self.readings))
 
     def config(self, node: str) -> str | None:
         return shown(self.configs[node]) if node in self.configs else None
@@ -71,6 +73,11 @@ class SimDriver(Driver):
         if self.has_names:
             for name in nodes:
                 tables.record(self.world.evidence, self.world.hosts[name])
+
+    def question(self, *nodes: str) -> None:
+        for name in nodes:
+            if name in self.pair:
+                sim_questions.put(self.world.evidence, self.world.hosts[name], self.world.seed, self.consumers.groups)
 
     def look(self) -> None:
         """What a name server knows."""

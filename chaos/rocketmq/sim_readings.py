@@ -241,11 +241,13 @@ class SimReadings(Readings):
         """Where the record that a master put at ``lo`` ends."""
         return self.record_ends.get(node, {}).get(lo)
 
-    def delivered(self, process: int, op: int, node: str, found: Record, data: bytes, group: str | None = None) -> None:
-        """One message of a pull's answer; ``group``: of the consumer that it was handed to."""
+    def delivered(
+        self, process: int, op: int, node: str, found: Record, data: bytes, group: str | None = None, f: str = "pull"
+    ) -> None:
+        """One message of a pull's answer; ``group``: of the consumer that it was handed to; ``f``: the call's."""
         lo = found.physical_offset
         self.add(
-            self.kernel.now, "deliver", node, process=process, op=op, f="pull", message=stored_key(data),
+            self.kernel.now, "deliver", node, process=process, op=op, f=f, message=stored_key(data),
             queue=f"{found.message.topic}/{found.message.queue_id}", queue_offset=found.queue_offset, lo=lo,
             hi=lo + found.size, digest=digest(data), group=group,
         )  # fmt: skip

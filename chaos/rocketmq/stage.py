@@ -24,8 +24,10 @@ class Stage(Protocol):
     def end_of_record(self, node: str, lo: int) -> int | None:
         """Where the record that a master put at ``lo`` ends; None if that is not known, or only later."""
 
-    def delivered(self, process: int, op: int, node: str, found: Record, data: bytes, group: str | None = None) -> None:
-        """One message of a pull's answer; ``group``: of the consumer that it was handed to."""
+    def delivered(
+        self, process: int, op: int, node: str, found: Record, data: bytes, group: str | None = None, f: str = "pull"
+    ) -> None:
+        """One message of a pull's answer; ``group``: of the consumer that it was handed to; ``f``: the call's."""
 
 
 class Machine(Protocol):

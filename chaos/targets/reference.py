@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 from pairproof.chaos.mutants import Mutant, catalogue
 from pairproof.chaos.mutants.mutant import CONSUMER, composed
 from pairproof.chaos.plan import Image, InProcess, Plan
-from pairproof.chaos.rocketmq import configuration, planning
+from pairproof.chaos.rocketmq import configuration, planning, questions
 from pairproof.chaos.rocketmq.configuration import FIELDS, Given, is_of_a_side, of_side, side_of
 from pairproof.chaos.rocketmq.planning import HA_ADDRESS, NAME_SERVER, OTHER_NAME
 from pairproof.chaos.rocketmq.programs import NameServerProgram, ReferenceProgram, gives_memory
+from pairproof.chaos.rocketmq.questions import Asking
 from pairproof.chaos.rocketmq.settings import as_text
 from pairproof.harness import deviations
 from pairproof.harness.errors import UsageError
@@ -158,6 +159,10 @@ class ReferenceTarget(NamedTuple):
     def observes(self) -> frozenset[str]:
         """Everything, but for what other systems record of their stores."""
         return own_kinds() - store.KINDS
+
+    def questions(self, node: str) -> Asking:
+        """What one node can be asked about its log at a trial's end."""
+        return questions.OF_REFERENCE
 
     @property
     def abilities(self) -> tuple[type, ...]:

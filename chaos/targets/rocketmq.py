@@ -19,7 +19,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from pairproof.chaos.plan import Image, Plan
-from pairproof.chaos.rocketmq import configuration, describing, jvm, planning, setters
+from pairproof.chaos.rocketmq import configuration, describing, jvm, planning, questions, setters
 from pairproof.chaos.rocketmq.agent import tool as agent
 from pairproof.chaos.rocketmq.configuration import FIELDS, SIDES, Given, of_side, side_of
 from pairproof.chaos.rocketmq.install import VERSIONS, Home, RocketMQ, source
@@ -175,6 +175,11 @@ class RocketMQTarget(NamedTuple):
         if newer and not given.setdefault("lab.names", 1):
             raise UsageError(f"RocketMQ {newer} learns of its master only from a name server: leave lab.names=0 out")
         return TARGET.settings({**DEFAULTS, **given})
+
+    def questions(self, node: str) -> questions.Asking:
+        """See :meth:`ReferenceTarget.questions`."""
+        is_ours = all(each == TARGET.name for each in self._programs(node))
+        return questions.OF_REFERENCE if is_ours else questions.OF_JAVA
 
     @property
     def abilities(self) -> tuple[type, ...]:

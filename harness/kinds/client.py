@@ -16,8 +16,8 @@ class Call(Event):
     process: int
     op: int
     f: str
-    """send, pull, commit (of a group's progress), query (of it), topic or group (an administrator creates or changes
-    one: ``message`` is its name)."""
+    """send, pull, select (a pull by tags), commit (of a group's progress), query (of it), topic or group (an
+    administrator creates or changes one: ``message`` is its name)."""
     node: str
     """Who was asked."""
     message: str | None
@@ -27,7 +27,7 @@ class Call(Event):
     waits: int | None = column("value")
     """Of a send: 1 waits, 0 does not."""
     asked_from: int | None = column("value")
-    """Of a pull: the offset asked for."""
+    """Of a pull or select: the offset asked for."""
     carried: int | None = column("value")
     """Of a commit: 1 if a pull carries it."""
     queue_offset: int | None
@@ -43,14 +43,14 @@ class Invoke(Call):
 
     __slots__ = ()
     detail: str | None
-    """Of a send, JSON: body (its digest), flag, tags; level of a delayed one, half: true of a half message. Of topic
-    and group: the content."""
+    """Of a send, JSON: body (its digest), flag, tags; level of a delayed one, half: true of a half message, compressed:
+    true of a compressed body. Of select: the tags asked for. Of topic and group: the content."""
 
     def words(self, the: The) -> str:
         node, who = the(self.node), client(self)
         match self.f:
-            case "pull":
-                return f"{who}: pull of {self.queue} from {node}, from {count(self.asked_from)} on"
+            case "pull" | "select":
+                return f"{who}: {self.f} of {self.queue} from {node}, from {count(self.asked_from)} on"
             case "commit":
                 riding = ", riding on a pull" if self.carried else ""
                 return f"{who}: commit of {count(self.queue_offset)} in {self.queue} to {node}{riding}"
@@ -75,7 +75,7 @@ class Ok(Call):
     __slots__ = ()
     status: str
     queue_offset: int | None
-    """Of a send its place; of a pull where to go on; of a query none where the broker knows none."""
+    """Of a send its place; of a pull or select where to go on; of a query none where the broker knows none."""
     lo: int | None
     """Of a send where its record begins; of a pull the queue's first logical offset as answered."""
     hi: int | None
@@ -89,7 +89,7 @@ class Ok(Call):
     def _found(self) -> str:
         if self.f == "query":
             return f": {count(self.queue_offset)}"
-        if self.f != "pull":
+        if self.f not in ("pull", "select"):
             # A client that was not told where its record ends knows where it begins.
             return "" if self.lo is None else f" at {span(self) if self.hi is not None else f'offset {self.lo:,}'}"
         if self.queue_offset is None:
@@ -127,7 +127,7 @@ class Deliver(Event):
     __slots__ = ()
     process: int
     op: int
-    f: Literal["pull"]
+    f: Literal["pull", "select"]
     node: str
     message: str | None
     queue: str
@@ -209,8 +209,8 @@ def _ended(call: Call, the: The) -> str:
     """Who asked what, and how it ended."""
     node, subject = the(call.node), _named(call)
     match call.f:
-        case "pull":
-            subject = f"pull of {call.queue} from {node}"
+        case "pull" | "select":
+            subject = f"{call.f} of {call.queue} from {node}"
         case "commit":
             subject = f"commit of {count(call.queue_offset)} in {call.queue} to {node}"
         case "query":

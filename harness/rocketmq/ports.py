@@ -111,7 +111,27 @@ class CanSendTo(Protocol):
         """Start a send to ``node``, with this delay level (0: none); its outcome is recorded when it comes."""
 
 
+@runtime_checkable
+class CanSendOtherwise(Protocol):
+    """Producers can send to the master what few of them send."""
+
+    def send_batch(self, producer: int, count: int, size: int, wait: bool, queue: int) -> None:
+        """Start one request with ``count`` messages; each has its own events, and one outcome."""
+
+    def send_special(self, producer: int, what: str, wait: bool, queue: int) -> None:
+        """Start a send that is special; ``what``: see the operation ``special``."""
+
+
+@runtime_checkable
+class CanSelect(Protocol):
+    """Readers can pull by tags from a broker."""
+
+    def select(self, reader: int, node: str, queue: int, tags: str) -> None:
+        """Start a pull from where this reader stands with these tags (``a || b``); its outcome is recorded."""
+
+
 ABILITIES = (
-    CanSend, CanPull, CanSendTo, CanConsume, CanAdminister, CanImpersonate, CanIntrude, CanImpersonateMaster,
+    CanSend, CanPull, CanSendTo, CanSendOtherwise, CanSelect, CanConsume, CanAdminister, CanImpersonate, CanIntrude,
+    CanImpersonateMaster,
 )  # fmt: skip
 """Those of a RocketMQ pair's clients and strangers, in every lab."""

@@ -5,12 +5,13 @@ One connection per (process, broker address). The outcome of each call is told o
 its late answer could be taken for another's.
 """
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 
 from pairproof.reference.client.node import CallingNode
 from pairproof.reference.core.calls import CALL_TIMEOUT_NS, Calls, Done, Outcome
 from pairproof.reference.ports import Effects
 from pairproof.reference.wire import remoting
+from pairproof.reference.wire.bodies_client import BatchItem, encode_batch
 
 __all__ = ["Client", "Outcome"]
 
@@ -27,9 +28,10 @@ class Client(CallingNode):
         self.calls = Calls(io)
 
     def send(
-        self, address: str, topic: str, queue_id: int, body: bytes, properties: str, done: Done, flag: int = 0
-    ) -> None:
-        """Send one message. ``flag``: the application's, which a broker only keeps."""
+        self, address: str, topic: str, queue_id: int, body: bytes, properties: str, done: Done, flag: int = 0,
+        sys_flag: int = 0,
+    ) -> None:  # fmt: skip
+        """Send one message. ``flag``: the application's, which a broker only keeps; ``sys_flag``: 1 if compressed."""
         opaque = self.calls.next_opaque()
         frame = remoting.send_request(
             opaque,
@@ -40,11 +42,32 @@ class Client(CallingNode):
             body=body,
             properties=properties,
             flag=flag,
+            sys_flag=sys_flag,
         )
         self.calls.call_frame(address, opaque, frame, done, self.send_timeout_ns)
 
-    def pull(self, address: str, topic: str, queue_id: int, offset: int, max_messages: int, done: Done) -> None:
-        """Pull up to ``max_messages`` from ``offset`` on."""
+    def send_batch(
+        self, address: str, topic: str, queue_id: int, items: Iterable[BatchItem], properties: str, done: Done
+    ) -> None:
+        """Send several messages in one request; ``properties`` are those of the whole batch."""
+        opaque = self.calls.next_opaque()
+        frame = remoting.send_request(
+            opaque,
+            producer_group="pairproof",
+            topic=topic,
+            queue_id=queue_id,
+            born_ms=self.io.wall_ms(),
+            body=encode_batch(items),
+            properties=properties,
+            batch=True,
+        )
+        self.calls.call_frame(address, opaque, frame, done, self.send_timeout_ns)
+
+    def pull(
+        self, address: str, topic: str, queue_id: int, offset: int, max_messages: int, done: Done,
+        tags: str = "*",
+    ) -> None:  # fmt: skip
+        """Pull up to ``max_messages`` from ``offset`` on, of all tags or of those in ``a || b``."""
         opaque = self.calls.next_opaque()
         frame = remoting.pull_request(
             opaque,
@@ -53,6 +76,7 @@ class Client(CallingNode):
             queue_id=queue_id,
             offset=offset,
             max_messages=max_messages,
+            tags=tags,
         )
         self.calls.call_frame(address, opaque, frame, done)
 

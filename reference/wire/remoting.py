@@ -18,6 +18,7 @@ from pairproof.reference.wire import remoting_binary
 from pairproof.reference.wire.remoting_binary import MAX_INT, MIN_INT
 
 SEND_MESSAGE_V2 = 310
+SEND_BATCH_MESSAGE = 320
 PULL_MESSAGE = 11
 
 SUCCESS = 0
@@ -274,8 +275,12 @@ def send_request(
     properties: str,
     flag: int = 0,
     sys_flag: int = 0,
+    batch: bool = False,
 ) -> bytes:
-    """A SEND_MESSAGE_V2 frame, with the one-letter field names of its header. ``born_ms``: ms since the epoch."""
+    """A SEND_MESSAGE_V2 frame, with the one-letter field names of its header. ``born_ms``: ms since the epoch.
+
+    ``batch``: a SEND_BATCH_MESSAGE frame instead, which has the same header.
+    """
     fields = {
         "a": producer_group,
         "b": topic,
@@ -283,20 +288,21 @@ def send_request(
         "d": "4",
         "j": "0",
         "k": "false",
-        "m": "false",
+        "m": "true" if batch else "false",
         "e": str(queue_id),
         "f": str(sys_flag),
         "g": str(born_ms),
         "h": str(flag),
         "i": properties,
     }
-    return encode(Command(SEND_MESSAGE_V2, opaque, 0, fields, body))
+    return encode(Command(SEND_BATCH_MESSAGE if batch else SEND_MESSAGE_V2, opaque, 0, fields, body))
 
 
 def pull_request(
-    opaque: int, *, consumer_group: str, topic: str, queue_id: int, offset: int, max_messages: int
-) -> bytes:
-    """A PULL_MESSAGE frame for everything in the queue from logical ``offset`` on, answered at once.
+    opaque: int, *, consumer_group: str, topic: str, queue_id: int, offset: int, max_messages: int,
+    tags: str = "*",
+) -> bytes:  # fmt: skip
+    """A PULL_MESSAGE frame for what has these tags in the queue from logical ``offset`` on, answered at once.
 
     Brings its subscription along (system flag 4), so the group needs no heartbeat; commits nothing.
     """
@@ -309,7 +315,7 @@ def pull_request(
         "sysFlag": "4",
         "commitOffset": "0",
         "suspendTimeoutMillis": "0",
-        "subscription": "*",
+        "subscription": tags,
         "subVersion": "0",
         "expressionType": "TAG",
     }

@@ -43,7 +43,9 @@ class DeliverNoPhantom(Law):
         if event.f == "send":
             if event.message in self.sent or level_of(event):
                 self.repeated.add(event.message)
-            self.sent[event.message] = event.queue
+            # A negative number leaves the choice to the broker.
+            is_chosen = (event.queue or "").rpartition("/")[2].startswith("-")
+            self.sent[event.message] = None if is_chosen else event.queue
         elif event.f == "pull":
             self.pulled[event.op] = event.queue
 

@@ -2,8 +2,9 @@
 
 Two questions, asked of every audit that lists records:
 
-- a record that has the key of a send has the body, the tags and the flag of that send, and lies in its queue; a delayed
-  one waits in SCHEDULE_TOPIC_XXXX, a half message in RMQ_SYS_TRANS_HALF_TOPIC, and names that queue in its properties;
+- a record that has the key of a send has the body, the tags and the flag of that send, and lies in its queue, or in one
+  that its broker chose and named in the answer; a delayed one waits in SCHEDULE_TOPIC_XXXX, a half message in
+  RMQ_SYS_TRANS_HALF_TOPIC, and names that queue in its properties; a compressed body is marked as such;
 - where the answer to a send said that its record is, the master has it, with the queue offset of the answer; that is
   how a record without its key, or with another one's, is found.
 
@@ -27,7 +28,7 @@ from pairproof.harness.rocketmq.places import MASTER
 DELAYED = "SCHEDULE_TOPIC_XXXX"
 HALF = "RMQ_SYS_TRANS_HALF_TOPIC"
 SENT_BACK = ("%RETRY%", "%DLQ%")
-PARTS = ("body", "tags", "flag")
+PARTS = ("body", "tags", "flag", "compressed")
 
 
 class StoredAsSent(OneLife):
@@ -44,10 +45,14 @@ class StoredAsSent(OneLife):
         """Answers that said where in the master's log a record is, by that place."""
         self.found: dict[int | None, Record] = {}
         """Records of a master's audit that is not done, by where they are."""
+        self.unaimed: set[int | None] = set()
+        """Sends that left the choice of the queue to the broker: their answers name it."""
 
     def on_invoke(self, event: Invoke) -> None:
         if event.f == "send":
             self.sent.setdefault(event.message, []).append(event)
+            if _is_unaimed(event.queue):
+                self.unaimed.add(event.op)
             if event.node == MASTER:
                 self.asked(event)
 
@@ -89,6 +94,8 @@ class StoredAsSent(OneLife):
             self.violate(answer, f"no record begins {where} ({answer.status})")
         elif record.message != message:
             self.violate(record, f"{record.message or 'a record without a key'} lies {where} ({answer.status})")
+        elif answer.op in self.unaimed and not _is_unaimed(answer.queue) and record.queue != answer.queue:
+            self.violate(record, f"{message} lies in {record.queue}; its sender was told {answer.queue}")
         elif record.queue_offset != answer.queue_offset and None not in (record.queue_offset, answer.queue_offset):
             offsets = f"has queue offset {record.queue_offset}; its sender was told {answer.queue_offset}"
             self.violate(record, f"{message} {offsets}")
@@ -131,8 +138,12 @@ def _is_in(send: Invoke, queue: str) -> bool:
     """Whether ``queue`` is the one that was sent to; a negative number leaves the choice to the broker."""
     if queue == send.queue:
         return True
-    topic, _, number = (send.queue or "").rpartition("/")
-    return number.startswith("-") and queue.rpartition("/")[0] == topic
+    return _is_unaimed(send.queue) and queue.rpartition("/")[0] == (send.queue or "").rpartition("/")[0]
+
+
+def _is_unaimed(queue: str | None) -> bool:
+    """Whether nobody says which queue of the topic."""
+    return queue is None or queue.rpartition("/")[2].startswith("-")
 
 
 def _of_part(part: str, said: dict[str, Any], held: dict[str, Any]) -> str:

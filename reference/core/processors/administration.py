@@ -13,6 +13,7 @@ Source: AdminBrokerProcessor, TopicValidator, Configuration.
 
 from collections.abc import Mapping
 from dataclasses import fields, replace
+from typing import ClassVar
 
 from pairproof.reference.core.config import BrokerConfig
 from pairproof.reference.core.parts import Parts
@@ -35,9 +36,11 @@ _MAX_INT, _MAX_LONG = (1 << 31) - 1, (1 << 63) - 1
 
 
 class Administration:
+    statistics_class: ClassVar[type[Statistics]] = Statistics
+
     def __init__(self, parts: Parts) -> None:
         self.parts = parts
-        self.statistics = Statistics(parts)
+        self.statistics = self.statistics_class(parts)
         self.config_version = DataVersion(parts.io.wall_ms(), 0)
         cluster, broker = parts.config.brokerClusterName, parts.config.brokerName
         own = {cluster, broker, f"{cluster}_REPLY_TOPIC"}

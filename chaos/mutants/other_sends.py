@@ -1,0 +1,66 @@
+"""Mutants of what few messages ask of a broker: tags, batches, several keys, a free choice of the queue, new topics."""
+
+from collections.abc import Sequence
+
+from pairproof.chaos.mutants.mutant import seeded, seeded_in
+from pairproof.reference.core.key_index import KeyIndex
+from pairproof.reference.core.processors.pulling import Pulling
+from pairproof.reference.core.processors.sending import Sending
+from pairproof.reference.core.reading import Found, Reader, Takes
+from pairproof.reference.core.requests import Request
+from pairproof.reference.core.store import MessageStore, Stored
+from pairproof.reference.wire.record import Message
+
+
+@seeded("master", "deliver-by-tag", "hands out every message, whatever tags are asked for")
+class TakesAllTags(Pulling):
+    def _filter(self, request: Request) -> tuple[Takes | None, tuple[int, str] | None]:
+        return None, super()._filter(request)[1]
+
+
+@seeded("slave", "deliver-by-tag", "sends a reader who wants other tags than the first message's to the queue's end")
+class GivesUpAtFirst(Reader):
+    def read(self, topic: str, queue_id: int, offset: int, limit: int, takes: Takes | None = None) -> Found:
+        found = super().read(topic, queue_id, offset, limit, takes)
+        first = self.store.queues.get(topic, queue_id, offset, 1)
+        if takes is None or not first or takes(first[0]):
+            return found
+        return found._replace(status="NO_MATCHED_MESSAGE", next_offset=found.high, messages=())
+
+
+@seeded("master", "query-by-key", "indexes only the first of several keys")
+class IndexesFirstKey(KeyIndex):
+    def put(self, topic: str, keys: list[str], offset: int, store_ms: int) -> None:
+        super().put(topic, keys[:1], offset, store_ms)
+
+
+@seeded("master", "stored-as-sent", "stores of a batch the first message, as often as it has messages")
+class RepeatsFirst(Sending):
+    def _put(self, messages: list[Message]) -> list[Stored]:
+        return super()._put([messages[0]] * len(messages))
+
+
+@seeded("master", "queue-dense", "gives all messages of a batch one queue offset")
+class CountsBatchOnce(MessageStore):
+    def put_batch(self, messages: Sequence[Message]) -> list[Stored]:
+        self._catch_up()
+        first = self.queue_offset_for(messages[0])
+        self._tell_filler(self.log.make_room(messages))
+        stored = [self._append(each, first) for each in messages]
+        self._dispatch_put(messages[0], stored[-1])
+        return stored
+
+
+@seeded("master", "stored-as-sent", "tells every producer that its message is in the first queue")
+class TellsFirstQueue(Sending):
+    def answer(self, request: Request, ids: list[str], queue_id: int, queue_offset: int, status: str) -> None:
+        super().answer(request, ids, 0, queue_offset, status)
+
+
+@seeded("master", "stored-as-sent", "forgets that a body is compressed")
+class ForgetsCompression(Sending):
+    def _put(self, messages: list[Message]) -> list[Stored]:
+        return super()._put([each._replace(sys_flag=each.sys_flag & ~1) for each in messages])
+
+
+OTHER_SENDS = seeded_in(__name__)

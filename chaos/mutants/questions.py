@@ -1,0 +1,82 @@
+"""Mutants of how a broker answers questions about its log: by key, by id, about queues, itself and its consumers."""
+
+from pairproof.chaos.mutants.mutant import seeded, seeded_in
+from pairproof.reference.core.consume_queue import Entry
+from pairproof.reference.core.key_index import Found, KeyIndex
+from pairproof.reference.core.processors.members import Members
+from pairproof.reference.core.processors.progress import Progress
+from pairproof.reference.core.processors.queries import Queries
+from pairproof.reference.core.processors.statistics import Statistics
+from pairproof.reference.core.requests import Request
+from pairproof.reference.wire import beans
+from pairproof.reference.wire.bodies_client import ConsumerList
+
+SHOWN = 100
+
+
+@seeded("slave", "query-by-key", "looks for a key in its newest index file only")
+class LooksInNewestFile(KeyIndex):
+    def query(self, topic: str, key: str, limit: int, begin_ms: int, end_ms: int) -> Found:
+        files, self.files = self.files, self.files[-1:]
+        try:
+            return super().query(topic, key, limit, begin_ms, end_ms)
+        finally:
+            self.files = files
+
+
+@seeded("master", "query-by-id", "answers with what lies at an offset, be it a message or not")
+class ViewsAnything(Queries):
+    def on_view(self, request: Request) -> None:
+        offset = request.header["offset"]
+        if self._record(offset) is None and 0 <= offset < self.parts.store.log.end:
+            request.answer(body=self.parts.store.log.read(offset, SHOWN))
+        else:
+            super().on_view(request)
+
+
+@seeded("master", "query-offsets", "answers a time with the first message that is not older, or the queue's end")
+class NeverLooksBack(Progress):
+    def on_search(self, request: Request) -> None:
+        header, store = request.header, self.parts.store
+        topic, queue_id, ms = header["topic"], header["queueId"], header["timestamp"]
+        queues = store.queues
+
+        def is_older(offset: int) -> bool:
+            found: list[Entry] = queues.get(topic, queue_id, offset, 1)
+            return bool(found) and store.dispatcher.store_ms(found[0]) < ms
+
+        offset, end = queues.min_offset(topic, queue_id), queues.next_offset(topic, queue_id)
+        while offset < end and is_older(offset):
+            offset += 1
+        request.answer(values={"offset": offset})
+
+
+@seeded("slave", "query-offsets", "says that every queue begins at 0")
+class BeginsAtZero(Progress):
+    def on_min(self, request: Request) -> None:
+        request.answer(values={"offset": 0})
+
+
+@seeded("master", "query-statistics", "counts as its log what is durable")
+class CountsDurable(Statistics):
+    def runtime_info(self) -> dict[str, str]:
+        return {**super().runtime_info(), "commitLogMaxOffset": str(self.parts.store.log.flushed)}
+
+
+@seeded("slave", "query-statistics", "takes the next message's time for that of the last one consumed or stored")
+class TellsNextTime(Statistics):
+    def _stored_ms(self, topic: str, queue_id: int, offset: int) -> int:
+        return super()._stored_ms(topic, queue_id, offset + 1)
+
+
+@seeded("slave", "query-members", "names one consumer of a group, however many there are")
+class NamesOne(Members):
+    def on_consumer_ids(self, request: Request) -> None:
+        ids = self.parts.clients.consumer_ids(request.header["consumerGroup"])
+        if len(ids) > 1:
+            request.answer(body=beans.encode(ConsumerList(tuple(ids[:1]))))
+        else:
+            super().on_consumer_ids(request)
+
+
+QUESTIONS = seeded_in(__name__)

@@ -1,0 +1,91 @@
+"""Reads what a broker answers to questions about its log: records, figures, and tables that have queues for keys.
+
+fastjson writes a map whose keys are objects as ``{{...}:{...}}``, which no JSON parser takes. ValueError for bytes that
+are no such answer. Nothing is shared with the broker that is judged. Source: QueryMessageProcessor, KVTable,
+TopicStatsTable, ConsumeStats, GetConsumerListByGroupResponseBody of RocketMQ 4.9.
+"""
+
+import json
+import re
+from collections.abc import Sequence
+from struct import error as ShortOfBytes
+
+from pairproof.chaos.observers.stored_record import HEAD, LEAST_SIZE, MAGIC, MAGIC_V2
+from pairproof.harness.history import LONG, digest
+
+SHOWN = 40
+"""Bytes of what cannot be read that an error shows."""
+TOPIC = ("minOffset", "maxOffset", "lastUpdateTimestamp")
+GROUP = ("brokerOffset", "consumerOffset", "lastTimestamp")
+_ROW = re.compile(r"\{([^{}]*)\}:\{([^{}]*)\}")
+
+
+def records(body: bytes) -> list[tuple[int, int]]:
+    """By their order in an answer: where each record says that it lies, and its digest."""
+    found = []
+    at = 0
+    while at < len(body):
+        try:
+            size, magic, _, _, _, _, offset, *_ = HEAD.unpack_from(body, at)
+        except ShortOfBytes:
+            raise ValueError(f"no record: {body[at : at + SHOWN]!r}") from None
+        if magic not in (MAGIC, MAGIC_V2) or not LEAST_SIZE <= size <= len(body) - at:
+            raise ValueError(f"no record: {body[at : at + SHOWN]!r}")
+        found.append((offset, digest(body[at : at + size])))
+        at += size
+    return found
+
+
+def figures(body: bytes, names: Sequence[str]) -> dict[str, int]:
+    """The figures of these names that a broker tells of itself."""
+    told = _parsed(body).get("table")
+    if not isinstance(told, dict):
+        raise ValueError(f"no figures: {body[:SHOWN]!r}")
+    return {name: _number(told[name]) for name in names if name in told}
+
+
+def queues(body: bytes, names: Sequence[str]) -> dict[int, list[int]]:
+    """By queue id the numbers of these names, of a table of one topic's queues."""
+    text = _text(body)
+    if '"offsetTable":{' not in text:
+        raise ValueError(f"no table of queues: {body[:SHOWN]!r}")
+    found = {}
+    for key, row in _ROW.findall(text):
+        queue, told = _parsed(f"{{{key}}}".encode()), _parsed(f"{{{row}}}".encode())
+        try:
+            # fastjson leaves out nothing but null, and these are numbers.
+            found[_number(queue["queueId"])] = [_number(told[name]) for name in names]
+        except KeyError as why:
+            raise ValueError(f"no {why} in {body[:SHOWN]!r}") from None
+    return dict(sorted(found.items()))
+
+
+def members(body: bytes) -> list[str]:
+    """Client ids."""
+    told = _parsed(body).get("consumerIdList")
+    if not isinstance(told, list) or not all(isinstance(each, str) for each in told):
+        raise ValueError(f"no client ids: {body[:SHOWN]!r}")
+    return told
+
+
+def number(text: object) -> int:
+    """A field of an answer's header."""
+    return _number(text)
+
+
+def _number(told: object) -> int:
+    found = int(told) if isinstance(told, (int, str)) else None
+    if found is None or found not in LONG:
+        raise ValueError(f"{str(told)[:SHOWN]!r} is no number of 64 bits")
+    return found
+
+
+def _parsed(body: bytes) -> dict[str, object]:
+    found = json.loads(_text(body))
+    if not isinstance(found, dict):
+        raise ValueError(f"no object: {body[:SHOWN]!r}")
+    return found
+
+
+def _text(body: bytes) -> str:
+    return body.decode("utf-8")

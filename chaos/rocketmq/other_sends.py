@@ -1,0 +1,109 @@
+"""Sends that few producers make: batches, and messages that are special in one way. See the operations of these names.
+
+Each message of a batch has its own call in the history, and all of them end as the request ends. A message with several
+keys is called by all of them. Sizes that fit the present file are right where nothing else is stored meanwhile.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from pairproof.chaos.rocketmq.clients import Call, Clients, described, filled
+from pairproof.chaos.rocketmq.provision import TOPIC
+from pairproof.harness.content import content
+from pairproof.harness.rocketmq import places
+from pairproof.reference.client.client import Outcome
+from pairproof.reference.core.config import BrokerConfig
+from pairproof.reference.wire.bodies_client import BatchItem
+
+SIZE = 100
+"""Bytes of a body of which only something else matters."""
+SHARED_KEYS = 3
+"""Keys that several messages have."""
+NEW_TOPICS = 2
+COMPRESSED = 0x1
+"""A bit of sysFlag."""
+FILLER = 8
+"""Bytes that are left at least behind the last message of a file."""
+FIXED = 91
+"""Bytes of a record without body, topic and properties, with two IPv4 hosts."""
+
+
+class OtherSends:
+    """Implements CanSendOtherwise. ``log_end`` says where the master's log ends, ``config`` is the master's."""
+
+    def __init__(self, clients: Clients, config: BrokerConfig, log_end: Callable[[], int]) -> None:
+        self.clients = clients
+        self.config = config
+        self.log_end = log_end
+
+    def send_batch(self, producer: int, count: int, size: int, wait: bool, queue: int) -> None:
+        """Start one request with several messages."""
+        calls, items = [], []
+        for _ in range(count):
+            key, flag, tags = self.clients.new_message()
+            body = filled(key, size)
+            calls.append(self._invoke(producer, key, f"{TOPIC}/{queue}", wait, content(body, tags, flag)))
+            items.append(BatchItem(body, described(f"KEYS\x01{key}", tags, True).encode(), flag))
+        self.clients.client.send_batch(
+            self.clients.address(calls[0]), TOPIC, queue, items, described("", "", wait).lstrip("\x02"),
+            partial(self._sent, calls),
+        )  # fmt: skip
+
+    def send_special(self, producer: int, what: str, wait: bool, queue: int) -> None:
+        """Start a send of one message."""
+        clients = self.clients
+        key, flag, tags = clients.new_message()
+        topic, number, sys_flag, name = TOPIC, queue, 0, "KEYS"
+        match what:
+            case "keys":
+                key = f"{key} k{int(key[1:]) % SHARED_KEYS}"
+            case "unique":
+                name = "UNIQ_KEY"
+            case "any-queue":
+                number = -1
+            case "new-topic":
+                topic = f"new{int(key[1:]) % NEW_TOPICS}"
+        properties = described(f"{name}\x01{key}", tags, wait)
+        stored = described(f"{name}\x01{key}", tags, True)
+        body = filled(key, self._size(what, len(topic) + len(stored)))
+        detail = content(body, tags, flag)
+        if what == "compressed":
+            body, sys_flag = zlib.compress(body), COMPRESSED
+            detail = content(body, tags, flag, compressed=True)
+        call = self._invoke(producer, key, f"{topic}/{number}", wait, detail)
+        done = partial(clients.sent, call)
+        clients.client.send(clients.address(call), topic, number, body, properties, done, flag, sys_flag)
+
+    def _size(self, what: str, texts: int) -> int:
+        """Of the body."""
+        if what == "empty":
+            return 0
+        if what not in ("fills-file", "misses-file"):
+            return SIZE
+        whole = self.config.mappedFileSizeCommitLog
+        # A broker adds its cluster's name to the properties.
+        rest = FIXED + texts + len(f"\x02CLUSTER\x01{self.config.brokerClusterName}") + FILLER
+        size = whole - self.log_end() % whole - rest + (what == "misses-file")
+        size = size if size >= 0 else whole - rest
+        return size if 0 <= size <= self.config.maxMessageSize else SIZE
+
+    def _invoke(self, producer: int, key: str, queue: str, wait: bool, detail: str) -> Call:
+        return self.clients.invoke(f"producer-{producer}", "send", places.MASTER, key, queue, int(wait), detail)
+
+    def _sent(self, calls: Sequence[Call], outcome: Outcome) -> None:
+        """Each message of a batch has its place, and the next offset of its queue."""
+        answer = outcome.answer
+        ids = answer.fields.get("msgId", "").split(",") if answer is not None else []
+        for place, call in enumerate(calls):
+            own = outcome
+            if outcome.phase == "ok" and answer is not None:
+                fields = dict(answer.fields)
+                # An answer that lacks ids, or an offset, is unreadable for those that lack them.
+                fields["msgId"] = ids[place] if len(ids) == len(calls) else ""
+                first = fields.get("queueOffset", "")
+                fields["queueOffset"] = str(int(first) + place) if first.isdecimal() else first
+                own = outcome._replace(answer=answer._replace(fields=fields))
+            self.clients.sent(call, own)

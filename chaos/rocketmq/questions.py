@@ -1,0 +1,203 @@
+"""Questions that are put to brokers about their logs once a trial has settled, and their answers as ``answer`` events.
+
+They change nothing, need no fault, and are few: :data:`MOST` a broker, drawn by the trial's seed from what its audit
+has just found, so that a replay asks the same. What is asked of a Java broker is less: :data:`OF_JAVA`.
+
+Source: MQAdminImpl, DefaultMQAdminExt of RocketMQ 4.9.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from random import Random
+from typing import Any, NamedTuple
+
+from pairproof.chaos.observers import answer_reader
+from pairproof.chaos.rocketmq.provision import TOPIC
+from pairproof.harness.history import UNREADABLE, Event
+from pairproof.reference.wire.headers import RequestCode
+
+MOST = 3
+"""Of ten and more: a trial takes ten milliseconds, and a question up to a tenth of one."""
+NOBODYS = "nobody-has-sent-this"
+MOST_MESSAGES = 64
+"""maxMsgsNumBatch: no broker answers with more."""
+FOREVER = (1 << 63) - 1
+CODES: Mapping[str, int] = {
+    "key": RequestCode.QUERY_MESSAGE,
+    "id": RequestCode.VIEW_MESSAGE_BY_ID,
+    "nobody's key": RequestCode.QUERY_MESSAGE,
+    "bad id": RequestCode.VIEW_MESSAGE_BY_ID,
+    "time": RequestCode.SEARCH_OFFSET_BY_TIMESTAMP,
+    "max": RequestCode.GET_MAX_OFFSET,
+    "min": RequestCode.GET_MIN_OFFSET,
+    "earliest": RequestCode.GET_EARLIEST_MSG_STORETIME,
+    "runtime": RequestCode.GET_BROKER_RUNTIME_INFO,
+    "topic": RequestCode.GET_TOPIC_STATS_INFO,
+    "group": RequestCode.GET_CONSUME_STATS,
+    "members": RequestCode.GET_CONSUMER_LIST_BY_GROUP,
+}
+SAME = {"nobody's key": "key", "bad id": "id"}
+"""Questions that a history calls otherwise."""
+OF_GROUPS = ("group", "members")
+OF_RECORDS = ("key", "id", "bad id", "time", "max", "min", "earliest")
+ALWAYS = tuple(each for each in CODES if each not in (*OF_GROUPS, *OF_RECORDS))
+FIGURES = ("commitLogMinOffset", "commitLogMaxOffset", "dispatchBehindBytes")
+EARLIEST = "earliestMessageTimeStamp"
+
+
+class Asking(NamedTuple):
+    """What a kind of broker can be asked: questions, and the figures that are read of what it tells of itself."""
+
+    kinds: frozenset[str]
+    figures: tuple[str, ...]
+
+
+OF_REFERENCE = Asking(frozenset(CODES), (*FIGURES, EARLIEST))
+OF_JAVA = Asking(OF_REFERENCE.kinds - {"bad id", "time"}, FIGURES)
+"""A RocketMQ broker takes whatever lies at an offset for a record. It looks for a time in the queue file that was
+written then or later (4.9), or answers with the first message that is not older (5.x). For the time of the earliest
+message it says -1 where the log is shorter than twice the largest message."""
+
+
+class Question(NamedTuple):
+    """One question. ``columns``: what the event says of it; ``f``: one of :data:`CODES`."""
+
+    f: str
+    fields: Mapping[str, str]
+    columns: Mapping[str, object]
+
+    @property
+    def code(self) -> int:
+        return CODES[self.f]
+
+
+class Answered(NamedTuple):
+    """What came of a question: the response code's name, the header's fields and the body."""
+
+    status: str
+    fields: Mapping[str, str]
+    body: bytes
+
+
+class Audited(NamedTuple):
+    """What a broker's last audit has found: its number, and the records, in the log's order."""
+
+    number: int | None
+    records: Sequence[Event]
+
+
+def audited(events: Sequence[Event], node: str) -> Audited:
+    """Read from a history whose last audits are those of its end."""
+    number, found = None, []
+    for event in reversed(events):
+        kind = event.kind
+        if kind == "mark":
+            break
+        if kind == "audit":
+            if event.node == node and event.f == "final":
+                number = event.op
+        elif kind == "record" and event.op == number and event.node == node:
+            found.append(event)
+    return Audited(number, found[::-1])
+
+
+def chosen(
+    seed: str, node: str, records: Sequence[Event], groups: Sequence[str], kinds: frozenset[str]
+) -> list[Question]:
+    """What a broker is asked that has these records; only of ``kinds``."""
+    dice = Random(f"{seed}/questions/{node}")
+    askable = (*ALWAYS, *(OF_GROUPS if groups else ()), *(OF_RECORDS if records else ()))
+    names = [each for each in askable if each in kinds]
+    found = []
+    for name in dice.sample(names, min(MOST, len(names))):
+        if name in OF_GROUPS:
+            found.append(_of_group(name, dice.choice(groups)))
+        else:
+            found.append(_of_record(name, dice, records) if name in OF_RECORDS else _of_broker(name))
+    return found
+
+
+def record(
+    add: Callable[..., None], now: int, node: str, incarnation: int, audit: int | None, question: Question,
+    answered: Answered, figures: Sequence[str],
+) -> None:  # fmt: skip
+    """Record an answer."""
+    f = SAME.get(question.f, question.f)
+    found: dict[str, Any] = {"status": answered.status}
+    try:
+        if answered.status == "PUT_OK":
+            found |= _read(f, answered, figures)
+    except (ValueError, KeyError, TypeError, AttributeError) as why:
+        found = {"status": UNREADABLE, "detail": f"{type(why).__name__}: {why}"}
+    add(now, "answer", node, incarnation, op=audit, f=f, **question.columns, **found)
+
+
+def _of_broker(f: str) -> Question:
+    match f:
+        case "nobody's key":
+            return _by_key(f, TOPIC, NOBODYS, None)
+        case "topic":
+            return Question(f, {"topic": TOPIC}, {"queue": TOPIC})
+    return Question(f, {}, {})
+
+
+def _of_group(f: str, group: str) -> Question:
+    named = {"consumerGroup": group}
+    if f == "group":
+        return Question(f, {**named, "topic": TOPIC}, {"group": group, "queue": TOPIC})
+    return Question(f, named, {"group": group})
+
+
+def _of_record(f: str, dice: Random, records: Sequence[Event]) -> Question:
+    one = dice.choice(records)
+    topic, _, number = (one.queue or "").rpartition("/")
+    lo, hi = one.lo or 0, one.hi or 0
+    match f:
+        case "key":
+            key = dice.choice((one.message or NOBODYS).split(" "))
+            return _by_key(f, topic, key, key if one.message else None)
+        case "id":
+            return _at(f, lo)
+        case "bad id":
+            # In the middle of a record, behind the log's end, and nowhere.
+            return _at(f, dice.choice((lo + 1, (lo + hi) // 2, (records[-1].hi or 0) + 1, -1)))
+    queue = {"topic": topic, "queueId": number}
+    if f != "time":
+        return Question(f, queue, {"queue": one.queue})
+    times = [each.value or 0 for each in records if each.queue == one.queue]
+    # Before all of them, at or just behind one, and behind all.
+    time = dice.choice((times[0] - 1, dice.choice(times) + dice.randrange(2), times[-1] + 1))
+    return Question(f, {**queue, "timestamp": str(time)}, {"queue": one.queue, "value": time})
+
+
+def _by_key(f: str, topic: str, key: str, message: str | None) -> Question:
+    fields = {"topic": topic, "key": key, "maxNum": str(MOST_MESSAGES), "beginTimestamp": "0"}
+    return Question(f, {**fields, "endTimestamp": str(FOREVER)}, {"message": message, "queue": topic})
+
+
+def _at(f: str, offset: int) -> Question:
+    return Question(f, {"offset": str(offset)}, {"value": offset})
+
+
+def _read(f: str, answered: Answered, figures: Sequence[str]) -> dict[str, object]:
+    fields, body = answered.fields, answered.body
+    match f:
+        case "key":
+            return {"detail": json.dumps(answer_reader.records(body))}
+        case "id":
+            found = answer_reader.records(body)
+            if len(found) != 1:
+                raise ValueError(f"{len(found)} records")
+            return {"lo": found[0][0], "digest": found[0][1]}
+        case "time" | "max" | "min":
+            return {"queue_offset": answer_reader.number(fields["offset"])}
+        case "earliest":
+            return {"lo": answer_reader.number(fields["timestamp"])}
+        case "runtime":
+            return {"detail": json.dumps(answer_reader.figures(body, figures))}
+        case "members":
+            return {"detail": json.dumps(answer_reader.members(body))}
+    names = answer_reader.TOPIC if f == "topic" else answer_reader.GROUP
+    return {"detail": json.dumps(answer_reader.queues(body, names))}

@@ -1,0 +1,33 @@
+"""A producer sends several messages at once."""
+
+from __future__ import annotations
+
+from pairproof.harness.operation import INT_MAX, Drawn, Operation, Running, number, truth
+from pairproof.harness.rocketmq.operations.scope import PRODUCERS, QUEUES
+from pairproof.harness.rocketmq.ports import CanSendOtherwise
+from pairproof.harness.schedule import Args
+
+MOST_MESSAGES = 100
+
+
+class Batch(Operation):
+    """A producer sends ``count`` messages of ``size`` body bytes in one request to a queue of the master."""
+
+    name = "batch"
+    needs = CanSendOtherwise
+    arguments = {
+        "producer": number(INT_MAX, range(PRODUCERS), (0,), usual=0),
+        "count": number(MOST_MESSAGES, (2, 3, 8), (2,), usual=3),
+        "size": number(100_000, (1, 30, 100), (1,), usual=100),
+        "wait": truth(0.67, simpler=True, usual=True),
+        "queue": number(INT_MAX, range(QUEUES), (0,), usual=0),
+    }
+    drawn = Drawn()
+    is_load = is_send = True
+
+    def do(self, running: Running, args: Args) -> None:
+        """Start it."""
+        running.able.send_batch(args["producer"], args["count"], args["size"], args["wait"], args["queue"])
+
+
+OPERATION = Batch()

@@ -1,0 +1,34 @@
+"""A reader pulls messages by their tag."""
+
+from __future__ import annotations
+
+from pairproof.harness.operation import INT_MAX, Drawn, Operation, Running, number, text
+from pairproof.harness.rocketmq import places
+from pairproof.harness.rocketmq.operations.scope import QUEUES, READERS
+from pairproof.harness.rocketmq.ports import CanSelect
+from pairproof.harness.schedule import Args
+
+ANY = "a || b"
+"""A subscription to two tags."""
+
+
+class Select(Operation):
+    """A reader pulls its next messages of a queue from ``node`` that have one of the ``tags``."""
+
+    name = "select"
+    needs = CanSelect
+    arguments = {
+        "reader": number(INT_MAX, range(READERS), (0,), usual=0),
+        "node": text(places.NODES, usual=places.MASTER),
+        "queue": number(INT_MAX, range(QUEUES), (0,), usual=0),
+        "tags": text(("a", "a", ANY), usual="a"),
+    }
+    drawn = Drawn(after="send")
+    is_load = True
+
+    def do(self, running: Running, args: Args) -> None:
+        """Start it."""
+        running.able.select(args["reader"], args["node"], args["queue"], args["tags"])
+
+
+OPERATION = Select()

@@ -1,0 +1,53 @@
+"""A producer sends a message with something that few messages have, or that most have and it has not."""
+
+from __future__ import annotations
+
+from pairproof.harness.errors import UsageError
+from pairproof.harness.operation import INT_MAX, Drawn, Operation, Running, number, text, truth
+from pairproof.harness.rocketmq.operations.scope import PRODUCERS, QUEUES
+from pairproof.harness.rocketmq.ports import CanSendOtherwise
+from pairproof.harness.schedule import Args
+
+WORDS = {
+    "keys": "with several keys",
+    "unique": "with nothing but a client's own id for a key",
+    "empty": "without a body",
+    "any-queue": "to whatever queue the broker chooses",
+    "compressed": "with a compressed body",
+    "new-topic": "to a topic that nobody has created",
+    "fills-file": "of the size that fills the log's present file",
+    "misses-file": "a byte too large for the log's present file",
+}
+"""What may be special about a message, in words."""
+
+
+def _check(what: object) -> None:
+    if what not in WORDS:
+        raise UsageError(f"what is special about a message is {', '.join(WORDS)}, not {what!r}")
+
+
+class Special(Operation):
+    """A producer sends a message to the master that is special in some way: ``what`` says in which."""
+
+    name = "special"
+    needs = CanSendOtherwise
+    arguments = {
+        "producer": number(INT_MAX, range(PRODUCERS), (0,), usual=0),
+        "what": text(tuple(WORDS), check=_check),
+        "wait": truth(0.67, simpler=True, usual=True),
+        "queue": number(INT_MAX, range(QUEUES), (0,), usual=0),
+    }
+    drawn = Drawn()
+    is_load = is_send = True
+
+    def words(self, args: Args) -> str:
+        waits = "and waits for the store's promise" if args["wait"] else "and does not wait for the store"
+        where = "of the master" if args["what"] in ("any-queue", "new-topic") else f"to queue {args['queue']}"
+        return f"Producer {args['producer']} sends a message {WORDS[str(args['what'])]} {where} {waits}."
+
+    def do(self, running: Running, args: Args) -> None:
+        """Start it."""
+        running.able.send_special(args["producer"], args["what"], args["wait"], args["queue"])
+
+
+OPERATION = Special()

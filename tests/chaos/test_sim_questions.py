@@ -1,0 +1,46 @@
+"""Questions at a trial's end: few, the same at each replay, without time, and only of brokers that run."""
+
+from __future__ import annotations
+
+from pairproof.chaos.rocketmq import questions
+from pairproof.chaos.rocketmq.questions import OF_JAVA, OF_REFERENCE
+from pairproof.harness import resolve
+from pairproof.harness.history import Event
+from pairproof.harness.interpreter import run_trial
+from pairproof.harness.schedule import Op, Schedule
+
+SENDS = [Op("send", {"producer": 0, "size": 100, "wait": True, "queue": number % 2}) for number in range(6)]
+
+
+def answers(seed: str, **settings: str | int) -> list[Event]:
+    schedule = Schedule(settings, seed, tuple(SENDS))
+    events = run_trial(resolve.lab("sim"), resolve.target("reference"), schedule).events
+    found = [event for event in events if event.kind == "answer"]
+    assert not found or {each.t for each in found} == {events[-1].t}
+    return found
+
+
+def test_each_broker_is_asked_a_few_questions_and_a_replay_asks_the_same() -> None:
+    found = answers("seed")
+    assert [each.node for each in found] == ["master"] * questions.MOST + ["slave"] * questions.MOST
+    assert found == answers("seed")
+    assert [each.f for each in found] != [each.f for each in answers("another")]
+
+
+def test_over_some_trials_everything_is_asked_and_answered() -> None:
+    found = {each.f for number in range(30) for each in answers(str(number))}
+    assert found == {"key", "id", "time", "max", "min", "earliest", "runtime", "topic"}
+
+
+def test_a_java_broker_is_not_asked_what_it_answers_otherwise() -> None:
+    assert OF_REFERENCE.kinds - OF_JAVA.kinds == {"bad id", "time"}
+    one = Event(0, 0, "record", "master", queue="t/0", lo=0, hi=100, value=1, message="m0")
+    asked = {
+        each.f for seed in range(40) for each in questions.chosen(str(seed), "master", [one], ["g0"], OF_JAVA.kinds)
+    }
+    assert asked == OF_JAVA.kinds
+
+
+def test_a_broker_without_records_is_asked_what_it_can_know() -> None:
+    asked = questions.chosen("seed", "master", [], [], OF_REFERENCE.kinds)
+    assert {each.f for each in asked} == set(questions.ALWAYS)
