@@ -10,7 +10,7 @@ import ast
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.abc import Loader, MetaPathFinder
-from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from importlib.machinery import ModuleSpec, SourceFileLoader
 from types import CodeType, ModuleType
 
 from pairproof.chaos.generic.operators import sites
@@ -52,7 +52,9 @@ class Finder(MetaPathFinder):
         """As the usual finder of files does, with another loader."""
         if fullname not in self._changes:
             return None
-        spec = PathFinder.find_spec(fullname, path, target)
+        # Installers have finders, too, for what stays where it is written.
+        others = (each for each in list(sys.meta_path) if each is not self and hasattr(each, "find_spec"))
+        spec = next(filter(None, (each.find_spec(fullname, path, target) for each in others)), None)
         if spec is None or spec.origin is None:
             return None
         spec.loader = loader = ChangedLoader(fullname, spec.origin, self._changes[fullname], self._given)

@@ -92,8 +92,8 @@ class _Walk:
             return
         inner = (*names, node.name)
         typed = node.returns is not None and ast.unparse(node.returns).strip("'\"") in ("None", "NoReturn", "Never")
-        for each in node.body:
-            for site in self.of(each, inner, False):
+        for statement in node.body:
+            for site in self.of(statement, inner, False):
                 own = isinstance(site.node, ast.Return) and site.function == ".".join(inner)
                 if not (own and typed):
                     yield site
@@ -223,7 +223,7 @@ def _is_dropped(body: Sequence[ast.stmt]) -> bool:
     """Whether another operator leaves this body out, or there is nothing to leave out."""
     if len(body) > 1:
         return False
-    only = body[0]
+    only: ast.stmt = body[0]
     if isinstance(only, ast.Expr):
         return isinstance(only.value, (ast.Call, ast.Await, ast.Constant))
     return isinstance(only, (ast.AugAssign, ast.Pass))

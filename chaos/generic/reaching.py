@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import count, islice, zip_longest
+from itertools import chain, count, islice, repeat, zip_longest
 
 from pairproof.harness import judge, resolve
 from pairproof.harness.abilities import Hosted
@@ -33,7 +33,7 @@ def schedules(lab: Lab, target: Target, seed: str) -> Iterator[tuple[str, Schedu
     yield from ((CORPUS, each) for each in system.corpus())
     listing = {"sweep": sweep.schedules, **system.enumerated}
     listed = [[(name, each) for each in listing[name](lab, target, seed)] for name in listing]
-    for *found, number in zip_longest(*listed, count()):
+    for number, found in zip(count(), chain(zip_longest(*listed), repeat(())), strict=False):
         yield from (each for each in found if each is not None)
         yield "swarm", swarm.schedule(system, seed, number)
         if number % DEAR_ONE_IN == 0:

@@ -157,12 +157,12 @@ def sample(found: Iterable[Source], size: int, seed: str) -> tuple[list[Place], 
             f"--package {', '.join(empty)}: nothing there can be changed; name a package with code that runs"
         )
     dice.shuffle(rows)
-    row = [(source, *each) for source, numbered in rows for each in numbered]
+    row = [(source, number, site) for source, numbered in rows for number, site in numbered]
     size = min(size, len(row))
     # Whole numbers: the same on every machine.
     begin = dice.randrange(len(row))
     taken = [row[(begin + at * len(row)) // size % len(row)] for at in range(size)]
-    return sorted(source.place(*each) for source, *each in taken), counts
+    return sorted(source.place(number, site) for source, number, site in taken), counts
 
 
 def digest(found: Iterable[Source], *more: object) -> str:
