@@ -30,18 +30,20 @@ def main() -> None:
     # What mutated code prints is no answer.
     os.dup2(2, 1)
     task: dict[str, Any] = json.load(sys.stdin)
-    _limit(task["cpu_s"], task["memory_bytes"])
+    if task["memory_bytes"]:
+        resource.setrlimit(resource.RLIMIT_AS, (task["memory_bytes"], task["memory_bytes"]))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    _grant(task)
     (_control if task["do"] == "control" else _mutant)(task, said)
     _say(said, {"done": True, "cpu_s": round(process_time(), 3)})
     # Threads and handlers of mutated code have nothing to say about the end.
     os._exit(0)
 
 
-def _limit(cpu_s: int, memory_bytes: int) -> None:
-    resource.setrlimit(resource.RLIMIT_CPU, (cpu_s, cpu_s + 2))
-    if memory_bytes:
-        resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+def _grant(task: dict[str, Any]) -> None:
+    """CPU time for what comes next: the kernel ends the process where that takes longer."""
+    soft = min(int(process_time()) + 1 + int(task["trial_s"]), int(task["cpu_s"]))
+    resource.setrlimit(resource.RLIMIT_CPU, (soft, int(task["cpu_s"]) + 2))
 
 
 def _say(to: TextIO, line: dict[str, object]) -> None:
@@ -76,6 +78,7 @@ def _mutant(task: dict[str, Any], said: TextIO) -> None:
         return
     left = AFTER_CRASH
     for trial in _trials(task["file"], task["numbers"]):
+        _grant(task)
         try:
             laws, crash = play(trial["schedule"]), ""
         except KeyboardInterrupt:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,8 +26,9 @@ from pairproof.harness.ports import Progress
 from pairproof.harness.runs import atomic
 
 FORMAT = 1
-CONTROL_TRIALS = 1_000
-"""Beyond the corpus: what takes half a minute of CPU time, and reaches what one trial in some hundreds does."""
+CONTROL_TIMES = 10
+"""So many trials has the control, for each that a mutant may play, beyond the corpus: with 100 it takes half a minute
+of CPU time, and reaches what one trial in some hundreds does."""
 PLAN, TRIALS, REACHING, RESULTS = "plan.json", "trials.jsonl", "reaching.json", "results.jsonl"
 
 
@@ -41,7 +42,6 @@ class Question(NamedTuple):
     sample: int
     trials: int
     """At most so many reaching trials are played with a mutant."""
-    control: int = CONTROL_TRIALS
     limits: Limits = Limits()
 
 
@@ -60,17 +60,25 @@ def measure(question: Question, folder: Path, entries: Sequence[Equivalent], job
     found = sampling.sources(question.packages)
     places, counts = sampling.sample(found, question.sample, question.seed)
     _claim(folder, _plan(question, found))
-    listed = {place.key for place in places if any(each.fits(place) for each in entries)}
-    played = [place for place in places if place.key not in listed]
+    listed = {place.key: Result(place.key, EQUIVALENT) for place in places if any(each.fits(place) for each in entries)}
+    results, alarms = judged(question, folder, places, jobs, progress, listed)
+    rows = [(place, results[place.key]) for place in places]
+    return Measured(rows, counts, alarms, equivalents.stale(entries, found))
+
+
+def judged(
+    question: Question, folder: Path, places: Sequence[Place], jobs: int, progress: Progress,
+    known: Mapping[str, Result],
+) -> tuple[dict[str, Result], dict[str, int]]:  # fmt: skip
+    """What became of the mutant of each place, by its key, and alarms of the control; ``known`` is not played."""
     children = Children()
     try:
         trials = _control(question, folder, places, children, progress)
+        played = [place for place in places if place.key not in known]
         results = _played(question, folder, places, played, trials, children, jobs, progress)
     finally:
         children.kill()
-    results |= {key: Result(key, EQUIVALENT) for key in listed}
-    rows = [(place, results[place.key]) for place in places]
-    return Measured(rows, counts, trials.alarms, equivalents.stale(entries, found))
+    return {**results, **known}, trials.alarms
 
 
 def _plan(question: Question, found: Sequence[sampling.Source]) -> dict[str, Any]:
@@ -109,7 +117,7 @@ def _control(
         task = {
             "do": "control",
             "places": wanted,
-            "trials": question.control,
+            "trials": CONTROL_TIMES * question.trials,
             "seed": question.seed,
             **_about(question),
         }

@@ -35,7 +35,7 @@ def schedules(lab: Lab, target: Target, seed: str) -> Iterator[tuple[str, Schedu
     listed = [[(name, each) for each in listing[name](lab, target, seed)] for name in listing]
     for number, found in zip(count(), chain(zip_longest(*listed), repeat(())), strict=False):
         yield from (each for each in found if each is not None)
-        yield "swarm", swarm.schedule(system, seed, number)
+        yield "swarm", swarm.schedule(system, seed, number, Hosted(lab, target))
         if number % DEAR_ONE_IN == 0:
             for name, draw in system.seeded.items():
                 if name != "swarm":

@@ -27,17 +27,22 @@ CRASH_LAW = "node-lives"
 """What says that a node crashed or hung: no other law had to notice anything."""
 
 
+OUT_OF_TIME = "ran out of CPU time"
+
+
 class Limits(NamedTuple):
     """Of one process."""
 
-    cpu_s: int = 40
-    """Ten times what trials that find nothing take, and more than three steps that do not end."""
+    cpu_s: int = 60
+    """Ten times what trials that find nothing take."""
+    trial_s: int = 10
+    """CPU seconds of one trial: a hundred times a dear one's, and more than the simulation gives a step of a node."""
     memory_bytes: int = 1 << 30
     wall_s: float = 900.0
     """Against what waits for ever: a busy machine may take long for the CPU seconds."""
 
 
-CONTROL = Limits(cpu_s=3_600, memory_bytes=0, wall_s=7_200.0)
+CONTROL = Limits(cpu_s=3_600, trial_s=3_600, memory_bytes=0, wall_s=7_200.0)
 
 
 class Answer(NamedTuple):
@@ -66,13 +71,15 @@ class Children:
 
     def ask(self, task: dict[str, Any], limits: Limits) -> Answer:
         """Start a process, tell it its task, and wait for its end."""
-        told = {**task, "cpu_s": limits.cpu_s, "memory_bytes": limits.memory_bytes, "crash_law": CRASH_LAW}
+        told = {**task, **limits._asdict(), "crash_law": CRASH_LAW}
         with self._lock:
             if self._closed:
                 return Answer([], "interrupted")
             process = subprocess.Popen(
                 [sys.executable, "-c", BOOT, json.dumps(sys.path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL, text=True, env={**os.environ, "PYTHONHASHSEED": "0"},
+                # An interrupt that a mutant hears would look like its own crash.
+                start_new_session=True,
             )  # fmt: skip
             self._running.add(process)
         try:
@@ -99,7 +106,7 @@ class Children:
 
 def _how(code: int, limits: Limits) -> str:
     if code in (-signal.SIGXCPU, -signal.SIGKILL):
-        return f"used more than {limits.cpu_s} s of CPU time"
+        return f"{OUT_OF_TIME}: more than {limits.trial_s} s in one trial, or {limits.cpu_s} s in all"
     return f"ended with exit code {code}" if code else ""
 
 
@@ -166,7 +173,7 @@ def mutated(children: Children, about: dict[str, str], module: str, number: int,
             trials=tried.index(crashed) + 1,
         )  # fmt: skip
     if answer.ended:
-        cpu_s = max(answer.cpu_s, float(limits.cpu_s) if "CPU" in answer.ended else 0.0)
+        cpu_s = answer.cpu_s + (limits.trial_s if answer.ended.startswith(OUT_OF_TIME) else 0)
         return found._replace(verdict=CRASH, text=answer.ended, trials=len(tried) + 1, cpu_s=cpu_s)
     if len(tried) < len(numbers):
         raise PairproofError(f"mutant {found.key} played {len(tried)} of {len(numbers)} trials; run it again")
