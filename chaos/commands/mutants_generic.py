@@ -21,8 +21,8 @@ from pairproof.harness.commands import output
 from pairproof.harness.errors import EXIT_HOLDS, EXIT_VIOLATED, UsageError
 from pairproof.harness.ports import Lab
 
-TRIALS = 100
-"""Reaching trials of a mutant: one that survives them takes some four seconds of CPU time."""
+TRIALS = 200
+"""Reaching trials of a mutant: one that survives them takes some five seconds of CPU time."""
 SAMPLE = 60
 REFERENCE = "reference"
 PACKAGES = ("pairproof.reference.core", "pairproof.reference.wire", "pairproof.reference.client")

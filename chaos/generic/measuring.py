@@ -27,7 +27,7 @@ from pairproof.harness.runs import atomic
 
 FORMAT = 1
 CONTROL_TIMES = 10
-"""So many trials has the control, for each that a mutant may play, beyond the corpus: with 100 it takes half a minute
+"""So many trials has the control, for each that a mutant may play, beyond the corpus: with 200 it takes a minute
 of CPU time, and reaches what one trial in some hundreds does."""
 PLAN, TRIALS, REACHING, RESULTS = "plan.json", "trials.jsonl", "reaching.json", "results.jsonl"
 
