@@ -42,7 +42,7 @@ class Equivalent(NamedTuple):
     def fits(self, place: Place) -> bool:
         """Whether it is about this place."""
         said = (self.full_module, self.function, self.operator, self.line, self.after)
-        return said == (place.module, place.function, place.operator, place.text, place.after)
+        return said == (place.module, place.function, place.operator, place.code, place.after)
 
     def told(self) -> str:
         """The entry in one line."""

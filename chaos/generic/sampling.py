@@ -35,7 +35,7 @@ class Place(NamedTuple):
     operator: str
     before: str
     after: str
-    text: str
+    code: str
     """The source line."""
     always: bool
     """See :class:`pairproof.chaos.generic.operators.Site`."""

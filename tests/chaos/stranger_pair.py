@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -36,5 +37,7 @@ def register(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def forget() -> None:
+    for name in [each for each in sys.modules if each.partition(".")[0] == "acme"]:
+        del sys.modules[name]
     registry._group.cache_clear()
     registry.find.cache_clear()
