@@ -3,6 +3,7 @@
 A mutant counts as killed only when the law that it declares is violated. The unmutated reference runs the same
 schedules with the same budget as a control: a single alarm there means that the harness itself is wrong. In the process
 and docker labs the Hypothesis machine looks for mutants instead (:mod:`pairproof.chaos.commands.mutants_real`).
+Mutants that nobody wrote for a law are :mod:`pairproof.chaos.commands.mutants_generic`'s.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import NamedTuple
 
 import click
 
-from pairproof.chaos.commands import mutants_real
+from pairproof.chaos.commands import mutants_generic, mutants_real
 from pairproof.chaos.mutants import Mutant, catalogue
 from pairproof.harness import judge as judging
 from pairproof.harness import resolve
@@ -35,6 +36,7 @@ from pairproof.harness.verdict import Verdict
 
 TRIALS = 6_000
 REAL = sum(profile(PROOF).counts.values())
+DEFAULTS = f"{TRIALS}; {REAL} in {REAL_TIME_LABS}; {mutants_generic.TRIALS} with --generic"
 WHOLE_ONE_IN = 4
 """Cluster trials cost ten times as much as the others: so they get about half of the time."""
 
@@ -128,24 +130,30 @@ def control(lab: Lab, seed: str, trials: int) -> list[str]:
 @click.command("mutants")
 @click.argument("names", nargs=-1)
 @click.option("--seed", default="mutants", show_default=True, help="Random seed of every schedule.")
-@click.option(
-    "--trials", type=click.IntRange(1), help=f"Trials for each mutant. [default: {TRIALS}; {REAL} in {REAL_TIME_LABS}]"
-)
+@click.option("--trials", type=click.IntRange(1), help=f"Trials for each mutant. [default: {DEFAULTS}]")
+@mutants_generic.options
 @options.lab
-@options.jobs("Trials", f"; in {REAL_TIME_LABS} only")
+@options.jobs("Trials", f"; in {REAL_TIME_LABS}, or with --generic")
 @options.runs(f", in {REAL_TIME_LABS}")
 @output.json_option
 def command(
-    names: tuple[str, ...], seed: str, trials: int | None, lab_name: str, jobs: int, runs_folder: Path,
-    json_to: str | None,
+    names: tuple[str, ...], seed: str, trials: int | None, asked: mutants_generic.Asked | None, lab_name: str,
+    jobs: int, runs_folder: Path, json_to: str | None,
 ) -> None:  # fmt: skip
     """Seed each known bug into the reference and see which law catches it, after how many trials.
 
     In the process and docker labs, name the mutants to look for. There the Hypothesis machine alone searches, every
     trial is kept, and the program that violates the law is shrunk, executed several more times, and reported.
 
+    With --generic, a sample of small changes of the target's code is judged instead, which nobody wrote for a law: what
+    share of them any law notices is what a green run is worth. Then 0 means that the control is clean.
+
     Exit codes: 0 every mutant was killed by its declared law and the control is clean, 1 otherwise, 4 the lab failed.
     """
+    if asked is not None:
+        if names:
+            raise UsageError(f"--generic makes its own mutants; leave {names[0]!r} out")
+        sys.exit(mutants_generic.run(asked, resolve.lab(lab_name), seed, trials, jobs, json_to))
     unknown = [name for name in names if name not in catalogue()]
     if unknown:
         raise UsageError(f"unknown mutant {unknown[0]!r}; valid: {', '.join(catalogue())}")

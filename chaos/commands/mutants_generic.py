@@ -1,0 +1,157 @@
+"""``pairproof mutants --generic``: what a green run is worth, by a sample of mistakes that nobody wrote for a law.
+
+The options, the tables and the exit code; :mod:`pairproof.chaos.generic.measuring` does the work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple, TypeVar
+
+import click
+
+from pairproof.chaos.generic import equivalents, score
+from pairproof.chaos.generic.measuring import Measured, Question, measure
+from pairproof.chaos.generic.score import CRASH, KILLED, NOT_REACHED, SURVIVED
+from pairproof.harness import resolve
+from pairproof.harness.commands import output
+from pairproof.harness.errors import EXIT_HOLDS, EXIT_VIOLATED, UsageError
+from pairproof.harness.ports import Lab
+
+TRIALS = 200
+"""Reaching trials of a mutant: one that survives them takes some five seconds of CPU time."""
+SAMPLE = 60
+REFERENCE = "reference"
+PACKAGES = ("pairproof.reference.core", "pairproof.reference.wire", "pairproof.reference.client")
+"""What the target reference consists of, without its sockets and files, which the simulation replaces."""
+MAX_CHARS = 60
+"""Of code in a table."""
+
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+
+
+class Asked(NamedTuple):
+    """The options of ``--generic``."""
+
+    packages: tuple[str, ...]
+    target: str
+    sample: int
+    out: Path | None
+    listed: Path | None
+    at_least: float | None
+
+
+def options(command: Decorated) -> Decorated:
+    """Adds ``--generic`` and its options, handed over as ``asked``: None without ``--generic``."""
+
+    @wraps(command)
+    def called(*args: Any, generic: bool, **kwargs: Any) -> Any:
+        given = {name: kwargs.pop(name) for name in ("packages", "target", "sample", "out", "listed", "at_least")}
+        if not generic and any(each not in (None, ()) for each in given.values()):
+            option = next(_OPTIONS[name] for name, each in given.items() if each not in (None, ()))
+            raise UsageError(f"{option} belongs to --generic; add it, or leave {option} out")
+        given.update(target=given["target"] or REFERENCE, sample=given["sample"] or SAMPLE)
+        return command(*args, asked=Asked(**given) if generic else None, **kwargs)
+
+    file = click.Path(dir_okay=False, path_type=Path)
+    for option in (
+        click.option("--at-least", type=click.FloatRange(0, 100), help="Exit code 1 if fewer percent are killed."),
+        click.option("--equivalents", "listed", type=file, help="TOML list of mutants that change nothing."),
+        click.option(
+            "--out", type=click.Path(file_okay=False, path_type=Path), help="Keep results here; go on with them."
+        ),
+        click.option("--sample", type=click.IntRange(1), help=f"Generic mutants to play. [default: {SAMPLE}]"),
+        click.option("--target", help=f"The target whose code is changed. [default: {REFERENCE}]"),
+        click.option("--package", "packages", multiple=True, help="Python package of the target's code; repeatable."),
+        click.option("--generic", is_flag=True, help="Sample small changes of the target's code instead."),
+    ):
+        called = option(called)
+    return called  # type: ignore[return-value]
+
+
+_OPTIONS = {
+    "packages": "--package", "target": "--target", "sample": "--sample", "out": "--out", "listed": "--equivalents",
+    "at_least": "--at-least",
+}  # fmt: skip
+
+
+def run(asked: Asked, lab: Lab, seed: str, trials: int | None, jobs: int, json_to: str | None) -> int:
+    """Measure, say what came of it, and return the exit code."""
+    if not lab.deterministic:
+        raise UsageError(f"--generic plays in the simulation only, not in lab {lab.name}; leave --lab out")
+    resolve.check_pair(lab, resolve.target(asked.target))
+    packages = asked.packages or (PACKAGES if asked.target.partition("+")[0] == REFERENCE else ())
+    if not packages:
+        raise UsageError(f"which code is target {asked.target}? Name its packages with --package")
+    question = Question(asked.target, lab.name, packages, seed, asked.sample, trials or TRIALS)
+    entries = equivalents.read(asked.listed)
+    with TemporaryDirectory() as spare, output.progress() as progress:
+        found = measure(question, asked.out or Path(spare), entries, jobs, progress)
+    figures = score.summary(found.rows)
+    if json_to is not None:
+        output.write_json(_document(question, found, figures), json_to)
+    _say(found, figures)
+    short = asked.at_least is not None and figures["score"]["percent"] < asked.at_least
+    if short:
+        output.say(f"less than the {asked.at_least:g} % that --at-least asks for", "bold red")
+    return EXIT_VIOLATED if found.alarms or found.stale or short else EXIT_HOLDS
+
+
+def _document(question: Question, found: Measured, figures: dict[str, Any]) -> dict[str, object]:
+    asked = {key: value for key, value in question._asdict().items() if key != "limits"}
+    return {
+        **asked,
+        "places": found.places,
+        "alarms": found.alarms,
+        "stale": [each._asdict() for each in found.stale],
+        **figures,
+        "mutants": [{**place._asdict(), **result._asdict()} for place, result in found.rows],
+    }
+
+
+def _say(found: Measured, figures: dict[str, Any]) -> None:
+    _say_survivors(found)
+    for title, name in (("By package", "packages"), ("By operator", "operators")):
+        verdicts = (KILLED, CRASH, SURVIVED, NOT_REACHED, score.EQUIVALENT)
+        rows = [(each, *(str(counts.get(one, 0)) for one in verdicts)) for each, counts in figures[name].items()]
+        output.table(title, (name[:-1], *verdicts), rows)
+    laws = [
+        (law, *(str(counts[each]) for each in ("any", "first", "alone"))) for law, counts in figures["laws"].items()
+    ]
+    output.table("Who catches whom", ("law", "violated", "broken first", "alone"), laws)
+    for words, name in (
+        ("killed", "score"), ("killed by a law other than node-lives", "by_law"), ("killed if reached", "of_reached"),
+    ):  # fmt: skip
+        output.say(f"{words}: {_shown(figures[name])}")
+    output.say(f"{figures['cpu_s']} CPU seconds, {figures['cpu_s'] / max(1, len(found.rows)):.1f} per mutant")
+    for law, times in found.alarms.items():
+        output.say(f"alarm: the unmutated target violates {law} in {times} trials of the control", "bold red")
+    for each in found.stale:
+        output.say(f"stale equivalent, no code fits it any more: {each.told()}", "bold red")
+
+
+def _say_survivors(found: Measured) -> None:
+    rows = [
+        (
+            f"{place.module.replace('.', '/')}.py:{place.line}",
+            place.function,
+            place.operator,
+            f"{_brief(place.before)} -> {_brief(place.after)}",
+            result.verdict,
+            str(result.reaching),
+        )
+        for place, result in found.rows
+        if result.verdict in (SURVIVED, NOT_REACHED)
+    ]
+    output.table("Survivors", ("place", "function", "operator", "change", "verdict", "reaching trials"), rows)
+
+
+def _brief(code: str) -> str:
+    return code if len(code) <= MAX_CHARS else f"{code[: MAX_CHARS - 4]} ..."
+
+
+def _shown(share: dict[str, float]) -> str:
+    return f"{share['hits']} of {share['of']}, {share['percent']} % (95 %: {share['low']} to {share['high']} %)"

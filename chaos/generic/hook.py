@@ -1,0 +1,135 @@
+"""Loads modules from changed trees: a finder that Python asks before all others. Files and their bytecode stay alone.
+
+A change is a function of a module's tree. There are two: the mutant, which has one place replaced, and probes, which
+have every sampled place say that it was reached. Both see the source that ``import`` finds.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec, SourceFileLoader
+from types import CodeType, ModuleType
+
+from pairproof.chaos.generic.operators import sites
+from pairproof.harness.errors import PairproofError
+
+PROBE = "__pairproof_reached__"
+"""What changed modules call the probe. It ends with underscores: classes would give it another name otherwise."""
+Change = Callable[[ast.Module], ast.Module]
+
+
+class ChangedLoader(SourceFileLoader):
+    """Loads one module from its changed tree."""
+
+    def __init__(self, name: str, path: str, change: Change, given: Mapping[str, object]) -> None:
+        super().__init__(name, path)
+        self._change = change
+        self._given = given
+
+    def get_code(self, fullname: str) -> CodeType:
+        """Compiled each time: neither read from a cache nor kept in one."""
+        tree = ast.parse(self.get_data(self.path), self.path)
+        return compile(self._change(tree), self.path, "exec", dont_inherit=True)
+
+    def exec_module(self, module: ModuleType) -> None:
+        vars(module).update(self._given)
+        super().exec_module(module)
+
+
+class Finder(MetaPathFinder):
+    """Finds the modules that are changed, by name, and leaves the others to the finders behind it."""
+
+    def __init__(self, changes: Mapping[str, Change], given: Mapping[str, object]) -> None:
+        self._changes = changes
+        self._given = given
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """As the usual finder of files does, with another loader."""
+        if fullname not in self._changes:
+            return None
+        # Installers have finders, too, for what stays where it is written.
+        others = (each for each in list(sys.meta_path) if each is not self and hasattr(each, "find_spec"))
+        spec = next(filter(None, (each.find_spec(fullname, path, target) for each in others)), None)
+        if spec is None or spec.origin is None:
+            return None
+        spec.loader = loader = ChangedLoader(fullname, spec.origin, self._changes[fullname], self._given)
+        assert isinstance(loader, Loader)
+        return spec
+
+
+def install(changes: Mapping[str, Change], given: Mapping[str, object]) -> None:
+    """Change modules that are imported from now on. PairproofError for one that is there already."""
+    loaded = sorted(set(changes) & set(sys.modules))
+    if loaded:
+        raise PairproofError(
+            f"{loaded[0]} cannot be mutated: pairproof needs it to load mutants; name packages without it"
+        )
+    sys.meta_path.insert(0, Finder(changes, given))
+
+
+def mutant(number: int) -> Change:
+    """Replaces the place with this number."""
+
+    def change(tree: ast.Module) -> ast.Module:
+        site = sites(tree)[number]
+        return _replaced(tree, {id(site.node): lambda node: site.made or ast.Pass()})
+
+    return change
+
+
+def probes(numbers: Mapping[int, int]) -> Change:
+    """Has places, by number, tell :data:`PROBE` their identities."""
+
+    def change(tree: ast.Module) -> ast.Module:
+        found = sites(tree)
+        told: dict[int, list[int]] = {}
+        for number, identity in numbers.items():
+            told.setdefault(id(found[number].entered), []).append(identity)
+        return _replaced(tree, {at: _told(each) for at, each in told.items()})
+
+    return change
+
+
+Replacement = Callable[[ast.AST], ast.AST | list[ast.stmt]]
+
+
+def _told(identities: Iterable[int]) -> Replacement:
+    """A statement behind calls of the probe; an expression as what follows them: ``probe(1) or probe(2) or x``."""
+    calls: list[ast.expr] = [
+        ast.Call(ast.Name(PROBE, ast.Load()), [ast.Constant(each)], []) for each in identities
+    ]  # fmt: skip
+
+    def told(node: ast.AST) -> ast.AST | list[ast.stmt]:
+        if isinstance(node, ast.stmt):
+            return [*(ast.Expr(each) for each in calls), node]
+        assert isinstance(node, ast.expr)
+        return ast.BoolOp(ast.Or(), [*calls, node])
+
+    return told
+
+
+def _replaced(tree: ast.Module, replacements: Mapping[int, Replacement]) -> ast.Module:
+    changed = _Replacing(replacements).visit(tree)
+    assert isinstance(changed, ast.Module)
+    return ast.fix_missing_locations(changed)
+
+
+class _Replacing(ast.NodeTransformer):
+    def __init__(self, replacements: Mapping[int, Replacement]) -> None:
+        self._replacements = replacements
+
+    def visit(self, node: ast.AST) -> ast.AST | list[ast.stmt]:
+        # First what is inside: a replacement may hold it.
+        self.generic_visit(node)
+        replace = self._replacements.get(id(node))
+        if replace is None:
+            return node
+        made = replace(node)
+        for each in made if isinstance(made, list) else [made]:
+            ast.copy_location(each, node)
+        return made

@@ -1,0 +1,204 @@
+"""One measurement: draws the sample, has the control say which trials reach it, and plays each mutant's trials.
+
+Everything is kept in a folder as it comes: begun again with the same question and the same code, a measurement goes on.
+``plan.json`` is the question, ``trials.jsonl`` has the control's schedules, ``reaching.json`` which of them reach which
+place, ``results.jsonl`` what became of each mutant.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pairproof
+from pairproof.chaos.generic import equivalents, running, sampling
+from pairproof.chaos.generic.equivalents import Equivalent
+from pairproof.chaos.generic.reaching import chosen
+from pairproof.chaos.generic.running import CONTROL, Children, Limits, Trials, in_parallel
+from pairproof.chaos.generic.sampling import Place
+from pairproof.chaos.generic.score import EQUIVALENT, NOT_REACHED, Result
+from pairproof.harness.errors import PairproofError, UsageError
+from pairproof.harness.ports import Progress
+from pairproof.harness.runs import atomic
+
+FORMAT = 1
+CONTROL_TIMES = 10
+"""So many trials has the control, for each that a mutant may play, beyond the corpus: with 200 it takes a minute
+of CPU time, and reaches what one trial in some hundreds does."""
+PLAN, TRIALS, REACHING, RESULTS = "plan.json", "trials.jsonl", "reaching.json", "results.jsonl"
+
+
+class Question(NamedTuple):
+    """What is measured."""
+
+    target: str
+    lab: str
+    packages: tuple[str, ...]
+    seed: str
+    sample: int
+    trials: int
+    """At most so many reaching trials are played with a mutant."""
+    limits: Limits = Limits()
+
+
+class Measured(NamedTuple):
+    """What came of it."""
+
+    rows: list[tuple[Place, Result]]
+    places: dict[str, int]
+    """By package, how many there are to sample."""
+    alarms: dict[str, int]
+    stale: list[Equivalent]
+
+
+def measure(question: Question, folder: Path, entries: Sequence[Equivalent], jobs: int, progress: Progress) -> Measured:
+    """Measure, or go on; UsageError for packages without places, or for a folder of another measurement."""
+    found = sampling.sources(question.packages)
+    places, counts = sampling.sample(found, question.sample, question.seed)
+    _claim(folder, _plan(question, found))
+    listed = {place.key: Result(place.key, EQUIVALENT) for place in places if any(each.fits(place) for each in entries)}
+    results, alarms = judged(question, folder, places, jobs, progress, listed)
+    rows = [(place, results[place.key]) for place in places]
+    return Measured(rows, counts, alarms, equivalents.stale(entries, found))
+
+
+def judged(
+    question: Question, folder: Path, places: Sequence[Place], jobs: int, progress: Progress,
+    known: Mapping[str, Result],
+) -> tuple[dict[str, Result], dict[str, int]]:  # fmt: skip
+    """What became of the mutant of each place, by its key, and alarms of the control; ``known`` is not played."""
+    children = Children()
+    try:
+        trials = _control(question, folder, places, children, progress)
+        played = [place for place in places if place.key not in known]
+        results = _played(question, folder, places, played, trials, children, jobs, progress)
+    finally:
+        children.kill()
+    return {**results, **known}, trials.alarms
+
+
+def _plan(question: Question, found: Sequence[sampling.Source]) -> dict[str, Any]:
+    own = [each for each in sampling.sources(["pairproof"]) if not each.module.startswith("pairproof.reports")]
+    # Limits are of the machine: what was told within others is as good.
+    asked = json.loads(json.dumps(question._replace(limits=Limits())._asdict()))
+    return {"format": FORMAT, "version": pairproof.__version__, **asked, "code": sampling.digest([*found, *own])}
+
+
+def _claim(folder: Path, plan: dict[str, Any]) -> None:
+    """Make the folder this measurement's; UsageError if it is another's."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        before = json.loads((folder / PLAN).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        if any(folder.iterdir()):
+            raise UsageError(f"--out {folder} holds something else; name a new folder") from None
+        atomic.write_json(folder / PLAN, plan)
+        return
+    except (OSError, ValueError) as why:
+        raise UsageError(f"--out {folder} cannot be used ({why}); name another folder") from None
+    if before != plan:
+        differs = sorted(key for key in plan if not isinstance(before, dict) or before.get(key) != plan[key])
+        raise UsageError(
+            f"--out {folder} holds a measurement with other {', '.join(differs)}; name another folder, or ask the same"
+        )
+
+
+def _control(
+    question: Question, folder: Path, places: Sequence[Place], children: Children, progress: Progress
+) -> Trials:
+    """What the unmutated target reaches; from the folder, if it is known there."""
+    if not (folder / REACHING).exists():
+        progress(0, None, "control: which trials reach the sample")
+        wanted = [(place.module, place.number) for place in places]
+        task = {
+            "do": "control",
+            "places": wanted,
+            "trials": CONTROL_TIMES * question.trials,
+            "seed": question.seed,
+            **_about(question),
+        }
+        answer = children.ask(task, CONTROL)
+        failed = next((each for each in answer.lines if "failed" in each), None)
+        if failed is not None:
+            raise type("Failed", (PairproofError,), {"exit_code": failed["code"]})(failed["failed"])
+        if answer.ended:
+            raise PairproofError(f"the control of unmutated code {answer.ended}; does the target come up in lab sim?")
+        _keep(folder, question, places, answer.lines)
+    kept = json.loads((folder / REACHING).read_text(encoding="utf-8"))
+    return Trials(
+        folder / TRIALS, kept["origins"], dict(enumerate(kept["reaching"])), dict(enumerate(kept["chosen"])),
+        kept["alarms"],
+    )  # fmt: skip
+
+
+def _keep(folder: Path, question: Question, places: Sequence[Place], lines: Sequence[dict[str, Any]]) -> None:
+    played = [each for each in lines if "number" in each]
+    ever = next((set(each["ever"]) for each in lines if "ever" in each), set())
+    quiet = [each for each in played if not each["alarms"]]
+    reached: dict[int, list[tuple[int, str, int]]] = {number: [] for number in range(len(places))}
+    for each in quiet:
+        for identity in each["reached"]:
+            reached[identity].append(_brief(each))
+    for identity, place in enumerate(places):
+        if place.always and identity in ever:
+            reached[identity] = [_brief(each) for each in quiet]
+    schedules = "".join(json.dumps({"number": each["number"], "schedule": each["schedule"]}) + "\n" for each in played)
+    atomic.write_text(folder / TRIALS, schedules, "--out")
+    document = {
+        "origins": [each["origin"] for each in played],
+        "reaching": [len(reached[each]) for each in range(len(places))],
+        "chosen": [chosen(reached[each], question.trials) for each in range(len(places))],
+        "alarms": dict(Counter(law for each in played for law in each["alarms"])),
+    }
+    atomic.write_text(folder / REACHING, json.dumps(document), "--out")
+
+
+def _brief(line: dict[str, Any]) -> tuple[int, str, int]:
+    return line["number"], line["origin"], line["events"]
+
+
+def _about(question: Question) -> dict[str, str]:
+    return {"lab": question.lab, "target": question.target}
+
+
+def _played(
+    question: Question, folder: Path, places: Sequence[Place], played: Sequence[Place], trials: Trials,
+    children: Children, jobs: int, progress: Progress,
+) -> dict[str, Result]:  # fmt: skip
+    """What became of each mutant, by its place's key."""
+    identities = {place.key: number for number, place in enumerate(places)}
+    results = _results(folder / RESULTS)
+    for place in played:
+        if not trials.chosen[identities[place.key]]:
+            results[place.key] = Result(place.key, NOT_REACHED)
+    left = [place for place in played if place.key not in results]
+
+    def one(place: Place) -> Result:
+        identity = identities[place.key]
+        about = _about(question)
+        return running.mutated(children, about, place.module, place.number, identity, trials, question.limits)
+
+    with (folder / RESULTS).open("a", encoding="utf-8") as file:
+        for result in in_parallel(children, left, one, jobs):
+            results[result.key] = result
+            file.write(json.dumps(result._asdict()) + "\n")
+            file.flush()
+            progress(len(results), len(played), "mutants")
+    return results
+
+
+def _results(path: Path) -> dict[str, Result]:
+    found = {}
+    with suppress(FileNotFoundError):
+        whole, _, cut = path.read_text(encoding="utf-8").rpartition("\n")
+        if cut:
+            # The end of the process cut the last line: its mutant is played again.
+            atomic.write_text(path, whole + "\n" if whole else "", "--out")
+        for line in whole.splitlines():
+            read = json.loads(line)
+            found[read["key"]] = Result(**{**read, "also": tuple(read["also"])})
+    return found

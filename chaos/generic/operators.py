@@ -1,0 +1,249 @@
+"""Where a module can be changed by one operator, and what it is then: the places of generic mutants.
+
+An operator makes one small mistake: the other border of a comparison, a condition negated, a call left out. The places
+of a tree come in the order of its source, the same for the same source, so a place is known by its number.
+
+Left out, since a change there is no behaviour or cannot run: annotations, docstrings, ``__all__``, ``__repr__``, code
+for type checkers, what is logged or said in an error, operands that are texts by sight, patterns of ``match``.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+BORDERS: dict[type, type] = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt}
+NEGATED: dict[type, type] = {
+    ast.Lt: ast.GtE, ast.GtE: ast.Lt, ast.Gt: ast.LtE, ast.LtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
+    ast.In: ast.NotIn, ast.NotIn: ast.In, ast.Is: ast.IsNot, ast.IsNot: ast.Is,
+}  # fmt: skip
+ARITHMETIC: dict[type, type] = {
+    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.FloorDiv, ast.FloorDiv: ast.Mult, ast.Div: ast.Mult,
+    ast.Mod: ast.Mult, ast.Pow: ast.Mult, ast.LShift: ast.RShift, ast.RShift: ast.LShift, ast.BitAnd: ast.BitOr,
+    ast.BitOr: ast.BitAnd, ast.BitXor: ast.BitAnd,
+}  # fmt: skip
+TWINS = {"min": "max", "max": "min"}
+LOG_LEVELS = {"debug", "info", "warning", "warn", "error", "exception", "critical", "log"}
+SILENT = {"__repr__", "__str__"}
+"""Functions that only describe."""
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+Tests = (ast.If, ast.While, ast.IfExp)
+
+
+class Site(NamedTuple):
+    """A place: ``made`` takes the place of ``node``; nothing does where it is None."""
+
+    operator: str
+    node: ast.AST
+    made: ast.AST | None
+    function: str
+    """Its qualified name; empty in a module's own code."""
+    always: bool
+    """Executed by an import: every trial of a fresh process has been there."""
+    entered: ast.AST
+    """Whoever comes here has reached the place."""
+
+    @property
+    def line(self) -> int:
+        return int(getattr(self.node, "lineno", 0))
+
+    def before(self) -> str:
+        """What stands there, in one line."""
+        return _text(self.node)
+
+    def after(self) -> str:
+        """What the mutant has there."""
+        return "pass" if self.made is None else _text(self.made)
+
+
+def _text(node: ast.AST) -> str:
+    if isinstance(node, ast.If):
+        # A branch is dropped: the rest of it tells nothing.
+        body = f"if {ast.unparse(node.test)}: {' '.join(ast.unparse(node.body[0]).split())}"
+        return body + (" ..." if len(node.body) > 1 else "") + (" else: ..." if node.orelse else "")
+    return " ".join(ast.unparse(node).split())
+
+
+def sites(tree: ast.Module) -> list[Site]:
+    """All places of a module, in the order of its source."""
+    return list(_Walk().of(tree, (), True))
+
+
+class _Walk:
+    """Goes through a tree. ``names``: the functions and classes around; ``always``: whether an import executes it."""
+
+    def of(self, node: ast.AST, names: tuple[str, ...], always: bool) -> Iterator[Site]:
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            yield from self._function(node, names, always)
+            return
+        for operator, old, made, entered in changes(node, names):
+            yield Site(operator, old, made, ".".join(names), always, entered)
+        inner = (*names, node.name) if isinstance(node, ast.ClassDef) else names
+        outside = always and not isinstance(node, ast.Lambda)
+        for child in _children(node):
+            yield from self.of(child, inner, outside)
+
+    def _function(self, node: Function, names: tuple[str, ...], always: bool) -> Iterator[Site]:
+        for each in (*node.decorator_list, *node.args.defaults, *filter(None, node.args.kw_defaults)):
+            yield from self.of(each, names, always)
+        if node.name in SILENT:
+            return
+        inner = (*names, node.name)
+        typed = node.returns is not None and ast.unparse(node.returns).strip("'\"") in ("None", "NoReturn", "Never")
+        for statement in node.body:
+            for site in self.of(statement, inner, False):
+                own = isinstance(site.node, ast.Return) and site.function == ".".join(inner)
+                if not (own and typed):
+                    yield site
+
+
+def _children(node: ast.AST) -> Iterator[ast.AST]:
+    """The parts of a node in which a mutant may be."""
+    if isinstance(node, ast.If) and _is_aside(node.test):
+        # What is not for type checkers runs.
+        yield from node.body if isinstance(node.test, ast.UnaryOp) else node.orelse
+    elif isinstance(node, ast.AnnAssign):
+        yield from filter(None, (node.value,))
+    elif isinstance(node, ast.Assert):
+        yield node.test
+    elif isinstance(node, ast.match_case):
+        yield from (*filter(None, (node.guard,)), *node.body)
+    elif isinstance(node, ast.Raise):
+        yield from _said_by(node)
+    elif not (is_log(node) or _is_listing(node)):
+        yield from ast.iter_child_nodes(node)
+
+
+def _said_by(node: ast.Raise) -> Iterator[ast.AST]:
+    """What an error carries beside its text."""
+    if isinstance(node.exc, ast.Call):
+        given = [*node.exc.args, *(each.value for each in node.exc.keywords)]
+        yield from (each for each in given if not is_text(each))
+
+
+def _is_listing(node: ast.AST) -> bool:
+    """``__all__`` and aliases of types: ``Answer = int | None``."""
+    if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Name):
+        return False
+    name = node.targets[0].id
+    alias = name[:1].isupper() and not name.isupper() and isinstance(node.value, (ast.BinOp, ast.Subscript))
+    return name == "__all__" or alias
+
+
+def is_log(node: ast.AST) -> bool:
+    """Whether a statement only logs."""
+    if not isinstance(node, ast.Expr) or not isinstance(node.value, ast.Call):
+        return False
+    called = node.value.func
+    if isinstance(called, ast.Attribute):
+        return called.attr in LOG_LEVELS and "log" in ast.unparse(called.value).lower()
+    return isinstance(called, ast.Name) and called.id == "print"
+
+
+def is_text(node: ast.AST) -> bool:
+    """Whether it is a text, bytes, list or tuple by sight: arithmetic that such a thing cannot do is no mistake."""
+    if isinstance(node, ast.Constant):
+        return isinstance(node.value, (str, bytes))
+    if isinstance(node, ast.BinOp):
+        return is_text(node.left) or is_text(node.right)
+    return isinstance(node, (ast.JoinedStr, ast.List, ast.Tuple, ast.ListComp))
+
+
+Change = tuple[str, ast.AST, ast.AST | None, ast.AST]
+"""The operator, what it replaces, by what, and where a trial comes past."""
+
+
+def changes(node: ast.AST, names: Sequence[str] = ()) -> Iterator[Change]:
+    """What can be changed at one node itself, and in what only belongs to it (the test of an ``if``)."""
+    if isinstance(node, ast.Compare):
+        yield from _compared(node)
+    elif isinstance(node, ast.BoolOp):
+        other = ast.Or() if isinstance(node.op, ast.And) else ast.And()
+        yield "and-or", node, ast.BoolOp(other, node.values), node
+    elif isinstance(node, ast.BinOp):
+        if type(node.op) in ARITHMETIC and not is_text(node):
+            yield "arithmetic", node, ast.BinOp(node.left, ARITHMETIC[type(node.op)](), node.right), node
+    elif isinstance(node, ast.Constant):
+        if type(node.value) is bool:
+            yield "true-false", node, ast.Constant(not node.value), node
+        elif type(node.value) is int:
+            yield "number", node, ast.Constant(node.value + 1), node
+    elif isinstance(node, ast.Call):
+        if isinstance(node.func, ast.Name) and node.func.id in TWINS:
+            yield "min-max", node.func, ast.Name(TWINS[node.func.id], ast.Load()), node.func
+    elif isinstance(node, ast.Slice):
+        yield from _bounds(node)
+    elif isinstance(node, (*Tests, ast.comprehension)):
+        yield from _tested(node)
+    elif isinstance(node, ast.stmt):
+        yield from _statement(node)
+
+
+def _compared(node: ast.Compare) -> Iterator[Change]:
+    for at, op in enumerate(node.ops):
+        for name, others in (("border", BORDERS), ("compare", NEGATED)):
+            if type(op) in others:
+                ops = [*node.ops[:at], others[type(op)](), *node.ops[at + 1 :]]
+                yield name, node, ast.Compare(node.left, ops, node.comparators), node
+
+
+def _bounds(node: ast.Slice) -> Iterator[Change]:
+    for bound in filter(None, (node.lower, node.upper)):
+        # A constant has a change of its own.
+        if not isinstance(bound, ast.Constant):
+            for op in (ast.Add(), ast.Sub()):
+                yield "slice", bound, ast.BinOp(bound, op, ast.Constant(1)), bound
+
+
+def _tested(node: ast.If | ast.While | ast.IfExp | ast.comprehension) -> Iterator[Change]:
+    for test in node.ifs if isinstance(node, ast.comprehension) else (node.test,):
+        if _is_aside(test):
+            return
+        if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+            yield "condition", test, test.operand, test
+        elif not isinstance(test, (ast.Compare, ast.Constant)):
+            # A comparison has its own negation, and so has True.
+            yield "condition", test, ast.UnaryOp(ast.Not(), test), test
+    if isinstance(node, ast.If):
+        if not _is_dropped(node.body):
+            yield "branch", node, ast.If(node.test, [ast.Pass()], node.orelse), node.body[0]
+        if node.orelse and not isinstance(node.orelse[0], ast.If) and not _is_dropped(node.orelse):
+            yield "branch", node, ast.If(node.test, node.body, []), node.orelse[0]
+
+
+def _is_aside(test: ast.expr) -> bool:
+    """Whether a condition is for type checkers, or for a module that is run as a program."""
+    said = ast.unparse(test)
+    return "TYPE_CHECKING" in said or said == "__name__ == '__main__'"
+
+
+def _is_dropped(body: Sequence[ast.stmt]) -> bool:
+    """Whether another operator leaves this body out, or there is nothing to leave out."""
+    if len(body) > 1:
+        return False
+    only: ast.stmt = body[0]
+    if isinstance(only, ast.Expr):
+        return isinstance(only.value, (ast.Call, ast.Await, ast.Constant))
+    return isinstance(only, (ast.AugAssign, ast.Pass))
+
+
+def _statement(node: ast.stmt) -> Iterator[Change]:
+    if isinstance(node, ast.Expr) and not is_log(node):
+        called = node.value.value if isinstance(node.value, ast.Await) else node.value
+        if isinstance(called, ast.Call):
+            yield "call", node, None, node
+    elif isinstance(node, ast.AugAssign):
+        yield "update", node, None, node
+    elif isinstance(node, ast.Break):
+        yield "break-continue", node, ast.Continue(), node
+    elif isinstance(node, ast.Continue):
+        yield "break-continue", node, ast.Break(), node
+    elif isinstance(node, ast.Return) and not _is_plain(node.value):
+        yield "return", node, ast.Return(ast.Constant(None)), node
+
+
+def _is_plain(value: ast.expr | None) -> bool:
+    """None, False and True: the same to most callers, and the last two have a change of their own."""
+    return value is None or (isinstance(value, ast.Constant) and (value.value is None or type(value.value) is bool))

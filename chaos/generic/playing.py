@@ -1,0 +1,29 @@
+"""Plays one schedule after another in a deterministic lab, and says which laws it violates.
+
+Imported behind the hook only: what it imports may be changed.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pairproof.chaos.labs.sim import host, watchdog
+from pairproof.harness import judge, resolve
+from pairproof.harness.cause import violated
+from pairproof.harness.interpreter import run_trial
+from pairproof.harness.schedule_json import from_json
+
+
+class Player:
+    """One lab and one target, by name."""
+
+    def __init__(self, lab: str, target: str) -> None:
+        self.lab, self.target = resolve.lab(lab), resolve.target(target)
+        self.laws = judge.laws_for(self.target)
+        # A mutant that does not end its steps does so in each trial: the first need not take longer than the others.
+        host.WATCHDOG.limit_s = watchdog.NEXT_LIMIT_S
+
+    def play(self, schedule: dict[str, Any]) -> dict[str, str]:
+        """The laws that this schedule violates, in the order in which they broke, each with its first text."""
+        trial = run_trial(self.lab, self.target, from_json(schedule), origin="generic", laws=self.laws)
+        return {each.law: each.violations[0].text for each in violated(trial)}
