@@ -6,6 +6,7 @@ from pairproof.chaos.mutants.mutant import seeded, seeded_in
 from pairproof.reference.core.checkpoint import Checkpoint
 from pairproof.reference.core.consume_queue import Entry
 from pairproof.reference.core.consume_queues import ConsumeQueues
+from pairproof.reference.core.delay import SCHEDULE_TOPIC
 from pairproof.reference.core.dispatch import Dispatcher
 from pairproof.reference.core.key_index import KeyIndex
 from pairproof.reference.core.store import DISPATCH, MessageStore, Stored
@@ -101,6 +102,19 @@ class ForgetsKeys(KeyIndex):
     def put(self, topic: str, keys: list[str], offset: int, store_ms: int) -> None:
         if offset >= self.indexed:
             super().put(topic, keys, offset, store_ms)
+
+
+@seeded("master", "queue-is-its-log", "indexes a message by the hash of its key alone, without its topic")
+class HashesKeyAlone(KeyIndex):
+    def put(self, topic: str, keys: list[str], offset: int, store_ms: int) -> None:
+        super().put("", keys, offset, store_ms)
+
+
+@seeded("master", "queue-is-its-log", "writes no hash of the tags into its queues")
+class QueuesWithoutTags(ConsumeQueues):
+    def put(self, topic: str, queue_id: int, offset: int, entry: Entry) -> bool:
+        code = entry.tags_code if topic == SCHEDULE_TOPIC else 0
+        return super().put(topic, queue_id, offset, entry._replace(tags_code=code))
 
 
 QUEUES = seeded_in(__name__)

@@ -1,4 +1,5 @@
-"""Audits two stores beside each other, as events: each one's records, then what their logs, queues and indexes share.
+"""Audits two stores beside each other, as events: each one's records, then what their logs, queues and indexes share,
+and whether each one's queues and index are what its own log gives.
 
 The store of a master without slaves takes both places, and is told once.
 
@@ -8,21 +9,25 @@ A snapshot is one node's files at one moment. Equal digests over the range that 
 from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
-from pairproof.chaos.observers import queue_reader, store_reader
+from pairproof.chaos.observers import derivation, queue_reader, store_reader
 from pairproof.chaos.observers.stored_record import Data
 from pairproof.harness.history import Recorder
+from pairproof.harness.rocketmq.laws.deliver_delayed import LEVELS
 
 LOG = "commitlog/"
 
 
 class Snapshot(NamedTuple):
-    """One node's store. ``log_end``: where somebody knows it. ``slots``: its maxHashSlotNum."""
+    """One node's store. ``log_end``: where somebody knows it. ``slots``, ``levels``: its maxHashSlotNum and
+    messageDelayLevel.
+    """
 
     node: str
     incarnation: int
     files: Mapping[str, Data]
     log_end: int | None
     slots: int
+    levels: str = LEVELS
 
     def log_files(self) -> list[store_reader.LogFile]:
         """The commit log's files, in order."""
@@ -59,7 +64,14 @@ def audit(
     first, second = readings[one.node], readings[other.node]
     keys = queue_reader.keys_of(first.records if len(first.records) >= len(second.records) else second.records)
     mine = _store(one, first)
-    queue_reader.record(recorder, t, number, mine, mine if one is other else _store(other, second), keys)
+    theirs = mine if one is other else _store(other, second)
+    found = queue_reader.record(recorder, t, number, mine, theirs, keys)
+    derived = derivation.derive(first.records, one.levels)
+    derivation.compare(recorder, t, number, mine, *found[mine.node], derived)
+    if theirs is not mine:
+        if second is not first or other.levels != one.levels:
+            derived = derivation.derive(second.records, other.levels)
+        derivation.compare(recorder, t, number, theirs, *found[theirs.node], derived)
 
 
 def _store(snapshot: Snapshot, log: store_reader.LogReading) -> queue_reader.Store:

@@ -109,10 +109,20 @@ class Index:
         self._entries_at = INDEX_HEADER + SLOT_SIZE * self.slots
         names = sorted(name for name in store.files if name.startswith(INDEX))
         self.files = [store.files[name] for name in names if len(store.files[name]) >= self._entries_at]
+        self._found: dict[int, list[int]] = {}
 
     def find(self, topic: str, key: str) -> list[int]:
         """Log offsets of messages that this key's hash leads to, ascending, each once."""
-        value = key_hash(topic, key)
+        return self.of_hash(key_hash(topic, key))
+
+    def of_hash(self, value: int) -> list[int]:
+        """The same of a hash; asked again, it answers from memory."""
+        known = self._found.get(value)
+        if known is None:
+            known = self._found[value] = self._of_hash(value)
+        return known
+
+    def _of_hash(self, value: int) -> list[int]:
         found: set[int] = set()
         for data in self.files:
             count = min(_INT.unpack_from(data, _COUNT_AT)[0], (len(data) - self._entries_at) // INDEX_ENTRY)
@@ -138,27 +148,45 @@ def keys_of(records: Iterable[LogRecord]) -> dict[str, tuple[str, ...]]:
     """By key, the topics that have messages with it: the words of KEYS, and UNIQ_KEY."""
     found: dict[str, tuple[str, ...]] = {}
     for each in records:
-        text = bytes(each.data[each.topic_at : each.at + each.hi - each.lo])
-        topic, keys = _keys(text, each.topic_size)
-        for key in keys:
+        said = properties_of(bytes(each.data[each.topic_at : each.at + each.hi - each.lo]), each.topic_size)
+        for key in said.keys:
             topics = found.get(key, ())
-            if topic not in topics:
-                found[key] = (*topics, topic)
+            if said.topic not in topics:
+                found[key] = (*topics, said.topic)
     return found
 
 
+class Said(NamedTuple):
+    """What a record's end says that queues and index are made of. ``delay``: the level that it asks for, as text."""
+
+    topic: str
+    keys: tuple[str, ...]
+    tags: str
+    delay: str
+
+
 @lru_cache(maxsize=4_096)
-def _keys(text: bytes, size: int) -> tuple[str, tuple[str, ...]]:
-    """Topic and keys by a record's end: the topic, ``size`` bytes, the properties' length, the properties."""
-    topic = text[:size].decode("utf-8", "backslashreplace")
+def properties_of(text: bytes, size: int) -> Said:
+    """Read a record's end: the topic, ``size`` bytes, the properties' length, the properties."""
     values = dict(each.partition(b"\x01")[::2] for each in text[size + 2 :].split(b"\x02"))
     words = [*values.get(b"KEYS", b"").split(b" "), values.get(b"UNIQ_KEY", b"")]
-    return topic, tuple(dict.fromkeys(each.decode("utf-8", "backslashreplace") for each in words if each))
+    return Said(
+        _text(text[:size]), tuple(dict.fromkeys(_text(each) for each in words if each)),
+        _text(values.get(b"TAGS", b"")), _text(values.get(b"DELAY", b"")),
+    )  # fmt: skip
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "backslashreplace")
+
+
+Readings = dict[str, tuple[dict[str, QueueReading], Index]]
+"""Queues and index of stores that were read, by node."""
 
 
 def record(
     recorder: Recorder, t: int, number: int, one: Store, other: Store, keys: Mapping[str, tuple[str, ...]]
-) -> None:
+) -> Readings:
     """Record the queues and the answers to ``keys`` (see :func:`keys_of`) of two stores that were read at time ``t``.
 
     ``number`` is the audit's. After the ``record`` events of the same audit, since laws look from entries to records.
@@ -186,6 +214,7 @@ def record(
         same = index.slots == indexes[0].slots and index.files == indexes[0].files
         for key, answer in zip(keys, answers if same else _answers(index, keys, lo, hi), strict=True):
             add(t, "keys", store.node, op=number, message=key, digest=answer)
+    return {each.node: (queues, index) for each, queues, index in zip(stores, readings, indexes, strict=True)}
 
 
 def _answers(index: Index, keys: Mapping[str, tuple[str, ...]], lo: int, hi: int) -> list[int]:

@@ -83,7 +83,8 @@ class Inspection:
     def _snapshot(self, node: RealNode) -> Snapshot:
         end = self.world.evidence.log_ends.get(node.name) if self.world.serves(node) else None
         files = node.files(STORE_PARTS)
-        return Snapshot(node.name, node.incarnation, files, end, self.configs[node.name].maxHashSlotNum)
+        config = self.configs[node.name]
+        return Snapshot(node.name, node.incarnation, files, end, config.maxHashSlotNum, config.messageDelayLevel)
 
     # Tables.
 

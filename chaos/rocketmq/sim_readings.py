@@ -267,7 +267,10 @@ class SimReadings(Readings):
     def _snapshot(self, host: Host) -> auditing.Snapshot:
         files = {name: file.cache for name, file in host.disk.files.items()}
         end = host.node.log.end if isinstance(host.node, Broker) else None
-        return auditing.Snapshot(host.name, host.incarnation, files, end, self.configs[host.name].maxHashSlotNum)
+        config = self.configs[host.name]
+        return auditing.Snapshot(
+            host.name, host.incarnation, files, end, config.maxHashSlotNum, config.messageDelayLevel
+        )
 
     def _stored(self, host: Host, lo: int, hi: int) -> bytes | None:
         """What the node's files hold of [lo, hi); None if they do not hold all of it."""

@@ -33,8 +33,8 @@ class Ongoing(NamedTuple):
 
 class NodeTrouble:
     """Abilities CanKill, CanStop, CanCrashMachine, CanTear, CanScatter, CanPause, CanSkewClock, CanReplaceStore,
-    CanExpire, and those on a disk (CanStallDisk, CanSlowDisk, CanLieAboutFlushes, CanFillDisk, CanTurnReadOnly); CanStallDispatch,
-    CanPromote: see :mod:`pairproof.harness.ports`.
+    CanExpire, and those on a disk (CanStallDisk, CanSlowDisk, CanLieAboutFlushes, CanFillDisk, CanTurnReadOnly);
+    CanStallDispatch, CanPromote: see :mod:`pairproof.harness.ports`.
     """
 
     def __init__(self, world: World, driver: Driver) -> None:

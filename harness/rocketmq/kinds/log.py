@@ -127,6 +127,30 @@ class Keys(Event):
         return f"store reader: the key index of {self.node} is asked for {self.message}"
 
 
+class Derived(Event):
+    """A store reader compared a node's queues, or its key index, with what the reader derives from that node's log."""
+
+    __slots__ = ()
+    node: str
+    audit: int = column("op")
+    """The audit's number."""
+    f: Literal["queues", "index"]
+    status: Literal["same", "lacks", "other", "behind"]
+    """Of each but the first the first is told. lacks: a record has no entry; other: an entry is not its record's;
+    behind: a queue goes on behind the last record that the log has of it."""
+    lo: int
+    hi: int
+    """The range of the log that was compared; of a difference the record's."""
+    compared: int = column("value")
+    """How many records, or hashes of keys."""
+    detail: str | None
+    """What differs."""
+
+    def words(self, the: The) -> str:
+        what = "queues" if self.f == "queues" else "key index"
+        return f"store reader: the {what} of {self.node}: {self.detail or 'what its log gives'}"
+
+
 class Record(Event):
     """A store reader found a record."""
 

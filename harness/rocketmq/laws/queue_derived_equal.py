@@ -4,66 +4,32 @@ A store reader that reads two nodes at one moment digests each queue's entries o
 and for each key the log offsets that both logs hold; the digests must be equal, and the two must mean the same range.
 Judged while both nodes run.
 
-Nobody can see how far an index goes, so its answers are judged only where both nodes must have dispatched all that they
-hold: they said so, or nothing had arrived for a second without a fault; and only if both keep one (messageIndexEnable).
+The index's answers are judged only where both nodes must have dispatched all that they hold (see
+:mod:`pairproof.harness.rocketmq.laws.dispatching`), and only if both keep one (messageIndexEnable).
 
 Left out: slaves in class rollback, and logs that begin before that of a slave which was promoted (see the ledger); that
-queues are complete, see ``queue-whole-records``; and that they are right: pulls are served from them, which the laws of
-delivery judge.
+queues are complete, see ``queue-whole-records``; and that they are right, see ``queue-is-its-log``.
 Source: ConsumeQueue, IndexService.
 """
 
-from pairproof.harness.history import MS, Event
-from pairproof.harness.kinds.client import Ok
-from pairproof.harness.kinds.node import Crash, Start, Stop
-from pairproof.harness.rocketmq.kinds.ha import Frame
-from pairproof.harness.rocketmq.kinds.log import Append, Dispatch, Entries, Keys
-from pairproof.harness.rocketmq.law import Law
-
-REST_NS = 1_000 * MS
+from pairproof.harness.history import Event
+from pairproof.harness.rocketmq.kinds.log import Entries, Keys
+from pairproof.harness.rocketmq.laws.dispatching import Dispatching
 
 
-class QueueDerivedEqual(Law):
+class QueueDerivedEqual(Dispatching):
     id = "queue-derived-equal"
     promise = "Consume queues of two nodes agree over what both hold, and their key indexes give the same answers."
     source = "ConsumeQueue and IndexService: each node derives them from its own log"
     needs = frozenset({"entries", "keys"})
 
     def begin(self) -> None:
+        super().begin()
         self.audit: int | None = None
         self.seen: dict[tuple[str, str | None], Event] = {}
         """What the present audit read first of each queue and key."""
-        self.blind = "append" not in self.ledger.observes
-        self.reached: dict[str, int] = {}
-        """How far a node says that it has dispatched, in its present life."""
-        self.grown: dict[str, int] = {}
-        """When a node's log grew, or the node was started, last, ns."""
         self.settled: dict[str, bool] = {}
         """Of the present audit: whether nodes have dispatched what they hold."""
-
-    def on_append(self, event: Append | Start) -> None:
-        self.grown[event.node] = event.t
-
-    on_start = on_append
-
-    def on_frame(self, event: Frame) -> None:
-        """Where no appends are seen, a slave may have something to dispatch."""
-        if self.blind and event.side == "s":
-            self.grown[event.node] = event.t
-
-    def on_ok(self, event: Ok) -> None:
-        if self.blind and event.f == "send":
-            self.grown[event.node] = event.t
-
-    def on_dispatch(self, event: Dispatch) -> None:
-        """Where only queues are seen, the index may not have it yet."""
-        if not self.ledger.is_a_black_box(event.node):
-            self.reached[event.node] = event.upto
-
-    def on_crash(self, event: Crash | Stop) -> None:
-        self.reached.pop(event.node, None)
-
-    on_stop = on_crash
 
     def on_entries(self, event: Entries) -> None:
         """A queue was read; compared when the other node's was."""
@@ -101,16 +67,5 @@ class QueueDerivedEqual(Law):
         node = event.node or ""
         found = self.settled.get(node)
         if found is None:
-            found = self.settled[node] = self._keeps_index(node) and self._has_dispatched(node, event.t)
+            found = self.settled[node] = self.keeps_index(node) and self.has_dispatched(event)
         return found
-
-    def _keeps_index(self, node: str) -> bool:
-        return str(self.ledger.config.get(node, {}).get("messageIndexEnable", True)).lower() != "false"
-
-    def _has_dispatched(self, node: str, now: int) -> bool:
-        trouble, end = self.ledger.trouble, self.ledger.ends.get(node)
-        if end is not None and self.reached.get(node, -1) >= end:
-            return True
-        grown = self.grown.get(node, 0)
-        rested = now - grown - trouble.still_ns(node, grown, now) > REST_NS
-        return rested and trouble.is_calm(grown, now, node)
