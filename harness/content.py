@@ -2,7 +2,8 @@
 
 The clients write it into the ``detail`` of a send's ``invoke``, the store readers into that of a ``record``; equal
 texts mean that body, tags and flag are equal. Both may add that the body is ``compressed``; a send its delay ``level``,
-or ``half`` for a half message; a record the ``real`` queue that its properties name, where it waits for something.
+``half`` for a half message, or that ``more`` messages of its batch follow; a record the ``real`` queue that its
+properties name, where it waits for something.
 """
 
 from __future__ import annotations
@@ -32,6 +33,11 @@ def told(detail: str | None) -> dict[str, Any]:
     except ValueError:
         return {}
     return found if isinstance(found, dict) else {}
+
+
+def is_followed(invoke: Event) -> bool:
+    """Whether more messages of its batch follow: the answer, which is one, waits for the last of them."""
+    return "more" in (invoke.detail or "") and bool(told(invoke.detail).get("more"))
 
 
 def level_of(invoke: Event) -> int:

@@ -76,7 +76,7 @@ def number(text: object) -> int:
 def _number(told: object) -> int:
     found = int(told) if isinstance(told, (int, str)) else None
     if found is None or found not in LONG:
-        raise ValueError(f"{str(told)[:SHOWN]!r} is no number of 64 bits")
+        raise ValueError(f"{str(told)[:SHOWN]!r} cannot be a number of 64 bits")
     return found
 
 

@@ -1,6 +1,7 @@
 """Sends that few producers make: batches, and messages that are special in one way. See the operations of these names.
 
-Each message of a batch has its own call in the history, and all of them end as the request ends. A message with several
+Each message of a batch has its own call in the history, and all of them end as the request ends: laws that ask what an
+answer waited for look at the last one. A message with several
 keys is called by all of them. Sizes that fit the present file are right where nothing else is stored meanwhile.
 """
 
@@ -42,10 +43,10 @@ class OtherSends:
     def send_batch(self, producer: int, count: int, size: int, wait: bool, queue: int) -> None:
         """Start one request with several messages."""
         calls, items = [], []
-        for _ in range(count):
+        for left in reversed(range(count)):
             key, flag, tags = self.clients.new_message()
             body = filled(key, size)
-            calls.append(self._invoke(producer, key, f"{TOPIC}/{queue}", wait, content(body, tags, flag)))
+            calls.append(self._invoke(producer, key, f"{TOPIC}/{queue}", wait, _of_batch(body, tags, flag, left)))
             items.append(BatchItem(body, described(f"KEYS\x01{key}", tags, True).encode(), flag))
         self.clients.client.send_batch(
             self.clients.address(calls[0]), TOPIC, queue, items, described("", "", wait).lstrip("\x02"),
@@ -107,3 +108,8 @@ class OtherSends:
                 fields["queueOffset"] = str(int(first) + place) if first.isdecimal() else first
                 own = outcome._replace(answer=answer._replace(fields=fields))
             self.clients.sent(call, own)
+
+
+def _of_batch(body: bytes, tags: str, flag: int, left: int) -> str:
+    """``left``: how many messages follow in the batch."""
+    return content(body, tags, flag, more=True) if left else content(body, tags, flag)

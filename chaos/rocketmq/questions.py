@@ -156,8 +156,10 @@ def _of_record(f: str, dice: Random, records: Sequence[Event]) -> Question:
     lo, hi = one.lo or 0, one.hi or 0
     match f:
         case "key":
+            several = [each for each in records if " " in (each.message or "")]
+            one = dice.choice(several) if several else one
             key = dice.choice((one.message or NOBODYS).split(" "))
-            return _by_key(f, topic, key, key if one.message else None)
+            return _by_key(f, (one.queue or "").rpartition("/")[0], key, key if one.message else None)
         case "id":
             return _at(f, lo)
         case "bad id":

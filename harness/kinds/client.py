@@ -44,7 +44,8 @@ class Invoke(Call):
     __slots__ = ()
     detail: str | None
     """Of a send, JSON: body (its digest), flag, tags; level of a delayed one, half: true of a half message, compressed:
-    true of a compressed body. Of select: the tags asked for. Of topic and group: the content."""
+    true of a compressed body, more: true of a message of a batch that is not the last one. Of select: the tags asked
+    for. Of topic and group: the content."""
 
     def words(self, the: The) -> str:
         node, who = the(self.node), client(self)

@@ -13,6 +13,7 @@ Source: HAService.GroupTransferService.
 
 from collections import deque
 
+from pairproof.harness.content import is_followed
 from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.client import Invoke, Ok
 from pairproof.harness.kinds.node import Crash, Stop
@@ -45,13 +46,17 @@ class AckTimeoutHonest(Law):
         self.fresh: deque[int] = deque()
         """When the last of them came: what is seen on its way to the master it may hear a moment later."""
         self.appended: set[str | None] = set()
+        self.followed: set[str | None] = set()
+        """Messages of batches, but for the last of each, for which the batch waits."""
         self.turns = Turns()
         self.unproven: dict[str | None, Event] = {}
         self.audited = False
         self.power_lost_ns = -1
 
     def on_invoke(self, event: Invoke) -> None:
-        if event.f == "send":
+        if event.f == "send" and is_followed(event):
+            self.followed.add(event.message)
+        elif event.f == "send":
             self.began[event.message] = (event.t, self._heard(event.t))
 
     def on_report(self, event: Report) -> None:
@@ -69,6 +74,8 @@ class AckTimeoutHonest(Law):
 
     def on_append(self, event: Append) -> None:
         # A delayed message is put once more when its time has come.
+        if event.message in self.followed:
+            return
         if event.message is not None and event.message not in self.appended:
             self.began[event.message] = (event.t, self._heard(event.t))
             self.appended.add(event.message)
@@ -76,7 +83,7 @@ class AckTimeoutHonest(Law):
                 self.turns.stored(event.message, event.t)
 
     def on_ok(self, event: Ok) -> None:
-        if event.f != "send" or event.node != MASTER:
+        if event.f != "send" or event.node != MASTER or event.message in self.followed:
             return
         if event.status == "FLUSH_SLAVE_TIMEOUT":
             self._timed_out(event)

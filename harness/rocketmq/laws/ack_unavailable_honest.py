@@ -7,12 +7,13 @@ had the time to read of the change: a lab with real time says what a process may
 stands still what arrives lies in its sockets, sends and reports in no order between them. 5.x never says
 SLAVE_NOT_AVAILABLE: there a send without a slave waits until its timeout.
 
-Left out: half-open connections, which count for as long as the master cannot know. Source:
-HAService.isSlaveOK; a bare connection counts as a slave there, here it does not.
+Of a batch the last message is judged. Left out: half-open connections, which count for as long as the master cannot
+know. Source: HAService.isSlaveOK; a bare connection counts as a slave there, here it does not.
 """
 
 from dataclasses import dataclass
 
+from pairproof.harness.content import is_followed
 from pairproof.harness.kinds.client import Fail, Info, Invoke, Ok
 from pairproof.harness.kinds.node import Config
 from pairproof.harness.rocketmq.law import Law
@@ -55,7 +56,7 @@ class AckUnavailableHonest(Law):
             self.never_said = line(parse(event.detail or "{}")).counts_replicas
 
     def on_invoke(self, event: Invoke) -> None:
-        if event.waits and event.f == "send" and self.ledger.sync_master:
+        if event.waits and event.f == "send" and self.ledger.sync_master and not is_followed(event):
             ledger = self.ledger
             near = ledger.pushed if self._has_read(ledger.pushed_at, event.t) else 0
             self.begun[event.op] = Begun(event.seq, event.t, near, self._has_read(ledger.available_changed[1], event.t))

@@ -13,6 +13,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from typing import NamedTuple
 
+from pairproof.harness.content import is_followed
 from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.client import Fail, Info, Invoke, Ok
 from pairproof.harness.kinds.node import Crash, Start, Stop
@@ -126,7 +127,7 @@ class AnswerTimes(Law):
             client.known_good_ns = event.t
         client.in_flight += 1
         client.burst += 1
-        if event.f == "send" and MASTER in self.ledger.up:
+        if event.f == "send" and MASTER in self.ledger.up and not is_followed(event):
             self.calls[event.op] = self.stored[event.message] = Call(event.t, bool(event.waits), client)
 
     def on_append(self, event: Append) -> None:
