@@ -4,7 +4,8 @@ A scenario's ``differs`` says of a law, or of its ``verdict``, why labs may disa
 not name is unexplained, but for a lab that skipped the scenario and said why. What one lab cannot observe, or what does
 not apply there, is no difference; nor is a scenario for which a lab lacks an ability: only the others are compared.
 Between a target's model and the target, which laws had something to judge, and which known deviations showed, is told
-and needs no other reason: real brokers do not do the same at the same time. Between two labs that play the same it does.
+and needs no other reason: real brokers do not do the same at the same time. Between two labs that play the same it
+does.
 """
 
 from collections.abc import Mapping, Sequence, Set
