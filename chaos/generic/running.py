@@ -133,6 +133,15 @@ def in_parallel(children: Children, tasks: Iterable[Task], do: Callable[[Task], 
             raise
 
 
+class Control(NamedTuple):
+    """How the unmutated target did."""
+
+    trials: int
+    cpu_s: float
+    alarms: dict[str, int]
+    """By law, how many trials violate it."""
+
+
 class Trials(NamedTuple):
     """What the control found."""
 
@@ -143,8 +152,7 @@ class Trials(NamedTuple):
     """By place, how many trials reach it."""
     chosen: dict[int, list[int]]
     """By place, those that its mutant plays, in that order."""
-    alarms: dict[str, int]
-    """By law, how many trials of the unmutated target violate it."""
+    control: Control
 
 
 def mutated(children: Children, about: dict[str, str], module: str, number: int, identity: int, trials: Trials,

@@ -43,8 +43,8 @@ def picked(packages: tuple[str, ...], *wanted: tuple[str, str, str]) -> list[Pla
 
 def judged(question: Question, folder: Path, places: list[Place]) -> list[Result]:
     folder.mkdir(exist_ok=True)
-    results, alarms = measuring.judged(question, folder, places, 2, silent, {})
-    assert alarms == {}
+    results, control = measuring.judged(question, folder, places, 2, silent, {})
+    assert control.alarms == {} and control.trials >= measuring.CONTROL_TIMES * question.trials
     return [results[each.key] for each in places]
 
 
@@ -129,7 +129,7 @@ def test_the_command_says_what_survived_what_is_stale_and_whether_it_is_enough(
     said = capsys.readouterr().out
     found = json.loads(answer.read_text())
     verdicts = found["verdicts"]
-    assert sum(verdicts.values()) == 5 == len(found["mutants"]) and found["alarms"] == {}
+    assert sum(verdicts.values()) == 5 == len(found["mutants"]) and found["control"]["alarms"] == {}
     killed = verdicts.get(KILLED, 0) + verdicts.get(CRASH, 0)
     assert found["score"]["hits"] == killed < 5 and f"killed: {killed} of 5, " in said
     survivor = next(each for each in found["mutants"] if each["verdict"] == SURVIVED)
@@ -162,8 +162,9 @@ def test_an_alarm_of_the_control_is_said_and_its_trials_are_left_out(
     assert main([*COMMAND, "--sample", "1", "--trials", "20", "--json", str(answer)]) == 1
     assert "alarm: the unmutated target violates promise-kept in" in capsys.readouterr().out
     found = json.loads(answer.read_text())
-    assert 0 < found["alarms"]["promise-kept"] < 200
-    assert all(each["reaching"] <= 200 - found["alarms"]["promise-kept"] for each in found["mutants"])
+    alarms = found["control"]["alarms"]["promise-kept"]
+    assert 0 < alarms < 200 == found["control"]["trials"]
+    assert all(each["reaching"] <= 200 - alarms for each in found["mutants"])
 
 
 @pytest.mark.parametrize(
