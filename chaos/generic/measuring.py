@@ -122,11 +122,6 @@ def _control(
             **_about(question),
         }
         answer = children.ask(task, CONTROL)
-        failed = next((each for each in answer.lines if "failed" in each), None)
-        if failed is not None:
-            why = PairproofError(failed["failed"])
-            why.exit_code = failed["code"]
-            raise why
         if answer.ended:
             raise PairproofError(f"the control of unmutated code {answer.ended}; does the target come up in lab sim?")
         _keep(folder, question, places, answer)

@@ -18,7 +18,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, NamedTuple, TypeVar
 
-from pairproof.chaos.generic.child import TRIED
+from pairproof.chaos.generic.child import FAILED, TRIED
 from pairproof.chaos.generic.score import CRASH, KILLED, SURVIVED, Result
 from pairproof.harness.errors import PairproofError
 
@@ -70,7 +70,7 @@ class Children:
         self._closed = False
 
     def ask(self, task: dict[str, Any], limits: Limits) -> Answer:
-        """Start a process, tell it its task, and wait for its end."""
+        """Start a process, tell it its task, and wait for its end. PairproofError for what no mutant does."""
         told = {**task, **limits._asdict(), "crash_law": CRASH_LAW}
         with self._lock:
             if self._closed:
@@ -93,6 +93,10 @@ class Children:
         finally:
             self._running.discard(process)
         lines = list(_lines(said))
+        if (failed := next((each for each in lines if FAILED in each), None)) is not None:
+            why = PairproofError(failed[FAILED])
+            why.exit_code = failed["code"]
+            raise why
         return Answer(lines, "" if lines and lines[-1].get("done") else ended or "ended without a word")
 
     def kill(self) -> None:

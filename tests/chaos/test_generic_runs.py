@@ -15,7 +15,7 @@ from pairproof.chaos.generic.measuring import Question
 from pairproof.chaos.generic.sampling import Place
 from pairproof.chaos.generic.score import CRASH, KILLED, NOT_REACHED, SURVIVED, Result, catchers, summary, wilson
 from pairproof.harness.commands.main import main
-from pairproof.harness.errors import UsageError
+from pairproof.harness.errors import PairproofError, UsageError
 
 QUICK = running.Limits(cpu_s=20, trial_s=2)
 TOY = Question("acme", "acme", ("acme",), "s", 10, 5, QUICK)
@@ -70,6 +70,22 @@ def test_mutants_of_a_stranger_s_package_are_killed_crash_hang_survive_or_are_ne
     assert (unreached.verdict, unreached.trials, unreached.reaching) == (NOT_REACHED, 0, 0)
     # Every trial comes past the first; only what is executed by calls counts.
     assert killed.reaching == survivor.reaching == 10 * TOY.trials
+
+
+def test_a_process_that_waits_or_takes_too_much_memory_is_ended(stranger: Path, tmp_path: Path) -> None:
+    children = running.Children()
+    task = {"do": "mutant", "lab": "acme", "target": "acme", "module": "acme.parts.spare", "number": 0}
+    task |= {"file": str(tmp_path / "trials"), "numbers": []}
+    with pytest.raises(PairproofError, match="mutant: FileNotFoundError"):
+        children.ask(task, QUICK)
+    (tmp_path / "trials").touch()
+    assert children.ask(task, QUICK).ended == ""
+    assert children.ask(task, QUICK._replace(wall_s=0.01)).ended == "did not end within 0 s"
+    # Too little for what is imported.
+    (line, _) = children.ask(task, QUICK._replace(memory_bytes=20 << 20)).lines
+    assert "at import" in line["crash"] and "MemoryError" in line["crash"]
+    children.kill()
+    assert children.ask(task, QUICK).ended == "interrupted"
 
 
 def test_mutants_of_the_reference_are_killed_by_a_law_or_survive(tmp_path: Path) -> None:
