@@ -97,7 +97,7 @@ def run(asked: Asked, lab: Lab, seed: str, trials: int | None, jobs: int, json_t
     short = asked.at_least is not None and figures["score"]["percent"] < asked.at_least
     if short:
         output.say(f"less than the {asked.at_least:g} % that --at-least asks for", "bold red")
-    return EXIT_VIOLATED if found.alarms or found.stale or short else EXIT_HOLDS
+    return EXIT_VIOLATED if found.control.alarms or found.stale or short else EXIT_HOLDS
 
 
 def _document(question: Question, found: Measured, figures: dict[str, Any]) -> dict[str, object]:
@@ -105,7 +105,7 @@ def _document(question: Question, found: Measured, figures: dict[str, Any]) -> d
     return {
         **asked,
         "places": found.places,
-        "alarms": found.alarms,
+        "control": found.control._asdict(),
         "stale": [each._asdict() for each in found.stale],
         **figures,
         "mutants": [{**place._asdict(), **result._asdict()} for place, result in found.rows],
@@ -127,7 +127,9 @@ def _say(found: Measured, figures: dict[str, Any]) -> None:
     ):  # fmt: skip
         output.say(f"{words}: {_shown(figures[name])}")
     output.say(f"{figures['cpu_s']} CPU seconds, {figures['cpu_s'] / max(1, len(found.rows)):.1f} per mutant")
-    for law, times in found.alarms.items():
+    control = found.control
+    output.say(f"control: the unmutated target over {control.trials} trials, {control.cpu_s:.1f} CPU seconds")
+    for law, times in control.alarms.items():
         output.say(f"alarm: the unmutated target violates {law} in {times} trials of the control", "bold red")
     for each in found.stale:
         output.say(f"stale equivalent, no code fits it any more: {each.told()}", "bold red")

@@ -21,7 +21,7 @@ from pairproof.harness.errors import PairproofError
 
 AFTER_CRASH = 5
 """Further trials of a mutant that crashes, in which a law may object, too."""
-TRIED = "trial"
+TRIED, FAILED = "trial", "failed"
 
 
 def main() -> None:
@@ -34,7 +34,16 @@ def main() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (task["memory_bytes"], task["memory_bytes"]))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     _grant(task)
-    (_control if task["do"] == "control" else _mutant)(task, said)
+    try:
+        (_control if task["do"] == "control" else _mutant)(task, said)
+    except PairproofError as why:
+        _say(said, {FAILED: str(why), "code": why.exit_code})
+    except MemoryError:
+        # A mutant took it.
+        raise
+    except Exception as why:
+        # What else a mutant raises is caught where it is called.
+        _say(said, {FAILED: f"{task['do']}: {_words(why)}", "code": PairproofError.exit_code})
     _say(said, {"done": True, "cpu_s": round(process_time(), 3)})
     # Threads and handlers of mutated code have nothing to say about the end.
     os._exit(0)
@@ -55,16 +64,11 @@ def _control(task: dict[str, Any], said: TextIO) -> None:
     asked: dict[str, dict[int, int]] = {}
     for identity, (module, number) in enumerate(task["places"]):
         asked.setdefault(module, {})[number] = identity
-    try:
-        hook.install({module: hook.probes(each) for module, each in asked.items()}, {hook.PROBE: reached.add})
-        from pairproof.chaos.generic import reaching
+    hook.install({module: hook.probes(each) for module, each in asked.items()}, {hook.PROBE: reached.add})
+    from pairproof.chaos.generic import reaching
 
-        for line in reaching.recorded(task["lab"], task["target"], task["seed"], task["trials"], asked, reached):
-            _say(said, line)
-    except PairproofError as why:
-        _say(said, {"failed": str(why), "code": why.exit_code})
-    except Exception as why:
-        _say(said, {"failed": f"the unmutated target raised {_words(why)}", "code": PairproofError.exit_code})
+    for line in reaching.recorded(task["lab"], task["target"], task["seed"], task["trials"], asked, reached):
+        _say(said, line)
 
 
 def _mutant(task: dict[str, Any], said: TextIO) -> None:

@@ -18,7 +18,7 @@ import pairproof
 from pairproof.chaos.generic import equivalents, running, sampling
 from pairproof.chaos.generic.equivalents import Equivalent
 from pairproof.chaos.generic.reaching import chosen
-from pairproof.chaos.generic.running import CONTROL, Children, Limits, Trials, in_parallel
+from pairproof.chaos.generic.running import CONTROL, Answer, Children, Control, Limits, Trials, in_parallel
 from pairproof.chaos.generic.sampling import Place
 from pairproof.chaos.generic.score import EQUIVALENT, NOT_REACHED, Result
 from pairproof.harness.errors import PairproofError, UsageError
@@ -51,7 +51,7 @@ class Measured(NamedTuple):
     rows: list[tuple[Place, Result]]
     places: dict[str, int]
     """By package, how many there are to sample."""
-    alarms: dict[str, int]
+    control: Control
     stale: list[Equivalent]
 
 
@@ -61,16 +61,16 @@ def measure(question: Question, folder: Path, entries: Sequence[Equivalent], job
     places, counts = sampling.sample(found, question.sample, question.seed)
     _claim(folder, _plan(question, found))
     listed = {place.key: Result(place.key, EQUIVALENT) for place in places if any(each.fits(place) for each in entries)}
-    results, alarms = judged(question, folder, places, jobs, progress, listed)
+    results, control = judged(question, folder, places, jobs, progress, listed)
     rows = [(place, results[place.key]) for place in places]
-    return Measured(rows, counts, alarms, equivalents.stale(entries, found))
+    return Measured(rows, counts, control, equivalents.stale(entries, found))
 
 
 def judged(
     question: Question, folder: Path, places: Sequence[Place], jobs: int, progress: Progress,
     known: Mapping[str, Result],
-) -> tuple[dict[str, Result], dict[str, int]]:  # fmt: skip
-    """What became of the mutant of each place, by its key, and alarms of the control; ``known`` is not played."""
+) -> tuple[dict[str, Result], Control]:  # fmt: skip
+    """What became of the mutant of each place, by its key, and how the control did; ``known`` is not played."""
     children = Children()
     try:
         trials = _control(question, folder, places, children, progress)
@@ -78,7 +78,7 @@ def judged(
         results = _played(question, folder, places, played, trials, children, jobs, progress)
     finally:
         children.kill()
-    return {**results, **known}, trials.alarms
+    return {**results, **known}, trials.control
 
 
 def _plan(question: Question, found: Sequence[sampling.Source]) -> dict[str, Any]:
@@ -122,22 +122,19 @@ def _control(
             **_about(question),
         }
         answer = children.ask(task, CONTROL)
-        failed = next((each for each in answer.lines if "failed" in each), None)
-        if failed is not None:
-            raise type("Failed", (PairproofError,), {"exit_code": failed["code"]})(failed["failed"])
         if answer.ended:
             raise PairproofError(f"the control of unmutated code {answer.ended}; does the target come up in lab sim?")
-        _keep(folder, question, places, answer.lines)
+        _keep(folder, question, places, answer)
     kept = json.loads((folder / REACHING).read_text(encoding="utf-8"))
     return Trials(
         folder / TRIALS, kept["origins"], dict(enumerate(kept["reaching"])), dict(enumerate(kept["chosen"])),
-        kept["alarms"],
+        Control(len(kept["origins"]), kept["cpu_s"], kept["alarms"]),
     )  # fmt: skip
 
 
-def _keep(folder: Path, question: Question, places: Sequence[Place], lines: Sequence[dict[str, Any]]) -> None:
-    played = [each for each in lines if "number" in each]
-    ever = next((set(each["ever"]) for each in lines if "ever" in each), set())
+def _keep(folder: Path, question: Question, places: Sequence[Place], answer: Answer) -> None:
+    played = [each for each in answer.lines if "number" in each]
+    ever = next((set(each["ever"]) for each in answer.lines if "ever" in each), set())
     quiet = [each for each in played if not each["alarms"]]
     reached: dict[int, list[tuple[int, str, int]]] = {number: [] for number in range(len(places))}
     for each in quiet:
@@ -152,6 +149,7 @@ def _keep(folder: Path, question: Question, places: Sequence[Place], lines: Sequ
         "origins": [each["origin"] for each in played],
         "reaching": [len(reached[each]) for each in range(len(places))],
         "chosen": [chosen(reached[each], question.trials) for each in range(len(places))],
+        "cpu_s": answer.cpu_s,
         "alarms": dict(Counter(law for each in played for law in each["alarms"])),
     }
     atomic.write_text(folder / REACHING, json.dumps(document), "--out")

@@ -18,7 +18,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, NamedTuple, TypeVar
 
-from pairproof.chaos.generic.child import TRIED
+from pairproof.chaos.generic.child import FAILED, TRIED
 from pairproof.chaos.generic.score import CRASH, KILLED, SURVIVED, Result
 from pairproof.harness.errors import PairproofError
 
@@ -70,7 +70,7 @@ class Children:
         self._closed = False
 
     def ask(self, task: dict[str, Any], limits: Limits) -> Answer:
-        """Start a process, tell it its task, and wait for its end."""
+        """Start a process, tell it its task, and wait for its end. PairproofError for what no mutant does."""
         told = {**task, **limits._asdict(), "crash_law": CRASH_LAW}
         with self._lock:
             if self._closed:
@@ -93,6 +93,10 @@ class Children:
         finally:
             self._running.discard(process)
         lines = list(_lines(said))
+        if (failed := next((each for each in lines if FAILED in each), None)) is not None:
+            why = PairproofError(failed[FAILED])
+            why.exit_code = failed["code"]
+            raise why
         return Answer(lines, "" if lines and lines[-1].get("done") else ended or "ended without a word")
 
     def kill(self) -> None:
@@ -133,6 +137,15 @@ def in_parallel(children: Children, tasks: Iterable[Task], do: Callable[[Task], 
             raise
 
 
+class Control(NamedTuple):
+    """How the unmutated target did."""
+
+    trials: int
+    cpu_s: float
+    alarms: dict[str, int]
+    """By law, how many trials violate it."""
+
+
 class Trials(NamedTuple):
     """What the control found."""
 
@@ -143,8 +156,7 @@ class Trials(NamedTuple):
     """By place, how many trials reach it."""
     chosen: dict[int, list[int]]
     """By place, those that its mutant plays, in that order."""
-    alarms: dict[str, int]
-    """By law, how many trials of the unmutated target violate it."""
+    control: Control
 
 
 def mutated(children: Children, about: dict[str, str], module: str, number: int, identity: int, trials: Trials,

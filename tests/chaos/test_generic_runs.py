@@ -15,7 +15,7 @@ from pairproof.chaos.generic.measuring import Question
 from pairproof.chaos.generic.sampling import Place
 from pairproof.chaos.generic.score import CRASH, KILLED, NOT_REACHED, SURVIVED, Result, catchers, summary, wilson
 from pairproof.harness.commands.main import main
-from pairproof.harness.errors import UsageError
+from pairproof.harness.errors import PairproofError, UsageError
 
 QUICK = running.Limits(cpu_s=20, trial_s=2)
 TOY = Question("acme", "acme", ("acme",), "s", 10, 5, QUICK)
@@ -43,8 +43,8 @@ def picked(packages: tuple[str, ...], *wanted: tuple[str, str, str]) -> list[Pla
 
 def judged(question: Question, folder: Path, places: list[Place]) -> list[Result]:
     folder.mkdir(exist_ok=True)
-    results, alarms = measuring.judged(question, folder, places, 2, silent, {})
-    assert alarms == {}
+    results, control = measuring.judged(question, folder, places, 2, silent, {})
+    assert control.alarms == {} and control.trials >= measuring.CONTROL_TIMES * question.trials
     return [results[each.key] for each in places]
 
 
@@ -61,7 +61,7 @@ def test_mutants_of_a_stranger_s_package_are_killed_crash_hang_survive_or_are_ne
         ("unused", "arithmetic", "number * 2"),
     )
     killed, crash, hang, early, survivor, unreached = judged(TOY, tmp_path, places)
-    assert (killed.verdict, killed.law, killed.origin) == (KILLED, "converges", "sweep") or killed.origin == "swarm"
+    assert (killed.verdict, killed.law) == (KILLED, "converges") and killed.origin in ("sweep", "swarm")
     assert "not come to rest" in killed.text and 1 <= killed.trials <= 5
     assert (crash.verdict, crash.law) == (CRASH, "") and "IndexError" in crash.text and "pair.py:" in crash.text
     assert (hang.verdict, hang.law) == (CRASH, "") and running.OUT_OF_TIME in hang.text
@@ -70,6 +70,22 @@ def test_mutants_of_a_stranger_s_package_are_killed_crash_hang_survive_or_are_ne
     assert (unreached.verdict, unreached.trials, unreached.reaching) == (NOT_REACHED, 0, 0)
     # Every trial comes past the first; only what is executed by calls counts.
     assert killed.reaching == survivor.reaching == 10 * TOY.trials
+
+
+def test_a_process_that_waits_or_takes_too_much_memory_is_ended(stranger: Path, tmp_path: Path) -> None:
+    children = running.Children()
+    task = {"do": "mutant", "lab": "acme", "target": "acme", "module": "acme.parts.spare", "number": 0}
+    task |= {"file": str(tmp_path / "trials"), "numbers": []}
+    with pytest.raises(PairproofError, match="mutant: FileNotFoundError"):
+        children.ask(task, QUICK)
+    (tmp_path / "trials").touch()
+    assert children.ask(task, QUICK).ended == ""
+    assert children.ask(task, QUICK._replace(wall_s=0.01)).ended == "did not end within 0 s"
+    # Too little for what is imported.
+    (line, _) = children.ask(task, QUICK._replace(memory_bytes=20 << 20)).lines
+    assert "at import" in line["crash"] and "MemoryError" in line["crash"]
+    children.kill()
+    assert children.ask(task, QUICK).ended == "interrupted"
 
 
 def test_mutants_of_the_reference_are_killed_by_a_law_or_survive(tmp_path: Path) -> None:
@@ -129,7 +145,7 @@ def test_the_command_says_what_survived_what_is_stale_and_whether_it_is_enough(
     said = capsys.readouterr().out
     found = json.loads(answer.read_text())
     verdicts = found["verdicts"]
-    assert sum(verdicts.values()) == 5 == len(found["mutants"]) and found["alarms"] == {}
+    assert sum(verdicts.values()) == 5 == len(found["mutants"]) and found["control"]["alarms"] == {}
     killed = verdicts.get(KILLED, 0) + verdicts.get(CRASH, 0)
     assert found["score"]["hits"] == killed < 5 and f"killed: {killed} of 5, " in said
     survivor = next(each for each in found["mutants"] if each["verdict"] == SURVIVED)
@@ -162,8 +178,9 @@ def test_an_alarm_of_the_control_is_said_and_its_trials_are_left_out(
     assert main([*COMMAND, "--sample", "1", "--trials", "20", "--json", str(answer)]) == 1
     assert "alarm: the unmutated target violates promise-kept in" in capsys.readouterr().out
     found = json.loads(answer.read_text())
-    assert 0 < found["alarms"]["promise-kept"] < 200
-    assert all(each["reaching"] <= 200 - found["alarms"]["promise-kept"] for each in found["mutants"])
+    alarms = found["control"]["alarms"]["promise-kept"]
+    assert 0 < alarms < 200 == found["control"]["trials"]
+    assert all(each["reaching"] <= 200 - alarms for each in found["mutants"])
 
 
 @pytest.mark.parametrize(
