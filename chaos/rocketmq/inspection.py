@@ -96,19 +96,21 @@ class Inspection:
 
     async def _tables(self, node: RealNode) -> None:
         if node.name not in self.configs:
+            asked = self.world.evidence.now()
             body = await self._body(self._names(), RequestCode.GET_BROKER_CLUSTER_INFO)
             if body is not None:
-                self._record(node.name, "brokers", partial(self._brokers, body))
+                self._record(node.name, "brokers", asked, partial(self._brokers, body))
             return
         for table, code in TABLES.items():
+            asked = self.world.evidence.now()
             if table == "delays" and node.name in places.SLAVES:
                 files = node.files((DELAYS,))
                 bodies = [bytes(files.get(name) or b"") for name in (DELAYS, DELAYS_BACKUP)]
-                self._record(node.name, table, partial(table_reader.read_file, table, bodies, NO_DELAYS))
+                self._record(node.name, table, asked, partial(table_reader.read_file, table, bodies, NO_DELAYS))
                 continue
             body = await self._body(self.configs[node.name].address, code)
             if body is not None:
-                self._record(node.name, table, partial(table_reader.read, table, bytes(body)))
+                self._record(node.name, table, asked, partial(table_reader.read, table, bytes(body)))
 
     # Questions.
 
@@ -141,7 +143,7 @@ class Inspection:
         outcome = await self._outcome(lambda done: self._client.calls.call(address, code, {}, b"", done))
         return outcome.answer.body if outcome.phase == "ok" and outcome.answer is not None else None
 
-    def _record(self, node: str, f: str, read: Callable[[], table_reader.Table]) -> None:
+    def _record(self, node: str, f: str, asked: int, read: Callable[[], table_reader.Table]) -> None:
         evidence = self.world.evidence
         try:
             table = read()
@@ -150,7 +152,7 @@ class Inspection:
             return
         evidence.add(
             evidence.now(), "table", node, op=evidence.audits, f=f, lo=table.timestamp, value=table.counter,
-            detail=table.detail,
+            hi=asked, detail=table.detail,
         )  # fmt: skip
 
     # How far queues go.

@@ -11,6 +11,7 @@ from pairproof.chaos.labs.real.evidence import Evidence, Life, Readings
 from pairproof.chaos.observers.stored_record import stored_key
 from pairproof.chaos.plan import SeenFromOutside
 from pairproof.chaos.rocketmq.outside.dates import dated
+from pairproof.chaos.rocketmq.settled import settled
 from pairproof.harness.history import Event, digest, kinds
 from pairproof.reference.wire.record import Record
 
@@ -100,7 +101,7 @@ class TracedReadings(Readings):
 
     def woven(self, events: Iterable[Event], born: Mapping[tuple[str, int], int]) -> Iterator[Event]:
         weaver = _Weaver()
-        for event in dated(events, born):
+        for event in settled(list(dated(events, born))):
             yield from weaver.feed(event)
 
 
