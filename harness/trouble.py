@@ -14,7 +14,7 @@ Left out: what a fault does. Nothing here knows a fault by its name.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from pairproof.harness.history import Event
 from pairproof.harness.kinds.machine import Fault, Stall
@@ -123,21 +123,24 @@ class Trouble:
         In a time of up to :data:`SHORT_NS` every stall counts, in a longer one a fiftieth of it: bounds that are so far
         away allow for much more.
         """
+        met = self._met(since, until)
+        if until - since > max(SHORT_NS, _length(met, since, until) * LONG):
+            return None
+        return max(met, key=lambda stall: stall.lasted_ns, default=None)
+
+    def stalled_ns(self, since: int, until: int) -> int:
+        """For how long between the two some process was late, or had just been."""
+        return _length(self._met(since, until), since, until, AFTER_NS)
+
+    def _met(self, since: int, until: int) -> list[Stall]:
+        """Stalls that concern a time between the two, the last first."""
         met: list[Stall] = []
         for reach, stall in reversed(self._stalls):
             if reach < since:
                 break
             if stall.t <= until and stall.t + stall.lasted_ns + AFTER_NS >= since:
                 met.append(stall)
-        # Processes that are late at the same time are late once.
-        total, upto = 0, since - AFTER_NS
-        for stall in reversed(met):
-            ends = min(stall.t + stall.lasted_ns, until)
-            total += max(0, ends - max(stall.t, upto))
-            upto = max(upto, ends)
-        if until - since > max(SHORT_NS, total * LONG):
-            return None
-        return max(met, key=lambda stall: stall.lasted_ns, default=None)
+        return met
 
     def punctual(self, since: int, until: int) -> int:
         """``since``, or the moment at which the first of the stalls began that reach from there up to ``until``."""
@@ -158,6 +161,16 @@ class Trouble:
         if node in self._still:
             total += max(0, until - max(self._still[node], since))
         return total
+
+
+def _length(met: Sequence[Stall], since: int, until: int, after: int = 0) -> int:
+    """Of stalls, the last first, and what comes after each, up to ``until``: late at the same time is late once."""
+    total, upto = 0, since - AFTER_NS
+    for stall in reversed(met):
+        ends = min(stall.t + stall.lasted_ns + after, until)
+        total += max(0, ends - max(stall.t, upto))
+        upto = max(upto, ends)
+    return total
 
 
 def doubted(stall: Stall, what: str) -> str:

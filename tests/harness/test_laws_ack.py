@@ -371,6 +371,14 @@ def test_where_time_is_real_the_master_needs_an_instant_awake_to_read_of_a_chang
         assert_broken(AckUnavailableHonest, history(301), words)
 
 
+def test_a_stall_between_a_change_and_a_send_hides_what_the_master_knew_only_for_its_own_time_and_a_little() -> None:
+    def joined(after_ms: int) -> H:
+        return bare().connect().real(300).report(0).stall(2_000).after(after_ms).put("m0").ok("m0", UNAVAILABLE)
+
+    assert_vacuous(AckUnavailableHonest, joined(2_800))
+    assert_broken(AckUnavailableHonest, joined(2_801), "was connected")
+
+
 def test_a_slave_that_is_too_far_behind_is_none() -> None:
     far = pair(haSlaveFallbehindMax=100).put("m0")
     assert_holds(AckUnavailableHonest, far.ok("m0", UNAVAILABLE))

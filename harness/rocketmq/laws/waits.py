@@ -33,14 +33,14 @@ def is_late(ledger: Ledger, node: str, since: int, until: int, bound: int) -> bo
 def is_instant(ledger: Ledger, node: str, since: int, until: int) -> bool:
     """Whether no more passed than a process may need to go on, or to read what lies in its sockets.
 
-    In a simulation that takes no time at all: there it is so for one and the same moment only. Where the machine
-    stalled meanwhile nobody knows how much that was.
+    In a simulation that takes no time at all: there it is so for one and the same moment only. Time in which the
+    machine stalled does not count.
     """
     passed, most = until - since, ledger.instant_ns
     # Nearly always there is no instant, and nothing to measure.
     if passed <= most or not most:
         return passed <= most
-    return spent_ns(ledger, node, since, until) <= most or ledger.trouble.stall(since, until) is not None
+    return spent_ns(ledger, node, since, until) - ledger.trouble.stalled_ns(since, until) <= most
 
 
 class Speaker:
