@@ -21,6 +21,8 @@ from pairproof.reference.wire.bodies_client import BatchItem
 
 SIZE = 100
 """Bytes of a body of which only something else matters."""
+LARGEST = 3_500
+"""Of a body that fits a file: laws of time take it that a request has 4 KiB at most."""
 SHARED_KEYS = 3
 """Keys that several messages have."""
 NEW_TOPICS = 2
@@ -89,7 +91,7 @@ class OtherSends:
         rest = FIXED + texts + len(f"\x02CLUSTER\x01{self.config.brokerClusterName}") + FILLER
         size = whole - self.log_end() % whole - rest + (what == "misses-file")
         size = size if size >= 0 else whole - rest
-        return size if 0 <= size <= self.config.maxMessageSize else SIZE
+        return size if 0 <= size <= min(LARGEST, self.config.maxMessageSize) else SIZE
 
     def _invoke(self, producer: int, key: str, queue: str, wait: bool, detail: str) -> Call:
         return self.clients.invoke(f"producer-{producer}", "send", places.MASTER, key, queue, int(wait), detail)
