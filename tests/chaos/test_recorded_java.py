@@ -135,3 +135,19 @@ def test_a_doctored_copy_is_accused(name: str, law: str, text: str, doctor: Doct
     found = TRIALS_BY_NAME[name].judged(law, doctor)
     assert found.verdict is Verdict.VIOLATED
     assert any(text in each.text for each in found.violations), found.violations
+
+
+@pytest.mark.parametrize("trial", [OTHER_BROKER, MASTER_LOSS])
+@pytest.mark.parametrize("law", ["pull-answered", "group-shared", "progress-as-committed"])
+def test_java_serves_groups_of_consumers_as_the_laws_say(trial: str, law: str) -> None:
+    assert recorded(trial).judged(law).verdict is Verdict.HOLDS
+
+
+def test_java_is_accused_of_a_pull_that_it_answers_late_and_of_progress_that_nobody_committed() -> None:
+    def late(event: Event, when: range) -> bool:
+        return event.kind == "invoke" and event.f == "pull" and event.group is not None and event.t > 30_000 * MS
+
+    slow = recorded(OTHER_BROKER).judged("pull-answered", changed(late, t=lambda t: t - 30_000 * MS))
+    assert slow.verdict is Verdict.VIOLATED
+    uncommitted = without(lambda event, when: event.kind == "invoke" and event.f == "commit")
+    assert recorded(OTHER_BROKER).judged("progress-as-committed", uncommitted).verdict is Verdict.VIOLATED

@@ -1,0 +1,110 @@
+"""``group-shared``: a clustering group shares its queues out at once when a member comes or goes.
+
+The broker tells all members of each change (NOTIFY_CONSUMER_IDS_CHANGED), and they share the queues out anew. Judged
+where nobody came or went for 3 s: each queue that the group ever held is held by exactly one of the members that
+live, neither by two nor by none. A group that nobody tells shares out every 20 s only.
+
+Judged in an undisturbed world: no fault, crash, stop or other store in the 150 s before (a lost member is missed after
+120 s at the latest, and groups share out every 20 s). Left out: broadcasting groups, whose members hold every queue
+each; which member gets which queue; groups without members. Other than most laws this one hears of another broker
+name's master, too: a group shares the queues of all masters.
+Source: ConsumerManager.registerConsumer, unregisterConsumer, doChannelCloseEvent; DefaultConsumerIdsChangeListener;
+RebalanceImpl.rebalanceByTopic.
+"""
+
+from pairproof.harness.history import MS, Event
+from pairproof.harness.kinds.client import Assign, Consumer
+from pairproof.harness.kinds.machine import Fault, Mark, Pause, Resume
+from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
+from pairproof.harness.rocketmq.law import Law
+
+SHARED_NS = 3_000 * MS
+"""A few calls: the route, a heartbeat, the members, the group's progress in each queue."""
+AFTER_NS = 150_000 * MS
+
+
+class Group:
+    """A clustering group: who lives, and who holds which of the queues that it ever held."""
+
+    __slots__ = ("changed", "holders", "is_judged", "members")
+
+    def __init__(self) -> None:
+        self.members: set[int] = set()
+        self.holders: dict[str, set[int]] = {}
+        self.changed = 0
+        """When a member came or went last, ns."""
+        self.is_judged = False
+        """Whether it was judged since."""
+
+
+class GroupShared(Law):
+    id = "group-shared"
+    promise = "When a member of a clustering group comes or goes, each queue is soon held by exactly one member."
+    source = "DefaultConsumerIdsChangeListener: all members are told of a change at once"
+    needs = frozenset({"consumer", "assign", "fault", "crash"})
+    deaf_to = frozenset()
+    timed = True
+
+    def begin(self) -> None:
+        self.groups: dict[str, Group] = {}
+        self.disturbed: int | None = None
+        """When something happened to the world last, ns."""
+
+    def on_consumer(self, event: Consumer) -> None:
+        if event.f != "clustering" or event.group is None:
+            return
+        self._look(event)
+        group = self.groups.setdefault(event.group, Group())
+        group.changed, group.is_judged = event.t, False
+        if event.status == "on":
+            group.members.add(event.process)
+        else:
+            group.members.discard(event.process)
+            for holders in group.holders.values():
+                holders.discard(event.process)
+
+    def on_assign(self, event: Assign) -> None:
+        group = self.groups.get(event.group or "")
+        if group is None or event.process not in group.members or event.queue is None:
+            return
+        self._look(event)
+        queue = f"{event.queue} of {event.node}" if event.node else event.queue
+        holders = group.holders.setdefault(queue, set())
+        (holders.add if event.status == "on" else holders.discard)(event.process)
+
+    def on_mark(self, event: Mark) -> None:
+        self._look(event)
+
+    def on_fault(self, event: Fault | Crash | Stop | Wipe | Pause | Resume) -> None:
+        self._look(event)
+        self.disturbed = event.t
+
+    on_crash = on_stop = on_wipe = on_pause = on_resume = on_fault
+
+    def on_start(self, event: Start) -> None:
+        """The first starts are how a world begins."""
+        if self.disturbed is not None:
+            self.disturbed = event.t
+
+    def end(self, last: Event) -> None:
+        self._look(last)
+
+    def _look(self, event: Event) -> None:
+        """Judge how all groups stand, before what happens now."""
+        if self.ledger.trouble.active or (self.disturbed is not None and event.t - self.disturbed <= AFTER_NS):
+            return
+        for name, group in self.groups.items():
+            took = event.t - group.changed
+            if not group.is_judged and group.members and group.holders and took > SHARED_NS + self.ledger.healthy_ns:
+                group.is_judged = True
+                self.judged += 1
+                self._judge(name, group, event)
+
+    def _judge(self, name: str, group: Group, event: Event) -> None:
+        late = (event.t - group.changed) // MS
+        for queue, holders in group.holders.items():
+            if len(holders) != 1:
+                how = "nobody holds" if not holders else f"{len(holders)} members hold"
+                text = f"{how} {queue} in {name}, {late} ms after a member came or went"
+                self.violate(event, text, since=group.changed)
+                return
