@@ -23,6 +23,7 @@ from pairproof.harness.rocketmq.coverage import cover
 from pairproof.harness.rocketmq.system import SYSTEM
 from pairproof.harness.schedule import Args, Op, Schedule
 from pairproof.harness.search import machine, sweep
+from pairproof.harness.search.swarm import draw
 from pairproof.harness.trial import Trial
 
 LAB = resolve.lab("sim")
@@ -52,12 +53,13 @@ def wholly() -> Iterator[Schedule]:
 
 def minute() -> Iterator[Schedule]:
     """Ten operations and five faults in sixty virtual seconds."""
+    operations = resolve.doable()
     faults = [args for each in resolve.drawn().values() for args in sweep.variants(SYSTEM, each, SYSTEM.swept.modes[0])]
     for number in count():
         dice = Random(f"bench/{number}")
         ops: list[Op] = []
         for step in range(10):
-            op = swarm.draw_send(dice) if dice.random() < 0.7 else swarm.draw_pull(dice)
+            op = draw(dice, operations["send" if dice.random() < 0.7 else "pull"])
             ops.append(op._replace(args=places.within(op.args, {})))
             if step % 2:
                 args: Args = dice.choice(faults)
