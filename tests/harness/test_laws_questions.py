@@ -225,6 +225,15 @@ def test_a_broker_that_had_no_time_to_hear_of_a_consumer_need_not_name_it() -> N
     assert_holds(QueryMembers, named(consuming(1), node="slave2"))
 
 
+@pytest.mark.parametrize(("how", "ms"), [("machine", 75_000), ("process", 45_000)])
+def test_a_heartbeat_may_be_lost_in_a_connection_that_died_with_its_machine(how: str, ms: int) -> None:
+    def back(after_ms: int) -> H:
+        return named(consuming(1).add("crash", node="slave", f=how).after(after_ms))
+
+    assert_holds(QueryMembers, back(ms - 1))
+    assert_broken(QueryMembers, back(ms), "slave names 0 consumers of g0; 1 should")
+
+
 def test_a_consumer_that_went_is_forgotten_within_two_minutes() -> None:
     gone = consuming(1, 2).add("consumer", process=2, group="g0", status="lost", f="clustering")
     assert_holds(QueryMembers, named(gone.after(100_000), "c0", "c1"))

@@ -58,10 +58,16 @@ class QueryMembers(Law):
         for node in sorted(nodes):
             self.leads.setdefault((event.process, node), event.t)
 
-    def on_fault(self, event: Fault | Crash | Start | Stop | Pause | Resume) -> None:
-        self.disturbed = event.t
+    def on_crash(self, event: Crash | Start | Stop | Pause | Resume) -> None:
+        self.disturbed = max(self.disturbed, event.t)
+        if event.kind == "crash" and event.f == "machine":
+            self.on_fault(event)
 
-    on_crash = on_start = on_stop = on_pause = on_resume = on_fault
+    on_start = on_stop = on_pause = on_resume = on_crash
+
+    def on_fault(self, event: Fault | Crash) -> None:
+        # The next heartbeat may only show that the connection is dead.
+        self.disturbed = event.t + HEARTBEAT_NS
 
     def on_answer(self, event: Answer) -> None:
         if event.f != "members" or event.status in NOT_ANSWERED:
