@@ -17,6 +17,8 @@ GROUPS = (
     ("role-", "Roles"),
     ("mode-", "Roles"),
     ("deliver-", "Delivery"),
+    ("pull-", "Delivery"),
+    ("group-", "Delivery"),
     ("read-", "Reading and routing"),
     ("route-", "Reading and routing"),
     ("progress-", "Consumer progress"),

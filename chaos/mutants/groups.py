@@ -1,26 +1,23 @@
-"""Mutants of how a broker serves groups of consumers: whom it tells of changes, and when it answers their pulls."""
+"""Mutants of how groups of consumers are served: when their members share queues out, and when pulls are answered.
+
+A master that tells a group nothing of its changes is no mutant here: a slave tells it, too.
+"""
 
 from collections.abc import Hashable
 
-from pairproof.chaos.mutants.mutant import seeded, seeded_in
-from pairproof.reference.core.processors.members import Members
+from pairproof.chaos.mutants.mutant import CONSUMER, seeded, seeded_in
+from pairproof.reference.client.consumer import Consumer
 from pairproof.reference.core.processors.pulling import COMMITS, Pulling
 from pairproof.reference.core.registration import Registration
 from pairproof.reference.core.requests import Request
+from pairproof.reference.ports import Conn
+from pairproof.reference.wire.remoting import Command
 
 
-@seeded("master", "group-shared", "tells a group nothing of members that come or go")
-class TellsNobody(Members):
-    def tells(self, group: str) -> bool:
-        return False
-
-
-@seeded("master", "group-shared", "tells a group nothing of a member that says goodbye")
-class HidesGoodbyes(Members):
-    def on_unregister(self, request: Request) -> None:
-        header = request.header
-        self.parts.clients.unregister(request.conn, header.get("producerGroup"), header.get("consumerGroup"))
-        request.answer()
+@seeded(CONSUMER, "group-shared", "a consumer pays no heed to the word that its group has changed")
+class HeedsNoChange(Consumer):
+    def on_request(self, conn: Conn, command: Command) -> None:
+        """It will share out at its next period."""
 
 
 @seeded("master", "pull-answered", "leaves a pull that waits until its next look, although a message came for it")

@@ -74,12 +74,26 @@ def test_who_was_held_up_is_given_time(late: str) -> None:
     assert_vacuous(DeliverDelayed, audited(history.after(4_000), healed=late == "heal", waits=late != "lost"))
 
 
-def test_only_a_master_that_went_down_delivers_again() -> None:
+def test_only_a_master_that_crashed_delivers_again() -> None:
     twice = audited(delayed().after(60_000), 15_000, 20_000)
     assert_broken(DeliverDelayed, twice, "m0 was delivered 2 times")
     assert_holds(DeliverDelayed, audited(delayed().after(60_000).crash("master").start("master"), 15_000, 20_000))
-    assert_holds(DeliverDelayed, audited(delayed().after(60_000).stop("master").start("master"), 15_000, 20_000))
     assert_broken(DeliverDelayed, audited(delayed().after(60_000).crash("slave"), 15_000, 20_000), "2 times")
+
+
+def test_a_master_that_stopped_cleanly_has_saved_how_far_it_came() -> None:
+    def stopped(broken: str = "", **settings: object) -> H:
+        history = delayed(**settings).after(60_000)
+        if broken:
+            history.fault("disk_full", broken)
+        return history.fault("restart", "master").stop("master").start("master")
+
+    assert_broken(DeliverDelayed, audited(stopped(), 15_000, 20_000), "m0 was delivered 2 times")
+    assert_holds(DeliverDelayed, audited(stopped(), 15_000))
+    assert_holds(DeliverDelayed, audited(stopped(rocketmqVersion="4.9.2"), 15_000, 20_000))
+    assert_broken(DeliverDelayed, audited(stopped(rocketmqVersion="4.9.2"), 11_000), "1000 ms after it was stored")
+    assert_holds(DeliverDelayed, audited(stopped("master"), 15_000, 20_000))
+    assert_broken(DeliverDelayed, audited(stopped("slave"), 15_000, 20_000), "2 times")
 
 
 @pytest.mark.parametrize("what", ["clock", "expire", "wipe", "lied"])

@@ -4,23 +4,28 @@ The broker tells all members of each change (NOTIFY_CONSUMER_IDS_CHANGED), and t
 where nobody came or went for 3 s: each queue that the group ever held is held by exactly one of the members that
 live, neither by two nor by none. A group that nobody tells shares out every 20 s only.
 
-Judged in an undisturbed world: no fault, crash, stop or other store in the 150 s before (a lost member is missed after
-120 s at the latest, and groups share out every 20 s). Left out: broadcasting groups, whose members hold every queue
-each; which member gets which queue; groups without members. Other than most laws this one hears of another broker
-name's master, too: a group shares the queues of all masters.
+Judged in an undisturbed world: no crash, stop or other store, and no fault at a node or at a link that serves
+consumers, in the 150 s before (a lost member is missed after 120 s, and groups share out every 20 s).
+Left out: broadcasting groups, whose members hold every queue each; which member gets which queue; groups without
+members. Other than most laws this one hears of another broker name's master, too: a group shares the queues of all
+masters.
 Source: ConsumerManager.registerConsumer, unregisterConsumer, doChannelCloseEvent; DefaultConsumerIdsChangeListener;
 RebalanceImpl.rebalanceByTopic.
 """
 
 from pairproof.harness.history import MS, Event
-from pairproof.harness.kinds.client import Assign, Consumer
+from pairproof.harness.kinds.client import Assign, Consumer, Route
 from pairproof.harness.kinds.machine import Fault, Mark, Pause, Resume
 from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
+from pairproof.harness.rocketmq.kinds.metadata import Register, Sync
 from pairproof.harness.rocketmq.law import Law
+from pairproof.harness.rocketmq.places import MASTER, NAMES_CLIENT, OTHER
 
 SHARED_NS = 3_000 * MS
 """A few calls: the route, a heartbeat, the members, the group's progress in each queue."""
 AFTER_NS = 150_000 * MS
+SERVING = (f"client-{MASTER}", f"client-{OTHER}", "client-slave", NAMES_CLIENT)
+"""Links over which consumers are served."""
 
 
 class Group:
@@ -49,6 +54,8 @@ class GroupShared(Law):
         self.groups: dict[str, Group] = {}
         self.disturbed: int | None = None
         """When something happened to the world last, ns."""
+        self.going_on: set[int] = set()
+        """Faults that concern consumers, by number."""
 
     def on_consumer(self, event: Consumer) -> None:
         if event.f != "clustering" or event.group is None:
@@ -72,14 +79,24 @@ class GroupShared(Law):
         holders = group.holders.setdefault(queue, set())
         (holders.add if event.status == "on" else holders.discard)(event.process)
 
-    def on_mark(self, event: Mark) -> None:
+    def on_mark(self, event: Mark | Register | Route | Sync) -> None:
+        """Whatever comes now and then shows that time has passed."""
         self._look(event)
 
-    def on_fault(self, event: Fault | Crash | Stop | Wipe | Pause | Resume) -> None:
+    on_register = on_route = on_sync = on_mark
+
+    def on_fault(self, event: Fault) -> None:
+        """Between brokers, and from them to the name server, no consumer is served."""
+        self._look(event)
+        if event.node is not None or (event.link or "").startswith(SERVING):
+            self.disturbed = event.t
+            (self.going_on.add if event.status == "on" else self.going_on.discard)(event.number)
+
+    def on_crash(self, event: Crash | Stop | Wipe | Pause | Resume) -> None:
         self._look(event)
         self.disturbed = event.t
 
-    on_crash = on_stop = on_wipe = on_pause = on_resume = on_fault
+    on_stop = on_wipe = on_pause = on_resume = on_crash
 
     def on_start(self, event: Start) -> None:
         """The first starts are how a world begins."""
@@ -91,7 +108,7 @@ class GroupShared(Law):
 
     def _look(self, event: Event) -> None:
         """Judge how all groups stand, before what happens now."""
-        if self.ledger.trouble.active or (self.disturbed is not None and event.t - self.disturbed <= AFTER_NS):
+        if self.going_on or (self.disturbed is not None and event.t - self.disturbed <= AFTER_NS):
             return
         for name, group in self.groups.items():
             took = event.t - group.changed
