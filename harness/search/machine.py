@@ -13,12 +13,14 @@ play several at once.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import chain, repeat
 from typing import Any, ClassVar
 
 import hypothesis
 from hypothesis import strategies as st
+from hypothesis.internal.conjecture import providers
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 
 from pairproof.harness import resolve
@@ -321,4 +323,19 @@ def _generate(found: Any, seed: str, count: int) -> None:
         phases=(hypothesis.Phase.generate,),
         suppress_health_check=list(hypothesis.HealthCheck),
     )
-    run_state_machine_as_test(hypothesis.seed(seed)(found), settings=settings)
+    with _same_draws_everywhere():
+        run_state_machine_as_test(hypothesis.seed(seed)(found), settings=settings)
+
+
+@contextmanager
+def _same_draws_everywhere() -> Iterator[None]:
+    """Hypothesis likes to draw numbers that stand in the sources of whatever modules are loaded: a seed would mean another
+    program beside other tests. It has no setting for that."""
+    drawing, theirs = providers.HypothesisProvider, vars(providers.HypothesisProvider)["_local_constants"]
+    providers.CONSTANTS_CACHE.cache.clear()
+    drawing._local_constants = providers.Constants()  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        drawing._local_constants = theirs  # type: ignore[assignment]
+        providers.CONSTANTS_CACHE.cache.clear()

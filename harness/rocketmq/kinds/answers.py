@@ -59,4 +59,5 @@ class Answer(Event):
         found = "" if self.queue_offset is None else f": {count(self.queue_offset)}"
         told = "" if self.detail is None else f" ({plain(self.detail)})"
         status = "" if self.status == "PUT_OK" else f" with {self.status}"
-        return f"{the(self.node)} is asked {SUBJECTS[self.f].format(self)} and answers{status}{found}{told}"
+        asked = SUBJECTS.get(self.f, "").format(self)
+        return f"{the(self.node)} is asked {asked} and answers{status}{found}{told}"

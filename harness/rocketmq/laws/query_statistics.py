@@ -31,6 +31,7 @@ class QueryStatistics(Asked):
     promise = "What a broker says of itself, a topic and a group follows from its log and its tables."
     source = "AdminBrokerProcessor.getBrokerRuntimeInfo, getTopicStatsInfo, getConsumeStats"
     needs = frozenset({"answer", "record", "audit", "entries"})
+    timed = True
     subjects = frozenset({"runtime", "topic", "group"})
 
     def begin(self) -> None:
@@ -57,7 +58,9 @@ class QueryStatistics(Asked):
         if event.status != "PUT_OK":
             self.judged += 1
             what = event.queue or "itself"
-            self.violate(event, f"{named(event, f'about {what}')} {event.status}: {event.detail or 'no more is known'}")
+            self.violate(
+                event, f"{named(event, f'about {what}')} {event.status}: {event.detail or 'no more is known'}", None
+            )
             return
         told = json.loads(event.detail or "{}")
         if event.f == "runtime":
@@ -89,7 +92,7 @@ class QueryStatistics(Asked):
             last = records[-1]
             if found is None:
                 self.judged += 1
-                self.violate(event, f"{named(event, f'about {event.queue}')} without {queue}, which has messages")
+                self.violate(event, f"{named(event, f'about {event.queue}')} without {queue}, which has messages", None)
             elif event.f == "topic":
                 due = [records[0].queue_offset, (last.queue_offset or 0) + 1, last.store_ms]
                 for name, value, right in zip(("first", "next", "last time"), found, due, strict=True):
@@ -113,4 +116,6 @@ class QueryStatistics(Asked):
         self.judged += 1
         if found not in due:
             told = " or ".join(map(str, sorted(due)))
-            self.violate(event, f"{event.node} says {what}: {found}; by its log and tables it is {told}")
+            self.violate(
+                event, f"{event.node} says {what}: {found}; by its log and tables it is {told}", event.t - UNSURE_NS
+            )
