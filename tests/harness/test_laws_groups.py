@@ -130,7 +130,9 @@ def test_a_group_that_changes_is_given_its_time() -> None:
     )
 
 
-@pytest.mark.parametrize("place", ["client-master", "client-slave", "names-client", "slave"])
+@pytest.mark.parametrize(
+    "place", ["client-master", "client-slave", "names-client", "names-master", "names-other", "slave"]
+)
 def test_a_world_that_was_disturbed_accuses_nobody_for_150_s(place: str) -> None:
     def disturbed(ms: int) -> C:
         history = world().fault("slow", place).fault("slow", place, "off").come().assign(0).come(2).assign(0, process=2)
@@ -139,8 +141,9 @@ def test_a_world_that_was_disturbed_accuses_nobody_for_150_s(place: str) -> None
     assert_vacuous(GroupShared, disturbed(150_000))
     assert_broken(GroupShared, disturbed(150_001), "2 members hold T/0")
     assert_vacuous(GroupShared, two().assign(0, process=2).crash("slave").after(3_001).mark("end"))
-    between_brokers = two().assign(0, process=2).fault("slow", "ha").after(3_001).mark("end")
-    assert_broken(GroupShared, between_brokers, "2 members hold T/0")
+    for link in ("ha2", "meta", "meta-fast2"):
+        between_brokers = two().assign(0, process=2).fault("slow", link).after(3_001).mark("end")
+        assert_broken(GroupShared, between_brokers, "2 members hold T/0")
 
 
 def test_members_of_a_broadcasting_group_hold_every_queue_each() -> None:

@@ -4,8 +4,8 @@ The broker tells all members of each change (NOTIFY_CONSUMER_IDS_CHANGED), and t
 where nobody came or went for 3 s: each queue that the group ever held is held by exactly one of the members that
 live, neither by two nor by none. A group that nobody tells shares out every 20 s only.
 
-Judged in an undisturbed world: no crash, stop or other store, and no fault at a node or at a link that serves
-consumers, in the 150 s before (a lost member is missed after 120 s, and groups share out every 20 s).
+Judged in an undisturbed world: no crash, stop or other store, and no fault but between slaves and their master, in the
+150 s before (a lost member is missed after 120 s, and groups share out every 20 s).
 Left out: broadcasting groups, whose members hold every queue each; which member gets which queue; groups without
 members. Other than most laws this one hears of another broker name's master, too: a group shares the queues of all
 masters.
@@ -19,13 +19,15 @@ from pairproof.harness.kinds.machine import Fault, Mark, Pause, Resume
 from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
 from pairproof.harness.rocketmq.kinds.metadata import Register, Sync
 from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.places import MASTER, NAMES_CLIENT, OTHER
+from pairproof.harness.rocketmq.places import HA_LINKS, META_LINKS
 
 SHARED_NS = 3_000 * MS
 """A few calls: the route, a heartbeat, the members, the group's progress in each queue."""
 AFTER_NS = 150_000 * MS
-SERVING = (f"client-{MASTER}", f"client-{OTHER}", "client-slave", NAMES_CLIENT)
-"""Links over which consumers are served."""
+BETWEEN = (HA_LINKS[0], META_LINKS[0])
+"""How links begin over which slaves copy their master, and nothing that consumers need goes. What happens between a
+broker and the name server does concern them: without that connection the broker leaves the routes.
+"""
 
 
 class Group:
@@ -86,9 +88,9 @@ class GroupShared(Law):
     on_register = on_route = on_sync = on_mark
 
     def on_fault(self, event: Fault) -> None:
-        """Between brokers, and from them to the name server, no consumer is served."""
+        """All faults disturb the world but those between slaves and their master."""
         self._look(event)
-        if event.node is not None or (event.link or "").startswith(SERVING):
+        if event.node is not None or not (event.link or "").startswith(BETWEEN):
             self.disturbed = event.t
             (self.going_on.add if event.status == "on" else self.going_on.discard)(event.number)
 
