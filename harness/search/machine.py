@@ -21,6 +21,7 @@ from typing import Any, ClassVar
 import hypothesis
 from hypothesis import strategies as st
 from hypothesis.internal.conjecture import providers
+from hypothesis.internal.constants_ast import Constants
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 
 from pairproof.harness import resolve
@@ -329,13 +330,14 @@ def _generate(found: Any, seed: str, count: int) -> None:
 
 @contextmanager
 def _same_draws_everywhere() -> Iterator[None]:
-    """Hypothesis likes to draw numbers that stand in the sources of whatever modules are loaded: a seed would mean another
+    """Hypothesis likes to draw numbers that stand in the sources of whatever is loaded, so a seed would mean another
     program beside other tests. It has no setting for that."""
-    drawing, theirs = providers.HypothesisProvider, vars(providers.HypothesisProvider)["_local_constants"]
+    drawing: Any = providers.HypothesisProvider
+    theirs = vars(drawing)["_local_constants"]
     providers.CONSTANTS_CACHE.cache.clear()
-    drawing._local_constants = providers.Constants()  # type: ignore[assignment]
+    drawing._local_constants = Constants()
     try:
         yield
     finally:
-        drawing._local_constants = theirs  # type: ignore[assignment]
+        drawing._local_constants = theirs
         providers.CONSTANTS_CACHE.cache.clear()

@@ -17,6 +17,8 @@ WITHOUT = {
     "crowded_out", "reports_by_the_clock", "forgets_with_master", "master_only", "never_expires", "tells_masters_only",
     # A moment that such a trial does not hit.
     "ignores_heartbeat_offset", "ignores_backup", "slave_takes_no_commits",
+    # A question that a trial asks only now and then: two runs of the same program ask others.
+    "indexes_first_key",
 }  # fmt: skip
 """Mutants without a program: docs/decisions/0058."""
 

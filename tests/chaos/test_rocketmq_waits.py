@@ -63,7 +63,8 @@ def test_a_black_box_is_waited_for_once_somebody_else_tells_of_it() -> None:
 
 
 UNTOUCHED = [
-    event("invoke", node="master", f="send", detail=content(b"body", "", 0)), event("invoke", node="slave", f="pull"),
+    event("invoke", node="master", f="send", queue="pairproof/0", detail=content(b"body", "", 0)),
+    event("invoke", node="slave", f="pull"),
     event("fault", node="master", f="kill"), event("fault", link="ha", f="stall"), event("crash", node="master"),
 ]  # fmt: skip
 
@@ -79,7 +80,7 @@ def test_sends_pulls_and_faults_of_the_pair_itself_leave_no_tables_to_copy() -> 
         event("invoke", node="master", f="topic"),
         event("invoke", node="slave", f="group"),
         event("invoke", node="master", f="commit"),
-        event("invoke", node="master", f="send", detail=content(b"body", "", 0, level=1)),
+        event("invoke", node="master", f="send", queue="pairproof/0", detail=content(b"body", "", 0, level=1)),
         event("fault", node="names", f="kill"),
         event("fault", link="meta-fast", f="stall"),
         event("fault", link="names-slave", f="partition"),

@@ -55,7 +55,7 @@ def test_only_what_a_stall_left_open_and_nothing_broke_is_spoilt(judgements: lis
 def explore(spoils: int, trials: int = 1) -> tuple[Summary, list[Trial], StallingLab]:
     lab, heard = StallingLab(spoils), list[Trial]()
     found = Explorer(
-        lab, resolve.target(LATE), SWARM, "again-2", judge.laws([LAW]), trials=trials, first=True,
+        lab, resolve.target(LATE), SWARM, "again-5", judge.laws([LAW]), trials=trials, first=True,
         on_trial=heard.append,
     ).run()  # fmt: skip
     return found, heard, lab

@@ -78,7 +78,7 @@ def test_laws_of_third_parties_are_not_demanded_of_the_corpus(tmp_path: Path, mo
     own, laws = registry.own, {"ha-housekeeping"}
     monkeypatch.setattr(registry, "own", lambda group: frozenset(laws) if group == "laws" else own(group))
     monkeypatch.setattr("pairproof.harness.rocketmq.corpus.corpus", lambda: (Schedule({}, "quiet", ()),))
-    command = ["check", "--trials", "1", "--seed", "s", "--runs", str(tmp_path), "--law", "ha-housekeeping"]
+    command = ["check", "--trials", "4", "--seed", "s", "--runs", str(tmp_path), "--law", "ha-housekeeping"]
     assert main(command) == 3
     laws.clear()
     assert main(command) == 0

@@ -174,7 +174,11 @@ def held(part: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setitem(PROFILES, PROOF, PROFILES[PROOF]._replace(counts={"machine": 6}))
     find = registry.find
     with monkeypatch.context() as patched:
-        patched.setattr(registry, "find", lambda group, name: told_report if name == "report" else find(group, name))
+        patched.setattr(
+            registry,
+            "find",
+            lambda group, name: told_report if (group, name) == ("commands", "report") else find(group, name),
+        )
         yield part / "held"
     held_lab.forget()
 
@@ -196,7 +200,7 @@ def test_a_lab_that_fails_in_mid_job_keeps_what_was_recorded_and_makes_its_repor
     held: Path, part: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
     fails_from_third_trial(held, monkeypatch)
-    assert main([*CHECK, "--lab", "held", "--report"]) == 4
+    assert main([*CHECK[:-1], "a", "--lab", "held", "--report"]) == 4
     said = capsys.readouterr()
     assert said.err.splitlines()[-1] == "pairproof: the lab burns down"
     assert "report of 2 trials, failed: the lab burns down" in said.out
@@ -211,7 +215,7 @@ def test_a_lab_that_fails_from_the_beginning_is_one_line_and_a_report_that_nothi
     held: Path, part: Path, capsys: Any
 ) -> None:
     (held / "fail").touch()
-    assert main([*CHECK, "--lab", "held", "--report"]) == 4
+    assert main([*CHECK[:-1], "a", "--lab", "held", "--report"]) == 4
     said = capsys.readouterr()
     assert said.out.splitlines() == ["report of 0 trials, failed: the lab burns"]
     assert said.err.splitlines()[-1] == "pairproof: the lab burns"
