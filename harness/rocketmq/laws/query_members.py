@@ -60,7 +60,7 @@ class QueryMembers(Law):
 
     def on_crash(self, event: Crash | Start | Stop | Pause | Resume) -> None:
         self.disturbed = max(self.disturbed, event.t)
-        if event.kind == "crash" and event.f == "machine":
+        if isinstance(event, Crash) and event.f == "machine":
             self.on_fault(event)
 
     on_start = on_stop = on_pause = on_resume = on_crash
