@@ -98,9 +98,12 @@ def place(name: str, make: Callable[[Path], Path]) -> Path:
         (folder / ".gitignore").write_text("*\n")
         with tempfile.TemporaryDirectory(prefix="unfinished-", dir=folder) as unfinished:
             made = make(Path(unfinished))
-            # Another process may have made the same meanwhile. A file is replaced; a folder cannot be, and stays.
-            if not (made.is_dir() and (folder / name).exists()):
+            try:
                 made.replace(folder / name)
+            except OSError:
+                # Another process may have made the same meanwhile. A file is replaced; a folder cannot be, and stays.
+                if not (made.is_dir() and (folder / name).is_dir()):
+                    raise
     except OSError as why:
         raise LabError(
             f"cannot write into {folder}: {why.strerror}; set {TOOLS_VARIABLE} to a folder that can be written"

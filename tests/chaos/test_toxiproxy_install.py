@@ -9,7 +9,7 @@ import pytest
 from toxiproxies import binary
 
 from pairproof.chaos.toxiproxy import install
-from pairproof.chaos.toxiproxy.install import PROGRAM, TOOL, VERSION
+from pairproof.chaos.toxiproxy.install import PROGRAM, TOOL, TOOLS_VARIABLE, VERSION, place
 from pairproof.harness.errors import LabError
 
 SAYS = f"#!/bin/sh\necho {PROGRAM} version {VERSION}\n"
@@ -190,3 +190,18 @@ def test_a_folder_that_cannot_be_written_is_named(folders: Path, monkeypatch: py
     monkeypatch.setenv("PAIRPROOF_TOOLS", str(folders / "file" / "tools"))
     with pytest.raises(LabError, match=r"cannot write into .*: Not a directory; set PAIRPROOF_TOOLS"):
         TOOL.install()
+
+
+def test_what_another_process_has_installed_meanwhile_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(TOOLS_VARIABLE, str(tmp_path))
+
+    def make(unfinished: Path) -> Path:
+        for each, by in ((unfinished, "us"), (tmp_path, "them")):
+            (each / "rocketmq").mkdir(exist_ok=True)
+            (each / "rocketmq" / "jar").write_text(by)
+        return unfinished / "rocketmq"
+
+    assert (place("rocketmq", make) / "jar").read_text() == "them"
+    (tmp_path / "file").mkdir()
+    with pytest.raises(LabError, match="cannot write into"):
+        place("file", lambda unfinished: program(unfinished / "file", SAYS))

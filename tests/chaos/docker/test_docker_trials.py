@@ -96,7 +96,8 @@ PLAYED = {"links": LINKS, "processes": PROCESSES, "disks": DISKS}
 
 
 def test_no_fault_is_forgotten() -> None:
-    assert {step[0] for steps in PLAYED.values() for each in steps for step in each} == set(registry.names("faults"))
+    played = {step[0] for steps in PLAYED.values() for each in steps for step in each}
+    assert played == set(registry.names("faults")) - {"half_open"}, "only a simulation can leave links half-open"
 
 
 @pytest.mark.parametrize("what", PLAYED)
