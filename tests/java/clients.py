@@ -225,10 +225,11 @@ class Clients:
     def make_topic(self, topic: str, queues: int = 4) -> str:
         """Make a topic on the pair, and wait until the name server knows of it; its name.
 
-        The reference answers first and registers then; RocketMQ the other way round.
+        The reference answers first and registers then; RocketMQ the other way round. So the name server may not know of
+        the cluster yet.
         """
-        said = self.admin("updateTopic", "-c", CLUSTER, "-t", topic, "-r", str(queues), "-w", str(queues))
-        assert "success" in said, said
+        counts = ("-r", str(queues), "-w", str(queues))
+        until(lambda: "success" in self.admin("updateTopic", "-c", CLUSTER, "-t", topic, *counts))
         until(lambda: self.addresses(topic) != {})
         return topic
 
