@@ -35,8 +35,8 @@ ROOT = Path(__file__).resolve().parents[2]
 BUGS = ROOT / "tests" / "realistic"
 FOUND = BUGS / "found.json"
 COPIED = ("pairproof", "reference", "harness", "chaos", "reports")
-TRIALS = 150
-"""Some seven CPU seconds for a bug that survives."""
+TRIALS = 600
+"""About what the quick profile plays; some twenty CPU seconds for a bug that survives."""
 SEED = "twenty"
 CRASH_LAW = "node-lives"
 AFTER_CRASH = 5
