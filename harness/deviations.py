@@ -72,7 +72,6 @@ class Deviation(NamedTuple):
 
     @property
     def laws(self) -> list[str]:
-        """Those that it may break."""
         return sorted({law for each in self.signs for law in each.laws})
 
     def is_of(self, system: str, releases: Mapping[str, str]) -> bool:
@@ -81,7 +80,6 @@ class Deviation(NamedTuple):
         return self.system == system and any(each.holds(running) for each in self.versions)
 
     def shows(self, law: str, violation: Violation, events: Sequence[Event]) -> bool:
-        """Whether this violation comes of it."""
         known = resolve.system(self.system).circumstances
         return any(
             law in sign.laws

@@ -97,7 +97,6 @@ class Home:
         self.version = found[0]
 
     def find(self) -> Path:
-        """The folder with its jars."""
         return self._jars
 
     def install(self) -> Path:

@@ -46,7 +46,6 @@ class TracedReadings(Readings):
     def delivered(
         self, process: int, op: int, node: str, found: Record, data: bytes, group: str | None = None, f: str = "pull"
     ) -> None:
-        """One message of a pull's answer; ``group``: of the consumer that it was handed to; ``f``: the call's."""
         lo = found.physical_offset
         self.add(
             self.now(), "deliver", node, process=process, op=op, f=f, message=stored_key(data),

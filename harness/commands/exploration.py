@@ -67,7 +67,6 @@ class Worst:
         self._found: dict[str, tuple[tuple[int, ...], str, Schedule]] = {}
 
     def hear(self, trial: Any) -> None:
-        """Measure one trial."""
         cost = self._system.cost(trial.events)
         if cost is None:
             return

@@ -88,7 +88,6 @@ class NodeContainer(RealNode):
         self.form, self.image = what.more
 
     def status(self) -> Status:
-        """What its container does, or how it has ended."""
         assert self.container is not None
         found = self.container.state()
         if found.running:
@@ -109,7 +108,6 @@ class NodeContainer(RealNode):
                 raise
 
     def thaw(self) -> None:
-        """Let it go on; nothing if it has ended."""
         assert self.container is not None
         if self.status().state == "stopped":
             self.container.unpause()
@@ -128,7 +126,6 @@ class NodeContainer(RealNode):
             self.container.signal(number)
 
     def kill(self) -> None:
-        """kill -9, until it is gone."""
         assert self.container is not None
         self.container.kill()
         if self.container.wait(KILLED_S).running:

@@ -69,7 +69,6 @@ class Link:
 
     @property
     def address(self) -> str:
-        """Where its client connects."""
         return str(self.way.near)
 
     def lead(self, impostor: Address | None) -> None:

@@ -96,7 +96,6 @@ class FlushTrouble(SeamTrouble):
         return self._disturb(node, "lies", 1)
 
     def flush_honestly(self, handle: Disturbed) -> Effect:
-        """Flushes that begin from now on are true again."""
         return self._calm(handle)
 
 
