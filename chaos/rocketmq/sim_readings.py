@@ -17,10 +17,10 @@ from pairproof.chaos.labs.sim.network import End
 from pairproof.chaos.observers import auditing
 from pairproof.chaos.observers.ha_tap import FrameTap, ReportTap
 from pairproof.chaos.observers.stored_record import stored_key
+from pairproof.chaos.rocketmq.stage import Stage
 from pairproof.harness.history import MS, digest
 from pairproof.reference.core.broker import Broker
 from pairproof.reference.core.config import BrokerConfig
-from pairproof.reference.wire.record import Record
 
 FOLDER = "commitlog"
 ANSWERED = {"ha": "haServerAddr", "master": "masterAddr"}
@@ -86,7 +86,7 @@ class Watcher:
         )  # fmt: skip
 
 
-class SimReadings(Readings):
+class SimReadings(Readings, Stage):
     """Records what the laws may want to see of the brokers of one simulated trial, and is its clients' stage."""
 
     def __init__(self, evidence: Evidence, hosts: Mapping[str, Host], configs: Mapping[str, BrokerConfig]) -> None:
@@ -229,16 +229,6 @@ class SimReadings(Readings):
 
     def end_of_record(self, node: str, lo: int) -> int | None:
         return self.record_ends.get(node, {}).get(lo)
-
-    def delivered(
-        self, process: int, op: int, node: str, found: Record, data: bytes, group: str | None = None, f: str = "pull"
-    ) -> None:
-        lo = found.physical_offset
-        self.add(
-            self.kernel.now, "deliver", node, process=process, op=op, f=f, message=stored_key(data),
-            queue=f"{found.message.topic}/{found.message.queue_id}", queue_offset=found.queue_offset, lo=lo,
-            hi=lo + found.size, digest=digest(data), group=group,
-        )  # fmt: skip
 
     # Stores.
 
