@@ -33,7 +33,7 @@ class Table(NamedTuple):
 @lru_cache(maxsize=256)
 def read(table: str, body: bytes) -> Table:
     """Read one; ValueError for bytes that are no such table. Cached, since most tables are read again as they were."""
-    said = _parsed(body)
+    said = parsed(body)
     version = said.get("dataVersion") or {}
     if not isinstance(said.get(BODIES[table]), dict) or not isinstance(version, dict):
         raise ValueError(f"no {table}: {body[:SHOWN]!r}")
@@ -81,14 +81,15 @@ def brokers(body: bytes) -> dict[str, dict[str, str]]:
 
     ValueError for bytes that are no such answer.
     """
-    table: Any = _parsed(body).get("brokerAddrTable")
+    table: Any = parsed(body).get("brokerAddrTable")
     try:
         return {name: dict(broker["brokerAddrs"]) for name, broker in sorted(table.items())}
     except (AttributeError, KeyError, TypeError):
         raise ValueError(f"no brokers: {body[:SHOWN]!r}") from None
 
 
-def _parsed(body: bytes) -> dict[str, object]:
+def parsed(body: bytes) -> dict[str, object]:
+    """The object that the body is; ValueError for one that is none."""
     try:
         said = json.loads(_BARE_KEY.sub(_quoted, body.decode()))
     except RecursionError:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
+from pairproof.harness.content import told
 from pairproof.harness.history import Event, column
-from pairproof.harness.kinds.text import The, count, members
+from pairproof.harness.kinds.text import The, count
 from pairproof.harness.rocketmq.places import NAMES
 
 
@@ -89,7 +90,7 @@ class Register(Event):
     def words(self, the: The) -> str:
         if self.status != "ok":
             return f"{self.node} is not answered when it registers with {the(NAMES)}"
-        said = ", ".join(f"{word} is {node}" for word, node in members(self.detail).items())
+        said = ", ".join(f"{word} is {node}" for word, node in told(self.detail).items())
         return f"{self.node} registers with {the(NAMES)}{f', which says that {said}' if said else ''}"
 
 
