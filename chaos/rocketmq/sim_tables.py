@@ -29,8 +29,7 @@ def record(evidence: Evidence, host: Host) -> None:
             name: {str(number): evidence.node_at(address) for number, address in broker.broker_addrs.items()}
             for name, broker in known.items()
         }
-        table = table_reader.Table(json.dumps(brokers, sort_keys=True))
-        _record(evidence, host.name, "brokers", lambda: table)
+        _record(evidence, host.name, "brokers", lambda: table_reader.Table(json.dumps(brokers, sort_keys=True)))
     elif isinstance(node, Broker):
         parts = node.parts
         for table, of in (("topics", parts.topics), ("groups", parts.groups), ("offsets", parts.offsets)):
