@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from pairproof.chaos.labs.docker.containers import Bind, Container
 from pairproof.chaos.labs.real.nodes import RealNode, Runs
-from pairproof.chaos.plan import OWN, Cause, Command, Fork, Image, Net, NodePlan, Status
+from pairproof.chaos.plan import OWN, SIGNALLED, Cause, Command, Fork, Image, Net, NodePlan, Status
 from pairproof.harness.errors import LabError
 
 if TYPE_CHECKING:
@@ -21,8 +21,6 @@ EXECUTE = ("sh", "-c", 'exec "$@" >>"$0" 2>&1')
 """The output goes to a file that the lab and the ready check can read while the container runs."""
 KILLED_S = 15.0
 OUT_OF_MEMORY = Status("killed", 9)
-SIGNALLED = 128
-"""What is added to the signal's number where that ended a container."""
 
 
 class NodeContainer(RealNode):

@@ -29,7 +29,6 @@ from pairproof.chaos.labs.real.folders import command
 from pairproof.harness.errors import LabError, Unable
 
 SIZE_MB = 64
-KEEPS = ("none", "all", "half", "hole")
 SECTOR = 512
 LOG = "commitlog/"
 BALLAST = "ballast"

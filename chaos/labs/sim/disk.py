@@ -32,7 +32,6 @@ ODDS = 0.5
 BLOCK = 4_096
 SPARSE = ("consumequeue/", "index/")
 LOG = "commitlog/"
-KEEPS = ("none", "half", "hole", "some", "all")
 
 Range = tuple[int, int]
 Part = tuple[str, int, int]
