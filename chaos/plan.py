@@ -72,7 +72,6 @@ class Status(NamedTuple):
 
     @property
     def over(self) -> bool:
-        """Whether it has ended."""
         return self.state in ("exited", "killed")
 
 

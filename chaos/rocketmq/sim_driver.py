@@ -80,6 +80,5 @@ class SimDriver(Driver):
                 sim_questions.put(self.world.evidence, self.world.hosts[name], self.world.seed, self.consumers.groups)
 
     def look(self) -> None:
-        """What a name server knows."""
         if self.has_names:
             tables.record(self.world.evidence, self.world.hosts[places.NAMES])

@@ -115,7 +115,6 @@ class ReferenceTarget(NamedTuple):
         return dict.fromkeys((places.MASTER, places.SLAVES[0]), self.stands_for) if self.stands_for else {}
 
     def mutant(self, name: str) -> ReferenceTarget:
-        """The target with this mutant's mistake, too."""
         if name not in catalogue():
             close = get_close_matches(name, catalogue(), 1)
             hint = f"did you mean {close[0]}?" if close else f"valid are {', '.join(sorted(catalogue())[:SHOWN])}, ..."
@@ -127,11 +126,9 @@ class ReferenceTarget(NamedTuple):
         return {key: type(value) for key, value in FIELDS.items()}
 
     def bring(self, files: Mapping[str, Path], typed: Sequence[str]) -> tuple[Given, list[str]]:
-        """See :class:`pairproof.harness.resolve.TakesConfiguration`."""
         return configuration.brought(files, typed, self.known)
 
     def given(self, brought: object) -> ReferenceTarget:
-        """See :class:`pairproof.harness.resolve.TakesConfiguration`."""
         return self._replace(brought=cast(Given, brought))
 
     def settings(self, schedule: Args) -> Args:
@@ -153,7 +150,6 @@ class ReferenceTarget(NamedTuple):
         return merged
 
     def config(self, node: str, settings: Args) -> BrokerConfig:
-        """One node's broker configuration."""
         return _config(node, tuple(sorted(settings.items())))
 
     def observes(self) -> frozenset[str]:
@@ -170,13 +166,11 @@ class ReferenceTarget(NamedTuple):
         return ABILITIES
 
     def programs(self, settings: Args) -> Mapping[str, str]:
-        """See :class:`pairproof.harness.ports.SaysWhatItIs`."""
         line = settings.get("rocketmqVersion", BrokerConfig.rocketmqVersion)
         like = f"pairproof's own model of RocketMQ {line} ({self.name})"
         return {"master": like, "slave": like}
 
     def defaults(self, node: str, settings: Args) -> Mapping[str, str]:
-        """See :class:`pairproof.harness.ports.SaysWhatItIs`."""
         return {key: as_text(value) for key, value in asdict(BrokerConfig()).items()}
 
     def simulated(self, world: SimWorld) -> SimDriver:

@@ -134,11 +134,9 @@ class RocketMQTarget(NamedTuple):
         }
 
     def bring(self, files: Mapping[str, Path], typed: Sequence[str]) -> tuple[Given, list[str]]:
-        """See :class:`pairproof.harness.resolve.TakesConfiguration`."""
         return configuration.brought(files, typed, self.known)
 
     def given(self, brought: object) -> RocketMQTarget:
-        """See :class:`pairproof.harness.resolve.TakesConfiguration`."""
         return self._replace(brought=cast(Given, brought))
 
     def plan(self, settings: Args) -> Plan:
@@ -177,7 +175,6 @@ class RocketMQTarget(NamedTuple):
         return TARGET.settings({**DEFAULTS, **given})
 
     def questions(self, node: str) -> questions.Asking:
-        """See :meth:`ReferenceTarget.questions`."""
         is_ours = all(each == TARGET.name for each in self._programs(node))
         return questions.OF_REFERENCE if is_ours else questions.OF_JAVA
 
@@ -187,13 +184,11 @@ class RocketMQTarget(NamedTuple):
         return ABILITIES
 
     def driver(self, world: World) -> RocketMQDriver:
-        """See :meth:`ReferenceTarget.driver`."""
         from pairproof.chaos.rocketmq.driver import RocketMQDriver
 
         return RocketMQDriver(self, world)
 
     def programs(self, settings: Args) -> Mapping[str, str]:
-        """See :class:`pairproof.harness.ports.SaysWhatItIs`."""
         told = {
             node: TARGET.programs(settings)[node] if own == TARGET.name else describing.product(source(own).find())
             for node in (places.MASTER, places.SLAVES[0])
@@ -202,7 +197,6 @@ class RocketMQTarget(NamedTuple):
         return {**told, "Java": jvm.version()}
 
     def defaults(self, node: str, settings: Args) -> Mapping[str, str]:
-        """See :class:`pairproof.harness.ports.SaysWhatItIs`."""
         program = self._program(node)
         if program == TARGET.name:
             return TARGET.defaults(node, settings)
@@ -274,7 +268,6 @@ class Family:
         return RocketMQTarget(both[0], both[-1], has_agent=which.endswith(AGENT))
 
     def tool(self, which: str) -> RocketMQ | Home:
-        """What ``pairproof labs install`` makes ready."""
         return source(which)
 
 

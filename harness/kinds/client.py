@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pairproof.harness.content import level_of
+from pairproof.harness.content import level_of, told
 from pairproof.harness.history import Event, column
-from pairproof.harness.kinds.text import The, client, count, members, outcome, plain, span
+from pairproof.harness.kinds.text import The, client, count, outcome, plain, span
 
 
 class Call(Event):
@@ -199,7 +199,7 @@ class Route(Event):
 
 def brokers(detail: str | None) -> str:
     """The nodes of a route, by broker id."""
-    return ", ".join(f"{node} ({number})" for number, node in members(detail).items())
+    return ", ".join(f"{node} ({number})" for number, node in told(detail).items())
 
 
 def _named(call: Call) -> str:

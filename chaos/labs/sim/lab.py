@@ -25,7 +25,6 @@ class SimLab:
         return observed(target)
 
     def parts(self, target: Target | None) -> tuple[type, ...]:
-        """See :mod:`pairproof.harness.abilities`."""
         return (SimSession, LinkTrouble, NodeTrouble, *abilities(target))
 
     def open(self, target: Target, settings: Args, seed: str) -> SimSession:
