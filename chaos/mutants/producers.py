@@ -20,13 +20,6 @@ class TakesFirstQueue(Producer):
         return queues[0]
 
 
-@seeded(PRODUCER, "producer-tries", "a producer tries nothing again")
-class TriesOnce(Producer):
-    def _tried(self, send: Any, outcome: Outcome) -> None:
-        send.tries_left = 0
-        super()._tried(send, outcome)
-
-
 @seeded(PRODUCER, "producer-tries", "a producer sends again what was stored, if a slave or the disk was late")
 class TriesStoredAgain(Producer):
     def _tried(self, send: Any, outcome: Outcome) -> None:

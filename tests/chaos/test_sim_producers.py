@@ -46,7 +46,6 @@ AWAY = (produce(producer=1), SOON, fault("down", link="ha"), produce(producer=1)
 UNASKED = (join(), produce("one-way"), SOON, produce("one-way"), produce(), SOON)
 PROGRAMS: Mapping[str, tuple[Op, ...]] = {
     "takes_first_queue": UNASKED,
-    "tries_once": KILLED,
     "tries_stored_again": AWAY,
     "calls_open_failed": KILLED,
     "stores_unasked_twice": UNASKED,

@@ -24,7 +24,9 @@ class Story(H):
         known = json.dumps({"names": names, "queues": 2 * names})
         return self._try(op, "began", None, queue, node, known)
 
-    def ends(self, phase: str, status: str, op: int = 0, queue: int = 0, node: str = "master", remark: str = "") -> Story:
+    def ends(
+        self, phase: str, status: str, op: int = 0, queue: int = 0, node: str = "master", remark: str = ""
+    ) -> Story:
         return self._try(op, phase, status, queue, node, remark or None)
 
     def _try(self, op: int, f: str, status: str | None, queue: int, node: str, detail: str | None) -> Story:
@@ -33,7 +35,9 @@ class Story(H):
         )
         return self
 
-    def tried(self, phase: str, status: str, op: int = 0, queue: int = 0, node: str = "master", names: int = 1) -> Story:
+    def tried(
+        self, phase: str, status: str, op: int = 0, queue: int = 0, node: str = "master", names: int = 1
+    ) -> Story:
         return self.begins(op, queue, node, names).ends(phase, status, op, queue, node)
 
     def over_with(self, phase: str, status: str, op: int = 0, queue: int = 0, node: str = "master") -> Story:
@@ -62,7 +66,9 @@ def test_a_send_that_is_stored_at_once_is_one_try() -> None:
 
 
 def test_what_failed_is_tried_elsewhere_and_may_be_stored_once_a_try() -> None:
-    begun = story().produce().tried("info", "disconnected", names=2).tried("fail", "SYSTEM_ERROR", node="other", names=2)
+    begun = (
+        story().produce().tried("info", "disconnected", names=2).tried("fail", "SYSTEM_ERROR", node="other", names=2)
+    )
     again = begun.tried("ok", "PUT_OK", queue=1, names=2).over_with("ok", "PUT_OK", queue=1)
     assert_holds(ProducerTries, again.holds(0, SIZE))
 
@@ -118,16 +124,26 @@ def test_a_producer_that_tells_its_application_something_else_is_noticed(wrong: 
 def test_a_send_that_takes_longer_than_its_user_allows_is_noticed() -> None:
     slow = story().produce().begins()
     slow.after(9_001)
-    assert_broken(ProducerTries, slow.ends("ok", "PUT_OK").over_with("ok", "PUT_OK"), "m0 took 9001 ms; its limit is 3000")
+    assert_broken(
+        ProducerTries, slow.ends("ok", "PUT_OK").over_with("ok", "PUT_OK"), "m0 took 9001 ms; its limit is 3000"
+    )
 
 
 def test_a_message_that_is_stored_more_often_than_it_was_tried_is_noticed() -> None:
-    assert_broken(ProducerTries, stored().holds(0, SIZE), "m0 lies at 2 places of the master's log; it was tried 1 times")
+    assert_broken(
+        ProducerTries, stored().holds(0, SIZE), "m0 lies at 2 places of the master's log; it was tried 1 times"
+    )
     assert_holds(ProducerTries, stored().holds(0).holds(SIZE, queue="%RETRY%g/0"))
 
 
 def test_after_a_failure_any_queue_may_be_the_next_one() -> None:
-    failed = stored().produce(1).tried("fail", "refused", 1, 1).tried("fail", "timeout", 1, 0).over_with("fail", "timeout", 1)
+    failed = (
+        stored()
+        .produce(1)
+        .tried("fail", "refused", 1, 1)
+        .tried("fail", "timeout", 1, 0)
+        .over_with("fail", "timeout", 1)
+    )
     assert_holds(ProducerTries, failed.produce(2).tried("ok", "PUT_OK", 2).over_with("ok", "PUT_OK", 2))
     known = stored().produce(1).tried("ok", "PUT_OK", 1, names=2).over_with("ok", "PUT_OK", 1)
     assert_holds(ProducerTries, known)
