@@ -10,9 +10,10 @@ from pairproof.chaos.labs.sim.world import World
 from pairproof.chaos.plan import CLIENT
 from pairproof.chaos.rocketmq import planning, sim_questions
 from pairproof.chaos.rocketmq import sim_tables as tables
-from pairproof.chaos.rocketmq.clients import Clients
+from pairproof.chaos.rocketmq.clients import Clients, send_timeout_ms
 from pairproof.chaos.rocketmq.consumers import Consumers
 from pairproof.chaos.rocketmq.other_sends import OtherSends
+from pairproof.chaos.rocketmq.producers import Producers
 from pairproof.chaos.rocketmq.sim_readings import SimReadings, shown
 from pairproof.chaos.rocketmq.sim_strangers import Strangers
 from pairproof.harness.history import MS
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 class SimDriver(Driver):
     """Nothing is derived later than its append, unless a fault holds it back."""
 
-    parts: tuple[Clients, OtherSends, Consumers, Strangers]
+    parts: tuple[Clients, OtherSends, Producers, Consumers, Strangers]
     clients: Clients
 
     def __init__(self, target: ReferenceTarget, world: World) -> None:
@@ -46,7 +47,12 @@ class SimDriver(Driver):
             planning.NAME_SERVER if self.has_names else None, places.chosen_by_user(settings),
         )  # fmt: skip
         others = OtherSends(self.clients, self.configs[places.MASTER], lambda: self.readings.log_end(places.MASTER))
-        self.parts = (self.clients, others, self.consumers, Strangers(world, self.readings))
+        producers = Producers(
+            self.clients, lambda name: world.machine(name, world.clients_ways), target.producer_class(),
+            planning.NAME_SERVER if self.has_names else None, send_timeout_ms(settings),
+            self.configs[places.MASTER].brokerName,
+        )  # fmt: skip
+        self.parts = (self.clients, others, producers, self.consumers, Strangers(world, self.readings))
 
     def config(self, node: str) -> str | None:
         return shown(self.configs[node]) if node in self.configs else None

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from pairproof.chaos.mutants import Mutant, catalogue
-from pairproof.chaos.mutants.mutant import CONSUMER, composed
+from pairproof.chaos.mutants.mutant import CONSUMER, PRODUCER, composed
 from pairproof.chaos.plan import Image, InProcess, Plan
 from pairproof.chaos.rocketmq import configuration, planning, questions
 from pairproof.chaos.rocketmq.configuration import FIELDS, Given, is_of_a_side, of_side, side_of
@@ -24,9 +24,10 @@ from pairproof.harness.errors import UsageError
 from pairproof.harness.history import own_kinds
 from pairproof.harness.kinds import store
 from pairproof.harness.rocketmq import places
-from pairproof.harness.rocketmq.ports import ABILITIES
+from pairproof.harness.rocketmq.ports import ABILITIES, SIMULATED
 from pairproof.harness.schedule import Args, Scalar
 from pairproof.reference.client.consumer import Consumer
+from pairproof.reference.client.producer import Producer
 from pairproof.reference.core.broker import Broker
 from pairproof.reference.core.config import BrokerConfig
 from pairproof.reference.core.namesrv import NameServer
@@ -165,6 +166,11 @@ class ReferenceTarget(NamedTuple):
         """What operations and faults can ask of its drivers' parts."""
         return ABILITIES
 
+    @property
+    def simulated_abilities(self) -> tuple[type, ...]:
+        """What they can be asked besides in a simulated trial."""
+        return SIMULATED
+
     def programs(self, settings: Args) -> Mapping[str, str]:
         line = settings.get("rocketmqVersion", BrokerConfig.rocketmqVersion)
         like = f"pairproof's own model of RocketMQ {line} ({self.name})"
@@ -220,6 +226,10 @@ class ReferenceTarget(NamedTuple):
     def consumer_class(self) -> type[Consumer]:
         found = self._mutated_class(CONSUMER)
         return Consumer if found is None else cast("type[Consumer]", found)
+
+    def producer_class(self) -> type[Producer]:
+        found = self._mutated_class(PRODUCER)
+        return Producer if found is None else cast("type[Producer]", found)
 
     def _mutated_class(self, node: str) -> type | None:
         classes: list[type] = [

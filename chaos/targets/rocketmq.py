@@ -56,6 +56,8 @@ MEMORY_MB = 1_024
 FAMILY = "rocketmq"
 BEHAVES = {"<=4.5.2": "4.4.0", "<=4.9.2": "4.9.2", "<5": "4.9.7", ">=5": "5.5.0"}
 """Ranges of releases, oldest first, and the line whose conduct is known."""
+SIMULATED = frozenset(("try",))
+"""What only simulated clients tell."""
 UNTRACED = frozenset(("flush", "persist"))
 """What only a broker itself can tell."""
 SAYS_WHOM_IT_REFUSES = "4.9.7"
@@ -207,7 +209,7 @@ class RocketMQTarget(NamedTuple):
         masters = [version for each in self._programs(places.MASTER) if (version := _version(each))]
         silent = {"diverged"} if any(nearest(each) != SAYS_WHOM_IT_REFUSES for each in masters) else set()
         told = agent.TELLS if self.has_agent else frozenset()
-        return own_kinds() - store.KINDS - (UNTRACED - told) - silent - self._hidden()
+        return own_kinds() - store.KINDS - SIMULATED - (UNTRACED - told) - silent - self._hidden()
 
     def _hidden(self) -> frozenset[str]:
         """What the configuration that was brought keeps from view."""

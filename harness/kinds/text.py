@@ -48,7 +48,7 @@ def client(event: Event) -> str:
 
 def status(event: Event) -> str:
     """The status of a call that ended: code 0 has its name from sends, and means success to all others."""
-    return "OK" if event.status == "PUT_OK" and event.f != "send" else str(event.status)
+    return "OK" if event.status == "PUT_OK" and event.f not in ("send", "produce") else str(event.status)
 
 
 def outcome(event: Event) -> str:
