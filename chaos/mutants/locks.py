@@ -10,7 +10,7 @@ from pairproof.reference.core.queue_locks import Queue, QueueLocks
 from pairproof.reference.wire.bodies_client import MessageQueue
 
 
-@seeded("master", "group-lock-once", "gives a queue's lock to whoever asks last")
+@seeded("master", "group-lock-once", "gives a queue's lock to the member that asks last")
 class GivesLocksToAll(QueueLocks):
     def holder(self, group: str, queue: Hashable, now: int) -> str | None:
         return None
