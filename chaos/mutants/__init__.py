@@ -17,6 +17,7 @@ from pairproof.chaos.mutants.fan_out import FAN_OUT
 from pairproof.chaos.mutants.garbled import GARBLED
 from pairproof.chaos.mutants.groups import GROUPS
 from pairproof.chaos.mutants.lives import LIVES
+from pairproof.chaos.mutants.locks import LOCKS
 from pairproof.chaos.mutants.master import MASTER
 from pairproof.chaos.mutants.metadata import METADATA
 from pairproof.chaos.mutants.mutant import Mutant
@@ -39,7 +40,7 @@ from pairproof.harness.errors import UsageError
 OWN: tuple[Mutant, ...] = (
     *MASTER, *ACKS, *REPLICAS, *SLAVE, *STORE, *STREAM, *CLIENT_PORT, *CONTENTS, *FAN_OUT, *STORAGE, *PIECES,
     *METADATA, *ROLES, *ROUTING, *QUEUES, *DELIVERY, *PROGRESS, *LIVES, *GARBLED, *QUESTIONS, *OTHER_SENDS,
-    *GROUPS, *PRODUCERS,
+    *GROUPS, *PRODUCERS, *LOCKS,
 )  # fmt: skip
 
 

@@ -179,7 +179,8 @@ class Consumer(Event):
     group: str
     status: Literal["on", "off", "lost"]
     """lost: as its process dies."""
-    f: Literal["clustering", "broadcasting"]
+    f: Literal["clustering", "orderly", "broadcasting"]
+    """orderly: clustering, and a queue is consumed only while its lock is held."""
     broker: int | None
     """The id that its user fixed, when it comes; none: it asks whom brokers suggest."""
 
