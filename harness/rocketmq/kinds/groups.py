@@ -38,5 +38,7 @@ class Lock(Event):
     """JSON: the queues asked about; of an answered lock those that the client holds now."""
 
     def words(self, the: The) -> str:
-        told = WORDS[self.f, self.status].format(node=the(self.node), queues=plain(self.detail))
+        told = WORDS.get((self.f, self.status), "says something of locks").format(
+            node=the(self.node), queues=plain(self.detail)
+        )
         return f"{client(self)} {told}"

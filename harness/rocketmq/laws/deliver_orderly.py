@@ -91,9 +91,9 @@ class DeliverOrderly(Law):
         place = (event.process, _whose(event.node), event.queue)
         asked, what = self.counts.get(place), f"{event.queue} at {event.queue_offset} came to process {event.process}"
         if place not in self.taken:
-            self.violate(event, f"{what} of {event.group}, which has not taken the queue")
+            self.violate(event, f"{what} of {event.group}, which has not taken the queue", since=None)
         elif asked is None:
-            self.violate(event, f"{what} of {event.group}, which does not hold the queue's lock")
+            self.violate(event, f"{what} of {event.group}, which does not hold the queue's lock", since=None)
         elif event.t - asked > COUNTS_NS + self.ledger.healthy_ns:
             late = (event.t - asked) // MS
             self.violate(event, f"{what} of {event.group}, which last asked for the lock {late} ms ago", since=asked)
@@ -105,7 +105,7 @@ class DeliverOrderly(Law):
             return
         if offset < came.last and self.in_order and not self.ledger.consumption.corrects_on_slaves():
             text = f"{event.queue} at {offset} came to {event.group} for the first time when {came.last} had come"
-            self.violate(event, text)
+            self.violate(event, text, since=None)
         came.offsets.add(offset)
         came.last = max(came.last, offset)
 

@@ -44,6 +44,7 @@ class GroupLockGiven(Law):
     source = "RebalanceLockManager.tryLockBatch, unlockBatch"
     needs = frozenset({"lock", "start", "crash"})
     deaf_to = frozenset()
+    timed = True
 
     def begin(self) -> None:
         self.holds: dict[Key, dict[str, Hold]] = {}

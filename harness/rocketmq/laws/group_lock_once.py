@@ -50,6 +50,7 @@ class GroupLockOnce(Law):
     source = "RebalanceLockManager: a lock is one client's for 60 s"
     needs = frozenset({"lock", "start", "crash"})
     deaf_to = frozenset()
+    timed = True
 
     def begin(self) -> None:
         self.asked: dict[tuple[int, int], tuple[str, int]] = {}
