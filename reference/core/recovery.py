@@ -196,7 +196,7 @@ class LogRecovery:
         lost, last = self.count_whole(end, used), self._last_record_end(end)
         # A slave that had no room for its queues stops behind its log; what it lacks its master has.
         own = reached == last or (self.hints.copied and reached < last)
-        if not own or (lost and not (last >= 0 and self._stopped_dispatch(end, used))):
+        if not own or (lost and not (reached == last >= 0 and self._stopped_dispatch(end, used))):
             raise StoreRefused(
                 f"the log is not whole, although it was stopped in an orderly way: {why}; a cut at {end} would lose "
                 f"{used - end} bytes, with {counted(lost)} in them; {UNTOUCHED} the store from a copy, or create an "

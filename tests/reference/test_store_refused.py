@@ -166,6 +166,15 @@ def test_what_the_queues_know_is_no_other_master_s_log(copied: bool) -> None:
         opened(store.disk, copied=copied)
 
 
+def test_a_slave_without_its_queues_is_not_taken_for_one_that_could_not_read_on() -> None:
+    store, begins = stored(5)
+    damage(store.disk, begins[1], bytes(8))
+    for name in [name for name in store.disk.files if "consumequeue" in name]:
+        del store.disk.files[name]
+    with pytest.raises(StoreRefused, match="whole records in them"):
+        opened(store.disk, copied=True)
+
+
 def test_slave_whose_queues_had_no_room_may_stop_in_the_middle_of_a_record_too() -> None:
     store, begins = stored(5)
     slave = Store(TreeDisk(), layout=LAYOUT)
