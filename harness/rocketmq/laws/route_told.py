@@ -4,9 +4,10 @@ Judged for topics that an administrator makes or changes at the master, by the n
 registration of the master's (``register``): one must come between the administrator's question and a second after its
 answer. Only where nothing was wrong with the master, the name server and the link between them since 10 s before.
 
-Left out: changes that change nothing as far as the history tells, which RocketMQ registers and others need not; topics
-of which an earlier change is not known to have happened or not; topics that brokers make by themselves; what the
-registration says. Source: AdminBrokerProcessor.updateAndCreateTopic, BrokerController.registerIncrementBrokerData.
+Left out: masters that never registered, since there may be no name server; changes that change nothing as far as the
+history tells, which RocketMQ registers and others need not; topics of which an earlier change is not known to have
+happened or not; topics that brokers make by themselves; what the registration says.
+Source: AdminBrokerProcessor.updateAndCreateTopic, BrokerController.registerIncrementBrokerData.
 """
 
 from typing import NamedTuple
@@ -62,7 +63,7 @@ class RouteTold(Law):
             return
         if self.told >= asked.t:
             self.judged += 1
-        else:
+        elif self.told >= 0:
             self.untold.append(Change(event, asked.t))
 
     def on_fail(self, event: Fail | Info) -> None:
