@@ -13,6 +13,7 @@ from pairproof.chaos.rocketmq import sim_tables as tables
 from pairproof.chaos.rocketmq.clients import Clients
 from pairproof.chaos.rocketmq.consumers import Consumers
 from pairproof.chaos.rocketmq.other_sends import OtherSends
+from pairproof.chaos.rocketmq.remaking import Remaking
 from pairproof.chaos.rocketmq.sim_readings import SimReadings, shown
 from pairproof.chaos.rocketmq.sim_strangers import Strangers
 from pairproof.harness.history import MS
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 class SimDriver(Driver):
     """Nothing is derived later than its append, unless a fault holds it back."""
 
-    parts: tuple[Clients, OtherSends, Consumers, Strangers]
+    parts: tuple[Clients, OtherSends, Remaking, Consumers, Strangers]
     clients: Clients
 
     def __init__(self, target: ReferenceTarget, world: World) -> None:
@@ -46,7 +47,8 @@ class SimDriver(Driver):
             planning.NAME_SERVER if self.has_names else None, places.chosen_by_user(settings),
         )  # fmt: skip
         others = OtherSends(self.clients, self.configs[places.MASTER], lambda: self.readings.log_end(places.MASTER))
-        self.parts = (self.clients, others, self.consumers, Strangers(world, self.readings))
+        strangers = Strangers(world, self.readings)
+        self.parts = (self.clients, others, Remaking(self.clients), self.consumers, strangers)
 
     def config(self, node: str) -> str | None:
         return shown(self.configs[node]) if node in self.configs else None

@@ -17,7 +17,7 @@ class Call(Event):
     op: int
     f: str
     """send, pull, select (a pull by tags), commit (of a group's progress), query (of it), topic or group (an
-    administrator creates or changes one: ``message`` is its name)."""
+    administrator creates or changes one: ``message`` is its name), delete-topic or delete-group (deletes one)."""
     node: str
     """Who was asked."""
     message: str | None
@@ -45,7 +45,7 @@ class Invoke(Call):
     detail: str | None
     """Of a send, JSON: body (its digest), flag, tags; level of a delayed one, half: true of a half message, compressed:
     true of a compressed body, more: true of a message of a batch that is not the last one. Of select: the tags asked
-    for. Of topic and group: the content."""
+    for. Of topic and group: the content. Of delete-group: progress, whether that goes, too."""
 
     def words(self, the: The) -> str:
         node, who = the(self.node), client(self)
@@ -59,6 +59,8 @@ class Invoke(Call):
                 return f"{who}: asks {node} how far its group is in {self.queue}"
             case "topic" | "group":
                 return f"{who}: asks {node} to set {self.f} {self.message}: {plain(self.detail)}"
+            case "delete-topic" | "delete-group":
+                return f"{who}: asks {node} to {self.f.replace('-', ' ')} {self.message}"
         queue = "" if self.queue is None else f", queue {self.queue}"
         return f"{who}: {_named(self)} to {node}{queue}{self._manner()}"
 
@@ -218,6 +220,8 @@ def _ended(call: Call, the: The) -> str:
             subject = f"question to {node} how far its group is in {call.queue}"
         case "topic" | "group":
             subject = f"setting {call.f} {call.message} at {node}"
+        case "delete-topic" | "delete-group":
+            subject = f"request to {call.f.replace('-', ' ')} {call.message} at {node}"
     return f"{client(call)}: {subject} {outcome(call)}"
 
 
