@@ -46,7 +46,7 @@ check: $(VENV)/.dev ## lint, formatting, types, and which room may import which
 bench: $(VENV)/.dev jdk $(VENV)/.java ## measure: searches, judges, brokers, also beside Java brokers
 	@for each in tests/bench/bench_*.py; do echo "== $$each"; $(BIN)/python $$each || exit 1; done
 
-nightly: $(VENV)/.dev jdk $(VENV)/.java browser ## hours: what tests have no time for: .ci/nightly says what
+nightly: $(VENV)/.dev jdk $(VENV)/.java browser ## two hours: what tests have no time for: .ci/nightly says what
 	@trap 'sh .ci/engine stop' EXIT; trap 'exit 130' INT TERM; \
 	  $(engine); bash .ci/nightly
 

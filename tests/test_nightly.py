@@ -39,7 +39,7 @@ def test_everything_is_asked_for_and_the_result_names_commit_date_and_parts(tmp_
     code, asked, result = nightly(tmp_path)
     assert code == 0
     assert "-m pytest -rsR --numprocesses 7 -m nightly" in asked
-    assert [each for each in asked if "--shuffle n" in each] and "mutants --seed n-5" in asked
+    assert [each for each in asked if "--shuffle n" in each] and "mutants --seed n-2" in asked
     assert result.startswith("commit ") and " UTC\n" in result
     assert result.count("exit code 0 after") == len(asked) == len(result.splitlines()) - 1
 

@@ -1,0 +1,111 @@
+"""The control of real RocketMQ: hundreds of generated trials of each version show known deviations and nothing else.
+
+    python tests/control/control_rocketmq.py OUT [--targets T,...] [--lab L] [--trials N] [--jobs J] [--seed S]
+                                                 [--known-bugs generic|all|none]
+
+Each target is searched in parts of 40 trials: all searches of the profile `real`, each part with a seed of its own. It
+can be ended and begun again: parts that are complete in OUT are only counted. Defaults: 4.9.7 and 5.5.0, the process
+lab, 200 trials, 4 jobs, generic programs of known bugs. Needs toxiproxy and the jars; the docker lab an engine.
+
+Printed are, for each target, trials, hours, verdicts, and when each known deviation showed first; of what is new and of
+what was left open each trial. Exits with 1 if anything new was violated.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from control_punctual import CHECK, counted
+
+from pairproof.harness.runs.reader import RunReader
+
+PART = 40
+MOST_S = 14_400
+"""A part that takes longer is hanging."""
+
+
+def main() -> int:
+    """Play the parts that are missing, then count all."""
+    parser = argparse.ArgumentParser(usage=__doc__)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--targets", default="rocketmq-4.9.7,rocketmq-5.5.0")
+    parser.add_argument("--lab", default="process")
+    parser.add_argument("--trials", type=int, default=200)
+    parser.add_argument("--jobs", type=int, default=4)
+    parser.add_argument("--seed", default="control")
+    parser.add_argument("--known-bugs", default="generic")
+    wanted = parser.parse_args()
+    return max(control(target, wanted) for target in wanted.targets.split(","))
+
+
+def control(target: str, wanted: argparse.Namespace) -> int:
+    """All parts of one target; the exit code."""
+    folder = wanted.out / f"{wanted.lab}-{target.replace('/', '_')}-{wanted.known_bugs}"
+    folder.mkdir(parents=True, exist_ok=True)
+    parts: list[dict[str, Any]] = []
+    while sum(each["trials"] for each in parts) < wanted.trials:
+        kept = folder / f"part-{len(parts)}.json"
+        if not kept.exists():
+            found = part(folder, target, wanted, len(parts))
+            kept.with_suffix(".new").write_text(json.dumps(found))
+            kept.with_suffix(".new").rename(kept)
+            did = f"{found['trials']} trials, {found['seconds']} s, exit {found['exit']}"
+            print(f"{target} part {len(parts)}: {did}", flush=True)
+        parts.append(json.loads(kept.read_text()))
+        if not parts[-1]["trials"]:
+            sys.exit(f"{kept}: no trial was played; see {kept.with_suffix('.log')}")
+    return told(target, wanted, parts)
+
+
+def part(folder: Path, target: str, wanted: argparse.Namespace, number: int) -> dict[str, Any]:
+    """Search for a while; what came of it, and where the run is."""
+    runs = folder / f"runs-{number}"
+    command = [*CHECK, "check", "--target", target, "--lab", wanted.lab, "--known-bugs", wanted.known_bugs]
+    command += ["--jobs", str(wanted.jobs), "--trials", str(PART)]
+    command += ["--seed", f"{wanted.seed}-{number}", "--runs", str(runs)]
+    began = time.monotonic()
+    with (folder / f"part-{number}.log").open("wb") as log:
+        code = subprocess.run(command, stdout=log, stderr=log, timeout=MOST_S, check=False).returncode
+    run = max((each for each in runs.iterdir() if each.is_dir()), key=lambda each: each.stat().st_mtime)
+    known = RunReader(run).facts.get("deviations", [])
+    return {"seconds": round(time.monotonic() - began), "exit": code, "run": str(run), "known": known, **counted(run)}
+
+
+def told(target: str, wanted: argparse.Namespace, parts: list[dict[str, Any]]) -> int:
+    """Print the counts of all parts; the exit code."""
+    seconds, trials, failed = (sum(each[name] for each in parts) for name in ("seconds", "trials", "failed"))
+    count = {name: Counter[str]() for name in ("judged", "violated", "unknown")}
+    for each in parts:
+        for name, counts in count.items():
+            counts.update(each[name])
+    print(f"{target} in {wanted.lab}, known bugs {wanted.known_bugs}: {trials} trials in {len(parts)} parts, "
+          f"{seconds / 3600:.2f} h, {trials * 3600 / max(seconds, 1):.0f} an hour, {failed} failures of the lab; "
+          f"{sum(1 for each in count['judged'].values() if each)} laws judged {count['judged'].total()} times, "
+          f"violated {count['violated'].total()}, unknown {count['unknown'].total()}")  # fmt: skip
+    before = 0
+    met: dict[str, Any] = {}
+    for each in parts:
+        for row in each["known"]:
+            first = before + row["first"]
+            old = met.setdefault(row["id"], [first, 0, Counter()])
+            old[1] += row["trials"]
+            old[2].update(row["searches"])
+        before += each["trials"]
+    for name, (first, times, searches) in sorted(met.items()):
+        by = ", ".join(f"{search} {amount}" for search, amount in searches.most_common())
+        print(f"  known: {name}: first in trial {first}, in {times} of {trials}; by search: {by}")
+    for each in parts:
+        for text in each["texts"]:
+            print(f"  {each['run']} {text}")
+    return 1 if count["violated"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
