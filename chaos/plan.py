@@ -72,7 +72,6 @@ class Status(NamedTuple):
 
     @property
     def over(self) -> bool:
-        """Whether it has ended."""
         return self.state in ("exited", "killed")
 
 
@@ -350,14 +349,17 @@ def has_others(target: Target | None) -> bool:
     return target is not None and plan is not None and any(each.others for each in plan(target.settings({})).nodes)
 
 
-def abilities(target: Target | None) -> tuple[type, ...]:
-    """What a target's drivers can do; of any registered target, unless told."""
-    return _any_abilities() if target is None else tuple(getattr(target, "abilities", ()))
+def abilities(target: Target | None, simulated: bool = False) -> tuple[type, ...]:
+    """What a target's drivers can do, and what besides where all is ``simulated``; of any registered target, unless
+    told."""
+    if target is None:
+        return _any_abilities(simulated)
+    return (*getattr(target, "abilities", ()), *(getattr(target, "simulated_abilities", ()) if simulated else ()))
 
 
 @cache
-def _any_abilities() -> tuple[type, ...]:
-    found = (abilities(resolve.target(name)) for name in registry.names("targets"))
+def _any_abilities(simulated: bool) -> tuple[type, ...]:
+    found = (abilities(resolve.target(name), simulated) for name in registry.names("targets"))
     return tuple(dict.fromkeys(chain.from_iterable(found)))
 
 

@@ -36,7 +36,6 @@ class JudgedRun(NamedTuple):
         return [(law, str(each), self.judged[law], self.broken[law]) for law, each in self.verdicts.items()]
 
     def to_json(self) -> dict[str, object]:
-        """The same as a JSON object."""
         columns = ("law", "verdict", "judged", "broken")
         return {
             "run": self.run,

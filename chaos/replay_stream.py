@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 from pairproof.reference.core.commit_log import CommitLog
 from pairproof.reference.core.config import BrokerConfig
 from pairproof.reference.core.ha_slave import HaSlave
-from pairproof.reference.errors import ConfigError, StoreError
 from pairproof.reference.ports import Conn, File
 
 SINGLE_BYTES = 8 * 1024
@@ -201,6 +200,3 @@ class _Shell:
     def synced(self, table: str, status: str) -> None: ...
     def persisted(self, table: str) -> None: ...
     def registered(self, answer: Mapping[str, str] | None) -> None: ...
-
-
-__all__ = ["ConfigError", "Replayed", "StoreError", "feed_reference_slave", "segmentations"]

@@ -27,7 +27,6 @@ class CoverageTable:
         self.counts: dict[str, Counter[Pair]] = {}
 
     def merge(self, other: CoverageTable) -> None:
-        """Add another table's counts."""
         for fault, pairs in other.counts.items():
             self.counts.setdefault(fault, Counter()).update(pairs)
 

@@ -18,8 +18,6 @@ import tomllib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from importlib import resources
-from types import ModuleType
 from typing import Any, NamedTuple, cast
 
 from pairproof.harness import registry, resolve, versions
@@ -31,7 +29,6 @@ from pairproof.harness.schedule import Schedule
 from pairproof.harness.schedule_json import from_json
 from pairproof.harness.verdict import Judgement, Verdict
 
-ENDING = ".toml"
 KEYS = {"about": str, "reason": str, "source": str, "system": str, "node": str, "versions": list, "shows": list}
 """What a file must say, and of which type."""
 MORE = {"upstream": list, "models": list, "program": dict}
@@ -72,7 +69,6 @@ class Deviation(NamedTuple):
 
     @property
     def laws(self) -> list[str]:
-        """Those that it may break."""
         return sorted({law for each in self.signs for law in each.laws})
 
     def is_of(self, system: str, releases: Mapping[str, str]) -> bool:
@@ -81,7 +77,6 @@ class Deviation(NamedTuple):
         return self.system == system and any(each.holds(running) for each in self.versions)
 
     def shows(self, law: str, violation: Violation, events: Sequence[Event]) -> bool:
-        """Whether this violation comes of it."""
         known = resolve.system(self.system).circumstances
         return any(
             law in sign.laws
@@ -100,17 +95,8 @@ class Deviation(NamedTuple):
 @cache
 def every() -> Mapping[str, Deviation]:
     """All that are registered, by id; UsageError for a file that says something wrong."""
-    found: dict[str, Deviation] = {}
-    for group in registry.names("deviations"):
-        package = registry.find("deviations", group)
-        assert isinstance(package, ModuleType), f"the entry point {group!r} of pairproof.deviations is not a package"
-        for file in sorted(resources.files(package).iterdir(), key=lambda each: each.name):
-            if file.name.endswith(ENDING):
-                read = from_text(file.read_text(encoding="utf-8"), file.name.removesuffix(ENDING))
-                if read.id in found:
-                    raise UsageError(f"two deviations are called {read.id!r}; one is in the package {package.__name__}")
-                found[read.id] = read
-    return found
+    files = registry.files("deviations", ".toml").items()
+    return {name: from_text(file.read_text(encoding="utf-8"), name) for name, file in files}
 
 
 def find(name: str) -> Deviation:

@@ -205,7 +205,6 @@ class Explorer:
         return jobs * self._searching_s() / max(1, self._counts.searched)
 
     def summary(self) -> Summary:
-        """What is known so far."""
         counts = self._counts
         seen = {law: frozenset(each) for law, each in counts.seen.items()}
         return Summary(

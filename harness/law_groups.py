@@ -19,6 +19,7 @@ GROUPS = (
     ("deliver-", "Delivery"),
     ("pull-", "Delivery"),
     ("group-", "Delivery"),
+    ("producer-", "Reading and routing"),
     ("read-", "Reading and routing"),
     ("route-", "Reading and routing"),
     ("progress-", "Consumer progress"),

@@ -9,8 +9,12 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping
 from functools import cache
+from importlib import resources
 from importlib.metadata import EntryPoint, entry_points
+from importlib.resources.abc import Traversable
+from types import ModuleType
 
 from pairproof.harness.errors import UsageError
 
@@ -58,3 +62,19 @@ def described(group: str, name: str) -> str:
     """The first words of the module that ``name`` is registered from: what it is, for readers of a page."""
     find(group, name)
     return " ".join((sys.modules[_group(group)[name].module].__doc__ or "").replace("``", "").split())
+
+
+@cache
+def files(group: str, *endings: str) -> Mapping[str, Traversable]:
+    """The files of the packages that are registered in a group, by name without its ending; UsageError for two."""
+    found: dict[str, Traversable] = {}
+    for name in names(group):
+        package = find(group, name)
+        assert isinstance(package, ModuleType), f"the entry point {name!r} of pairproof.{group} is not a package"
+        for file in sorted(resources.files(package).iterdir(), key=lambda each: each.name):
+            stem, dot, ending = file.name.rpartition(".")
+            if dot + ending in endings:
+                if stem in found:
+                    raise UsageError(f"two {group} are called {stem!r}; one is in the package {package.__name__}")
+                found[stem] = file
+    return found

@@ -157,7 +157,8 @@ class Trouble:
         for lo, hi in reversed(self._spans.get(node, ())):
             if hi <= since:
                 break
-            total += min(hi, until) - max(lo, since)
+            # It may have begun after both: laws ask of times long past, too.
+            total += max(0, min(hi, until) - max(lo, since))
         if node in self._still:
             total += max(0, until - max(self._still[node], since))
         return total

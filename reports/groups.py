@@ -46,7 +46,7 @@ def _consumers(events: Iterable[Event]) -> list[_Consumer]:
         again = False
         if event.kind == "deliver":
             # A broadcasting consumer is a reader of its own.
-            reader = consumer.group if consumer.f == "clustering" else f"{consumer.group}#{event.process}"
+            reader = consumer.group if consumer.f != "broadcasting" else f"{consumer.group}#{event.process}"
             again = had.get((reader, event.message), False)
             had[reader, event.message] = True
         consumer.hear(event, again)

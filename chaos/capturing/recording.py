@@ -193,7 +193,6 @@ class HaStream:
         recording.open += 1
 
     def took(self, direction: str, data: bytes) -> None:
-        """These bytes came, and go on now."""
         at, recording = self.offsets[direction], self.recording
         line = _line(at_ms=recording.now(), direction=direction, offset=at, length=len(data))
         if recording.put(((self._streams[direction], data), (self._timeline, line))):
@@ -228,7 +227,6 @@ class ClientFile:
             raise UsageError(f"cannot write {folder}: {why.strerror or why}; name another with {OPTION}") from None
 
     def took(self, connection: int, direction: str, frame: bytes) -> None:
-        """A whole frame has passed."""
         line = _line(
             at_ms=self.recording.now(), connection=connection, direction=direction, offset=self.offset,
             length=len(frame),

@@ -26,7 +26,6 @@ class Disconnect:
         return session.disconnect(str(args["node"]))
 
     def stop(self, session: CanDisconnect, handle: Any) -> Effect:
-        """End; what it did."""
         return session.reconnect(handle)
 
 

@@ -32,7 +32,6 @@ class MemoryLimit:
         return node, session.limit_memory(node, mb)
 
     def stop(self, session: CanLimitMemory, handle: Any) -> Effect:
-        """End; what it did."""
         node, limit = handle
         effect = dict(session.lift_memory(limit))
         session.restart(node)

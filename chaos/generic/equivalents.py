@@ -40,12 +40,10 @@ class Equivalent(NamedTuple):
         return ".".join(filter(None, (self.package, self.module)))
 
     def fits(self, place: Place) -> bool:
-        """Whether it is about this place."""
         said = (self.full_module, self.function, self.operator, self.line, self.after)
         return said == (place.module, place.function, place.operator, place.code, place.after)
 
     def told(self) -> str:
-        """The entry in one line."""
         return (
             f"{self.full_module}, {self.function or 'its own code'}: {self.operator}, {self.line!r} -> {self.after!r}"
         )

@@ -50,11 +50,9 @@ class Site(NamedTuple):
         return int(getattr(self.node, "lineno", 0))
 
     def before(self) -> str:
-        """What stands there, in one line."""
         return _text(self.node)
 
     def after(self) -> str:
-        """What the mutant has there."""
         return "pass" if self.made is None else _text(self.made)
 
 

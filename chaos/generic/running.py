@@ -100,7 +100,6 @@ class Children:
         return Answer(lines, "" if lines and lines[-1].get("done") else ended or "ended without a word")
 
     def kill(self) -> None:
-        """End all, and start none any more."""
         with self._lock:
             self._closed = True
             for process in list(self._running):

@@ -65,7 +65,6 @@ class Source(NamedTuple):
             ) from None
 
     def place(self, number: int, site: Site) -> Place:
-        """One of its places."""
         lines = self.text.splitlines()
         text = lines[site.line - 1].strip() if site.line <= len(lines) else ""
         return Place(

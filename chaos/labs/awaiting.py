@@ -21,7 +21,6 @@ class Awaiting:
         self._next = len(events)
 
     def reached(self) -> bool:
-        """Whether it has happened often enough."""
         events = self.events
         while self._next < len(events) and self.seen < self.wanted:
             self.seen += self.happens(events[self._next])

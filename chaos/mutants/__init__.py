@@ -18,11 +18,13 @@ from pairproof.chaos.mutants.fan_out import FAN_OUT
 from pairproof.chaos.mutants.garbled import GARBLED
 from pairproof.chaos.mutants.groups import GROUPS
 from pairproof.chaos.mutants.lives import LIVES
+from pairproof.chaos.mutants.locks import LOCKS
 from pairproof.chaos.mutants.master import MASTER
 from pairproof.chaos.mutants.metadata import METADATA
 from pairproof.chaos.mutants.mutant import Mutant
 from pairproof.chaos.mutants.other_sends import OTHER_SENDS
 from pairproof.chaos.mutants.pieces import PIECES
+from pairproof.chaos.mutants.producers import PRODUCERS
 from pairproof.chaos.mutants.progress import PROGRESS
 from pairproof.chaos.mutants.questions import QUESTIONS
 from pairproof.chaos.mutants.queues import QUEUES
@@ -39,7 +41,7 @@ from pairproof.harness.errors import UsageError
 OWN: tuple[Mutant, ...] = (
     *MASTER, *ACKS, *REPLICAS, *SLAVE, *STORE, *STREAM, *CLIENT_PORT, *CONTENTS, *FAN_OUT, *STORAGE, *PIECES,
     *METADATA, *ROLES, *ROUTING, *QUEUES, *DELIVERY, *PROGRESS, *LIVES, *GARBLED, *QUESTIONS, *OTHER_SENDS,
-    *GROUPS, *ADMINISTRATORS,
+    *GROUPS, *ADMINISTRATORS, *PRODUCERS, *LOCKS,
 )  # fmt: skip
 
 

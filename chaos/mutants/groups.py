@@ -7,6 +7,9 @@ from collections.abc import Hashable
 
 from pairproof.chaos.mutants.mutant import CONSUMER, seeded, seeded_in
 from pairproof.reference.client.consumer import Consumer
+from pairproof.reference.client.process_queue import ProcessQueue
+from pairproof.reference.client.pulling import Pulling as ConsumersPulling
+from pairproof.reference.client.routes import Choice
 from pairproof.reference.core.processors.pulling import COMMITS, Pulling
 from pairproof.reference.core.registration import Registration
 from pairproof.reference.core.requests import Request
@@ -46,6 +49,12 @@ class CommitsEveryPull(Pulling):
         if not header["sysFlag"] & COMMITS:
             offsets = self.parts.offsets
             offsets.commit(header["consumerGroup"], header["topic"], header["queueId"], header["commitOffset"])
+
+
+@seeded(CONSUMER, "progress-broadcast", "the pulls of a broadcasting consumer carry its progress, too")
+class CarriesWhateverGroup(ConsumersPulling):
+    def carries(self, held: ProcessQueue, choice: Choice) -> bool:
+        return not choice.is_slave and held.progress > 0
 
 
 GROUPS = seeded_in(__name__)

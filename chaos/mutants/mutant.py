@@ -7,6 +7,7 @@ from functools import cache
 from typing import Any, NamedTuple, TypeVar
 
 from pairproof.reference.client.consumer import Consumer
+from pairproof.reference.client.producer import Producer
 from pairproof.reference.core.broker import Broker
 from pairproof.reference.core.commit_log import CommitLog
 from pairproof.reference.core.ha_master import HaMaster
@@ -17,6 +18,8 @@ from pairproof.reference.core.store import MessageStore
 
 CONSUMER = "consumer"
 """The ``node`` of a mutant that plays every consumer."""
+PRODUCER = "producer"
+"""The ``node`` of one that plays every producer which chooses queues."""
 
 
 class Mutant(NamedTuple):
@@ -24,8 +27,8 @@ class Mutant(NamedTuple):
 
     name: str
     node: str
-    """``master``, ``slave`` (every one), ``names`` or :data:`CONSUMER`."""
-    node_class: type[Broker] | type[NameServer] | type[Consumer]
+    """``master``, ``slave`` (every one), ``names``, :data:`CONSUMER` or :data:`PRODUCER`."""
+    node_class: type[Broker] | type[NameServer] | type[Consumer] | type[Producer]
     law: str
     breaks: str
     """What it does wrong."""
@@ -62,7 +65,7 @@ def composed(*classes: type) -> type:
     return type("And".join(each.__name__ for each in classes), classes, made)
 
 
-PLAYED: dict[str, type[Any]] = {"names": NameServer, CONSUMER: Consumer}
+PLAYED: dict[str, type[Any]] = {"names": NameServer, CONSUMER: Consumer, PRODUCER: Producer}
 """By ``node``, what plays it; all others are brokers."""
 
 Part = TypeVar("Part")

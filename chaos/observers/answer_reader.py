@@ -5,16 +5,14 @@ are no such answer. Nothing is shared with the broker that is judged. Source: Qu
 TopicStatsTable, ConsumeStats, GetConsumerListByGroupResponseBody of RocketMQ 4.9.
 """
 
-import json
 import re
 from collections.abc import Sequence
 from struct import error as ShortOfBytes
 
 from pairproof.chaos.observers.stored_record import HEAD, LEAST_SIZE, MAGIC, MAGIC_V2
+from pairproof.chaos.observers.table_reader import SHOWN, parsed
 from pairproof.harness.history import LONG, digest
 
-SHOWN = 40
-"""Bytes of what cannot be read that an error shows."""
 TOPIC = ("minOffset", "maxOffset", "lastUpdateTimestamp")
 GROUP = ("brokerOffset", "consumerOffset", "lastTimestamp")
 _ROW = re.compile(r"\{([^{}]*)\}:\{([^{}]*)\}")
@@ -38,23 +36,23 @@ def records(body: bytes) -> list[tuple[int, int]]:
 
 def figures(body: bytes, names: Sequence[str]) -> dict[str, int]:
     """The figures of these names that a broker tells of itself."""
-    told = _parsed(body).get("table")
+    told = parsed(body).get("table")
     if not isinstance(told, dict):
         raise ValueError(f"no figures: {body[:SHOWN]!r}")
-    return {name: _number(told[name]) for name in names if name in told}
+    return {name: number(told[name]) for name in names if name in told}
 
 
 def queues(body: bytes, names: Sequence[str]) -> dict[int, list[int]]:
     """By queue id the numbers of these names, of a table of one topic's queues."""
-    text = _text(body)
+    text = body.decode()
     if '"offsetTable":{' not in text:
         raise ValueError(f"no table of queues: {body[:SHOWN]!r}")
     found = {}
     for key, row in _ROW.findall(text):
-        queue, told = _parsed(f"{{{key}}}".encode()), _parsed(f"{{{row}}}".encode())
+        queue, told = parsed(f"{{{key}}}".encode()), parsed(f"{{{row}}}".encode())
         try:
             # fastjson leaves out nothing but null, and these are numbers.
-            found[_number(queue["queueId"])] = [_number(told[name]) for name in names]
+            found[number(queue["queueId"])] = [number(told[name]) for name in names]
         except KeyError as why:
             raise ValueError(f"no {why} in {body[:SHOWN]!r}") from None
     return dict(sorted(found.items()))
@@ -62,30 +60,15 @@ def queues(body: bytes, names: Sequence[str]) -> dict[int, list[int]]:
 
 def members(body: bytes) -> list[str]:
     """Client ids."""
-    told = _parsed(body).get("consumerIdList")
+    told = parsed(body).get("consumerIdList")
     if not isinstance(told, list) or not all(isinstance(each, str) for each in told):
         raise ValueError(f"no client ids: {body[:SHOWN]!r}")
     return told
 
 
-def number(text: object) -> int:
-    """A field of an answer's header."""
-    return _number(text)
-
-
-def _number(told: object) -> int:
+def number(told: object) -> int:
+    """A number of 64 bits, as a field of a header or of a body has it."""
     found = int(told) if isinstance(told, (int, str)) else None
     if found is None or found not in LONG:
         raise ValueError(f"{str(told)[:SHOWN]!r} cannot be a number of 64 bits")
     return found
-
-
-def _parsed(body: bytes) -> dict[str, object]:
-    found = json.loads(_text(body))
-    if not isinstance(found, dict):
-        raise ValueError(f"no object: {body[:SHOWN]!r}")
-    return found
-
-
-def _text(body: bytes) -> str:
-    return body.decode("utf-8")

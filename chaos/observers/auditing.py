@@ -30,7 +30,6 @@ class Snapshot(NamedTuple):
     levels: str = LEVELS
 
     def log_files(self) -> list[store_reader.LogFile]:
-        """The commit log's files, in order."""
         return sorted((int(name[len(LOG) :]), data) for name, data in self.files.items() if name.startswith(LOG))
 
     def read(self) -> store_reader.LogReading:

@@ -47,8 +47,6 @@ _NOT = re.compile(r"\b(not|never|no|cannot|failed|fails|still|about to|will|uncl
 _NAME = re.compile(r"[a-z0-9_.-]*[a-z0-9_]", re.IGNORECASE)
 _NUMBER = re.compile(r"\(start (\d{1,6})\b")
 
-End = tuple[int, str]
-
 
 class Happening(NamedTuple):
     """Something that happened to a broker, ``t`` ns after t0."""

@@ -81,7 +81,6 @@ class Connection(NamedTuple):
     """The broker that ended it, where the recorder saw that."""
 
     def stream(self, direction: str) -> bytes:
-        """All bytes of one direction."""
         return b"".join(each.data for each in self.segments if each.direction == direction)
 
 

@@ -35,7 +35,6 @@ SYS_FLAG_AT = 36
 STORED_AT = 56
 FLAG_AT = 16
 INT = Struct(">i")
-_SHORT = Struct(">h")
 
 
 class LogRecord(NamedTuple):

@@ -7,7 +7,7 @@ ConsumerOffsetSerializeWrapper, DelayOffsetSerializeWrapper.
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -33,7 +33,7 @@ class Table(NamedTuple):
 @lru_cache(maxsize=256)
 def read(table: str, body: bytes) -> Table:
     """Read one; ValueError for bytes that are no such table. Cached, since most tables are read again as they were."""
-    said = _parsed(body)
+    said = parsed(body)
     version = said.get("dataVersion") or {}
     if not isinstance(said.get(BODIES[table]), dict) or not isinstance(version, dict):
         raise ValueError(f"no {table}: {body[:SHOWN]!r}")
@@ -43,22 +43,37 @@ def read(table: str, body: bytes) -> Table:
     return Table(json.dumps(said[BODIES[table]], sort_keys=True), counter, timestamp)
 
 
-def read_file(table: str, contents: Iterable[bytes | None], empty: bytes) -> Table:
-    """Read a table's file as a broker does: the first of its contents, then its backup's, that is one.
+def read_delays(contents: Iterable[bytes | None]) -> Table:
+    """Read the file of delay offsets as a broker does: the first of its contents, then its backup's, that is a table.
 
-    Without anything in either it is ``empty``; ValueError if something is in one and neither is a table. What a file
+    Without anything in either there are none; ValueError if something is in one and neither is a table. What a file
     that was made and never written holds, zeros, is nothing.
     """
     wrong: ValueError | None = None
     for body in contents:
         if body is not None and body.strip(b"\0"):
             try:
-                return read(table, body)
+                return read("delays", body)
             except ValueError as why:
                 wrong = wrong or why
     if wrong is not None:
         raise wrong
-    return read(table, empty)
+    return read("delays", b'{"offsetTable":{}}')
+
+
+def record(
+    add: Callable[..., None], now: Callable[[], int], node: str, audit: int, f: str, reading: Callable[[], Table],
+    asked: int | None = None,
+) -> None:  # fmt: skip
+    """Record a table, or that it cannot be read. ``asked``: when it was asked for, if that took a while."""
+    try:
+        table = reading()
+    except ValueError as why:
+        add(now(), "garbled", node, op=audit, f=f, detail=str(why))
+        return
+    add(
+        now(), "table", node, op=audit, f=f, lo=table.timestamp, value=table.counter, hi=asked, detail=table.detail
+    )  # fmt: skip
 
 
 def brokers(body: bytes) -> dict[str, dict[str, str]]:
@@ -66,14 +81,15 @@ def brokers(body: bytes) -> dict[str, dict[str, str]]:
 
     ValueError for bytes that are no such answer.
     """
-    table: Any = _parsed(body).get("brokerAddrTable")
+    table: Any = parsed(body).get("brokerAddrTable")
     try:
         return {name: dict(broker["brokerAddrs"]) for name, broker in sorted(table.items())}
     except (AttributeError, KeyError, TypeError):
         raise ValueError(f"no brokers: {body[:SHOWN]!r}") from None
 
 
-def _parsed(body: bytes) -> dict[str, object]:
+def parsed(body: bytes) -> dict[str, object]:
+    """The object that the body is; ValueError for one that is none."""
     try:
         said = json.loads(_BARE_KEY.sub(_quoted, body.decode()))
     except RecursionError:

@@ -54,7 +54,6 @@ class Given(NamedTuple):
     """Whether it came as files, and stands for all that trials would set of a broker."""
 
     def over(self, settings: Args) -> Args:
-        """A schedule's settings under it."""
         own = {key: value for key, value in settings.items() if not self.is_whole or key.startswith((LAB, *KEPT))}
         return {**own, **self.settings}
 

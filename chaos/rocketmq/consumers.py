@@ -10,13 +10,14 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from pairproof.chaos.rocketmq import lock_ears
 from pairproof.chaos.rocketmq.clients import PULL_ANSWER, Clients
 from pairproof.chaos.rocketmq.planning import OTHER_NAME
 from pairproof.chaos.rocketmq.provision import TOPIC
 from pairproof.chaos.rocketmq.stage import Machine
 from pairproof.harness.errors import UsageError
 from pairproof.harness.rocketmq import places
-from pairproof.harness.rocketmq.operations.join import BROADCASTING
+from pairproof.harness.rocketmq.operations.join import BROADCASTING, ORDERLY
 from pairproof.reference.client.consumer import Consumer, ConsumerSettings
 from pairproof.reference.core.calls import Outcome
 from pairproof.reference.wire.bodies_client import MessageQueue
@@ -44,17 +45,17 @@ class Ears:
         self.stage = clients.stage
         self.add = clients.add
         self.group = settings.group
-        self.f = "broadcasting" if settings.broadcasting else "clustering"
+        self.f = "broadcasting" if settings.broadcasting else "orderly" if settings.orderly else "clustering"
         self.fixed = settings.default_broker_id if settings.connect_broker_by_user else None
         self.process = clients.new_process()
         self.calls: dict[int, Call] = {}
         """Those under way, by the consumer's own numbers."""
 
     def came(self) -> None:
-        self._note("consumer", f=self.f, status="on", broker=self.fixed)
+        self.note("consumer", f=self.f, status="on", broker=self.fixed)
 
     def went(self, lost: bool) -> None:
-        self._note("consumer", f=self.f, status="lost" if lost else "off")
+        self.note("consumer", f=self.f, status="lost" if lost else "off")
 
     def route_learned(self, topic: str, route: TopicRouteData | None) -> None:
         """A name server answered."""
@@ -68,7 +69,7 @@ class Ears:
             for broker_id, address in broker.broker_addrs.items()
         }
         status = "none" if route is None else "found"
-        self._note("route", status=status, detail=json.dumps(nodes, sort_keys=True))
+        self.note("route", status=status, detail=json.dumps(nodes, sort_keys=True))
 
     def query_began(self, op: int, queue: MessageQueue, broker_id: int, address: str) -> None:
         """The group's offset is asked for."""
@@ -79,11 +80,11 @@ class Ears:
 
     def assigned(self, queue: MessageQueue, offset: int) -> None:
         """It took a queue."""
-        self._note("assign", _owner(queue), status="on", queue=_name(queue), value=offset)
+        self.note("assign", _owner(queue), status="on", queue=_name(queue), value=offset)
 
     def given_up(self, queue: MessageQueue, offset: int) -> None:
         """It let a queue go."""
-        self._note("assign", _owner(queue), status="off", queue=_name(queue), value=offset)
+        self.note("assign", _owner(queue), status="off", queue=_name(queue), value=offset)
 
     def pull_began(self, op: int, queue: MessageQueue, offset: int, broker_id: int, address: str) -> None:
         """It asks for messages."""
@@ -112,7 +113,8 @@ class Ears:
         call = self.calls[op]
         self._ended(op, outcome, call.queue_offset)
 
-    def _note(self, kind: str, node: str | None = None, **columns: object) -> None:
+    def note(self, kind: str, node: str | None = None, **columns: object) -> None:
+        """Records what the consumer did."""
         self.add(self.stage.now(), kind, node, process=self.process, group=self.group, **columns)
 
     def _began(
@@ -165,14 +167,19 @@ class Consumers:
             host = self.hosts[group, consumer] = self.machine(f"consumer-{group}-{consumer}")
         if isinstance(host.node, Consumer) and not host.node.over:
             return
-        broadcasting = group >= BROADCASTING
         settings = ConsumerSettings(
-            f"c{consumer}", group_name(group), {TOPIC: "*"}, (name_server,), broadcasting=broadcasting,
-            consume_from_where="CONSUME_FROM_FIRST_OFFSET",
+            f"c{consumer}", group_name(group), {TOPIC: "*"}, (name_server,), broadcasting=group >= BROADCASTING,
+            orderly=ORDERLY <= group < BROADCASTING, consume_from_where="CONSUME_FROM_FIRST_OFFSET",
             connect_broker_by_user=self.fixed is not None, default_broker_id=self.fixed or 0,
         )  # fmt: skip
         ears = Ears(self.clients, settings)
-        host.start(lambda: self.build(host.io, settings, ears))
+        host.start(lambda: self._made(host, settings, ears))
+
+    def _made(self, host: Machine, settings: ConsumerSettings, ears: Ears) -> Consumer:
+        consumer = self.build(host.io, settings, ears)
+        if settings.orderly:
+            lock_ears.listen(consumer, ears.note, self.clients.stage.node_at)
+        return consumer
 
     def leave(self, group: int, consumer: int, lost: bool) -> None:
         """One goes; nothing if it does not run."""

@@ -140,7 +140,6 @@ class RocketMQDriver(Driver):
                 self.inspection.question(name, self.consumers.groups, kinds, figures)
 
     def look(self) -> None:
-        """What a name server knows."""
         if self.has_names:
             self.inspection.tables(places.NAMES)
 

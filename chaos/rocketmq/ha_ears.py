@@ -54,7 +54,6 @@ class HaListener:
         self.teller.add(self.teller.now(), "connect", passage.who, link=passage.label, side=side, f=passage.who)
 
     def closed(self, passage: HaPassage, side: str, how: str) -> None:
-        """One end of it is gone."""
         taps = (passage.sent, passage.heard) if side == MASTERS else (passage.said, passage.got)
         if side == SLAVES or passage.tapped:
             node = places.MASTER if side == MASTERS else passage.who
@@ -64,7 +63,6 @@ class HaListener:
             self._noted.pop(tap, None)
 
     def frames(self, passage: HaPassage, side: str, data: bytes) -> None:
-        """Bytes left the master, or are about to reach the slave."""
         if side == MASTERS and not passage.tapped:
             return
         now, label = self.teller.now(), passage.label
@@ -81,7 +79,6 @@ class HaListener:
         self._partial(passage, side, "out" if side == MASTERS else "in", tap)
 
     def reports(self, passage: HaPassage, side: str, data: bytes) -> None:
-        """Bytes left the slave, or are about to reach the master."""
         if side == MASTERS and not passage.tapped:
             return
         tap, node = (passage.heard, places.MASTER) if side == MASTERS else (passage.said, passage.who)
@@ -92,7 +89,6 @@ class HaListener:
         self._partial(passage, side, "in" if side == MASTERS else "out", tap)
 
     def stalled(self, passage: HaPassage, side: str) -> None:
-        """Nothing more of what this side sends is taken for now."""
         if side == SLAVES or passage.tapped:
             tap = passage.sent if side == MASTERS else passage.said
             self._partial(passage, side, "out", tap, blocked=True)

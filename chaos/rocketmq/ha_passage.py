@@ -75,7 +75,6 @@ class HaPassage(Passage):
         self._ears.stalled(self, _named(side))
 
     def closed(self, side: str, how: str) -> None:
-        """One side's connection ended."""
         if self.open[side]:
             super().closed(side, how)
             self._ears.closed(self, _named(side), how)

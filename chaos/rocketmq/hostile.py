@@ -111,18 +111,15 @@ class Caller(Stranger):
         self._speak(conn)
 
     def on_connect_failed(self, address: str) -> None:
-        """Try again, a few times."""
         self.pending -= 1
         self._again()
 
     def on_closed(self, conn: Conn) -> None:
-        """Thrown out; try again, a few times."""
         self.conns.pop(conn, None)
         self._count("thrown_out")
         self._again()
 
     def on_timer(self, key: Hashable) -> None:
-        """Speak again, or connect again."""
         for conn in list(self.conns):
             self._speak(conn)
         self._connect()
@@ -175,7 +172,6 @@ class Hostile(Caller):
             self._say(conn, self._held[conn].to_bytes(8, "big"))
 
     def on_closed(self, conn: Conn) -> None:
-        """Thrown out; try again, a few times."""
         self._frames.pop(conn, None)
         self._held.pop(conn, None)
         super().on_closed(conn)
@@ -244,7 +240,6 @@ class Intruder(Caller):
             super().on_bytes(conn, data)
 
     def on_connect_failed(self, address: str) -> None:
-        """Try again, a few times."""
         if address.endswith(NEWCOMER):
             self._over("newcomers_refused")
         else:

@@ -42,7 +42,6 @@ TABLES = {
 }
 DELAYS = "config/delayOffset.json"
 DELAYS_BACKUP = f"{DELAYS}.bak"
-NO_DELAYS = b'{"offsetTable":{}}'
 
 
 class Inspection:
@@ -106,7 +105,7 @@ class Inspection:
             if table == "delays" and node.name in places.SLAVES:
                 files = node.files((DELAYS,))
                 bodies = [bytes(files.get(name) or b"") for name in (DELAYS, DELAYS_BACKUP)]
-                self._record(node.name, table, asked, partial(table_reader.read_file, table, bodies, NO_DELAYS))
+                self._record(node.name, table, asked, partial(table_reader.read_delays, bodies))
                 continue
             body = await self._body(self.configs[node.name].address, code)
             if body is not None:
@@ -145,15 +144,7 @@ class Inspection:
 
     def _record(self, node: str, f: str, asked: int, read: Callable[[], table_reader.Table]) -> None:
         evidence = self.world.evidence
-        try:
-            table = read()
-        except ValueError as why:
-            evidence.add(evidence.now(), "garbled", node, op=evidence.audits, f=f, detail=str(why))
-            return
-        evidence.add(
-            evidence.now(), "table", node, op=evidence.audits, f=f, lo=table.timestamp, value=table.counter,
-            hi=asked, detail=table.detail,
-        )  # fmt: skip
+        table_reader.record(evidence.add, evidence.now, node, evidence.audits, f, read, asked)
 
     # How far queues go.
 

@@ -15,6 +15,7 @@ import hashlib
 import re
 import shutil
 import subprocess
+from collections.abc import Sequence
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -35,47 +36,55 @@ NOT_THERE = re.compile("Could not find artifact|was not found in")
 NEEDS = "needs a JDK (17 or later) and Maven, on Debian: apt-get install default-jdk-headless maven"
 
 
-class RocketMQ:
+class Fetched:
+    """A tool that Maven makes or fetches into the folder for tools."""
+
+    name: str
+    what: str
+    """As in "there is no ..."."""
+    _placed: str
+    """The file or folder that it becomes there."""
+
+    def find(self) -> Path:
+        """Where it is. LabError, with the remedy, if it is nowhere."""
+        for each in tool_folders():
+            if (each / self._placed).exists():
+                return each / self._placed
+        raise LabError(f"there is no {self.what}: run: pairproof labs install {self.name} ({NEEDS})")
+
+    def install(self) -> Path:
+        """Make it, unless it is there; where it is. LabError, with the remedy, if that fails."""
+        try:
+            return self.find()
+        except LabError:
+            return place(self._placed, self._make)
+
+    def _make(self, unfinished: Path) -> Path:
+        """Make it in an empty folder; where it is there."""
+        raise NotImplementedError
+
+
+class RocketMQ(Fetched):
     """A tool of ``pairproof labs install``: one release."""
 
     def __init__(self, version: str) -> None:
         self.version = version
         self.name = f"rocketmq{'-' if version in VERSIONS else '@'}{version}"
         self.about = f"Apache RocketMQ {version}, brokers and name server to be tested; fetched by Maven"
-        self._folder = f"rocketmq-{version}-{hashlib.sha256(POM.read_bytes()).hexdigest()[:12]}"
+        self.what = f"RocketMQ {version}"
+        self._placed = f"rocketmq-{version}-{hashlib.sha256(POM.read_bytes()).hexdigest()[:12]}"
 
-    def find(self) -> Path:
-        """The folder with its jars. LabError, with the remedy, if it is nowhere."""
-        for each in tool_folders():
-            if (each / self._folder).is_dir():
-                return each / self._folder
-        raise LabError(f"there is no RocketMQ {self.version}: run: pairproof labs install {self.name} ({NEEDS})")
-
-    def install(self) -> Path:
-        """Fetch them, unless they are there; the folder. LabError, with the remedy, if that fails."""
-        try:
-            return self.find()
-        except LabError:
-            return place(self._folder, self._fetch)
-
-    def _fetch(self, unfinished: Path) -> Path:
+    def _make(self, unfinished: Path) -> Path:
         to = unfinished / "jars"
         goal = ["dependency:copy-dependencies", "-DincludeScope=runtime", f"-DoutputDirectory={to}"]
-        command = [program("mvn"), "--quiet", "--batch-mode", "--strict-checksums"]
-        command += ["-Pwith-clients", "--file"] if self.version in VERSIONS else ["--file"]
-        try:
-            with resources.as_file(POM) as pom:
-                done = programs.run([*command, str(pom), f"-Drocketmq.version={self.version}", *goal], FETCH_S)
-        except subprocess.TimeoutExpired:
-            raise LabError(f"Maven did not fetch RocketMQ {self.version} within {FETCH_S} s; try again") from None
-        if done.returncode != 0 and NOT_THERE.search(done.stdout + done.stderr):
-            raise LabError(
-                f"Maven's repository does not have all jars of RocketMQ {self.version}: is that a release? Then "
-                f"unpack its binary distribution (rocketmq.apache.org/download), and name that: rocketmq@/its/folder"
-            )
-        if done.returncode != 0:
-            said = " | ".join((done.stdout + done.stderr).split("\n")[:4]).strip(" |")
-            raise LabError(f"Maven could not fetch RocketMQ {self.version}: {said}; is the network there?")
+        profile = ["-Pwith-clients"] if self.version in VERSIONS else []
+        missing = (
+            f"Maven's repository does not have all jars of RocketMQ {self.version}: is that a release? Then "
+            f"unpack its binary distribution (rocketmq.apache.org/download), and name that: rocketmq@/its/folder"
+        )
+        with resources.as_file(POM) as pom:
+            arguments = [*profile, "--file", str(pom), f"-Drocketmq.version={self.version}", *goal]
+            maven(arguments, f"fetch RocketMQ {self.version}", FETCH_S, missing)
         return to
 
 
@@ -97,7 +106,6 @@ class Home:
         self.version = found[0]
 
     def find(self) -> Path:
-        """The folder with its jars."""
         return self._jars
 
     def install(self) -> Path:
@@ -122,6 +130,20 @@ def source(which: str) -> RocketMQ | Home:
             f"{which[:80]!r} is neither a RocketMQ release, such as 4.9.8, nor the absolute path of an unpacked one"
         )
     return RocketMQ(which)
+
+
+def maven(arguments: Sequence[str], what: str, limit_s: int, missing: str = "") -> None:
+    """Have Maven do something (``what``, in words). LabError if it fails; ``missing``: said where it lacks a jar."""
+    command = [program("mvn"), "--quiet", "--batch-mode", "--strict-checksums", *arguments]
+    try:
+        done = programs.run(command, limit_s)
+    except subprocess.TimeoutExpired:
+        raise LabError(f"Maven did not {what} within {limit_s} s; try again") from None
+    if done.returncode != 0:
+        if missing and NOT_THERE.search(done.stdout + done.stderr):
+            raise LabError(missing)
+        said = " | ".join((done.stdout + done.stderr).split("\n")[:4]).strip(" |")
+        raise LabError(f"Maven could not {what}: {said}; is the network there?")
 
 
 def program(name: str) -> str:

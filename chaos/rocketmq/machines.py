@@ -41,7 +41,6 @@ class Machine:
 
     @property
     def io(self) -> Shell:
-        """What the node may do."""
         if self._shell is None:
             self._shell = self.loop.run_until_complete(_shell(self.anywhere, self.unreached))
         return self._shell
@@ -54,7 +53,6 @@ class Machine:
         self.loop.set_exception_handler(handler)
 
     def call(self, function: Callable[..., Any], *arguments: Any) -> None:
-        """Let the node act."""
         function(*arguments)
 
     def listen(self, address: Address, name: str) -> None:
@@ -99,7 +97,6 @@ class Machines:
         self.all: list[Machine] = []
 
     def machine(self, name: str) -> Machine:
-        """One more."""
         world = self.world
         made = Machine(world.loop, name, world.bench.anywhere, world.evidence.unreached_at)
         self.all.append(made)

@@ -75,7 +75,6 @@ class NodeWatcher(TraceWatcher):
         self.control = control
 
     def appended(self, lo: int, hi: int, data: bytes, f: str) -> None:
-        """Bytes entered the log."""
         super().appended(lo, hi, data, f)
         if self.control is not None:
             self.control.pass_point("append")
@@ -110,24 +109,20 @@ class NodeShell(Shell):
         self.trace.note("stopped")
 
     def connect_failed(self, address: str) -> None:
-        """Nobody could be connected to."""
         self.trace.note("unreached", address)
         super().connect_failed(address)
 
     # What can have a fault armed, beside appends: see NodeWatcher.
 
     def send(self, conn: Connection, data: bytes) -> int:
-        """Hand bytes to the socket."""
         self._pass("send")
         return super().send(conn, data)
 
     def hear(self, conn: Connection, data: bytes) -> None:
-        """Bytes have come."""
         self._pass("recv")
         super().hear(conn, data)
 
     def flush_ended(self, token: Hashable) -> None:
-        """Something is durable."""
         self._pass("flush")
         super().flush_ended(token)
 
@@ -158,7 +153,6 @@ class NodeShell(Shell):
             self.timer(thread, self.now())
 
     def wall_ms(self) -> int:
-        """The wall clock, ms."""
         skew_ms = self.control.get("skew_ms") if self.control is not None else 0
         if skew_ms and self.control is not None:
             self.control.count("skewed")

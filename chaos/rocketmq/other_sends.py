@@ -43,7 +43,6 @@ class OtherSends:
         self.log_end = log_end
 
     def send_batch(self, producer: int, count: int, size: int, wait: bool, queue: int) -> None:
-        """Start one request with several messages."""
         calls, items = [], []
         for left in reversed(range(count)):
             key, flag, tags = self.clients.new_message()
@@ -56,7 +55,6 @@ class OtherSends:
         )  # fmt: skip
 
     def send_special(self, producer: int, what: str, wait: bool, queue: int) -> None:
-        """Start a send of one message."""
         clients = self.clients
         key, flag, tags = clients.new_message()
         topic, number, sys_flag, name = TOPIC, queue, 0, "KEYS"

@@ -8,18 +8,17 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from pairproof.chaos.labs.real.evidence import Evidence, Life, Readings
-from pairproof.chaos.observers.stored_record import stored_key
 from pairproof.chaos.plan import SeenFromOutside
 from pairproof.chaos.rocketmq.outside.dates import dated
 from pairproof.chaos.rocketmq.settled import settled
-from pairproof.harness.history import Event, digest, kinds
-from pairproof.reference.wire.record import Record
+from pairproof.chaos.rocketmq.stage import Stage
+from pairproof.harness.history import Event, kinds
 
 OF_TAPS = {"answered": "register", "fetched": "sync"}
 """Rows in which taps tell what a broker does, and what it is called there."""
 
 
-class TracedReadings(Readings):
+class TracedReadings(Readings, Stage):
     """Of one trial; the clients' stage, too. The columns of rows: :data:`pairproof.chaos.rocketmq.traced.KINDS`."""
 
     def __init__(self, evidence: Evidence) -> None:
@@ -42,17 +41,6 @@ class TracedReadings(Readings):
     def end_of_record(self, node: str, lo: int) -> int | None:
         """Only its trace knows: :meth:`weave` fills it in."""
         return None
-
-    def delivered(
-        self, process: int, op: int, node: str, found: Record, data: bytes, group: str | None = None, f: str = "pull"
-    ) -> None:
-        """One message of a pull's answer; ``group``: of the consumer that it was handed to; ``f``: the call's."""
-        lo = found.physical_offset
-        self.add(
-            self.now(), "deliver", node, process=process, op=op, f=f, message=stored_key(data),
-            queue=f"{found.message.topic}/{found.message.queue_id}", queue_offset=found.queue_offset,
-            lo=lo, hi=lo + found.size, digest=digest(data), group=group,
-        )  # fmt: skip
 
     # Rows.
 

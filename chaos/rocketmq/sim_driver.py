@@ -10,9 +10,10 @@ from pairproof.chaos.labs.sim.world import World
 from pairproof.chaos.plan import CLIENT
 from pairproof.chaos.rocketmq import planning, sim_questions
 from pairproof.chaos.rocketmq import sim_tables as tables
-from pairproof.chaos.rocketmq.clients import Clients
+from pairproof.chaos.rocketmq.clients import Clients, send_timeout_ms
 from pairproof.chaos.rocketmq.consumers import Consumers
 from pairproof.chaos.rocketmq.other_sends import OtherSends
+from pairproof.chaos.rocketmq.producers import Producers
 from pairproof.chaos.rocketmq.remaking import Remaking
 from pairproof.chaos.rocketmq.sim_readings import SimReadings, shown
 from pairproof.chaos.rocketmq.sim_strangers import Strangers
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 class SimDriver(Driver):
     """Nothing is derived later than its append, unless a fault holds it back."""
 
-    parts: tuple[Clients, OtherSends, Remaking, Consumers, Strangers]
+    parts: tuple[Clients, OtherSends, Remaking, Producers, Consumers, Strangers]
     clients: Clients
 
     def __init__(self, target: ReferenceTarget, world: World) -> None:
@@ -47,8 +48,13 @@ class SimDriver(Driver):
             planning.NAME_SERVER if self.has_names else None, places.chosen_by_user(settings),
         )  # fmt: skip
         others = OtherSends(self.clients, self.configs[places.MASTER], lambda: self.readings.log_end(places.MASTER))
+        producers = Producers(
+            self.clients, lambda name: world.machine(name, world.clients_ways), target.producer_class(),
+            planning.NAME_SERVER if self.has_names else None, send_timeout_ms(settings),
+            self.configs[places.MASTER].brokerName,
+        )  # fmt: skip
         strangers = Strangers(world, self.readings)
-        self.parts = (self.clients, others, Remaking(self.clients), self.consumers, strangers)
+        self.parts = (self.clients, others, Remaking(self.clients), producers, self.consumers, strangers)
 
     def config(self, node: str) -> str | None:
         return shown(self.configs[node]) if node in self.configs else None
@@ -82,6 +88,5 @@ class SimDriver(Driver):
                 sim_questions.put(self.world.evidence, self.world.hosts[name], self.world.seed, self.consumers.groups)
 
     def look(self) -> None:
-        """What a name server knows."""
         if self.has_names:
             tables.record(self.world.evidence, self.world.hosts[places.NAMES])

@@ -30,7 +30,6 @@ class Asker:
         self, conn: object, request: Command, code: int, fields: Mapping[str, str] | None = None, body: bytes = b"",
         remark: str | None = None,
     ) -> None:  # fmt: skip
-        """See :meth:`pairproof.reference.core.command_peers.CommandPeers.answer`."""
         status = ANSWERS.get(code) or remoting.RESPONSE_NAMES.get(code, f"code {code}")
         self.answered.append(Answered(status, fields or {}, body))
 

@@ -17,10 +17,10 @@ from pairproof.chaos.labs.sim.network import End
 from pairproof.chaos.observers import auditing
 from pairproof.chaos.observers.ha_tap import FrameTap, ReportTap
 from pairproof.chaos.observers.stored_record import stored_key
+from pairproof.chaos.rocketmq.stage import Stage
 from pairproof.harness.history import MS, digest
 from pairproof.reference.core.broker import Broker
 from pairproof.reference.core.config import BrokerConfig
-from pairproof.reference.wire.record import Record
 
 FOLDER = "commitlog"
 ANSWERED = {"ha": "haServerAddr", "master": "masterAddr"}
@@ -40,7 +40,6 @@ class Watcher:
         self.record_ends = evidence.record_ends.setdefault(host.name, {})
 
     def appended(self, lo: int, hi: int, data: bytes, f: str) -> None:
-        """Bytes entered the log."""
         evidence, host = self.evidence, self.host
         message = None
         if f == "put":
@@ -55,23 +54,18 @@ class Watcher:
             evidence.point(host.name, "append")
 
     def flushed(self, upto: int) -> None:
-        """The log is durable up to ``upto``."""
         self.evidence.add(self.host.kernel.now, "flush", self.host.name, self.incarnation, hi=upto)
 
     def dispatched(self, upto: int) -> None:
-        """Queues and index hold every whole message up to ``upto``."""
         self.evidence.add(self.host.kernel.now, "dispatch", self.host.name, self.incarnation, hi=upto)
 
     def synced(self, table: str, status: str) -> None:
-        """A slave's metadata sync: asked, same, applied or failed."""
         self.evidence.add(self.host.kernel.now, "sync", self.host.name, self.incarnation, f=table, status=status)
 
     def persisted(self, table: str) -> None:
-        """A table was written to its file."""
         self.evidence.add(self.host.kernel.now, "persist", self.host.name, self.incarnation, f=table)
 
     def registered(self, answer: Mapping[str, str] | None) -> None:
-        """A name server answered, or not."""
         status, told = ("ok", dict(answer)) if answer is not None else ("failed", {})
         found = {key: told[field] for key, field in ANSWERED.items() if told.get(field)}
         self.evidence.add(
@@ -80,21 +74,19 @@ class Watcher:
         )  # fmt: skip
 
     def expired(self, lo: int) -> None:
-        """The oldest files are gone."""
         self.evidence.add(self.host.kernel.now, "expire", self.host.name, self.incarnation, lo=lo)
 
     def misfits(self, why: str) -> None:
         """What this slave does and does not do from now on is seen from outside."""
 
     def refused(self, conn: End, reported: int, end: int, why: str) -> None:
-        """The master will not serve this peer."""
         self.evidence.add(
             self.host.kernel.now, "diverged", self.host.name, self.incarnation, conn.label, hi=reported, value=end,
             detail=why,
         )  # fmt: skip
 
 
-class SimReadings(Readings):
+class SimReadings(Readings, Stage):
     """Records what the laws may want to see of the brokers of one simulated trial, and is its clients' stage."""
 
     def __init__(self, evidence: Evidence, hosts: Mapping[str, Host], configs: Mapping[str, BrokerConfig]) -> None:
@@ -143,7 +135,6 @@ class SimReadings(Readings):
         return broker.log.end if broker is not None else None
 
     def broker(self, name: str) -> Broker | None:
-        """The running broker, or None."""
         host = self.hosts.get(name)
         return host.node if host is not None and isinstance(host.node, Broker) else None
 
@@ -182,7 +173,6 @@ class SimReadings(Readings):
         self.add(self.kernel.now, "connect", peer, link=end.label, side=side, f=peer)
 
     def closed(self, end: End, how: str) -> None:
-        """An HA connection ended at this end."""
         if end.label:
             side = "m" if end.outgoing is end.link.down else "s"
             sent, received = self._taps.pop(end, (_NOTHING, _NOTHING))
@@ -238,19 +228,7 @@ class SimReadings(Readings):
     # Clients.
 
     def end_of_record(self, node: str, lo: int) -> int | None:
-        """Where the record that a master put at ``lo`` ends."""
         return self.record_ends.get(node, {}).get(lo)
-
-    def delivered(
-        self, process: int, op: int, node: str, found: Record, data: bytes, group: str | None = None, f: str = "pull"
-    ) -> None:
-        """One message of a pull's answer; ``group``: of the consumer that it was handed to; ``f``: the call's."""
-        lo = found.physical_offset
-        self.add(
-            self.kernel.now, "deliver", node, process=process, op=op, f=f, message=stored_key(data),
-            queue=f"{found.message.topic}/{found.message.queue_id}", queue_offset=found.queue_offset, lo=lo,
-            hi=lo + found.size, digest=digest(data), group=group,
-        )  # fmt: skip
 
     # Stores.
 

@@ -60,7 +60,6 @@ class Strangers:
         return stranger
 
     def give_back(self, handle: Impostor) -> Effect:
-        """The link leads to the master again."""
         host, link = self.world.hosts["impostor"], self.world.network.links["ha"]
         if host.node is handle:
             link.host = self.world.hosts["master"]

@@ -19,8 +19,6 @@ from pairproof.reference.core.delay import SCHEDULE_TOPIC, queue_of_level
 from pairproof.reference.core.namesrv import NameServer
 from pairproof.reference.wire.bodies_client import MessageQueue
 
-EMPTY = b'{"offsetTable":{}}'
-
 
 def record(evidence: Evidence, host: Host) -> None:
     """Record every table of a node that runs; nothing of one that does not."""
@@ -31,7 +29,7 @@ def record(evidence: Evidence, host: Host) -> None:
             name: {str(number): evidence.node_at(address) for number, address in broker.broker_addrs.items()}
             for name, broker in known.items()
         }
-        _add(evidence, host.name, "brokers", table_reader.Table(json.dumps(brokers, sort_keys=True)))
+        _record(evidence, host.name, "brokers", lambda: table_reader.Table(json.dumps(brokers, sort_keys=True)))
     elif isinstance(node, Broker):
         parts = node.parts
         for table, of in (("topics", parts.topics), ("groups", parts.groups), ("offsets", parts.offsets)):
@@ -39,7 +37,7 @@ def record(evidence: Evidence, host: Host) -> None:
         if node.config.is_slave:
             file = parts.delay_offsets.file
             bodies = (node.io.disk.read_whole(name) for name in (file.name, file.backup))
-            _read(evidence, host, "delays", partial(table_reader.read_file, "delays", bodies, EMPTY))
+            _record(evidence, host.name, "delays", partial(table_reader.read_delays, bodies))
         else:
             _answered(evidence, host, "delays", parts.delay_offsets.encode)
 
@@ -68,18 +66,8 @@ def _answered(evidence: Evidence, host: Host, table: str, encode: Callable[[], b
     # The node's own code: what it raises is its crash.
     host.call(lambda: said.append(encode()))
     for body in said:
-        _read(evidence, host, table, partial(table_reader.read, table, body))
+        _record(evidence, host.name, table, partial(table_reader.read, table, body))
 
 
-def _read(evidence: Evidence, host: Host, f: str, read: Callable[[], table_reader.Table]) -> None:
-    try:
-        _add(evidence, host.name, f, read())
-    except ValueError as why:
-        evidence.add(evidence.kernel.now, "garbled", host.name, op=evidence.audits, f=f, detail=str(why))
-
-
-def _add(evidence: Evidence, node: str, f: str, table: table_reader.Table) -> None:
-    evidence.add(
-        evidence.kernel.now, "table", node, op=evidence.audits, f=f, lo=table.timestamp, value=table.counter,
-        detail=table.detail,
-    )  # fmt: skip
+def _record(evidence: Evidence, node: str, f: str, reading: Callable[[], table_reader.Table]) -> None:
+    table_reader.record(evidence.add, evidence.now, node, evidence.audits, f, reading)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from pairproof.chaos.observers.stored_record import stored_key
+from pairproof.harness.history import digest
 from pairproof.reference.ports import Effects, Node
 from pairproof.reference.wire.record import Record
 
@@ -15,11 +17,10 @@ class Stage(Protocol):
     add: Callable[..., None]
     """Records an event, see :meth:`pairproof.harness.history.Recorder.add`."""
 
-    def now(self) -> int:
-        """The trial's time, ns."""
-
-    def node_at(self, address: str) -> str:
-        """The node behind an address; the address itself if it is nobody's."""
+    now: Callable[[], int]
+    """The trial's time, ns."""
+    node_at: Callable[[str], str]
+    """The node behind an address; the address itself if it is nobody's."""
 
     def end_of_record(self, node: str, lo: int) -> int | None:
         """Where the record that a master put at ``lo`` ends; None if that is not known, or only later."""
@@ -28,6 +29,12 @@ class Stage(Protocol):
         self, process: int, op: int, node: str, found: Record, data: bytes, group: str | None = None, f: str = "pull"
     ) -> None:
         """One message of a pull's answer; ``group``: of the consumer that it was handed to; ``f``: the call's."""
+        lo = found.physical_offset
+        self.add(
+            self.now(), "deliver", node, process=process, op=op, f=f, message=stored_key(data),
+            queue=f"{found.message.topic}/{found.message.queue_id}", queue_offset=found.queue_offset, lo=lo,
+            hi=lo + found.size, digest=digest(data), group=group,
+        )  # fmt: skip
 
 
 class Machine(Protocol):

@@ -53,41 +53,33 @@ class TraceWatcher(LogWatcher):
         self.trace = trace
 
     def appended(self, lo: int, hi: int, data: bytes, f: str) -> None:
-        """Bytes entered the log. Put together by hand, since no other line is written as often."""
         key = stored_key(data) if f == "put" else None
         message = "null" if key is None else encode_basestring_ascii(key)
         self.trace.write(f'[{time.monotonic_ns()},"append",{lo},{hi},{digest(data)},"{f}",{message}]')
 
     def flushed(self, upto: int) -> None:
-        """The log is durable up to ``upto``."""
         self.trace.note("flush", upto)
 
     def dispatched(self, upto: int) -> None:
-        """Queues and index hold every whole message up to ``upto``."""
         self.trace.note("dispatch", upto)
 
     def synced(self, table: str, status: str) -> None:
-        """A slave's metadata sync: asked, same, applied or failed."""
         self.trace.note("sync", table, status)
         super().synced(table, status)
 
     def persisted(self, table: str) -> None:
-        """A table was written to its file."""
         self.trace.note("persist", table)
 
     def registered(self, answer: Mapping[str, str] | None) -> None:
-        """A name server answered, or not."""
         told = answer or {}
         status = "failed" if answer is None else "ok"
         self.trace.note("register", status, told.get("masterAddr"), told.get("haServerAddr"))
         super().registered(answer)
 
     def expired(self, lo: int) -> None:
-        """The oldest files are gone."""
         self.trace.note("expire", lo)
         super().expired(lo)
 
     def refused(self, conn: Conn, reported: int, end: int, why: str) -> None:
-        """The master will not serve this peer."""
         self.trace.note("refused", str(conn), reported, end, why)
         super().refused(conn, reported, end, why)

@@ -4,12 +4,9 @@ Those that come with pairproof are files of this package. A third party's packag
 entry points ``pairproof.scenarios``.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import cache
-from importlib import resources
-from importlib.resources.abc import Traversable
 from pathlib import Path
-from types import ModuleType
 
 from pairproof.chaos.scenarios import reading
 from pairproof.chaos.scenarios.scenario import Scenario
@@ -20,31 +17,15 @@ from pairproof.harness.errors import UsageError
 ENDINGS = (".yaml", ".yml")
 
 
-@cache
-def _files() -> Mapping[str, Traversable]:
-    """By name, the file of each that is registered; UsageError if two have one name."""
-    found: dict[str, Traversable] = {}
-    for group in registry.names("scenarios"):
-        package = registry.find("scenarios", group)
-        assert isinstance(package, ModuleType), f"the entry point {group!r} of pairproof.scenarios is not a package"
-        for file in resources.files(package).iterdir():
-            name = Path(file.name).stem
-            if file.name.endswith(ENDINGS):
-                if name in found:
-                    raise UsageError(f"two scenarios are called {name!r}; one is in the package {package.__name__}")
-                found[name] = file
-    return found
-
-
 def names() -> list[str]:
     """Those that are registered, sorted."""
-    return sorted(_files())
+    return sorted(registry.files("scenarios", *ENDINGS))
 
 
 @cache
 def shipped(name: str) -> Scenario:
     """One of those."""
-    return reading.from_text(_files()[name].read_text(encoding="utf-8"), name)
+    return reading.from_text(registry.files("scenarios", *ENDINGS)[name].read_text(encoding="utf-8"), name)
 
 
 def find(given: str) -> Scenario:

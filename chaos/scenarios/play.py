@@ -54,7 +54,6 @@ class Played(NamedTuple):
 
     @property
     def stalled(self) -> bool:
-        """Whether the machine was late meanwhile."""
         return any(each.kind == "stall" for each in self.trial.events)
 
     @property

@@ -82,7 +82,6 @@ class Expect(NamedTuple):
     """Laws that a target with a seeded bug must break."""
 
     def plus(self, more: Expect) -> Expect:
-        """Both."""
         whole = Counts({**self.whole.statuses, **more.whole.statuses}, {**self.whole.events, **more.whole.events})
         return Expect(
             (*self.judged, *more.judged), whole, (*self.phases, *more.phases), {**self.costs, **more.costs},

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from pairproof.chaos.mutants import Mutant, catalogue
-from pairproof.chaos.mutants.mutant import CONSUMER, composed
+from pairproof.chaos.mutants.mutant import CONSUMER, PRODUCER, composed
 from pairproof.chaos.plan import Image, InProcess, Plan
 from pairproof.chaos.rocketmq import configuration, planning, questions
 from pairproof.chaos.rocketmq.configuration import FIELDS, Given, is_of_a_side, of_side, side_of
@@ -24,9 +24,10 @@ from pairproof.harness.errors import UsageError
 from pairproof.harness.history import own_kinds
 from pairproof.harness.kinds import store
 from pairproof.harness.rocketmq import places
-from pairproof.harness.rocketmq.ports import ABILITIES
+from pairproof.harness.rocketmq.ports import ABILITIES, SIMULATED
 from pairproof.harness.schedule import Args, Scalar
 from pairproof.reference.client.consumer import Consumer
+from pairproof.reference.client.producer import Producer
 from pairproof.reference.core.broker import Broker
 from pairproof.reference.core.config import BrokerConfig
 from pairproof.reference.core.namesrv import NameServer
@@ -115,7 +116,6 @@ class ReferenceTarget(NamedTuple):
         return dict.fromkeys((places.MASTER, places.SLAVES[0]), self.stands_for) if self.stands_for else {}
 
     def mutant(self, name: str) -> ReferenceTarget:
-        """The target with this mutant's mistake, too."""
         if name not in catalogue():
             close = get_close_matches(name, catalogue(), 1)
             hint = f"did you mean {close[0]}?" if close else f"valid are {', '.join(sorted(catalogue())[:SHOWN])}, ..."
@@ -127,11 +127,9 @@ class ReferenceTarget(NamedTuple):
         return {key: type(value) for key, value in FIELDS.items()}
 
     def bring(self, files: Mapping[str, Path], typed: Sequence[str]) -> tuple[Given, list[str]]:
-        """See :class:`pairproof.harness.resolve.TakesConfiguration`."""
         return configuration.brought(files, typed, self.known)
 
     def given(self, brought: object) -> ReferenceTarget:
-        """See :class:`pairproof.harness.resolve.TakesConfiguration`."""
         return self._replace(brought=cast(Given, brought))
 
     def settings(self, schedule: Args) -> Args:
@@ -153,7 +151,6 @@ class ReferenceTarget(NamedTuple):
         return merged
 
     def config(self, node: str, settings: Args) -> BrokerConfig:
-        """One node's broker configuration."""
         return _config(node, tuple(sorted(settings.items())))
 
     def observes(self) -> frozenset[str]:
@@ -169,14 +166,17 @@ class ReferenceTarget(NamedTuple):
         """What operations and faults can ask of its drivers' parts."""
         return ABILITIES
 
+    @property
+    def simulated_abilities(self) -> tuple[type, ...]:
+        """What they can be asked besides in a simulated trial."""
+        return SIMULATED
+
     def programs(self, settings: Args) -> Mapping[str, str]:
-        """See :class:`pairproof.harness.ports.SaysWhatItIs`."""
         line = settings.get("rocketmqVersion", BrokerConfig.rocketmqVersion)
         like = f"pairproof's own model of RocketMQ {line} ({self.name})"
         return {"master": like, "slave": like}
 
     def defaults(self, node: str, settings: Args) -> Mapping[str, str]:
-        """See :class:`pairproof.harness.ports.SaysWhatItIs`."""
         return {key: as_text(value) for key, value in asdict(BrokerConfig()).items()}
 
     def simulated(self, world: SimWorld) -> SimDriver:
@@ -226,6 +226,10 @@ class ReferenceTarget(NamedTuple):
     def consumer_class(self) -> type[Consumer]:
         found = self._mutated_class(CONSUMER)
         return Consumer if found is None else cast("type[Consumer]", found)
+
+    def producer_class(self) -> type[Producer]:
+        found = self._mutated_class(PRODUCER)
+        return Producer if found is None else cast("type[Producer]", found)
 
     def _mutated_class(self, node: str) -> type | None:
         classes: list[type] = [

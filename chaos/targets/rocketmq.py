@@ -56,6 +56,8 @@ MEMORY_MB = 1_024
 FAMILY = "rocketmq"
 BEHAVES = {"<=4.5.2": "4.4.0", "<=4.9.2": "4.9.2", "<5": "4.9.7", ">=5": "5.5.0"}
 """Ranges of releases, oldest first, and the line whose conduct is known."""
+SIMULATED = frozenset(("try",))
+"""What only simulated clients tell."""
 UNTRACED = frozenset(("flush", "persist"))
 """What only a broker itself can tell."""
 SAYS_WHOM_IT_REFUSES = "4.9.7"
@@ -134,11 +136,9 @@ class RocketMQTarget(NamedTuple):
         }
 
     def bring(self, files: Mapping[str, Path], typed: Sequence[str]) -> tuple[Given, list[str]]:
-        """See :class:`pairproof.harness.resolve.TakesConfiguration`."""
         return configuration.brought(files, typed, self.known)
 
     def given(self, brought: object) -> RocketMQTarget:
-        """See :class:`pairproof.harness.resolve.TakesConfiguration`."""
         return self._replace(brought=cast(Given, brought))
 
     def plan(self, settings: Args) -> Plan:
@@ -177,7 +177,6 @@ class RocketMQTarget(NamedTuple):
         return TARGET.settings({**DEFAULTS, **given})
 
     def questions(self, node: str) -> questions.Asking:
-        """See :meth:`ReferenceTarget.questions`."""
         is_ours = all(each == TARGET.name for each in self._programs(node))
         return questions.OF_REFERENCE if is_ours else questions.OF_JAVA
 
@@ -187,13 +186,11 @@ class RocketMQTarget(NamedTuple):
         return ABILITIES
 
     def driver(self, world: World) -> RocketMQDriver:
-        """See :meth:`ReferenceTarget.driver`."""
         from pairproof.chaos.rocketmq.driver import RocketMQDriver
 
         return RocketMQDriver(self, world)
 
     def programs(self, settings: Args) -> Mapping[str, str]:
-        """See :class:`pairproof.harness.ports.SaysWhatItIs`."""
         told = {
             node: TARGET.programs(settings)[node] if own == TARGET.name else describing.product(source(own).find())
             for node in (places.MASTER, places.SLAVES[0])
@@ -202,7 +199,6 @@ class RocketMQTarget(NamedTuple):
         return {**told, "Java": jvm.version()}
 
     def defaults(self, node: str, settings: Args) -> Mapping[str, str]:
-        """See :class:`pairproof.harness.ports.SaysWhatItIs`."""
         program = self._program(node)
         if program == TARGET.name:
             return TARGET.defaults(node, settings)
@@ -213,7 +209,7 @@ class RocketMQTarget(NamedTuple):
         masters = [version for each in self._programs(places.MASTER) if (version := _version(each))]
         silent = {"diverged"} if any(nearest(each) != SAYS_WHOM_IT_REFUSES for each in masters) else set()
         told = agent.TELLS if self.has_agent else frozenset()
-        return own_kinds() - store.KINDS - (UNTRACED - told) - silent - self._hidden()
+        return own_kinds() - store.KINDS - SIMULATED - (UNTRACED - told) - silent - self._hidden()
 
     def _hidden(self) -> frozenset[str]:
         """What the configuration that was brought keeps from view."""
@@ -274,7 +270,6 @@ class Family:
         return RocketMQTarget(both[0], both[-1], has_agent=which.endswith(AGENT))
 
     def tool(self, which: str) -> RocketMQ | Home:
-        """What ``pairproof labs install`` makes ready."""
         return source(which)
 
 

@@ -130,7 +130,6 @@ class Proxies:
             return str(self._ask("/version")["version"])
 
     def names(self) -> list[str]:
-        """Every proxy's name, sorted."""
         with self._call("list its proxies"):
             return sorted(self._library.proxies())
 
@@ -141,7 +140,6 @@ class Proxies:
         return self.get(name)
 
     def get(self, name: str) -> Proxy:
-        """A proxy as it is now."""
         with self._told(f"show proxy {name!r}"):
             told = self._ask(f"/proxies/{name}")
             toxics = tuple(_toxic(each) for each in told["toxics"])
@@ -215,7 +213,6 @@ class Proxies:
         return self.add_toxic(name, last.direction, "latency", {"latency": 0})
 
     def clear(self, name: str) -> None:
-        """Take every toxic off a proxy."""
         for toxic in reversed(self.get(name).toxics):
             self.remove_toxic(name, toxic.name)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import click
 
@@ -68,7 +68,7 @@ def command(report: bool, json_to: str | None, **asked: Any) -> None:
     nothing to judge although the corpus or the profile demands it, or the searches met less than the profile demands;
     4 the lab failed. With --report the report is made in every case but 2.
     """
-    outcome = _request(Asked(**asked)).run()
+    outcome = _request(**asked).run()
     if json_to is not None:
         output.write_json(outcome.summary, json_to)
     code = outcome.code
@@ -82,56 +82,38 @@ def command(report: bool, json_to: str | None, **asked: Any) -> None:
     sys.exit(code)
 
 
-class Asked(NamedTuple):
-    """The options that say what to run."""
-
-    target_name: str
-    lab_name: str
-    master_conf: Path | None
-    slave_conf: Path | None
-    typed: tuple[str, ...]
-    profile_name: str | None
-    time_text: str | None
-    trials: int | None
-    known_bugs: str | None
-    first: bool
-    seed: str | None
-    law_ids: tuple[str, ...]
-    jobs: int
-    keep: str
-    runs_folder: Path
-
-
-def _request(asked: Asked) -> Request:
+def _request(
+    target_name: str, lab_name: str, master_conf: Path | None, slave_conf: Path | None, typed: tuple[str, ...],
+    profile_name: str | None, time_text: str | None, trials: int | None, known_bugs: str | None, first: bool,
+    seed: str | None, law_ids: tuple[str, ...], jobs: int, keep: str, runs_folder: Path,
+) -> Request:  # fmt: skip
     """The run that was asked for. UsageError if the options contradict each other or name what does not exist."""
     from pairproof.harness import judge as judging
 
-    seed = options.seed_of(asked.seed)
+    seed = options.seed_of(seed)
     # Parquet's writer takes no other names.
-    check_text(str(asked.runs_folder), "--runs", MAX_PATH_CHARS)
-    lab = resolve.lab(asked.lab_name)
-    if asked.jobs > 1 and lab.deterministic:
-        raise UsageError(
-            f"--jobs is for real-time labs such as process and docker, not for {asked.lab_name}; leave it out"
-        )
-    if asked.known_bugs is not None and lab.deterministic:
-        raise UsageError(f"--known-bugs is for {REAL_TIME_LABS}, not for {asked.lab_name}; leave it out")
-    if asked.time_text is not None and asked.trials is not None:
+    check_text(str(runs_folder), "--runs", MAX_PATH_CHARS)
+    lab = resolve.lab(lab_name)
+    if jobs > 1 and lab.deterministic:
+        raise UsageError(f"--jobs is for real-time labs such as process and docker, not for {lab_name}; leave it out")
+    if known_bugs is not None and lab.deterministic:
+        raise UsageError(f"--known-bugs is for {REAL_TIME_LABS}, not for {lab_name}; leave it out")
+    if time_text is not None and trials is not None:
         raise UsageError("--time and --trials exclude each other; give one of them")
-    chosen = profile(asked.profile_name or default(lab.deterministic))
-    target = options.configured(asked.target_name, asked.master_conf, asked.slave_conf, asked.typed)
+    chosen = profile(profile_name or default(lab.deterministic))
+    target = options.configured(target_name, master_conf, slave_conf, typed)
     resolve.check_pair(lab, target)
-    seconds = options.seconds(asked.time_text) if asked.time_text is not None else None
+    seconds = options.seconds(time_text) if time_text is not None else None
     return Request(
         target,
         lab,
         chosen,
-        Bounds(seconds, asked.trials, asked.first, asked.known_bugs or ALL),
+        Bounds(seconds, trials, first, known_bugs or ALL),
         seed,
-        judging.laws(asked.law_ids) if asked.law_ids else judging.laws_for(target),
-        asked.jobs,
-        asked.keep,
-        asked.runs_folder,
+        judging.laws(law_ids) if law_ids else judging.laws_for(target),
+        jobs,
+        keep,
+        runs_folder,
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -67,7 +68,6 @@ class Worst:
         self._found: dict[str, tuple[tuple[int, ...], str, Schedule]] = {}
 
     def hear(self, trial: Any) -> None:
-        """Measure one trial."""
         cost = self._system.cost(trial.events)
         if cost is None:
             return
@@ -95,26 +95,25 @@ class Worst:
                     output.say(f"  {line}")
 
 
+@dataclass(eq=False)
 class Request:
     """One run: what was asked for, and its execution."""
 
-    def __init__(
-        self, target: Any, lab: Any, chosen: Profile, bounds: Bounds, seed: str, laws: Any, jobs: int, keep: str,
-        runs: Path,
-    ) -> None:  # fmt: skip
-        self.target = target
-        self.lab = lab
-        self.profile = chosen
-        self.bounds = bounds
-        self.seed = seed
-        self.laws = laws
-        self.jobs = jobs
-        self.keep = keep
-        self.runs = runs
-        self.worst = Worst(resolve.system_of(target))
-        self.spoke = False
-        self.failures: list[LabError] = []
-        """Why processes ended that played trials, while others went on."""
+    target: Any
+    lab: Any
+    profile: Profile
+    bounds: Bounds
+    seed: str
+    laws: Any
+    jobs: int
+    keep: str
+    runs: Path
+    spoke: bool = False
+    failures: list[LabError] = field(default_factory=list)
+    """Why processes ended that played trials, while others went on."""
+
+    def __post_init__(self) -> None:
+        self.worst = Worst(resolve.system_of(self.target))
 
     def run(self) -> Outcome:
         """Explore, record, and print what came of it. UsageError passes through, a lab that fails does not."""

@@ -240,7 +240,6 @@ class Bars:
         self._work: str | None = None
 
     def __call__(self, done: int, total: int | None, doing: str) -> None:
-        """Show how far it is."""
         work = doing.partition(STEP)[0]
         if work != self._work:
             self._work = work

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pairproof.harness.content import level_of
+from pairproof.harness.content import level_of, told
 from pairproof.harness.history import Event, column
-from pairproof.harness.kinds.text import The, client, count, members, outcome, plain, span
+from pairproof.harness.kinds.text import The, client, count, outcome, plain, span
+
+SENDS = frozenset({"send", "produce"})
+"""Calls that are to store a message."""
 
 
 class Call(Event):
@@ -16,8 +19,9 @@ class Call(Event):
     process: int
     op: int
     f: str
-    """send, pull, select (a pull by tags), commit (of a group's progress), query (of it), topic or group (an
-    administrator creates or changes one: ``message`` is its name), delete-topic or delete-group (deletes one)."""
+    """send, produce (a send by a producer that chooses queues and tries again), pull, select (a pull by tags), commit
+    (of a group's progress), query (of it), topic or group (an administrator creates or changes one: ``message`` is its
+    name), delete-topic or delete-group (deletes one)."""
     node: str
     """Who was asked."""
     message: str | None
@@ -25,7 +29,7 @@ class Call(Event):
     group: str | None
     """Of a consumer."""
     waits: int | None = column("value")
-    """Of a send: 1 waits, 0 does not."""
+    """Of a send or produce: 1 waits, 0 does not."""
     asked_from: int | None = column("value")
     """Of a pull or select: the offset asked for."""
     carried: int | None = column("value")
@@ -44,8 +48,10 @@ class Invoke(Call):
     __slots__ = ()
     detail: str | None
     """Of a send, JSON: body (its digest), flag, tags; level of a delayed one, half: true of a half message, compressed:
-    true of a compressed body, more: true of a message of a batch that is not the last one. Of select: the tags asked
-    for. Of topic and group: the content. Of delete-group: progress, whether that goes, too."""
+    true of a compressed body, more: true of a message of a batch that is not the last one. Of a produce besides: how
+    the queue is chosen, producer (its number), tries (how many it makes at most), within (ms for all tries together).
+    Of select: the tags asked for. Of topic and group: the content. Of delete-group: progress, whether that goes,
+    too."""
 
     def words(self, the: The) -> str:
         node, who = the(self.node), client(self)
@@ -65,7 +71,7 @@ class Invoke(Call):
         return f"{who}: {_named(self)} to {node}{queue}{self._manner()}"
 
     def _manner(self) -> str:
-        if self.f != "send" or self.waits is None:
+        if self.f not in SENDS or self.waits is None:
             return ""
         level = level_of(self)
         held = f", to be held back for level {level}" if level else ""
@@ -124,6 +130,29 @@ class Info(Call):
         return f"{_ended(self, the)}{_remark(self)}"
 
 
+class Try(Event):
+    """A producer that chooses queues began one of a produce's tries, or heard how it ended."""
+
+    __slots__ = ()
+    process: int
+    op: int
+    """The produce's."""
+    f: Literal["began", "ok", "fail", "info"]
+    node: str
+    """Who is asked."""
+    message: str
+    queue: str
+    status: str | None
+    """How it ended: the response code's name; else timeout, disconnected, refused, one-way."""
+    remark: str | None = column("detail")
+    """The answer's; of one that began JSON: names (how many brokers have queues of the topic, as far as the producer
+    knows) and queues (how many they have)."""
+
+    def words(self, the: The) -> str:
+        what = f"{client(self)}: try of {self.message} at {the(self.node)}, queue {self.queue}"
+        return f"{what}, begins" if self.f == "began" else f"{what}: {self.status}"
+
+
 class Deliver(Event):
     """One message of a pull's answer."""
 
@@ -153,7 +182,8 @@ class Consumer(Event):
     group: str
     status: Literal["on", "off", "lost"]
     """lost: as its process dies."""
-    f: Literal["clustering", "broadcasting"]
+    f: Literal["clustering", "orderly", "broadcasting"]
+    """orderly: clustering, and a queue is consumed only while its lock is held."""
     broker: int | None
     """The id that its user fixed, when it comes; none: it asks whom brokers suggest."""
 
@@ -201,7 +231,7 @@ class Route(Event):
 
 def brokers(detail: str | None) -> str:
     """The nodes of a route, by broker id."""
-    return ", ".join(f"{node} ({number})" for number, node in members(detail).items())
+    return ", ".join(f"{node} ({number})" for number, node in told(detail).items())
 
 
 def _named(call: Call) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from pairproof.harness.history import MS, Event, column
+from pairproof.harness.kinds.base import OfNode
 from pairproof.harness.kinds.text import The, plain
 
 
@@ -25,23 +26,19 @@ class Lab(Event):
         return f"the trial begins in lab {self.f}"
 
 
-class Pause(Event):
+class Pause(OfNode):
     """A node was stopped in its tracks, as by SIGSTOP."""
 
     __slots__ = ()
-    node: str
-    incarnation: int
 
     def words(self, the: The) -> str:
         return f"{self.node} is paused, as by SIGSTOP"
 
 
-class Resume(Event):
+class Resume(OfNode):
     """It goes on."""
 
     __slots__ = ()
-    node: str
-    incarnation: int
 
     def words(self, the: The) -> str:
         return f"{self.node} goes on"

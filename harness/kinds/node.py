@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from pairproof.harness.history import Event
+from pairproof.harness.kinds.base import OfNode
 from pairproof.harness.kinds.text import The, amount, count, span
 
 UNKNOWN = "unknown"
@@ -23,12 +24,10 @@ class Config(Event):
         return f"{self.node} is configured"
 
 
-class Start(Event):
+class Start(OfNode):
     """A node came up."""
 
     __slots__ = ()
-    node: str
-    incarnation: int
     lo: int | None
     """Where its log begins, after recovery; a name server has none."""
     hi: int | None
@@ -41,12 +40,10 @@ class Start(Event):
         return f"{self.node} starts {_RECOVERY.get(self.f, '')}{log}"
 
 
-class Crash(Event):
+class Crash(OfNode):
     """A node went down without its will."""
 
     __slots__ = ()
-    node: str
-    incarnation: int
     f: Literal["process", "machine"]
     """What went down."""
     value: int
@@ -65,12 +62,10 @@ class Crash(Event):
         return f"{self.node} {how}; {amount(self.value or 0)} of its log lost{lied}"
 
 
-class Abort(Event):
+class Abort(OfNode):
     """A node that was down did not come up."""
 
     __slots__ = ()
-    node: str
-    incarnation: int
     f: Literal["refused", "ended", "stuck"]
     """refused: it declares that it will not start on its store; ended: it ended in another way; stuck: it went on
     without end, and was ended."""
@@ -85,12 +80,10 @@ class Abort(Event):
         return f"{self.node} {how}: {self.detail}{disk}"
 
 
-class Stop(Event):
+class Stop(OfNode):
     """A node ended cleanly."""
 
     __slots__ = ()
-    node: str
-    incarnation: int
 
     def words(self, the: The) -> str:
         return f"{self.node} stops"

@@ -41,15 +41,6 @@ def plain(detail: str | None) -> str:
     return ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in told.items())
 
 
-def members(detail: str | None) -> dict[str, object]:
-    """A JSON object's; none of any other text."""
-    try:
-        told = json.loads(detail or "{}")
-    except ValueError:
-        return {}
-    return told if isinstance(told, dict) else {}
-
-
 def client(event: Event) -> str:
     """Who asks: a consumer of a group, or a plain client."""
     return f"client {event.process}" if event.group is None else f"consumer {event.process} of {event.group}"
@@ -57,7 +48,7 @@ def client(event: Event) -> str:
 
 def status(event: Event) -> str:
     """The status of a call that ended: code 0 has its name from sends, and means success to all others."""
-    return "OK" if event.status == "PUT_OK" and event.f != "send" else str(event.status)
+    return "OK" if event.status == "PUT_OK" and event.f not in ("send", "produce") else str(event.status)
 
 
 def outcome(event: Event) -> str:

@@ -19,7 +19,6 @@ class Advance(Operation):
         return f"{args['ms']:,} ms pass."
 
     def do(self, running: Running, args: Args) -> None:
-        """Let it pass."""
         running.session.advance(args["ms"])
 
 

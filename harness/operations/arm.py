@@ -20,7 +20,6 @@ class Arm(Operation):
     carries_fault = True
 
     def do(self, running: Running, args: Args) -> None:
-        """Wait for the point."""
         running.arm(args)
 
 

@@ -20,7 +20,6 @@ class FaultBegins(Operation):
         return f"Fault {args['name']}: {registry.described('faults', str(args['name']))}{listed(own)}"
 
     def do(self, running: Running, args: Args) -> None:
-        """Begin it."""
         running.begin(args)
 
 

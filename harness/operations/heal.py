@@ -17,7 +17,6 @@ class Heal(Operation):
         return f"The fault {args['name']} ends."
 
     def do(self, running: Running, args: Args) -> None:
-        """End it."""
         running.end_oldest(str(args["name"]))
 
 

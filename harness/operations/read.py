@@ -20,7 +20,6 @@ class Read(Operation):
     is_load = True
 
     def do(self, running: Running, args: Args) -> None:
-        """Start it."""
         running.able.read_all(args["client"], args["node"])
 
 

@@ -20,7 +20,6 @@ class Write(Operation):
     is_load = is_send = True
 
     def do(self, running: Running, args: Args) -> None:
-        """Start it."""
         running.able.write_one(args["client"], args["copies"])
 
 

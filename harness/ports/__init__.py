@@ -8,7 +8,7 @@ machine does not let the lab do it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, Protocol, runtime_checkable
 
 from pairproof.harness.history import Recorder
@@ -142,4 +142,3 @@ class Progress(Protocol):
 
 
 Faults = Mapping[str, Fault]
-Names = Iterable[str]

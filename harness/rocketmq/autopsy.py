@@ -354,7 +354,6 @@ class _Life:
                 self.say(audit, f"the {audit.f} audit does not find it on {the(node)}")
 
     def conclusion(self) -> str:
-        """What came of it, in one sentence."""
         parts = [f"{self.message} {self._outcome()}"]
         if self.answer is not None and self.answer.kind == "ok" and self.answer.status in STORED and self.place:
             parts.append(f"{all_of(self.copies_then) or 'no slave'} held it then")

@@ -27,7 +27,6 @@ class FinalAudits:
         return MASTER in self.held
 
     def anywhere(self) -> set[str | None]:
-        """The messages that some broker's log holds."""
         return set().union(*self.held.values())
 
     def found(self, event: Event) -> None:

@@ -131,6 +131,14 @@ class CanSendOtherwise(Protocol):
 
 
 @runtime_checkable
+class CanProduce(Protocol):
+    """Producers that look routes up, choose queues and try again can come, and send."""
+
+    def produce(self, producer: int, how: str, wait: bool, queue: int) -> None:
+        """Start a send; ``how``: see the operation ``produce``. A producer comes with its first."""
+
+
+@runtime_checkable
 class CanSelect(Protocol):
     """Readers can pull by tags from a broker."""
 
@@ -143,3 +151,5 @@ ABILITIES = (
     CanIntrude, CanImpersonateMaster,
 )  # fmt: skip
 """Those of a RocketMQ pair's clients and strangers, in every lab."""
+SIMULATED = (CanProduce,)
+"""What they can do besides in a simulated trial."""

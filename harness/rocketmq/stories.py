@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from pairproof.harness.rocketmq.operations.join import BROADCASTING
+from pairproof.harness.rocketmq.operations.join import BROADCASTING, ORDERLY
 from pairproof.harness.schedule import Args, Op, Scalar
 
 
@@ -77,6 +77,7 @@ def delayed(queue: int, level: int) -> Op:
 
 ALONE = (join(0, 0), advance(1_000), send(0))
 CONSUMING = (join(0, 0), join(0, 1), advance(1_000), send(0), send(1), send(3), advance(6_000))
+IN_ORDER = (join(ORDERLY, 0), advance(1_000), send(0), send(1), advance(6_000))
 AWAY = (fault("kill", node="master"), send(0, wait=True), misdirect("slave", 1), pull("slave"), advance(38_000))
 BACK = (heal("kill"), advance(1_000), send(1), send(2), advance(38_000))
 
@@ -255,5 +256,26 @@ STORIES = (
         "a broadcasting group",
         {},
         (join(BROADCASTING, 0), join(BROADCASTING, 1), advance(1_000), send(0), send(1), advance(6_000)),
+    ),
+    Story(
+        "an orderly group's queues change hands",
+        {},
+        (
+            *IN_ORDER, join(ORDERLY, 1), advance(6_000), send(0), send(1), advance(1_000), leave(ORDERLY, 0), send(0),
+            advance(31_000), send(1), advance(6_000),
+        ),
+    ),
+    Story(
+        "an orderly consumer dies with its locks",
+        {},
+        (
+            *IN_ORDER, join(ORDERLY, 1), advance(6_000), leave(ORDERLY, 0, lost=True), send(0), send(1),
+            advance(62_000), send(0), advance(6_000),
+        ),
+    ),
+    Story(
+        "a master forgets the locks of an orderly group",
+        {},
+        (*IN_ORDER, fault("restart", node="master"), advance(1_000), join(ORDERLY, 1), send(0), advance(31_000)),
     ),
 )  # fmt: skip

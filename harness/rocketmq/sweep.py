@@ -11,7 +11,6 @@ from pairproof.harness.schedule import Args, Op
 from pairproof.harness.system import PAIR, Mode, Swept
 
 ROLES = ("SYNC_MASTER", "ASYNC_MASTER")
-FLUSHES = ("ASYNC_FLUSH", "SYNC_FLUSH")
 SIZES = (1_300, 400)
 """Bodies of the base program's sends: the first needs several frames and holds a whole disk sector, and together they
 cross a file border."""

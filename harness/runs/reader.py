@@ -84,15 +84,12 @@ class RunReader:
             yield _read(path)
 
     def verdicts(self) -> Iterator[Row]:
-        """One row per (trial, law)."""
         return self._rows("verdicts")
 
     def trials(self) -> Iterator[Row]:
-        """One row per trial."""
         return self._rows("trials")
 
     def faults(self) -> Iterator[Row]:
-        """One row per fault of a trial."""
         return self._rows("faults")
 
     def _rows(self, name: str) -> Iterator[Row]:

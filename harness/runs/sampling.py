@@ -24,7 +24,6 @@ class Sampling(NamedTuple):
     one_in: int
 
     def wants(self, trial: Trial) -> bool:
-        """Whether this trial's history is kept."""
         return self.drawn(trial.number) or not WORTH_KEEPING.isdisjoint([each.verdict for each in trial.judgements])
 
     def drawn(self, number: int) -> bool:

@@ -75,7 +75,6 @@ class Executed(NamedTuple):
         return _violated(self.shown)
 
     def times(self, law: str) -> int:
-        """How many executions violate a law."""
         return sum(
             any(each.law == law and each.verdict is Verdict.VIOLATED for each in trial.judgements)
             for trial in self.trials

@@ -25,7 +25,6 @@ class Write(NamedTuple):
 
     @property
     def told(self) -> str:
-        """What its client was told."""
         if self.answered is None:
             return "never answered"
         remark = f" ({self.answered.detail})" if self.answered.detail else ""

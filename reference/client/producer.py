@@ -4,7 +4,8 @@ A send without a queue of its own takes the topic's queues in turn. What failed 
 times and within the send's one time limit, at another broker name if the topic has one: what could not be sent, what
 was cut off, and codes that DefaultMQProducer retries. A message that was stored is never sent again, whatever the
 answer says of its slaves or disk; one whose connection broke may be stored twice by that. A send that has its queue is
-tried once. Without a route, or with no writable queue in it, the route is refreshed first, once.
+tried once, and so is a one-way send, which asks for no answer. Without a route, or with no writable queue in it, the
+route is refreshed first, once.
 
 Masters get a heartbeat every 30 s. Left out: creating topics by sending (the default topic), compression, splitting of
 batches, transactions, the latency-based choice of brokers.
@@ -44,6 +45,10 @@ RETRIED_CODES = frozenset(
         remoting.NO_PERMISSION,
     }
 )
+UNKNOWN_ERROR = "UNKNOWN_ERROR"
+"""The remark of a broker that gave up waiting for a message which it has stored."""
+ONE_WAY = "one-way"
+"""The status of a send that no answer was asked for."""
 
 
 class Outgoing(NamedTuple):
@@ -73,6 +78,8 @@ class Sent(NamedTuple):
 
 
 Done = Callable[[Sent], None]
+OnTry = Callable[[Outgoing, MessageQueue, Outcome | None], None]
+"""Hears when a try begins (None), and how it ended."""
 
 
 @dataclass(slots=True, eq=False)
@@ -86,6 +93,7 @@ class _Send:
     tries_left: int
     queue: MessageQueue | None
     order_key: str | None
+    oneway: bool = False
     tries: int = 0
     last: MessageQueue | None = None
     unknown: bool = False
@@ -106,11 +114,13 @@ class Producer(ClientInstance):
         io: Effects,
         settings: ProducerSettings,
         on_route: Callable[[str, TopicRouteData | None], None] | None = None,
+        on_try: OnTry | None = None,
     ) -> None:
         settings.check()
         super().__init__(io, settings.name_servers)
         self.settings = settings
         self.on_route = on_route
+        self.on_try = on_try
         self._topics: dict[str, None] = {}
         self._turn = 0
         self._sending = 0
@@ -131,11 +141,16 @@ class Producer(ClientInstance):
         """Send several messages at once, into one queue; otherwise as :meth:`send`."""
         self._begin(Outgoing(topic, encode_batch(items)), RequestCode.SEND_BATCH_MESSAGE, done, queue, None)
 
+    def send_oneway(self, message: Outgoing, done: Done, queue: MessageQueue | None = None) -> None:
+        """Send one message and ask for no answer: ``info`` as soon as it is on its way; otherwise as :meth:`send`."""
+        self._begin(message, RequestCode.SEND_MESSAGE_V2, done, queue, None, oneway=True)
+
     # One send.
 
     def _begin(
-        self, message: Outgoing, code: int, done: Done, queue: MessageQueue | None, order_key: str | None
-    ) -> None:
+        self, message: Outgoing, code: int, done: Done, queue: MessageQueue | None, order_key: str | None,
+        oneway: bool = False,
+    ) -> None:  # fmt: skip
         properties_to(message.properties)
         if self.over or self._sending >= MAX_SENDING or not self._knows(message.topic):
             status = "closed" if self.over else "too many sends or topics"
@@ -143,8 +158,8 @@ class Producer(ClientInstance):
             return
         self._sending += 1
         deadline = self.io.now() + self.settings.send_timeout_ms * MS
-        tries = 1 if queue is not None or order_key is not None else 1 + self.settings.retries
-        self._try(_Send(message, done, code, deadline, tries, queue, order_key))
+        tries = 1 if queue is not None or order_key is not None or oneway else 1 + self.settings.retries
+        self._try(_Send(message, done, code, deadline, tries, queue, order_key, oneway))
 
     def _knows(self, topic: str) -> bool:
         """Whether the topic's route is kept up to date; from now on, if there is room for one more."""
@@ -162,14 +177,27 @@ class Producer(ClientInstance):
             send.last = queue
             send.tries += 1
             send.tries_left -= 1
-            fields = self._fields(send.message, queue, send.code == RequestCode.SEND_BATCH_MESSAGE)
-            ended = partial(self._tried, send)
-            self.calls.call(address, send.code, fields, send.message.body, ended, left)
+            self._tell(send, None)
+            self._ask(send, queue, address, left)
         elif refreshed or self.over:
             self._end(send, "no route", None)
         else:
             self._waiting[send] = None
             self.routes.refresh(send.message.topic, partial(self._routed, send))
+
+    def _ask(self, send: _Send, queue: MessageQueue, address: str, left: int) -> None:
+        message = send.message
+        fields = self._fields(message, queue, send.code == RequestCode.SEND_BATCH_MESSAGE)
+        if send.oneway:
+            self.calls.tell(address, send.code, fields, message.body)
+            self._tried(send, Outcome("info", ONE_WAY, None))
+        else:
+            self.calls.call(address, send.code, fields, message.body, partial(self._tried, send), left)
+
+    def _tell(self, send: _Send, outcome: Outcome | None) -> None:
+        """What becomes of its present try."""
+        if self.on_try is not None and send.last is not None:
+            self.on_try(send.message, send.last, outcome)
 
     def _routed(self, send: _Send) -> None:
         del self._waiting[send]
@@ -177,10 +205,12 @@ class Producer(ClientInstance):
 
     def _tried(self, send: _Send, outcome: Outcome) -> None:
         phase, status, answer = outcome
+        self._tell(send, outcome)
         if phase == "ok":
             self._stored(send, outcome)
             return
-        send.unknown = send.unknown or phase == "info"
+        stored = answer is not None and UNKNOWN_ERROR in (answer.remark or "")
+        send.unknown = send.unknown or phase == "info" or stored
         retried = answer is None or answer.code in RETRIED_CODES
         if retried and send.tries_left and not self.over:
             self._try(send)
@@ -218,13 +248,16 @@ class Producer(ClientInstance):
     def _next_queue(self, topic: str, avoid: str | None) -> MessageQueue | None:
         """The next queue in turn; of another broker name than ``avoid``, if there is one."""
         queues = self.routes.writable(topic)
-        chosen = None
         for _ in queues:
-            chosen = queues[self._turn % len(queues)]
-            self._turn += 1
+            chosen = self._in_turn(queues)
             if chosen.broker_name != avoid:
-                break
-        return chosen
+                return chosen
+        # Nobody else has it: not the queue that failed, but the one behind it.
+        return self._in_turn(queues) if queues else None
+
+    def _in_turn(self, queues: Sequence[MessageQueue]) -> MessageQueue:
+        self._turn += 1
+        return queues[(self._turn - 1) % len(queues)]
 
     def _master(self, queue: MessageQueue | None) -> str | None:
         choice = self.routes.choose(queue.broker_name, MASTER_ID, only_this=True) if queue is not None else None

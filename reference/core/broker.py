@@ -62,6 +62,7 @@ class Broker:
     topics_class: ClassVar[type[TopicTable]] = TopicTable
     groups_class: ClassVar[type[GroupTable]] = GroupTable
     offsets_class: ClassVar[type[ConsumerOffsets]] = ConsumerOffsets
+    locks_class: ClassVar[type[QueueLocks]] = QueueLocks
     sending_class: ClassVar[type[Sending]] = Sending
     pulling_class: ClassVar[type[Pulling]] = Pulling
     progress_class: ClassVar[type[Progress]] = Progress
@@ -141,7 +142,7 @@ class Broker:
             offsets=self.offsets_class(disk),
             delay_offsets=DelayOffsets(disk),
             clients=ClientTable(),
-            locks=QueueLocks(),
+            locks=self.locks_class(),
             peers=self.peers,
             calls=Calls(io),
         )

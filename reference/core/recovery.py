@@ -6,8 +6,10 @@ and stops for good at anything else. It begins at the third last file after a cl
 
 - **After a clean stop nothing is cut.** What was stopped in an orderly way was whole: a log that is not whole then has
   been damaged since, and the broker refuses to start (StoreRefused) before a byte has changed; so it does where the
-  queues know messages behind the log's end, whose files are missing then. One thing is no damage:
+  queues know messages behind the log's end, whose files are missing then. Two things are no damage:
   a slave stops in the middle of a record. Then no whole record lies behind the last one, and the queues end with it.
+  And a slave copies on in the middle of a record from a master whose log is another by now (its store was lost): its
+  own broker could not read on there. Then the queues end with the last record, too, although messages lie whole behind.
 - **After an unclean stop** everything behind the end is cut, zeroed and made durable.
 
 A lost sector: a machine crash leaves the sectors of a file that the disk never got as zeros. The CRC covers the body
@@ -29,7 +31,7 @@ with zeros there, so nothing in it can be parsed: after an unclean stop it is cu
 Source: CommitLog.recoverNormally and recoverAbnormally, MappedFileQueue.truncateDirtyFiles.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import NamedTuple
 
@@ -37,6 +39,8 @@ from pairproof.reference.core.files import MappedFiles
 from pairproof.reference.errors import CodecError, StoreRefused
 from pairproof.reference.wire.record import (
     BLANK_SIZE,
+    FIXED_SIZE,
+    MAGIC_BLANK,
     MAGIC_V1,
     MAGIC_V2,
     RECORD_MAGICS,
@@ -55,6 +59,8 @@ MAX_MISSED = 64 * 1024 * 1024
 UNTOUCHED = "nothing was changed: restore"
 _WINDOW = 64 * 1024
 _MAGIC_AT = 4
+_IN_NO_QUEUE = 0x4
+"""What the system flags of prepared and rolled back messages have in common."""
 
 
 class Recovery(NamedTuple):
@@ -176,7 +182,7 @@ class LogRecovery:
     def check_whole(self, end: int, used: int, why: str) -> None:
         """StoreRefused if a log that was stopped cleanly lacks what it had.
 
-        Behind its end there may be an unfinished record, of which the queues know nothing.
+        Behind its end there may be an unfinished record, or another master's log, of which the queues know nothing.
         """
         reached = self._dispatched
         if used <= end and reached <= end:
@@ -189,7 +195,8 @@ class LogRecovery:
             )
         lost, last = self.count_whole(end, used), self._last_record_end(end)
         # A slave that had no room for its queues stops behind its log; what it lacks its master has.
-        if lost or not (reached == last or (self.hints.copied and reached < last)):
+        own = reached == last or (self.hints.copied and reached < last)
+        if not own or (lost and not (last >= 0 and self._stopped_dispatch(end, used))):
             raise StoreRefused(
                 f"the log is not whole, although it was stopped in an orderly way: {why}; a cut at {end} would lose "
                 f"{used - end} bytes, with {counted(lost)} in them; {UNTOUCHED} the store from a copy, or create an "
@@ -198,14 +205,7 @@ class LogRecovery:
 
     def count_whole(self, end: int, used: int) -> int:
         """Whole records in [end, used), wherever they begin."""
-        at, count, missed = end, 0, 0
-        while missed < MAX_MISSED and (at := self._next_magic(at, used)) >= 0:
-            step = self.step(at)
-            if isinstance(step, int):
-                at, count = at + step, count + 1
-            else:
-                at, missed = at + 1, missed + BLANK_SIZE + len(self._window)
-        return count
+        return sum(1 for _ in self._whole(end, used))
 
     def cut(self, end: int) -> int:
         """End the log at ``end``; the offset behind the last non-zero byte that this removed."""
@@ -214,6 +214,30 @@ class LogRecovery:
     @cached_property
     def _dispatched(self) -> int:
         return self.hints.dispatched()
+
+    def _stopped_dispatch(self, end: int, used: int) -> bool:
+        """Whether the broker itself got no further than ``end``: it finds no complete record there, and the queues,
+        which end before, lack messages that lie whole in [end, used).
+        """
+        room = self.files.file_size - end % self.files.file_size
+        if room >= BLANK_SIZE:
+            size, magic = peek(self.files.read(end, BLANK_SIZE), 0)
+            is_record = magic in (MAGIC_V1, MAGIC_V2) and FIXED_SIZE <= size <= min(room, used - end)
+            if is_record or magic == MAGIC_BLANK:
+                return False
+        found = (decode(self.files.read(at, size), origin=at) for at, size in self._whole(end, used))
+        return any(isinstance(each, Record) and not each.message.sys_flag & _IN_NO_QUEUE for each in found)
+
+    def _whole(self, end: int, used: int) -> Iterator[tuple[int, int]]:
+        """(offset, size) of each whole record in [end, used), wherever it begins."""
+        at, missed = end, 0
+        while missed < MAX_MISSED and (at := self._next_magic(at, used)) >= 0:
+            step = self.step(at)
+            if isinstance(step, int):
+                yield at, step
+                at += step
+            else:
+                at, missed = at + 1, missed + BLANK_SIZE + len(self._window)
 
     def _last_record_end(self, end: int) -> int:
         """The offset behind the last record before ``end``, in its file or the one before; -1 if there is none."""

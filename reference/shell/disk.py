@@ -130,7 +130,6 @@ class RealDisk:
         self._unnamed: set[str] = set()
 
     def names(self, folder: str) -> list[str]:
-        """Names of the files in ``folder``, sorted."""
         path = self._path(folder)
         if not path.is_dir():
             return []

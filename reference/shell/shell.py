@@ -320,7 +320,6 @@ class Shell:
             size = min(2 * size, READ_MOST)
 
     def hear(self, conn: Connection, data: bytes) -> None:
-        """Bytes have come: the node hears of them."""
         self._node.on_bytes(conn, data)
 
     def _block(self, conn: Connection) -> None:

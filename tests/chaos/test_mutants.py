@@ -13,7 +13,7 @@ import pytest
 from pairproof.chaos import mutants
 from pairproof.chaos.commands.mutants import control, hunt, schedules, violated
 from pairproof.chaos.mutants import Mutant, catalogue
-from pairproof.chaos.mutants.mutant import CONSUMER, seeded
+from pairproof.chaos.mutants.mutant import CONSUMER, PRODUCER, seeded
 from pairproof.chaos.targets.reference import ReferenceTarget
 from pairproof.harness import judge, registry, resolve
 from pairproof.harness.errors import UsageError
@@ -22,6 +22,7 @@ from pairproof.harness.rocketmq import places
 from pairproof.harness.schedule_json import from_json
 from pairproof.harness.verdict import Verdict
 from pairproof.reference.client.consumer import Consumer
+from pairproof.reference.client.producer import Producer
 from pairproof.reference.core.broker import Broker
 from pairproof.reference.core.namesrv import NameServer
 
@@ -68,13 +69,14 @@ def test_mutant_is_killed_by_its_declared_law_with_a_small_program(name: str) ->
 
 @pytest.mark.parametrize("mutant", catalogue().values(), ids=lambda mutant: mutant.name)
 def test_mutant_takes_the_place_of_its_node_and_of_no_other(mutant: Mutant) -> None:
-    kinds = {"master": Broker, "slave": Broker, places.NAMES: NameServer, CONSUMER: Consumer}
+    kinds = {"master": Broker, "slave": Broker, places.NAMES: NameServer, CONSUMER: Consumer, PRODUCER: Producer}
     assert issubclass(mutant.node_class, kinds[mutant.node]) and mutant.node_class not in kinds.values()
     target = ReferenceTarget((mutant,))
     played = {
         **{node: target.broker_class(node) for node in (*places.NODES, places.OTHER)},
         places.NAMES: target.name_server_class(),
         CONSUMER: target.consumer_class(),
+        PRODUCER: target.producer_class(),
     }
     taken = {node for node, its in played.items() if its is mutant.node_class}
     assert taken == (set(places.SLAVES) if mutant.node == "slave" else {mutant.node})

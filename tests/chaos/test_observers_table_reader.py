@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from pairproof.chaos.observers.table_reader import Table, brokers, read, read_file
+from pairproof.chaos.observers.table_reader import Table, brokers, read, read_delays
 
 TOPICS = b'{"dataVersion":{"counter":3,"timestamp":17},"topicConfigTable":{"b":{"perm":6},"a{1:":{"perm":4}}}'
 
@@ -67,10 +67,10 @@ EMPTY, KEPT = b'{"offsetTable":{}}', b'{"offsetTable":{3:1}}'
     ],
 )  # fmt: skip
 def test_a_file_is_read_with_its_backup_as_a_broker_would(contents: tuple[bytes | None, ...], found: str) -> None:
-    assert read_file("delays", contents, EMPTY).detail == found
+    assert read_delays(contents).detail == found
 
 
 @pytest.mark.parametrize("contents", [(KEPT[:-2], None), (KEPT[:-2], KEPT[:-1]), (b"", KEPT[:-1])])
 def test_a_file_without_a_whole_backup_cannot_be_read(contents: tuple[bytes | None, ...]) -> None:
     with pytest.raises(ValueError):
-        read_file("delays", contents, EMPTY)
+        read_delays(contents)

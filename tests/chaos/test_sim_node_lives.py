@@ -160,6 +160,17 @@ def test_a_store_that_a_node_left_itself_must_be_started_on(why: BaseException, 
     assert set(violated(trial)) == {"node-lives"} and str(why) in violated(trial)["node-lives"]
 
 
+def test_a_slave_that_copied_on_from_a_master_without_its_store_starts_on_what_it_has() -> None:
+    ops = (*fault("wipe", "master"), SEND, SEND, SEND, LATER, *fault("restart"), SEND, LATER)
+    trial = play(None, *ops, brokerRole="ASYNC_MASTER")
+    copied = [(each.lo, each.hi) for each in kinds(trial, "append") if each.node == "slave"]
+    assert len(copied) > 1, "it went on where it was, in the middle of a record"
+    assert [(each.kind, each.f) for each in kinds(trial, "start", "abort") if each.node == "slave"] == [
+        ("start", "empty"), ("start", "normal"),
+    ]  # fmt: skip
+    assert violated(trial) == {}
+
+
 def test_what_an_operator_put_there_may_be_refused() -> None:
     trial = play(with_parts(store_class=Hesitates), SEND, *fault("older_image"), LATER)
     assert [each.f for each in kinds(trial, "abort")] and violated(trial) == {}

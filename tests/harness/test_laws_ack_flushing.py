@@ -151,6 +151,12 @@ def test_a_pause_of_the_master_lets_either_answer_stand() -> None:
     assert_holds(AckFlushTimeout, pause(flushing("ASYNC_MASTER"), 3_000).ok("m0", DISK_TIMEOUT))
 
 
+def test_a_pause_that_comes_when_the_flush_has_ended_long_since_changes_nothing() -> None:
+    assert_holds(AckFlushTimeout, pause(flushing().flush("master").after(2_500), 400).ok("m0"))
+    late = pause(flushing().after(2_011).flush("master").after(100), 400).ok("m0")
+    assert_broken(AckFlushTimeout, late, "m0 was answered PUT_OK; its flush ended after 2011.000 ms")
+
+
 def test_a_flush_in_an_earlier_life_is_no_flush_of_this_message() -> None:
     again = flushing("ASYNC_MASTER").flush("master", 5_000).crash("master", "machine").start("master", 0)
     assert_holds(AckFlushTimeout, again.after(1).put("m1").after(2_000).ok("m1", DISK_TIMEOUT))

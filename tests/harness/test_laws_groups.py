@@ -119,6 +119,20 @@ def test_what_a_member_held_that_went_is_taken_at_once() -> None:
         assert_holds(GroupShared, taken.after(3_001).mark("end"))
 
 
+def test_a_member_that_leaves_gives_its_queues_up_before_it_says_goodbye() -> None:
+    leaves = two().after(3_000).assign(0, status="off").after(2)
+    assert_vacuous(GroupShared, leaves.go())
+    stays = two().after(3_000).assign(0, status="off").after(3_001).mark("end")
+    assert_broken(GroupShared, stays, "nobody holds T/0 in G, 6001 ms after")
+    others_turn = two().after(2_000).assign(0, status="off").after(2_000).mark("tick").assign(0, process=2)
+    assert_holds(GroupShared, others_turn.after(1).mark("end"))
+    # That one queue was just given up excuses no other.
+    history = world().come().assign(0)
+    history.add("assign", process=1, group="G", queue="T/1", status="on", value=0).come(2).assign(0, process=2)
+    history.after(3_000).add("assign", process=1, group="G", queue="T/1", status="off", value=0)
+    assert_broken(GroupShared, history.after(1).mark("end"), "2 members hold T/0")
+
+
 def test_a_group_that_changes_is_given_its_time() -> None:
     assert_vacuous(GroupShared, two().after(3_000).mark("end"))
     again = two().assign(0, process=2).after(2_000).come(3).after(2_000)

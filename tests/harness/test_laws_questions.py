@@ -187,6 +187,15 @@ def test_a_group_s_statistics_follow_from_log_and_table() -> None:
     assert_broken(QueryStatistics, progress(with_table(read(bare()), 2), [4, 3, 1_010]), "progress of g0 in t/1: 3")
 
 
+def test_a_slave_that_has_no_topic_tells_no_group_of_it() -> None:
+    def told(topics: str) -> H:
+        history = read(bare()).add("table", node="master", op=7, f="topics", detail=topics)
+        return answer(history, "group", queue="t", group="g0", detail={})
+
+    assert_vacuous(QueryStatistics, told("{}"))
+    assert_broken(QueryStatistics, told('{"t": {}}'), "answers without t/1, which has messages")
+
+
 def test_progress_is_not_compared_while_consumers_commit_or_slaves_sync() -> None:
     began = with_table(read(bare()), 2).add("invoke", node="master", process=1, op=9, f="commit", group="g0")
     assert_holds(QueryStatistics, progress(began, [4, 3, 1_010]))

@@ -34,7 +34,16 @@ def test_swarm_uses_every_operation_fault_and_setting_sooner_or_later() -> None:
     ops = Counter(op.do for each in drawn for op in each.ops)
     faults = {op.args["name"] for each in drawn for op in each.ops if op.do == "fault"}
     # What needs a name server is drawn by cluster trials; where events can be counted nobody need wait for them.
-    of_a_pair = set(resolve.operations()) - {"join", "leave", "topic", "group", "misdirect", "delayed", "await"}
+    of_a_pair = set(resolve.operations()) - {
+        "join",
+        "leave",
+        "topic",
+        "group",
+        "misdirect",
+        "delayed",
+        "await",
+        "produce",
+    }
     assert set(ops) == of_a_pair and faults == set(resolve.drawn())
     for name, values in swarm.SETTINGS.items():
         assert {each.settings.get(name, values[0]) for each in drawn} == set(values)

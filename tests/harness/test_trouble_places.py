@@ -44,6 +44,15 @@ def test_a_node_with_a_fault_at_every_link_stands_still_until_the_last_thing_let
     assert trouble.still_ns("slave", 0, 99) == 30
 
 
+def test_a_node_that_stands_still_later_did_not_do_so_before() -> None:
+    trouble = Trouble(places.links_of)
+    for begin, end in ((20, 30), (60, 90)):
+        trouble.pause("master", begin)
+        trouble.resume("master", end)
+    assert [trouble.still_ns("master", 0, until) for until in (10, 25, 50, 70, 99)] == [0, 5, 10, 20, 40]
+    assert trouble.still_ns("master", 40, 50) == 0
+
+
 def test_another_fault_touches_the_place_that_it_names_alone() -> None:
     touched = Trouble(places.links_of).touched
     assert touched(fault("on", 5, None)) == {"slave"}

@@ -130,6 +130,42 @@ def test_slave_that_stopped_in_the_middle_of_a_record_goes_on_there_and_erases_t
         assert not any(bytes(slave.disk.files[FIRST].cache)[begins[-1] + len(other) :])
 
 
+def diverged(piece: int) -> tuple[Store, int]:
+    """A slave of a master that lost its store: behind a whole record and a piece of one it has what the emptied master
+    wrote since. With the end of the whole one.
+    """
+    slave, (_, end) = stored(1)
+    assert slave.log.append(end, encode(message(1, body=2_000), 0, end, 9)[:piece])
+    master, _ = stored(5, properties=b"A\x01b\x02")
+    assert slave.log.append(end + piece, master.log.read(end + piece, SIZE))
+    slave.dispatcher.dispatch()
+    return slave, end
+
+
+@pytest.mark.parametrize("copied", [True, False], ids=["slave", "promoted"])
+@pytest.mark.parametrize("piece", [0, 150], ids=["no record", "a record's first part"])
+def test_slave_of_a_master_that_lost_its_store_starts_on_what_it_could_not_read_itself(
+    piece: int, copied: bool
+) -> None:
+    slave, end = diverged(piece)
+    before = contents(slave.disk)
+    log, found = opened(slave.disk, copied=copied)
+    assert (log.end, found.cut_from, found.unfinished) == (end, None, True)
+    assert contents(slave.disk) == before
+    # Nothing of it is taken for a part of the log later.
+    other = encode(message(5, body=1), 5, end, 9)
+    assert log.append(end, other)
+    assert not any(bytes(slave.disk.files[FIRST].cache)[end + len(other) :])
+
+
+@pytest.mark.parametrize("copied", [True, False], ids=["slave", "promoted"])
+def test_what_the_queues_know_is_no_other_master_s_log(copied: bool) -> None:
+    store, begins = stored(5)
+    damage(store.disk, begins[1], b"\xff" * 8)
+    with pytest.raises(StoreRefused, match="with 3 whole records in them"):
+        opened(store.disk, copied=copied)
+
+
 def test_slave_whose_queues_had_no_room_may_stop_in_the_middle_of_a_record_too() -> None:
     store, begins = stored(5)
     slave = Store(TreeDisk(), layout=LAYOUT)

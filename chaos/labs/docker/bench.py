@@ -126,7 +126,6 @@ class DockerBench(Bench):
         self, name: str, image: str, command: Sequence[str], address: str, binds: Sequence[Bind], memory_mb: int,
         entrypoint: Sequence[str] | None = None,
     ) -> Container:  # fmt: skip
-        """Make a container of this lab."""
         return self.engine.container(
             self.keeper.folder, name, image, command, network=self.network, address=address, binds=binds,
             user=f"{os.getuid()}:{os.getgid()}", memory_mb=memory_mb, entrypoint=entrypoint,
@@ -141,7 +140,6 @@ class DockerBench(Bench):
         return self.network.address(self._hosts[name])
 
     def way(self, plan: Plan, link: LinkPlan) -> LinkPorts:
-        """Where a link's parts listen."""
         at = len(self._ways) * APART
         near = Address(self.host(OBSERVER), NEAR + at)
         if link.beside is not None:
@@ -192,7 +190,6 @@ class DockerBench(Bench):
         evidence.born(OBSERVER, 0, TraceReader(trace))
 
     def drain(self) -> None:
-        """Have the observer hear what has been sent."""
         self.watching.drain()
 
     def check(self) -> None:
@@ -211,12 +208,10 @@ class DockerBench(Bench):
         return self._helpers[helper].pid
 
     def helpers(self) -> list[Watched]:
-        """Keeper, toxiproxy and observer."""
         pids = {"keeper": self.keeper.pid, "proxy": self.pid(TOXIPROXY), "tap": self.pid(OBSERVER)}
         return [helper(f, pid) for f, pid in pids.items()]
 
     def end_nodes(self) -> None:
-        """Remove all nodes' containers."""
         for node in self._nodes:
             node.remove()
         self._nodes.clear()

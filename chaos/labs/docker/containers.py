@@ -10,6 +10,7 @@ from __future__ import annotations
 import ipaddress
 import time
 from contextlib import suppress
+from dataclasses import dataclass
 from operator import methodcaller
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -63,20 +64,18 @@ class Network:
         self._connection.remove(f"remove network {self.name}", methodcaller("remove_network", self.id))
 
 
+@dataclass(eq=False)
 class Container:
     """One container with an address of its own, made and not started."""
 
-    def __init__(
-        self, connection: Connection, found: str, name: str, alias: str, network: Network, address: str
-    ) -> None:
-        self._connection = connection
-        self.id = found
-        self.name = name
-        self.alias = alias
-        self.network = network
-        self.address = address
-        self.pid = 0
-        """Of its first process, as this machine counts them; 0 before the first start."""
+    _connection: Connection
+    id: str
+    name: str
+    alias: str
+    network: Network
+    address: str
+    pid: int = 0
+    """Of its first process, as this machine counts them; 0 before the first start."""
 
     def start(self, may_end: bool = False) -> None:
         """Returns with its process there, unless it ``may_end`` at once; otherwise that is a LabError, with its last

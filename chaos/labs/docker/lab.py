@@ -8,18 +8,23 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
-from pairproof.chaos.labs.docker.session import DockerSession
+from pairproof.chaos.labs.docker.container_trouble import ContainerTrouble
 from pairproof.chaos.labs.real import folders
 from pairproof.chaos.labs.real.lab import RealLab
+from pairproof.chaos.labs.real.session import RealSession
 from pairproof.chaos.plan import Image, Program
 from pairproof.harness.errors import LabError
-from pairproof.harness.ports import Target
-from pairproof.harness.schedule import Args
 
 if TYPE_CHECKING:
     from pairproof.chaos.labs.docker.bench import DockerBench
+
+
+class DockerSession(RealSession):
+    """One trial in containers."""
+
+    trouble = ContainerTrouble
 
 
 class DockerLab(RealLab):
@@ -29,10 +34,6 @@ class DockerLab(RealLab):
     hosts = frozenset((Program, Image))
     session_class = DockerSession
     has_images = True
-
-    def open(self, target: Target, settings: Args, seed: str) -> DockerSession:
-        """See :meth:`RealLab.open`; LabError, too, without an engine or images that can be used."""
-        return cast("DockerSession", super().open(target, settings, seed))
 
     def make_bench(self) -> DockerBench:
         """A new bench, once what killed labs have left is gone. LabError without an engine that can be used."""

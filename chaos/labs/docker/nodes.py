@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from pairproof.chaos.labs.docker.containers import Bind, Container
 from pairproof.chaos.labs.real.nodes import RealNode, Runs
-from pairproof.chaos.plan import OWN, Cause, Command, Fork, Image, Net, NodePlan, Status
+from pairproof.chaos.plan import OWN, SIGNALLED, Cause, Command, Fork, Image, Net, NodePlan, Status
 from pairproof.harness.errors import LabError
 
 if TYPE_CHECKING:
@@ -21,8 +21,6 @@ EXECUTE = ("sh", "-c", 'exec "$@" >>"$0" 2>&1')
 """The output goes to a file that the lab and the ready check can read while the container runs."""
 KILLED_S = 15.0
 OUT_OF_MEMORY = Status("killed", 9)
-SIGNALLED = 128
-"""What is added to the signal's number where that ended a container."""
 
 
 class NodeContainer(RealNode):
@@ -88,7 +86,6 @@ class NodeContainer(RealNode):
         self.form, self.image = what.more
 
     def status(self) -> Status:
-        """What its container does, or how it has ended."""
         assert self.container is not None
         found = self.container.state()
         if found.running:
@@ -109,7 +106,6 @@ class NodeContainer(RealNode):
                 raise
 
     def thaw(self) -> None:
-        """Let it go on; nothing if it has ended."""
         assert self.container is not None
         if self.status().state == "stopped":
             self.container.unpause()
@@ -128,7 +124,6 @@ class NodeContainer(RealNode):
             self.container.signal(number)
 
     def kill(self) -> None:
-        """kill -9, until it is gone."""
         assert self.container is not None
         self.container.kill()
         if self.container.wait(KILLED_S).running:

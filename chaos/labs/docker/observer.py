@@ -43,7 +43,6 @@ class Telling:
         self.add: Callable[..., None] = self._add
 
     def now(self) -> int:
-        """CLOCK_MONOTONIC, ns."""
         return time.monotonic_ns()
 
     def _add(self, t: int, kind: str, *columns: object, **more: object) -> None:
@@ -52,7 +51,6 @@ class Telling:
         self.trace.write(json.dumps([t, "seen", kind, told], separators=(",", ":")))
 
     def note(self, kind: str, *columns: object) -> None:
-        """See :class:`pairproof.chaos.labs.real.taps.Teller`."""
         self.trace.note(kind, *columns)
 
 
@@ -67,12 +65,10 @@ class Observer:
         """What went wrong first, where nobody was called who could have raised it."""
 
     def went_wrong(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        """See asyncio's exception handlers."""
         why = context.get("exception")
         self.wrong = self.wrong or (f"{type(why).__name__}: {why}" if why is not None else str(context["message"]))
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Answer requests until whoever asks is gone."""
         try:
             while line := await reader.readline():
                 answer, data = await self.answer(line)
@@ -125,7 +121,6 @@ class Observer:
         self.ears = load(ears)(Telling(self.trace), paths, LABEL, notes) if ears else None
 
     def do_start(self, link: list[Any], way: list[tuple[str, int]], to: tuple[str, int]) -> Awaitable[None]:
-        """Make a link's taps."""
         plan = LinkPlan(*link)
         near, proxy, far = (Address(*each) for each in way)
         tap = self.taps[plan.name] = Tap(
@@ -134,7 +129,6 @@ class Observer:
         return tap.start()
 
     def do_open(self, name: str) -> Awaitable[None]:
-        """Let clients of a link connect."""
         return self.taps[name].open()
 
     def do_shut(self, name: str) -> None:
@@ -144,7 +138,6 @@ class Observer:
         self.taps[name].lead(Address(*to), is_impostor)
 
     def do_reset(self, name: str) -> tuple[dict[str, Any], bytes]:
-        """End all connections by a RST."""
         return {"reset": self.taps[name].reset()}, b""
 
     def do_count(self, name: str) -> tuple[dict[str, Any], bytes]:
@@ -158,14 +151,12 @@ class Observer:
         return {"wrong": self.wrong}, b""
 
     def do_check(self) -> tuple[dict[str, Any], bytes]:
-        """What went wrong, if anything did."""
         return {"wrong": self.wrong}, b""
 
     def do_stop(self, name: str) -> None:
         self.taps[name].stop()
 
     def do_read(self, store: str, prefixes: list[str]) -> tuple[dict[str, Any], bytes]:
-        """A store's files whose names begin so."""
         found = copy_files(Path(store), prefixes)
         return {"files": [(name, len(data)) for name, data in found.items()]}, b"".join(found.values())
 

@@ -59,7 +59,6 @@ class Watching:
         self.ask("begin", trace=str(trace), stores=paths, ears=plan.ears, notes=dict(plan.notes))
 
     def check(self) -> None:
-        """LabError if something has gone wrong there."""
         _look(self.ask("check"))
 
     def drain(self) -> None:
@@ -93,40 +92,33 @@ class WatchedTap:
 
     @property
     def connections(self) -> int:
-        """Those that were let in so far."""
         return int(self._ask("count", name=self._name)["connections"])
 
     @property
     def severed(self) -> int:
-        """Connections that neither side ended first, so far."""
         return int(self._ask("count", name=self._name)["severed"])
 
     async def start(self) -> None:
-        """Listen for the proxy; for clients, from :meth:`open` on."""
         self._ask("start", **self._made)
 
     async def open(self) -> None:
         self._ask("open", name=self._name)
 
     def shut(self) -> None:
-        """Refuse new connections; those that stand are not concerned."""
         self._ask("shut", name=self._name)
 
     def lead(self, to: Address, is_impostor: bool) -> None:
-        """Lead connections that come from now on elsewhere."""
         self._ask("lead", name=self._name, to=to, is_impostor=is_impostor)
 
     def stop(self) -> None:
         self._ask("stop", name=self._name)
 
     def reset(self) -> dict[str, int]:
-        """End all connections by a RST, both ends at once; how many, and the bytes that were on their way."""
         return dict(self._ask("reset", name=self._name)["reset"])
 
     def standing(self) -> int:
         return int(self._ask("count", name=self._name)["standing"])
 
     def moved(self, direction: str) -> tuple[int, int]:
-        """Bytes of a direction (``up``, ``down``) that were taken, and given, so far."""
         taken, given = self._ask("count", name=self._name)[direction]
         return taken, given

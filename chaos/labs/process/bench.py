@@ -48,7 +48,6 @@ class ProcessBench(Bench):
         """When toxiproxy was last seen not to stand still."""
 
     def way(self, plan: Plan, link: LinkPlan) -> LinkPorts:
-        """Where a link's parts listen."""
         proxy, far = self.leases.take(2)
         if link.beside is not None:
             other, distance = link.beside
@@ -87,7 +86,6 @@ class ProcessBench(Bench):
             raise LabError(f"toxiproxy-server no longer runs ({found.state} {found.number}); play the trial again")
 
     def helpers(self) -> list[Watched]:
-        """Keeper and toxiproxy; the taps are in this process."""
         return [helper("keeper", self.keeper.pid), helper("proxy", self.toxiproxy)]
 
     def end_nodes(self) -> None:

@@ -21,7 +21,6 @@ class NodeProcess(RealNode):
         self._last: int | None = None
 
     def launch(self, what: Command | Fork) -> int:
-        """Fork or execute it; the pid."""
         self._last = self.keeper.start(what, self.output)
         return self._last
 
@@ -39,12 +38,10 @@ class NodeProcess(RealNode):
         self.signal(signal.SIGCONT)
 
     def signal(self, number: int) -> None:
-        """Signal its process; nothing if it has ended."""
         if self._last is not None:
             self.keeper.signal(self._last, number)
 
     def kill(self) -> None:
-        """kill -9, until it is gone."""
         assert self._last is not None
         kill(self.keeper, {self._last: self.name})
 

@@ -63,7 +63,6 @@ class Bench:
         raise NotImplementedError
 
     def tap(self, link: LinkPlan, way: LinkPorts, to: Address, evidence: Evidence) -> LinkTap:
-        """The taps of a link."""
         raise NotImplementedError
 
     def begin(self, plan: Plan, evidence: Evidence) -> None:

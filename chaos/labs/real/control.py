@@ -58,7 +58,6 @@ class Control:
             os.close(fd)
 
     def get(self, field: str) -> int:
-        """One of the numbers."""
         return int(_INT.unpack_from(self._shared, FIELDS.index(field) * _INT.size)[0])
 
     def set(self, field: str, value: int) -> None:

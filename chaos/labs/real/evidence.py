@@ -87,11 +87,9 @@ class Evidence:
         return max(now, self.spoke.get(node, 0))
 
     def now(self) -> int:
-        """Since the trial began, ns."""
         return time.monotonic_ns() - self.base
 
     def node_at(self, address: str) -> str:
-        """The node behind an address; the address itself if it is nobody's."""
         return self.addresses.get(address, address)
 
     def unreached_at(self, address: str) -> None:
@@ -122,7 +120,6 @@ class Evidence:
         return max(lives, key=lambda life: life.began, default=None)
 
     def poll(self) -> None:
-        """Read what the nodes have traced meanwhile."""
         self._read(self._lives)
 
     def _read(self, lives: Iterable[Life]) -> None:
@@ -135,7 +132,6 @@ class Evidence:
         self._read(life for life in self._lives if life.node == OBSERVER)
 
     def note(self, kind: str, *columns: object) -> None:
-        """See :class:`pairproof.chaos.labs.real.taps.Teller`."""
         self._take(_HERE, [time.monotonic_ns(), kind, *columns])
 
     def _take(self, life: Life, row: Row) -> None:
@@ -162,7 +158,6 @@ class Evidence:
     # The end.
 
     def stalled(self, stalls: Iterable[Stall]) -> None:
-        """This machine was late."""
         for each in stalls:
             begin = max(0, each.begin - self.base)
             value = max(0, each.end - self.base - begin)

@@ -51,7 +51,6 @@ class RealLab:
         return observed(target)
 
     def parts(self, target: Target | None) -> tuple[type, ...]:
-        """See :mod:`pairproof.harness.abilities`."""
         obeyed = frozenset(SEAMS) if target is None else seams(target)
         troubles = (each for each in (*TROUBLES, Triggers) if each.seams & obeyed)
         others = (Replacement,) if self.has_images or has_others(target) else ()

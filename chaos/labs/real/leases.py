@@ -46,7 +46,6 @@ class Leases:
         return [self._take_one((0, *neighbours)) for _ in range(count)]
 
     def close(self) -> None:
-        """Give all of them back."""
         for sock in (*self._held, *self._blocks.values()):
             sock.close()
         self._held.clear()

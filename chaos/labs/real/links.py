@@ -6,6 +6,7 @@ proxy; toxiproxy would accept, and hang up.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from pairproof.chaos.labs.real.addresses import LinkPorts
@@ -52,24 +53,23 @@ class LinkTap(Protocol):
         """Bytes of a direction (``up``, ``down``) that were taken, and given, so far."""
 
 
+@dataclass(eq=False)
 class Link:
     """One link of one trial. ``client``, ``server``: whose it is; ``to``: where the server listens."""
 
-    def __init__(self, name: str, client: str, server: str, to: Address, way: LinkPorts, tap: LinkTap) -> None:
-        self.name = name
-        self.client = client
-        self.server = server
-        self.to = to
-        self.way = way
-        self.tap = tap
-        self.cuts: list[object] = []
-        self.is_open = False
-        self.impostor: Address | None = None
-        """Of whoever has taken the server's place."""
+    name: str
+    client: str
+    server: str
+    to: Address
+    way: LinkPorts
+    tap: LinkTap
+    cuts: list[object] = field(default_factory=list)
+    is_open: bool = False
+    impostor: Address | None = None
+    """Of whoever has taken the server's place."""
 
     @property
     def address(self) -> str:
-        """Where its client connects."""
         return str(self.way.near)
 
     def lead(self, impostor: Address | None) -> None:

@@ -47,7 +47,6 @@ class NodeTrouble:
         return {"processes_killed": 1, "connections_closed": connections}
 
     def restart(self, node: str) -> None:
-        """Start it again; nothing if it runs."""
         found = self.world.node(node)
         if not found.is_up:
             self.processes.boot(node)

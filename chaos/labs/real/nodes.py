@@ -168,7 +168,6 @@ class RealNode:
 
     @property
     def is_up(self) -> bool:
-        """Whether its process lives."""
         return self.pid is not None
 
     @property
@@ -196,7 +195,6 @@ class RealNode:
         return self.program.view(self)
 
     def ended(self) -> None:
-        """Its process is gone."""
         if self.pidfd is not None:
             os.close(self.pidfd)
         self.pid = self.pidfd = None
@@ -204,7 +202,6 @@ class RealNode:
         self.pauses.clear()
 
     def log_tail(self) -> str:
-        """The last line that it said."""
         lines = self.lives_said().strip().splitlines()
         return lines[-1] if lines else "it said nothing"
 

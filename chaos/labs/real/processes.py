@@ -123,7 +123,6 @@ class Processes:
             self.world.evidence.add(t, "abort", *who, f=f, status=excused, detail=detail)
 
     def give_up(self, node: RealNode, how: str) -> None:
-        """End a node that goes on without end."""
         self.world.aside(node.freeze)
         self.world.drained()
         self.tell_end(node, None, how, self.world.evidence.now())

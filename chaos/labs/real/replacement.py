@@ -37,11 +37,9 @@ class Replacement:
         return Replaced(found, self._run(found, image))
 
     def keep_image(self, handle: Replaced) -> Effect:
-        """It stays; what it did."""
         return handle.effect
 
     def restore_own_image(self, handle: Replaced) -> Effect:
-        """Its own program takes its place again."""
         after = self._run(handle.node, OWN)
         return {key: handle.effect.get(key, 0) + after.get(key, 0) for key in {*handle.effect, *after}}
 

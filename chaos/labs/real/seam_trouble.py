@@ -88,16 +88,10 @@ class FlushTrouble(SeamTrouble):
     def slow_disk(self, node: str, ms: int) -> Disturbed:
         return self._disturb(node, "slow_ms", ms)
 
-    def restore_disk(self, handle: Disturbed) -> Effect:
-        """Flushes that begin from now on are as fast as before."""
-        return self._calm(handle)
-
     def lie_about_flushes(self, node: str) -> Disturbed:
         return self._disturb(node, "lies", 1)
 
-    def flush_honestly(self, handle: Disturbed) -> Effect:
-        """Flushes that begin from now on are true again."""
-        return self._calm(handle)
+    restore_disk = flush_honestly = SeamTrouble._calm
 
 
 class DispatchTrouble(SeamTrouble):
@@ -108,9 +102,8 @@ class DispatchTrouble(SeamTrouble):
     def stall_dispatch(self, node: str) -> Disturbed:
         return self._disturb(node, "undispatched", 1)
 
-    def resume_dispatch(self, handle: Disturbed) -> Effect:
-        """Its node looks every few milliseconds whether it may."""
-        return self._calm(handle)
+    # Its node looks every few milliseconds whether it may.
+    resume_dispatch = SeamTrouble._calm
 
 
 class RetentionTrouble(SeamTrouble):

@@ -95,7 +95,6 @@ class RealSession:
                 raise LabError(f"{node.name} does not come up; its last output: {node.log_tail()}")
 
     def now(self) -> int:
-        """Since the trial began, ns."""
         return self.evidence.now()
 
     def run_until(self, reached: Callable[[], bool], limit_ns: int) -> bool:

@@ -83,7 +83,6 @@ class StoreTrouble(NodeTrouble):
         return Taken(found, store.fill(), store.free)
 
     def free_disk(self, handle: Taken) -> Effect:
-        """There is room again."""
         handle.undo()
         return {"bytes_filled": handle.amount}
 

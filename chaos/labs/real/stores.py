@@ -29,7 +29,6 @@ from pairproof.chaos.labs.real.folders import command
 from pairproof.harness.errors import LabError, Unable
 
 SIZE_MB = 64
-KEEPS = ("none", "all", "half", "hole")
 SECTOR = 512
 LOG = "commitlog/"
 BALLAST = "ballast"
@@ -62,7 +61,6 @@ class Stores:
         return is_shared
 
     def create(self, node: str) -> Store:
-        """A new, empty store."""
         place = self.folder / node
         needs_mb = self.size_mb * (1 + sum(each.is_dir() for each in self.folder.iterdir()))
         has_mb = shutil.disk_usage(self.folder).free >> 20
@@ -99,7 +97,6 @@ class Store:
 
     @property
     def is_failing(self) -> bool:
-        """Whether its disk takes no writes, or has no room."""
         return self.is_read_only or self._is_full
 
     def copy_files(self, prefixes: Collection[str] = ("",)) -> dict[str, bytes]:

@@ -74,7 +74,6 @@ class Door:
             self._listener = await asyncio.get_running_loop().create_server(self.came, *self.address)
 
     def shut(self) -> None:
-        """Refuse new connections; those that stand are not concerned."""
         if self._listener is not None:
             self._listener.close()
             self._listener = None
@@ -86,7 +85,6 @@ class Door:
             task.cancel()
 
     def reset(self) -> dict[str, int]:
-        """End all connections by a RST, both ends at once; how many, and the bytes that were on their way."""
         closed = lost = 0
         for passage in list(self.passages):
             lost += passage.up[0] - passage.up[1] + passage.down[0] - passage.down[1]
@@ -97,7 +95,6 @@ class Door:
         return sum(1 for each in self.passages if any(each.open.values()))
 
     def moved(self, direction: str) -> tuple[int, int]:
-        """Bytes of a direction (``up``, ``down``) that were taken, and given, so far."""
         taken, given = self.gone[direction]
         for each in self.passages:
             amounts = each.up if direction == "up" else each.down
@@ -108,7 +105,6 @@ class Door:
         raise NotImplementedError
 
     def over(self, passage: Passage, side: str, how: str) -> None:
-        """One side of a connection ended."""
         if passage.has_server and not passage.is_over:
             self.severed += how != ITSELF
         passage.is_over = True
@@ -142,11 +138,9 @@ class Tap(Door):
         self._paired = asyncio.Event()
 
     def lead(self, to: Address, is_impostor: bool) -> None:
-        """Lead connections that come from now on elsewhere."""
         self.to, self.is_impostor = to, is_impostor
 
     async def start(self) -> None:
-        """Listen for the proxy; for clients, from :meth:`open` on."""
         self._far_listener = await asyncio.get_running_loop().create_server(self._from_proxy, *self.way.far)
 
     def stop(self) -> None:

@@ -27,7 +27,6 @@ class Trace:
         self.fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
 
     def note(self, kind: str, *columns: object) -> None:
-        """Write one line, now."""
         self.write(json.dumps([time.monotonic_ns(), kind, *columns], separators=(",", ":")))
 
     def close(self) -> None:

@@ -66,13 +66,11 @@ class Wire(asyncio.Protocol):
             self.transport.pause_reading()
 
     def data_received(self, data: bytes) -> None:
-        """Forward."""
         self.came(data)
         if self.other is not None:
             self.other.give(data)
 
     def give(self, data: bytes) -> None:
-        """Let it out."""
         if self.transport is not None and not self.transport.is_closing():
             self.gives(data)
             self.transport.write(data)
@@ -84,12 +82,10 @@ class Wire(asyncio.Protocol):
             self.other.stalls()
 
     def resume_writing(self) -> None:
-        """It takes more."""
         if self.other is not None:
             self.other.go_on()
 
     def go_on(self) -> None:
-        """Read."""
         self._goes = True
         if self.transport is not None and not self.transport.is_closing():
             self.transport.resume_reading()
@@ -151,7 +147,6 @@ class Passage:
         """The tap takes no more from this side for now."""
 
     def closed(self, side: str, how: str) -> None:
-        """One side's connection ended: ``local``, by itself; ``peer``, by the other side; ``reset``, by a RST."""
         self.open[side] = False
 
     def reset(self) -> bool:

@@ -85,7 +85,6 @@ class World:
         self.run(self.refreshed())
 
     async def refreshed(self) -> None:
-        """As :meth:`refresh`."""
         if not self.is_closed:
             await self.links.refresh(frozenset(name for name, node in self.nodes.items() if self.serves(node)))
 
@@ -105,7 +104,6 @@ class World:
             self._wrong = context.get("exception") or LabError(str(context["message"]))
 
     def run_until(self, reached: Callable[[], bool], limit_ns: int) -> bool:
-        """Let time pass until ``reached`` or for ``limit_ns``; whether it was reached."""
         return self.run(self._until(reached, limit_ns))
 
     async def _until(self, reached: Callable[[], bool], limit_ns: int) -> bool:
@@ -137,7 +135,6 @@ class World:
         self.evidence.poll()
 
     def now(self) -> int:
-        """Since the trial began, ns."""
         return self.evidence.now()
 
     def aside(self, work: Callable[[], T]) -> T:

@@ -32,7 +32,6 @@ ODDS = 0.5
 BLOCK = 4_096
 SPARSE = ("consumequeue/", "index/")
 LOG = "commitlog/"
-KEEPS = ("none", "half", "hole", "some", "all")
 
 Range = tuple[int, int]
 Part = tuple[str, int, int]
@@ -77,7 +76,6 @@ class SimFile:
         self.on_disk = False
 
     def read(self, at: int, length: int) -> bytes:
-        """Bytes as any process sees them."""
         return bytes(self.cache[at : at + length])
 
     def write(self, at: int, data: bytes) -> None:
@@ -120,13 +118,11 @@ class SimDisk:
     # What a node may do.
 
     def names(self, folder: str) -> list[str]:
-        """Names in ``folder``, sorted."""
         prefix = f"{folder}/" if folder else ""
         cut = len(prefix)
         return sorted(n[cut:] for n in self.files if n.startswith(prefix) and "/" not in n[cut:])
 
     def folders(self, folder: str) -> list[str]:
-        """Folders in ``folder``, sorted."""
         prefix = f"{folder}/" if folder else ""
         cut = len(prefix)
         inside = (name[cut:] for name in self.files if name.startswith(prefix))
@@ -172,7 +168,6 @@ class SimDisk:
             self.files[new] = self.files.pop(old)
 
     def sync(self, name: str) -> None:
-        """Make one file durable at once."""
         self.check_writable(name)
         self.finish_flush(self.begin_flush([name]))
 
@@ -193,7 +188,6 @@ class SimDisk:
     # What its machine does.
 
     def begin_flush(self, names: list[str]) -> Flush:
-        """A flush of what is dirty now."""
         files = [self.files[name] for name in names if name in self.files]
         return Flush([(file, list(file.dirty)) for file in files], tuple(self.lies))
 
@@ -245,7 +239,6 @@ class SimDisk:
                 file.full = self.full
 
     def used(self) -> int:
-        """Bytes that its files take."""
         return sum(file.size for file in self.files.values())
 
 

@@ -64,15 +64,12 @@ class Evidence(Observer):
         """Which node an address belongs to."""
 
     def now(self) -> int:
-        """Virtual time, ns."""
         return self.kernel.now
 
     def node_at(self, address: str) -> str:
-        """The node behind an address; the address itself if it is nobody's."""
         return self.addresses.get(address, address)
 
     def point(self, host: str, name: str) -> None:
-        """Pass a trigger point on."""
         self._point(host, name)
 
     # Nodes.
@@ -83,7 +80,6 @@ class Evidence(Observer):
         self.add(self.kernel.now, "lab", f="sim", value=healthy_ns, detail=json.dumps(own, sort_keys=True))
 
     def config(self, name: str, shown: str) -> None:
-        """A node's settings, as JSON."""
         self.add(self.kernel.now, "config", name, detail=shown)
 
     def crashed(self, host: Host, how: str, lost: int, status: str | None = None, detail: str | None = None) -> None:
@@ -98,13 +94,11 @@ class Evidence(Observer):
         self.crashed(host, "process", 0, status, described(why))
 
     def aborted(self, host: Host, why: BaseException) -> None:
-        """A node does not come up."""
         f = "refused" if isinstance(why, StoreRefused) else "stuck" if isinstance(why, Stuck) else "ended"
         status = "disk" if _is_for_its_disk(host, why) else None
         self.add(self.kernel.now, "abort", host.name, host.incarnation, f=f, status=status, detail=described(why))
 
     def stopped(self, host: Host) -> None:
-        """A node ended in an orderly way."""
         self.add(self.kernel.now, "stop", host.name, host.incarnation)
 
     def paused(self, host: Host, kind: str) -> None:
@@ -112,7 +106,6 @@ class Evidence(Observer):
         self.add(self.kernel.now, kind, host.name, host.incarnation)
 
     def clock_set(self, host: Host) -> None:
-        """A node's wall clock was set."""
         self.add(self.kernel.now, "clock", host.name, value=host.skew_ms)
 
     def wiped(self, host: Host, f: str, whose: str | None = None) -> int:

@@ -97,7 +97,6 @@ class Host:
     # Effects: what the node may do.
 
     def now(self) -> int:
-        """Virtual time, ns."""
         return self.kernel.now
 
     def wall_ms(self) -> int:
@@ -109,14 +108,12 @@ class Host:
         return true + self.skew_ms
 
     def send(self, conn: End, data: bytes) -> int:
-        """Hand bytes to the socket."""
         if self.armed:
             self.observer.point(self.name, "send")
         self.acts += 1
         return self.network.send(conn, data)
 
     def peer(self, conn: End) -> str:
-        """The machine at the other end."""
         return conn.peer.host.name
 
     def address(self, conn: End) -> tuple[str, int]:
@@ -124,7 +121,6 @@ class Host:
         return "127.0.0.1", 0
 
     def close(self, conn: End) -> None:
-        """Close one's own end."""
         # Also where the network has closed it already, and this node has just not been told.
         if conn in self.ends:
             del self.ends[conn]
@@ -132,7 +128,6 @@ class Host:
         self.network.close(conn)
 
     def timer(self, key: Hashable, at: int) -> None:
-        """Arm, or re-arm, a timer."""
         old = self.timers.get(key)
         if old is not None:
             old[2] = None
@@ -152,7 +147,6 @@ class Host:
         return False
 
     def flush(self, names: list[str], token: Hashable) -> None:
-        """Begin a flush of what is dirty now."""
         ends = self.kernel.now + self.flush_ns
         if self.disk_slow:
             count(self.disk_slow, "flushes_slowed")
@@ -236,7 +230,6 @@ class Host:
             self.call(self.node.on_closed, end)
 
     def hear_writable(self, end: End) -> None:
-        """The socket takes bytes again."""
         if self.node is not None:
             self.tell(self.node.on_writable, end)
 

@@ -25,8 +25,7 @@ class SimLab:
         return observed(target)
 
     def parts(self, target: Target | None) -> tuple[type, ...]:
-        """See :mod:`pairproof.harness.abilities`."""
-        return (SimSession, LinkTrouble, NodeTrouble, *abilities(target))
+        return (SimSession, LinkTrouble, NodeTrouble, *abilities(target, simulated=True))
 
     def open(self, target: Target, settings: Args, seed: str) -> SimSession:
         """A new trial; the same arguments give the same history, byte for byte."""

@@ -51,7 +51,6 @@ class NodeTrouble:
         return {"processes_killed": 1, "connections_closed": connections}
 
     def restart(self, node: str) -> None:
-        """Start it again; nothing if it runs."""
         host = self.world.node_host(node)
         if host.node is None:
             self.world.boot(node)
@@ -165,7 +164,6 @@ class NodeTrouble:
         return self._begin(host, host.disk_stalls)
 
     def resume_disk(self, handle: Ongoing) -> Effect:
-        """Let the held flushes end."""
         effect = self._end(handle)
         handle.host.resume_disk()
         return effect
@@ -201,7 +199,6 @@ class NodeTrouble:
         return self._begin(host, host.dispatch_stalls)
 
     def resume_dispatch(self, handle: Ongoing) -> Effect:
-        """Let it catch up."""
         effect = self._end(handle)
         handle.host.resume_dispatch()
         return effect

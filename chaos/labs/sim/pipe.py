@@ -41,11 +41,9 @@ class Stage:
         self.deaf = False
 
     def now(self) -> int:
-        """Virtual time, ns."""
         return self._pipe.kernel.now
 
     def drop(self, chunk: Chunk) -> None:
-        """These bytes are lost."""
         self.toxic.count("bytes_lost", len(chunk.data))
         if self.hand is chunk:
             self.hand = None
@@ -93,13 +91,11 @@ class Pipe:
         self._settle()
 
     def add(self, toxic: Toxic) -> None:
-        """A toxic at the end of the chain."""
         stage = Stage(self, toxic)
         self.stages.append(stage)
         self._run(stage, None)
 
     def remove(self, toxic: Toxic) -> None:
-        """Take a toxic off."""
         stage = next((each for each in self.stages if each.toxic is toxic), None)
         if stage is None or stage.closed or stage.deaf:
             return

@@ -46,7 +46,6 @@ class SimSession:
     # Session: time.
 
     def now(self) -> int:
-        """Virtual time, ns."""
         return self.kernel.now
 
     def advance(self, ms: int) -> None:

@@ -31,7 +31,6 @@ class Toxic:
         self.effect: dict[str, int] = {}
 
     def count(self, what: str, amount: int) -> None:
-        """Add to what it did."""
         self.effect[what] = self.effect.get(what, 0) + amount
 
 
@@ -46,7 +45,6 @@ class Chunk:
         self.counted = counted
 
     def split(self, size: int) -> Chunk:
-        """Cut off the first ``size`` bytes."""
         head = Chunk(self.data[:size], self.at, self.counted)
         self.data = self.data[size:]
         return head

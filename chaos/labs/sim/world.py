@@ -92,7 +92,6 @@ class World:
     # Time.
 
     def run_until(self, reached: Callable[[], bool], limit_ns: int) -> bool:
-        """Let time pass until ``reached`` or for ``limit_ns``; whether it was reached."""
         until = self.kernel.now + limit_ns
         while True:
             self._count_anew()
@@ -129,7 +128,6 @@ class World:
     # Triggers.
 
     def arm(self, node: str, point: str, nth: int, fire: Callable[[], None]) -> None:
-        """See :class:`pairproof.harness.ports.timing.CanArm`."""
         self.armed.setdefault((node, point), []).append((max(1, nth), fire))
 
     def _passed(self, host: str, name: str) -> None:

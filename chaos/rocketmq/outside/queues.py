@@ -55,7 +55,6 @@ class QueuesFollower:
         """Of the records among them, by their log offsets."""
 
     def appended(self, found: Iterable[Filler | LogRecord]) -> None:
-        """These are in the log now."""
         for each in found:
             self._waiting.append(each)
             if _is_listed(each):
@@ -127,7 +126,6 @@ class _Queue:
             self._next += ENTRY_SIZE
 
     def _begin(self) -> bool:
-        """Find its first file."""
         try:
             names = sorted(each.name for each in self.path.iterdir() if each.name.isdigit())
             self._size = (self.path / names[0]).stat().st_size if names else 0

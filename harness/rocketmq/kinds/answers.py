@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pairproof.harness.history import Event, column
+from pairproof.harness.history import column
+from pairproof.harness.kinds.base import OfNode
 from pairproof.harness.kinds.text import The, count, plain
 
 SUBJECTS = {
@@ -22,13 +23,11 @@ SUBJECTS = {
 """What a broker is asked, by ``f``."""
 
 
-class Answer(Event):
+class Answer(OfNode):
     """A broker was asked about its log after its final audit, and answered. A broker that does not answer in time has
     no such event."""
 
     __slots__ = ()
-    node: str
-    incarnation: int
     audit: int = column("op")
     """The number of the last audit before it."""
     f: Literal["key", "id", "time", "max", "min", "earliest", "runtime", "topic", "group", "members"]

@@ -5,17 +5,25 @@ from __future__ import annotations
 from typing import Literal
 
 from pairproof.harness.history import Event, column
+from pairproof.harness.kinds.base import OfNode
 from pairproof.harness.kinds.text import The, amount, count, span
 
 Side = Literal["m", "s"]
 
 
-class Connect(Event):
-    """An HA connection opened at one end."""
+class OfLink(Event):
+    """It was seen at one end of a connection."""
 
     __slots__ = ()
     link: str
     side: Side
+    node: str
+
+
+class Connect(OfLink):
+    """An HA connection opened at one end."""
+
+    __slots__ = ()
     node: str
     """Who that end is."""
     f: str
@@ -25,13 +33,10 @@ class Connect(Event):
         return f"connection {self.link} opened at the {_end(self)} end by {_peer(self, the)}"
 
 
-class Close(Event):
+class Close(OfLink):
     """An HA connection ended at one end."""
 
     __slots__ = ()
-    link: str
-    side: Side
-    node: str
     f: Literal["local", "peer", "reset"]
     unfinished: int | None = column("value")
     """Bytes of an unfinished frame or report that had left, or reached, this end."""
@@ -40,13 +45,10 @@ class Close(Event):
         return f"connection {self.link} closed at the {_end(self)} end ({_CLOSED.get(self.f, self.f)})"
 
 
-class Report(Event):
+class Report(OfLink):
     """An 8-byte report left the slave (side s) or reached the master (side m)."""
 
     __slots__ = ()
-    link: str
-    side: Side
-    node: str
     offset: int = column("hi")
 
     def words(self, the: The) -> str:
@@ -55,13 +57,10 @@ class Report(Event):
         return f"a report of offset {count(self.offset)} {seen}"
 
 
-class Frame(Event):
+class Frame(OfLink):
     """A whole HA frame left the master (side m) or reached the slave (side s); ``lo`` = ``hi`` for a heartbeat."""
 
     __slots__ = ()
-    link: str
-    side: Side
-    node: str
     lo: int
     hi: int
     digest: int | None
@@ -74,14 +73,11 @@ class Frame(Event):
         return f"a frame {span(self)} {seen}"
 
 
-class Partial(Event):
+class Partial(OfLink):
     """Bytes passed one end of an HA connection and left a frame or a report unfinished, or the connection took no
     more."""
 
     __slots__ = ()
-    link: str
-    side: Side
-    node: str
     f: Literal["out", "in"]
     size: int = column("value")
     """Bytes of it so far."""
@@ -97,12 +93,10 @@ class Partial(Event):
         return f"only {amount(self.size)} of {what}{at} {done} the {_end(self)} end of {self.link} so far"
 
 
-class Diverged(Event):
+class Diverged(OfNode):
     """The master refuses a slave that is ahead of it, and says so."""
 
     __slots__ = ()
-    node: str
-    incarnation: int
     link: str | None
     reported: int = column("hi")
     """The refused report."""

@@ -5,15 +5,14 @@ from __future__ import annotations
 from typing import Literal
 
 from pairproof.harness.history import Event, column
+from pairproof.harness.kinds.base import OfNode, OfReader
 from pairproof.harness.kinds.text import The, count, span
 
 
-class Cut(Event):
+class Cut(OfNode):
     """Recovery ended the log earlier than it had been."""
 
     __slots__ = ()
-    node: str
-    incarnation: int
     new_end: int = column("lo")
     old_end: int = column("hi")
 
@@ -21,24 +20,20 @@ class Cut(Event):
         return f"recovery of {self.node} ends the log at {count(self.new_end)}, earlier than {count(self.old_end)}"
 
 
-class Expire(Event):
+class Expire(OfNode):
     """The oldest files of a node's log were deleted."""
 
     __slots__ = ()
-    node: str
-    incarnation: int
     new_start: int = column("lo")
 
     def words(self, the: The) -> str:
         return f"{self.node} deletes its oldest files; its log starts at {count(self.new_start)} now"
 
 
-class Append(Event):
+class Append(OfNode):
     """Bytes entered a node's log."""
 
     __slots__ = ()
-    node: str
-    incarnation: int
     lo: int
     hi: int
     digest: int
@@ -50,24 +45,20 @@ class Append(Event):
         return f"{self.node} appended {'an end-of-file filler' if self.f == 'filler' else what} {span(self)}"
 
 
-class Flush(Event):
+class Flush(OfNode):
     """A node's log became durable."""
 
     __slots__ = ()
-    node: str
-    incarnation: int
     upto: int = column("hi")
 
     def words(self, the: The) -> str:
         return f"{self.node} flushed its log up to {count(self.upto)}"
 
 
-class Dispatch(Event):
+class Dispatch(OfNode):
     """A node derived its queues from more of its log."""
 
     __slots__ = ()
-    node: str
-    incarnation: int
     upto: int = column("hi")
 
     def words(self, the: The) -> str:
@@ -88,13 +79,10 @@ class Source(Event):
         return f"store reader: the digest of the {self.node}'s log {span(self)}"
 
 
-class Entries(Event):
+class Entries(OfReader):
     """A store reader read a consume queue."""
 
     __slots__ = ()
-    node: str
-    audit: int = column("op")
-    """The audit's number."""
     queue: str
     first: int = column("lo")
     """The first logical offset."""
@@ -111,13 +99,10 @@ class Entries(Event):
         return f"store reader: {self.queue} of {self.node} holds [{count(self.first)}, {count(self.following)})"
 
 
-class Keys(Event):
+class Keys(OfReader):
     """A store reader asked a key index."""
 
     __slots__ = ()
-    node: str
-    audit: int = column("op")
-    """The audit's number."""
     message: str
     """The key."""
     digest: int
@@ -127,13 +112,10 @@ class Keys(Event):
         return f"store reader: the key index of {self.node} is asked for {self.message}"
 
 
-class Derived(Event):
+class Derived(OfReader):
     """A store reader compared a node's queues, or its key index, with what the reader derives from that node's log."""
 
     __slots__ = ()
-    node: str
-    audit: int = column("op")
-    """The audit's number."""
     f: Literal["queues", "index"]
     status: Literal["same", "lacks", "other", "behind"]
     """Of each but the first the first is told. lacks: a record has no entry; other: an entry is not its record's;
@@ -151,13 +133,10 @@ class Derived(Event):
         return f"store reader: the {what} of {self.node}: {self.detail or 'what its log gives'}"
 
 
-class Record(Event):
+class Record(OfReader):
     """A store reader found a record."""
 
     __slots__ = ()
-    node: str
-    audit: int = column("op")
-    """The audit's number."""
     lo: int
     hi: int
     message: str | None
@@ -173,13 +152,10 @@ class Record(Event):
         return f"store reader: {self.node} holds {self.message or 'a record'} {span(self)}"
 
 
-class Chunk(Event):
+class Chunk(OfReader):
     """A store reader's digest over the grid."""
 
     __slots__ = ()
-    node: str
-    audit: int = column("op")
-    """The audit's number."""
     lo: int
     hi: int
     digest: int
@@ -188,12 +164,10 @@ class Chunk(Event):
         return f"store reader: the digest of the {self.node}'s log {span(self)}"
 
 
-class Audit(Event):
+class Audit(OfNode):
     """A store reader is done."""
 
     __slots__ = ()
-    node: str
-    incarnation: int
     number: int = column("op")
     f: Literal["recovery", "final", "compare"]
     """compare: chunks only."""

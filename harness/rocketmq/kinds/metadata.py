@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pairproof.harness.history import Event, column
-from pairproof.harness.kinds.text import The, count, members
+from pairproof.harness.content import told
+from pairproof.harness.history import column
+from pairproof.harness.kinds.base import OfNode, OfReader
+from pairproof.harness.kinds.text import The, count
 from pairproof.harness.rocketmq.places import NAMES
 
 
-class Table(Event):
+class Table(OfReader):
     """One of a node's tables was read."""
 
     __slots__ = ()
-    node: str
-    audit: int = column("op")
-    """The audit's number."""
     f: Literal["topics", "groups", "offsets", "delays", "brokers"]
     """brokers: a name server's, broker name to id to node."""
     counter: int | None = column("value")
@@ -32,13 +31,10 @@ class Table(Event):
         return f"table reader: {self.f} of {self.node}{version}: {content}"
 
 
-class Garbled(Event):
+class Garbled(OfReader):
     """One of a node's tables cannot be read."""
 
     __slots__ = ()
-    node: str
-    audit: int = column("op")
-    """The audit's number."""
     f: str
     """As of a table."""
     detail: str
@@ -48,12 +44,10 @@ class Garbled(Event):
         return f"the {self.f} of {self.node} cannot be read: {self.detail}"
 
 
-class Sync(Event):
+class Sync(OfNode):
     """A slave did a step of its metadata sync."""
 
     __slots__ = ()
-    node: str
-    incarnation: int
     f: Literal["topics", "offsets", "delays", "groups"]
     status: Literal["asked", "answered", "same", "applied", "failed", "unread"]
     """``answered``: the master's table reached it; whether it took that over is not known. ``unread``: it could not."""
@@ -64,24 +58,20 @@ class Sync(Event):
         )
 
 
-class Persist(Event):
+class Persist(OfNode):
     """A node wrote one of its tables to its disk."""
 
     __slots__ = ()
-    node: str
-    incarnation: int
     f: Literal["topics", "groups", "offsets", "delays"]
 
     def words(self, the: The) -> str:
         return f"{self.node} writes its {TABLES.get(self.f, self.f)} to its disk"
 
 
-class Register(Event):
+class Register(OfNode):
     """A broker was answered by a name server, or not."""
 
     __slots__ = ()
-    node: str
-    incarnation: int
     status: Literal["ok", "failed"]
     detail: str | None
     """JSON: master, ha: the addresses answered, as nodes; absent where it has none."""
@@ -89,7 +79,7 @@ class Register(Event):
     def words(self, the: The) -> str:
         if self.status != "ok":
             return f"{self.node} is not answered when it registers with {the(NAMES)}"
-        said = ", ".join(f"{word} is {node}" for word, node in members(self.detail).items())
+        said = ", ".join(f"{word} is {node}" for word, node in told(self.detail).items())
         return f"{self.node} registers with {the(NAMES)}{f', which says that {said}' if said else ''}"
 
 

@@ -8,7 +8,7 @@ that *is* stored; calls that timed out, which are ``info``. Source: SendMessageP
 """
 
 from pairproof.harness.history import Event
-from pairproof.harness.kinds.client import Deliver, Fail
+from pairproof.harness.kinds.client import SENDS, Deliver, Fail
 from pairproof.harness.rocketmq.kinds.log import Append, Record
 from pairproof.harness.rocketmq.law import Law
 
@@ -33,7 +33,7 @@ class AckRefusedIsAbsent(Law):
         """Messages that nobody should see, and what their senders were told."""
 
     def on_fail(self, event: Fail) -> None:
-        if event.f != "send" or leaves_open(event):
+        if event.f not in SENDS or leaves_open(event):
             return
         self.judged += 1
         self.refused[event.message] = event.status

@@ -14,7 +14,7 @@ Left out: whether those slaves still have it now, see ``contract``. Source: HASe
 (5.x counts a slave's connections, not slaves).
 """
 
-from pairproof.harness.kinds.client import Ok
+from pairproof.harness.kinds.client import SENDS, Ok
 from pairproof.harness.kinds.node import Config
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.ledger import HOSTILE
@@ -37,7 +37,7 @@ class AckReplicated(Law):
 
     def on_ok(self, event: Ok) -> None:
         needed = self.ledger.needed
-        if event.status != "PUT_OK" or event.f != "send" or not event.waits or not needed:
+        if event.status != "PUT_OK" or event.f not in SENDS or not event.waits or not needed:
             return
         self.judged += 1
         holders = self.ledger.holders(event)

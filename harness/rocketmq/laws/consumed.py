@@ -72,6 +72,8 @@ class Consumer(NamedTuple):
     since: int
     fixed: int | None = None
     """The broker id that its user has it read from; None: it follows what brokers suggest."""
+    orderly: bool = False
+    """It consumes a queue only while it holds its lock, and commits only then."""
 
 
 class Route(NamedTuple):

@@ -92,6 +92,11 @@ class Consumption:
         consumer = self.consumers.get(process)
         return group if consumer is None or consumer.clustering else f"{group}#{process}"
 
+    def is_orderly(self, process: int | None) -> bool:
+        """Whether a consumer needs locks."""
+        consumer = self.consumers.get(process)
+        return consumer is not None and consumer.orderly
+
     def consumed_by(self, event: Event) -> Consumed | None:
         """What the reader of this event's consumer has had of its queue."""
         return self.consumed.get((self.reader_of(event.process, event.group or ""), event.queue or ""))
@@ -140,7 +145,9 @@ class Consumption:
     def _comes_or_goes(self, event: client.Consumer) -> None:
         process = event.process
         if event.status == "on":
-            self.consumers[process] = Consumer(event.group or "", event.f != "broadcasting", event.t, event.broker)
+            self.consumers[process] = Consumer(
+                event.group or "", event.f != "broadcasting", event.t, event.broker, event.f == "orderly"
+            )  # fmt: skip
             return
         self.consumers.pop(process, None)
         for key in [key for key in self.assignments if key[0] == process]:

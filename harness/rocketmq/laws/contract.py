@@ -13,7 +13,7 @@ as RocketMQ's users rely on it.
 """
 
 from pairproof.harness.history import Event
-from pairproof.harness.kinds.client import Fail, Invoke, Ok
+from pairproof.harness.kinds.client import SENDS, Fail, Invoke, Ok, Try
 from pairproof.harness.kinds.node import Config, Crash, Wipe
 from pairproof.harness.rocketmq import contract
 from pairproof.harness.rocketmq.kinds.log import Append, Audit, Expire, Record
@@ -26,10 +26,12 @@ from pairproof.harness.rocketmq.settings import promised_slaves
 class Sent:
     """One message's story."""
 
-    __slots__ = ("copied", "crashes_before", "expired_on", "hi", "misled", "status", "waits")
+    __slots__ = ("copied", "crashes_before", "expired_on", "hi", "misled", "status", "tries", "waits")
 
     def __init__(self, waits: bool, crashes_before: int) -> None:
         self.waits = waits
+        self.tries = 0
+        """How many its producer has made, where it says so."""
         self.crashes_before = crashes_before
         self.status = contract.UNKNOWN
         self.misled = False
@@ -62,8 +64,13 @@ class Contract(Law):
         self.slaves += event.node in SLAVES
 
     def on_invoke(self, event: Invoke) -> None:
-        if event.f == "send":
+        if event.f in SENDS:
             self.sent[event.message] = Sent(bool(event.waits), len(self.crashes))
+
+    def on_try(self, event: Try) -> None:
+        """A producer that tries again: of several copies nobody knows which one the answer is about."""
+        if event.f == "began" and event.message in self.sent:
+            self.sent[event.message].tries += 1
 
     def on_append(self, event: Append) -> None:
         """It is stored: what happened before cannot hurt it."""
@@ -75,7 +82,7 @@ class Contract(Law):
 
     def on_ok(self, event: Ok) -> None:
         sent = self.sent.get(event.message)
-        if sent is not None and event.f == "send" and event.status in contract.STORED:
+        if sent is not None and event.f in SENDS and sent.tries <= 1 and event.status in contract.STORED:
             sent.status = event.status or contract.UNKNOWN
             sent.misled = bool(self.ledger.rolled)
             sent.copied = not self.ledger.rests_on_strangers(event)
@@ -83,7 +90,7 @@ class Contract(Law):
 
     def on_fail(self, event: Fail) -> None:
         sent = self.sent.get(event.message)
-        if sent is not None and event.f == "send" and not leaves_open(event):
+        if sent is not None and event.f in SENDS and not leaves_open(event):
             sent.status = contract.REFUSED
 
     def on_crash(self, event: Crash) -> None:

@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 from pairproof.harness.content import level_of
 from pairproof.harness.history import MS, Event
-from pairproof.harness.kinds.client import Fail, Invoke, Ok
+from pairproof.harness.kinds.client import SENDS, Fail, Invoke, Ok
 from pairproof.harness.kinds.machine import Mark
 from pairproof.harness.kinds.node import Crash, Start, Wipe
 from pairproof.harness.rocketmq import contract
@@ -77,11 +77,11 @@ class DeliverNoLoss(Law):
     # What is stored, and what happens to it.
 
     def on_invoke(self, event: Invoke) -> None:
-        if event.f == "send":
+        if event.f in SENDS:
             self.begun[event.op] = len(self.happened), level_of(event) > 0
 
     def on_ok(self, event: Ok) -> None:
-        if event.f != "send" or event.node != MASTER or event.status not in contract.STORED:
+        if event.f not in SENDS or event.node != MASTER or event.status not in contract.STORED:
             return
         known, given = self.ledger.consumption, {}
         if known.lost_from is not None:

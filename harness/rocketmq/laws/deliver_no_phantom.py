@@ -12,7 +12,7 @@ Source: PullMessageProcessor hands out the log's own bytes.
 """
 
 from pairproof.harness.content import level_of
-from pairproof.harness.kinds.client import Deliver, Invoke
+from pairproof.harness.kinds.client import SENDS, Deliver, Invoke
 from pairproof.harness.rocketmq.kinds.log import Append, Record
 from pairproof.harness.rocketmq.law import Law
 
@@ -40,8 +40,8 @@ class DeliverNoPhantom(Law):
         """Messages that may be stored more than once, and after a crash at the same place and at another time."""
 
     def on_invoke(self, event: Invoke) -> None:
-        if event.f == "send":
-            if event.message in self.sent or level_of(event):
+        if event.f in SENDS:
+            if event.message in self.sent or level_of(event) or event.f == "produce":
                 self.repeated.add(event.message)
             # A negative number leaves the choice to the broker.
             is_chosen = (event.queue or "").rpartition("/")[2].startswith("-")

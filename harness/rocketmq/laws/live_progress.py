@@ -42,7 +42,8 @@ class LiveProgress(Law):
         # Up to 4.9.2 a send waits for its turn, and nobody can say for how long.
         if event.f == "send" and line(self.ledger.config.get(MASTER, DEFAULTS)).in_turn:
             return
-        if event.group is not None:
+        # A producer that tries again first asks for routes, and others.
+        if event.group is not None or event.f == "produce":
             return
         if self._elsewhere(event.node) and self._untouched(event):
             self.waiting[event.op] = (event, self._bound_ns(event))

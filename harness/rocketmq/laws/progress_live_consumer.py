@@ -8,8 +8,9 @@ master then shows the group's progress, in its table or in answer to a query, it
 stood that long before, provided that nothing was wrong with the master and the client's way to it meanwhile.
 
 Left out: everything after the master lost a part of its log, and the order of offsets after any log lost its oldest
-files; a queue that two consumers hold at once. Not applicable with offsetCheckInSlave, where a slave that lags sends
-consumers back. Source: RemoteBrokerOffsetStore, MQClientInstance.persistAllConsumerOffset (every 5 s).
+files; a queue that two consumers hold at once; what the master hears of orderly groups, which wait for their locks. Not
+applicable with offsetCheckInSlave, where a slave that lags sends consumers back.
+Source: RemoteBrokerOffsetStore, MQClientInstance.persistAllConsumerOffset (every 5 s).
 """
 
 from pairproof.harness.history import MS, Event
@@ -95,7 +96,7 @@ class ProgressLiveConsumer(ShownProgress):
         (process,) = holders
         held, consumer = self._tested(process, queue), known.consumers.get(process)
         route = known.routes.get(process)
-        if held is None or held.since > since or consumer is None or not consumer.clustering:
+        if held is None or held.since > since or consumer is None or not consumer.clustering or consumer.orderly:
             return None
         if route is not None and ("0" not in route.nodes or route.since > since):
             return None

@@ -7,7 +7,7 @@ for which an illegal offset lets a queue rest. Where nobody told a consumer a ro
 long as nothing has happened to the master and the client's way there since it came.
 
 Left out: commits that ride on pulls, which go wherever the pull goes, see ``progress-on-pull``; broadcasting consumers,
-who tell nobody; whether the route was right.
+who tell nobody; the silence of orderly ones, whose locks only a master gives; whether the route was right.
 Source: RemoteBrokerOffsetStore.updateConsumeOffsetToBroker, MQClientInstance.
 """
 
@@ -86,7 +86,7 @@ class ProgressToMaster(Law):
         held = self.ledger.consumption.assignments.get(key)
         if since is None or route is None or held is None or MASTER_ID in route.nodes or not route.nodes:
             return
-        if held.consumed.reader != held.group:
+        if held.consumed.reader != held.group or self.ledger.consumption.is_orderly(key[0]):
             return
         since = max(since, route.since, held.since)
         if now.t - since > 0:

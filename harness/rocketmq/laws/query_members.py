@@ -9,11 +9,11 @@ broker names. Source: ConsumerManager, ClientHousekeepingService, MQClientInstan
 
 import json
 
+from pairproof.harness.content import told
 from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.client import Consumer, Route
 from pairproof.harness.kinds.machine import Fault, Pause, Resume
 from pairproof.harness.kinds.node import Crash, Start, Stop
-from pairproof.harness.kinds.text import members
 from pairproof.harness.rocketmq.kinds.answers import Answer
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.asked import NOT_ANSWERED
@@ -51,7 +51,7 @@ class QueryMembers(Law):
     def on_route(self, event: Route) -> None:
         if event.process not in self.came:
             return
-        nodes = set(map(str, members(event.detail).values())) if event.status == "found" else set()
+        nodes = set(map(str, told(event.detail).values())) if event.status == "found" else set()
         for process, node in [key for key in self.leads if key[0] == event.process]:
             if node not in nodes:
                 del self.leads[process, node]

@@ -38,12 +38,16 @@ class QueryStatistics(Asked):
         super().begin()
         self.offsets: dict[str, Table] = {}
         """By broker, its table of progress as it was last read."""
+        self.topics: dict[str, Table] = {}
+        """By broker, its table of topics as it was last read."""
         self.touched: dict[str, int] = {}
-        """By broker, when that table was last about to change."""
+        """By broker, when its table of progress was last about to change."""
 
     def on_table(self, event: Table) -> None:
         if event.f == "offsets":
             self.offsets[event.node] = event
+        elif event.f == "topics":
+            self.topics[event.node] = event
 
     def on_invoke(self, event: Invoke) -> None:
         if event.f in ("commit", "pull") and event.group is not None:
@@ -63,10 +67,17 @@ class QueryStatistics(Asked):
             )
             return
         told = json.loads(event.detail or "{}")
+        if event.f == "group" and not told and self._lacks(event):
+            return
         if event.f == "runtime":
             self._judge_figures(event, log, told)
         else:
             self._judge_queues(event, log, told)
+
+    def _lacks(self, event: Answer) -> bool:
+        """Whether a broker does not know the topic: a slave that has its messages, and not its master's tables yet."""
+        table = self.topics.get(event.node)
+        return table is not None and event.queue not in json.loads(table.detail or "{}")
 
     def _judge_figures(self, event: Answer, log: Log, told: Mapping[str, int]) -> None:
         read = log.read

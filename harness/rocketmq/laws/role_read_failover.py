@@ -15,8 +15,9 @@ groups since the group was first served; so must one that was promoted have. A n
 and forgets them when it is started anew or has lost sight of every broker of the name: where it then says so, slaves
 alone bring no route back.
 
-Left out: what a slave may refuse (5.x with slaveReadEnable off: then only the way back is judged), and what is in its
-answers: the laws of delivery judge that. Not applicable without slaves or without a name server.
+Left out: orderly groups, which consume nothing without a lock, and that is the master's to give; what a slave may
+refuse (5.x with slaveReadEnable off: then only the way back is judged), and what is in its answers: the laws of
+delivery judge that. Not applicable without slaves or without a name server.
 Source: MQClientInstance (routes every 30 s), PullAPIWrapper, RouteInfoManager.
 """
 
@@ -75,6 +76,8 @@ class RoleReadFailover(Law):
         self.refuse = False
         """Whether slaves serve nobody."""
         self.claims: dict[Key, Claim] = {}
+        self.orderly: set[str | None] = set()
+        """Groups that need a lock."""
         self.told: dict[tuple[int | None, str | None], tuple[int, int]] = {}
         """By consumer and queue: the broker id that the last answer suggested, and since when all have, ns."""
         self.fixed: dict[int | None, int] = {}
@@ -105,7 +108,7 @@ class RoleReadFailover(Law):
 
     def on_assign(self, event: Assign) -> None:
         key = (event.group, event.queue)
-        if event.status != "on":
+        if event.status != "on" or event.group in self.orderly:
             self._leave(event, key)
             return
         claim = self.claims.get(key)
@@ -116,6 +119,8 @@ class RoleReadFailover(Law):
 
     def on_consumer(self, event: Consumer) -> None:
         """Who comes may have a broker that its user chose; who goes holds nothing any more."""
+        if event.f == "orderly":
+            self.orderly.add(event.group)
         if event.status == "on":
             if event.broker is not None:
                 self.fixed[event.process] = event.broker

@@ -18,7 +18,7 @@ at all after a crash, see ``contract``. Source: SendMessageProcessor.asyncSendMe
 from typing import Any
 
 from pairproof.harness.content import told
-from pairproof.harness.kinds.client import Invoke, Ok
+from pairproof.harness.kinds.client import SENDS, Invoke, Ok
 from pairproof.harness.kinds.node import Start, Wipe
 from pairproof.harness.rocketmq import contract
 from pairproof.harness.rocketmq.kinds.log import Audit, Record
@@ -49,7 +49,7 @@ class StoredAsSent(OneLife):
         """Sends that left the choice of the queue to the broker: their answers name it."""
 
     def on_invoke(self, event: Invoke) -> None:
-        if event.f == "send":
+        if event.f in SENDS:
             self.sent.setdefault(event.message, []).append(event)
             if _is_unaimed(event.queue):
                 self.unaimed.add(event.op)

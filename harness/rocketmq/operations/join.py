@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from pairproof.harness.operation import Drawn, Operation, Running, number
-from pairproof.harness.rocketmq.operations.scope import CONSUMERS, GROUPS, MOST_MEMBER
+from pairproof.harness.rocketmq.operations.scope import CONSUMERS, JOINED, MOST_MEMBER
 from pairproof.harness.rocketmq.ports import CanConsume
 from pairproof.harness.schedule import Args
 
+ORDERLY = 6
+"""The first consumer group whose members consume a queue only while they hold its lock."""
 BROADCASTING = 8
 """The first consumer group in which each member gets every message."""
 
 
 class Join(Operation):
     """A consumer comes: it joins its group, takes its share of the topic's queues, and consumes; nothing if it is
-    there. Groups from 8 on broadcast.
+    there. Groups 6 and 7 consume orderly: a queue only while they hold its lock. Groups from 8 on broadcast.
     """
 
     name = "join"
     needs = CanConsume
     arguments = {
-        "group": number(MOST_MEMBER, range(GROUPS), (0,), usual=0),
+        "group": number(MOST_MEMBER, JOINED, (0,), usual=0),
         "consumer": number(MOST_MEMBER, range(CONSUMERS), (0,), usual=0),
     }
     drawn = Drawn(whole=True, always=1)

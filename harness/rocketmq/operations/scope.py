@@ -12,6 +12,8 @@ SIZES = (1, 30, 100, 420, 900, 1_700)
 SMALL = 100
 """Bytes of a body of which only the way matters."""
 GROUPS = 2
+JOINED = (0, 0, 0, 1, 6, 8)
+"""Groups that consumers join and leave: mostly clustering ones, now and then one that is orderly or broadcasting."""
 CONSUMERS = 3
 TOPICS = 2
 MOST_MEMBER = 9

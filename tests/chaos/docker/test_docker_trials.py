@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 from real_labs import events, goes_on, left, opened, play, sends, sent, under, violated
 
-from pairproof.chaos.labs.docker.lab import DockerLab
-from pairproof.chaos.labs.docker.session import DockerSession
+from pairproof.chaos.labs.docker.lab import DockerLab, DockerSession
 from pairproof.chaos.labs.real.disks import Disk
 from pairproof.chaos.labs.real.session import RealSession
 from pairproof.chaos.targets.reference import TARGET

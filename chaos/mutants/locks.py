@@ -1,0 +1,56 @@
+"""Mutants of queue locks: how brokers give them to members of orderly groups, and how members mind them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable
+
+from pairproof.chaos.mutants.mutant import CONSUMER, seeded, seeded_in
+from pairproof.reference.client.queue_locking import COUNTS_NS, QueueLocking
+from pairproof.reference.core.queue_locks import Queue, QueueLocks
+from pairproof.reference.wire.bodies_client import MessageQueue
+
+
+@seeded("master", "group-lock-once", "gives a queue's lock to the member that asks last")
+class GivesLocksToAll(QueueLocks):
+    def holder(self, group: str, queue: Hashable, now: int) -> str | None:
+        return None
+
+
+@seeded("master", "group-lock-given", "keeps a lock that its holder gives back until it is too old")
+class KeepsLocks(QueueLocks):
+    def unlock(self, group: str, client: str, queues: Iterable[Hashable]) -> None:
+        """They go by themselves."""
+
+
+@seeded("master", "group-lock-given", "never takes a lock from a member that is gone")
+class LocksForEver(QueueLocks):
+    def holder(self, group: str, queue: Hashable, now: int) -> str | None:
+        held = self._locks.get((group, queue))
+        return held.client if held is not None else None
+
+    def expire(self, now: int) -> None:
+        """They stay."""
+
+
+@seeded("master", "group-lock-given", "of several locks that a member asks for at once gives only the first")
+class GivesOneLock(QueueLocks):
+    def lock(self, group: str, client: str, queues: Iterable[Queue], now: int) -> list[Queue]:
+        return super().lock(group, client, list(queues)[:1], now)
+
+
+@seeded(CONSUMER, "deliver-orderly", "takes a queue whose lock another member holds")
+class NeedsNoLock(QueueLocking):
+    def lock(self, queue: MessageQueue, done: Callable[[int], None]) -> None:
+        super().lock(queue, lambda until: done(until or self.shared.io.now() + COUNTS_NS))
+
+
+@seeded(CONSUMER, "deliver-orderly", "counts on its locks without asking for them again")
+class NeverRenews(QueueLocking):
+    def lock(self, queue: MessageQueue, done: Callable[[int], None]) -> None:
+        super().lock(queue, lambda until: done(until and until + 1_000 * COUNTS_NS))
+
+    def renew(self) -> None:
+        """It has them."""
+
+
+LOCKS = seeded_in(__name__)

@@ -1,0 +1,49 @@
+"""Mutants of producers that choose queues and try again, and of what only they ask of a master."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pairproof.chaos.mutants.mutant import PRODUCER, seeded, seeded_in
+from pairproof.reference.client.producer import Producer
+from pairproof.reference.core.calls import Outcome
+from pairproof.reference.core.processors.sending import Sending
+from pairproof.reference.core.requests import Request
+from pairproof.reference.wire.bodies_client import MessageQueue
+from pairproof.reference.wire.remoting import Command
+
+
+@seeded(PRODUCER, "producer-tries", "a producer sends everything to the topic's first queue")
+class TakesFirstQueue(Producer):
+    def _in_turn(self, queues: Sequence[MessageQueue]) -> MessageQueue:
+        return queues[0]
+
+
+@seeded(PRODUCER, "producer-tries", "a producer sends again what was stored, if a slave or the disk was late")
+class TriesStoredAgain(Producer):
+    def _tried(self, send: Any, outcome: Outcome) -> None:
+        late = outcome.phase == "ok" and outcome.status != "PUT_OK" and send.tries_left
+        super()._tried(send, outcome) if not late else self._again(send, outcome)
+
+    def _again(self, send: Any, outcome: Outcome) -> None:
+        self._tell(send, outcome)
+        self._try(send)
+
+
+@seeded(PRODUCER, "producer-tries", "a producer calls failed whatever was not answered as stored")
+class CallsOpenFailed(Producer):
+    def _end(self, send: Any, status: str, answer: Command | None) -> None:
+        send.unknown = False
+        super()._end(send, status, answer)
+
+
+@seeded("master", "producer-tries", "stores twice what asks for no answer")
+class StoresUnaskedTwice(Sending):
+    def on_send(self, request: Request) -> None:
+        super().on_send(request)
+        if request.command.is_oneway:
+            super().on_send(request)
+
+
+PRODUCERS = seeded_in(__name__)

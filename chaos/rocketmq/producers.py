@@ -1,0 +1,149 @@
+"""The producers of a trial that look up routes, choose queues and try again: each a process on a machine of its own.
+
+A send of theirs is a call ``produce`` in the history, from the moment the application asks until it is told; each try
+is recorded besides, as it begins and as it ends. Producers with an even number have RocketMQ's limit of 3 s for all
+tries of a send together, the others the trial's own, which leaves time for a slave that is waited for. The retries are
+RocketMQ's two.
+
+Left out: batches; an end: producers live as long as the trial.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import NamedTuple
+
+from pairproof.chaos.rocketmq.clients import Call, Clients, filled
+from pairproof.chaos.rocketmq.planning import OTHER_NAME
+from pairproof.chaos.rocketmq.provision import TOPIC
+from pairproof.chaos.rocketmq.stage import Machine
+from pairproof.harness.content import content
+from pairproof.harness.errors import UsageError
+from pairproof.harness.rocketmq import places
+from pairproof.harness.rocketmq.operations.produce import ONE_WAY, ORDER, QUEUE
+from pairproof.harness.rocketmq.operations.scope import SMALL
+from pairproof.reference.client.producer import Outgoing, Producer, ProducerSettings, Sent
+from pairproof.reference.core.calls import Outcome
+from pairproof.reference.wire.bodies_client import MessageQueue
+
+USUAL_TIMEOUT_MS = 3_000
+RETRIES = 2
+ANY = -1
+"""The number of a queue that the producer chooses."""
+
+
+class Limits(NamedTuple):
+    """Of one send."""
+
+    tries: int
+    within_ms: int
+
+
+class Producers:
+    """Implements CanProduce; without a ``name_server`` there can be no producer. ``machine`` makes their machines by
+    name, ``timeout_ms`` is the trial's limit of a send, ``master`` the pair's broker name.
+    """
+
+    def __init__(
+        self, clients: Clients, machine: Callable[[str], Machine], build: type[Producer],
+        name_server: str | None, timeout_ms: int, master: str,
+    ) -> None:  # fmt: skip
+        self.clients = clients
+        self.machine = machine
+        self.build = build
+        self.name_server = name_server
+        self.timeout_ms = timeout_ms
+        self.master = master
+        self.hosts: dict[int, Machine] = {}
+        self.calls: dict[str, Call] = {}
+        """Those under way, by message."""
+
+    def produce(self, producer: int, how: str, wait: bool, queue: int) -> None:
+        """Start a send."""
+        host, limits = self._host(producer), self._limits(producer, how)
+        key, flag, tags = self.clients.new_message()
+        body = filled(key, SMALL)
+        said = content(
+            body, tags, flag, how=how, producer=producer, tries=limits.tries, within=limits.within_ms
+        )  # fmt: skip
+        number = queue if how == QUEUE else ANY
+        call = self.clients.invoke(
+            f"sender-{producer}", "produce", places.MASTER, key, f"{TOPIC}/{number}", int(wait), said
+        )
+        self.calls[key] = call
+        properties = {"KEYS": key, **({} if wait else {"WAIT": "false"}), **({"TAGS": tags} if tags else {})}
+        host.call(self._begin, host.node, Outgoing(TOPIC, body, properties, flag), how, queue)
+
+    def _begin(self, producer: Producer, message: Outgoing, how: str, queue: int) -> None:
+        key = message.properties["KEYS"]
+
+        def done(sent: Sent) -> None:
+            self._ended(key, sent)
+
+        if how == ONE_WAY:
+            producer.send_oneway(message, done)
+        elif how == QUEUE:
+            producer.send(message, done, MessageQueue(TOPIC, self.master, queue))
+        else:
+            producer.send(message, done, order_key=f"order-{queue}" if how == ORDER else None)
+
+    def _limits(self, producer: int, how: str) -> Limits:
+        tries = 1 if how in (ONE_WAY, ORDER, QUEUE) else 1 + RETRIES
+        return Limits(tries, self.timeout_ms if producer % 2 else USUAL_TIMEOUT_MS)
+
+    def _host(self, producer: int) -> Machine:
+        """Its machine; the producer runs."""
+        if self.name_server is None:
+            raise UsageError("produce needs a name server, which knows where the topic is: set lab.names=1")
+        host = self.hosts.get(producer)
+        if host is None:
+            host = self.hosts[producer] = self.machine(f"producer-{producer}")
+        if host.node is None:
+            settings = ProducerSettings(
+                f"p{producer}", "pairproof", (self.name_server,), RETRIES, self._limits(producer, "").within_ms
+            )
+            machine = host
+            host.start(lambda: self.build(machine.io, settings, None, Ears(self, machine)))
+        return host
+
+    def _ended(self, key: str, sent: Sent) -> None:
+        call = self._at(self.calls.pop(key), sent.queue)
+        self.clients.sent(call, Outcome(sent.phase, sent.status, sent.answer))
+
+    def tried(self, message: Outgoing, queue: MessageQueue, outcome: Outcome | None, known: str) -> None:
+        """A try began, or ended; ``known``: of what the producer chooses."""
+        call = self._at(self.calls[message.properties["KEYS"]], queue)
+        phase, status, remark = "began", None, known
+        if outcome is not None:
+            phase, status = outcome.phase, outcome.status
+            remark = outcome.answer.remark or "" if outcome.answer is not None else ""
+        self.clients.add(
+            self.clients.stage.now(), "try", call.node, process=call.process, op=call.op, f=phase, status=status,
+            message=call.message, queue=call.queue, detail=remark or None,
+        )  # fmt: skip
+
+    @staticmethod
+    def _at(call: Call, queue: MessageQueue | None) -> Call:
+        """The call, where it went last."""
+        if queue is None:
+            return call
+        node = places.OTHER if queue.broker_name == OTHER_NAME else places.MASTER
+        return call._replace(node=node, queue=f"{queue.topic}/{queue.queue_id}")
+
+
+class Ears:
+    """What one producer tells of its tries, see :data:`pairproof.reference.client.producer.OnTry`."""
+
+    def __init__(self, producers: Producers, machine: Machine) -> None:
+        self.producers = producers
+        self.machine = machine
+
+    def __call__(self, message: Outgoing, queue: MessageQueue, outcome: Outcome | None) -> None:
+        self.producers.tried(message, queue, outcome, "" if outcome is not None else self._known(message.topic))
+
+    def _known(self, topic: str) -> str:
+        producer = self.machine.node
+        assert isinstance(producer, Producer)
+        queues = producer.routes.writable(topic)
+        return json.dumps({"names": len({each.broker_name for each in queues}), "queues": len(queues)})

@@ -1,0 +1,52 @@
+"""A producer with routes, queues in turn and tries of its own sends a message."""
+
+from __future__ import annotations
+
+from pairproof.harness.errors import UsageError
+from pairproof.harness.operation import INT_MAX, Drawn, Operation, Running, number, text, truth
+from pairproof.harness.rocketmq.operations.scope import PRODUCERS, QUEUES
+from pairproof.harness.rocketmq.ports import CanProduce
+from pairproof.harness.schedule import Args
+
+TURN, ORDER, QUEUE, ONE_WAY = "turn", "order", "queue", "one-way"
+WORDS = {
+    TURN: "to the topic's queues in turn",
+    ORDER: "to the queue of its order, which is that of queue {queue}'s number",
+    QUEUE: "to queue {queue} of the master",
+    ONE_WAY: "to the topic's queues in turn, without asking for an answer",
+}
+"""How the queue is chosen, in words."""
+
+
+def _check(how: object) -> None:
+    if how not in WORDS:
+        raise UsageError(f"how a producer sends is {', '.join(WORDS)}, not {how!r}")
+
+
+class Produce(Operation):
+    """A producer learns from the name server where the topic is, and sends a message: ``how`` says to which queue. What
+    failed it tries again, where it has the choice.
+    """
+
+    name = "produce"
+    needs = CanProduce
+    arguments = {
+        "producer": number(INT_MAX, range(PRODUCERS), (0,), usual=0),
+        "how": text((TURN, TURN, TURN, ORDER, QUEUE, ONE_WAY), usual=TURN, check=_check),
+        "wait": truth(0.67, simpler=True, usual=True),
+        "queue": number(INT_MAX, range(QUEUES), (0,), usual=0),
+    }
+    drawn = Drawn(whole=True, always=1)
+    is_load = is_send = True
+
+    def words(self, args: Args) -> str:
+        waits = "and waits for the store's promise" if args["wait"] else "and does not wait for the store"
+        where = WORDS[str(args["how"])].format(queue=args["queue"])
+        return f"Producer {args['producer']} looks up where the topic is, sends a message {where} {waits}."
+
+    def do(self, running: Running, args: Args) -> None:
+        """Start it."""
+        running.able.produce(args["producer"], args["how"], args["wait"], args["queue"])
+
+
+OPERATION = Produce()
