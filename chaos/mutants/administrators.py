@@ -43,15 +43,4 @@ class MakesAsBefore(TopicTable):
         return super().put_all({name: self.deleted.pop(name, entry) for name, entry in entries.items()})
 
 
-@seeded("master", "meta-as-administered", "does not save that a topic is deleted, so that a restart brings it back")
-class DeletesInMemory(TopicTable):
-    def remove(self, name: str) -> bool:
-        if name not in self.entries:
-            return False
-        self.entries = {key: entry for key, entry in self.entries.items() if key != name}
-        self.version = self.version._replace(counter=self.version.counter + 1)
-        self._made.clear()
-        return True
-
-
 ADMINISTRATORS = seeded_in(__name__)
