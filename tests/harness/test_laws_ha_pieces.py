@@ -254,3 +254,13 @@ PIECE_LAWS = (HaReportFraming, HaFrameFinished, HaAppendsFrames, HaRoleIndepende
 @pytest.mark.parametrize("law", PIECE_LAWS, ids=lambda law: law.id)
 def test_piece_laws_are_vacuous_on_an_empty_history(law: type[Law]) -> None:
     assert_vacuous(law, H())
+
+
+def test_a_slave_that_was_told_to_stop_may_append_on_its_way_out_what_it_has_received() -> None:
+    def stopped() -> H:
+        return traced().add("stop", node="slave")
+
+    assert_holds(HaAppendsFrames, append(stopped(), 100, 200, 2))
+    assert_holds(HaAppendsFrames, stopped().close("s", f="local").after(9_000).mark("end"))
+    assert_broken(HaAppendsFrames, append(stopped(), 100, 200, 9), "appended other bytes as [100, 200)")
+    assert_broken(HaAppendsFrames, append(stopped().start("slave", 100), 100, 200, 2), "no complete frame")

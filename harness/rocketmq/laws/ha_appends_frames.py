@@ -11,7 +11,7 @@ see ``ha-mismatch-closes``. Source: HAService.HAClient.dispatchReadRequest.
 from collections import deque
 
 from pairproof.harness.history import Event
-from pairproof.harness.kinds.node import Crash, Stop
+from pairproof.harness.kinds.node import Crash, Start, Stop
 from pairproof.harness.rocketmq.kinds.ha import Close, Connect, Frame
 from pairproof.harness.rocketmq.kinds.log import Append
 from pairproof.harness.rocketmq.law import Law
@@ -29,6 +29,8 @@ class HaAppendsFrames(Law):
     timed = True
 
     def begin(self) -> None:
+        self.stopping: set[str] = set()
+        """Slaves that were told to stop. What came before may still be appended on the way out, or not."""
         self.received: dict[str, deque[Frame]] = {}
         """Per slave: frames of its present connection that are not appended yet."""
         self.closed: set[str] = set()
@@ -69,19 +71,23 @@ class HaAppendsFrames(Law):
 
     def on_close(self, event: Close) -> None:
         """A slave's end is gone: what came just before may have been the reason."""
-        if event.side == "s" and not self._is_old(event):
+        if event.side == "s" and event.node not in self.stopping and not self._is_old(event):
             self._overdue(event, event.node, self.ledger.healthy_ns)
             if event.f == "local":
                 self.closed.add(event.node)
 
-    def on_crash(self, event: Crash | Stop) -> None:
-        self.received.pop(event.node, None)
+    def on_stop(self, event: Stop) -> None:
+        self.stopping.add(event.node)
 
-    on_stop = on_crash
+    def on_crash(self, event: Crash | Start) -> None:
+        self.received.pop(event.node, None)
+        self.stopping.discard(event.node)
+
+    on_start = on_crash
 
     def end(self, last: Event) -> None:
         for node in self.received:
-            if node not in self.closed:
+            if node not in self.closed | self.stopping:
                 self._overdue(last, node, POLL_NS)
 
     def _is_old(self, event: Frame | Close) -> bool:
