@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import NamedTuple
+from functools import partial
 
 from pairproof.chaos.rocketmq.clients import Call, Clients, filled
 from pairproof.chaos.rocketmq.planning import OTHER_NAME
@@ -31,13 +31,6 @@ USUAL_TIMEOUT_MS = 3_000
 RETRIES = 2
 ANY = -1
 """The number of a queue that the producer chooses."""
-
-
-class Limits(NamedTuple):
-    """Of one send."""
-
-    tries: int
-    within_ms: int
 
 
 class Producers:
@@ -61,12 +54,11 @@ class Producers:
 
     def produce(self, producer: int, how: str, wait: bool, queue: int) -> None:
         """Start a send."""
-        host, limits = self._host(producer), self._limits(producer, how)
+        host = self._host(producer)
         key, flag, tags = self.clients.new_message()
         body = filled(key, SMALL)
-        said = content(
-            body, tags, flag, how=how, producer=producer, tries=limits.tries, within=limits.within_ms
-        )  # fmt: skip
+        tries = 1 if how in (ONE_WAY, ORDER, QUEUE) else 1 + RETRIES
+        said = content(body, tags, flag, how=how, producer=producer, tries=tries, within=self._within_ms(producer))
         number = queue if how == QUEUE else ANY
         call = self.clients.invoke(
             f"sender-{producer}", "produce", places.MASTER, key, f"{TOPIC}/{number}", int(wait), said
@@ -76,11 +68,7 @@ class Producers:
         host.call(self._begin, host.node, Outgoing(TOPIC, body, properties, flag), how, queue)
 
     def _begin(self, producer: Producer, message: Outgoing, how: str, queue: int) -> None:
-        key = message.properties["KEYS"]
-
-        def done(sent: Sent) -> None:
-            self._ended(key, sent)
-
+        done = partial(self._ended, message.properties["KEYS"])
         if how == ONE_WAY:
             producer.send_oneway(message, done)
         elif how == QUEUE:
@@ -88,9 +76,8 @@ class Producers:
         else:
             producer.send(message, done, order_key=f"order-{queue}" if how == ORDER else None)
 
-    def _limits(self, producer: int, how: str) -> Limits:
-        tries = 1 if how in (ONE_WAY, ORDER, QUEUE) else 1 + RETRIES
-        return Limits(tries, self.timeout_ms if producer % 2 else USUAL_TIMEOUT_MS)
+    def _within_ms(self, producer: int) -> int:
+        return self.timeout_ms if producer % 2 else USUAL_TIMEOUT_MS
 
     def _host(self, producer: int) -> Machine:
         """Its machine; the producer runs."""
@@ -101,21 +88,22 @@ class Producers:
             host = self.hosts[producer] = self.machine(f"producer-{producer}")
         if host.node is None:
             settings = ProducerSettings(
-                f"p{producer}", "pairproof", (self.name_server,), RETRIES, self._limits(producer, "").within_ms
+                f"p{producer}", "pairproof", (self.name_server,), RETRIES, self._within_ms(producer)
             )
             machine = host
-            host.start(lambda: self.build(machine.io, settings, None, Ears(self, machine)))
+            host.start(lambda: self.build(machine.io, settings, None, partial(self._tried, machine)))
         return host
 
     def _ended(self, key: str, sent: Sent) -> None:
         call = self._at(self.calls.pop(key), sent.queue)
         self.clients.sent(call, Outcome(sent.phase, sent.status, sent.answer))
 
-    def tried(self, message: Outgoing, queue: MessageQueue, outcome: Outcome | None, known: str) -> None:
-        """A try began, or ended; ``known``: of what the producer chooses."""
+    def _tried(self, machine: Machine, message: Outgoing, queue: MessageQueue, outcome: Outcome | None) -> None:
+        """A try began, or ended."""
         call = self._at(self.calls[message.properties["KEYS"]], queue)
-        phase, status, remark = "began", None, known
-        if outcome is not None:
+        if outcome is None:
+            phase, status, remark = "began", None, _known(machine, message.topic)
+        else:
             phase, status = outcome.phase, outcome.status
             remark = outcome.answer.remark or "" if outcome.answer is not None else ""
         self.clients.add(
@@ -132,18 +120,9 @@ class Producers:
         return call._replace(node=node, queue=f"{queue.topic}/{queue.queue_id}")
 
 
-class Ears:
-    """What one producer tells of its tries, see :data:`pairproof.reference.client.producer.OnTry`."""
-
-    def __init__(self, producers: Producers, machine: Machine) -> None:
-        self.producers = producers
-        self.machine = machine
-
-    def __call__(self, message: Outgoing, queue: MessageQueue, outcome: Outcome | None) -> None:
-        self.producers.tried(message, queue, outcome, "" if outcome is not None else self._known(message.topic))
-
-    def _known(self, topic: str) -> str:
-        producer = self.machine.node
-        assert isinstance(producer, Producer)
-        queues = producer.routes.writable(topic)
-        return json.dumps({"names": len({each.broker_name for each in queues}), "queues": len(queues)})
+def _known(machine: Machine, topic: str) -> str:
+    """What the producer there chooses from."""
+    producer = machine.node
+    assert isinstance(producer, Producer)
+    queues = producer.routes.writable(topic)
+    return json.dumps({"names": len({each.broker_name for each in queues}), "queues": len(queues)})

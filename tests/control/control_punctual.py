@@ -22,10 +22,13 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from pathlib import Path
+from typing import Any
 
+from pairproof.harness.runs import atomic
 from pairproof.harness.runs.reader import RunReader
 
 PART_S = 180
@@ -55,15 +58,20 @@ def main(mode: str, out: Path, amount: int) -> int:
         # A part counts what it has done of the amount: seconds, or stops.
         if done >= (amount if mode == "stopped" else amount * 60):
             break
-        kept = folder / f"part-{number}.json"
-        if not kept.exists():
-            found = part(mode, folder, number)
-            kept.with_suffix(".new").write_text(json.dumps(found))
-            kept.with_suffix(".new").rename(kept)
-            print(f"part {number}: {found['did']}, exit {found['exit']}", flush=True)
-        did = json.loads(kept.read_text())["did"]
+        found = once(folder / f"part-{number}.json", partial(part, mode, folder, number), "did", "exit")
+        did = found["did"]
         done += did["stops"] if mode == "stopped" else did["seconds"]
     return told([json.loads(each.read_text()) for each in sorted(folder.glob("part-*.json"))])
+
+
+def once(kept: Path, play: Callable[[], dict[str, object]], *said: str) -> dict[str, Any]:
+    """What a part found: played if that is not kept yet, which is then said of it by these names."""
+    if not kept.exists():
+        found = play()
+        atomic.write_json(kept, found)
+        print(f"{kept.parent.name} {kept.stem}: {', '.join(f'{each} {found[each]}' for each in said)}", flush=True)
+    told: dict[str, Any] = json.loads(kept.read_text())
+    return told
 
 
 def part(mode: str, folder: Path, number: int) -> dict[str, object]:

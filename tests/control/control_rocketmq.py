@@ -14,15 +14,15 @@ what was left open each trial. Exits with 1 if anything new was violated.
 from __future__ import annotations
 
 import argparse
-import json
 import subprocess
 import sys
 import time
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from control_punctual import CHECK, counted
+from control_punctual import CHECK, counted, once
 
 from pairproof.harness.runs.reader import RunReader
 
@@ -52,13 +52,8 @@ def control(target: str, wanted: argparse.Namespace) -> int:
     parts: list[dict[str, Any]] = []
     while sum(each["trials"] for each in parts) < wanted.trials:
         kept = folder / f"part-{len(parts)}.json"
-        if not kept.exists():
-            found = part(folder, target, wanted, len(parts))
-            kept.with_suffix(".new").write_text(json.dumps(found))
-            kept.with_suffix(".new").rename(kept)
-            did = f"{found['trials']} trials, {found['seconds']} s, exit {found['exit']}"
-            print(f"{target} part {len(parts)}: {did}", flush=True)
-        parts.append(json.loads(kept.read_text()))
+        play = partial(part, folder, target, wanted, len(parts))
+        parts.append(once(kept, play, "trials", "seconds", "exit"))
         if not parts[-1]["trials"]:
             sys.exit(f"{kept}: no trial was played; see {kept.with_suffix('.log')}")
     return told(target, wanted, parts)

@@ -80,7 +80,7 @@ def test_a_lock_that_may_be_over_is_no_lock() -> None:
     assert_vacuous(GroupLockOnce, cut.lock(2))
 
 
-def test_answers_that_cross_accuse_whoever_came_first() -> None:
+def test_answers_that_cross_accuse_the_member_that_asked_first() -> None:
     def crossing(back: bool) -> L:
         history = world()
         first, second = history.ask(1), history.ask(2)

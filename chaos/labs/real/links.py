@@ -66,7 +66,7 @@ class Link:
     cuts: list[object] = field(default_factory=list)
     is_open: bool = False
     impostor: Address | None = None
-    """Of whoever has taken the server's place."""
+    """Where something else listens in the server's place."""
 
     @property
     def address(self) -> str:

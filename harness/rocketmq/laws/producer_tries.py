@@ -25,8 +25,10 @@ from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.ack_refused_is_absent import UNKNOWN_ERROR
 from pairproof.harness.rocketmq.places import MASTER
 
-RETRIED = frozenset({"TOPIC_NOT_EXIST", "SERVICE_NOT_AVAILABLE", "SYSTEM_ERROR", "NO_PERMISSION"})
-NO_ANSWER = frozenset({"timeout", "disconnected", "refused"})
+RETRIED = frozenset(
+    {"TOPIC_NOT_EXIST", "SERVICE_NOT_AVAILABLE", "SYSTEM_ERROR", "NO_PERMISSION", "timeout", "disconnected", "refused"}
+)
+"""Answers, and how calls end without one, after which a producer may try again."""
 OVER = frozenset({"timeout", "no route", "closed"})
 """Why there was no further try."""
 ONE_WAY = "one-way"
@@ -114,7 +116,7 @@ class ProducerTries(Law):
             return f"was stored ({ended.status}), and is sent again"
         if call.tries >= call.most:
             return f"is tried more often than {call.most} times"
-        if not _may_go_on(ended):
+        if ended.status not in RETRIED:
             return f"was refused ({ended.status}), and is sent again"
         if before is not None and before.node == event.node and _known(event)[0] > 1:
             return f"failed at {event.node} ({ended.status}), and is tried there again; other brokers have queues"
@@ -179,7 +181,7 @@ class ProducerTries(Law):
     def _gave_up(self, call: Produce, event: Fail | Info) -> None:
         """A failure that should have been followed by another try."""
         ended = call.ended
-        if ended is None or call.tries >= call.most or event.status in OVER or not _may_go_on(ended):
+        if ended is None or call.tries >= call.most or event.status in OVER or ended.status not in RETRIED:
             return
         if event.t - call.invoke.t < call.within_ns:
             self.violate(event, f"{event.message} was given up after {call.tries} tries ({ended.status})", since=None)
@@ -199,11 +201,6 @@ class ProducerTries(Law):
             if len(found) > self.asked[message]:
                 what = f"{message} lies at {len(found)} places of the master's log"
                 self.violate(event._replace(message=message), f"{what}; it was tried {self.asked[message]} times", None)
-
-
-def _may_go_on(ended: Try) -> bool:
-    """Whether a try that ended so is followed by another one."""
-    return ended.status in RETRIED or ended.status in NO_ANSWER
 
 
 def _known(event: Try) -> tuple[int, int]:

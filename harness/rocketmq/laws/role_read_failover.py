@@ -76,8 +76,6 @@ class RoleReadFailover(Law):
         self.refuse = False
         """Whether slaves serve nobody."""
         self.claims: dict[Key, Claim] = {}
-        self.orderly: set[str | None] = set()
-        """Groups that need a lock."""
         self.told: dict[tuple[int | None, str | None], tuple[int, int]] = {}
         """By consumer and queue: the broker id that the last answer suggested, and since when all have, ns."""
         self.fixed: dict[int | None, int] = {}
@@ -108,7 +106,7 @@ class RoleReadFailover(Law):
 
     def on_assign(self, event: Assign) -> None:
         key = (event.group, event.queue)
-        if event.status != "on" or event.group in self.orderly:
+        if event.status != "on" or self.ledger.consumption.is_orderly(event.process):
             self._leave(event, key)
             return
         claim = self.claims.get(key)
@@ -119,8 +117,6 @@ class RoleReadFailover(Law):
 
     def on_consumer(self, event: Consumer) -> None:
         """Who comes may have a broker that its user chose; who goes holds nothing any more."""
-        if event.f == "orderly":
-            self.orderly.add(event.group)
         if event.status == "on":
             if event.broker is not None:
                 self.fixed[event.process] = event.broker
