@@ -71,8 +71,9 @@ def test_an_answer_by_tags_may_leave_messages_out_and_passes_those_that_it_bring
 
 def test_consumers_may_leave_an_answer_that_is_told_to_go_on() -> None:
     assert_holds(PullGoesOn, pulled(world(), group="G", to=4))
-    assert_holds(PullGoesOn, pulled(world(), group="G", got=(0, 1), to=2))
-    assert_broken(PullGoesOn, pulled(world(), group="G", got=(0, 1), to=3), "it brings 0, 1 and goes on at 3")
+    assert_holds(PullGoesOn, pulled(world(), group="G", got=(0, 1), to=3))
+    assert_broken(PullGoesOn, pulled(world(), group="G", got=(0, 2), to=3), "it brings 0, 2 and goes on at 3")
+    assert_broken(PullGoesOn, pulled(world(), group="G", got=(0, 1), to=1), "it brings 0, 1 and goes on at 1")
     assert_broken(PullGoesOn, pulled(world(), group="G", to=0), "and would bring the same again")
 
 
@@ -109,6 +110,14 @@ def test_a_slave_leaves_readers_where_they_are_unless_it_checks_offsets() -> Non
     assert_broken(PullGoesOn, pulled(world(), MOVED, asked=9, to=4, node="slave"), wrong)
     checks = world(slave={"offsetCheckInSlave": True})
     assert_holds(PullGoesOn, pulled(checks, MOVED, asked=9, to=4, node="slave"))
+
+
+def test_a_java_slave_may_say_that_nothing_matches_and_move_a_reader_if_it_checks_offsets() -> None:
+    def answer(**settings: object) -> H:
+        return pulled(world(java=True, slave=settings), RETRY, asked=9, to=4, node="slave")
+
+    assert_holds(PullGoesOn, answer(offsetCheckInSlave=True))
+    assert_broken(PullGoesOn, answer(), "it goes on at 4, not where it was asked")
 
 
 def test_what_java_may_answer_while_it_deletes_files_is_left_out() -> None:

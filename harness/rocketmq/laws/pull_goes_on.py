@@ -9,17 +9,20 @@ With A the offset asked for, and [m, M) the queue's range as the answer tells it
 - moved: to m where A < m, to M where A > M. Slaves move nobody unless offsetCheckInSlave is on. Up to 4.9.3 who was
   ahead of a queue that begins at 0 was sent to 0.
 
-Of a black box is left out what it may answer while it deletes files: that it found nothing in a queue that has A
-(OFFSET_FOUND_NULL, MESSAGE_WAS_REMOVING), or something from a later offset on. Left out of all: which messages are
-brought by slaves in class rollback (see the ledger), or after a promotion by who has older ones, since their records
-carry other offsets than their queues; what consumers leave out of an answer because they have given the queue up.
+A black box may also answer what RocketMQ does while it deletes files: that it found nothing in a queue that has A
+(OFFSET_FOUND_NULL, MESSAGE_WAS_REMOVING), or something from a later offset on. And a slave of 5.x says that nothing
+matches where it moves a reader.
+
+Left out: which messages are brought by slaves in class rollback (see the ledger), or after a promotion by brokers with
+longer queues, since the records of both carry other offsets than their queues; the rest of an answer whose queue the
+consumer no longer holds.
 Source: DefaultMessageStore.getMessage, nextOffsetCorrection; PullMessageProcessor.
 """
 
 from __future__ import annotations
 
 from pairproof.harness.rocketmq.laws.pulled import FOUND, Answer, Pulled
-from pairproof.harness.rocketmq.settings import DEFAULTS, is_on, version
+from pairproof.harness.rocketmq.settings import DEFAULTS, Settings, is_on, version
 
 NOT_FOUND, RETRY, MOVED = "PULL_NOT_FOUND", "PULL_RETRY_IMMEDIATELY", "PULL_OFFSET_MOVED"
 SENT_TO_END = (4, 9, 4)
@@ -54,9 +57,10 @@ class PullGoesOn(Pulled):
 
     def _brought(self, answer: Answer) -> str:
         got = [each.queue_offset for each in answer.brought]
-        if not got and answer.call.group is not None:
-            return ""
         due = list(range(answer.asked, answer.following))
+        if answer.call.group is not None:
+            # It may have lost the queue by then, or in the middle of the answer.
+            due = due[: len(got)]
         if answer.call.f == "pull":
             if got and self._is_a_black_box(answer):
                 due = list(range(max(answer.asked, got[0]), answer.following))
@@ -79,21 +83,32 @@ class PullGoesOn(Pulled):
                 return "it gives no message, and all tags match"
             passed = answer.asked < answer.following <= answer.high
             return "" if passed else f"it goes on at {answer.following}, and nothing between matches"
-        return "" if answer.following == answer.asked else f"it goes on at {answer.following}, not where it was asked"
+        due = {answer.asked}
+        if self._is_a_black_box(answer) and is_on(self._settings(answer), "offsetCheckInSlave"):
+            due |= _nearer_end(answer, self._settings(answer))
+        return "" if answer.following in due else f"it goes on at {answer.following}, not where it was asked"
 
     def _moved(self, answer: Answer) -> str:
-        settings = self.ledger.config.get(answer.ok.node, DEFAULTS)
+        settings = self._settings(answer)
         if settings.get("brokerRole") == "SLAVE" and not is_on(settings, "offsetCheckInSlave"):
             return "a slave may only be behind, and offsetCheckInSlave is off"
         if answer.low <= answer.asked <= answer.high:
             return "" if self._is_a_black_box(answer) else "the queue holds that offset, or ends there"
-        due = {answer.low if answer.asked < answer.low else answer.high}
-        if answer.asked > answer.high and not answer.low and version(settings) < SENT_TO_END:
-            due.add(0)
+        due = _nearer_end(answer, settings)
         return "" if answer.following in due else f"it goes on at {answer.following}, not at {_shown(sorted(due))}"
+
+    def _settings(self, answer: Answer) -> Settings:
+        return self.ledger.config.get(answer.ok.node, DEFAULTS)
 
     def _is_a_black_box(self, answer: Answer) -> bool:
         return self.ledger.is_a_black_box(answer.ok.node)
+
+
+def _nearer_end(answer: Answer, settings: Settings) -> set[int]:
+    """Where a reader from outside the queue is sent."""
+    if answer.asked < answer.low:
+        return {answer.low}
+    return {answer.high, 0} if not answer.low and version(settings) < SENT_TO_END else {answer.high}
 
 
 def _shown(offsets: list[int]) -> str:
