@@ -25,6 +25,7 @@ from pairproof.chaos.mutants.other_sends import OTHER_SENDS
 from pairproof.chaos.mutants.pieces import PIECES
 from pairproof.chaos.mutants.producers import PRODUCERS
 from pairproof.chaos.mutants.progress import PROGRESS
+from pairproof.chaos.mutants.pulls import PULLS
 from pairproof.chaos.mutants.questions import QUESTIONS
 from pairproof.chaos.mutants.queues import QUEUES
 from pairproof.chaos.mutants.replicas import REPLICAS
@@ -40,7 +41,7 @@ from pairproof.harness.errors import UsageError
 OWN: tuple[Mutant, ...] = (
     *MASTER, *ACKS, *REPLICAS, *SLAVE, *STORE, *STREAM, *CLIENT_PORT, *CONTENTS, *FAN_OUT, *STORAGE, *PIECES,
     *METADATA, *ROLES, *ROUTING, *QUEUES, *DELIVERY, *PROGRESS, *LIVES, *GARBLED, *QUESTIONS, *OTHER_SENDS,
-    *GROUPS, *PRODUCERS, *LOCKS,
+    *GROUPS, *PRODUCERS, *LOCKS, *PULLS,
 )  # fmt: skip
 
 

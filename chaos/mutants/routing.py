@@ -18,6 +18,7 @@ from pairproof.reference.core.store import MessageStore
 from pairproof.reference.ports import Conn
 from pairproof.reference.wire.bodies import SubscriptionGroupConfig
 from pairproof.reference.wire.bodies_client import MessageQueue
+from pairproof.reference.wire.bodies_route import BrokerData, TopicRouteData
 
 BLOCKED_NS = 30 * SECOND
 
@@ -123,6 +124,17 @@ class KeepsTheDead(RouteTable):
 class NeverExpires(RouteTable):
     def expire(self, now: int) -> list[Conn]:
         return []
+
+
+@seeded("names", "route-names-once", "a name server names a slave as the master, too, while there is no master")
+class NamesStandIns(RouteTable):
+    def route(self, topic: str) -> TopicRouteData | None:
+        found = super().route(topic)
+        return found and found._replace(broker_datas=tuple(map(_with_stand_in, found.broker_datas)))
+
+
+def _with_stand_in(broker: BrokerData) -> BrokerData:
+    return broker._replace(broker_addrs={MASTER_ID: min(broker.broker_addrs.values()), **broker.broker_addrs})
 
 
 @seeded(

@@ -30,6 +30,7 @@ SEND_TIMEOUT_MS = 10_000
 """Longer than any one send waits for a slave by default; several in turn may wait longer."""
 MAX_SIZE = 4 * 1024 * 1024
 MAX_PULL = 32
+"""How many messages a reader asks for unless ``lab.pullMessages`` says."""
 MAX_WORDS = 200
 """Characters of an error's own words that a history keeps."""
 FLAGS = 4
@@ -67,7 +68,7 @@ class Call(NamedTuple):
 class Clients:
     """All clients of a trial. ``address`` gives a broker's, as clients reach it; ``client`` is for the lab to start.
 
-    Of the trial's ``settings`` they keep to ``lab.sendTimeoutMs``.
+    Of the trial's ``settings`` they keep to ``lab.sendTimeoutMs`` and ``lab.pullMessages``.
     """
 
     def __init__(
@@ -77,6 +78,7 @@ class Clients:
         self.stage = stage
         self.add = stage.add
         self.client = Client(io, send_timeout_ms(settings) * MS)
+        self._most = int(settings.get("lab.pullMessages", 0))
         self._address_of = address
         self.in_flight = 0
         self.phase_of: dict[int, str] = {}
@@ -122,19 +124,21 @@ class Clients:
     def pull(self, reader: int, node: str, queue: int) -> None:
         """Start a pull from where the reader stands at this broker."""
         self.check(node, "a reader pulls from")
-        self._pull((reader, node, queue, ALL), "pull")
+        self._pull((reader, node, queue, ALL), "pull", {})
 
     def select(self, reader: int, node: str, queue: int, tags: str) -> None:
         """Start a pull by tags from where the reader stands with them at this broker."""
         self.check(node, "a reader pulls from")
-        self._pull((reader, node, queue, tags), "select", json.dumps({"tags": tags}))
+        self._pull((reader, node, queue, tags), "select", {"tags": tags})
 
-    def _pull(self, place: Place, f: str, detail: str | None = None) -> None:
+    def _pull(self, place: Place, f: str, wanted: dict[str, object]) -> None:
         reader, node, queue, tags = place
         offset = self._places.get(place, 0)
+        wanted |= {"most": self._most} if self._most else {}
+        detail = json.dumps(wanted) if wanted else None
         call = self.invoke(f"reader-{reader}-{node}", f, node, None, _queue(queue), offset, detail)
         done = partial(self._pulled, place, call)
-        self.client.pull(self.address(call), TOPIC, queue, offset, MAX_PULL, done, tags)
+        self.client.pull(self.address(call), TOPIC, queue, offset, self._most or MAX_PULL, done, tags)
 
     def change_topic(self, number: int, queues: int, node: str) -> None:
         """An administrator creates or changes a topic."""

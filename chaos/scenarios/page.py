@@ -66,7 +66,7 @@ FORM = """\
   `lab.slaveFileSize` and `lab.slaveMemory` (the slaves' `mappedFileSizeCommitLog` and `totalMemory`, where they are
   not the master's), `lab.connectBrokerByUser` and `lab.defaultBrokerId` (users of consumers fix the broker to read
   from). `lab.sendTimeoutMs` is how long producers wait for an answer, 10 s unless it is set; sends that wait in turn
-  may take longer.
+  may take longer. `lab.pullMessages` is how many messages readers ask for, 32 unless it is set.
   Cases with another `rocketmqVersion` than the target's are left out for targets that have their own.
 - A step begins `at` a time, `after` the end of the step before it, or right behind the n-th send (`after_sends`). A
   fault lasts `for` a time, until `heal` names it, or to the end. `pairproof labs` lists faults and their arguments,

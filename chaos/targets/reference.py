@@ -66,10 +66,11 @@ LAB_SETTINGS = {
     "lab.latencyMicros": (1, 50_000),
     "lab.flushMicros": (1, 1_000_000),
     "lab.sendTimeoutMs": (1, 600_000),
+    "lab.pullMessages": (0, 1_000),
 }
 """The labs' own settings and their ranges. ``slaveFileSize``, ``slaveMemory``: the slaves' mappedFileSizeCommitLog and
 totalMemory; 0: the master's. ``connectBrokerByUser``, ``defaultBrokerId``: what consumers' users choose.
-``sendTimeoutMs``: how long producers wait for an answer."""
+``sendTimeoutMs``: how long producers wait for an answer. ``pullMessages``: how many messages readers ask for; 0: 32."""
 REPORT = 8
 """Bytes of a slave's report."""
 LEAST_BYTES_A_SECOND = 500

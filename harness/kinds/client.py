@@ -50,7 +50,7 @@ class Invoke(Call):
     """Of a send, JSON: body (its digest), flag, tags; level of a delayed one, half: true of a half message, compressed:
     true of a compressed body, more: true of a message of a batch that is not the last one. Of a produce besides: how
     the queue is chosen, producer (its number), tries (how many it makes at most), within (ms for all tries together).
-    Of select: the tags asked for. Of topic and group: the content."""
+    Of pull and select: tags asked for, and the most messages, where that is not 32. Of topic and group: the content."""
 
     def words(self, the: The) -> str:
         node, who = the(self.node), client(self)

@@ -28,6 +28,9 @@ DEFAULTS: Mapping[str, int] = {
 """RocketMQ 4.9's values for settings that a history does not name: bytes, milliseconds; 0 replicas for the
 version's own default."""
 
+RATIO = 40
+"""accessMessageInMemoryMaxRatio, percent, where a history does not say."""
+
 VERSION = "4.9.7"
 """What ``rocketmqVersion`` is for a history that does not name it."""
 
@@ -109,6 +112,14 @@ def refuses_reads(settings: Settings) -> bool:
 def creates_groups(settings: Settings) -> bool:
     """Whether a node creates a consumer group that it does not know: autoCreateSubscriptionGroup, on by default."""
     return str(settings.get("autoCreateSubscriptionGroup", 1)).lower() in ("1", "true")
+
+
+def memory(settings: Settings) -> int | None:
+    """How far behind the end of its log a node takes messages to be in memory, bytes; None where nobody knows."""
+    ratio, total = int(settings.get("accessMessageInMemoryMaxRatio", RATIO)), settings.get("totalMemory")
+    if not ratio:
+        return 0
+    return None if total is None else int(int(total) * (ratio / 100.0))
 
 
 @lru_cache(maxsize=64)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from pairproof.harness import resolve
 from pairproof.harness.abilities import Place
 from pairproof.harness.rocketmq import places
+from pairproof.harness.rocketmq.borders import at_borders
 from pairproof.harness.schedule import Args, Op, Scalar, Schedule
 from pairproof.harness.search import swarm
 
@@ -69,7 +70,7 @@ def schedule(seed: str, number: int, lab: Place | None = None) -> Schedule:
     """The schedule with this number under this seed, with faults that this lab can inject (any, unless told)."""
     if number % MISFIT_ONE_IN == MISFIT_ONE_IN - 1:
         return _misfit(seed, number)
-    return swarm.schedule(resolve.system("rocketmq"), seed, number, lab)
+    return at_borders(swarm.schedule(resolve.system("rocketmq"), seed, number, lab), seed, number, lab)
 
 
 def _misfit(seed: str, number: int) -> Schedule:

@@ -15,6 +15,7 @@ from pairproof.harness import resolve
 from pairproof.harness.abilities import Place
 from pairproof.harness.ports import Fault
 from pairproof.harness.rocketmq import places, stories
+from pairproof.harness.rocketmq.borders import at_borders
 from pairproof.harness.rocketmq.stories import STORIES
 from pairproof.harness.schedule import Args, Op, Scalar, Schedule
 from pairproof.harness.search import swarm
@@ -77,7 +78,7 @@ def schedule(seed: str, number: int, lab: Place | None = None) -> Schedule:
     if budget < FAULT_BUDGET:
         # A fault that begins last needs time to bite.
         ops.append(stories.advance(dice.choice(LAST_MS)))
-    return Schedule(settings, f"{seed}/{number}", tuple(ops))
+    return at_borders(Schedule(settings, f"{seed}/{number}", tuple(ops)), seed, number, lab)
 
 
 def draw(dice: Random, kind: str, fault: Fault, settings: Args) -> Op:

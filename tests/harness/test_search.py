@@ -46,7 +46,7 @@ def test_swarm_uses_every_operation_fault_and_setting_sooner_or_later() -> None:
     }
     assert set(ops) == of_a_pair and faults == set(resolve.drawn())
     for name, values in swarm.SETTINGS.items():
-        assert {each.settings.get(name, values[0]) for each in drawn} == set(values)
+        assert {each.settings.get(name, values[0]) for each in drawn} >= set(values)
 
 
 def test_swarm_schedules_survive_json() -> None:

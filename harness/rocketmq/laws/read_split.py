@@ -29,11 +29,9 @@ from pairproof.harness.rocketmq.kinds.log import Record
 from pairproof.harness.rocketmq.kinds.metadata import Sync
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.places import MASTER, SLAVES
-from pairproof.harness.rocketmq.settings import DEFAULTS, is_on, parse, version
+from pairproof.harness.rocketmq.settings import DEFAULTS, is_on, memory, parse, version
 
 NOT_FOUND, RETRY, MOVED = "PULL_NOT_FOUND", "PULL_RETRY_IMMEDIATELY", "PULL_OFFSET_MOVED"
-RATIO = 40
-"""accessMessageInMemoryMaxRatio, percent, where a history does not say."""
 
 
 class Choice(NamedTuple):
@@ -217,21 +215,13 @@ class ReadSplit(Law):
             self.violate(event, f"{event.node} suggested broker {event.broker} for {event.queue}; {why}")
 
     def _keep(self, event: Ok, slow: bool, begin: int | None) -> None:
-        end, memory = self._end(event.node), self._memory(event.node)
-        if begin is None or end is None or memory is None or begin > end or event.node in self.ledger.rolled:
+        end, held = self._end(event.node), memory(self.ledger.config.get(event.node or "", DEFAULTS))
+        if begin is None or end is None or held is None or begin > end or event.node in self.ledger.rolled:
             return
-        self.pulls.append(Pull(event, slow, begin, end, memory))
+        self.pulls.append(Pull(event, slow, begin, end, held))
 
     def _end(self, node: str | None) -> int | None:
         return self.ledger.own_end(node or "") if node in SLAVES else self.ledger.ends.get(node or "")
-
-    def _memory(self, node: str | None) -> int | None:
-        """How far behind the end of its log a broker takes messages to be in memory, bytes."""
-        settings = self.ledger.config.get(node or "", DEFAULTS)
-        ratio, total = int(settings.get("accessMessageInMemoryMaxRatio", RATIO)), settings.get("totalMemory")
-        if not ratio:
-            return 0
-        return None if total is None else int(int(total) * (ratio / 100.0))
 
     # Where messages are.
 

@@ -1,0 +1,73 @@
+"""Settings at the borders of what brokers act on, for a share of the seeded trials.
+
+:data:`BORDERS` has one row for each thing that is set: limits, periods, sizes of files, and values that differ between
+the two ends of a pair (``master.KEY``, ``slave.KEY``). They are drawn from a random stream of their own, on top of what
+a search draws, so every other trial stays as it is. Each value is one that RocketMQ takes, and under which its
+promises hold: haHousekeepingInterval stays above every heartbeat interval and a poll.
+
+Left out: labs where time is real, whose intervals are short anyway (see ``pace``); what no trial has the time for
+(fileReservedTime is counted in hours); what hides the pair from its clients (autoCreateSubscriptionGroup).
+"""
+
+from __future__ import annotations
+
+from random import Random
+
+from pairproof.harness.abilities import Hosted, Place
+from pairproof.harness.schedule import Args, Scalar, Schedule
+
+SHARE = 0.25
+MOST = 3
+"""How many rows one trial has at most."""
+
+BORDERS: tuple[tuple[Args, ...], ...] = (
+    (
+        {"master.haSendHeartbeatInterval": 500, "slave.haSendHeartbeatInterval": 5_000},
+        {"master.haSendHeartbeatInterval": 5_000, "slave.haSendHeartbeatInterval": 500},
+        {"master.haSendHeartbeatInterval": 1_000, "slave.haSendHeartbeatInterval": 4_900},
+    ),
+    (
+        {"haHousekeepingInterval": 6_500},
+        {"master.haHousekeepingInterval": 6_500},
+        {"slave.haHousekeepingInterval": 6_500},
+    ),
+    ({"slaveTimeout": 300, "syncFlushTimeout": 500}, {"slaveTimeout": 6_000, "syncFlushTimeout": 3_000}),
+    ({"flushIntervalCommitLog": 10}, {"flushIntervalCommitLog": 3_000}),
+    ({"flushCommitLogThoroughInterval": 0}, {"flushCommitLogThoroughInterval": 700}),
+    ({"flushIntervalConsumeQueue": 100}, {"flushIntervalConsumeQueue": 2_500}),
+    ({"flushConsumeQueueThoroughInterval": 0}, {"flushConsumeQueueThoroughInterval": 3_000}),
+    ({"maxMessageSize": 700}, {"maxMessageSize": 1_500}),
+    ({"haTransferBatchSize": 50}, {"haTransferBatchSize": 511}, {"haTransferBatchSize": 2_048}),
+    ({"haSlaveFallbehindMax": 1}, {"haSlaveFallbehindMax": 1_000}),
+    ({"mappedFileSizeConsumeQueue": 20}, {"mappedFileSizeConsumeQueue": 41}, {"mappedFileSizeConsumeQueue": 2_000}),
+    ({"maxHashSlotNum": 1}, {"maxIndexNum": 2}, {"maxHashSlotNum": 1, "maxIndexNum": 3}),
+    ({"flushConsumerOffsetInterval": 500}, {"flushConsumerOffsetInterval": 20_000}),
+    ({"registerNameServerPeriod": 1}, {"registerNameServerPeriod": 11_000}, {"registerNameServerPeriod": 60_001}),
+    ({"longPollingEnable": False},),
+    ({"messageDelayLevel": "1s"}, {"messageDelayLevel": "1s 3s 2s"}),
+    ({"offsetCheckInSlave": True},),
+    (
+        {"slaveReadEnable": True, "totalMemory": 2_000},
+        {"slaveReadEnable": True, "totalMemory": 5_000, "accessMessageInMemoryMaxRatio": 100},
+        {"slaveReadEnable": True, "accessMessageInMemoryMaxRatio": 0},
+    ),
+    ({"lab.pullMessages": 1}, {"lab.pullMessages": 2}, {"lab.pullMessages": 3}),
+    ({"lab.flushMicros": 20_000}, {"lab.latencyMicros": 5_000}),
+)
+"""What may be set; of each row one."""
+
+
+def at_borders(drawn: Schedule, seed: str, number: int, lab: Place | None) -> Schedule:
+    """The schedule with this number under this seed, for a share of them with other settings as well."""
+    dice = Random(f"{seed}/borders/{number}")
+    if dice.random() >= SHARE or not _simulates(lab):
+        return drawn
+    chosen: dict[str, Scalar] = {}
+    for row in dice.sample(BORDERS, dice.randint(1, MOST)):
+        chosen.update(dice.choice(row))
+    return drawn._replace(settings={**drawn.settings, **chosen})
+
+
+def _simulates(lab: Place | None) -> bool:
+    place = lab.lab if isinstance(lab, Hosted) else lab
+    return place is None or place.deterministic

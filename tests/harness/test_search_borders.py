@@ -1,0 +1,69 @@
+"""Settings at their borders: drawn on top, for a share of the trials, and each of them one that the target takes."""
+
+from __future__ import annotations
+
+import pytest
+
+from pairproof.harness import resolve
+from pairproof.harness.interpreter import run_trial
+from pairproof.harness.rocketmq import borders, swarm, whole
+from pairproof.harness.rocketmq.borders import BORDERS, SHARE, at_borders
+from pairproof.harness.schedule import Args, Schedule
+from pairproof.harness.verdict import Verdict
+
+SIM, REFERENCE = resolve.lab("sim"), resolve.target("reference")
+PLAIN = Schedule({"haPushes": "written"}, "s/0", ())
+ALL = [each for row in BORDERS for each in row]
+
+
+@pytest.mark.parametrize("settings", ALL, ids=str)
+def test_the_reference_takes_every_border(settings: Args) -> None:
+    assert REFERENCE.settings(settings)
+
+
+@pytest.mark.parametrize("settings", ALL, ids=str)
+def test_no_end_is_dropped_for_a_silence_that_its_peer_is_allowed(settings: Args) -> None:
+    merged = {"haSendHeartbeatInterval": 5_000, "haHousekeepingInterval": 20_000, **settings}
+    for side, peer in (("master", "slave"), ("slave", "master")):
+        beats = merged.get(f"{peer}.haSendHeartbeatInterval", merged["haSendHeartbeatInterval"])
+        patience = merged.get(f"{side}.haHousekeepingInterval", merged["haHousekeepingInterval"])
+        assert int(patience) > int(beats) + 1_000
+
+
+def test_a_share_of_the_trials_gets_some_and_the_others_stay_as_they_are() -> None:
+    drawn = [at_borders(PLAIN, "s", number, SIM) for number in range(800)]
+    changed = [each for each in drawn if each != PLAIN]
+    assert 0.7 * SHARE < len(changed) / len(drawn) < 1.3 * SHARE
+    assert all(each.ops == PLAIN.ops and each.settings["haPushes"] == "written" for each in changed)
+    assert at_borders(PLAIN, "s", 7, SIM) == drawn[7]
+    assert {key for each in changed for key in each.settings} >= {key for each in ALL for key in each}
+
+
+def test_labs_where_time_is_real_keep_their_short_intervals() -> None:
+    process = resolve.lab("process")
+    assert all(at_borders(PLAIN, "s", number, process) == PLAIN for number in range(100))
+
+
+@pytest.mark.parametrize("make", [swarm.schedule, whole.schedule])
+def test_both_seeded_searches_draw_them(make: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert callable(make)
+    number = 60
+    monkeypatch.setattr(borders, "SHARE", 0.0)
+    before = make("s", number, SIM)
+    monkeypatch.setattr(borders, "SHARE", 1.0)
+    after = make("s", number, SIM)
+    assert before.ops == after.ops
+    assert before.settings != after.settings
+
+
+def test_readers_ask_for_as_many_messages_as_they_are_set_to() -> None:
+    _, pull, wait = resolve.system("rocketmq").traffic
+    ops = (*swarm.STARTS[3], pull, wait, pull, wait)
+    trial = run_trial(SIM, REFERENCE, Schedule({"lab.pullMessages": 2}, "few", ops))
+    brought: dict[int | None, int] = {}
+    for event in trial.events:
+        if event.kind == "deliver":
+            brought[event.op] = brought.get(event.op, 0) + 1
+    assert list(brought.values()) == [2, 2]
+    verdicts = {each.law: each.verdict for each in trial.judgements}
+    assert verdicts["pull-is-filled"] is verdicts["pull-goes-on"] is Verdict.HOLDS
