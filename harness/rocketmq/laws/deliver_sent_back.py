@@ -4,7 +4,8 @@ Each delivery from a retry topic is of a message that was sent back so often, an
 passed since then. And what the master took comes again within its delay and 60 s, if a member lives all the time.
 
 That is judged at the trial's end, where nothing happened to any node or link in the 150 s before that time. Left out:
-where it was sent to a dead letter's topic, or its clock was set; everything after the master lost a part of its log.
+members whose user fixed a slave to read from; slaves that do not converge; times, where the master's clock was set;
+everything after the master lost a part of its log.
 Source: AbstractSendMessageProcessor.consumerSendMsgBack, DefaultMQPushConsumerImpl.copySubscription.
 """
 
@@ -40,7 +41,7 @@ class DeliverSentBack(SentBack):
         self.disturbed = 0
         """When something happened to the world last, ns."""
         self.going_on: set[int] = set()
-        self.was_set = False
+        self.was_set = self.unsettled = False
 
     def on_consumer(self, event: Consumer) -> None:
         if event.status == "on":
@@ -64,7 +65,8 @@ class DeliverSentBack(SentBack):
             self.violate(event, f"{what}, {(early - event.t) / MS:.0f} ms before its delay has passed", since=None)
 
     def on_mark(self, event: Mark) -> None:
-        if event.f != "end" or self.excused or self.going_on or MASTER not in self.ledger.up:
+        self.unsettled |= event.f == "unsettled"
+        if event.f != "end" or self.excused or self.unsettled or self.going_on or MASTER not in self.ledger.up:
             return
         for op, since in self.taken.items():
             back = self.asked[op]
@@ -74,7 +76,8 @@ class DeliverSentBack(SentBack):
 
     def _judge_absent(self, end: Event, back: Asked, due: int) -> None:
         group, message, times = _again(back)
-        lives = any(each.group == group and each.t < due - COMES_NS for each in self.members.values())
+        group_of = [each for each in self.members.values() if each.group == group]
+        lives = any(not each.broker and each.t < due - COMES_NS for each in group_of)
         if lives and due < end.t and not self.was_set:
             self.judged += 1
             text = f"{message} never came to {group} for time {times}; the master took it back"
