@@ -85,6 +85,9 @@ class HaListener:
         for offset in tap.feed(data):
             if side == MASTERS:
                 self.teller.note("heard", passage.who)
+            elif offset != passage.claimed:
+                passage.claimed = offset
+                self.teller.note("claimed", passage.who, offset)
             self.teller.add(self.teller.now(), "report", node, link=passage.label, side=side, hi=offset)
         self._partial(passage, side, "in" if side == MASTERS else "out", tap)
 

@@ -41,6 +41,8 @@ class HaPassage(Passage):
         """Frames as they leave the master, and as they reach the slave."""
         self.said, self.heard = ReportTap(), ReportTap()
         """Reports as they leave the slave, and as they reach the master."""
+        self.claimed: int | None = None
+        """The last one that left the slave."""
         self._ears = ears
 
     @property

@@ -45,6 +45,9 @@ class TracedReadings(Readings, Stage):
     # Rows.
 
     def event(self, life: Life, t: int, kind: str, columns: list[Any]) -> Event | None:
+        if kind == "claimed":
+            self._claimed(t, *columns)
+            return None
         if kind in OF_TAPS:
             who, *columns = columns
             its = self.evidence.life(who, t)
@@ -73,7 +76,7 @@ class TracedReadings(Readings, Stage):
             case "flush", [int(hi)]:
                 self.evidence.flushed[node] = hi
             case "append", [_, int(hi), *_]:
-                ends[node] = hi
+                ends[node] = max(hi, ends.get(node, 0))
             case "dispatch", [int(hi)]:
                 self.dispatched[node] = hi
             case "register", ["ok", *_]:
@@ -82,6 +85,17 @@ class TracedReadings(Readings, Stage):
                 self._peers[address] = label, peer
             case "heard", [str(peer)]:
                 self.heard_from.add(peer)
+
+    def _claimed(self, t: int, who: str, end: int) -> None:
+        """A slave reports where its log ends: where it is seen from outside, files tell of whole records only.
+
+        Behind another history it may have stored a part of one.
+        """
+        its, ends = self.evidence.life(who, t), self.evidence.log_ends
+        if its is None or its is not self.evidence.life(who, self.evidence.now()):
+            return
+        if isinstance(its.trace, SeenFromOutside):
+            ends[who] = max(end, ends.get(who, 0))
 
     def _told(self, answered: Iterable[object]) -> str:
         pairs = zip(("master", "ha"), answered, strict=True)

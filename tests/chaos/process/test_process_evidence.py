@@ -6,12 +6,14 @@ import json
 import time
 from dataclasses import asdict
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from pairproof.chaos.labs.real.evidence import Evidence
 from pairproof.chaos.labs.real.trace import TraceReader
+from pairproof.chaos.plan import SeenFromOutside
 from pairproof.chaos.rocketmq.ha_ears import HaListener
 from pairproof.chaos.rocketmq.ha_passage import MASTERS, SLAVES, HaPassage
 from pairproof.chaos.rocketmq.planning import EARS
@@ -155,6 +157,24 @@ def test_frames_are_recorded_at_both_ends_with_what_the_store_holds(evidence: Ev
     source = next(each for each in found if each.kind == "source")
     assert source.digest == digest(b"abcdX"), "the store holds something else, and that is seen"
     assert [each.value for each in found if each.kind == "partial"] == [9]
+
+
+def test_a_black_boxs_log_ends_where_it_reports_also_within_a_record(evidence: Evidence, tmp_path: Path) -> None:
+    at: Any = SimpleNamespace(incarnation=1, is_up=True, is_stopping=False)
+    evidence.born("slave", 1, SeenFromOutside(at, lambda: False))
+    evidence.log_ends["slave"] = 230
+    link = passage(evidence)
+    for offset in (230, 237, 237):
+        link.client_said(offset.to_bytes(8, "big"))
+    assert evidence.log_ends == {"slave": 237}
+    # Files tell of the whole records only, and late.
+    readings(evidence)._note(evidence._lives[-1], "append", [0, 230, 1, "replicate", None])
+    assert evidence.log_ends == {"slave": 237}
+    # What traces itself is believed; so are a new process's files.
+    Written(evidence, tmp_path, "slave", 2).note(1, "start", "abnormal", 0, 230)
+    evidence.poll()
+    link.client_said((500).to_bytes(8, "big"))
+    assert evidence.log_ends == {"slave": 230}
 
 
 def test_an_impostors_end_is_not_the_masters(evidence: Evidence) -> None:
