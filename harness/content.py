@@ -3,7 +3,8 @@
 The clients write it into the ``detail`` of a send's ``invoke``, the store readers into that of a ``record``; equal
 texts mean that body, tags and flag are equal. Both may add that the body is ``compressed``; a send its delay ``level``,
 ``half`` for a half message, or that ``more`` messages of its batch follow; a record the ``real`` queue that its
-properties name, where it waits for something.
+properties name, where it waits for something; and, where consumers have sent it back, how many ``times``, which message
+was its ``origin``, and ``from`` which topic it is.
 """
 
 from __future__ import annotations

@@ -31,6 +31,7 @@ from pairproof.chaos.mutants.queues import QUEUES
 from pairproof.chaos.mutants.replicas import REPLICAS
 from pairproof.chaos.mutants.roles import ROLES
 from pairproof.chaos.mutants.routing import ROUTING
+from pairproof.chaos.mutants.sent_back import SENT_BACK
 from pairproof.chaos.mutants.slave import SLAVE
 from pairproof.chaos.mutants.storage import STORAGE
 from pairproof.chaos.mutants.store import STORE
@@ -41,7 +42,7 @@ from pairproof.harness.errors import UsageError
 OWN: tuple[Mutant, ...] = (
     *MASTER, *ACKS, *REPLICAS, *SLAVE, *STORE, *STREAM, *CLIENT_PORT, *CONTENTS, *FAN_OUT, *STORAGE, *PIECES,
     *METADATA, *ROLES, *ROUTING, *QUEUES, *DELIVERY, *PROGRESS, *LIVES, *GARBLED, *QUESTIONS, *OTHER_SENDS,
-    *GROUPS, *PRODUCERS, *LOCKS, *PULLS,
+    *GROUPS, *PRODUCERS, *LOCKS, *PULLS, *SENT_BACK,
 )  # fmt: skip
 
 

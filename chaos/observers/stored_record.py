@@ -33,6 +33,7 @@ START = Struct(">ii")
 HEAD = Struct(">iiiiiqqi8x8x8x8x4x8xi")
 SYS_FLAG_AT = 36
 STORED_AT = 56
+RECONSUMED_AT = 72
 FLAG_AT = 16
 INT = Struct(">i")
 
@@ -113,12 +114,23 @@ class LogRecord(NamedTuple):
         properties = self.properties
         tags = (self.value_of(b"TAGS") if b"TAGS\x01" in properties else None) or ""
         (flag,) = INT.unpack_from(self.data, self.at + FLAG_AT)
+        more: dict[str, object] = {}
+        times = self.reconsume_times
         if self.data[self.at + SYS_FLAG_AT + 3] & COMPRESSED:
-            return content(self.body, tags, flag, compressed=True)
-        if b"REAL_TOPIC\x01" not in properties:
-            return content(self.body, tags, flag)
-        real = f"{self.value_of(b'REAL_TOPIC')}/{self.value_of(b'REAL_QID')}"
-        return content(self.body, tags, flag, real=real)
+            more["compressed"] = True
+        if (times or not more) and b"REAL_TOPIC\x01" in properties:
+            more["real"] = f"{self.value_of(b'REAL_TOPIC')}/{self.value_of(b'REAL_QID')}"
+        if times:
+            origin, topic = self.value_of(b"ORIGIN_MESSAGE_ID"), self.value_of(b"RETRY_TOPIC")
+            more |= {"times": times, "origin": origin, "from": topic}
+        return content(self.body, tags, flag, **more)
+
+    @property
+    def reconsume_times(self) -> int:
+        """How often a consumer has sent the message back."""
+        flags, at = self.data[self.at + SYS_FLAG_AT + 3], self.at + RECONSUMED_AT
+        at += 12 * bool(flags & BORN_V6) + 12 * bool(flags & STORE_V6)
+        return int.from_bytes(self.data[at : at + 4], "big", signed=True)
 
     @property
     def store_ms(self) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
+from zlib import crc32
 
 from pairproof.chaos.rocketmq import lock_ears
 from pairproof.chaos.rocketmq.clients import PULL_ANSWER, Clients
@@ -18,10 +19,13 @@ from pairproof.chaos.rocketmq.stage import Machine
 from pairproof.harness.errors import UsageError
 from pairproof.harness.rocketmq import places
 from pairproof.harness.rocketmq.operations.join import BROADCASTING, ORDERLY
+from pairproof.harness.rocketmq.operations.scope import FALTERING
 from pairproof.reference.client.consumer import Consumer, ConsumerSettings
 from pairproof.reference.core.calls import Outcome
+from pairproof.reference.core.topics import retry_topic
 from pairproof.reference.wire.bodies_client import MessageQueue
 from pairproof.reference.wire.bodies_route import TopicRouteData
+from pairproof.reference.wire.properties import properties_of
 from pairproof.reference.wire.record import Record
 
 
@@ -35,6 +39,8 @@ class Call(NamedTuple):
     broker: int
     queue_offset: int | None
     value: int | None
+    message: str | None = None
+    """Of one that is sent back."""
 
 
 class Ears:
@@ -58,10 +64,10 @@ class Ears:
         self.note("consumer", f=self.f, status="lost" if lost else "off")
 
     def route_learned(self, topic: str, route: TopicRouteData | None) -> None:
-        """A name server answered."""
-        if topic != TOPIC:
-            return
+        """A name server answered. What it says of another topic counts where it names brokers of the pair, too."""
         brokers = route.broker_datas if route is not None else ()
+        if topic != TOPIC and all(broker.broker_name == OTHER_NAME for broker in brokers):
+            return
         nodes = {
             str(broker_id): self.stage.node_at(address)
             for broker in brokers
@@ -113,6 +119,28 @@ class Ears:
         call = self.calls[op]
         self._ended(op, outcome, call.queue_offset)
 
+    def back_began(
+        self, op: int, queue: MessageQueue, record: Record, level: int, most: int, broker_id: int, address: str
+    ) -> None:
+        """A message is sent back."""
+        told = {"at": record.physical_offset, "times": record.message.reconsume_times, "level": level, "most": most}
+        call = Call(
+            self.clients.new_op(), "back", self.stage.node_at(address), _name(queue), broker_id, record.queue_offset,
+            None, key_of(record),
+        )  # fmt: skip
+        self.calls[op] = call
+        self._back(call, "asked", detail=json.dumps(told))
+
+    def back_ended(self, op: int, outcome: Outcome) -> None:
+        """The broker has it, or not."""
+        self._back(self.calls.pop(op), outcome.phase, status=outcome.status)
+
+    def _back(self, call: Call, f: str, **columns: object) -> None:
+        self.note(
+            "back", call.node, op=call.op, f=f, message=call.message, queue=call.queue,
+            queue_offset=call.queue_offset, **columns,
+        )  # fmt: skip
+
     def note(self, kind: str, node: str | None = None, **columns: object) -> None:
         """Records what the consumer did."""
         self.add(self.stage.now(), kind, node, process=self.process, group=self.group, **columns)
@@ -161,7 +189,21 @@ class Consumers:
 
     def join(self, group: int, consumer: int) -> None:
         """Start one; nothing if it runs."""
-        name_server = self._name_server("join")
+        if group == FALTERING:
+            raise UsageError(f"group {group} is of consumers that fail at messages: use falter, or another group")
+        self._come("join", group, consumer)
+
+    def falter(self, consumer: int, every: int, times: int, level: int, most: int) -> None:
+        """Start one that fails at messages, see CanFalter; nothing if it runs."""
+
+        def fails(message: Record, tries: int) -> int | None:
+            chosen = every and not crc32((key_of(message) or "").encode()) % every
+            return level if chosen and message.message.reconsume_times + tries < times else None
+
+        self._come("falter", FALTERING, consumer, fails=fails, max_reconsume_times=most)
+
+    def _come(self, op: str, group: int, consumer: int, **more: Any) -> None:
+        name_server = self._name_server(op)
         host = self.hosts.get((group, consumer))
         if host is None:
             host = self.hosts[group, consumer] = self.machine(f"consumer-{group}-{consumer}")
@@ -171,6 +213,7 @@ class Consumers:
             f"c{consumer}", group_name(group), {TOPIC: "*"}, (name_server,), broadcasting=group >= BROADCASTING,
             orderly=ORDERLY <= group < BROADCASTING, consume_from_where="CONSUME_FROM_FIRST_OFFSET",
             connect_broker_by_user=self.fixed is not None, default_broker_id=self.fixed or 0,
+            **more,
         )  # fmt: skip
         ears = Ears(self.clients, settings)
         host.start(lambda: self._made(host, settings, ears))
@@ -214,13 +257,21 @@ class Consumers:
     def stand_at(self, ends: Mapping[MessageQueue, int]) -> bool:
         """Whether each group's consumers, together, have consumed every queue up to its end."""
         for group, members in self.live().items():
+            topics = (TOPIC, retry_topic(group))
             broadcasting = int(group[1:]) >= BROADCASTING
             shares = [each.progress for each in members]
             if not broadcasting:
                 shares = [{queue: offset for share in shares for queue, offset in share.items()}]
-            if any(share.get(queue, -1) < end for share in shares for queue, end in ends.items()):
+            ours = {queue: end for queue, end in ends.items() if queue.topic in topics}
+            if any(share.get(queue, -1) < end for share in shares for queue, end in ours.items()):
                 return False
         return True
+
+
+def key_of(record: Record) -> str | None:
+    """What the history calls a message."""
+    properties = properties_of(record.message.properties)
+    return properties.get("KEYS") or properties.get("UNIQ_KEY")
 
 
 def group_name(group: int) -> str:

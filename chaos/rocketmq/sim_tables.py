@@ -14,9 +14,11 @@ from pairproof.chaos.labs.sim.evidence import Evidence
 from pairproof.chaos.labs.sim.host import Host
 from pairproof.chaos.observers import table_reader
 from pairproof.chaos.rocketmq.provision import TOPIC
+from pairproof.harness.rocketmq.operations.scope import FALTERING
 from pairproof.reference.core.broker import Broker
 from pairproof.reference.core.delay import SCHEDULE_TOPIC, queue_of_level
 from pairproof.reference.core.namesrv import NameServer
+from pairproof.reference.core.topics import retry_topic
 from pairproof.reference.wire.bodies_client import MessageQueue
 
 
@@ -43,13 +45,14 @@ def record(evidence: Evidence, host: Host) -> None:
 
 
 def queue_ends(brokers: Iterable[Broker]) -> dict[MessageQueue, int]:
-    """The next offset of each of the clients' topic's queues."""
+    """The next offset of each queue of the clients' topic, and of the retry topic of the group that needs one."""
     found = {}
     for broker in brokers:
-        topic = broker.parts.topics.get(TOPIC)
-        for number in range(topic.read_queue_nums if topic is not None else 0):
-            end = broker.store.queues.next_offset(TOPIC, number)
-            found[MessageQueue(TOPIC, broker.config.brokerName, number)] = end
+        for name in (TOPIC, retry_topic(f"g{FALTERING}")):
+            topic = broker.parts.topics.get(name)
+            for number in range(topic.read_queue_nums if topic is not None else 0):
+                end = broker.store.queues.next_offset(name, number)
+                found[MessageQueue(name, broker.config.brokerName, number)] = end
     return found
 
 

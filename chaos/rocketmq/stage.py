@@ -33,7 +33,7 @@ class Stage(Protocol):
         self.add(
             self.now(), "deliver", node, process=process, op=op, f=f, message=stored_key(data),
             queue=f"{found.message.topic}/{found.message.queue_id}", queue_offset=found.queue_offset, lo=lo,
-            hi=lo + found.size, digest=digest(data), group=group,
+            hi=lo + found.size, digest=digest(data), group=group, value=found.message.reconsume_times or None,
         )  # fmt: skip
 
 

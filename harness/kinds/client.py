@@ -165,6 +165,8 @@ class Deliver(Event):
     hi: int
     digest: int
     group: str | None
+    times: int | None = column("value")
+    """How often consumers have sent it back; none: never."""
 
     def words(self, the: The) -> str:
         place = f"{self.queue} at {self.queue_offset}" if self.queue else f"queue offset {self.queue_offset}"

@@ -93,6 +93,14 @@ class CanConsume(Protocol):
 
 
 @runtime_checkable
+class CanFalter(Protocol):
+    """Consumers can come whose application fails at some messages."""
+
+    def falter(self, consumer: int, every: int, times: int, level: int, most: int) -> None:
+        """Start it; nothing if it runs. See the operation ``falter``; it goes as other consumers do."""
+
+
+@runtime_checkable
 class CanAdminister(Protocol):
     """An administrator can change a broker's tables; the outcome is recorded when it comes."""
 
@@ -143,5 +151,5 @@ ABILITIES = (
     CanImpersonateMaster,
 )  # fmt: skip
 """Those of a RocketMQ pair's clients and strangers, in every lab."""
-SIMULATED = (CanProduce,)
+SIMULATED = (CanProduce, CanFalter)
 """What they can do besides in a simulated trial."""

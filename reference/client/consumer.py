@@ -6,7 +6,8 @@ commits (``progress``), the locks of an orderly one (``queue_locking``). Heartbe
 slave knows the group when it has to serve it. The first rebalance waits for the first heartbeats to be answered. The
 parts are class attributes, so that another version of one decision replaces exactly that part.
 
-Left out: retries and the retry topic, since consuming never fails; pausing; SQL filters; compressed bodies stay so.
+A consumer whose application may fail sends messages back, and consumes its group's retry topic, too (``sending_back``);
+others do not, where RocketMQ's always do. Left out: pausing; SQL filters; compressed bodies stay so.
 Source: DefaultMQPushConsumerImpl, MQClientInstance.
 """
 
@@ -21,9 +22,11 @@ from pairproof.reference.client.progress import COMMIT_EVERY_NS, Progress
 from pairproof.reference.client.pulling import Pulling
 from pairproof.reference.client.queue_locking import RENEW_NS, QueueLocking
 from pairproof.reference.client.rebalancing import Rebalancing
+from pairproof.reference.client.sending_back import SendingBack
 from pairproof.reference.client.settings import ConsumerSettings
-from pairproof.reference.client.subscription import Subscriptions
+from pairproof.reference.client.subscription import ALL, Subscriptions
 from pairproof.reference.core.calls import Outcome
+from pairproof.reference.core.topics import retry_topic
 from pairproof.reference.ports import Conn, Effects
 from pairproof.reference.wire.bodies_client import ConsumerData, HeartbeatData, MessageQueue
 from pairproof.reference.wire.bodies_route import TopicRouteData
@@ -44,11 +47,14 @@ class Consumer(ClientInstance):
     progress_class: ClassVar[type[Progress]] = Progress
     locking_class: ClassVar[type[QueueLocking]] = QueueLocking
     rebalancing_class: ClassVar[type[Rebalancing]] = Rebalancing
+    sending_back_class: ClassVar[type[SendingBack]] = SendingBack
     pulling_class: ClassVar[type[Pulling]] = Pulling
 
     def __init__(self, io: Effects, settings: ConsumerSettings, listener: Listener | None = None) -> None:
         settings.check()
         super().__init__(io, settings.name_servers)
+        if settings.fails is not None:
+            settings = settings._replace(topics={**settings.topics, retry_topic(settings.group): ALL})
         self.settings = settings
         self.listener: Listener = listener or Deaf()
         self.shared = Shared(io, settings, self.listener, self.calls, self.routes, self.alarms)
@@ -56,7 +62,10 @@ class Consumer(ClientInstance):
         self.offsets = self.progress_class(self.shared)
         self.locking = self.locking_class(self.shared)
         self.rebalancing = self.rebalancing_class(self.shared, self.offsets, self.locking, self.beat, self._unregister)
-        self.pulling = self.pulling_class(self.shared, self.subscriptions, self.rebalancing.set_right)
+        self.sending_back = self.sending_back_class(self.shared)
+        self.pulling = self.pulling_class(
+            self.shared, self.subscriptions, self.sending_back, self.rebalancing.set_right
+        )
         self.rebalancing.pulling = self.pulling
         self.rings |= {
             "rebalance": self.rebalancing.run,
@@ -64,6 +73,7 @@ class Consumer(ClientInstance):
             "locks": self.locking.renew,
             "pull": self.pulling.resume,
             "thaw": self.pulling.thaw,
+            "back": self.sending_back.again,
         }
         self._joined = False
         self._known: set[str] = set()

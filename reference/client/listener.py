@@ -57,6 +57,14 @@ class Listener(Protocol):
     def commit_ended(self, op: int, outcome: Outcome) -> None:
         """``ok``: the broker took it."""
 
+    def back_began(
+        self, op: int, queue: MessageQueue, record: Record, level: int, most: int, broker_id: int, address: str
+    ) -> None:
+        """A message is sent back, to come again after this delay ``level``; after ``most`` retries a dead letter."""
+
+    def back_ended(self, op: int, outcome: Outcome) -> None:
+        """``ok``: the broker has it."""
+
 
 class Deaf:
     """A listener that does nothing."""
@@ -75,3 +83,7 @@ class Deaf:
         self, op: int, queue: MessageQueue, offset: int, broker_id: int, address: str, with_pull: bool
     ) -> None: ...
     def commit_ended(self, op: int, outcome: Outcome) -> None: ...
+    def back_began(
+        self, op: int, queue: MessageQueue, record: Record, level: int, most: int, broker_id: int, address: str
+    ) -> None: ...
+    def back_ended(self, op: int, outcome: Outcome) -> None: ...

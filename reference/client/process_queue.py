@@ -9,24 +9,32 @@ from pairproof.reference.client.settings import ConsumerSettings
 from pairproof.reference.core.calls import Calls
 from pairproof.reference.ports import Effects
 from pairproof.reference.wire.bodies_client import MessageQueue
+from pairproof.reference.wire.record import Record
 
 
 class ProcessQueue:
     """One queue, from its assignment until it is given up."""
 
-    __slots__ = ("committing", "frozen", "locked_until", "next_offset", "progress", "queue")
+    __slots__ = ("committing", "consumed", "failed", "frozen", "locked_until", "next_offset", "queue")
 
     def __init__(self, queue: MessageQueue, offset: int, locked_until: int) -> None:
         self.queue = queue
         self.next_offset = offset
         """What the next pull asks for."""
-        self.progress = offset
-        """Behind the last message consumed."""
+        self.consumed = offset
+        """Behind the last message that the application was given."""
+        self.failed: dict[int, tuple[Record, int]] = {}
+        """By queue offset: messages that it could not handle and that are not sent back yet, and how often since."""
         self.frozen = False
         """The broker called its offset illegal: it is not used until it is set right."""
         self.locked_until = locked_until
         """Of an orderly consumer: when its lock counts no more, ns."""
         self.committing = False
+
+    @property
+    def progress(self) -> int:
+        """Behind the last message consumed; no further than the first one that is still to be sent back."""
+        return min(self.failed) if self.failed else self.consumed
 
 
 @dataclass(slots=True)

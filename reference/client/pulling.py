@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 from pairproof.reference.client.asking import messages, unreadable
 from pairproof.reference.client.process_queue import ProcessQueue, Shared
 from pairproof.reference.client.routes import MASTER_ID, Choice
+from pairproof.reference.client.sending_back import SendingBack
 from pairproof.reference.client.settings import SECOND
 from pairproof.reference.client.subscription import Subscriptions
 from pairproof.reference.core.calls import Outcome
@@ -57,9 +58,13 @@ class _Pull(NamedTuple):
 class Pulling:
     """The pulls of one consumer. ``set_right``: the queue's progress was corrected, and it is to be taken anew."""
 
-    def __init__(self, shared: Shared, subscriptions: Subscriptions, set_right: Callable[[ProcessQueue], None]) -> None:
+    def __init__(
+        self, shared: Shared, subscriptions: Subscriptions, sending_back: SendingBack,
+        set_right: Callable[[ProcessQueue], None],
+    ) -> None:  # fmt: skip
         self.shared = shared
         self.subscriptions = subscriptions
+        self.sending_back = sending_back
         self.set_right = set_right
         self.suggested: dict[MessageQueue, int] = {}
 
@@ -180,8 +185,9 @@ class Pulling:
             return
         if self.wants(message):
             self.shared.listener.delivered(pull.op, held.queue, message, raw)
+            self.sending_back.consume(held, message)
         # Whatever a record says of itself, progress never passes what the broker said is next.
-        held.progress = max(held.progress, min(message.queue_offset + 1, next_offset))
+        held.consumed = max(held.consumed, min(message.queue_offset + 1, next_offset))
 
     def _go_on(self, pull: _Pull, code: int, offset: int) -> None:
         held, now = pull.held, self.shared.io.now()
@@ -191,7 +197,7 @@ class Pulling:
             held.frozen = True
             self.shared.alarms.at(now + FROZEN_NS, "thaw", held.queue)
             return
-        held.progress = max(held.progress, offset)
+        held.consumed = max(held.consumed, offset)
         at = pull.began + REST_NS
         if moved or at <= now:
             self.start(held)

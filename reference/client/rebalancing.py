@@ -119,7 +119,9 @@ class Rebalancing:
         """Commit, and let go of the queue."""
         queue = held.queue
         locked = self.shared.settings.orderly and self.shared.io.now() < held.locked_until
-        held.progress = self.last_offset(held)
+        last = self.last_offset(held)
+        held.failed.clear()
+        held.consumed = last
         del self.shared.held[queue]
         self.pulling.given_up(queue)
         self._releasing[queue] = held

@@ -3,10 +3,11 @@
 Source: ClientConfig, DefaultMQPushConsumer, DefaultMQProducer; PullAPIWrapper for the user's choice of a broker.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from pairproof.reference.errors import ConfigError
+from pairproof.reference.wire.record import Record
 
 SECOND = 1_000_000_000
 MAX_BROKER_ID = (1 << 63) - 1
@@ -35,6 +36,12 @@ class ConsumerSettings(NamedTuple):
     """The user chooses the broker that is read from: brokers' suggestions are ignored."""
     default_broker_id: int = 0
     """The broker id that is asked then. Where it is missing another one stands in, as for a suggestion."""
+    fails: Callable[[Record, int], int | None] | None = None
+    """The application, if it may fail at a message; the number says how often it has since the message came. It answers
+    with the delay level at which it wants the message once more (0: the broker's choice), None if it succeeded. Not
+    with broadcasting or orderly."""
+    max_reconsume_times: int = 16
+    """After how many retries such a message is a dead letter."""
 
     def check(self) -> None:
         """ConfigError for what cannot work."""
@@ -45,6 +52,8 @@ class ConsumerSettings(NamedTuple):
             raise ConfigError(f"consume_from_where is {self.consume_from_where!r}: use {' or '.join(CONSUME_FROM)}")
         if self.orderly and self.broadcasting:
             raise ConfigError("a broadcasting consumer cannot be orderly: take one of the two")
+        if self.fails is not None and (self.orderly or self.broadcasting):
+            raise ConfigError("an orderly or broadcasting consumer sends nothing back: leave fails out")
         if not 1 <= self.pull_batch_size <= 1024:
             raise ConfigError(f"pull_batch_size is {self.pull_batch_size}: use 1 to 1024")
         self._check_choice()

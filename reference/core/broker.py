@@ -64,6 +64,7 @@ class Broker:
     offsets_class: ClassVar[type[ConsumerOffsets]] = ConsumerOffsets
     locks_class: ClassVar[type[QueueLocks]] = QueueLocks
     sending_class: ClassVar[type[Sending]] = Sending
+    send_back_class: ClassVar[type[SendBack]] = SendBack
     pulling_class: ClassVar[type[Pulling]] = Pulling
     progress_class: ClassVar[type[Progress]] = Progress
     members_class: ClassVar[type[Members]] = Members
@@ -97,7 +98,7 @@ class Broker:
         self.retention = self.retention_class(self.store, config, io, self.expire)
         self.handlers: Mapping[int, Handler] = {
             **self.sending.handlers,
-            **SendBack(self.parts).handlers,
+            **self.send_back_class(self.parts).handlers,
             **self.pulling.handlers,
             **self.progress.handlers,
             **self.members.handlers,

@@ -43,6 +43,7 @@ def test_swarm_uses_every_operation_fault_and_setting_sooner_or_later() -> None:
         "delayed",
         "await",
         "produce",
+        "falter",
     }
     assert set(ops) == of_a_pair and faults == set(resolve.drawn())
     for name, values in swarm.SETTINGS.items():

@@ -1,4 +1,4 @@
-"""What members of orderly consumer groups ask of brokers: locks of queues."""
+"""What members of consumer groups ask of brokers: locks of queues, and to take messages back."""
 
 from __future__ import annotations
 
@@ -42,3 +42,28 @@ class Lock(Event):
             node=the(self.node), queues=plain(self.detail)
         )
         return f"{client(self)} {told}"
+
+
+class Back(Event):
+    """A consumer sent a message back that it could not handle, or heard what became of that."""
+
+    __slots__ = ()
+    process: int
+    op: int
+    """The number of the call, from 0 within one trial."""
+    f: Literal["asked", "ok", "fail", "info"]
+    """How it ended, if it has: see the kinds of these names."""
+    status: str | None
+    """The response code's name; else timeout, disconnected, refused."""
+    node: str
+    group: str
+    message: str | None
+    queue: str
+    queue_offset: int
+    detail: str | None
+    """Of one that is asked, JSON: at (where its record begins), times (how often it had been sent back before), level
+    (the delay level asked for, 0: as the broker chooses), most (after how many retries it is a dead letter)."""
+
+    def words(self, the: The) -> str:
+        what = f"{client(self)}: {self.message} of {self.queue}, sent back to {the(self.node)}"
+        return f"{what} ({plain(self.detail)})" if self.f == "asked" else f"{what}: {self.status}"

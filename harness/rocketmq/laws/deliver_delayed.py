@@ -6,7 +6,8 @@ time, the healing and the master's last start, must have been delivered; and a m
 message twice: one that stops in an orderly way saves how far it has come (since 4.9.3), unless another fault at it
 prevents that.
 
-Left out: which queue offset it gets, see ``queue-dense``; who receives it; everything where the master's clock was set,
+Left out: which queue offset it gets, see ``queue-dense``; who receives it; copies that consumers sent back, see
+``stored-sent-back``; everything where the master's clock was set,
 its oldest files went, its store was replaced, or a disk had lied about what it lost. A level above messageDelayLevel's
 last one counts as that. Source: ScheduleMessageService; CommitLog.checkMessageAndReturnSize.
 """
@@ -14,7 +15,7 @@ last one counts as that. Source: ScheduleMessageService; CommitLog.checkMessageA
 import re
 from functools import lru_cache
 
-from pairproof.harness.content import level_of
+from pairproof.harness.content import level_of, told
 from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.client import Invoke, Ok
 from pairproof.harness.kinds.machine import Clock, Mark
@@ -69,7 +70,7 @@ class DeliverDelayed(Law):
             self.answered[event.message] = event.t
 
     def on_record(self, event: Record) -> None:
-        if event.node == MASTER and event.message in self.delays:
+        if event.node == MASTER and event.message in self.delays and "times" not in told(event.detail):
             self.records.setdefault(event.message, []).append(event)
 
     def on_audit(self, event: Audit) -> None:

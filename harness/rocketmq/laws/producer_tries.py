@@ -35,7 +35,6 @@ ONE_WAY = "one-way"
 ANYWHERE = frozenset({"turn", ONE_WAY})
 ASKING_MS = 6_000
 """For a name server to answer, or not, twice."""
-SENT_BACK = ("%RETRY%", "%DLQ%")
 
 
 class Produce:
@@ -189,7 +188,7 @@ class ProducerTries(Law):
     # What the master's log has.
 
     def on_record(self, event: Record) -> None:
-        if event.node == MASTER and event.message in self.asked and not (event.queue or "").startswith(SENT_BACK):
+        if event.node == MASTER and event.message in self.asked and "times" not in told(event.detail):
             self.places.setdefault(event.message, set()).add(event.lo)
 
     def on_audit(self, event: Audit) -> None:

@@ -8,14 +8,16 @@ master then shows the group's progress, in its table or in answer to a query, it
 stood that long before, provided that nothing was wrong with the master and the client's way to it meanwhile.
 
 Left out: everything after the master lost a part of its log, and the order of offsets after any log lost its oldest
-files; a queue that two consumers hold at once; what the master hears of orderly groups, which wait for their locks. Not
-applicable with offsetCheckInSlave, where a slave that lags sends consumers back.
+files; a queue that two consumers hold at once; what the master hears of orderly groups, which wait for their locks, and
+of consumers that send messages back, whose progress waits for that. Not applicable with offsetCheckInSlave, where a
+slave that lags sends consumers back.
 Source: RemoteBrokerOffsetStore, MQClientInstance.persistAllConsumerOffset (every 5 s).
 """
 
 from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.client import Deliver
 from pairproof.harness.kinds.node import Crash, Start, Stop
+from pairproof.harness.rocketmq.kinds.groups import Back
 from pairproof.harness.rocketmq.laws.consumed import Assignment
 from pairproof.harness.rocketmq.laws.consumption import COMMIT_NS
 from pairproof.harness.rocketmq.laws.shown_progress import ShownProgress
@@ -41,6 +43,8 @@ class ProgressLiveConsumer(ShownProgress):
         super().begin()
         self.tested: dict[tuple[int | None, str], Assignment] = {}
         """Assignments through which the master went down."""
+        self.faltering: set[int] = set()
+        """Processes that have sent a message back."""
 
     def on_start(self, event: Start) -> None:
         self.applicable = not self.ledger.consumption.corrects_on_slaves()
@@ -50,6 +54,9 @@ class ProgressLiveConsumer(ShownProgress):
             self.tested.update(self.ledger.consumption.assignments)
 
     on_stop = on_crash
+
+    def on_back(self, event: Back) -> None:
+        self.faltering.add(event.process)
 
     def on_deliver(self, event: Deliver) -> None:
         held = self._tested(event.process, event.queue)
@@ -96,6 +103,8 @@ class ProgressLiveConsumer(ShownProgress):
         (process,) = holders
         held, consumer = self._tested(process, queue), known.consumers.get(process)
         route = known.routes.get(process)
+        if process in self.faltering:
+            return None
         if held is None or held.since > since or consumer is None or not consumer.clustering or consumer.orderly:
             return None
         if route is not None and ("0" not in route.nodes or route.since > since):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pairproof.harness.operation import Drawn, Operation, Running, number, truth
-from pairproof.harness.rocketmq.operations.scope import CONSUMERS, JOINED, MOST_MEMBER
+from pairproof.harness.rocketmq.operations.scope import CONSUMERS, FALTERING, JOINED, MOST_MEMBER
 from pairproof.harness.rocketmq.ports import CanConsume
 from pairproof.harness.schedule import Args
 
@@ -14,7 +14,7 @@ class Leave(Operation):
     name = "leave"
     needs = CanConsume
     arguments = {
-        "group": number(MOST_MEMBER, JOINED, usual=0),
+        "group": number(MOST_MEMBER, (*JOINED, FALTERING), usual=0),
         "consumer": number(MOST_MEMBER, range(CONSUMERS), usual=0),
         "lost": truth(0.5, simpler=False, usual=False),
     }

@@ -14,6 +14,8 @@ SMALL = 100
 GROUPS = 2
 JOINED = (0, 0, 0, 1, 6, 8)
 """Groups that consumers join and leave: mostly clustering ones, now and then one that is orderly or broadcasting."""
+FALTERING = 4
+"""The group whose members fail at some messages; others do not join it."""
 CONSUMERS = 3
 TOPICS = 2
 MOST_MEMBER = 9

@@ -1,0 +1,77 @@
+"""Mutants of messages that consumers send back: how a master takes them, and how members get them again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pairproof.chaos.mutants.mutant import CONSUMER, seeded, seeded_in
+from pairproof.reference.client.rebalancing import Rebalancing
+from pairproof.reference.core.processors.send_back import FIRST_RETRY_LEVEL, SendBack
+from pairproof.reference.core.requests import Request
+from pairproof.reference.core.topics import retry_topic
+from pairproof.reference.wire.bodies import SubscriptionGroupConfig
+from pairproof.reference.wire.bodies_client import MessageQueue
+from pairproof.reference.wire.properties import properties_of, properties_to
+from pairproof.reference.wire.record import Message, Record
+
+
+@seeded("master", "stored-sent-back", "says that it takes a message back, and stores nothing")
+class TakesNothingBack(SendBack):
+    def on_send_back(self, request: Request) -> None:
+        request.answer()
+
+
+@seeded("master", "stored-sent-back", "counts no retry of a message that is sent back")
+class CountsNoRetry(SendBack):
+    def _again(self, header: Mapping[str, Any], group: SubscriptionGroupConfig, found: Record) -> Message:
+        return super()._again(header, group, found)._replace(reconsume_times=found.message.reconsume_times)
+
+
+@seeded("master", "stored-sent-back", "takes a message for a dead letter one retry too early")
+class BuriesEarly(SendBack):
+    def _again(self, header: Mapping[str, Any], group: SubscriptionGroupConfig, found: Record) -> Message:
+        return super()._again({**header, "maxReconsumeTimes": header["maxReconsumeTimes"] - 1}, group, found)
+
+
+@seeded("master", "stored-sent-back", "goes by its own limit of retries, whatever the consumer said")
+class BuriesLate(SendBack):
+    def _again(self, header: Mapping[str, Any], group: SubscriptionGroupConfig, found: Record) -> Message:
+        return super()._again({**header, "maxReconsumeTimes": group.retry_max_times}, group, found)
+
+
+@seeded("master", "stored-sent-back", "lets each retry wait as long as the first one")
+class WaitsNoLonger(SendBack):
+    def _again(self, header: Mapping[str, Any], group: SubscriptionGroupConfig, found: Record) -> Message:
+        return super()._again({**header, "delayLevel": header["delayLevel"] or FIRST_RETRY_LEVEL}, group, found)
+
+
+@seeded("master", "stored-sent-back", "calls the last copy the origin of a message that is sent back again")
+class ForgetsOrigin(SendBack):
+    def _again(self, header: Mapping[str, Any], group: SubscriptionGroupConfig, found: Record) -> Message:
+        properties = properties_of(found.message.properties)
+        properties.pop("ORIGIN_MESSAGE_ID", None)
+        message = found.message._replace(properties=properties_to(properties))
+        return super()._again(header, group, found._replace(message=message))
+
+
+@seeded("master", "deliver-sent-back", "puts what is sent back into the retry topic at once")
+class RetriesAtOnce(SendBack):
+    def _again(self, header: Mapping[str, Any], group: SubscriptionGroupConfig, found: Record) -> Message:
+        message = super()._again(header, group, found)
+        properties = properties_of(message.properties)
+        if not properties.pop("DELAY", None):
+            return message
+        return message._replace(
+            topic=properties["REAL_TOPIC"], queue_id=int(properties["REAL_QID"]), properties=properties_to(properties)
+        )
+
+
+@seeded(CONSUMER, "deliver-sent-back", "never takes a queue of its retry topic")
+class TakesNoRetries(Rebalancing):
+    def share(self, topic: str, clients: Sequence[str]) -> list[MessageQueue]:
+        is_retry = topic == retry_topic(self.shared.settings.group)
+        return [] if is_retry else super().share(topic, clients)
+
+
+SENT_BACK = seeded_in(__name__)

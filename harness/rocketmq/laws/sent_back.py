@@ -1,0 +1,85 @@
+"""What laws share that judge messages which consumers sent back: who asked for what, and whether the log can say.
+
+A send-back names its message by where the record begins. Where the master's log has lost a part, another message may
+lie there by now: nothing is judged from then on.
+"""
+
+from typing import NamedTuple
+
+from pairproof.harness.content import told
+from pairproof.harness.history import MS
+from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
+from pairproof.harness.rocketmq.kinds.groups import Back
+from pairproof.harness.rocketmq.kinds.log import Cut, Expire
+from pairproof.harness.rocketmq.law import Law
+from pairproof.harness.rocketmq.laws.deliver_delayed import LEVELS, delays_ms
+from pairproof.harness.rocketmq.places import MASTER
+
+FIRST_LEVEL = 3
+"""The delay level of a message that comes back for the first time; each time it is one higher."""
+
+
+class Asked(NamedTuple):
+    """A message that was sent back, as its consumer told."""
+
+    event: Back
+    at: int
+    """Where its record begins."""
+    times: int
+    """How often it had been sent back before, as the consumer knew."""
+    level: int
+    most: int
+    life: int
+    """Of the master's, by how often that came or went."""
+
+
+class SentBack(Law):
+    """Bounded by the send-backs of one trial."""
+
+    def begin(self) -> None:
+        self.asked: dict[int, Asked] = {}
+        """All that a consumer asked the pair's master for, by operation."""
+        self.taken: dict[int, int] = {}
+        """When the master said that it has one, ns; said in the life in which it was asked."""
+        self.life = 0
+        self.excused = False
+        """Whether the master's log ever lost something."""
+
+    def delay_ns(self, level: int) -> int:
+        """What a level that the master has means to it."""
+        return self._delays()[level - 1] * MS
+
+    def level_of(self, back: Asked, times: int) -> int:
+        """The level with which a message comes again after so many retries; 0: not at all, it is a dead letter."""
+        if times >= back.most:
+            return 0
+        return min(back.level or FIRST_LEVEL + times, len(self._delays()))
+
+    def _delays(self) -> tuple[int, ...]:
+        return delays_ms(str(self.ledger.config.get(MASTER, {}).get("messageDelayLevel", LEVELS)))
+
+    def on_back(self, event: Back) -> None:
+        if event.f == "asked":
+            said = told(event.detail)
+            at, times, level, most = (int(said.get(name, 0)) for name in ("at", "times", "level", "most"))
+            self.asked[event.op] = Asked(event, at, times, level, most, self.life)
+        elif event.f == "ok" and event.op in self.asked and self.asked[event.op].life == self.life:
+            self.taken[event.op] = event.t
+
+    # What takes places in the log their meaning.
+
+    def on_crash(self, event: Crash | Stop) -> None:
+        if event.node == MASTER:
+            self.life += 1
+            self.excused |= event.f == "machine"
+
+    on_stop = on_crash
+
+    def on_start(self, event: Start) -> None:
+        if event.node == MASTER:
+            self.excused |= event.hi is None or event.hi < self.ledger.ends.get(MASTER, 0)
+
+    def on_wipe(self, event: Wipe | Expire | Cut) -> None:
+        self.excused |= event.node == MASTER
+
+    on_expire = on_cut = on_wipe
