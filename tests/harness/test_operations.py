@@ -86,7 +86,7 @@ def asks(schedule: Schedule) -> int:
 def test_searches_draw_a_strangers_operation_where_the_lab_can_do_it_and_nowhere_else() -> None:
     lab = AskingLab()
     for search in (swarm, whole):
-        assert sum(asks(search.schedule("s", each, lab)) for each in range(100)) > 10
+        assert sum(asks(search.schedule("s", each, lab)) for each in range(100)) > 3
         assert sum(asks(search.schedule("s", each, SIM)) for each in range(100)) == 0
     heard: list[Trial] = []
     machine.explore(lab, REFERENCE, (), "s", lambda: 40 - len(heard), heard.append)
