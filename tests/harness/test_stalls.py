@@ -120,6 +120,16 @@ def test_a_short_stall_is_no_excuse_for_who_is_late_for_long() -> None:
     assert_doubted(HaReportPrompt, often.report(0), "no report for 60000 ms")
 
 
+def test_no_stall_explains_a_silence_that_is_many_times_too_long() -> None:
+    def kept(stall_ms: float, paused_ms: float = 0) -> H:
+        story = pair().frame(0, 0).pause("slave", paused_ms).after(40_000 - paused_ms)
+        return story.stall(stall_ms).after(stall_ms + 60_000).frame(0, 0)
+
+    assert_broken(HaHousekeeping, kept(8_000), "slave kept a peer that was silent for 108000 ms", times=2)
+    assert_doubted(HaHousekeeping, kept(110_000), "slave kept a peer")
+    assert_broken(HaHousekeeping, kept(8_000, paused_ms=40_000), "master kept a peer")
+
+
 def test_processes_that_were_late_at_the_same_time_are_one_excuse() -> None:
     def silent(*stalls_ms: float) -> H:
         story = pair().after(20_000)

@@ -15,7 +15,7 @@ from pairproof.harness.kinds.node import Crash, Stop
 from pairproof.harness.rocketmq.kinds.ha import Close, Connect, Diverged, Frame, Partial, Report
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.ledger import HOSTILE
-from pairproof.harness.rocketmq.laws.waits import configured_ns, is_late
+from pairproof.harness.rocketmq.laws.waits import configured_ns, is_far_too_late, is_late
 from pairproof.harness.rocketmq.places import MASTER
 
 LEAVING_NS = 10_000 * MS
@@ -124,13 +124,14 @@ class HaHousekeeping(Law):
             listener.blocked = False
 
     def _kept_too_long(self, event: Event, link: str | None, listener: Listener) -> bool:
-        late = is_late(self.ledger, listener.node, listener.heard, event.t, listener.bound)
+        what = self.ledger, listener.node, listener.heard, event.t, listener.bound
+        late = is_late(*what)
         if late:
             silent, bound = (event.t - listener.heard) // MS, listener.bound // MS
             self.violate(
                 event,
                 f"{link}: {listener.node} kept a peer that was silent for {silent} ms; {bound} ms are enough",
-                since=listener.heard,
+                since=None if is_far_too_late(*what) else listener.heard,
             )
         return late
 

@@ -12,6 +12,7 @@ from pairproof.harness.rocketmq.laws.ledger import Ledger
 
 POLL_NS = 1_000 * MS
 """One select of RocketMQ's HA threads."""
+FAR = 3
 
 
 def configured_ns(ledger: Ledger, node: str, key: str) -> int:
@@ -28,6 +29,12 @@ def is_late(ledger: Ledger, node: str, since: int, until: int, bound: int) -> bo
     """Whether the node let more than ``bound`` pass."""
     # Nearly always the first question is the last.
     return until - since > bound and spent_ns(ledger, node, since, until) > bound
+
+
+def is_far_too_late(ledger: Ledger, node: str, since: int, until: int, bound: int) -> bool:
+    """Whether no stall explains it: :data:`FAR` times as much passed without one, and that was most of the time."""
+    punctual = spent_ns(ledger, node, since, until) - ledger.trouble.stalled_ns(since, until)
+    return punctual > max(FAR * bound, (until - since) // 2)
 
 
 def is_instant(ledger: Ledger, node: str, since: int, until: int) -> bool:
