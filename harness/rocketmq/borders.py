@@ -5,8 +5,8 @@ the two ends of a pair (``master.KEY``, ``slave.KEY``). They are drawn from a ra
 a search draws, so every other trial stays as it is. Each value is one that RocketMQ takes, and under which its
 promises hold: haHousekeepingInterval stays above every heartbeat interval and a poll.
 
-Left out: labs where time is real, whose intervals are short anyway (see ``pace``); what no trial has the time for
-(fileReservedTime is counted in hours); what hides the pair from its clients (autoCreateSubscriptionGroup).
+Left out: labs with real time, which set short intervals themselves (see ``pace``); settings whose effect comes after a
+trial's end (fileReservedTime is counted in hours) or hides the pair from its clients (autoCreateSubscriptionGroup).
 """
 
 from __future__ import annotations

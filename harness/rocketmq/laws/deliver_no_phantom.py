@@ -15,8 +15,7 @@ from pairproof.harness.content import level_of, told
 from pairproof.harness.kinds.client import SENDS, Deliver, Invoke
 from pairproof.harness.rocketmq.kinds.log import Append, Record
 from pairproof.harness.rocketmq.law import Law
-
-RETRY = "%RETRY%"
+from pairproof.harness.rocketmq.laws.sent_back import RETRY
 
 
 class DeliverNoPhantom(Law):

@@ -13,10 +13,9 @@ from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.client import Consumer, Deliver
 from pairproof.harness.kinds.machine import Clock, Fault, Mark, Pause, Resume
 from pairproof.harness.kinds.node import Crash, Start, Stop
-from pairproof.harness.rocketmq.laws.sent_back import Asked, SentBack
+from pairproof.harness.rocketmq.laws.sent_back import RETRY, Asked, SentBack
 from pairproof.harness.rocketmq.places import MASTER
 
-RETRY = "%RETRY%"
 COMES_NS = 60_000 * MS
 """A group shares its queues out every 20 s, a consumer asks for a route every 30 s."""
 AFTER_NS = 150_000 * MS
@@ -40,7 +39,6 @@ class DeliverSentBack(SentBack):
         self.members: dict[int, Consumer] = {}
         self.disturbed = 0
         """When something happened to the world last, ns."""
-        self.going_on: set[int] = set()
         self.was_set = self.unsettled = False
 
     def on_consumer(self, event: Consumer) -> None:
@@ -66,7 +64,8 @@ class DeliverSentBack(SentBack):
 
     def on_mark(self, event: Mark) -> None:
         self.unsettled |= event.f == "unsettled"
-        if event.f != "end" or self.excused or self.unsettled or self.going_on or MASTER not in self.ledger.up:
+        ledger = self.ledger
+        if event.f != "end" or self.excused or self.unsettled or ledger.trouble.active or MASTER not in ledger.up:
             return
         for op, since in self.taken.items():
             back = self.asked[op]
@@ -87,7 +86,6 @@ class DeliverSentBack(SentBack):
 
     def on_fault(self, event: Fault) -> None:
         self.disturbed = event.t
-        (self.going_on.add if event.status == "on" else self.going_on.discard)(event.number)
 
     def on_crash(self, event: Crash | Stop) -> None:
         super().on_crash(event)

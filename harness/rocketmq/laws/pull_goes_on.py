@@ -21,10 +21,9 @@ Source: DefaultMessageStore.getMessage, nextOffsetCorrection; PullMessageProcess
 
 from __future__ import annotations
 
-from pairproof.harness.rocketmq.laws.pulled import FOUND, Answer, Pulled
+from pairproof.harness.rocketmq.laws.pulled import FOUND, MOVED, NOT_FOUND, RETRY, Answer, Pulled
 from pairproof.harness.rocketmq.settings import DEFAULTS, Settings, is_on, version
 
-NOT_FOUND, RETRY, MOVED = "PULL_NOT_FOUND", "PULL_RETRY_IMMEDIATELY", "PULL_OFFSET_MOVED"
 SENT_TO_END = (4, 9, 4)
 """The first version that sends who is ahead of any queue to its end."""
 

@@ -13,6 +13,7 @@ from pairproof.harness.rocketmq.law import Law
 READS = ("pull", "select")
 FOUND = "PUT_OK"
 """Code 0."""
+NOT_FOUND, RETRY, MOVED = "PULL_NOT_FOUND", "PULL_RETRY_IMMEDIATELY", "PULL_OFFSET_MOVED"
 
 
 class Answer(NamedTuple):

@@ -28,10 +28,9 @@ from pairproof.harness.kinds.node import Config, Crash, Wipe
 from pairproof.harness.rocketmq.kinds.log import Record
 from pairproof.harness.rocketmq.kinds.metadata import Sync
 from pairproof.harness.rocketmq.law import Law
+from pairproof.harness.rocketmq.laws.pulled import MOVED, NOT_FOUND, RETRY
 from pairproof.harness.rocketmq.places import MASTER, SLAVES
 from pairproof.harness.rocketmq.settings import DEFAULTS, is_on, memory, parse, version
-
-NOT_FOUND, RETRY, MOVED = "PULL_NOT_FOUND", "PULL_RETRY_IMMEDIATELY", "PULL_OFFSET_MOVED"
 
 
 class Choice(NamedTuple):

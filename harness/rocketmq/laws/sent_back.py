@@ -15,6 +15,8 @@ from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.deliver_delayed import LEVELS, delays_ms
 from pairproof.harness.rocketmq.places import MASTER
 
+RETRY, DEAD = "%RETRY%", "%DLQ%"
+"""How the topics of a group begin, where such messages come again, or end."""
 FIRST_LEVEL = 3
 """The delay level of a message that comes back for the first time; each time it is one higher."""
 

@@ -23,11 +23,12 @@ from pairproof.harness.kinds.node import Start, Wipe
 from pairproof.harness.rocketmq import contract
 from pairproof.harness.rocketmq.kinds.log import Audit, Record
 from pairproof.harness.rocketmq.laws.one_life import OneLife
+from pairproof.harness.rocketmq.laws.sent_back import DEAD, RETRY
 from pairproof.harness.rocketmq.places import MASTER
 
 DELAYED = "SCHEDULE_TOPIC_XXXX"
 HALF = "RMQ_SYS_TRANS_HALF_TOPIC"
-SENT_BACK = ("%RETRY%", "%DLQ%")
+SENT_BACK = (RETRY, DEAD)
 PARTS = ("body", "tags", "flag", "compressed")
 
 

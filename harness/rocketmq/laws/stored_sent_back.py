@@ -23,10 +23,8 @@ from pairproof.harness.kinds.machine import Clock, Mark
 from pairproof.harness.kinds.node import Crash, Stop
 from pairproof.harness.rocketmq.kinds.log import Audit, Record
 from pairproof.harness.rocketmq.laws.deliver_delayed import LATE_NS, WAITING
-from pairproof.harness.rocketmq.laws.sent_back import Asked, SentBack
+from pairproof.harness.rocketmq.laws.sent_back import DEAD, RETRY, Asked, SentBack
 from pairproof.harness.rocketmq.places import MASTER
-
-RETRY, DEAD = "%RETRY%", "%DLQ%"
 
 
 class Key(NamedTuple):

@@ -33,8 +33,7 @@ def is_late(ledger: Ledger, node: str, since: int, until: int, bound: int) -> bo
 
 def is_far_too_late(ledger: Ledger, node: str, since: int, until: int, bound: int) -> bool:
     """Whether no stall explains it: :data:`FAR` times as much passed without one, and that was most of the time."""
-    punctual = spent_ns(ledger, node, since, until) - ledger.trouble.stalled_ns(since, until)
-    return punctual > max(FAR * bound, (until - since) // 2)
+    return _punctual_ns(ledger, node, since, until) > max(FAR * bound, (until - since) // 2)
 
 
 def is_instant(ledger: Ledger, node: str, since: int, until: int) -> bool:
@@ -47,7 +46,12 @@ def is_instant(ledger: Ledger, node: str, since: int, until: int) -> bool:
     # Nearly always there is no instant, and nothing to measure.
     if passed <= most or not most:
         return passed <= most
-    return spent_ns(ledger, node, since, until) - ledger.trouble.stalled_ns(since, until) <= most
+    return _punctual_ns(ledger, node, since, until) <= most
+
+
+def _punctual_ns(ledger: Ledger, node: str, since: int, until: int) -> int:
+    """For how long the node could have acted while the machine did not stall."""
+    return spent_ns(ledger, node, since, until) - ledger.trouble.stalled_ns(since, until)
 
 
 class Speaker:
