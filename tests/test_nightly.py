@@ -39,7 +39,7 @@ def test_everything_is_asked_for_and_the_result_names_commit_date_and_parts(tmp_
     code, asked, result = nightly(tmp_path)
     assert code == 0
     assert "-m pytest -rsR --numprocesses 7 -m nightly" in asked
-    assert [each for each in asked if "--shuffle n" in each] and "mutants --seed n-2" in asked
+    assert [each for each in asked if "--shuffle n" in each] and "mutants --seed n" in asked
     assert result.startswith("commit ") and " UTC\n" in result
     assert result.count("exit code 0 after") == len(asked) == len(result.splitlines()) - 1
 
@@ -47,16 +47,16 @@ def test_everything_is_asked_for_and_the_result_names_commit_date_and_parts(tmp_
 def test_a_part_that_fails_does_not_end_the_others_and_only_that_part_is_done_again(tmp_path: Path) -> None:
     _, everything, _ = nightly(tmp_path)
     shutil.rmtree(tmp_path / "runs")
-    code, asked, result = nightly(tmp_path, fail="n-2")
+    code, asked, result = nightly(tmp_path, fail="control_losses.py")
     assert (code, asked) == (1, everything) and result.count("exit code 3 after") == 1
     code, asked, result = nightly(tmp_path)
-    assert (code, asked) == (0, ["mutants --seed n-2"])
+    assert (code, asked) == (0, ["tests/control/control_losses.py"])
     assert result.count("commit ") == 2 and result.count("passed before") == len(everything) - 1
 
 
 def test_parts_that_are_named_are_the_only_ones(tmp_path: Path) -> None:
-    code, asked, result = nightly(tmp_path, "mutants-2", "check-ci")
-    assert (code, asked) == (0, ["mutants --seed n-2", "check --profile ci"])
+    code, asked, result = nightly(tmp_path, "mutants", "check-ci")
+    assert (code, asked) == (0, ["mutants --seed n", "check --profile ci"])
     assert result.count("exit code 0 after") == 2
 
 
