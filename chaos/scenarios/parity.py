@@ -122,13 +122,21 @@ def _row(
 
 
 def _stalled(seen: Sequence[str], results: Sequence[Result | None], law: str = "") -> str:
-    """Why one lab alone does not know: its machine stalled. Nothing if labs differ otherwise, too."""
-    if len(set(seen) - {CANNOT, UNKNOWN}) > 1:
+    """Why labs do not say what the others do: their machine stalled. Nothing if labs differ otherwise, too."""
+    said = set(seen) - {CANNOT, UNKNOWN}
+    if said == _OR_NOTHING:
+        # What happens late, or not at all, gives a law something to judge or takes it away: no lab contradicts another.
+        steady = {each for each, result in zip(seen, results, strict=True) if result is None or not result.stalled}
+        return f"{STALLED} meanwhile, so one only had something to judge" if len(steady - {CANNOT}) < 2 else ""
+    if len(said) > 1:
         return ""
     unsure = [each for each, said in zip(results, seen, strict=True) if each is not None and said == UNKNOWN]
     lines = [[line for line in each.reasons if law in line] for each in unsure]
     # What else it did not show, it may never show.
     return lines[0][0] if lines and all(each and all(STALLED in line for line in each) for each in lines) else ""
+
+
+_OR_NOTHING = {str(Verdict.HOLDS), str(Verdict.VACUOUS)}
 
 
 def _only_across(seen: Sequence[str], modelled: Sequence[bool]) -> bool:

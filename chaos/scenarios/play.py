@@ -110,6 +110,11 @@ class Result(NamedTuple):
         return min(found, key=VERDICTS.index)
 
     @property
+    def stalled(self) -> bool:
+        """Whether the lab's machine stood still in one of the trials."""
+        return any(each.stalled for each in self.played)
+
+    @property
     def losses(self) -> losses.Losses:
         """What the stores lost of what was acknowledged, in all trials together."""
         return losses.total(losses.measure(each.trial.events) for each in self.played)
@@ -122,7 +127,7 @@ class Result(NamedTuple):
     @property
     def reasons(self) -> list[str]:
         """Why it is not green, each line once."""
-        why = f" ({STALLED} meanwhile)" if any(each.stalled for each in self.played) else ""
+        why = f" ({STALLED} meanwhile)" if self.stalled else ""
         lines = [f"{law} {NOTHING}{why}" for law in self.not_judged]
         if self.is_blind:
             lines.append(f"no law that it is about is observable here: {', '.join(self._wanted)}")

@@ -14,6 +14,7 @@ from pairproof.chaos.scenarios.recording import Recording
 from pairproof.chaos.scenarios.watch import Lines, Live, Sight, line, watching
 from pairproof.harness import resolve
 from pairproof.harness.commands import output
+from pairproof.harness.history import Event
 from pairproof.harness.ports import Session
 from pairproof.harness.runs.reader import RunReader
 from pairproof.harness.verdict import Verdict
@@ -197,6 +198,21 @@ def test_what_one_lab_skipped_is_what_the_other_says() -> None:
     known = {each.what: "It lies." for each in rows(bad, good).differences if each.what != "verdict"}
     found = rows(bad, skipped, differs=known)
     assert found.unexplained == [] and found.verdicts == (VIOLATED, SKIPPED) and parity.exit_code([found]) == 1
+
+
+def test_a_law_that_only_one_had_to_judge_is_explained_by_a_stall_of_those_that_differ() -> None:
+    good = played("slave-lag")
+    (one,) = good.played
+    fewer = good._replace(laws=good.laws | {"ack-replicated": Verdict.VACUOUS})
+    stall = Event(10_000, 0, "stall", "slave", value=900)
+    late = fewer._replace(played=(one._replace(trial=one.trial._replace(events=[*one.trial.events, stall])),))
+    (told,) = rows(good, late).differences
+    assert told.reason == "the machine stalled meanwhile, so one only had something to judge"
+    assert parity.exit_code([rows(good, late)]) == 3
+    # The two labs that did not stall differ all the same.
+    assert [len(rows(good, each).unexplained) for each in (fewer, late)] == [1, 0]
+    wrong = late._replace(laws=good.laws | {"ack-replicated": Verdict.VIOLATED})
+    assert rows(good, wrong).unexplained
 
 
 def test_page_of_parity_tells_verdicts_times_and_reasons() -> None:
