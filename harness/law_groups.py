@@ -13,6 +13,7 @@ GROUPS = (
     ("stored-", "Log and storage"),
     ("queue-", "Log and storage"),
     ("query-", "Questions"),
+    ("invalid-", "Questions"),
     ("ack-", "Acknowledgement"),
     ("role-", "Roles"),
     ("mode-", "Roles"),
