@@ -82,7 +82,7 @@ class Clients:
         self.client = Client(io, send_timeout_ms(settings) * MS)
         self._most = int(settings.get("lab.pullMessages", 0))
         self._address_of = address
-        self.tags = TAGS
+        self.tags: tuple[str, ...] = TAGS
         """Of the messages that are sent, in turn."""
         self.in_flight = 0
         self.phase_of: dict[int, str] = {}
