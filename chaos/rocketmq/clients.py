@@ -37,6 +37,8 @@ FLAGS = 4
 """How many flags the messages have in turn, the first of them 0."""
 TAGS = ("", "a", "")
 """The tags that they have in turn."""
+MORE_TAGS = ("", "a", "paidAa", "paidBB")
+"""Those once a group subscribes by tag: see ``BY_TAG``."""
 ALL = "*"
 """Whatever tags."""
 Place = tuple[int, str, int, str]
@@ -80,6 +82,8 @@ class Clients:
         self.client = Client(io, send_timeout_ms(settings) * MS)
         self._most = int(settings.get("lab.pullMessages", 0))
         self._address_of = address
+        self.tags: tuple[str, ...] = TAGS
+        """Of the messages that are sent, in turn."""
         self.in_flight = 0
         self.phase_of: dict[int, str] = {}
         self._processes: dict[str, int] = {}
@@ -119,7 +123,7 @@ class Clients:
         """Name, flag and tags of a message that is about to be sent."""
         number = self._next_message
         self._next_message += 1
-        return f"m{number}", number % FLAGS, TAGS[number % len(TAGS)]
+        return f"m{number}", number % FLAGS, self.tags[number % len(self.tags)]
 
     def pull(self, reader: int, node: str, queue: int) -> None:
         """Start a pull from where the reader stands at this broker."""

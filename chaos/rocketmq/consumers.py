@@ -12,14 +12,14 @@ from typing import Any, NamedTuple
 from zlib import crc32
 
 from pairproof.chaos.rocketmq import lock_ears
-from pairproof.chaos.rocketmq.clients import PULL_ANSWER, Clients
+from pairproof.chaos.rocketmq.clients import ALL, MORE_TAGS, PULL_ANSWER, Clients
 from pairproof.chaos.rocketmq.planning import OTHER_NAME
 from pairproof.chaos.rocketmq.provision import TOPIC
 from pairproof.chaos.rocketmq.stage import Machine
 from pairproof.harness.errors import UsageError
 from pairproof.harness.rocketmq import places
 from pairproof.harness.rocketmq.operations.join import BROADCASTING, ORDERLY
-from pairproof.harness.rocketmq.operations.scope import FALTERING
+from pairproof.harness.rocketmq.operations.scope import BY_TAG, FALTERING
 from pairproof.reference.client.consumer import Consumer, ConsumerSettings
 from pairproof.reference.core.calls import Outcome
 from pairproof.reference.core.topics import retry_topic
@@ -53,12 +53,15 @@ class Ears:
         self.group = settings.group
         self.f = "broadcasting" if settings.broadcasting else "orderly" if settings.orderly else "clustering"
         self.fixed = settings.default_broker_id if settings.connect_broker_by_user else None
+        wanted = settings.topics[TOPIC]
+        self.wanted = None if wanted == ALL else json.dumps({"tags": wanted})
+        """The tags that it subscribes to, as a history tells them; None: all."""
         self.process = clients.new_process()
         self.calls: dict[int, Call] = {}
         """Those under way, by the consumer's own numbers."""
 
     def came(self) -> None:
-        self.note("consumer", f=self.f, status="on", broker=self.fixed)
+        self.note("consumer", f=self.f, status="on", broker=self.fixed, detail=self.wanted)
 
     def went(self, lost: bool) -> None:
         self.note("consumer", f=self.f, status="lost" if lost else "off")
@@ -94,7 +97,7 @@ class Ears:
 
     def pull_began(self, op: int, queue: MessageQueue, offset: int, broker_id: int, address: str) -> None:
         """It asks for messages."""
-        self._began(op, "pull", queue, broker_id, address, value=offset)
+        self._began(op, "pull", queue, broker_id, address, value=offset, detail=self.wanted)
 
     def delivered(self, op: int, queue: MessageQueue, record: Record, raw: bytes) -> None:
         """A message was handed to the application."""
@@ -147,13 +150,13 @@ class Ears:
 
     def _began(
         self, number: int, f: str, queue: MessageQueue, broker: int, address: str, queue_offset: int | None = None,
-        value: int | None = None,
+        value: int | None = None, detail: str | None = None,
     ) -> None:  # fmt: skip
         call = Call(self.clients.new_op(), f, self.stage.node_at(address), _name(queue), broker, queue_offset, value)
         self.calls[number] = call
         self.add(
             self.stage.now(), "invoke", call.node, process=self.process, op=call.op, f=f, queue=call.queue,
-            queue_offset=queue_offset, value=value, group=self.group, broker=broker,
+            queue_offset=queue_offset, value=value, detail=detail, group=self.group, broker=broker,
         )  # fmt: skip
 
     def _ended(
@@ -191,6 +194,8 @@ class Consumers:
         """Start one; nothing if it runs."""
         if group == FALTERING:
             raise UsageError(f"group {group} is of consumers that fail at messages: use falter, or another group")
+        if group in BY_TAG:
+            self.clients.tags = MORE_TAGS
         self._come("join", group, consumer)
 
     def falter(self, consumer: int, every: int, times: int, level: int, most: int) -> None:
@@ -210,10 +215,10 @@ class Consumers:
         if isinstance(host.node, Consumer) and not host.node.over:
             return
         settings = ConsumerSettings(
-            f"c{consumer}", group_name(group), {TOPIC: "*"}, (name_server,), broadcasting=group >= BROADCASTING,
-            orderly=ORDERLY <= group < BROADCASTING, consume_from_where="CONSUME_FROM_FIRST_OFFSET",
-            connect_broker_by_user=self.fixed is not None, default_broker_id=self.fixed or 0,
-            **more,
+            f"c{consumer}", group_name(group), {TOPIC: BY_TAG.get(group, ALL)}, (name_server,),
+            broadcasting=group >= BROADCASTING, orderly=ORDERLY <= group < BROADCASTING,
+            consume_from_where="CONSUME_FROM_FIRST_OFFSET",
+            connect_broker_by_user=self.fixed is not None, default_broker_id=self.fixed or 0, **more,
         )  # fmt: skip
         ears = Ears(self.clients, settings)
         host.start(lambda: self._made(host, settings, ears))

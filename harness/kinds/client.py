@@ -56,7 +56,7 @@ class Invoke(Call):
         node, who = the(self.node), client(self)
         match self.f:
             case "pull" | "select":
-                return f"{who}: {self.f} of {self.queue} from {node}, from {count(self.asked_from)} on"
+                return f"{who}: {self.f} of {self.queue} from {node}, from {count(self.asked_from)} on{_of_tags(self)}"
             case "commit":
                 riding = ", riding on a pull" if self.carried else ""
                 return f"{who}: commit of {count(self.queue_offset)} in {self.queue} to {node}{riding}"
@@ -185,10 +185,12 @@ class Consumer(Event):
     """orderly: clustering, and a queue is consumed only while its lock is held."""
     broker: int | None
     """The id that its user fixed, when it comes; none: it asks whom brokers suggest."""
+    detail: str | None
+    """JSON, when it comes: tags that it subscribes to; none: all."""
 
     def words(self, the: The) -> str:
         if self.status == "on":
-            return f"{client(self)} comes ({self.f})"
+            return f"{client(self)} comes ({self.f}{_of_tags(self)})"
         return f"{client(self)} {'dies without a word' if self.status == 'lost' else 'says goodbye'}"
 
 
@@ -231,6 +233,11 @@ class Route(Event):
 def brokers(detail: str | None) -> str:
     """The nodes of a route, by broker id."""
     return ", ".join(f"{node} ({number})" for number, node in told(detail).items())
+
+
+def _of_tags(event: Event) -> str:
+    tags = told(event.detail).get("tags")
+    return f", of tags {tags}" if tags else ""
 
 
 def _named(call: Call) -> str:

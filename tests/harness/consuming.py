@@ -25,6 +25,8 @@ class C(H):
         self.offsets: dict[str, int] = {}
         self.next_offset = 0
         self.groups: dict[int, str] = {}
+        self.wanted: dict[int, str] = {}
+        """By process that subscribes by tag, how it says so."""
 
     # Messages.
 
@@ -54,10 +56,15 @@ class C(H):
 
     # Consumers.
 
-    def come(self, process: int = 1, group: str = G, f: str = "clustering", fixed: int | None = None) -> C:
-        """``fixed``: the broker id that its user chose."""
+    def come(
+        self, process: int = 1, group: str = G, f: str = "clustering", fixed: int | None = None, tags: str = ""
+    ) -> C:
+        """``fixed``: the broker id that its user chose; ``tags``: those that it subscribes to, if not to all."""
         self.groups[process] = group
-        self.add("consumer", process=process, group=group, f=f, status="on", broker=fixed)
+        if tags:
+            self.wanted[process] = json.dumps({"tags": tags})
+        detail = self.wanted.get(process)
+        self.add("consumer", process=process, group=group, f=f, status="on", broker=fixed, detail=detail)
         return self
 
     def go(self, process: int = 1, status: str = "off") -> C:
@@ -91,7 +98,8 @@ class C(H):
         """Ask from ``at`` on, receive messages in order; ``given``: columns of all deliveries that are not honest."""
         op = self.ops
         next_begin = at + len(messages) if then is None else then
-        self.call(process, "pull", node, value=at, ok_queue_offset=next_begin)
+        wanted = {"detail": self.wanted[process], "ok_detail": None} if process in self.wanted else {}
+        self.call(process, "pull", node, value=at, ok_queue_offset=next_begin, **wanted)
         for message in messages:
             self.deliver(message, op, node, process, **given)
         return self

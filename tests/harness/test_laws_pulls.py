@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -24,11 +25,12 @@ def world(java: bool = False, slave: dict[str, object] | None = None, **master: 
 def pulled(
     history: H, status: str = "PUT_OK", asked: int = 0, to: int = 0, held: tuple[int, int] = (0, 4),
     got: tuple[int, ...] = (), node: str = "master", f: str = "pull", group: str | None = None, most: int = 0,
-    size: int = SIZE, phase: str = "ok",
+    size: int = SIZE, phase: str = "ok", tags: str = "",
 ) -> H:  # fmt: skip
     """A pull from ``asked`` on that brings ``got`` and is told to go on at ``to``; the queue's range is ``held``."""
     call = {"node": node, "process": 1, "op": 9, "f": f, "queue": Q, "value": asked, "group": group}
-    history.add("invoke", **call, detail=json.dumps({"most": most}) if most else None)
+    said = {**({"most": most} if most else {}), **({"tags": tags} if tags else {})}
+    history.add("invoke", **call, detail=json.dumps(said) if said else None)
     for offset in got:
         history.add(
             "deliver", node=node, process=1, op=9, f=f, message=f"m{offset}", queue=Q, queue_offset=offset,
@@ -75,6 +77,17 @@ def test_consumers_may_leave_an_answer_that_is_told_to_go_on() -> None:
     assert_broken(PullGoesOn, pulled(world(), group="G", got=(0, 2), to=3), "it brings 0, 2 and goes on at 3")
     assert_broken(PullGoesOn, pulled(world(), group="G", got=(0, 1), to=1), "it brings 0, 1 and goes on at 1")
     assert_broken(PullGoesOn, pulled(world(), group="G", to=0), "and would bring the same again")
+
+
+def test_consumers_that_subscribe_by_tag_leave_out_what_they_do_not_want() -> None:
+    def by_tag(*given: str, **more: Any) -> H:
+        return pulled(world(), *given, group="G", tags="a || b", **more)
+
+    assert_holds(PullGoesOn, by_tag(got=(1, 3), to=4))
+    assert_holds(PullGoesOn, by_tag(RETRY, asked=1, to=3))
+    assert_holds(PullGoesOn, by_tag(to=4))
+    assert_broken(PullGoesOn, by_tag(got=(1, 3), to=3), "it brings 3, which it does not pass")
+    assert_broken(PullGoesOn, by_tag(RETRY, asked=1, to=1), "it goes on at 1, and nothing between matches")
 
 
 def test_where_a_queue_ends_the_reader_stays() -> None:

@@ -36,7 +36,7 @@ def call(
 
 def begin(history: H, f: str, node: str, **columns: object) -> H:
     history.ops += 1
-    asked = {key: value for key, value in columns.items() if key in ("message", "queue", "value", "group")}
+    asked = {key: value for key, value in columns.items() if key in ("message", "queue", "value", "group", "detail")}
     return history.add("invoke", node=node, process=5, op=history.ops + 500, f=f, **asked)
 
 
@@ -195,9 +195,12 @@ def deliver(history: H, node: str, *offsets: int, shift: int = 0) -> H:
     return history
 
 
-def pull(history: H, *offsets: int, asked: int = 1, phase: str = "ok", status: str = "PUT_OK", **answer: object) -> H:
+def pull(
+    history: H, *offsets: int, asked: int = 1, phase: str = "ok", status: str = "PUT_OK", tags: str | None = None,
+    **answer: object,
+) -> H:  # fmt: skip
     """A pull from the slave that is answered with these offsets."""
-    begin(history, "pull", "slave", queue="T/0", value=asked)
+    begin(history, "pull", "slave", queue="T/0", value=asked, detail=tags)
     deliver(history, "slave", *offsets)
     return end(history, "pull", "slave", phase, status, queue="T/0", value=asked, **answer)
 
@@ -217,6 +220,13 @@ def test_what_a_slave_has_can_be_pulled(settings: dict[str, object]) -> None:
     for status in ("SERVICE_NOT_AVAILABLE", "SYSTEM_BUSY"):
         failed = pull(serving(**settings), phase="fail", status=status)
         assert_broken(RoleSlaveServes, failed, f"slave does not serve while its master is down: {status}")
+
+
+def test_a_pull_by_tag_is_served_if_it_goes_on() -> None:
+    by_tag = {"tags": '{"tags": "a"}', **BOUNDS}
+    assert_holds(RoleSlaveServes, pull(serving(), 2, queue_offset=3, **by_tag))
+    assert_holds(RoleSlaveServes, pull(serving(), status="PULL_RETRY_IMMEDIATELY", queue_offset=2, **by_tag))
+    assert_broken(RoleSlaveServes, pull(serving(), queue_offset=1, **by_tag), "was answered with nothing")
 
 
 def test_what_it_does_not_have_need_not_be_there() -> None:

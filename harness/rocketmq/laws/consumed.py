@@ -7,7 +7,14 @@ from bisect import bisect_right
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from pairproof.harness.content import told
 from pairproof.harness.rocketmq.laws.registers import NONE
+
+
+def subscribed(detail: str | None) -> frozenset[str] | None:
+    """The tags that a consumer, or a pull, says it asks for (``a || b``); None: all."""
+    tags = told(detail).get("tags")
+    return frozenset(each.strip() for each in str(tags).split("||")) if tags else None
 
 
 class Consumed:
@@ -23,7 +30,8 @@ class Consumed:
         self.chosen = 0
         """The highest offset that a consumer went on from where no broker knew of any."""
         self.front = 0
-        """Behind the last message that it received, or where it began."""
+        """Behind the last message that it received, or where it began; of a reader that subscribes by tag also where an
+        answer went on, since that passed what it did not ask for."""
         self.given = 0
         """The highest offset that it was told to go on from."""
         self.committed = NONE

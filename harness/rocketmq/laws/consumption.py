@@ -22,7 +22,7 @@ from pairproof.harness.kinds.client import Assign, Deliver, Fail, Info, Invoke, 
 from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
 from pairproof.harness.rocketmq.kinds.log import Expire
 from pairproof.harness.rocketmq.kinds.metadata import Persist, Sync
-from pairproof.harness.rocketmq.laws.consumed import Answer, Assignment, Consumed, Consumer, Route
+from pairproof.harness.rocketmq.laws.consumed import Answer, Assignment, Consumed, Consumer, Route, subscribed
 from pairproof.harness.rocketmq.laws.registers import NONE, Observation, Register, offsets_of
 from pairproof.harness.rocketmq.places import MASTER, SLAVES
 from pairproof.harness.rocketmq.settings import is_on
@@ -48,6 +48,8 @@ class Consumption:
     def __init__(self, ledger: Ledger) -> None:
         self.ledger = ledger
         self.consumers: dict[int | None, Consumer] = {}
+        self.tags: dict[str, frozenset[str]] = {}
+        """Readers that subscribe by tag, and what to."""
         self.consumed: dict[tuple[str, str], Consumed] = {}
         """By reader and queue."""
         self.assignments: dict[tuple[int | None, str], Assignment] = {}
@@ -148,6 +150,9 @@ class Consumption:
             self.consumers[process] = Consumer(
                 event.group or "", event.f != "broadcasting", event.t, event.broker, event.f == "orderly"
             )  # fmt: skip
+            tags = subscribed(event.detail)
+            if tags is not None:
+                self.tags[self.reader_of(process, event.group or "")] = tags
             return
         self.consumers.pop(process, None)
         for key in [key for key in self.assignments if key[0] == process]:
@@ -218,6 +223,8 @@ class Consumption:
         if position != held.position:
             held.position, held.moved = position, event.t
         held.served_by = event.node
+        if consumed.reader in self.tags:
+            consumed.front = max(consumed.front, position)
         if asked is not None and position < asked:
             possible = self._register(event.node or "", held.group, consumed.queue).possible_since(event.t)
             held.floor = NONE if possible is None else min(possible)

@@ -1,12 +1,13 @@
 """``deliver-no-loss``: after healing, every message that must survive is delivered to every group that lives.
 
 Judged at the trial's end for each group with a consumer that lived at healing and since (of a broadcasting group: for
-each such consumer), over the queues that it ever took, from where its first assignment went on. A message is due if its
-send was answered as stored and the durability contract (:mod:`pairproof.harness.rocketmq.contract`) says that it must
-survive on the master. It is lost to a group that never received it, if the group has gone on behind it; or if the group
-still stands before it 150 s after all that could hold it up: the healing, the answer to the send, the master's last
-start, the consumer's coming, its learning of the master and its taking the queue, and the last refusal of its group by
-a master that is not to create groups.
+each such consumer; of one that subscribes by tag: only what was sent with one of its tags), over the queues that it
+ever took, from where its first assignment went on. A message is due if its send was answered as stored and the
+durability contract (:mod:`pairproof.harness.rocketmq.contract`) says that it must survive on the master. It is lost to
+a group that never received it, if the group has gone on behind it; or if the group still stands before it 150 s after
+all that could hold it up: the healing, the answer to the send, the master's last start, the consumer's coming, its
+learning of the master and its taking the queue, and the last refusal of its group by a master that is not to create
+groups.
 
 Left out: queues that a group never took; messages before an offset that a consumer itself chose, since no broker knew
 its group; messages stored while a slave was in class rollback, whose queues are of two histories; offsets that came a
@@ -20,7 +21,7 @@ Source: the design: at least once.
 
 from typing import NamedTuple
 
-from pairproof.harness.content import level_of
+from pairproof.harness.content import level_of, told
 from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.client import SENDS, Fail, Invoke, Ok
 from pairproof.harness.kinds.machine import Mark
@@ -45,6 +46,8 @@ class Stored(NamedTuple):
     """How much had happened to stores when it began."""
     misled: bool
     delayed: bool
+    tag: str | None
+    """Empty without one; None: nobody said."""
     given: dict[str, int]
     """Where readers of its queue stood then, if the master had lost something before."""
 
@@ -57,8 +60,8 @@ class DeliverNoLoss(Law):
     timed = True
 
     def begin(self) -> None:
-        self.begun: dict[int | None, tuple[int, bool]] = {}
-        """Sends in flight: how much had happened to stores, and whether they ask for a delay."""
+        self.begun: dict[int | None, tuple[int, bool, str | None]] = {}
+        """Sends in flight: how much had happened to stores, whether they ask for a delay, and their tag."""
         self.stored: list[Stored] = []
         self.happened: list[tuple[str, str, int]] = []
         """What was done to stores: the node, how, and below which log offset (of an expiry; else none of all)."""
@@ -78,7 +81,9 @@ class DeliverNoLoss(Law):
 
     def on_invoke(self, event: Invoke) -> None:
         if event.f in SENDS:
-            self.begun[event.op] = len(self.happened), level_of(event) > 0
+            said = told(event.detail)
+            tag = said.get("tags", "") if said else None
+            self.begun[event.op] = len(self.happened), level_of(event) > 0, tag
 
     def on_ok(self, event: Ok) -> None:
         if event.f not in SENDS or event.node != MASTER or event.status not in contract.STORED:
@@ -86,8 +91,8 @@ class DeliverNoLoss(Law):
         known, given = self.ledger.consumption, {}
         if known.lost_from is not None:
             given = {each.reader: each.given for each in known.consumed.values() if each.queue == event.queue}
-        happened, delayed = self.begun.pop(event.op, (0, False))
-        self.stored.append(Stored(event, happened, bool(self.ledger.rolled), delayed, given))
+        happened, delayed, tag = self.begun.pop(event.op, (0, False, None))
+        self.stored.append(Stored(event, happened, bool(self.ledger.rolled), delayed, tag, given))
 
     def on_fail(self, event: Fail) -> None:
         """A group may be refused for good, as its operator wants it."""
@@ -153,6 +158,9 @@ class DeliverNoLoss(Law):
     def _judge(self, stored: Stored, consumed: Consumed, held: list[Assignment], end: Event) -> None:
         ok = stored.ok
         offset, message = ok.queue_offset, ok.message
+        wanted = self.ledger.consumption.tags.get(consumed.reader)
+        if wanted is not None and stored.tag not in wanted:
+            return
         if offset is None or offset < max(consumed.first or 0, consumed.chosen):
             return
         if stored.delayed and self.lies.get(message, (ok.queue, offset)) != (ok.queue, offset):

@@ -2,10 +2,11 @@
 hears how far it got.
 
 Judged for every assignment that went on while the master went down, from then on as long as it lasts: each message that
-comes of it has the next queue offset. And once the master is back, and the consumer knows it as the master, for two
-commit periods (the first commit may find out that its connection is dead) and the time that this takes: wherever the
-master then shows the group's progress, in its table or in answer to a query, it is no lower than where the consumer
-stood that long before, provided that nothing was wrong with the master and the client's way to it meanwhile.
+comes of it has the next queue offset, or a later one if the group subscribes by tag (what it must not leave out then,
+``deliver-by-tag`` says). And once the master is back, and the consumer knows it as the master, for two commit periods
+(the first commit may find out that its connection is dead) and the time that this takes: wherever the master then shows
+the group's progress, in its table or in answer to a query, it is no lower than where the consumer stood that long
+before, provided that nothing was wrong with the master and the client's way to it meanwhile.
 
 Left out: everything after the master lost a part of its log, and the order of offsets after any log lost its oldest
 files; a queue that two consumers hold at once; what the master hears of orderly groups, which wait for their locks, and
@@ -64,7 +65,8 @@ class ProgressLiveConsumer(ShownProgress):
         if held is None or event.queue_offset is None or known.lost_from is not None or known.expired:
             return
         self.judged += 1
-        if event.queue_offset != held.next:
+        passes = held.consumed.reader in known.tags and event.queue_offset > held.next
+        if event.queue_offset != held.next and not passes:
             how = "skipped from" if event.queue_offset > held.next else "went back from"
             self.violate(
                 event, f"{held.group} lived through the master's loss, and {how} {held.next} to {event.queue_offset} "

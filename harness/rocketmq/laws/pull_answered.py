@@ -1,10 +1,11 @@
 """``pull-answered``: a consumer's pull is answered when a message has come for it, and otherwise when its time is up.
 
 Judged for pulls of consumers, which may wait 15 s at their broker. Once a sender has been told that its message is in
-the queue, at or behind the offset from which a pull waits at the master, the master has a second to answer that pull.
-RocketMQ may overlook a message that comes while the pull is being put aside, and finds it at its next look; so a black
-box has 6 s. Without a message the broker has the pull's time, until its next look (every 5 s), and a second. All that
-only where nothing was wrong, 5 s before or since, with the broker and the client's way to it.
+the queue, at or behind the offset from which a pull waits at the master, and the message has one of the tags that the
+pull asks for, the master has a second to answer that pull. RocketMQ may overlook a message that comes while the pull is
+being put aside, and finds it at its next look; so a black box has 6 s. Without a message the broker has the pull's
+time, until its next look (every 5 s), and a second. All that only where nothing was wrong, 5 s before or since, with
+the broker and the client's way to it.
 
 Left out: delayed and half messages, whose senders are told an offset of another queue; pulls of clients that are no
 consumers and do not wait; pulls whose broker or consumer went away; messages on slaves, which wake nobody.
@@ -18,6 +19,7 @@ from pairproof.harness.kinds.client import Consumer, Fail, Info, Invoke, Ok
 from pairproof.harness.kinds.node import Crash, Stop
 from pairproof.harness.rocketmq import contract
 from pairproof.harness.rocketmq.law import Law
+from pairproof.harness.rocketmq.laws.consumed import subscribed
 from pairproof.harness.rocketmq.laws.consumption import PAIR
 from pairproof.harness.rocketmq.places import MASTER
 
@@ -43,8 +45,8 @@ class PullAnswered(Law):
         """Pulls under way, by their numbers."""
         self.arrived: dict[int, int] = {}
         """When a message had come for one of them, ns."""
-        self.sends: set[int] = set()
-        """Sends under way of messages that go straight into their queues."""
+        self.sends: dict[int, str | None] = {}
+        """Sends under way of messages that go straight into their queues, and their tags (None: nobody said)."""
 
     def on_invoke(self, event: Invoke) -> None:
         if event.f == "pull":
@@ -53,24 +55,24 @@ class PullAnswered(Law):
         elif event.f == "send" and event.node == MASTER:
             said = told(event.detail)
             if not said.get("level") and not said.get("half"):
-                self.sends.add(event.op)
+                self.sends[event.op] = said.get("tags", "") if said else None
 
     def on_ok(self, event: Ok) -> None:
         if event.f == "pull":
             self._ended(event)
         elif event.op in self.sends and event.f == "send":
-            self.sends.discard(event.op)
-            offset = event.queue_offset
+            tag, offset = self.sends.pop(event.op), event.queue_offset
             if offset is not None and event.status in contract.STORED:
                 for number, pull in self.waiting.get((MASTER, event.queue), {}).items():
-                    if (pull.asked_from or 0) <= offset:
+                    wanted = subscribed(pull.detail)
+                    if (pull.asked_from or 0) <= offset and (wanted is None or tag in wanted):
                         self.arrived.setdefault(number, event.t)
 
     def on_fail(self, event: Fail | Info) -> None:
         if event.f == "pull":
             self._ended(event)
         else:
-            self.sends.discard(event.op)
+            self.sends.pop(event.op, None)
 
     on_info = on_fail
 

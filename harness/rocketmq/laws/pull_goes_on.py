@@ -57,15 +57,16 @@ class PullGoesOn(Pulled):
     def _brought(self, answer: Answer) -> str:
         got = [each.queue_offset for each in answer.brought]
         due = list(range(answer.asked, answer.following))
+        if answer.by_tag:
+            outside = [each for each in got if each not in due]
+            what = f"it brings {_shown(outside)}, which it does not pass, and goes on at {answer.following}"
+            return what if outside else ""
         if answer.call.group is not None:
             # It may have lost the queue by then, or in the middle of the answer.
             due = due[: len(got)]
-        if answer.call.f == "pull":
-            if got and self._is_a_black_box(answer):
-                due = list(range(max(answer.asked, got[0]), answer.following))
-            return "" if got == due else f"it brings {_shown(got)} and goes on at {answer.following}"
-        outside = [each for each in got if each not in due]
-        return f"it brings {_shown(outside)}, which it does not pass, and goes on at {answer.following}" * bool(outside)
+        if got and self._is_a_black_box(answer):
+            due = list(range(max(answer.asked, got[0]), answer.following))
+        return "" if got == due else f"it brings {_shown(got)} and goes on at {answer.following}"
 
     def _nothing_new(self, answer: Answer) -> str:
         if answer.holds:
@@ -78,7 +79,7 @@ class PullGoesOn(Pulled):
         if answer.holds:
             if self._is_a_black_box(answer):
                 return ""
-            if answer.call.f == "pull":
+            if not answer.by_tag:
                 return "it gives no message, and all tags match"
             passed = answer.asked < answer.following <= answer.high
             return "" if passed else f"it goes on at {answer.following}, and nothing between matches"

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from pairproof.harness.kinds.client import Deliver, Fail, Info, Invoke, Ok
 from pairproof.harness.rocketmq.law import Law
+from pairproof.harness.rocketmq.laws.consumed import subscribed
 
 READS = ("pull", "select")
 FOUND = "PUT_OK"
@@ -28,6 +29,11 @@ class Answer(NamedTuple):
     low: int
     high: int
     """The queue's first and next logical offset."""
+
+    @property
+    def by_tag(self) -> bool:
+        """Whether only some tags were asked for."""
+        return self.call.f == "select" or subscribed(self.call.detail) is not None
 
     @property
     def holds(self) -> bool:

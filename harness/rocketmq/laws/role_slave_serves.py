@@ -1,10 +1,10 @@
 """``role-slave-serves``: while the master is down, what a slave has can be pulled from it.
 
 Judged for pulls that begin and end while the master is down: if the offset asked for lies in the slave's queue, the
-answer holds the message at that offset. It lies there if the slave says so itself in its answer; or if the master once
-delivered a message from there, the slave has all of that message's bytes, and it had derived its queues from them
-before the pull. A slave that does not have its topic or group yet, or on which these forbid it, may say so; one that
-refuses as not ready or busy does not serve.
+answer holds the message at that offset, or at least goes on behind it if the pull asks for some tags only. It lies
+there if the slave says so itself in its answer; or if the master once delivered a message from there, the slave has all
+of that message's bytes, and it had derived its queues from them before the pull. A slave that does not have its topic
+or group yet, or on which these forbid it, may say so; one that refuses as not ready or busy does not serve.
 
 With slaveReadEnable off a slave serves all the same, and suggests broker 0 (4.9, whose code 20 for "not here" is
 overwritten by that for what was found); one of 5.x may refuse as busy, which it does.
@@ -21,6 +21,7 @@ from pairproof.harness.kinds.client import Deliver, Fail, Info, Invoke, Ok
 from pairproof.harness.kinds.node import Config, Start, Wipe
 from pairproof.harness.rocketmq.kinds.log import Dispatch, Expire
 from pairproof.harness.rocketmq.law import Law
+from pairproof.harness.rocketmq.laws.consumed import subscribed
 from pairproof.harness.rocketmq.places import MASTER
 from pairproof.harness.rocketmq.settings import is_on, parse, refuses_reads
 
@@ -123,6 +124,8 @@ class RoleSlaveServes(Law):
         if not self._has(slave, asked.place) and not self._claims(event, offset):
             return
         self.judged += 1
+        if subscribed(asked.call.detail) is not None and (event.queue_offset or 0) > offset:
+            return
         if found != offset:
             got = "nothing" if found is None else f"offset {found}"
             self.violate(

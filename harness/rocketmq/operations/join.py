@@ -15,7 +15,8 @@ BROADCASTING = 8
 
 class Join(Operation):
     """A consumer comes: it joins its group, takes its share of the topic's queues, and consumes; nothing if it is
-    there. Groups 6 and 7 consume orderly: a queue only while they hold its lock. Groups from 8 on broadcast.
+    there. Groups 2 and 3 subscribe to certain tags. Groups 6 and 7 consume orderly: a queue only while they hold its
+    lock. Groups from 8 on broadcast.
     """
 
     name = "join"

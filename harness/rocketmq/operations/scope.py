@@ -12,8 +12,11 @@ SIZES = (1, 30, 100, 420, 900, 1_700)
 SMALL = 100
 """Bytes of a body of which only the way matters."""
 GROUPS = 2
-JOINED = (0, 0, 0, 1, 6, 8)
-"""Groups that consumers join and leave: mostly clustering ones, now and then one that is orderly or broadcasting."""
+JOINED = (0, 0, 0, 1, 2, 3, 6, 8)
+"""Groups that consumers join and leave: mostly clustering ones, now and then one that subscribes by tag, is orderly or
+broadcasting."""
+BY_TAG = {2: "paidAa || a", 3: "paidBB"}
+"""Groups that subscribe to some tags. Aa and BB have the same hash in Java; paid before them makes it negative."""
 FALTERING = 4
 """The group whose members fail at some messages; others do not join it."""
 CONSUMERS = 3
