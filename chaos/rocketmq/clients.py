@@ -199,8 +199,12 @@ class Clients:
         )  # fmt: skip
         return call
 
-    def sent(self, call: Call, outcome: Outcome) -> tuple[int, int] | None:
-        """A send was answered, or not; where the record is, and its queue offset, if the answer says so."""
+    def sent(self, call: Call, outcome: Outcome) -> None:
+        """A send was answered, or not."""
+        self.placed(call, outcome)
+
+    def placed(self, call: Call, outcome: Outcome) -> tuple[int, int] | None:
+        """The same; where the record is, and its queue offset, if the answer says so."""
         queue_offset = lo = hi = None
         if outcome.phase == "ok" and outcome.answer is not None:
             fields = outcome.answer.fields

@@ -43,9 +43,7 @@ class Transactions:
         key, flag, tags = clients.new_message()
         body = filled(key, SMALL)
         detail = content(body, tags, flag, half=True)
-        call = clients.invoke(
-            f"producer-{producer}", "send", places.MASTER, key, f"{TOPIC}/{queue}", int(True), detail
-        )
+        call = clients.invoke(f"producer-{producer}", "send", places.MASTER, key, f"{TOPIC}/{queue}", int(True), detail)
         properties = described(f"UNIQ_KEY\x01{key}", tags, True) + HALF
         plan = Plan(says, ms, 0 if says == NEVER else times)
         clients.client.send(
@@ -53,7 +51,7 @@ class Transactions:
         )
 
     def _sent(self, call: Call, plan: Plan, outcome: Outcome) -> None:
-        half = self.clients.sent(call, outcome)
+        half = self.clients.placed(call, outcome)
         if half is not None:
             self._go_on(call, plan, half)
 

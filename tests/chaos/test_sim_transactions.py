@@ -14,6 +14,7 @@ from pairproof.harness.interpreter import run_trial
 from pairproof.harness.rocketmq.ports import CanTransact
 from pairproof.harness.rocketmq.stories import advance, fault, heal, join
 from pairproof.harness.schedule import Op, Schedule
+from pairproof.harness.schedule_json import from_json
 from pairproof.harness.verdict import Verdict
 
 REAL, HALF, NOTES = "pairproof/2", "RMQ_SYS_TRANS_HALF_TOPIC/0", "RMQ_SYS_TRANS_OP_HALF_TOPIC/0"
@@ -81,7 +82,7 @@ def test_a_master_that_is_killed_meanwhile_commits_what_it_still_has() -> None:
 
 def test_an_end_of_another_kind_is_refused_and_only_a_simulation_has_them() -> None:
     with pytest.raises(UsageError, match="commit, rollback, never"):
-        played(transact("perhaps"))
+        from_json(Schedule({}, "seed", (transact("perhaps"),)).to_json())
     assert abilities.can(LAB, CanTransact) and not abilities.can(resolve.lab("process"), CanTransact)
 
 

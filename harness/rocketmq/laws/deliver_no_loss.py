@@ -13,8 +13,9 @@ its group; messages stored while a slave was in class rollback, whose queues are
 second time after the master lost a part of its log, where the group had gone on behind them or had received another
 message there; groups that go on asking a slave that lacks the log's beginning, as RocketMQ's do, or, since their user
 wants it so, a slave of 5.x that serves nobody; messages with a delay, which lie in another queue by the master's final
-audit. A half message is due once it was committed, as if sent then without waiting, where that audit finds it. What was stored while a crash was under way is judged as if the crash came later. Not applicable with
-offsetCheckInSlave, where a slave may send a consumer past what it lacks.
+audit. A half message is due once it was committed, as if sent then without waiting, where that audit finds it. What was
+stored while a crash was under way is judged as if the crash came later. Not applicable with offsetCheckInSlave, where a
+slave may send a consumer past what it lacks.
 Source: the design: at least once.
 """
 

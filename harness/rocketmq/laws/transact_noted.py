@@ -35,7 +35,7 @@ class TransactNoted(Transacted):
 
     def begin(self) -> None:
         super().begin()
-        self.notes: list[Record] = []
+        self.found: list[Record] = []
         self.was_full = False
 
     def on_fault(self, event: Fault) -> None:
@@ -43,12 +43,12 @@ class TransactNoted(Transacted):
 
     def on_record(self, event: Record) -> None:
         if event.node == MASTER and (event.queue or "").startswith(NOTES):
-            self.notes.append(event)
+            self.found.append(event)
 
     def on_audit(self, event: Audit) -> None:
         if event.node != MASTER:
             return
-        notes, self.notes = self.notes, []
+        notes, self.found = self.found, []
         whole = event.whole_to in (None, event.hi) and event.hi
         if event.f != "final" or self.excused or not whole or not (self.asked or notes) or self._gathers():
             return
