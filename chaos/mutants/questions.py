@@ -1,15 +1,24 @@
-"""Mutants of how a broker answers questions about its log: by key, by id, about queues, itself and its consumers."""
+"""Mutants of how a broker answers questions about its log (by key, by id, about queues, itself and its consumers), and
+requests that make no sense.
+"""
 
 from pairproof.chaos.mutants.mutant import seeded, seeded_in
+from pairproof.reference.core.broker import Broker
+from pairproof.reference.core.command_peers import CommandPeers
 from pairproof.reference.core.consume_queue import Entry
 from pairproof.reference.core.key_index import Found, KeyIndex
+from pairproof.reference.core.processors.administration import Administration
 from pairproof.reference.core.processors.members import Members
 from pairproof.reference.core.processors.progress import Progress
+from pairproof.reference.core.processors.pulling import Pulling
 from pairproof.reference.core.processors.queries import Queries
 from pairproof.reference.core.processors.statistics import Statistics
 from pairproof.reference.core.requests import Request
+from pairproof.reference.ports import Conn
 from pairproof.reference.wire import beans
+from pairproof.reference.wire.bodies import SubscriptionGroupConfig
 from pairproof.reference.wire.bodies_client import ConsumerList
+from pairproof.reference.wire.remoting import Command
 
 SHOWN = 100
 
@@ -77,6 +86,27 @@ class NamesOne(Members):
             request.answer(body=beans.encode(ConsumerList(tuple(ids[:1]))))
         else:
             super().on_consumer_ids(request)
+
+
+@seeded("slave", "invalid-refused", "answers what it does not know with success")
+class KnowsEverything(Broker):
+    def handle(self, peers: CommandPeers, conn: Conn, command: Command) -> None:
+        if command.code in self.handlers:
+            super().handle(peers, conn, command)
+        else:
+            peers.answer(conn, command, 0)
+
+
+@seeded("master", "invalid-refused", "makes and deletes topics of any name")
+class TakesAnyTopic(Administration):
+    def _check_own_topic(self, name: str) -> None:
+        pass
+
+
+@seeded("master", "invalid-refused", "looks for messages in queues that are not there")
+class PullsAnyQueue(Pulling):
+    def _refusal(self, group: SubscriptionGroupConfig, name: str, queue_id: int) -> tuple[int, str] | None:
+        return super()._refusal(group, name, 0)
 
 
 QUESTIONS = seeded_in(__name__)

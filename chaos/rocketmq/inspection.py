@@ -18,7 +18,7 @@ from pairproof.chaos.labs.real.nodes import RealNode
 from pairproof.chaos.labs.real.world import World
 from pairproof.chaos.observers import auditing, table_reader
 from pairproof.chaos.observers.auditing import Snapshot
-from pairproof.chaos.rocketmq import questions
+from pairproof.chaos.rocketmq import invalid_requests, questions
 from pairproof.chaos.rocketmq.machines import Machine
 from pairproof.harness.errors import LabError
 from pairproof.harness.rocketmq import places
@@ -120,16 +120,22 @@ class Inspection:
             return
         audit, records = questions.audited(list(self.world.recorder.events), name)
         for each in questions.chosen(self.world.seed, name, records, groups, kinds):
-            outcome = self.world.run(self._asked(self.configs[name].address, each))
+            outcome = self.world.run(self._asked(name, each.code, each.fields))
             if outcome.answer is not None:
                 answered = questions.Answered(outcome.status, outcome.answer.fields, outcome.answer.body)
                 questions.record(
                     evidence.add, evidence.now(), name, node.incarnation, audit, each, answered, figures
                 )  # fmt: skip
+        sent = invalid_requests.chosen(self.world.seed, name)
+        outcome = self.world.run(self._asked(name, sent.code, sent.fields, sent.body))
+        if outcome.answer is not None:
+            invalid_requests.record(
+                evidence.add, evidence.now(), name, node.incarnation, sent, outcome.status, outcome.answer.remark
+            )
 
-    async def _asked(self, address: str, question: questions.Question) -> Outcome:
-        calls, fields = self._client.calls, question.fields
-        return await self._outcome(lambda done: calls.call(address, question.code, fields, b"", done))
+    async def _asked(self, name: str, code: int, fields: Mapping[str, str], body: bytes = b"") -> Outcome:
+        calls, address = self._client.calls, self.configs[name].address
+        return await self._outcome(lambda done: calls.call(address, code, fields, body, done))
 
     def _brokers(self, body: bytes) -> table_reader.Table:
         found = {

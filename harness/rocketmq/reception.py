@@ -31,7 +31,7 @@ class Reception:
         self.home = places.MASTER
         """The master that it was sent to."""
         self.queue: str | None = None
-        self.waits_first = False
+        self.waits = False
         """Whether its answer names another queue than its own."""
         self.offset: int | None = None
         self.brought_by: set[int | None] = set()
@@ -62,13 +62,13 @@ class Reception:
         if event.kind == "invoke" and event.f == "send":
             self.home = places.OTHER if event.node == places.OTHER else places.MASTER
             self.queue = event.queue
-            self.waits_first = waits_first(event)
+            self.waits = waits_first(event)
         elif self.offset is None and event.queue == (self.queue or event.queue) and self._is_final(event):
             self.queue, self.offset = event.queue, event.queue_offset
 
     def _is_final(self, event: Event) -> bool:
         """Whether an event says where it came to lie: the answer to one that waits first names where it waits."""
-        return event.kind in ("deliver", "record") or (event.kind == "ok" and event.f == "send" and not self.waits_first)
+        return event.kind in ("deliver", "record") or (event.kind == "ok" and event.f == "send" and not self.waits)
 
     def on_ok(self, event: Event) -> None:
         if event.group is not None and event.queue == self.queue and not self.is_elsewhere(event):

@@ -279,20 +279,23 @@ class Broker:
     # Requests.
 
     def _on_command(self, conn: Conn, command: Command) -> None:
-        if command.is_response:
-            # To what we told clients nobody waits for an answer.
-            return
+        # To what we told clients nobody waits for an answer.
+        if not command.is_response:
+            self.handle(self.peers, conn, command)
+
+    def handle(self, peers: CommandPeers, conn: Conn, command: Command) -> None:
+        """Do what is asked, and answer over ``peers``."""
         handler = self.handlers.get(command.code)
         if handler is None or (command.code == RequestCode.PULL_MESSAGE and conn in self._fast):
             remark = f" request type {command.code} not supported"
-            self.peers.answer(conn, command, remoting.REQUEST_CODE_NOT_SUPPORTED, remark=remark)
+            peers.answer(conn, command, remoting.REQUEST_CODE_NOT_SUPPORTED, remark=remark)
             return
         version = self.parts.topics.version
         try:
             check_body(command)
-            handler(Request(self.peers, conn, command, headers.decode_request(command)))
+            handler(Request(peers, conn, command, headers.decode_request(command)))
         except CodecError as why:
-            self.peers.answer(conn, command, remoting.SYSTEM_ERROR, remark=str(why))
+            peers.answer(conn, command, remoting.SYSTEM_ERROR, remark=str(why))
         if self.parts.topics.version is not version:
             self.registration.topics_changed()
         self._arm_sweeps()

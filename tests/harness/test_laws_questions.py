@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from pairproof.harness.rocketmq.laws.invalid_refused import InvalidRefused
 from pairproof.harness.rocketmq.laws.query_by_id import QueryById
 from pairproof.harness.rocketmq.laws.query_by_key import QueryByKey
 from pairproof.harness.rocketmq.laws.query_members import QueryMembers
@@ -247,3 +248,24 @@ def test_a_consumer_that_went_is_forgotten_within_two_minutes() -> None:
     gone = consuming(1, 2).add("consumer", process=2, group="g0", status="lost", f="clustering")
     assert_holds(QueryMembers, named(gone.after(100_000), "c0", "c1"))
     assert_broken(QueryMembers, named(gone.after(100_000), "c0", "c1"), "slave names 2 consumers of g0; 1 should")
+
+
+def invalid(history: H, f: str, status: str) -> H:
+    return history.add("invalid", node="slave", f=f, status=status, detail="because")
+
+
+def test_a_request_that_makes_no_sense_is_refused() -> None:
+    assert_holds(InvalidRefused, invalid(bare(), "an unknown code", "REQUEST_CODE_NOT_SUPPORTED"))
+    assert_holds(InvalidRefused, invalid(bare(), "a new topic with a space", "INVALID_PARAMETER"))
+
+
+@pytest.mark.parametrize("status", ["PUT_OK", "SYSTEM_ERROR", "FLUSH_DISK_TIMEOUT"])
+def test_another_answer_breaks_it(status: str) -> None:
+    broken = "slave, sent an unknown code, answered"
+    assert_broken(InvalidRefused, invalid(bare(), "an unknown code", status), broken)
+
+
+def test_an_answer_that_says_nothing_about_the_request_is_not_judged() -> None:
+    assert_vacuous(InvalidRefused, invalid(bare(), "an unknown code", "SYSTEM_BUSY"))
+    assert_vacuous(InvalidRefused, invalid(bare(), "something newer than this law", "PUT_OK"))
+    assert_vacuous(InvalidRefused, bare())

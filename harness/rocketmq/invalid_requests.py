@@ -1,0 +1,41 @@
+"""Requests that make no sense, by name, and the codes with which a broker may refuse them.
+
+Measured on 4.9.7 and 5.5.0, master and slave. Where several codes are allowed they say the same to a client: it must
+not believe that something happened, nor try again. A slave that takes no messages may say that first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+_ERROR = frozenset({"SYSTEM_ERROR", "INVALID_PARAMETER"})
+"""5.x answers with the second, where 4.9 has no better code than the first."""
+_ILLEGAL = frozenset({"MESSAGE_ILLEGAL"})
+_NO_TOPIC = frozenset({"TOPIC_NOT_EXIST"})
+_SLAVE = frozenset({"SERVICE_NOT_AVAILABLE"})
+"""To any send."""
+
+REFUSALS: Mapping[str, frozenset[str]] = {
+    "an unknown code": frozenset({"REQUEST_CODE_NOT_SUPPORTED"}),
+    "a send to a topic with a space": _ERROR | _ILLEGAL | _SLAVE,
+    "a send to the transactions' own topic": _ERROR | {"NO_PERMISSION"} | _SLAVE,
+    "a send to a queue that is not there": _ERROR | _SLAVE,
+    "a send to a topic that nobody made": _NO_TOPIC | _SLAVE,
+    "a send that names no topic": _ERROR | _SLAVE,
+    "a send with 32 KiB of properties": _ILLEGAL | _SLAVE,
+    "a pull of a topic that nobody made": _NO_TOPIC,
+    "a pull of a queue that is not there": _ERROR,
+    "a pull that filters by SQL": _ERROR | {"SUBSCRIPTION_PARSE_FAILED"},
+    "a pull without its queue": _ERROR,
+    "statistics of a topic that nobody made": _NO_TOPIC,
+    "members of a group that nobody joined": _ERROR,
+    "a query without its topic": _ERROR,
+    "the message before the log": _ERROR,
+    "a new topic with a space": _ERROR,
+    "a change of the template of topics": _ERROR,
+    "the template of topics deleted": _ERROR,
+    "a commit of no transaction": _ERROR | {"SLAVE_NOT_AVAILABLE"},
+    "a heartbeat that is not JSON": _ERROR,
+    "a group that is not JSON": _ERROR,
+    "progress without its queue": _ERROR,
+}

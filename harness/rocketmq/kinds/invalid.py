@@ -1,0 +1,23 @@
+"""What brokers answered to requests that make no sense, at a trial's end."""
+
+from __future__ import annotations
+
+from pairproof.harness.kinds.base import OfNode
+from pairproof.harness.kinds.text import The
+
+
+class Invalid(OfNode):
+    """A broker was sent a request that makes no sense, and answered. One that does not answer in time has no such
+    event."""
+
+    __slots__ = ()
+    f: str
+    """Which request: a name of ``pairproof.harness.rocketmq.invalid_requests``."""
+    status: str
+    """The response code's name; PUT_OK is code 0, SUCCESS."""
+    detail: str | None
+    """The broker's remark, its beginning."""
+
+    def words(self, the: The) -> str:
+        remark = "" if self.detail is None else f": {self.detail}"
+        return f"{the(self.node)} is sent an invalid request, {self.f}, and answers {self.status}{remark}"

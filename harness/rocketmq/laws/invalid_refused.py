@@ -1,0 +1,31 @@
+"""``invalid-refused``: a request that makes no sense is refused, with a code that tells the client so.
+
+Each broker is sent one such request at a trial's end; what it may answer stands in ``invalid_requests``. Any other
+answer is a violation: success, say, or a code on which clients try again. Left out: SYSTEM_BUSY, and no answer in time,
+which say nothing about the request.
+Source: SendMessageProcessor, PullMessageProcessor, AdminBrokerProcessor, TopicValidator.
+"""
+
+from pairproof.harness.rocketmq.invalid_requests import REFUSALS
+from pairproof.harness.rocketmq.kinds.invalid import Invalid
+from pairproof.harness.rocketmq.law import Law
+from pairproof.harness.rocketmq.laws.asked import NOT_ANSWERED
+
+
+class InvalidRefused(Law):
+    id = "invalid-refused"
+    promise = "A request that makes no sense is refused with a code that says so."
+    source = "SendMessageProcessor; PullMessageProcessor; AdminBrokerProcessor; TopicValidator"
+    needs = frozenset({"invalid"})
+
+    def on_invalid(self, event: Invalid) -> None:
+        allowed = REFUSALS.get(event.f)
+        if allowed is None or event.status in NOT_ANSWERED:
+            return
+        self.judged += 1
+        if event.status not in allowed:
+            told = f": {event.detail}" if event.detail else ""
+            self.violate(
+                event,
+                f"{event.node}, sent {event.f}, answered {event.status}{told}; allowed: {', '.join(sorted(allowed))}",
+            )
