@@ -3,8 +3,9 @@
 The clients write it into the ``detail`` of a send's ``invoke``, the store readers into that of a ``record``; equal
 texts mean that body, tags and flag are equal. Both may add that the body is ``compressed``; a send its delay ``level``,
 ``half`` for a half message, or that ``more`` messages of its batch follow; a record the ``real`` queue that its
-properties name, where it waits for something; and, where consumers have sent it back, how many ``times``, which message
-was its ``origin``, and ``from`` which topic it is.
+properties name, where it waits for something; where consumers have sent it back, how many ``times``, which message
+was its ``origin``, and ``from`` which topic it is; and, where it is part of a transaction, its ``type`` (prepared,
+commit, rollback) and where its half message was ``prepared``.
 """
 
 from __future__ import annotations
@@ -39,6 +40,14 @@ def told(detail: str | None) -> dict[str, Any]:
 def is_followed(invoke: Event) -> bool:
     """Whether more messages of its batch follow: the answer, which is one, waits for the last of them."""
     return "more" in (invoke.detail or "") and bool(told(invoke.detail).get("more"))
+
+
+def waits_first(invoke: Event) -> bool:
+    """Whether a send's message lies in a queue of its broker's own before it may come into its queue: one with a delay,
+    or a half message. Its answer names that place.
+    """
+    said = told(invoke.detail)
+    return bool(said.get("level") or said.get("half"))
 
 
 def level_of(invoke: Event) -> int:

@@ -19,6 +19,7 @@ GROUPS = (
     ("mode-", "Roles"),
     ("deliver-", "Delivery"),
     ("pull-", "Delivery"),
+    ("transact-", "Delivery"),
     ("group-", "Delivery"),
     ("producer-", "Reading and routing"),
     ("read-", "Reading and routing"),

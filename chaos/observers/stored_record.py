@@ -34,8 +34,12 @@ HEAD = Struct(">iiiiiqqi8x8x8x8x4x8xi")
 SYS_FLAG_AT = 36
 STORED_AT = 56
 RECONSUMED_AT = 72
+PREPARED_AT = 76
 FLAG_AT = 16
 INT = Struct(">i")
+TRANSACTION = 0xC
+TYPES = {0x4: "prepared", 0x8: "commit", 0xC: "rollback"}
+"""MessageSysFlag's transaction types."""
 
 
 class LogRecord(NamedTuple):
@@ -123,14 +127,27 @@ class LogRecord(NamedTuple):
         if times:
             origin, topic = self.value_of(b"ORIGIN_MESSAGE_ID"), self.value_of(b"RETRY_TOPIC")
             more |= {"times": times, "origin": origin, "from": topic}
+        kind = self.data[self.at + SYS_FLAG_AT + 3] & TRANSACTION
+        if kind:
+            more |= {"type": TYPES[kind], "prepared": self.prepared}
         return content(self.body, tags, flag, **more)
 
     @property
     def reconsume_times(self) -> int:
         """How often a consumer has sent the message back."""
-        flags, at = self.data[self.at + SYS_FLAG_AT + 3], self.at + RECONSUMED_AT
-        at += 12 * bool(flags & BORN_V6) + 12 * bool(flags & STORE_V6)
+        at = self._behind_hosts(RECONSUMED_AT)
         return int.from_bytes(self.data[at : at + 4], "big", signed=True)
+
+    @property
+    def prepared(self) -> int:
+        """Where the half message of its transaction begins, if it has one."""
+        at = self._behind_hosts(PREPARED_AT)
+        return int.from_bytes(self.data[at : at + 8], "big", signed=True)
+
+    def _behind_hosts(self, place: int) -> int:
+        """Where in ``data`` a field behind the two hosts lies, whose place is that behind two IPv4 ones."""
+        flags = self.data[self.at + SYS_FLAG_AT + 3]
+        return self.at + place + 12 * bool(flags & BORN_V6) + 12 * bool(flags & STORE_V6)
 
     @property
     def store_ms(self) -> int:

@@ -176,22 +176,39 @@ class Clients:
         self._next_op += 1
         return self._next_op - 1
 
+    def begin(
+        self, client: str, f: str, node: str, message: str | None, queue: str | None = None, value: int | None = None
+    ) -> Call:
+        """A call that is under way from now on; the process is the client's present one."""
+        process = self._processes.get(client)
+        if process is None:
+            process = self._processes[client] = self.new_process()
+        self.in_flight += 1
+        return Call(client, process, self.new_op(), f, node, message, queue, value)
+
+    def over(self, call: Call, outcome: Outcome) -> None:
+        """A call is under way no more."""
+        self.in_flight -= 1
+        if outcome.phase == "info" and self._processes.get(call.client) == call.process:
+            del self._processes[call.client]
+
     def invoke(
         self, client: str, f: str, node: str, message: str | None, queue: str | None = None,
         value: int | None = None, detail: str | None = None,
     ) -> Call:  # fmt: skip
-        process = self._processes.get(client)
-        if process is None:
-            process = self._processes[client] = self.new_process()
-        call = Call(client, process, self.new_op(), f, node, message, queue, value)
-        self.in_flight += 1
+        call = self.begin(client, f, node, message, queue, value)
         self.add(
-            self.stage.now(), "invoke", node, process=process, op=call.op, f=f, message=message, queue=queue,
+            self.stage.now(), "invoke", node, process=call.process, op=call.op, f=f, message=message, queue=queue,
             value=value, detail=detail,
         )  # fmt: skip
         return call
 
     def sent(self, call: Call, outcome: Outcome) -> None:
+        """A send was answered, or not."""
+        self.placed(call, outcome)
+
+    def placed(self, call: Call, outcome: Outcome) -> tuple[int, int] | None:
+        """The same; where the record is, and its queue offset, if the answer says so."""
         queue_offset = lo = hi = None
         if outcome.phase == "ok" and outcome.answer is not None:
             fields = outcome.answer.fields
@@ -201,8 +218,9 @@ class Clients:
                 hi = self.stage.end_of_record(call.node, lo)
             except GARBLED as why:
                 self.unreadable(call, why)
-                return
+                return None
         self.ended(call, outcome, queue_offset, lo, hi)
+        return None if lo is None or queue_offset is None else (lo, queue_offset)
 
     def _pulled(self, place: Place, call: Call, outcome: Outcome) -> None:
         following = low = high = suggested = None
@@ -233,10 +251,8 @@ class Clients:
         self, call: Call, outcome: Outcome, queue_offset: int | None = None, lo: int | None = None,
         hi: int | None = None, broker: int | None = None, remark: str | None = None,
     ) -> None:  # fmt: skip
-        self.in_flight -= 1
+        self.over(call, outcome)
         self.phase_of[call.op] = outcome.phase
-        if outcome.phase == "info" and self._processes.get(call.client) == call.process:
-            del self._processes[call.client]
         if outcome.answer is not None:
             remark = outcome.answer.remark
         self.add(

@@ -174,12 +174,15 @@ class _Life:
     def _master_appends(self, event: Event, node: str, lo: int, hi: int) -> None:
         text = f"{the(node)} appends it at {span(lo, hi)}"
         if self.place and not self.replaced:
-            # A delayed message's second record; what slaves have is the first.
-            text = f"its time has come: {text}, in its own queue"
+            # A delayed or committed message's second record; what slaves have is the first.
+            why = "it is committed" if self.reception.is_half else "its time has come"
+            text = f"{why}: {text}, in its own queue"
             self.holds.clear()
             self.seen = {each for each in self.seen if each[0] not in ("frame", "report")}
         elif self.reception.level:
             text += f", to wait for delay level {self.reception.level}"
+        elif self.reception.is_half:
+            text += ", as the half of a transaction"
         self.place = (lo, hi)
         self.got.clear()
         self._gains(event, text)

@@ -139,6 +139,14 @@ class CanProduce(Protocol):
 
 
 @runtime_checkable
+class CanTransact(Protocol):
+    """Producers can send half messages, and decide about them later."""
+
+    def transact(self, producer: int, queue: int, says: str, ms: int, times: int) -> None:
+        """Start the send of a half message; what ends its transaction: see the operation ``transact``."""
+
+
+@runtime_checkable
 class CanSelect(Protocol):
     """Readers can pull by tags from a broker."""
 
@@ -151,5 +159,5 @@ ABILITIES = (
     CanImpersonateMaster,
 )  # fmt: skip
 """Those of a RocketMQ pair's clients and strangers, in every lab."""
-SIMULATED = (CanProduce, CanFalter)
+SIMULATED = (CanProduce, CanFalter, CanTransact)
 """What they can do besides in a simulated trial."""

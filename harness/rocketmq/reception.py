@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from pairproof.harness.content import level_of
+from pairproof.harness.content import level_of, told
 from pairproof.harness.history import Event
 from pairproof.harness.rocketmq import places
 from pairproof.harness.rocketmq.naming import the
@@ -33,6 +33,7 @@ class Reception:
         self.queue: str | None = None
         self.level = 0
         """Of its delay; 0: none."""
+        self.is_half = False
         self.offset: int | None = None
         self.brought_by: set[int | None] = set()
         """Pulls whose answers held it; its deliveries may be seen before the answer's end or behind it."""
@@ -63,12 +64,14 @@ class Reception:
             self.home = places.OTHER if event.node == places.OTHER else places.MASTER
             self.queue = event.queue
             self.level = level_of(event)
+            self.is_half = bool(told(event.detail).get("half"))
         elif self.offset is None and event.queue == (self.queue or event.queue) and self._is_final(event):
             self.queue, self.offset = event.queue, event.queue_offset
 
     def _is_final(self, event: Event) -> bool:
-        """Whether an event says where it came to lie: a delayed one's answer names the queue where it waits."""
-        return event.kind in ("deliver", "record") or (event.kind == "ok" and event.f == "send" and not self.level)
+        """Whether an event says where it came to lie: the answer to one that waits first names where it waits."""
+        waits = self.level or self.is_half
+        return event.kind in ("deliver", "record") or (event.kind == "ok" and event.f == "send" and not waits)
 
     def on_ok(self, event: Event) -> None:
         if event.group is not None and event.queue == self.queue and not self.is_elsewhere(event):

@@ -5,15 +5,22 @@ One connection per (process, broker address). The outcome of each call is told o
 its late answer could be taken for another's.
 """
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 
+from pairproof.reference.client.alarms import Alarms
 from pairproof.reference.client.node import CallingNode
 from pairproof.reference.core.calls import CALL_TIMEOUT_NS, Calls, Done, Outcome
 from pairproof.reference.ports import Effects
-from pairproof.reference.wire import remoting
+from pairproof.reference.wire import headers, remoting
 from pairproof.reference.wire.bodies_client import BatchItem, encode_batch
+from pairproof.reference.wire.headers import RequestCode
 
 __all__ = ["Client", "Outcome"]
+
+GROUP = "pairproof"
+"""Of all producers and readers."""
+LATER = "later"
+"""The kind of the timers that are no call's."""
 
 
 class Client(CallingNode):
@@ -26,6 +33,15 @@ class Client(CallingNode):
         self.io = io
         self.send_timeout_ns = send_timeout_ns
         self.calls = Calls(io)
+        self.alarms = Alarms(io, LATER)
+        self._later: dict[int, Callable[[], None]] = {}
+        self._next_later = 0
+
+    def later(self, delay_ns: int, act: Callable[[], None]) -> None:
+        """Act when the time has passed."""
+        self._later[self._next_later] = act
+        self.alarms.after(delay_ns, self._next_later)
+        self._next_later += 1
 
     def send(
         self, address: str, topic: str, queue_id: int, body: bytes, properties: str, done: Done, flag: int = 0,
@@ -35,7 +51,7 @@ class Client(CallingNode):
         opaque = self.calls.next_opaque()
         frame = remoting.send_request(
             opaque,
-            producer_group="pairproof",
+            producer_group=GROUP,
             topic=topic,
             queue_id=queue_id,
             born_ms=self.io.wall_ms(),
@@ -53,7 +69,7 @@ class Client(CallingNode):
         opaque = self.calls.next_opaque()
         frame = remoting.send_request(
             opaque,
-            producer_group="pairproof",
+            producer_group=GROUP,
             topic=topic,
             queue_id=queue_id,
             born_ms=self.io.wall_ms(),
@@ -63,6 +79,24 @@ class Client(CallingNode):
         )
         self.calls.call_frame(address, opaque, frame, done, self.send_timeout_ns)
 
+    def end_transaction(
+        self, address: str, message: str, half: tuple[int, int], decision: int, done: Done
+    ) -> None:  # fmt: skip
+        """Commit a half message, or roll it back. ``half``: where its record begins in the log, and its queue offset;
+        ``message``: its id. RocketMQ's own producers ask for no answer here.
+        """
+        values = {
+            "producerGroup": GROUP,
+            "tranStateTableOffset": half[1],
+            "commitLogOffset": half[0],
+            "commitOrRollback": decision,
+            "fromTransactionCheck": False,
+            "msgId": message,
+            "transactionId": message,
+        }
+        fields = headers.encode_request(RequestCode.END_TRANSACTION, values)
+        self.calls.call(address, RequestCode.END_TRANSACTION, fields, b"", done, self.send_timeout_ns)
+
     def pull(
         self, address: str, topic: str, queue_id: int, offset: int, max_messages: int, done: Done,
         tags: str = "*",
@@ -71,7 +105,7 @@ class Client(CallingNode):
         opaque = self.calls.next_opaque()
         frame = remoting.pull_request(
             opaque,
-            consumer_group="pairproof",
+            consumer_group=GROUP,
             topic=topic,
             queue_id=queue_id,
             offset=offset,
@@ -86,7 +120,12 @@ class Client(CallingNode):
         """Nothing happens until a call is made."""
 
     def on_stop(self) -> None:
+        self.alarms.cancel_all()
         self.calls.close_all()
 
     def on_timer(self, key: Hashable) -> None:
-        self.calls.on_timer(key)
+        if isinstance(key, tuple) and key[0] == LATER:
+            self.alarms.rang(key[1])
+            self._later.pop(key[1])()
+        else:
+            self.calls.on_timer(key)

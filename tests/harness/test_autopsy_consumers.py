@@ -121,6 +121,17 @@ def test_a_delayed_message_is_followed_from_where_it_waits_into_its_queue() -> N
     assert told[-1] == f"consumer 1 of G receives it from the master, {Q} at 0"
 
 
+def test_a_half_message_is_followed_into_its_queue_when_it_is_committed() -> None:
+    history = consuming()
+    call = {"process": 0, "op": 90, "f": "send", "message": "m0", "queue": Q, "node": "master"}
+    history.add("invoke", **call, value=1, detail=json.dumps({"half": True})).append("master", 0, 100, "put", "m0")
+    history.replicate().add("ok", **call, status="PUT_OK", lo=0, hi=100, queue_offset=7)
+    history.append("master", 100, 200, "put", "m0")
+    told = [line.text for line in autopsy(history.events, "m0").lines]
+    assert "the master appends it at [0, 100), as the half of a transaction" in told
+    assert told[-1] == "it is committed: the master appends it at [100, 200), in its own queue"
+
+
 def test_a_slave_that_stores_a_message_itself_is_told_of() -> None:
     history = consuming()
     call = {"process": 0, "op": 90, "f": "send", "message": "m0", "queue": Q, "node": "slave"}

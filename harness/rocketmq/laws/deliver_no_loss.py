@@ -14,11 +14,13 @@ its group; messages stored while a slave was in class rollback, whose queues are
 second time after the master lost a part of its log, where the group had gone on behind them or had received another
 message there; groups that go on asking a slave that lacks the log's beginning, as RocketMQ's do, or, since their user
 wants it so, a slave of 5.x that serves nobody; messages with a delay, which lie in another queue by the master's final
-audit. What was stored while a crash was under way is judged as if the crash came later. Not applicable with
-offsetCheckInSlave, where a slave may send a consumer past what it lacks.
+audit. A half message is due once it was committed, as if sent then without waiting, where that audit finds it. What was
+stored while a crash was under way is judged as if the crash came later. Not applicable with offsetCheckInSlave, where a
+slave may send a consumer past what it lacks.
 Source: the design: at least once.
 """
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from pairproof.harness.content import level_of, told
@@ -28,9 +30,11 @@ from pairproof.harness.kinds.machine import Mark
 from pairproof.harness.kinds.node import Crash, Start, Wipe
 from pairproof.harness.rocketmq import contract
 from pairproof.harness.rocketmq.kinds.log import Expire, Record
+from pairproof.harness.rocketmq.kinds.transactions import Decide
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.consumed import Assignment, Consumed, Consumer
 from pairproof.harness.rocketmq.laws.consumption import SLACK_NS
+from pairproof.harness.rocketmq.laws.transacted import COMMIT
 from pairproof.harness.rocketmq.places import MASTER, SLAVES
 from pairproof.harness.rocketmq.settings import DEFAULTS, creates_groups, promised_slaves, refuses_reads
 
@@ -63,6 +67,10 @@ class DeliverNoLoss(Law):
         self.begun: dict[int | None, tuple[int, bool, str | None]] = {}
         """Sends in flight: how much had happened to stores, whether they ask for a delay, and their tag."""
         self.stored: list[Stored] = []
+        self.halves: dict[str | None, str | None] = {}
+        """The tags of half messages, by their names."""
+        self.committed: list[Stored] = []
+        """Commits of them that were taken; where they lie is to be found out."""
         self.happened: list[tuple[str, str, int]] = []
         """What was done to stores: the node, how, and below which log offset (of an expiry; else none of all)."""
         self.lies: dict[str | None, tuple[str, int]] = {}
@@ -80,19 +88,33 @@ class DeliverNoLoss(Law):
     # What is stored, and what happens to it.
 
     def on_invoke(self, event: Invoke) -> None:
-        if event.f in SENDS:
-            said = told(event.detail)
-            tag = said.get("tags", "") if said else None
-            self.begun[event.op] = len(self.happened), level_of(event) > 0, tag
+        if event.f not in SENDS:
+            return
+        said = told(event.detail)
+        tag = said.get("tags", "") if said else None
+        if said.get("half"):
+            self.halves[event.message] = tag
+        self.begun[event.op] = len(self.happened), level_of(event) > 0, tag
 
     def on_ok(self, event: Ok) -> None:
         if event.f not in SENDS or event.node != MASTER or event.status not in contract.STORED:
             return
+        if event.message in self.halves:
+            return
+        self.stored.append(self._as_stored(event))
+
+    def on_decide(self, event: Decide) -> None:
+        if event.f == "asked" and told(event.detail).get("says") == COMMIT:
+            self.begun[event.op] = len(self.happened), False, self.halves.get(event.message)
+        elif event.f == "ok" and event.node == MASTER and event.op in self.begun:
+            self.committed.append(self._as_stored(event._replace(status="PUT_OK", value=0)))
+
+    def _as_stored(self, event: Event) -> Stored:
         known, given = self.ledger.consumption, {}
         if known.lost_from is not None:
             given = {each.reader: each.given for each in known.consumed.values() if each.queue == event.queue}
         happened, delayed, tag = self.begun.pop(event.op, (0, False, None))
-        self.stored.append(Stored(event, happened, bool(self.ledger.rolled), delayed, tag, given))
+        return Stored(event, happened, bool(self.ledger.rolled), delayed, tag, given)
 
     def on_fail(self, event: Fail) -> None:
         """A group may be refused for good, as its operator wants it."""
@@ -132,7 +154,7 @@ class DeliverNoLoss(Law):
             if known.consumers.get(process) is each
         }
         due: dict[str | None, list[Stored]] = {}
-        for each in self.stored:
+        for each in (*self.stored, *self._found()):
             if self._must_survive(each):
                 due.setdefault(each.ok.queue, []).append(each)
         for consumed in known.consumed.values():
@@ -140,6 +162,13 @@ class DeliverNoLoss(Law):
                 held = [each for each in known.assignments.values() if each.consumed is consumed]
                 for each in due.get(consumed.queue, ()):
                     self._judge(each, consumed, held, end)
+
+    def _found(self) -> Iterator[Stored]:
+        """What was committed and lies in its queue by the master's final audit."""
+        for each in self.committed:
+            queue, offset = self.lies.get(each.ok.message, ("", 0))
+            if queue == each.ok.queue:
+                yield each._replace(ok=each.ok._replace(queue_offset=offset))
 
     def _must_survive(self, stored: Stored) -> bool:
         ok = stored.ok

@@ -11,7 +11,7 @@ batch, whose append is one piece, are judged by key and queue.
 Source: PullMessageProcessor hands out the log's own bytes.
 """
 
-from pairproof.harness.content import level_of, told
+from pairproof.harness.content import told, waits_first
 from pairproof.harness.kinds.client import SENDS, Deliver, Invoke
 from pairproof.harness.rocketmq.kinds.log import Append, Record
 from pairproof.harness.rocketmq.law import Law
@@ -40,7 +40,7 @@ class DeliverNoPhantom(Law):
 
     def on_invoke(self, event: Invoke) -> None:
         if event.f in SENDS:
-            if event.message in self.sent or level_of(event) or event.f == "produce":
+            if event.message in self.sent or waits_first(event) or event.f == "produce":
                 self.repeated.add(event.message)
             # A negative number leaves the choice to the broker.
             is_chosen = (event.queue or "").rpartition("/")[2].startswith("-")

@@ -18,7 +18,7 @@ which the laws of delivery judge.
 Source: the design: brokers of different names share nothing.
 """
 
-from pairproof.harness.content import level_of
+from pairproof.harness.content import waits_first
 from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.client import Assign, Consumer, Fail, Info, Invoke, Ok
 from pairproof.harness.kinds.machine import Fault, Pause, Resume
@@ -185,7 +185,7 @@ class ModeIsolation(Law):
         node = event.node
         if event.f != "send" or node not in self.places:
             return
-        if level_of(event):
+        if waits_first(event):
             self.remarked.add(event.message)
         settings = self.ledger.config[node]
         if settings.get("brokerRole") == "SYNC_MASTER" and line(settings).in_turn:

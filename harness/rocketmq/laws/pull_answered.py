@@ -13,7 +13,7 @@ Source: PullRequestHoldService.notifyMessageArriving and checkHoldRequest; Defau
 (BROKER_SUSPEND_MAX_TIME_MILLIS).
 """
 
-from pairproof.harness.content import told
+from pairproof.harness.content import told, waits_first
 from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.client import Consumer, Fail, Info, Invoke, Ok
 from pairproof.harness.kinds.node import Crash, Stop
@@ -52,10 +52,9 @@ class PullAnswered(Law):
         if event.f == "pull":
             if event.group is not None and event.node in PAIR:
                 self.waiting.setdefault((event.node, event.queue), {})[event.op] = event
-        elif event.f == "send" and event.node == MASTER:
+        elif event.f == "send" and event.node == MASTER and not waits_first(event):
             said = told(event.detail)
-            if not said.get("level") and not said.get("half"):
-                self.sends[event.op] = said.get("tags", "") if said else None
+            self.sends[event.op] = said.get("tags", "") if said else None
 
     def on_ok(self, event: Ok) -> None:
         if event.f == "pull":

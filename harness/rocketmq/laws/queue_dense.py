@@ -17,7 +17,7 @@ before 4.3): a record's event does not tell them, and simulated clients send non
 Source: CommitLog.topicQueueTable, DefaultMessageStore.recoverTopicQueueTable.
 """
 
-from pairproof.harness.content import level_of
+from pairproof.harness.content import waits_first
 from pairproof.harness.kinds.client import Invoke, Ok
 from pairproof.harness.kinds.node import Start, Wipe
 from pairproof.harness.rocketmq.kinds.log import Audit, Expire, Record
@@ -45,7 +45,7 @@ class QueueDense(OneLife):
         self.expired = False
 
     def on_invoke(self, event: Invoke) -> None:
-        if event.f == "send" and event.node == MASTER and not level_of(event):
+        if event.f == "send" and event.node == MASTER and not waits_first(event):
             self.asked(event)
 
     def on_ok(self, event: Ok) -> None:

@@ -13,7 +13,7 @@ Source: DefaultMessageStore.ReputMessageService, getMessage and getMaxOffsetInQu
 
 from typing import NamedTuple
 
-from pairproof.harness.content import level_of
+from pairproof.harness.content import waits_first
 from pairproof.harness.history import Event
 from pairproof.harness.kinds.client import Deliver, Fail, Info, Invoke, Ok
 from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
@@ -86,7 +86,7 @@ class QueueShowsDispatched(Law):
     def on_invoke(self, event: Invoke) -> None:
         if event.f == "pull" and event.node in self.ledger.up and event.node in self.reached:
             self.pulls[event.op] = event.node
-        elif event.f == "send" and event.node == MASTER and not level_of(event):
+        elif event.f == "send" and event.node == MASTER and not waits_first(event):
             self.sends.add(event.op)
 
     def on_deliver(self, event: Deliver) -> None:

@@ -1,18 +1,15 @@
-"""What laws share that judge messages which consumers sent back: who asked for what, and whether the log can say.
+"""What laws share that judge messages which consumers sent back: who asked for what.
 
-A send-back names its message by where the record begins. Where the master's log has lost a part, another message may
-lie there by now: nothing is judged from then on.
+A send-back names its message by where the record begins, see ``placed``.
 """
 
 from typing import NamedTuple
 
 from pairproof.harness.content import told
 from pairproof.harness.history import MS
-from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
 from pairproof.harness.rocketmq.kinds.groups import Back
-from pairproof.harness.rocketmq.kinds.log import Cut, Expire
-from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.deliver_delayed import LEVELS, delays_ms
+from pairproof.harness.rocketmq.laws.placed import Placed
 from pairproof.harness.rocketmq.places import MASTER
 
 RETRY, DEAD = "%RETRY%", "%DLQ%"
@@ -35,17 +32,15 @@ class Asked(NamedTuple):
     """Of the master's, by how often that came or went."""
 
 
-class SentBack(Law):
+class SentBack(Placed):
     """Bounded by the send-backs of one trial."""
 
     def begin(self) -> None:
+        super().begin()
         self.asked: dict[int, Asked] = {}
         """All that a consumer asked the pair's master for, by operation."""
         self.taken: dict[int, int] = {}
         """When the master said that it has one, ns; said in the life in which it was asked."""
-        self.life = 0
-        self.excused = False
-        """Whether the master's log ever lost something."""
 
     def delay_ns(self, level: int) -> int:
         """What a level that the master has means to it."""
@@ -67,21 +62,3 @@ class SentBack(Law):
             self.asked[event.op] = Asked(event, at, times, level, most, self.life)
         elif event.f == "ok" and event.op in self.asked and self.asked[event.op].life == self.life:
             self.taken[event.op] = event.t
-
-    # What takes places in the log their meaning.
-
-    def on_crash(self, event: Crash | Stop) -> None:
-        if event.node == MASTER:
-            self.life += 1
-            self.excused |= event.f == "machine"
-
-    on_stop = on_crash
-
-    def on_start(self, event: Start) -> None:
-        if event.node == MASTER:
-            self.excused |= event.hi is None or event.hi < self.ledger.ends.get(MASTER, 0)
-
-    def on_wipe(self, event: Wipe | Expire | Cut) -> None:
-        self.excused |= event.node == MASTER
-
-    on_expire = on_cut = on_wipe

@@ -116,13 +116,17 @@ class Transactions:
         if decision == ROLLBACK:
             end = puts.put(self._op_message(half)).hi
         else:
-            end = puts.put(committed_message(half)).hi
+            end = puts.put(self.committed(half)).hi
             try:
                 puts.put(self._op_message(half))
             except StoreFull:
                 # The message is committed; that nobody need look after its half is only good to know.
                 pass
         puts.settle(end, True, partial(self._answer, request.kept()))
+
+    def committed(self, half: Record) -> Message:
+        """What a commit stores; CodecError as :func:`committed_message`."""
+        return committed_message(half)
 
     def _op_message(self, half: Record) -> Message:
         return Message(

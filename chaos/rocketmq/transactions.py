@@ -1,0 +1,83 @@
+"""The transactions of a trial's producers: a half message, and later what the producer says of it.
+
+A half message has a UNIQ_KEY, as RocketMQ's producers give it, and no other key. Only one whose answer says where it is
+can be ended. RocketMQ's producers ask for no answer to END_TRANSACTION; these do, so that the history knows which ends
+were taken. A wait for the next end is under way as a call is: the trial's end waits for it.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from typing import NamedTuple
+
+from pairproof.chaos.rocketmq.clients import Call, Clients, described, filled
+from pairproof.chaos.rocketmq.provision import TOPIC
+from pairproof.harness.content import content
+from pairproof.harness.history import MS
+from pairproof.harness.rocketmq import places
+from pairproof.harness.rocketmq.operations.scope import SMALL
+from pairproof.harness.rocketmq.operations.transact import COMMIT, NEVER
+from pairproof.reference.client.client import GROUP, Outcome
+from pairproof.reference.core.processors import transactions
+
+HALF = f"\x02TRAN_MSG\x01true\x02PGROUP\x01{GROUP}"
+
+
+class Plan(NamedTuple):
+    """What is to become of a half message: ended with ``says`` after ``ms``, so many ``times``."""
+
+    says: str
+    ms: int
+    times: int
+
+
+class Transactions:
+    """Implements CanTransact."""
+
+    def __init__(self, clients: Clients) -> None:
+        self.clients = clients
+
+    def transact(self, producer: int, queue: int, says: str, ms: int, times: int) -> None:
+        clients = self.clients
+        key, flag, tags = clients.new_message()
+        body = filled(key, SMALL)
+        detail = content(body, tags, flag, half=True)
+        call = clients.invoke(f"producer-{producer}", "send", places.MASTER, key, f"{TOPIC}/{queue}", int(True), detail)
+        properties = described(f"UNIQ_KEY\x01{key}", tags, True) + HALF
+        plan = Plan(says, ms, 0 if says == NEVER else times)
+        clients.client.send(
+            clients.address(call), TOPIC, queue, body, properties, partial(self._sent, call, plan), flag
+        )
+
+    def _sent(self, call: Call, plan: Plan, outcome: Outcome) -> None:
+        half = self.clients.placed(call, outcome)
+        if half is not None:
+            self._go_on(call, plan, half)
+
+    def _go_on(self, call: Call, plan: Plan, half: tuple[int, int]) -> None:
+        if not plan.times:
+            return
+        self.clients.in_flight += 1
+        self.clients.client.later(plan.ms * MS, partial(self._end, call, plan, half))
+
+    def _end(self, send: Call, plan: Plan, half: tuple[int, int]) -> None:
+        clients = self.clients
+        clients.in_flight -= 1
+        call = clients.begin(send.client, "decide", send.node, send.message, send.queue)
+        self._note(call, half, "asked", detail=json.dumps({"says": plan.says, "at": half[0]}))
+        decision = transactions.COMMIT if plan.says == COMMIT else transactions.ROLLBACK
+        done = partial(self._ended, call, plan, half)
+        clients.client.end_transaction(clients.address(call), send.message or "", half, decision, done)
+
+    def _ended(self, call: Call, plan: Plan, half: tuple[int, int], outcome: Outcome) -> None:
+        self.clients.over(call, outcome)
+        remark = outcome.answer.remark if outcome.answer is not None else None
+        self._note(call, half, outcome.phase, status=outcome.status, detail=remark)
+        self._go_on(call, plan._replace(times=plan.times - 1), half)
+
+    def _note(self, call: Call, half: tuple[int, int], f: str, **columns: object) -> None:
+        self.clients.add(
+            self.clients.stage.now(), "decide", call.node, process=call.process, op=call.op, f=f,
+            message=call.message, queue=call.queue, queue_offset=half[1], **columns,
+        )  # fmt: skip

@@ -1,0 +1,54 @@
+"""A producer sends the half of a transaction, and decides about it."""
+
+from __future__ import annotations
+
+from pairproof.harness.errors import UsageError
+from pairproof.harness.operation import INT_MAX, Drawn, Operation, Running, number, text
+from pairproof.harness.rocketmq.operations.scope import PRODUCERS, QUEUES
+from pairproof.harness.rocketmq.ports import CanTransact
+from pairproof.harness.schedule import Args
+
+COMMIT, ROLLBACK, NEVER = "commit", "rollback", "never"
+MOST_MS = 60_000
+MOST_ENDS = 3
+WORDS = {
+    COMMIT: "and commits it {ms} ms after it is stored",
+    ROLLBACK: "and rolls it back {ms} ms after it is stored",
+    NEVER: "and never says what is to become of it",
+}
+"""What a producer does about its half message, in words."""
+
+
+def _check(says: object) -> None:
+    if says not in WORDS:
+        raise UsageError(f"a producer ends a transaction with {', '.join(WORDS)}, not {says!r}")
+
+
+class Transact(Operation):
+    """A producer sends a half message to a queue of the master. ``ms`` after it is stored, the producer ends the
+    transaction as it ``says`` (commit, rollback, never); so many ``times``, each ``ms`` after the last answer.
+    """
+
+    name = "transact"
+    needs = CanTransact
+    arguments = {
+        "producer": number(INT_MAX, range(PRODUCERS), (0,), usual=0),
+        "queue": number(INT_MAX, range(QUEUES), (0,), usual=0),
+        "says": text((COMMIT, COMMIT, COMMIT, ROLLBACK, ROLLBACK, NEVER), usual=COMMIT, check=_check),
+        "ms": number(MOST_MS, (0, 0, 500, 3_100), (0,), usual=0),
+        "times": number(MOST_ENDS, (1, 1, 1, 2), (1,), usual=1),
+    }
+    drawn = Drawn(whole=True)
+    is_load = is_send = True
+
+    def words(self, args: Args) -> str:
+        what = f"sends a half message to queue {args['queue']} of the master"
+        again = f", {args['times']} times" if args["says"] != NEVER and args["times"] != 1 else ""
+        return f"Producer {args['producer']} {what} {WORDS[str(args['says'])].format(ms=args['ms'])}{again}."
+
+    def do(self, running: Running, args: Args) -> None:
+        """Start it."""
+        running.able.transact(args["producer"], args["queue"], args["says"], args["ms"], args["times"])
+
+
+OPERATION = Transact()
