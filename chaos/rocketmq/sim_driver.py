@@ -14,6 +14,7 @@ from pairproof.chaos.rocketmq.clients import Clients, send_timeout_ms
 from pairproof.chaos.rocketmq.consumers import Consumers
 from pairproof.chaos.rocketmq.other_sends import OtherSends
 from pairproof.chaos.rocketmq.producers import Producers
+from pairproof.chaos.rocketmq.remaking import Remaking
 from pairproof.chaos.rocketmq.sim_readings import SimReadings, shown
 from pairproof.chaos.rocketmq.sim_strangers import Strangers
 from pairproof.harness.history import MS
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 class SimDriver(Driver):
     """Nothing is derived later than its append, unless a fault holds it back."""
 
-    parts: tuple[Clients, OtherSends, Producers, Consumers, Strangers]
+    parts: tuple[Clients, OtherSends, Remaking, Producers, Consumers, Strangers]
     clients: Clients
 
     def __init__(self, target: ReferenceTarget, world: World) -> None:
@@ -52,7 +53,8 @@ class SimDriver(Driver):
             planning.NAME_SERVER if self.has_names else None, send_timeout_ms(settings),
             self.configs[places.MASTER].brokerName,
         )  # fmt: skip
-        self.parts = (self.clients, others, producers, self.consumers, Strangers(world, self.readings))
+        strangers = Strangers(world, self.readings)
+        self.parts = (self.clients, others, Remaking(self.clients), producers, self.consumers, strangers)
 
     def config(self, node: str) -> str | None:
         return shown(self.configs[node]) if node in self.configs else None
