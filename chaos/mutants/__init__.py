@@ -10,6 +10,7 @@ from functools import cache
 from typing import cast
 
 from pairproof.chaos.mutants.acks import ACKS
+from pairproof.chaos.mutants.administrators import ADMINISTRATORS
 from pairproof.chaos.mutants.by_tag import BY_TAG
 from pairproof.chaos.mutants.client_port import CLIENT_PORT
 from pairproof.chaos.mutants.contents import CONTENTS
@@ -44,7 +45,7 @@ from pairproof.harness.errors import UsageError
 OWN: tuple[Mutant, ...] = (
     *MASTER, *ACKS, *REPLICAS, *SLAVE, *STORE, *STREAM, *CLIENT_PORT, *CONTENTS, *FAN_OUT, *STORAGE, *PIECES,
     *METADATA, *ROLES, *ROUTING, *QUEUES, *DELIVERY, *PROGRESS, *LIVES, *GARBLED, *QUESTIONS, *OTHER_SENDS,
-    *GROUPS, *PRODUCERS, *LOCKS, *PULLS, *SENT_BACK, *BY_TAG, *TRANSACTIONS,
+    *GROUPS, *ADMINISTRATORS, *PRODUCERS, *LOCKS, *PULLS, *SENT_BACK, *BY_TAG, *TRANSACTIONS,
 )  # fmt: skip
 
 

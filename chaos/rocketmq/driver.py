@@ -19,6 +19,7 @@ from pairproof.chaos.rocketmq.other_sends import OtherSends
 from pairproof.chaos.rocketmq.programs import placed, shown
 from pairproof.chaos.rocketmq.provision import TOPIC
 from pairproof.chaos.rocketmq.readings import TracedReadings
+from pairproof.chaos.rocketmq.remaking import Remaking
 from pairproof.chaos.rocketmq.strangers import Strangers
 from pairproof.harness.content import told
 from pairproof.harness.history import MS, Event
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 REFUSALS = 2
 """After so many, once all faults are over, a slave has diverged and will not converge."""
 LOG = ("commitlog/",)
-CHANGES = ("topic", "group", "commit")
+CHANGES = ("topic", "group", "delete-topic", "delete-group", "commit")
 """Calls that change tables, whatever comes of them."""
 TABLES_WAYS = frozenset((*places.META_LINKS, *places.FAST_LINKS, *places.NAMES_LINKS))
 """What slaves copy their master's tables over, and learn of it."""
@@ -40,7 +41,7 @@ TABLES_WAYS = frozenset((*places.META_LINKS, *places.FAST_LINKS, *places.NAMES_L
 class RocketMQDriver(Driver):
     """Clients and consumers live in this process, on the same loop as the taps."""
 
-    parts: tuple[Clients, OtherSends, Consumers, Strangers]
+    parts: tuple[Clients, OtherSends, Remaking, Consumers, Strangers]
     clients: Clients
 
     def __init__(self, target: ReferenceTarget | RocketMQTarget, world: World) -> None:
@@ -65,7 +66,8 @@ class RocketMQDriver(Driver):
         self.consumers = Consumers(self.clients, self.machines.machine, build, names, fixed)
         ends = world.evidence.log_ends
         others = OtherSends(self.clients, self.configs[places.MASTER], lambda: ends.get(places.MASTER, 0))
-        self.parts = (self.clients, others, self.consumers, Strangers(world, self.machines.machine))
+        strangers = Strangers(world, self.machines.machine)
+        self.parts = (self.clients, others, Remaking(self.clients), self.consumers, strangers)
 
     def config(self, node: str) -> str | None:
         if node not in self.configs:

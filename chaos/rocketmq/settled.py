@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from pairproof.harness.history import Event
 
 CHANGES = frozenset({"sync", "persist", "start", "crash", "stop", "wipe"})
-CALLS = frozenset({"commit", "topic", "group"})
+CALLS = frozenset({"commit", "topic", "group", "delete-topic", "delete-group"})
 
 
 def settled(events: Sequence[Event]) -> Iterator[Event]:

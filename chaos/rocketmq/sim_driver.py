@@ -14,6 +14,7 @@ from pairproof.chaos.rocketmq.clients import Clients, send_timeout_ms
 from pairproof.chaos.rocketmq.consumers import Consumers
 from pairproof.chaos.rocketmq.other_sends import OtherSends
 from pairproof.chaos.rocketmq.producers import Producers
+from pairproof.chaos.rocketmq.remaking import Remaking
 from pairproof.chaos.rocketmq.sim_readings import SimReadings, shown
 from pairproof.chaos.rocketmq.sim_strangers import Strangers
 from pairproof.chaos.rocketmq.transactions import Transactions
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 class SimDriver(Driver):
     """Nothing is derived later than its append, unless a fault holds it back."""
 
-    parts: tuple[Clients, OtherSends, Producers, Consumers, Transactions, Strangers]
+    parts: tuple[Clients, OtherSends, Remaking, Producers, Consumers, Transactions, Strangers]
     clients: Clients
 
     def __init__(self, target: ReferenceTarget, world: World) -> None:
@@ -54,7 +55,7 @@ class SimDriver(Driver):
             self.configs[places.MASTER].brokerName,
         )  # fmt: skip
         self.parts = (
-            self.clients, others, producers, self.consumers, Transactions(self.clients),
+            self.clients, others, Remaking(self.clients), producers, self.consumers, Transactions(self.clients),
             Strangers(world, self.readings),
         )  # fmt: skip
 

@@ -21,7 +21,7 @@ class Call(Event):
     f: str
     """send, produce (a send by a producer that chooses queues and tries again), pull, select (a pull by tags), commit
     (of a group's progress), query (of it), topic or group (an administrator creates or changes one: ``message`` is its
-    name)."""
+    name), delete-topic or delete-group (deletes one)."""
     node: str
     """Who was asked."""
     message: str | None
@@ -50,7 +50,8 @@ class Invoke(Call):
     """Of a send, JSON: body (its digest), flag, tags; level of a delayed one, half: true of a half message, compressed:
     true of a compressed body, more: true of a message of a batch that is not the last one. Of a produce besides: how
     the queue is chosen, producer (its number), tries (how many it makes at most), within (ms for all tries together).
-    Of pull and select: tags asked for, and the most messages, where that is not 32. Of topic and group: the content."""
+    Of pull and select: tags asked for, and the most messages, where that is not 32. Of topic and group: the content. Of
+    delete-group: progress, whether that goes, too."""
 
     def words(self, the: The) -> str:
         node, who = the(self.node), client(self)
@@ -64,6 +65,8 @@ class Invoke(Call):
                 return f"{who}: asks {node} how far its group is in {self.queue}"
             case "topic" | "group":
                 return f"{who}: asks {node} to set {self.f} {self.message}: {plain(self.detail)}"
+            case "delete-topic" | "delete-group":
+                return f"{who}: asks {node} to {self.f.replace('-', ' ')} {self.message}"
         queue = "" if self.queue is None else f", queue {self.queue}"
         return f"{who}: {_named(self)} to {node}{queue}{self._manner()}"
 
@@ -256,6 +259,8 @@ def _ended(call: Call, the: The) -> str:
             subject = f"question to {node} how far its group is in {call.queue}"
         case "topic" | "group":
             subject = f"setting {call.f} {call.message} at {node}"
+        case "delete-topic" | "delete-group":
+            subject = f"request to {call.f.replace('-', ' ')} {call.message} at {node}"
     return f"{client(call)}: {subject} {outcome(call)}"
 
 

@@ -112,6 +112,14 @@ class CanAdminister(Protocol):
 
 
 @runtime_checkable
+class CanRemake(Protocol):
+    """An administrator can make, delete and make again at a broker what nobody uses; the outcomes are recorded."""
+
+    def remake(self, what: str, number: int, steps: int, node: str) -> None:
+        """Start the first of so many steps for a ``topic`` or a ``group`` of this number at ``node``."""
+
+
+@runtime_checkable
 class CanSendTo(Protocol):
     """A producer can send to whatever broker, also to one that takes no messages, and messages to be held back."""
 
@@ -155,8 +163,8 @@ class CanSelect(Protocol):
 
 
 ABILITIES = (
-    CanSend, CanPull, CanSendTo, CanSendOtherwise, CanSelect, CanConsume, CanAdminister, CanImpersonate, CanIntrude,
-    CanImpersonateMaster,
+    CanSend, CanPull, CanSendTo, CanSendOtherwise, CanSelect, CanConsume, CanAdminister, CanRemake, CanImpersonate,
+    CanIntrude, CanImpersonateMaster,
 )  # fmt: skip
 """Those of a RocketMQ pair's clients and strangers, in every lab."""
 SIMULATED = (CanProduce, CanFalter, CanTransact)

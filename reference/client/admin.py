@@ -50,6 +50,16 @@ def update_group(calls: Calls, address: str, group: SubscriptionGroupConfig, don
     ask(calls, address, RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, {}, done, beans.encode(group))
 
 
+def delete_topic(calls: Calls, address: str, topic: str, done: Done) -> None:
+    """Delete a topic (215)."""
+    ask(calls, address, RequestCode.DELETE_TOPIC_IN_BROKER, {"topic": topic}, done)
+
+
+def delete_group(calls: Calls, address: str, group: str, progress: bool, done: Done) -> None:
+    """Delete a consumer group (207), and its ``progress`` in all topics if that is wanted."""
+    ask(calls, address, RequestCode.DELETE_SUBSCRIPTIONGROUP, {"groupName": group, "removeOffset": progress}, done)
+
+
 def topics(calls: Calls, address: str, done: Read[TopicConfigs]) -> None:
     """All topics of a broker, with their data version (21)."""
     _table(calls, address, RequestCode.GET_ALL_TOPIC_CONFIG, TopicConfigs, done)

@@ -20,7 +20,7 @@ WITHOUT = {
     # A question that a trial asks only now and then: two runs of the same program ask others.
     "indexes_first_key",
     # They take longer programs than are hunted here.
-    "takes_first_queue", "tries_stored_again",
+    "takes_first_queue",
 }  # fmt: skip
 """Mutants without a program: docs/decisions/0058."""
 

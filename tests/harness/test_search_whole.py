@@ -15,7 +15,7 @@ from pairproof.harness.schedule_json import from_json
 from pairproof.harness.search import shrink
 
 REFERENCE = resolve.target("reference")
-DRAWN = [whole.schedule("c", number) for number in range(2_000)]
+DRAWN = [whole.schedule("c", number) for number in range(4_000)]
 
 
 def test_whole_schedules_depend_on_seed_and_number_alone() -> None:

@@ -30,6 +30,7 @@ from pairproof.harness.rocketmq.laws.metadata import (
     ADMIN,
     CALL_NS,
     DELAYS,
+    DELETES,
     GROUPS,
     OFFSETS,
     SLACK_NS,
@@ -47,6 +48,7 @@ from pairproof.harness.rocketmq.settings import Settings
 HEARTBEAT_NS = 30_000 * MS
 """How often a client tells brokers of its groups."""
 NAMED = (TOPICS, GROUPS)
+CHANGES = {**ADMIN, **DELETES}
 
 
 class Reading(NamedTuple):
@@ -131,7 +133,7 @@ class MetaConverges(MetadataLaw):
                 self.progress[place] = event.queue_offset
                 self.changed[OFFSETS] = event.t
                 self.moving.add(event.op)
-        elif event.f in ADMIN:
+        elif event.f in CHANGES:
             self.moving.add(event.op)
         else:
             use = (event.node, event.queue, event.group)
@@ -144,7 +146,7 @@ class MetaConverges(MetadataLaw):
             self.changed[DELAYS] = event.t
         elif event.op in self.moving:
             self.moving.discard(event.op)
-            self.changed[ADMIN.get(event.f, OFFSETS)] = event.t
+            self.changed[CHANGES.get(event.f, OFFSETS)] = event.t
 
     on_fail = on_ok
     on_info = on_ok

@@ -1,8 +1,8 @@
 """``role-slave-read-only``: a slave takes no message, no topic and no group, and adds nothing of its own to its log.
 
 - Sends to a slave are refused, and their messages are found in no log.
-- From 4.9.4 on so are an administrator's topics and groups, and the slave's tables do not come to hold them (unless
-  somebody used that name, or created it at a master).
+- From 4.9.4 on so are an administrator's topics, groups and deletions, and the slave's tables do not come to hold
+  what is new (unless somebody used that name, or created it at a master).
 - What enters a slave's log is what it replicates.
 
 Left out: the end of a transaction, of which a history says nothing; topics and groups that a client's call creates on
@@ -16,11 +16,12 @@ from pairproof.harness.rocketmq.kinds.log import Append, Record
 from pairproof.harness.rocketmq.kinds.metadata import Table
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.answering import NO_ANSWER
-from pairproof.harness.rocketmq.laws.metadata import ADMIN, GROUPS, TOPICS, Name, holds, topic_of
+from pairproof.harness.rocketmq.laws.metadata import ADMIN, DELETES, GROUPS, TOPICS, Name, holds, topic_of
 from pairproof.harness.rocketmq.settings import parse, version
 
 REFUSES_ADMIN = (4, 9, 4)
 """The first version whose slaves do."""
+CHANGES = frozenset({*ADMIN, *DELETES})
 
 
 class RoleSlaveReadOnly(Law):
@@ -48,6 +49,8 @@ class RoleSlaveReadOnly(Law):
     # What it is asked.
 
     def on_invoke(self, event: Invoke) -> None:
+        if event.f in DELETES:
+            return
         if event.f in ADMIN:
             name = (ADMIN[event.f], event.message or "")
             if event.node in self.slaves:
@@ -71,12 +74,13 @@ class RoleSlaveReadOnly(Law):
         if event.f == "send":
             self.judged += 1
             self.violate(event, f"{event.node}, a slave, took {event.message} and answered {event.status}")
-        elif event.f in ADMIN and refuses:
+        elif event.f in CHANGES and refuses:
             self.judged += 1
-            self.violate(event, f"{event.node}, a slave, took the {event.f} {event.message}")
+            what = event.f if event.f in ADMIN else f"request to {event.f.replace('-', ' ')}"
+            self.violate(event, f"{event.node}, a slave, took the {what} {event.message}")
 
     def on_fail(self, event: Fail) -> None:
-        if event.node in self.slaves and (event.f == "send" or event.f in ADMIN) and event.status not in NO_ANSWER:
+        if event.node in self.slaves and (event.f == "send" or event.f in CHANGES) and event.status not in NO_ANSWER:
             self.judged += 1
 
     # What it has.

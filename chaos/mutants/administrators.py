@@ -1,0 +1,46 @@
+"""Mutants that do something else than administrators ask for: with what is to go, and with what is made again."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from pairproof.chaos.mutants.mutant import seeded, seeded_in
+from pairproof.reference.core.processors.administration import Administration
+from pairproof.reference.core.requests import Request
+from pairproof.reference.core.topics import TopicTable
+from pairproof.reference.wire.bodies import TopicConfig
+
+
+@seeded("master", "meta-as-administered", "deletes with a topic the one that was made before it")
+class DeletesNeighbour(TopicTable):
+    def remove(self, name: str) -> bool:
+        names = list(self.entries)
+        if name not in names:
+            return False
+        gone = names[max(names.index(name) - 1, 0) : names.index(name) + 1]
+        self._change({key: entry for key, entry in self.entries.items() if key not in gone})
+        return True
+
+
+@seeded("master", "meta-as-administered", "says that a group is deleted, and keeps it")
+class KeepsDeletedGroups(Administration):
+    def on_delete_group(self, request: Request) -> None:
+        self.check_role()
+        request.answer()
+
+
+@seeded("master", "meta-as-administered", "makes a deleted topic again as it was, whatever is asked for")
+class MakesAsBefore(TopicTable):
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self.deleted: dict[str, TopicConfig] = {}
+
+    def remove(self, name: str) -> bool:
+        if name in self.entries:
+            self.deleted[name] = self.entries[name]
+        return super().remove(name)
+
+    def put_all(self, entries: Mapping[str, TopicConfig]) -> Mapping[str, TopicConfig]:
+        return super().put_all({name: self.deleted.pop(name, entry) for name, entry in entries.items()})
+
+
+ADMINISTRATORS = seeded_in(__name__)

@@ -1,0 +1,41 @@
+"""An administrator makes something, deletes it, and makes it again."""
+
+from __future__ import annotations
+
+from pairproof.harness.errors import UsageError
+from pairproof.harness.operation import Drawn, Operation, Running, number, text
+from pairproof.harness.rocketmq.operations.scope import ADMINISTERED, TOPICS
+from pairproof.harness.rocketmq.ports import CanRemake
+from pairproof.harness.schedule import Args
+
+KINDS = ("topic", "group")
+MOST_STEPS = 3
+
+
+def _check(what: object) -> None:
+    if what not in KINDS:
+        raise UsageError(f"an administrator remakes a {' or a '.join(KINDS)}, not {what!r}")
+
+
+class Remake(Operation):
+    """An administrator makes a topic or a consumer group that nobody uses at ``node``, and changes it if it is there;
+    with two ``steps`` deletes it then, with three makes it again with other values. Each step begins when the one
+    before has been answered. Of groups, each second one is deleted with its progress.
+    """
+
+    name = "remake"
+    needs = CanRemake
+    arguments = {
+        "what": text(KINDS, check=_check),
+        "number": number(99, range(TOPICS), (0,), usual=0),
+        "steps": number(MOST_STEPS, (1, 2, 3), (1, 2), usual=MOST_STEPS),
+        "node": text(ADMINISTERED, usual="master"),
+    }
+    drawn = Drawn(whole=True)
+
+    def do(self, running: Running, args: Args) -> None:
+        """Ask the broker."""
+        running.able.remake(args["what"], args["number"], args["steps"], args["node"])
+
+
+OPERATION = Remake()
