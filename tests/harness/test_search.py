@@ -45,6 +45,7 @@ def test_swarm_uses_every_operation_fault_and_setting_sooner_or_later() -> None:
         "produce",
         "falter",
         "transact",
+        "remake",
     }
     assert set(ops) == of_a_pair and faults == set(resolve.drawn())
     for name, values in swarm.SETTINGS.items():
