@@ -6,18 +6,17 @@ from pairproof.harness.floors import Family, Floors
 
 FLOORS = Floors(
     trials={"machine": 20},
-    operations={"send": 60, "pull": 20, "advance": 40, "heal": 20, "join": 1},
-    events={"ok send": 60, "ok pull": 20, "deliver": 3},
+    operations={"send": 25, "pull": 10, "advance": 40, "heal": 3},
+    events={"ok send": 60, "ok pull": 10, "deliver": 3},
     faults={
-        "latency": Family(("latency", "jitter"), 2),
-        "partition": Family(("down", "stall", "timeout", "disconnect"), 4),
-        "partial writes": Family(("slicer", "limit_data", "bandwidth"), 3),
+        "partition": Family(("down", "stall", "timeout", "disconnect"), 1),
+        "latency or partial writes": Family(("latency", "jitter", "slicer", "limit_data", "bandwidth"), 2),
         "nodes and disks": Family(
             ("kill", "restart", "pause", "power_loss", "promotion", "wipe", "older_image", "disk_full", "disk_stall",
              "slow_disk", "read_only"), 1,
         ),
     },
-    states={"behind": 200, "caught-up": 1_000, "unconnected": 50, "readers at the master": 10},
+    states={"behind": 200, "caught-up": 400, "unconnected": 50},
     laws=45,
     # Both are known from the ends of both logs.
     shown_by={"behind": "append", "caught-up": "append"},

@@ -14,18 +14,20 @@ _ILLEGAL = frozenset({"MESSAGE_ILLEGAL"})
 _NO_TOPIC = frozenset({"TOPIC_NOT_EXIST"})
 _SLAVE = frozenset({"SERVICE_NOT_AVAILABLE"})
 """To any send."""
+_UNKNOWN = frozenset({"TOPIC_NOT_EXIST", "SUBSCRIPTION_GROUP_NOT_EXIST"})
+"""Of a broker that has not learned of the trial's own topic or group: a slave just started, or on an empty disk."""
 
 REFUSALS: Mapping[str, frozenset[str]] = {
     "an unknown code": frozenset({"REQUEST_CODE_NOT_SUPPORTED"}),
     "a send to a topic with a space": _ERROR | _ILLEGAL | _SLAVE,
     "a send to the transactions' own topic": _ERROR | {"NO_PERMISSION"} | _SLAVE,
-    "a send to a queue that is not there": _ERROR | _SLAVE,
+    "a send to a queue that is not there": _ERROR | _SLAVE | _UNKNOWN,
     "a send to a topic that nobody made": _NO_TOPIC | _SLAVE,
     "a send that names no topic": _ERROR | _SLAVE,
-    "a send with 32 KiB of properties": _ILLEGAL | _SLAVE,
-    "a pull of a topic that nobody made": _NO_TOPIC,
-    "a pull of a queue that is not there": _ERROR,
-    "a pull that filters by SQL": _ERROR | {"SUBSCRIPTION_PARSE_FAILED"},
+    "a send with 32 KiB of properties": _ILLEGAL | _SLAVE | _UNKNOWN,
+    "a pull of a topic that nobody made": _UNKNOWN,
+    "a pull of a queue that is not there": _ERROR | _UNKNOWN,
+    "a pull that filters by SQL": _ERROR | {"SUBSCRIPTION_PARSE_FAILED"} | _UNKNOWN,
     "a pull without its queue": _ERROR,
     "statistics of a topic that nobody made": _NO_TOPIC,
     "members of a group that nobody joined": _ERROR,

@@ -114,6 +114,19 @@ def test_file_that_was_never_flushed_is_gone() -> None:
     assert disk.names("commitlog") == []
 
 
+def test_log_keeps_a_file_of_zeros_before_one_that_survives() -> None:
+    disk = SimDisk()
+    for name in ("commitlog/0", "commitlog/1", "commitlog/2", "index/0"):
+        disk.open(name, 8).write(0, b"u" * 8)
+    disk.sync("commitlog/1")
+    disk.lose_power("none")
+    # It would be a gap, as only somebody who deletes files makes one.
+    assert {name: bytes(file.cache[:1]) for name, file in disk.files.items()} == {
+        "commitlog/0": b"\0",
+        "commitlog/1": b"u",
+    }
+
+
 def test_second_power_loss_takes_nothing_more() -> None:
     disk = flushed_disk(b"d" * 10, b"u" * 10)
     disk.lose_power("half")

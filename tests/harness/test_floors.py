@@ -140,7 +140,7 @@ def test_a_machine_that_never_draws_a_fault_misses_the_floors(
     monkeypatch.setattr(machine, "_fault_rules", lambda lab, system: {})
     assert main(CHECK) == 3
     said = capsys.readouterr().out
-    assert "floors missed: " in said and "faults that took effect: latency: 0 of 2; " in said
+    assert "floors missed: " in said and "faults that took effect: latency or partial writes: 0 of 2; " in said
     facts = only_run(part).facts
     assert facts["state"] == "complete" and "trials of the machine" not in str(floors.missed(floors.of_facts(facts)))
 

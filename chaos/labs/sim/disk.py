@@ -5,7 +5,8 @@ commit log's unflushed bytes, what ``keep`` says: ``none``, ``half`` (the first 
 begin), ``hole`` (a lost sector, with later bytes kept) or ``all``. What is derived from the log, and small files, lose
 all that was not flushed, save under ``all``. Under ``some`` each dirty sector of each file is kept or lost on its own,
 as an operating system writes pages back: derived files may know more than the log, or one more than another. A file
-that was never flushed does not survive unless something of it is kept.
+that was never flushed does not survive unless something of it is kept; one of the log does, too, if a later one does,
+since a journal keeps the order in which files are made.
 
 The disk may *lie*: a flush ends as if it had worked, and only the file's name is durable. Its bytes stay dirty, so
 that a later honest flush of the same file makes up for it. It may be *full*: no file that needs room can be created,
@@ -214,10 +215,12 @@ class SimDisk:
                 file.cache[lo:hi] = file.durable[lo:hi]
                 lost += hi - lo if name.startswith(LOG) else 0
                 lied = lied or any(lo < end and start < hi for start, end in file.feigned)
-        for name, file in list(self.files.items()):
-            if keep != "all" and not file.on_disk and file.cache == file.durable:
+        log_goes_on = False
+        for name, file in reversed(list(self.files.items())):
+            if keep != "all" and _is_gone(file) and not (log_goes_on and name.startswith(LOG)):
                 del self.files[name]
             else:
+                log_goes_on = log_goes_on or name.startswith(LOG)
                 _settle(file)
         return Loss(lost, lied)
 
@@ -248,6 +251,10 @@ def _feign(file: SimFile, dirty: list[Range], lies: tuple[Trouble, ...]) -> None
         file.feigned += dirty
         count(lies, "files_feigned")
         count(lies, "bytes_feigned", sum(hi - lo for lo, hi in dirty))
+
+
+def _is_gone(file: SimFile) -> bool:
+    return not file.on_disk and file.cache == file.durable
 
 
 def _settle(file: SimFile) -> None:
