@@ -33,8 +33,13 @@ TRIALS = 6_000
 KILLS = {each["mutant"]: each for each in map(json.loads, Path(__file__).with_name("kills.jsonl").open())}
 """By mutant: the law that caught it, a small program that does it again, and after how many trials of which seed it was
 found. Made by tests/control/find_kills.py."""
-DAILY = {each["law"]: name for name, each in sorted(KILLS.items(), key=lambda found: -found[1]["trials"])}
-"""By law: the mutant that is found soonest. Only these are hunted on every commit; at night all, with several seeds."""
+DAILY = {
+    each["law"]: name
+    for name, each in sorted(KILLS.items(), key=lambda found: -found[1]["trials"])
+    if each["trials"] <= 300
+}
+"""By law: the mutant that is found soonest, if that is soon. Only these are hunted on every commit, at night all. An
+operation that only the simulation has is in no story, with which each search begins, and so is met late."""
 
 
 def test_every_mutant_has_a_stored_program() -> None:
@@ -102,7 +107,8 @@ def test_two_mutants_of_one_name_are_refused(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_every_law_has_a_mutant_of_its_own_on_every_commit() -> None:
-    assert DAILY.keys() == {
+    # Its stored program is played on every commit, be it hunted then or not.
+    assert {each["law"] for each in KILLS.values()} == {
         law.id for law in judge.all_laws() if law.needs <= LAB.observes(resolve.target("reference"))
     }
 
