@@ -74,11 +74,12 @@ class Question(NamedTuple):
 
 
 class Answered(NamedTuple):
-    """What came of a question: the response code's name, the header's fields and the body."""
+    """What came of a request: the response code's name, the header's fields, the body and the remark."""
 
     status: str
     fields: Mapping[str, str]
     body: bytes
+    remark: str | None = None
 
 
 class Audited(NamedTuple):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from random import Random
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 from pairproof.chaos.labs.sim.evidence import Evidence
 from pairproof.chaos.labs.sim.host import Host
@@ -23,21 +23,14 @@ class Asker:
     """Stands where a broker's connections are: keeps the answer."""
 
     def __init__(self) -> None:
-        self.answered: list[Told] = []
+        self.answered: list[Answered] = []
 
     def answer(
         self, conn: object, request: Command, code: int, fields: Mapping[str, str] | None = None, body: bytes = b"",
         remark: str | None = None,
     ) -> None:  # fmt: skip
         status = ANSWERS.get(code) or remoting.RESPONSE_NAMES.get(code, f"code {code}")
-        self.answered.append(Told(Answered(status, fields or {}, body), remark))
-
-
-class Told(NamedTuple):
-    """What came of a request, and the remark that came with it."""
-
-    answered: Answered
-    remark: str | None
+        self.answered.append(Answered(status, fields or {}, body, remark))
 
 
 def put(evidence: Evidence, host: Host, seed: str, groups: Sequence[str]) -> None:
@@ -47,19 +40,18 @@ def put(evidence: Evidence, host: Host, seed: str, groups: Sequence[str]) -> Non
     audit, records = questions.audited(evidence.recorder.events, host.name)
     binary = Random(f"{seed}/form/{host.name}").random() < 0.5
     for each in questions.chosen(seed, host.name, records, groups, OF_REFERENCE.kinds):
-        for told in _told(host, binary, each.code, each.fields):
+        for answered in _answers(host, binary, each.code, each.fields):
             questions.record(
-                evidence.add, evidence.now(), host.name, host.incarnation, audit, each, told.answered,
-                OF_REFERENCE.figures,
-            )  # fmt: skip
+                evidence.add, evidence.now(), host.name, host.incarnation, audit, each, answered, OF_REFERENCE.figures
+            )
     sent = invalid_requests.chosen(seed, host.name)
-    for told in _told(host, binary, sent.code, sent.fields, sent.body):
+    for answered in _answers(host, binary, sent.code, sent.fields, sent.body):
         invalid_requests.record(
-            evidence.add, evidence.now(), host.name, host.incarnation, sent, told.answered.status, told.remark
+            evidence.add, evidence.now(), host.name, host.incarnation, sent, answered.status, answered.remark
         )
 
 
-def _told(host: Host, binary: bool, code: int, fields: Mapping[str, str], body: bytes = b"") -> list[Told]:
+def _answers(host: Host, binary: bool, code: int, fields: Mapping[str, str], body: bytes = b"") -> list[Answered]:
     asker = Asker()
     if isinstance(host.node, Broker):
         frame = remoting.encode(Command(code, 0, 0, dict(fields), body, binary=binary))
