@@ -19,6 +19,7 @@ from pairproof.chaos.labs.real.world import World
 from pairproof.chaos.observers import auditing, table_reader
 from pairproof.chaos.observers.auditing import Snapshot
 from pairproof.chaos.rocketmq import invalid_requests, questions
+from pairproof.chaos.rocketmq.invalid_requests import Invalid
 from pairproof.chaos.rocketmq.machines import Machine
 from pairproof.harness.errors import LabError
 from pairproof.harness.rocketmq import places
@@ -34,6 +35,8 @@ STORE_PARTS = ("commitlog/", "consumequeue/", "index/")
 ASK_S = 4.0
 SNAPSHOTS = 5
 """How often stores are read again that were written meanwhile, because somebody else sent SIGCONT."""
+ANSWERED = "an answer"
+"""Something came back for what is no frame."""
 TABLES = {
     "topics": RequestCode.GET_ALL_TOPIC_CONFIG,
     "groups": RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG,
@@ -127,11 +130,29 @@ class Inspection:
                     evidence.add, evidence.now(), name, node.incarnation, audit, each, answered, figures
                 )  # fmt: skip
         sent = invalid_requests.chosen(self.world.seed, name)
-        outcome = self.world.run(self._asked(name, sent.code, sent.fields, sent.body))
-        if outcome.answer is not None:
-            invalid_requests.record(
-                evidence.add, evidence.now(), name, node.incarnation, sent, outcome.status, outcome.answer.remark
-            )
+        status, remark = self.world.run(self._refused(name, sent))
+        if status:
+            invalid_requests.record(evidence.add, evidence.now(), name, node.incarnation, sent, status, remark)
+
+    async def _refused(self, name: str, sent: Invalid) -> tuple[str, str | None]:
+        """The status of the answer and its remark; no status if there is none in time."""
+        if not sent.frame:
+            outcome = await self._asked(name, sent.code, sent.fields, sent.body)
+            return ("", None) if outcome.answer is None else (outcome.status, outcome.answer.remark)
+        host, _, port = self.configs[name].address.rpartition(":")
+        writer = None
+        try:
+            async with asyncio.timeout(ASK_S):
+                reader, writer = await asyncio.open_connection(host, int(port))
+                writer.write(sent.frame)
+                return (ANSWERED if await reader.read(1) else questions.CLOSED), None
+        except ConnectionError:
+            return ("" if writer is None else questions.CLOSED), None
+        except TimeoutError:
+            return "", None
+        finally:
+            if writer is not None:
+                writer.close()
 
     async def _asked(self, name: str, code: int, fields: Mapping[str, str], body: bytes = b"") -> Outcome:
         calls, address = self._client.calls, self.configs[name].address

@@ -1,17 +1,19 @@
-"""Requests that make no sense: one for each broker at a trial's end, when the questions about its log are answered.
+"""Requests that make no sense, and frames that are none: one for each broker, and for a simulated name server, at a
+trial's end, when the questions about its log are answered.
 
-They must change nothing. One a broker, drawn by the trial's seed. What may be answered, see
+They must change nothing. One a node, drawn by the trial's seed. What may be answered, see
 ``pairproof.harness.rocketmq.invalid_requests``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import struct
+import zlib
+from collections.abc import Callable, Mapping, Sequence
 from random import Random
 from typing import NamedTuple
 
 from pairproof.chaos.rocketmq.provision import GROUP, TOPIC
-from pairproof.harness.rocketmq.invalid_requests import REFUSALS
 from pairproof.reference.wire import headers
 from pairproof.reference.wire.headers import RequestCode
 
@@ -32,10 +34,20 @@ _TOPIC = {
     "topic": "TBW102", "defaultTopic": NOBODYS, "readQueueNums": "1", "writeQueueNums": "1", "perm": "6",
     "topicFilterType": "SINGLE_TAG", "topicSysFlag": "0", "order": "false",
 }  # fmt: skip
+_QUERY = {"topic": TOPIC, "key": NOBODYS, "maxNum": "1", "beginTimestamp": "0", "endTimestamp": "1"}
 _END = {
     "producerGroup": NOBODYS, "tranStateTableOffset": "0", "commitLogOffset": "-1", "commitOrRollback": "8",
     "fromTransactionCheck": "false", "msgId": "", "transactionId": "",
 }  # fmt: skip
+
+
+_REGISTER = {
+    "brokerName": NOBODYS, "brokerAddr": "127.0.0.1:1", "clusterName": NOBODYS, "haServerAddr": "127.0.0.1:2",
+    "brokerId": "0", "compressed": "false", "bodyCrc32": "0",
+}  # fmt: skip
+_HEADER = b'{"code":11,"extFields":{},"flag":0,"language":"JAVA","opaque":0,"version":1}'
+_BINARY_HEADER = struct.pack(">hbhiiii", 11, 0, 1, 0, 0, 0, 6)
+"""Up to six bytes of fields."""
 
 
 class Invalid(NamedTuple):
@@ -45,6 +57,31 @@ class Invalid(NamedTuple):
     code: int
     fields: Mapping[str, str]
     body: bytes = b""
+    frame: bytes = b""
+    """Sent instead of all that."""
+
+
+def framed(header: bytes, body: bytes = b"", form: int = 0) -> bytes:
+    """A frame with this header; ``form``: 0 for JSON, 1 for the binary one."""
+    return struct.pack(">iI", 4 + len(header) + len(body), form << 24 | len(header)) + header + body
+
+
+def _frame(name: str, frame: bytes) -> Invalid:
+    return Invalid(name, NO_CODE, {}, frame=frame)
+
+
+def _batch(name: str, body: bytes, **changed: str) -> Invalid:
+    fields = {headers.SHORT_NAMES[key]: value for key, value in {**_SEND, "batch": "true", **changed}.items()}
+    return Invalid(name, RequestCode.SEND_BATCH_MESSAGE, fields, body)
+
+
+def _item(claimed: int) -> bytes:
+    """A batch of one message, whose body claims so many bytes more than it has."""
+    return struct.pack(">iiiii", 29, 0, 0, 0, 7 + claimed) + b"nobody's"[:7] + struct.pack(">h", 0)
+
+
+def _registration(name: str, body: bytes, *missing: str, **changed: str) -> Invalid:
+    return Invalid(name, RequestCode.REGISTER_BROKER, _changed(_REGISTER, changed, missing), body)
 
 
 def _send(name: str, changed: Mapping[str, str], *missing: str) -> Invalid:
@@ -65,9 +102,16 @@ def _changed(fields: Mapping[str, str], changed: Mapping[str, str], missing: tup
     return {key: value for key, value in {**fields, **changed}.items() if key not in missing}
 
 
-REQUESTS = {
-    each.name: each
-    for each in (
+_FRAMES = (
+    _frame("a frame whose header is not JSON", framed(b'{"code":11,')),
+    _frame("a frame whose header is a list", framed(b"[11]")),
+    _frame("a frame whose header is longer than it is", struct.pack(">iI", 20, 100) + _HEADER[:16]),
+    _frame("a frame of 32 MiB", struct.pack(">iI", 1 << 25, len(_HEADER)) + _HEADER),
+    _frame("a frame of a negative length", struct.pack(">iI", -1, len(_HEADER)) + _HEADER),
+    _frame("a frame of an unknown form", framed(_HEADER, form=7)),
+    _frame("a frame with a name that is longer than its header", framed(_BINARY_HEADER + b"\0\x32name", form=1)),
+)
+_OF_BROKERS = (
         Invalid("an unknown code", NO_CODE, {}),
         _send("a send to a topic with a space", {"topic": "nobody made this"}),
         _short_send("a send to the transactions' own topic", {"topic": "RMQ_SYS_TRANS_HALF_TOPIC"}),
@@ -97,14 +141,50 @@ REQUESTS = {
             "progress without its queue", RequestCode.UPDATE_CONSUMER_OFFSET,
             {"consumerGroup": GROUP, "topic": TOPIC, "commitOffset": "0"},
         ),
-    )
-}  # fmt: skip
-"""Those of :data:`REFUSALS`."""
+        Invalid(
+            "progress that is no number", RequestCode.UPDATE_CONSUMER_OFFSET,
+            {"consumerGroup": GROUP, "topic": TOPIC, "queueId": "0", "commitOffset": "far"},
+        ),
+        _short_send("a send with a topic of 128 characters", {"topic": "t" * 128}),
+        _batch("a batch with a body longer than it is", _item(1_000)),
+        _batch("a batch that is delayed", _item(0), properties="DELAY\x013"),
+        _batch("a batch that is half a transaction", _item(0), sysFlag="4"),
+        _pull("a pull of a queue that is no number", {"queueId": "first"}),
+        Invalid("a query for many messages", RequestCode.QUERY_MESSAGE, {**_QUERY, "maxNum": "many"}),
+        Invalid("members of no group", RequestCode.GET_CONSUMER_LIST_BY_GROUP, {}),
+        Invalid("a time in no queue", RequestCode.SEARCH_OFFSET_BY_TIMESTAMP, {"topic": TOPIC, "timestamp": "0"}),
+        Invalid("a topic of an unknown kind", RequestCode.UPDATE_AND_CREATE_TOPIC,
+                {**_TOPIC, "topic": NOBODYS, "topicFilterType": "NO_TAG"}),
+        Invalid("a topic of nobody knows how many queues", RequestCode.UPDATE_AND_CREATE_TOPIC,
+                _changed(_TOPIC, {"topic": NOBODYS}, ("readQueueNums",))),
+        Invalid("the half messages' topic deleted", RequestCode.DELETE_TOPIC_IN_BROKER,
+                {"topic": "RMQ_SYS_TRANS_HALF_TOPIC"}),
+        Invalid("the end of a transaction at no offset", RequestCode.END_TRANSACTION,
+                _changed(_END, {}, ("commitLogOffset",))),
+        Invalid("a heartbeat of ten thousand lists", RequestCode.HEART_BEAT, {}, b'{"clientID":' + b"[" * 10_000),
+        Invalid("a lock that is not JSON", RequestCode.LOCK_BATCH_MQ, {}, b'{"mqSet":[{"topic"'),
+        *_FRAMES,
+)  # fmt: skip
+_OF_NAMES = (
+    Invalid("a route of a topic that nobody made", RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": NOBODYS}),
+    Invalid("a route of no topic", RequestCode.GET_ROUTEINFO_BY_TOPIC, {}),
+    _registration("a registration with another checksum", b"{}", bodyCrc32="1"),
+    _registration("a registration that is not JSON", b'{"topicConfig'),
+    _registration("a compressed registration that is not compressed", b"{}", compressed="true"),
+    _registration("a compressed registration that ends early", zlib.compress(bytes(400))[:-3], compressed="true"),
+    _registration("a compressed registration of zeros", zlib.compress(bytes(400)), compressed="true"),
+    _registration("a registration of no address", b"{}", "brokerAddr"),
+    Invalid("a state of topics that is not JSON", RequestCode.QUERY_DATA_VERSION, _REGISTER, b"new"),
+    *_FRAMES,
+)
+REQUESTS = {each.name: each for each in (*_OF_BROKERS, *_OF_NAMES)}
+"""Those of ``pairproof.harness.rocketmq.invalid_requests``."""
+OF_BROKERS, OF_NAMES = tuple(each.name for each in _OF_BROKERS), tuple(each.name for each in _OF_NAMES)
 
 
-def chosen(seed: str, node: str) -> Invalid:
-    """What this broker is sent at the end of this trial."""
-    return REQUESTS[Random(f"{seed}/invalid/{node}").choice(tuple(REFUSALS))]
+def chosen(seed: str, node: str, names: Sequence[str] = OF_BROKERS) -> Invalid:
+    """What this node is sent at the end of this trial, of these."""
+    return REQUESTS[Random(f"{seed}/invalid/{node}").choice(names)]
 
 
 def record(

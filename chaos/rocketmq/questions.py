@@ -21,6 +21,8 @@ from pairproof.reference.wire.headers import RequestCode
 MOST = 3
 """Of ten and more: a trial takes ten milliseconds, and a question up to a tenth of one."""
 NOBODYS = "nobody-has-sent-this"
+CLOSED = "CLOSED"
+"""Instead of an answer the connection ended."""
 MOST_MESSAGES = 64
 """maxMsgsNumBatch: no broker answers with more."""
 FOREVER = (1 << 63) - 1

@@ -87,7 +87,7 @@ class SimDriver(Driver):
 
     def question(self, *nodes: str) -> None:
         for name in nodes:
-            if name in self.pair:
+            if name in self.pair or name == places.NAMES:
                 sim_questions.put(self.world.evidence, self.world.hosts[name], self.world.seed, self.consumers.groups)
 
     def look(self) -> None:

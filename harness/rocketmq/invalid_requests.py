@@ -11,6 +11,8 @@ from collections.abc import Mapping
 _ERROR = frozenset({"SYSTEM_ERROR", "INVALID_PARAMETER"})
 """5.x answers with the second, where 4.9 has no better code than the first."""
 _ILLEGAL = frozenset({"MESSAGE_ILLEGAL"})
+_CLOSED = frozenset({"CLOSED"})
+"""What is no frame says neither what is asked nor under which number an answer is awaited: the connection ends."""
 _NO_TOPIC = frozenset({"TOPIC_NOT_EXIST"})
 _SLAVE = frozenset({"SERVICE_NOT_AVAILABLE"})
 """To any send."""
@@ -40,4 +42,35 @@ REFUSALS: Mapping[str, frozenset[str]] = {
     "a heartbeat that is not JSON": _ERROR,
     "a group that is not JSON": _ERROR,
     "progress without its queue": _ERROR,
+    "progress that is no number": _ERROR,
+    "a send with a topic of 128 characters": _ERROR | _ILLEGAL | _SLAVE,
+    "a batch with a body longer than it is": _ERROR | _ILLEGAL | _SLAVE | _UNKNOWN,
+    "a batch that is delayed": _ILLEGAL | _SLAVE | _UNKNOWN,
+    "a batch that is half a transaction": _ILLEGAL | _SLAVE | _UNKNOWN,
+    "a pull of a queue that is no number": _ERROR,
+    "a query for many messages": _ERROR,
+    "members of no group": _ERROR,
+    "a time in no queue": _ERROR,
+    "a topic of an unknown kind": _ERROR,
+    "a topic of nobody knows how many queues": _ERROR,
+    "the half messages' topic deleted": _ERROR,
+    "the end of a transaction at no offset": _ERROR | {"SLAVE_NOT_AVAILABLE"},
+    "a heartbeat of ten thousand lists": _ERROR,
+    "a lock that is not JSON": _ERROR,
+    "a frame whose header is not JSON": _CLOSED,
+    "a frame whose header is a list": _CLOSED,
+    "a frame whose header is longer than it is": _CLOSED,
+    "a frame of 32 MiB": _CLOSED,
+    "a frame of a negative length": _CLOSED,
+    "a frame of an unknown form": _CLOSED,
+    "a frame with a name that is longer than its header": _CLOSED,
+    "a route of a topic that nobody made": _NO_TOPIC,
+    "a route of no topic": _ERROR,
+    "a registration with another checksum": _ERROR,
+    "a registration that is not JSON": _ERROR,
+    "a compressed registration that is not compressed": _ERROR,
+    "a compressed registration that ends early": _ERROR,
+    "a compressed registration of zeros": _ERROR,
+    "a registration of no address": _ERROR,
+    "a state of topics that is not JSON": _ERROR,
 }

@@ -136,7 +136,7 @@ def test_check_records_the_configuration_and_says_the_worst_loss_of_each_fault_a
     brings = ["--master-conf", str(files["master"]), "--slave-conf", str(files["slave"])]
     target = ["--target", "reference+acks_at_once", "--seed", "1"]
     runs = ["--runs", str(tmp_path / "runs")]
-    assert main(["check", *target, "--trials", "120", *brings, "--set", "brokerRole=SYNC_MASTER", *runs]) == 1
+    assert main(["check", *target, "--trials", "40", *brings, "--set", "brokerRole=SYNC_MASTER", *runs]) == 1
     assert "worst seen with this configuration" in capsys.readouterr().out
     path = next((tmp_path / "runs").glob("*/findings/*.json"))
     settings: Any = json.loads(path.read_text())["schedule"]["settings"]

@@ -1,24 +1,32 @@
-"""Requests that make no sense: the reference refuses each, at either broker, and nothing is left of them."""
+"""Requests that make no sense: the reference refuses each, brokers and name server, and nothing is left of them."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import pytest
 
 from pairproof.chaos.rocketmq import invalid_requests
-from pairproof.chaos.rocketmq.invalid_requests import REQUESTS, Invalid
+from pairproof.chaos.rocketmq.invalid_requests import OF_BROKERS, OF_NAMES, REQUESTS, Invalid
+from pairproof.chaos.rocketmq.questions import Answered
+from pairproof.chaos.rocketmq.sim_questions import FORMS, Caller
 from pairproof.harness import resolve
 from pairproof.harness.interpreter import run_trial
 from pairproof.harness.rocketmq.invalid_requests import REFUSALS
 from pairproof.harness.rocketmq.laws.invalid_refused import InvalidRefused
 from pairproof.harness.schedule import Op, Schedule
 from pairproof.harness.trial import Trial
+from pairproof.reference.wire.remoting import Command, CommandReader
 
-SCHEDULE = Schedule({}, "seed", (Op("send", {"producer": 0, "size": 100, "wait": True, "queue": 0}),))
+SCHEDULE = Schedule({"lab.names": 1}, "seed", (Op("send", {"producer": 0, "size": 100, "wait": True, "queue": 0}),))
 
 
 def sent(monkeypatch: pytest.MonkeyPatch, request: Invalid, target: str = "reference") -> Trial:
-    """A trial at whose end both brokers are sent this request."""
-    monkeypatch.setattr(invalid_requests, "chosen", lambda seed, node: request)
+    """A trial at whose end every node is sent this request that can be."""
+    other = REQUESTS["a frame of 32 MiB"]
+    monkeypatch.setattr(
+        invalid_requests, "chosen", lambda seed, node, names: request if request.name in names else other
+    )
     return run_trial(resolve.lab("sim"), resolve.target(target), SCHEDULE)
 
 
@@ -27,11 +35,12 @@ def test_each_is_refused_and_changes_nothing(name: str, monkeypatch: pytest.Monk
     trial = sent(monkeypatch, REQUESTS[name])
     events = trial.events
     found = [each for each in events if each.kind == "invalid"]
-    assert [each.node for each in found] == ["master", "slave"] and {each.f for each in found} == {name}
+    nodes = ["master", "slave"] * (name in OF_BROKERS) + ["names"] * (name in OF_NAMES)
+    assert sorted(each.node for each in found if each.f == name) == sorted(nodes) and len(found) == 3
     left = {each.kind for each in events if each.seq > found[0].seq}
     assert left <= {"invalid", "answer", "mark"}
     judged = {each.law: each for each in trial.judgements}
-    assert (judged[InvalidRefused.id].judged, judged[InvalidRefused.id].violations) == (2, ())
+    assert (judged[InvalidRefused.id].judged, judged[InvalidRefused.id].violations) == (3, ())
 
 
 def test_what_a_mutant_takes_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -44,4 +53,20 @@ def test_what_a_mutant_takes_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_trials_send_all_of_them() -> None:
     assert set(REQUESTS) == set(REFUSALS)
-    assert {invalid_requests.chosen(str(seed), "master").name for seed in range(200)} == set(REFUSALS)
+    assert {invalid_requests.chosen(str(seed), "master").name for seed in range(400)} == set(OF_BROKERS)
+    assert {invalid_requests.chosen(str(seed), "names", OF_NAMES).name for seed in range(200)} == set(OF_NAMES)
+
+
+@pytest.mark.parametrize("frame", FORMS)
+def test_a_request_is_the_same_in_all_forms_of_a_frame(frame: Callable[[Command], bytes]) -> None:
+    asked = Command(11, 7, 0, {"topic": "t", "queueId": "3", "names": "0x3", "zero": "007"}, b"body")
+    (read,) = CommandReader().feed(frame(asked))
+    assert (read.code, read.opaque, read.body) == (11, 7, b"body")
+    assert {name: read.fields[name] for name in asked.fields} == asked.fields
+
+
+def test_what_is_no_frame_and_is_answered_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Caller, "close", lambda self, conn: self.answered.append(Answered("PUT_OK", {}, b"")))
+    trial = sent(monkeypatch, REQUESTS["a frame whose header is a list"])
+    told = [each for each in trial.judgements if each.law == InvalidRefused.id]
+    assert told[0].broken == 3

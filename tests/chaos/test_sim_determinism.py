@@ -22,8 +22,8 @@ from pairproof.harness.rocketmq import swarm
 from pairproof.harness.rocketmq import whole
 lab, target = resolve.lab("sim"), resolve.target("reference")
 digest = hashlib.sha256()
-schedules = [swarm.schedule("{seed}", number) for number in range(30)]
-schedules += [whole.schedule("{seed}", number) for number in range(30)]
+schedules = [swarm.schedule("{seed}", number) for number in range(12)]
+schedules += [whole.schedule("{seed}", number) for number in range(12)]
 for schedule in schedules:
     trial = run_trial(lab, target, schedule)
     digest.update(repr((trial.schedule, trial.events, trial.judgements, trial.faults)).encode())

@@ -29,6 +29,12 @@ BRIEFLY = hypothesis.settings(
 )
 
 
+@pytest.fixture
+def no_corpus(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For what is not about the corpus, which takes longer than a hundred trials."""
+    monkeypatch.setattr("pairproof.harness.rocketmq.corpus.corpus", lambda: ())
+
+
 class TrialClock:
     """A clock on which each trial takes a second."""
 
@@ -73,8 +79,7 @@ def test_first_stops_at_the_first_violation_and_shrinks_it() -> None:
 
 
 @pytest.mark.parametrize("origin", ["sweep", "cuts", "whole", "swarm", "machine"])
-def test_first_stops_every_search(origin: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pairproof.harness.rocketmq.corpus.corpus", lambda: ())
+def test_first_stops_every_search(origin: str, no_corpus: None) -> None:
     only = QUICK._replace(shares={origin: 1.0, "swarm" if origin != "swarm" else "sweep": 1.0})
     target = resolve.target("reference+acks_at_once")
     laws = judge.laws(["ack-replicated"])
@@ -82,7 +87,7 @@ def test_first_stops_every_search(origin: str, monkeypatch: pytest.MonkeyPatch) 
     assert len(found.findings) == 1 and set(found.by_origin) == {origin, "shrink"}
 
 
-def test_a_profile_that_counts_plays_its_counts() -> None:
+def test_a_profile_that_counts_plays_its_counts(no_corpus: None) -> None:
     counts = {"sweep": 3, "cuts": 2, "whole": 1, "swarm": 4, "machine": 5}
     found = Explorer(SIM, resolve.target("reference"), profile("ci")._replace(counts=counts), "s", ()).run()
     assert {**found.by_origin, "corpus": 0} == {**counts, "corpus": 0}
@@ -95,7 +100,7 @@ def test_a_profile_that_counts_thousands_is_refused_where_each_takes_seconds() -
     assert Explorer(lab, resolve.target("reference"), profile("ci"), "s", trials=1).budget.counts is None
 
 
-def test_an_exploration_says_how_much_of_its_enumerated_searches_it_did() -> None:
+def test_an_exploration_says_how_much_of_its_enumerated_searches_it_did(no_corpus: None) -> None:
     clock = TrialClock()
     summary = Explorer(SIM, REFERENCE, QUICK, "told", (), seconds=50, clock=clock, on_trial=clock.tick).run()
     assert set(summary.totals) == {"sweep", "cuts"} and not summary.complete("sweep")
@@ -110,7 +115,7 @@ def test_an_exploration_says_how_much_of_its_enumerated_searches_it_did() -> Non
     assert 0 < counted < summary.events
 
 
-def test_searches_share_the_seconds_that_the_clock_tells() -> None:
+def test_searches_share_the_seconds_that_the_clock_tells(no_corpus: None) -> None:
     clock = TrialClock()
     summary = Explorer(SIM, REFERENCE, QUICK, "s", (), seconds=100, clock=clock, on_trial=clock.tick).run()
     # The corpus is not counted, and each search has its share; Hypothesis ends a batch when it likes.
@@ -121,7 +126,7 @@ def test_searches_share_the_seconds_that_the_clock_tells() -> None:
     assert summary.seconds == summary.trials
 
 
-def test_violation_comes_with_a_small_program_that_violates_again() -> None:
+def test_violation_comes_with_a_small_program_that_violates_again(no_corpus: None) -> None:
     summary = conformance.run("reference+bare_connection_counts", trials=100, seed="broken")
     assert summary.verdicts["ack-unavailable-honest"] is Verdict.VIOLATED
     found = [each for each in summary.findings if each.law == "ack-unavailable-honest"]
@@ -132,7 +137,7 @@ def test_violation_comes_with_a_small_program_that_violates_again() -> None:
         assert finding.law in {each.law for each in again.judgements if each.verdict is Verdict.VIOLATED}
 
 
-def test_every_trial_is_handed_over_once_under_its_own_number() -> None:
+def test_every_trial_is_handed_over_once_under_its_own_number(no_corpus: None) -> None:
     trials: list[Trial] = []
     target = resolve.target("reference+goes_back")
     summary = Explorer(SIM, target, QUICK, "s", trials=100, on_trial=trials.append).run()
@@ -142,7 +147,7 @@ def test_every_trial_is_handed_over_once_under_its_own_number() -> None:
     assert {each.shrunk_trial for each in summary.findings} <= set(numbers)
 
 
-def test_same_seed_explores_the_same() -> None:
+def test_same_seed_explores_the_same(no_corpus: None) -> None:
     def explored(seed: str) -> dict[str, list[str]]:
         found: dict[str, list[str]] = defaultdict(list)
 

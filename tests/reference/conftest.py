@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-import timeit
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -129,9 +128,3 @@ def golden_records() -> list[bytes]:
         for row in rows
         if row["kind"] == "message"
     ]
-
-
-@pytest.fixture
-def benchmark_us() -> Callable[[Callable[[], object]], float]:
-    """The best of several timings of one call, in microseconds."""
-    return lambda call: min(timeit.repeat(call, number=300, repeat=5)) / 300 * 1e6

@@ -67,7 +67,7 @@ class Liar(FakeBroker):
 scripts = st.fixed_dictionaries({}, optional={code: st.lists(anything, max_size=6) for code in ASKED[:-1]})
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(scripts, st.lists(st.one_of(pulled, st.just(SILENCE)), max_size=30), st.booleans(), st.booleans())
 def test_whatever_brokers_answer(script: dict[int, list[Any]], pulls: list[Any], orderly: bool, stops: bool) -> None:
     world = World()

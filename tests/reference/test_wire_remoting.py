@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import struct
 import time
-from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
@@ -211,10 +210,3 @@ def test_reading_byte_by_byte_takes_linear_time() -> None:
         return time.process_time() - begin
 
     assert seconds(160_000) < 30 * max(seconds(20_000), 0.001)
-
-
-def test_small_command_is_quick(benchmark_us: Callable[[Callable[[], object]], float]) -> None:
-    frame = remoting.pull_request(8, consumer_group="g", topic="t", queue_id=2, offset=5, max_messages=32)
-    (command,) = read(frame)
-    # The aim is 15 us for both; four times that still tells a change of method from a busy machine.
-    assert benchmark_us(lambda: (remoting.encode(command), read(frame))) < 60

@@ -23,6 +23,8 @@ POLL_S = 0.01
 NOTICED_S = 2.0
 LOG_LINES = 200
 LAST_LINES = 5
+FREEZES = 5
+UNFROZEN = "unable to freeze"
 
 
 class Bind(NamedTuple):
@@ -128,7 +130,17 @@ class Container:
         return True
 
     def pause(self) -> None:
-        """Once this returns all of its processes stand still. LabError unless it runs."""
+        """Once this returns all of its processes stand still. LabError unless it runs.
+
+        On a busy machine they may not stand still within the time that runc gives them: it is asked again.
+        """
+        for _ in range(FREEZES - 1):
+            try:
+                self._ask("pause", "pause")
+                return
+            except Refused as why:
+                if UNFROZEN not in str(why):
+                    raise
         self._ask("pause", "pause")
 
     def unpause(self) -> None:

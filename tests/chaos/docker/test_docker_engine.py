@@ -7,14 +7,17 @@ import socket
 import subprocess
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from functools import partial
+from ipaddress import IPv4Network
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pairproof.chaos.labs.docker import engine as engines
 from pairproof.chaos.labs.docker.connection import Refused
-from pairproof.chaos.labs.docker.containers import Bind, Container, Network
+from pairproof.chaos.labs.docker.containers import FREEZES, UNFROZEN, Bind, Container, Network
 from pairproof.chaos.labs.docker.engine import Engine
 from pairproof.harness.errors import LabError
 
@@ -146,6 +149,25 @@ def test_later_mounts_are_seen_through_slave_binds_only(
         assert not any(line.startswith("later ") for line in mounts_of(made))
     finally:
         subprocess.run(["umount", "-l", str(lab)], check=True, timeout=10)
+
+
+@pytest.mark.parametrize(("late", "why", "fails"), [(4, UNFROZEN, False), (5, UNFROZEN, True), (1, "it is gone", True)])
+def test_a_pause_that_comes_too_late_is_asked_for_again(
+    late: int, why: str, fails: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    def ask(self: Container, verb: str, method: str) -> None:
+        asked.append(method)
+        if len(asked) <= late:
+            raise Refused(f"cannot pause it: {why}: unknown")
+
+    monkeypatch.setattr(Container, "_ask", ask)
+    network = Network(Any, "n", "net", IPv4Network("10.0.0.0/24"))
+    container = Container(Any, "c", "made", "m", network, "10.0.0.2")
+    with pytest.raises(Refused) if fails else nullcontext():
+        container.pause()
+    assert asked == ["pause"] * min(late + 1, FREEZES if why == UNFROZEN else 1)
 
 
 def test_paused_means_that_nothing_runs_and_can_be_killed_so(container: Make) -> None:
