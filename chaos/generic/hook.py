@@ -89,7 +89,8 @@ def probes(numbers: Mapping[int, int]) -> Change:
         found = sites(tree)
         told: dict[int, list[int]] = {}
         for number, identity in numbers.items():
-            told.setdefault(id(found[number].entered), []).append(identity)
+            for entered in (found[number].entered, *found[number].users):
+                told.setdefault(id(entered), []).append(identity)
         return _replaced(tree, {at: _told(each) for at, each in told.items()})
 
     return change

@@ -140,15 +140,19 @@ def _keep(folder: Path, question: Question, places: Sequence[Place], answer: Ans
     for each in quiet:
         for identity in each["reached"]:
             reached[identity].append(_brief(each))
+    picked = [chosen(reached[each], question.trials) for each in range(len(places))]
     for identity, place in enumerate(places):
         if place.always and identity in ever:
-            reached[identity] = [_brief(each) for each in quiet]
+            # First those in which somebody read it.
+            others = [_brief(each) for each in quiet if identity not in each["reached"]]
+            picked[identity] += chosen(others, question.trials - len(picked[identity]))
+            reached[identity] += others
     schedules = "".join(json.dumps({"number": each["number"], "schedule": each["schedule"]}) + "\n" for each in played)
     atomic.write_text(folder / TRIALS, schedules, "--out")
     document = {
         "origins": [each["origin"] for each in played],
         "reaching": [len(reached[each]) for each in range(len(places))],
-        "chosen": [chosen(reached[each], question.trials) for each in range(len(places))],
+        "chosen": picked,
         "cpu_s": answer.cpu_s,
         "alarms": dict(Counter(law for each in played for law in each["alarms"])),
     }

@@ -44,6 +44,8 @@ class Site(NamedTuple):
     """Executed by an import: every trial of a fresh process has been there."""
     entered: ast.AST
     """Whoever comes here has reached the place."""
+    users: tuple[ast.AST, ...] = ()
+    """Of what an import executes, a constant or a default: where functions of the module begin that read it."""
 
     @property
     def line(self) -> int:
@@ -66,7 +68,41 @@ def _text(node: ast.AST) -> str:
 
 def sites(tree: ast.Module) -> list[Site]:
     """All places of a module, in the order of its source."""
-    return list(_Walk().of(tree, (), True))
+    users = _users(tree)
+    return [
+        each._replace(users=tuple(users.get(id(each.node), ()))) if each.always else each
+        for each in _Walk().of(tree, (), True)
+    ]
+
+
+def _users(tree: ast.Module) -> dict[int, list[ast.stmt]]:
+    """Of the nodes of each constant's value and of each default, by their ids: where functions begin that read it."""
+    readers: dict[str, list[ast.stmt]] = {}
+    found: dict[int, list[ast.stmt]] = {}
+    for function in (each for each in ast.walk(tree) if isinstance(each, Function)):
+        begins: list[ast.stmt] = [each for each in function.body if not _is_docstring(each)][:1]
+        for name in {_read(each) for each in ast.walk(function)} - {""}:
+            readers.setdefault(name, []).extend(begins)
+        for default in (*function.args.defaults, *filter(None, function.args.kw_defaults)):
+            found |= {id(each): begins for each in ast.walk(default)}
+    for scope in (each for each in ast.walk(tree) if isinstance(each, (ast.Module, ast.ClassDef))):
+        for statement in (each for each in scope.body if isinstance(each, (ast.Assign, ast.AnnAssign))):
+            targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+            names = {each.id for target in targets for each in ast.walk(target) if isinstance(each, ast.Name)}
+            begins = [begin for name in sorted(names) for begin in readers.get(name, ())]
+            found |= {id(each): begins for each in ast.walk(statement)}
+    return found
+
+
+def _read(node: ast.AST) -> str:
+    """What a node reads: a name, or an attribute of whatever."""
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _is_docstring(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
 class _Walk:

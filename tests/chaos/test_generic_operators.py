@@ -98,6 +98,28 @@ def test_places_know_their_function_their_line_and_whether_an_import_executes_th
     assert found["4"].line == 5 and found["4"].after() == "5"
 
 
+def test_constants_and_defaults_know_the_functions_that_read_them() -> None:
+    source = "X, Y = 1, 2\nclass A:\n    z = 3\n    def f(self, w=4):\n        'docs'\n        return X + self.z\n"
+    source += "def g():\n    return 5\nV = 6\n"
+    found = {each.before(): each for each in sites(ast.parse(source))}
+    read = {text: [ast.unparse(each) for each in found[text].users] for text in "123456"}
+    f = ["return X + self.z"]
+    assert read == {"1": f, "2": f, "3": f, "4": f, "5": [], "6": []}
+
+
+def test_probes_tell_who_reads_a_constant() -> None:
+    source = "X = 1\ndef f():\n    return X\ndef g():\n    return None\n"
+    tree = hook.probes({0: 7})(ast.parse(source))
+    reached: set[int] = set()
+    probed = {hook.PROBE: reached.add}
+    exec(compile(tree, "probed", "exec"), probed)
+    assert reached == {7}
+    for name, told in (("g", set()), ("f", {7})):
+        reached.clear()
+        probed[name]()  # type: ignore[call-arg]
+        assert reached == told
+
+
 def test_probes_tell_what_is_reached_and_change_nothing_else() -> None:
     source = "def f(x):\n    if x and x[0] < 5:\n        return min(x)\n    return 7\n"
     found = sites(ast.parse(source))

@@ -159,3 +159,51 @@ def test_sends_without_tries_of_their_own_are_others_business() -> None:
     assert_vacuous(ProducerTries, bare().sent("m0").audit(records={"master": ["m0"]}))
     no_route = story().produce().over_with("fail", "no route")
     assert_holds(ProducerTries, no_route)
+
+
+def registered() -> Story:
+    history = story()
+    history.add("register", node="master", status="ok")
+    return history
+
+
+def untried(history: H, status: str = "no route") -> H:
+    """A send that fails before it was tried."""
+    assert isinstance(history, Story)
+    return history.produce().over_with("fail", status)
+
+
+LINK = "names-client"
+
+
+@pytest.mark.parametrize(
+    "history",
+    [
+        registered().crash("master"),
+        registered().crash("names"),
+        registered().crash("master", "machine").add("register", node="master", status="ok"),
+        registered().wipe("master").add("register", node="master", status="ok"),
+        registered().fault("down", LINK),
+        registered().fault("down", LINK).fault("down", LINK, "off"),
+        registered().pause("names", 9_000),
+    ],
+)
+def test_there_may_be_no_route_to_a_master_that_was_lost_or_that_nobody_could_ask_for(history: H) -> None:
+    assert_holds(ProducerTries, untried(history))
+
+
+def test_a_send_that_fails_for_no_reason_before_it_was_tried_is_noticed() -> None:
+    broken = "m0 failed before it was tried: "
+    assert_broken(ProducerTries, untried(registered(), "too many sends or topics"), broken + "too many sends")
+    assert_broken(ProducerTries, untried(registered()), broken + "no route; the master is registered, and nothing was")
+    healed = registered().fault("down", LINK).fault("down", LINK, "off").after(80_001)
+    assert_broken(ProducerTries, untried(healed), broken)
+    back = (
+        registered()
+        .crash("names")
+        .after(1)
+        .add("start", node="names", f="normal")
+        .add("register", node="master", status="ok")
+    )
+    assert_broken(ProducerTries, untried(back.after(80_001)), broken)
+    assert_holds(ProducerTries, untried(registered(), "timeout"))

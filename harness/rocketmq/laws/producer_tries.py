@@ -8,6 +8,8 @@ Of a producer that chooses queues itself, with its own retries:
 - what was stored is not tried again, whatever the answer says of slaves and disks, and there is one try at a time;
 - sends that may go anywhere go to another queue each time, if there are two, while nothing fails;
 - ok says what the last try's answer said, and its queue; *fail* is said only if no try may have stored the message;
+- nobody is told that it failed before it was tried, unless time is over or there was no route; and there is one if the
+  master is registered with the trial's topic, and for 80 s nothing was wrong with it, the name server and the links;
 - it is over within the user's limit, and what a name server may take to answer;
 - the master's log holds a message at most as often as the master was tried.
 
@@ -20,10 +22,12 @@ from __future__ import annotations
 from pairproof.harness.content import told
 from pairproof.harness.history import MS, UNREADABLE
 from pairproof.harness.kinds.client import Fail, Info, Invoke, Ok, Try
+from pairproof.harness.kinds.node import Crash, Stop, Wipe
 from pairproof.harness.rocketmq.kinds.log import Audit, Record
+from pairproof.harness.rocketmq.kinds.metadata import Register
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.ack_refused_is_absent import UNKNOWN_ERROR
-from pairproof.harness.rocketmq.places import MASTER
+from pairproof.harness.rocketmq.places import MASTER, NAMES
 
 RETRIED = frozenset(
     {"TOPIC_NOT_EXIST", "SERVICE_NOT_AVAILABLE", "SYSTEM_ERROR", "NO_PERMISSION", "timeout", "disconnected", "refused"}
@@ -31,6 +35,10 @@ RETRIED = frozenset(
 """Answers, and how calls end without one, after which a producer may try again."""
 OVER = frozenset({"timeout", "no route", "closed"})
 """Why there was no further try."""
+NO_ROUTE = "no route"
+ON_THE_WAY = (MASTER, NAMES, f"names-{MASTER}", "names-client")
+SETTLED_NS = 80_000 * MS
+"""A broker whose registration was lost registers every 60 s at the latest; a producer asks before it gives up."""
 ONE_WAY = "one-way"
 ANYWHERE = frozenset({"turn", ONE_WAY})
 ASKING_MS = 6_000
@@ -70,6 +78,10 @@ class ProducerTries(Law):
         """By producer: its last try that might go anywhere, and how much had failed by then."""
         self.failures = 0
         """After a failure a producer looks at queues that no try tells of."""
+        self.is_routed = False
+        """Whether the name server has answered a registration of the master's since either was started."""
+        self.has_topic = True
+        """Whether the master is sure to have the trial's topic: neither its machine nor its store was lost."""
         self.asked: dict[str, int] = {}
         """By message: how often the master was tried."""
         self.places: dict[str, set[int]] = {}
@@ -78,6 +90,18 @@ class ProducerTries(Law):
     def on_invoke(self, event: Invoke) -> None:
         if event.f == "produce":
             self.calls[event.op] = Produce(event)
+
+    def on_register(self, event: Register) -> None:
+        if event.node == MASTER and event.status == "ok":
+            self.is_routed = True
+
+    def on_crash(self, event: Crash | Stop | Wipe) -> None:
+        if event.node in (MASTER, NAMES):
+            self.is_routed = False
+        if event.node == MASTER and (event.kind == "wipe" or event.f == "machine"):
+            self.has_topic = False
+
+    on_stop = on_wipe = on_crash
 
     # Tries.
 
@@ -155,6 +179,20 @@ class ProducerTries(Law):
                 event, f"{event.message} is said to have failed ({event.status}); it may be stored", since=None
             )
         self._gave_up(call, event)
+        why = None if call.tries else self._untried(event)
+        if why is not None:
+            self.violate(event, f"{event.message} failed before it was tried: {event.status}{why}", call.invoke.t)
+
+    def _untried(self, event: Fail) -> str | None:
+        """What is wrong with a send that failed before its first try."""
+        if event.status not in OVER:
+            return ""
+        trouble, since = self.ledger.trouble, max(0, event.t - SETTLED_NS)
+        if event.status != NO_ROUTE or not (self.is_routed and self.has_topic):
+            return None
+        if any(trouble.still_ns(each, since, event.t) or not trouble.is_quiet(each, since) for each in ON_THE_WAY):
+            return None
+        return "; the master is registered, and nothing was wrong with the way there"
 
     def on_info(self, event: Info) -> None:
         call = self._ends(event)
