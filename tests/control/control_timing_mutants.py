@@ -1,21 +1,23 @@
 """The other control of labs with real time: on a quiet machine the laws of time still catch who is late.
 
-    python tests/control/control_timing_mutants.py OUT [seconds of the longest program] [mutant ...]
+    python tests/control/control_timing_mutants.py OUT [--sample N] [--longest SECONDS] [mutant ...]
 
-Every mutant whose declared law is a law of time is caught and its program shrunk in the simulation, and that program is
-played in the process lab, up to three times. Programs and results are kept in OUT, so that this can be ended and begun
-again. Programs that let more time pass than told (90 s) are left out, and said so. Needs toxiproxy.
+Every mutant whose declared law is a law of time, or N of them that OUT's name draws, is caught and its program shrunk
+in the simulation, and that program is played in the process lab, up to three times. Programs and results are kept in
+OUT, so that this can be ended and begun again. Programs that let more time pass than told (90 s) are left out, and said
+so. All of them take some five hours. Needs toxiproxy.
 
 Printed is how many of the mutants were killed; of the others what became of their law. Nothing is asserted.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
-import sys
 from collections import Counter
 from itertools import islice
 from pathlib import Path
+from random import Random
 
 from pairproof.chaos.commands.mutants import schedules
 from pairproof.chaos.mutants import Mutant, catalogue
@@ -77,24 +79,32 @@ def outcome(mutant: Mutant, out: Path, longest_s: int) -> str:
     return said
 
 
-def main(out: Path, longest_s: int, names: list[str]) -> None:
-    """Print what was killed."""
-    out.mkdir(parents=True, exist_ok=True)
+def chosen(names: list[str], sample: int | None, seed: str) -> list[Mutant]:
+    """The mutants of laws of time: those that are named, or so many of all."""
     timed = {law.id for law in judging.all_laws() if law.timed}
+    found = [each for each in catalogue().values() if each.law in timed and (not names or each.name in names)]
+    return found if sample is None else Random(seed).sample(found, min(sample, len(found)))
+
+
+def main() -> None:
+    """Print what was killed."""
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("out", type=Path)
+    options.add_argument("--sample", type=int)
+    options.add_argument("--longest", type=int, default=LONGEST_S)
+    options.add_argument("names", nargs="*")
+    asked = options.parse_args()
+    asked.out.mkdir(parents=True, exist_ok=True)
     counts: Counter[str] = Counter()
-    for name, mutant in catalogue().items():
-        if mutant.law not in timed or (names and name not in names):
-            continue
-        path = out / f"{name}.result"
+    for mutant in chosen(asked.names, asked.sample, asked.out.name):
+        path = asked.out / f"{mutant.name}.result"
         if not path.exists():
-            path.write_text(outcome(mutant, out, longest_s))
+            path.write_text(outcome(mutant, asked.out, asked.longest))
         said = path.read_text()
         counts[said.split(":")[0]] += 1
-        print(f"{name} ({mutant.law}): {said}", flush=True)
+        print(f"{mutant.name} ({mutant.law}): {said}", flush=True)
     print(f"killed {counts['killed']} of {counts.total()}: {dict(counts)}")
 
 
 if __name__ == "__main__":
-    if len(sys.argv) < 2:
-        sys.exit(__doc__)
-    main(Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else LONGEST_S, sys.argv[3:])
+    main()
