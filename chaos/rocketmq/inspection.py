@@ -36,7 +36,7 @@ ASK_S = 4.0
 SNAPSHOTS = 5
 """How often stores are read again that were written meanwhile, because somebody else sent SIGCONT."""
 ANSWERED = "an answer"
-"""Something came back for what is no frame."""
+"""Something came back for what is not a frame."""
 TABLES = {
     "topics": RequestCode.GET_ALL_TOPIC_CONFIG,
     "groups": RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG,

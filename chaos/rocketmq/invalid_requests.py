@@ -1,5 +1,6 @@
-"""Requests that make no sense, and frames that are none: one for each broker, and for a simulated name server, at a
-trial's end, when the questions about its log are answered.
+"""Requests that make no sense, and bytes that are not a frame, at a trial's end.
+
+Each broker, and a simulated name server, is sent one when the questions about its log are answered.
 
 They must change nothing. One a node, drawn by the trial's seed. What may be answered, see
 ``pairproof.harness.rocketmq.invalid_requests``.
@@ -142,20 +143,20 @@ _OF_BROKERS = (
             {"consumerGroup": GROUP, "topic": TOPIC, "commitOffset": "0"},
         ),
         Invalid(
-            "progress that is no number", RequestCode.UPDATE_CONSUMER_OFFSET,
+            "progress that is not a number", RequestCode.UPDATE_CONSUMER_OFFSET,
             {"consumerGroup": GROUP, "topic": TOPIC, "queueId": "0", "commitOffset": "far"},
         ),
         _short_send("a send with a topic of 128 characters", {"topic": "t" * 128}),
         _batch("a batch with a body longer than it is", _item(1_000)),
         _batch("a batch that is delayed", _item(0), properties="DELAY\x013"),
         _batch("a batch that is half a transaction", _item(0), sysFlag="4"),
-        _pull("a pull of a queue that is no number", {"queueId": "first"}),
+        _pull("a pull of a queue that is not a number", {"queueId": "first"}),
         Invalid("a query for many messages", RequestCode.QUERY_MESSAGE, {**_QUERY, "maxNum": "many"}),
         Invalid("members of no group", RequestCode.GET_CONSUMER_LIST_BY_GROUP, {}),
         Invalid("a time in no queue", RequestCode.SEARCH_OFFSET_BY_TIMESTAMP, {"topic": TOPIC, "timestamp": "0"}),
         Invalid("a topic of an unknown kind", RequestCode.UPDATE_AND_CREATE_TOPIC,
                 {**_TOPIC, "topic": NOBODYS, "topicFilterType": "NO_TAG"}),
-        Invalid("a topic of nobody knows how many queues", RequestCode.UPDATE_AND_CREATE_TOPIC,
+        Invalid("a topic of unknown size", RequestCode.UPDATE_AND_CREATE_TOPIC,
                 _changed(_TOPIC, {"topic": NOBODYS}, ("readQueueNums",))),
         Invalid("the half messages' topic deleted", RequestCode.DELETE_TOPIC_IN_BROKER,
                 {"topic": "RMQ_SYS_TRANS_HALF_TOPIC"}),

@@ -12,7 +12,7 @@ _ERROR = frozenset({"SYSTEM_ERROR", "INVALID_PARAMETER"})
 """5.x answers with the second, where 4.9 has no better code than the first."""
 _ILLEGAL = frozenset({"MESSAGE_ILLEGAL"})
 _CLOSED = frozenset({"CLOSED"})
-"""What is no frame says neither what is asked nor under which number an answer is awaited: the connection ends."""
+"""What is not a frame says neither what is asked nor under which number an answer is awaited: the connection ends."""
 _NO_TOPIC = frozenset({"TOPIC_NOT_EXIST"})
 _SLAVE = frozenset({"SERVICE_NOT_AVAILABLE"})
 """To any send."""
@@ -42,17 +42,17 @@ REFUSALS: Mapping[str, frozenset[str]] = {
     "a heartbeat that is not JSON": _ERROR,
     "a group that is not JSON": _ERROR,
     "progress without its queue": _ERROR,
-    "progress that is no number": _ERROR,
+    "progress that is not a number": _ERROR,
     "a send with a topic of 128 characters": _ERROR | _ILLEGAL | _SLAVE,
     "a batch with a body longer than it is": _ERROR | _ILLEGAL | _SLAVE | _UNKNOWN,
     "a batch that is delayed": _ILLEGAL | _SLAVE | _UNKNOWN,
     "a batch that is half a transaction": _ILLEGAL | _SLAVE | _UNKNOWN,
-    "a pull of a queue that is no number": _ERROR,
+    "a pull of a queue that is not a number": _ERROR,
     "a query for many messages": _ERROR,
     "members of no group": _ERROR,
     "a time in no queue": _ERROR,
     "a topic of an unknown kind": _ERROR,
-    "a topic of nobody knows how many queues": _ERROR,
+    "a topic of unknown size": _ERROR,
     "the half messages' topic deleted": _ERROR,
     "the end of a transaction at no offset": _ERROR | {"SLAVE_NOT_AVAILABLE"},
     "a heartbeat of ten thousand lists": _ERROR,

@@ -1,4 +1,4 @@
-"""What brokers answered to requests that make no sense, at a trial's end."""
+"""What nodes answered to requests that make no sense, and to bytes that are not a frame, at a trial's end."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from pairproof.harness.kinds.text import The
 
 
 class Invalid(OfNode):
-    """A broker was sent a request that makes no sense, and answered. One that does not answer in time has no such
-    event."""
+    """A broker, or a simulated name server, was sent a request that makes no sense, or what is not a frame, and it
+    answered or closed the connection. One that does neither in time has no such event."""
 
     __slots__ = ()
     f: str
     """Which request: a name of ``pairproof.harness.rocketmq.invalid_requests``."""
     status: str
-    """The response code's name; PUT_OK is code 0, SUCCESS."""
+    """The response code's name; PUT_OK is code 0, SUCCESS; CLOSED: the connection ended."""
     detail: str | None
     """The broker's remark, its beginning."""
 

@@ -1,8 +1,9 @@
 """``invalid-refused``: a request that makes no sense is refused, with a code that tells the client so.
 
-Each broker is sent one such request at a trial's end; what it may answer stands in ``invalid_requests``. Any other
-answer is a violation: success, say, or a code on which clients try again. Left out: SYSTEM_BUSY, and no answer in time,
-which say nothing about the request.
+Each broker, and a simulated name server, is sent one such request at a trial's end; what it may answer stands in
+``invalid_requests``. Any other answer is a violation: success, say, or a code on which clients try again. Bytes that
+are not a frame must end the connection: nothing says which request an answer would be for. Left out: SYSTEM_BUSY, and
+no answer in time, which say nothing about the request.
 Source: SendMessageProcessor, PullMessageProcessor, AdminBrokerProcessor, TopicValidator.
 """
 
