@@ -3,7 +3,8 @@
 Each broker, and a simulated name server, is sent one such request at a trial's end; what it may answer stands in
 ``invalid_requests``. Any other answer is a violation: success, say, or a code on which clients try again. Bytes that
 are not a frame must end the connection: nothing says which request an answer would be for. Left out: SYSTEM_BUSY, and
-no answer in time, which say nothing about the request.
+no answer in time, which say nothing about the request; RocketMQ before 4.9, which takes topics of any name and of no
+size, and deletes its own: what was measured begins with 4.9.
 Source: SendMessageProcessor, PullMessageProcessor, AdminBrokerProcessor, TopicValidator.
 """
 
@@ -11,6 +12,10 @@ from pairproof.harness.rocketmq.invalid_requests import REFUSALS
 from pairproof.harness.rocketmq.kinds.invalid import Invalid
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.asked import NOT_ANSWERED
+from pairproof.harness.rocketmq.settings import DEFAULTS, version
+
+SINCE = (4, 9)
+"""The first version that is known to refuse all of them."""
 
 
 class InvalidRefused(Law):
@@ -21,7 +26,7 @@ class InvalidRefused(Law):
 
     def on_invalid(self, event: Invalid) -> None:
         allowed = REFUSALS.get(event.f)
-        if allowed is None or event.status in NOT_ANSWERED:
+        if allowed is None or event.status in NOT_ANSWERED or self._is_too_old(event.node):
             return
         self.judged += 1
         if event.status not in allowed:
@@ -30,3 +35,7 @@ class InvalidRefused(Law):
                 event,
                 f"{event.node}, sent {event.f}, answered {event.status}{told}; allowed: {', '.join(sorted(allowed))}",
             )
+
+    def _is_too_old(self, node: str) -> bool:
+        """The reference refuses them, whichever version it is told to be."""
+        return self.ledger.is_a_black_box(node) and version(self.ledger.config.get(node, DEFAULTS)) < SINCE
