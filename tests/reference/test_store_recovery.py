@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pairproof.reference.core.commit_log import CommitLog
@@ -271,6 +271,7 @@ def test_file_size_must_be_positive(disk: Any) -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, 2 * SIZE - 1), st.integers(0, 255)), min_size=1, max_size=6))
+@example([(204, 0), (289, 1)])
 @settings(max_examples=100)
 def test_doctored_log_recovers_to_some_prefix(make_disk: Any, changes: list[tuple[int, int]]) -> None:
     disk = make_disk()
@@ -280,4 +281,7 @@ def test_doctored_log_recovers_to_some_prefix(make_disk: Any, changes: list[tupl
     log, found = reopen(disk)
     assert found.end in borders
     assert found.end >= max(border for border in borders if border <= min(at for at, _ in changes))
-    assert reopen(disk)[1].end == log.end
+    # A record that ends in zeros, and that no queue has, is kept only while something follows: decision 29.
+    ends_in_zeros = log.end > 0 and log.read(log.end - 1, 1) == b"\0"
+    again = reopen(disk)[1].end
+    assert again == log.end or (ends_in_zeros and again in borders and again < log.end)
