@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from pairproof.chaos.rocketmq.provision import GROUP, TOPIC
 from pairproof.reference.wire import headers
+from pairproof.reference.wire.bodies_client import BatchItem, encode_batch
 from pairproof.reference.wire.headers import RequestCode
 
 SHOWN = 120
@@ -40,12 +41,13 @@ _END = {
     "producerGroup": NOBODYS, "tranStateTableOffset": "0", "commitLogOffset": "-1", "commitOrRollback": "8",
     "fromTransactionCheck": "false", "msgId": "", "transactionId": "",
 }  # fmt: skip
-
-
 _REGISTER = {
     "brokerName": NOBODYS, "brokerAddr": "127.0.0.1:1", "clusterName": NOBODYS, "haServerAddr": "127.0.0.1:2",
     "brokerId": "0", "compressed": "false", "bodyCrc32": "0",
 }  # fmt: skip
+_ITEM = encode_batch((BatchItem(b"nobody'"),))
+_LONGER_ITEM = _ITEM[:16] + struct.pack(">i", 1_007) + _ITEM[20:]
+"""Its body claims a thousand bytes more than it has."""
 _HEADER = b'{"code":11,"extFields":{},"flag":0,"language":"JAVA","opaque":0,"version":1}'
 _BINARY_HEADER = struct.pack(">hbhiiii", 11, 0, 1, 0, 0, 0, 6)
 """Up to six bytes of fields."""
@@ -72,13 +74,8 @@ def _frame(name: str, frame: bytes) -> Invalid:
 
 
 def _batch(name: str, body: bytes, **changed: str) -> Invalid:
-    fields = {headers.SHORT_NAMES[key]: value for key, value in {**_SEND, "batch": "true", **changed}.items()}
-    return Invalid(name, RequestCode.SEND_BATCH_MESSAGE, fields, body)
-
-
-def _item(claimed: int) -> bytes:
-    """A batch of one message, whose body claims so many bytes more than it has."""
-    return struct.pack(">iiiii", 29, 0, 0, 0, 7 + claimed) + b"nobody's"[:7] + struct.pack(">h", 0)
+    send = _short_send(name, {"batch": "true", **changed})
+    return send._replace(code=RequestCode.SEND_BATCH_MESSAGE, body=body)
 
 
 def _registration(name: str, body: bytes, *missing: str, **changed: str) -> Invalid:
@@ -147,9 +144,9 @@ _OF_BROKERS = (
             {"consumerGroup": GROUP, "topic": TOPIC, "queueId": "0", "commitOffset": "far"},
         ),
         _short_send("a send with a topic of 128 characters", {"topic": "t" * 128}),
-        _batch("a batch with a body longer than it is", _item(1_000)),
-        _batch("a batch that is delayed", _item(0), properties="DELAY\x013"),
-        _batch("a batch that is half a transaction", _item(0), sysFlag="4"),
+        _batch("a batch with a body longer than it is", _LONGER_ITEM),
+        _batch("a batch that is delayed", _ITEM, properties="DELAY\x013"),
+        _batch("a batch that is half a transaction", _ITEM, sysFlag="4"),
         _pull("a pull of a queue that is not a number", {"queueId": "first"}),
         Invalid("a query for many messages", RequestCode.QUERY_MESSAGE, {**_QUERY, "maxNum": "many"}),
         Invalid("members of no group", RequestCode.GET_CONSUMER_LIST_BY_GROUP, {}),

@@ -14,7 +14,7 @@ from typing import Any
 from pairproof.chaos.labs.sim.evidence import Evidence
 from pairproof.chaos.labs.sim.host import Host
 from pairproof.chaos.rocketmq import invalid_requests, questions
-from pairproof.chaos.rocketmq.invalid_requests import OF_BROKERS, OF_NAMES, Invalid
+from pairproof.chaos.rocketmq.invalid_requests import OF_BROKERS, OF_NAMES
 from pairproof.chaos.rocketmq.questions import CLOSED, OF_REFERENCE, Answered
 from pairproof.reference.core.broker import Broker
 from pairproof.reference.core.calls import ANSWERS
@@ -65,14 +65,10 @@ def put(evidence: Evidence, host: Host, seed: str, groups: Sequence[str]) -> Non
                 )  # fmt: skip
     if isinstance(node, Broker | NameServer):
         sent = invalid_requests.chosen(seed, host.name, OF_BROKERS if isinstance(node, Broker) else OF_NAMES)
-        for answered in _answers(host, sent.frame or frame(_command(sent))):
+        for answered in _answers(host, sent.frame or frame(Command(sent.code, 0, 0, dict(sent.fields), sent.body))):
             invalid_requests.record(
                 evidence.add, evidence.now(), host.name, host.incarnation, sent, answered.status, answered.remark
             )
-
-
-def _command(sent: Invalid) -> Command:
-    return Command(sent.code, 0, 0, dict(sent.fields), sent.body)
 
 
 def _answers(host: Host, frame: bytes) -> list[Answered]:

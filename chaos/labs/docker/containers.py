@@ -24,7 +24,9 @@ NOTICED_S = 2.0
 LOG_LINES = 200
 LAST_LINES = 5
 FREEZES = 5
+"""How often a pause is asked for."""
 UNFROZEN = "unable to freeze"
+"""What runc says of one that came too late."""
 
 
 class Bind(NamedTuple):
@@ -134,14 +136,13 @@ class Container:
 
         On a busy machine they may not stand still within the time that runc gives them: it is asked again.
         """
-        for _ in range(FREEZES - 1):
+        for left in reversed(range(FREEZES)):
             try:
                 self._ask("pause", "pause")
                 return
             except Refused as why:
-                if UNFROZEN not in str(why):
+                if UNFROZEN not in str(why) or not left:
                     raise
-        self._ask("pause", "pause")
 
     def unpause(self) -> None:
         """Let it go on. LabError unless it is paused."""

@@ -12,7 +12,6 @@ from pairproof.harness.rocketmq.invalid_requests import REFUSALS
 from pairproof.harness.rocketmq.kinds.invalid import Invalid
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.asked import NOT_ANSWERED
-from pairproof.harness.rocketmq.settings import DEFAULTS, version
 
 SINCE = (4, 9)
 """The first version that is known to refuse all of them."""
@@ -26,7 +25,7 @@ class InvalidRefused(Law):
 
     def on_invalid(self, event: Invalid) -> None:
         allowed = REFUSALS.get(event.f)
-        if allowed is None or event.status in NOT_ANSWERED or self._is_too_old(event.node):
+        if allowed is None or event.status in NOT_ANSWERED or self.ledger.is_older(event.node, SINCE):
             return
         self.judged += 1
         if event.status not in allowed:
@@ -35,7 +34,3 @@ class InvalidRefused(Law):
                 event,
                 f"{event.node}, sent {event.f}, answered {event.status}{told}; allowed: {', '.join(sorted(allowed))}",
             )
-
-    def _is_too_old(self, node: str) -> bool:
-        """The reference refuses them, whichever version it is told to be."""
-        return self.ledger.is_a_black_box(node) and version(self.ledger.config.get(node, DEFAULTS)) < SINCE

@@ -23,7 +23,7 @@ from pairproof.harness.rocketmq.laws.consumption import Consumption
 from pairproof.harness.rocketmq.laws.coverage import Coverage
 from pairproof.harness.rocketmq.laws.ha_link import Link
 from pairproof.harness.rocketmq.places import MASTER, OTHER, links_of
-from pairproof.harness.rocketmq.settings import DEFAULTS, Settings, parse, promised_slaves
+from pairproof.harness.rocketmq.settings import DEFAULTS, Settings, parse, promised_slaves, version
 
 HOSTILE = "hostile"
 
@@ -157,6 +157,10 @@ class Ledger(ledger.Ledger):
     def is_a_black_box(self, node: str) -> bool:
         """Whether what is known of it was seen from outside."""
         return node in self.by_records
+
+    def is_older(self, node: str, since: tuple[int, ...]) -> bool:
+        """Whether it is a black box of a version before that one. The reference is what it is, whatever it plays."""
+        return self.is_a_black_box(node) and version(self.config.get(node, DEFAULTS)) < since
 
     def common(self, node: str, hi: int) -> int:
         """How much of what a slave received up to ``hi`` the master still has.

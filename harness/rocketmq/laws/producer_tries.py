@@ -179,20 +179,20 @@ class ProducerTries(Law):
                 event, f"{event.message} is said to have failed ({event.status}); it may be stored", since=None
             )
         self._gave_up(call, event)
-        why = None if call.tries else self._untried(event)
-        if why is not None:
-            self.violate(event, f"{event.message} failed before it was tried: {event.status}{why}", call.invoke.t)
+        why = "" if call.tries else self._untried(event)
+        if why:
+            self.violate(event, f"{event.message} failed before it was tried: {why}", call.invoke.t)
 
-    def _untried(self, event: Fail) -> str | None:
-        """What is wrong with a send that failed before its first try."""
+    def _untried(self, event: Fail) -> str:
+        """What is wrong with a send that failed before its first try; empty if nothing is."""
         if event.status not in OVER:
-            return ""
+            return event.status
         trouble, since = self.ledger.trouble, max(0, event.t - SETTLED_NS)
         if event.status != NO_ROUTE or not (self.is_routed and self.has_topic):
-            return None
+            return ""
         if any(trouble.still_ns(each, since, event.t) or not trouble.is_quiet(each, since) for each in ON_THE_WAY):
-            return None
-        return "; the master is registered, and nothing was wrong with the way there"
+            return ""
+        return f"{NO_ROUTE}; the master is registered, and nothing was wrong with the way there"
 
     def on_info(self, event: Info) -> None:
         call = self._ends(event)

@@ -18,7 +18,6 @@ from pairproof.harness.kinds.client import Route
 from pairproof.harness.rocketmq.kinds.metadata import Table
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.places import MASTER
-from pairproof.harness.rocketmq.settings import DEFAULTS, version
 
 SINCE = (4, 9)
 """The first version whose name server we know to keep the promise."""
@@ -40,8 +39,7 @@ class RouteNamesOnce(Law):
                 self._judge(event, f"the name server's table of {name}", brokers.values())
 
     def _judge(self, event: Event, what: str, nodes: Iterable[str]) -> None:
-        ledger = self.ledger
-        if ledger.is_a_black_box(MASTER) and version(ledger.config.get(MASTER, DEFAULTS)) < SINCE:
+        if self.ledger.is_older(MASTER, SINCE):
             return
         self.judged += 1
         for node, times in Counter(nodes).items():
