@@ -19,8 +19,8 @@ from pairproof.chaos.labs.real.world import World
 from pairproof.chaos.observers import auditing, table_reader
 from pairproof.chaos.observers.auditing import Snapshot
 from pairproof.chaos.rocketmq import invalid_requests, questions
-from pairproof.chaos.rocketmq.invalid_requests import Invalid
 from pairproof.chaos.rocketmq.machines import Machine
+from pairproof.chaos.rocketmq.questions import Answered
 from pairproof.harness.errors import LabError
 from pairproof.harness.rocketmq import places
 from pairproof.reference.client import admin
@@ -123,40 +123,44 @@ class Inspection:
             return
         audit, records = questions.audited(list(self.world.recorder.events), name)
         for each in questions.chosen(self.world.seed, name, records, groups, kinds):
-            outcome = self.world.run(self._asked(name, each.code, each.fields))
-            if outcome.answer is not None:
-                answered = questions.Answered(outcome.status, outcome.answer.fields, outcome.answer.body)
+            answered = self.world.run(self._answered(name, each.code, each.fields))
+            if answered is not None:
                 questions.record(
                     evidence.add, evidence.now(), name, node.incarnation, audit, each, answered, figures
                 )  # fmt: skip
         sent = invalid_requests.chosen(self.world.seed, name)
-        status, remark = self.world.run(self._refused(name, sent))
-        if status:
-            invalid_requests.record(evidence.add, evidence.now(), name, node.incarnation, sent, status, remark)
+        call = self._ended(name, sent.frame) if sent.frame else self._answered(name, sent.code, sent.fields, sent.body)
+        answered = self.world.run(call)
+        if answered is not None:
+            invalid_requests.record(
+                evidence.add, evidence.now(), name, node.incarnation, sent, answered.status, answered.remark
+            )
 
-    async def _refused(self, name: str, sent: Invalid) -> tuple[str, str | None]:
-        """The status of the answer and its remark; no status if there is none in time."""
-        if not sent.frame:
-            outcome = await self._asked(name, sent.code, sent.fields, sent.body)
-            return ("", None) if outcome.answer is None else (outcome.status, outcome.answer.remark)
+    async def _answered(self, name: str, code: int, fields: Mapping[str, str], body: bytes = b"") -> Answered | None:
+        """What a broker answers; None if it does not in time."""
+        calls, address = self._client.calls, self.configs[name].address
+        outcome = await self._outcome(lambda done: calls.call(address, code, fields, body, done))
+        answer = outcome.answer
+        return None if answer is None else Answered(outcome.status, answer.fields, answer.body, answer.remark)
+
+    async def _ended(self, name: str, frame: bytes) -> Answered | None:
+        """Whether a broker closes a connection that brings these bytes; None if nobody knows."""
         host, _, port = self.configs[name].address.rpartition(":")
         writer = None
+        status = ""
         try:
             async with asyncio.timeout(ASK_S):
                 reader, writer = await asyncio.open_connection(host, int(port))
-                writer.write(sent.frame)
-                return (ANSWERED if await reader.read(1) else questions.CLOSED), None
+                writer.write(frame)
+                status = ANSWERED if await reader.read(1) else questions.CLOSED
         except ConnectionError:
-            return ("" if writer is None else questions.CLOSED), None
+            status = "" if writer is None else questions.CLOSED
         except TimeoutError:
-            return "", None
+            pass
         finally:
             if writer is not None:
                 writer.close()
-
-    async def _asked(self, name: str, code: int, fields: Mapping[str, str], body: bytes = b"") -> Outcome:
-        calls, address = self._client.calls, self.configs[name].address
-        return await self._outcome(lambda done: calls.call(address, code, fields, body, done))
+        return Answered(status, {}, b"") if status else None
 
     def _brokers(self, body: bytes) -> table_reader.Table:
         found = {
