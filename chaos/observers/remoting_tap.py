@@ -2,7 +2,7 @@
 
 Like :mod:`pairproof.chaos.observers.ha_tap` it never raises, whatever it is fed. A frame that nobody can mean makes the
 rest of the stream unreadable: ``broken`` then says so, and later bytes are ignored. Headers are JSON or RocketMQ's
-binary form; bodies are left out. Shares no code with the programs that are judged. Source: RemotingCommand,
+binary form. Shares no code with the programs that are judged. Source: RemotingCommand,
 RocketMQSerializable, NettyDecoder.
 """
 
@@ -25,12 +25,14 @@ _SHORT = Struct(">h")
 
 
 class Header(NamedTuple):
-    """What a frame's header says, but its remark."""
+    """What a frame's header says, and the body behind it."""
 
     code: int
     flag: int
     opaque: int
     fields: dict[str, str]
+    remark: str | None = None
+    body: bytes = b""
 
 
 class RemotingTap:
@@ -74,22 +76,24 @@ def _header(frame: bytes) -> Header:
     raw = frame[_LENGTHS.size : _LENGTHS.size + size]
     if len(raw) != size:
         raise ValueError(f"a header of {size} bytes in a frame of {len(frame)}")
-    return _binary(raw) if form == BINARY else _json(raw)
+    header = _binary(raw) if form == BINARY else _json(raw)
+    return header._replace(body=frame[_LENGTHS.size + size :])
 
 
 def _json(raw: bytes) -> Header:
     told = json.loads(raw)
     if not isinstance(told, dict) or not all(type(told.get(each)) is int for each in ("code", "flag", "opaque")):
         raise ValueError("a header without code, flag or opaque")
-    fields = told.get("extFields") or {}
-    if not isinstance(fields, dict):
-        raise ValueError("extFields that are not an object")
-    return Header(told["code"], told["flag"], told["opaque"], {key: str(value) for key, value in fields.items()})
+    fields, remark = told.get("extFields") or {}, told.get("remark")
+    if not isinstance(fields, dict) or not isinstance(remark, str | None):
+        raise ValueError("extFields that are not an object, or a remark that is not a text")
+    texts = {key: str(value) for key, value in fields.items()}
+    return Header(told["code"], told["flag"], told["opaque"], texts, remark)
 
 
 def _binary(raw: bytes) -> Header:
     code, _, _, opaque, flag = _FIXED.unpack_from(raw)
-    _, at = _text(raw, _FIXED.size, _INT)
+    remark, at = _text(raw, _FIXED.size, _INT)
     (size,) = _INT.unpack_from(raw, at)
     at += _INT.size
     if size != len(raw) - at:
@@ -98,7 +102,7 @@ def _binary(raw: bytes) -> Header:
     while at < len(raw):
         name, at = _text(raw, at, _SHORT)
         fields[name], at = _text(raw, at, _INT)
-    return Header(code, flag, opaque, fields)
+    return Header(code, flag, opaque, fields, remark or None)
 
 
 def _text(raw: bytes, at: int, length: Struct) -> tuple[str, int]:

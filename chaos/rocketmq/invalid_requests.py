@@ -14,10 +14,9 @@ from collections.abc import Callable, Mapping, Sequence
 from random import Random
 from typing import NamedTuple
 
+from pairproof.chaos.observers.remoting_codes import Request
+from pairproof.chaos.rocketmq.frames import framed
 from pairproof.chaos.rocketmq.provision import GROUP, TOPIC
-from pairproof.reference.wire import headers
-from pairproof.reference.wire.bodies_client import BatchItem, encode_batch
-from pairproof.reference.wire.headers import RequestCode
 
 SHOWN = 120
 """Characters of a remark."""
@@ -27,6 +26,10 @@ NO_CODE = 9_999
 _SEND = {
     "producerGroup": GROUP, "topic": TOPIC, "defaultTopic": NOBODYS, "defaultTopicQueueNums": "4", "queueId": "0",
     "sysFlag": "0", "bornTimestamp": "1690000000000", "flag": "0", "reconsumeTimes": "0",
+}  # fmt: skip
+_SHORT_NAMES = {
+    "producerGroup": "a", "topic": "b", "defaultTopic": "c", "defaultTopicQueueNums": "d", "queueId": "e",
+    "sysFlag": "f", "bornTimestamp": "g", "flag": "h", "properties": "i", "reconsumeTimes": "j", "batch": "m",
 }  # fmt: skip
 _PULL = {
     "consumerGroup": GROUP, "topic": TOPIC, "queueId": "0", "queueOffset": "0", "maxMsgNums": "1", "sysFlag": "4",
@@ -45,12 +48,15 @@ _REGISTER = {
     "brokerName": NOBODYS, "brokerAddr": "127.0.0.1:1", "clusterName": NOBODYS, "haServerAddr": "127.0.0.1:2",
     "brokerId": "0", "compressed": "false", "bodyCrc32": "0",
 }  # fmt: skip
-_ITEM = encode_batch((BatchItem(b"nobody'"),))
+_ITEM = struct.pack(">iiiii", 29, 0, 0, 0, 7) + b"nobody'" + bytes(2)
+"""Size, magic, checksum, flag and length of a body, the body, and no properties."""
 _LONGER_ITEM = _ITEM[:16] + struct.pack(">i", 1_007) + _ITEM[20:]
 """Its body claims a thousand bytes more than it has."""
 _HEADER = b'{"code":11,"extFields":{},"flag":0,"language":"JAVA","opaque":0,"version":1}'
 _BINARY_HEADER = struct.pack(">hbhiiii", 11, 0, 1, 0, 0, 0, 6)
 """Up to six bytes of fields."""
+_LIMIT = 16 * 1024 * 1024
+"""Bytes of a frame, NettyDecoder's."""
 
 
 class Invalid(NamedTuple):
@@ -64,36 +70,31 @@ class Invalid(NamedTuple):
     """Sent instead of all that."""
 
 
-def framed(header: bytes, body: bytes = b"", form: int = 0) -> bytes:
-    """A frame with this header; ``form``: 0 for JSON, 1 for the binary one."""
-    return struct.pack(">iI", 4 + len(header) + len(body), form << 24 | len(header)) + header + body
-
-
 def _frame(name: str, frame: bytes) -> Invalid:
     return Invalid(name, NO_CODE, {}, frame=frame)
 
 
 def _batch(name: str, body: bytes, **changed: str) -> Invalid:
     send = _short_send(name, {"batch": "true", **changed})
-    return send._replace(code=RequestCode.SEND_BATCH_MESSAGE, body=body)
+    return send._replace(code=Request.SEND_BATCH_MESSAGE, body=body)
 
 
 def _registration(name: str, body: bytes, *missing: str, **changed: str) -> Invalid:
-    return Invalid(name, RequestCode.REGISTER_BROKER, _changed(_REGISTER, changed, missing), body)
+    return Invalid(name, Request.REGISTER_BROKER, _changed(_REGISTER, changed, missing), body)
 
 
 def _send(name: str, changed: Mapping[str, str], *missing: str) -> Invalid:
-    return Invalid(name, RequestCode.SEND_MESSAGE, _changed(_SEND, changed, missing), b"nobody's")
+    return Invalid(name, Request.SEND_MESSAGE, _changed(_SEND, changed, missing), b"nobody's")
 
 
 def _short_send(name: str, changed: Mapping[str, str], *missing: str) -> Invalid:
     fields = _changed(_SEND, changed, missing)
-    short = {headers.SHORT_NAMES[key]: value for key, value in fields.items()}
-    return Invalid(name, RequestCode.SEND_MESSAGE_V2, short, b"nobody's")
+    short = {_SHORT_NAMES[key]: value for key, value in fields.items()}
+    return Invalid(name, Request.SEND_MESSAGE_V2, short, b"nobody's")
 
 
 def _pull(name: str, changed: Mapping[str, str], *missing: str) -> Invalid:
-    return Invalid(name, RequestCode.PULL_MESSAGE, _changed(_PULL, changed, missing))
+    return Invalid(name, Request.PULL_MESSAGE, _changed(_PULL, changed, missing))
 
 
 def _changed(fields: Mapping[str, str], changed: Mapping[str, str], missing: tuple[str, ...]) -> dict[str, str]:
@@ -104,7 +105,7 @@ _FRAMES = (
     _frame("a frame whose header is not JSON", framed(b'{"code":11,')),
     _frame("a frame whose header is a list", framed(b"[11]")),
     _frame("a frame whose header is longer than it is", struct.pack(">iI", 20, 100) + _HEADER[:16]),
-    _frame("a frame of 32 MiB", struct.pack(">iI", 1 << 25, len(_HEADER)) + _HEADER),
+    _frame("a frame of more than 16 MiB", struct.pack(">iI", _LIMIT + 1, len(_HEADER)) + _HEADER),
     _frame("a frame of a negative length", struct.pack(">iI", -1, len(_HEADER)) + _HEADER),
     _frame("a frame of an unknown form", framed(_HEADER, form=7)),
     _frame("a frame with a name that is longer than its header", framed(_BINARY_HEADER + b"\0\x32name", form=1)),
@@ -121,26 +122,26 @@ _OF_BROKERS = (
         _pull("a pull of a queue that is not there", {"queueId": NO_QUEUE}),
         _pull("a pull that filters by SQL", {"subscription": "a > 1", "expressionType": "SQL92"}),
         _pull("a pull without its queue", {}, "queueId"),
-        Invalid("statistics of a topic that nobody made", RequestCode.GET_TOPIC_STATS_INFO, {"topic": NOBODYS}),
+        Invalid("statistics of a topic that nobody made", Request.GET_TOPIC_STATS_INFO, {"topic": NOBODYS}),
         Invalid(
-            "members of a group that nobody joined", RequestCode.GET_CONSUMER_LIST_BY_GROUP, {"consumerGroup": NOBODYS}
+            "members of a group that nobody joined", Request.GET_CONSUMER_LIST_BY_GROUP, {"consumerGroup": NOBODYS}
         ),
-        Invalid("a query without its topic", RequestCode.QUERY_MESSAGE, {"key": NOBODYS, "maxNum": "1"}),
-        Invalid("the message before the log", RequestCode.VIEW_MESSAGE_BY_ID, {"offset": "-1"}),
+        Invalid("a query without its topic", Request.QUERY_MESSAGE, {"key": NOBODYS, "maxNum": "1"}),
+        Invalid("the message before the log", Request.VIEW_MESSAGE_BY_ID, {"offset": "-1"}),
         Invalid(
-            "a new topic with a space", RequestCode.UPDATE_AND_CREATE_TOPIC, {**_TOPIC, "topic": "nobody made this"}
+            "a new topic with a space", Request.UPDATE_AND_CREATE_TOPIC, {**_TOPIC, "topic": "nobody made this"}
         ),
-        Invalid("a change of the template of topics", RequestCode.UPDATE_AND_CREATE_TOPIC, _TOPIC),
-        Invalid("the template of topics deleted", RequestCode.DELETE_TOPIC_IN_BROKER, {"topic": "TBW102"}),
-        Invalid("a commit of no transaction", RequestCode.END_TRANSACTION, _END),
-        Invalid("a heartbeat that is not JSON", RequestCode.HEART_BEAT, {}, b'{"clientID":'),
-        Invalid("a group that is not JSON", RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, {}, b"[nobody"),
+        Invalid("a change of the template of topics", Request.UPDATE_AND_CREATE_TOPIC, _TOPIC),
+        Invalid("the template of topics deleted", Request.DELETE_TOPIC_IN_BROKER, {"topic": "TBW102"}),
+        Invalid("a commit of no transaction", Request.END_TRANSACTION, _END),
+        Invalid("a heartbeat that is not JSON", Request.HEART_BEAT, {}, b'{"clientID":'),
+        Invalid("a group that is not JSON", Request.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, {}, b"[nobody"),
         Invalid(
-            "progress without its queue", RequestCode.UPDATE_CONSUMER_OFFSET,
+            "progress without its queue", Request.UPDATE_CONSUMER_OFFSET,
             {"consumerGroup": GROUP, "topic": TOPIC, "commitOffset": "0"},
         ),
         Invalid(
-            "progress that is not a number", RequestCode.UPDATE_CONSUMER_OFFSET,
+            "progress that is not a number", Request.UPDATE_CONSUMER_OFFSET,
             {"consumerGroup": GROUP, "topic": TOPIC, "queueId": "0", "commitOffset": "far"},
         ),
         _short_send("a send with a topic of 128 characters", {"topic": "t" * 128}),
@@ -148,31 +149,31 @@ _OF_BROKERS = (
         _batch("a batch that is delayed", _ITEM, properties="DELAY\x013"),
         _batch("a batch that is half a transaction", _ITEM, sysFlag="4"),
         _pull("a pull of a queue that is not a number", {"queueId": "first"}),
-        Invalid("a query for many messages", RequestCode.QUERY_MESSAGE, {**_QUERY, "maxNum": "many"}),
-        Invalid("members of no group", RequestCode.GET_CONSUMER_LIST_BY_GROUP, {}),
-        Invalid("a time in no queue", RequestCode.SEARCH_OFFSET_BY_TIMESTAMP, {"topic": TOPIC, "timestamp": "0"}),
-        Invalid("a topic of an unknown kind", RequestCode.UPDATE_AND_CREATE_TOPIC,
+        Invalid("a query for many messages", Request.QUERY_MESSAGE, {**_QUERY, "maxNum": "many"}),
+        Invalid("members of no group", Request.GET_CONSUMER_LIST_BY_GROUP, {}),
+        Invalid("a time in no queue", Request.SEARCH_OFFSET_BY_TIMESTAMP, {"topic": TOPIC, "timestamp": "0"}),
+        Invalid("a topic of an unknown kind", Request.UPDATE_AND_CREATE_TOPIC,
                 {**_TOPIC, "topic": NOBODYS, "topicFilterType": "NO_TAG"}),
-        Invalid("a topic of unknown size", RequestCode.UPDATE_AND_CREATE_TOPIC,
+        Invalid("a topic of unknown size", Request.UPDATE_AND_CREATE_TOPIC,
                 _changed(_TOPIC, {"topic": NOBODYS}, ("readQueueNums",))),
-        Invalid("the half messages' topic deleted", RequestCode.DELETE_TOPIC_IN_BROKER,
+        Invalid("the half messages' topic deleted", Request.DELETE_TOPIC_IN_BROKER,
                 {"topic": "RMQ_SYS_TRANS_HALF_TOPIC"}),
-        Invalid("the end of a transaction at no offset", RequestCode.END_TRANSACTION,
+        Invalid("the end of a transaction at no offset", Request.END_TRANSACTION,
                 _changed(_END, {}, ("commitLogOffset",))),
-        Invalid("a heartbeat of ten thousand lists", RequestCode.HEART_BEAT, {}, b'{"clientID":' + b"[" * 10_000),
-        Invalid("a lock that is not JSON", RequestCode.LOCK_BATCH_MQ, {}, b'{"mqSet":[{"topic"'),
+        Invalid("a heartbeat of ten thousand lists", Request.HEART_BEAT, {}, b'{"clientID":' + b"[" * 10_000),
+        Invalid("a lock that is not JSON", Request.LOCK_BATCH_MQ, {}, b'{"mqSet":[{"topic"'),
         *_FRAMES,
 )  # fmt: skip
 _OF_NAMES = (
-    Invalid("a route of a topic that nobody made", RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": NOBODYS}),
-    Invalid("a route of no topic", RequestCode.GET_ROUTEINFO_BY_TOPIC, {}),
+    Invalid("a route of a topic that nobody made", Request.GET_ROUTEINFO_BY_TOPIC, {"topic": NOBODYS}),
+    Invalid("a route of no topic", Request.GET_ROUTEINFO_BY_TOPIC, {}),
     _registration("a registration with another checksum", b"{}", bodyCrc32="1"),
     _registration("a registration that is not JSON", b'{"topicConfig'),
     _registration("a compressed registration that is not compressed", b"{}", compressed="true"),
     _registration("a compressed registration that ends early", zlib.compress(bytes(400))[:-3], compressed="true"),
     _registration("a compressed registration of zeros", zlib.compress(bytes(400)), compressed="true"),
     _registration("a registration of no address", b"{}", "brokerAddr"),
-    Invalid("a state of topics that is not JSON", RequestCode.QUERY_DATA_VERSION, _REGISTER, b"new"),
+    Invalid("a state of topics that is not JSON", Request.QUERY_DATA_VERSION, _REGISTER, b"new"),
     *_FRAMES,
 )
 REQUESTS = {each.name: each for each in (*_OF_BROKERS, *_OF_NAMES)}

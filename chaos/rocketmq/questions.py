@@ -14,9 +14,9 @@ from random import Random
 from typing import Any, NamedTuple
 
 from pairproof.chaos.observers import answer_reader
+from pairproof.chaos.observers.remoting_codes import Request
 from pairproof.chaos.rocketmq.provision import TOPIC
 from pairproof.harness.history import UNREADABLE, Event
-from pairproof.reference.wire.headers import RequestCode
 
 MOST = 3
 """Of ten and more: a trial takes ten milliseconds, and a question up to a tenth of one."""
@@ -27,18 +27,18 @@ MOST_MESSAGES = 64
 """maxMsgsNumBatch: no broker answers with more."""
 FOREVER = (1 << 63) - 1
 CODES: Mapping[str, int] = {
-    "key": RequestCode.QUERY_MESSAGE,
-    "id": RequestCode.VIEW_MESSAGE_BY_ID,
-    "nobody's key": RequestCode.QUERY_MESSAGE,
-    "bad id": RequestCode.VIEW_MESSAGE_BY_ID,
-    "time": RequestCode.SEARCH_OFFSET_BY_TIMESTAMP,
-    "max": RequestCode.GET_MAX_OFFSET,
-    "min": RequestCode.GET_MIN_OFFSET,
-    "earliest": RequestCode.GET_EARLIEST_MSG_STORETIME,
-    "runtime": RequestCode.GET_BROKER_RUNTIME_INFO,
-    "topic": RequestCode.GET_TOPIC_STATS_INFO,
-    "group": RequestCode.GET_CONSUME_STATS,
-    "members": RequestCode.GET_CONSUMER_LIST_BY_GROUP,
+    "key": Request.QUERY_MESSAGE,
+    "id": Request.VIEW_MESSAGE_BY_ID,
+    "nobody's key": Request.QUERY_MESSAGE,
+    "bad id": Request.VIEW_MESSAGE_BY_ID,
+    "time": Request.SEARCH_OFFSET_BY_TIMESTAMP,
+    "max": Request.GET_MAX_OFFSET,
+    "min": Request.GET_MIN_OFFSET,
+    "earliest": Request.GET_EARLIEST_MSG_STORETIME,
+    "runtime": Request.GET_BROKER_RUNTIME_INFO,
+    "topic": Request.GET_TOPIC_STATS_INFO,
+    "group": Request.GET_CONSUME_STATS,
+    "members": Request.GET_CONSUMER_LIST_BY_GROUP,
 }
 SAME = {"nobody's key": "key", "bad id": "id"}
 """Questions that a history calls otherwise."""

@@ -1,26 +1,32 @@
 """Puts questions to simulated nodes. No virtual time passes: what one answers is of the moment of its audit.
 
 A request goes to the node as bytes over a connection of its own, its header in one of three forms; only the network is
-left out.
+left out. What asks and what reads shares no code with the node: a number that both took for the right one would be seen
+by nobody.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from random import Random
 from typing import Any
 
 from pairproof.chaos.labs.sim.evidence import Evidence
 from pairproof.chaos.labs.sim.host import Host
+from pairproof.chaos.observers.remoting_codes import STATUSES
+from pairproof.chaos.observers.remoting_tap import RESPONSE, RemotingTap
 from pairproof.chaos.rocketmq import invalid_requests, questions
+from pairproof.chaos.rocketmq.frames import FORMS
 from pairproof.chaos.rocketmq.invalid_requests import OF_BROKERS, OF_NAMES
 from pairproof.chaos.rocketmq.questions import CLOSED, OF_REFERENCE, Answered
+from pairproof.harness.history import UNREADABLE
 from pairproof.reference.core.broker import Broker
-from pairproof.reference.core.calls import ANSWERS
 from pairproof.reference.core.namesrv import NameServer
-from pairproof.reference.wire import remoting
-from pairproof.reference.wire.remoting import Command, CommandReader
+
+OPAQUE = 1_000_003
+"""Under which every answer is awaited."""
+UNANSWERED = "UNANSWERED"
+"""Nothing came back, although time stands still: nothing can come any more."""
 
 
 class Caller:
@@ -28,16 +34,20 @@ class Caller:
 
     def __init__(self, io: Any) -> None:
         self._io = io
-        self._reader = CommandReader()
+        self._tap = RemotingTap()
         self.answered: list[Answered] = []
         self.closed = False
 
     def send(self, conn: object, data: bytes) -> int:
         if conn is not self:
             return int(self._io.send(conn, data))
-        for answer in self._reader.feed(data):
-            status = ANSWERS.get(answer.code) or remoting.RESPONSE_NAMES.get(answer.code, f"code {answer.code}")
-            self.answered.append(Answered(status, answer.fields, answer.body, answer.remark))
+        for told in self._tap.feed(data):
+            status = STATUSES.get(told.code, f"code {told.code}")
+            if not told.flag & RESPONSE or told.opaque != OPAQUE:
+                status = UNREADABLE
+            self.answered.append(Answered(status, told.fields, told.body, told.remark))
+        if self._tap.broken is not None:
+            self.answered.append(Answered(UNREADABLE, {}, b"", self._tap.broken))
         return len(data)
 
     def close(self, conn: object) -> None:
@@ -54,18 +64,18 @@ class Caller:
 def put(evidence: Evidence, host: Host, seed: str, groups: Sequence[str]) -> None:
     """Ask one node, if it is a broker or a name server that runs."""
     node = host.node
-    frame = FORMS[Random(f"{seed}/form/{host.name}").randrange(len(FORMS))]
+    form = FORMS[Random(f"{seed}/form/{host.name}").randrange(len(FORMS))]
     if isinstance(node, Broker):
         audit, records = questions.audited(evidence.recorder.events, host.name)
         for each in questions.chosen(seed, host.name, records, groups, OF_REFERENCE.kinds):
-            for answered in _answers(host, frame(Command(each.code, 0, 0, dict(each.fields)))):
+            for answered in _answers(host, form(each.code, OPAQUE, each.fields, b"")):
                 questions.record(
                     evidence.add, evidence.now(), host.name, host.incarnation, audit, each, answered,
                     OF_REFERENCE.figures,
                 )  # fmt: skip
     if isinstance(node, Broker | NameServer):
         sent = invalid_requests.chosen(seed, host.name, OF_BROKERS if isinstance(node, Broker) else OF_NAMES)
-        for answered in _answers(host, sent.frame or frame(Command(sent.code, 0, 0, dict(sent.fields), sent.body))):
+        for answered in _answers(host, sent.frame or form(sent.code, OPAQUE, sent.fields, sent.body)):
             invalid_requests.record(
                 evidence.add, evidence.now(), host.name, host.incarnation, sent, answered.status, answered.remark
             )
@@ -80,7 +90,7 @@ def _answers(host: Host, frame: bytes) -> list[Answered]:
     # The node's own code: what it raises is its crash.
     host.call(_ask, node, caller, frame)
     peers.io = host
-    return caller.answered
+    return caller.answered or [Answered(UNANSWERED, {}, b"")] * (host.node is node)
 
 
 def _ask(node: Broker | NameServer, caller: Caller, frame: bytes) -> None:
@@ -88,31 +98,3 @@ def _ask(node: Broker | NameServer, caller: Caller, frame: bytes) -> None:
     node.on_bytes(caller, frame)
     if not caller.closed:
         node.on_closed(caller)
-
-
-# Forms of a frame.
-
-
-def _plain(command: Command) -> bytes:
-    return remoting.encode(command)
-
-
-def _binary(command: Command) -> bytes:
-    return remoting.encode(command._replace(binary=True))
-
-
-def _loose(command: Command) -> bytes:
-    """As another language may write it: blanks, escapes, numbers for numbers, a null, and what nobody knows."""
-    fields: Mapping[str, Any] = {
-        **{name: int(text) if text.isdecimal() and text == str(int(text)) else text
-           for name, text in command.fields.items()},
-        "aNull": None, "aTruth": True,
-    }  # fmt: skip
-    known = {"version": 1, "opaque": command.opaque, "language": "GO", "code": command.code, "flag": command.flag}
-    header = json.dumps({"nobodyKnows": {"this": [1, None]}, "extFields": fields, "remark": None, **known}, indent=1)
-    # The first letter of a name, escaped.
-    raw = header.replace('"extFields"', '"\\u0065xtFields"').encode()
-    return invalid_requests.framed(raw, command.body)
-
-
-FORMS: Sequence[Callable[[Command], bytes]] = (_plain, _binary, _loose)

@@ -60,7 +60,7 @@ REFUSALS: Mapping[str, frozenset[str]] = {
     "a frame whose header is not JSON": _CLOSED,
     "a frame whose header is a list": _CLOSED,
     "a frame whose header is longer than it is": _CLOSED,
-    "a frame of 32 MiB": _CLOSED,
+    "a frame of more than 16 MiB": _CLOSED,
     "a frame of a negative length": _CLOSED,
     "a frame of an unknown form": _CLOSED,
     "a frame with a name that is longer than its header": _CLOSED,

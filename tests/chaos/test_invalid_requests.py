@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
 from pairproof.chaos.rocketmq import invalid_requests
+from pairproof.chaos.rocketmq.frames import FORMS, Form
 from pairproof.chaos.rocketmq.invalid_requests import OF_BROKERS, OF_NAMES, REQUESTS, Invalid
 from pairproof.chaos.rocketmq.questions import Answered
-from pairproof.chaos.rocketmq.sim_questions import FORMS, Caller
+from pairproof.chaos.rocketmq.sim_questions import Caller
 from pairproof.harness import resolve
 from pairproof.harness.interpreter import run_trial
 from pairproof.harness.rocketmq.invalid_requests import REFUSALS
 from pairproof.harness.rocketmq.laws.invalid_refused import InvalidRefused
 from pairproof.harness.schedule import Op, Schedule
 from pairproof.harness.trial import Trial
-from pairproof.reference.wire.remoting import Command, CommandReader
+from pairproof.reference.wire.remoting import CommandReader
 
 SCHEDULE = Schedule({"lab.names": 1}, "seed", (Op("send", {"producer": 0, "size": 100, "wait": True, "queue": 0}),))
 
 
 def sent(monkeypatch: pytest.MonkeyPatch, request: Invalid, target: str = "reference") -> Trial:
     """A trial at whose end every node is sent this request that can be."""
-    other = REQUESTS["a frame of 32 MiB"]
+    other = REQUESTS["a frame of more than 16 MiB"]
     monkeypatch.setattr(
         invalid_requests, "chosen", lambda seed, node, names: request if request.name in names else other
     )
@@ -58,11 +57,11 @@ def test_trials_send_all_of_them() -> None:
 
 
 @pytest.mark.parametrize("frame", FORMS)
-def test_a_request_is_the_same_in_all_forms_of_a_frame(frame: Callable[[Command], bytes]) -> None:
-    asked = Command(11, 7, 0, {"topic": "t", "queueId": "3", "names": "0x3", "zero": "007"}, b"body")
-    (read,) = CommandReader().feed(frame(asked))
-    assert (read.code, read.opaque, read.body) == (11, 7, b"body")
-    assert {name: read.fields[name] for name in asked.fields} == asked.fields
+def test_a_request_is_the_same_in_all_forms_of_a_frame(frame: Form) -> None:
+    asked = {"topic": "t", "queueId": "3", "names": "0x3", "zero": "007"}
+    (read,) = CommandReader().feed(frame(11, 7, asked, b"body"))
+    assert (read.code, read.opaque, read.flag, read.body) == (11, 7, 0, b"body")
+    assert {name: read.fields[name] for name in asked} == asked
 
 
 def test_what_is_no_frame_and_is_answered_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:

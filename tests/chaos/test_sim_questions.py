@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import pytest
+
+from pairproof.chaos.observers import remoting_codes
+from pairproof.chaos.observers.remoting_codes import Request
 from pairproof.chaos.rocketmq import questions
 from pairproof.chaos.rocketmq.questions import OF_JAVA, OF_REFERENCE
+from pairproof.chaos.rocketmq.sim_questions import OPAQUE, UNANSWERED, Caller
 from pairproof.harness import resolve
-from pairproof.harness.history import Event
+from pairproof.harness.history import UNREADABLE, Event
 from pairproof.harness.interpreter import run_trial
 from pairproof.harness.schedule import Op, Schedule
+from pairproof.reference.wire import headers, remoting
 
 SENDS = [Op("send", {"producer": 0, "size": 100, "wait": True, "queue": number % 2}) for number in range(6)]
 
@@ -44,3 +50,30 @@ def test_a_java_broker_is_not_asked_what_it_answers_otherwise() -> None:
 def test_a_broker_without_records_is_asked_what_it_can_know() -> None:
     asked = questions.chosen("seed", "master", [], [], OF_REFERENCE.kinds)
     assert {each.f for each in asked} == set(questions.ALWAYS)
+
+
+def test_what_asks_knows_the_numbers_on_its_own() -> None:
+    """And agrees with the reference, whose table the lab's clients use."""
+    assert {each.name: each.value for each in Request}.items() <= {
+        each.name: each.value for each in headers.RequestCode
+    }.items()
+    names = {**remoting.RESPONSE_NAMES, **remoting.SEND_STATUS}
+    assert names == remoting_codes.STATUSES
+
+
+@pytest.mark.parametrize("flag, opaque, status", [(1, OPAQUE, "PUT_OK"), (0, OPAQUE, UNREADABLE), (1, 0, UNREADABLE)])
+def test_an_answer_is_one_to_what_was_asked(flag: int, opaque: int, status: str) -> None:
+    caller = Caller(None)
+    caller.send(caller, remoting.encode(remoting.Command(0, opaque, flag, {})))
+    assert [each.status for each in caller.answered] == [status]
+
+
+def test_bytes_that_are_no_answer_are_unreadable() -> None:
+    caller = Caller(None)
+    caller.send(caller, bytes(8))
+    assert [each.status for each in caller.answered] == [UNREADABLE]
+
+
+def test_a_broker_that_does_not_answer_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Caller, "send", lambda self, conn, data: len(data))
+    assert {each.status for each in answers("seed")} == {UNANSWERED}
