@@ -163,6 +163,20 @@ _OF_BROKERS = (
         Invalid("a heartbeat of ten thousand lists", Request.HEART_BEAT, {}, b'{"clientID":' + b"[" * 10_000),
         Invalid("a lock that is not JSON", Request.LOCK_BATCH_MQ, {}, b'{"mqSet":[{"topic"'),
         *_FRAMES,
+        Invalid("progress of no queue", Request.QUERY_CONSUMER_OFFSET, {"consumerGroup": GROUP, "topic": TOPIC}),
+        Invalid("a message sent back from no offset", Request.CONSUMER_SEND_MSG_BACK,
+                {"group": GROUP, "delayLevel": "0"}),
+        Invalid("an unlock that is not JSON", Request.UNLOCK_BATCH_MQ, {}, b'{"mqSet":[{"topic"'),
+        Invalid("connections of a group that nobody joined", Request.GET_CONSUMER_CONNECTION_LIST,
+                {"consumerGroup": NOBODYS}),
+        Invalid("producers of a group that nobody joined", Request.GET_PRODUCER_CONNECTION_LIST,
+                {"producerGroup": NOBODYS}),
+        Invalid("the deletion of no group", Request.DELETE_SUBSCRIPTIONGROUP, {}),
+        Invalid("how far no group is", Request.GET_CONSUME_STATS, {"topic": TOPIC}),
+        Invalid("where no queue ends", Request.GET_MAX_OFFSET, {"topic": TOPIC}),
+        Invalid("where no queue begins", Request.GET_MIN_OFFSET, {"topic": TOPIC}),
+        Invalid("since when no queue is", Request.GET_EARLIEST_MSG_STORETIME, {"topic": TOPIC}),
+        Invalid("the message at no offset", Request.VIEW_MESSAGE_BY_ID, {}),
 )  # fmt: skip
 _OF_NAMES = (
     Invalid("a route of a topic that nobody made", Request.GET_ROUTEINFO_BY_TOPIC, {"topic": NOBODYS}),
@@ -175,6 +189,9 @@ _OF_NAMES = (
     _registration("a registration of no address", b"{}", "brokerAddr"),
     Invalid("a state of topics that is not JSON", Request.QUERY_DATA_VERSION, _REGISTER, b"new"),
     *_FRAMES,
+    Invalid(
+        "a broker without an address that leaves", Request.UNREGISTER_BROKER, _changed(_REGISTER, {}, ("brokerAddr",))
+    ),
 )
 REQUESTS = {each.name: each for each in (*_OF_BROKERS, *_OF_NAMES)}
 """Those of ``pairproof.harness.rocketmq.invalid_requests``."""

@@ -203,7 +203,7 @@ def test_lists_of_groups_without_members_are_refused_with_the_code_that_tools_kn
     for conn in ("c1", "c2", "c3"):
         play.end(conn)
     assert ids(play) is None
-    assert play.ask(RequestCode.GET_CONSUMER_CONNECTION_LIST, consumerGroup="G").code == members.CONSUMER_NOT_ONLINE
+    assert play.ask(RequestCode.GET_CONSUMER_CONNECTION_LIST, consumerGroup="G").code == remoting.CONSUMER_NOT_ONLINE
     assert play.ask(RequestCode.GET_PRODUCER_CONNECTION_LIST, producerGroup="P").code == remoting.SYSTEM_ERROR
 
 

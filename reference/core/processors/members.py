@@ -35,7 +35,6 @@ from pairproof.reference.wire.bodies_client import (
 from pairproof.reference.wire.headers import RequestCode
 from pairproof.reference.wire.remoting import Command
 
-CONSUMER_NOT_ONLINE = 206
 MAX_GROUPS_OF_CLIENT = 1_000
 """Groups that one heartbeat may name."""
 REMEMBERED = 16 * 1024
@@ -124,7 +123,7 @@ class Members:
         name = request.header["consumerGroup"]
         group = self.parts.clients.consumers.get(name)
         if group is None:
-            request.refuse(CONSUMER_NOT_ONLINE, f"group {name:.255} has no consumer here")
+            request.refuse(remoting.CONSUMER_NOT_ONLINE, f"group {name:.255} has no consumer here")
             return
         request.answer(
             body=beans.encode(
