@@ -123,10 +123,18 @@ def test_an_idle_link_with_heartbeats_keeps_the_law() -> None:
 
 def test_a_heartbeat_that_comes_much_too_early_is_caught() -> None:
     assert_holds(HaHeartbeat, idle(2_500))
-    assert_broken(HaHeartbeat, idle(2_499), "a heartbeat 2499 ms behind the last frame; one is due after 5000 ms")
+    beat = idle().after(2_499).frame(100, 100)
+    assert_broken(HaHeartbeat, beat, "a heartbeat 2499 ms behind the last frame; one is due after 5000 ms")
     late = bare().connect().after(2_400)
     assert_broken(HaHeartbeat, late.report(0).frame(0, 0), "a heartbeat 2400 ms behind the last frame")
     assert_holds(HaHeartbeat, bare().connect().after(5_000).report(0).frame(0, 0))
+
+
+def test_a_report_that_says_nothing_new_much_too_early_is_caught() -> None:
+    again = idle().after(2_499).report(100)
+    assert_broken(HaHeartbeat, again, "a report with nothing new 2499 ms behind the last one; one is due after 5000 ms")
+    assert_holds(HaHeartbeat, idle().frame(100, 200).after(1).report(200))
+    assert_holds(HaHeartbeat, idle().close().connect().after(1).report(100))
 
 
 def test_where_time_is_real_a_tap_may_see_a_heartbeat_right_behind_a_frame() -> None:

@@ -3,10 +3,11 @@
 The master sends a frame, at least an empty one, every haSendHeartbeatInterval (and a poll), and an empty one names the
 offset with which the stream goes on; the slave sends its report. A refused connection is owed nothing. Where only
 flushed bytes are pushed, neither is a slave that asked for bytes which are not flushed, until they are. Nor does the
-master beat much sooner: no empty frame leaves within half an interval of the last frame, or of the accept.
+master beat much sooner: no empty frame leaves within half an interval of the last frame, or of the accept. And neither does a
+slave: no report says within half an interval what the last one has said.
 
 Left out: the slave's first report, see ``ha-report-prompt``; whether a beat comes too soon in real-time labs, since a
-tap whose peer reads slowly sees frames late, and of frames that a recorder read together.
+tap whose peer reads slowly sees it late, and of those that a recorder read together.
 Source: HAConnection.WriteSocketService and HAService.HAClient, which look at lastWriteTimestamp.
 """
 
@@ -27,7 +28,7 @@ class HaHeartbeat(Law):
     id = "ha-heartbeat"
     promise = (
         "From the first report on, an idle master sends (next offset, 0) and an idle slave its report, each at least "
-        "every haSendHeartbeatInterval (and a poll), the master no sooner."
+        "every haSendHeartbeatInterval (and a poll), and not much sooner."
     )
     source = "HAConnection.WriteSocketService, HAService.HAClient"
     needs = frozenset({"config", "report", "frame", "partial", "close"})
@@ -39,6 +40,8 @@ class HaHeartbeat(Law):
         """Per connection: the offset with which the stream goes on."""
         self.left: dict[str | None, int] = {}
         """Per connection: when the master accepted it, or when something last left the master on it, ns."""
+        self.reported: dict[str | None, tuple[int, int]] = {}
+        """Per connection: when the slave last reported, ns, and what."""
         self.flushed = 0
 
     def on_connect(self, event: Connect) -> None:
@@ -50,6 +53,10 @@ class HaHeartbeat(Law):
         if event.side == "s":
             if event.node != HOSTILE:
                 self._spoke(event, event.node)
+                last, told = self.reported.get(event.link, (None, None))
+                self.reported[event.link] = event.t, event.offset
+                if told == event.offset:
+                    self._check_early(event, event.node, last)
             return
         link = self.ledger.links.get(event.link)
         if (link is None or link.first is None) and self.ledger.hears(event) is VALID:
@@ -65,7 +72,7 @@ class HaHeartbeat(Law):
             return
         self._spoke(event, MASTER)
         if event.lo == event.hi:
-            self._check_early(event, last)
+            self._check_early(event, MASTER, last)
         following = self.next.get(event.link)
         if event.lo == event.hi and following is not None and event.lo != following:
             what = f"{event.link}: a heartbeat names {event.lo}, the stream goes on with {following}"
@@ -94,6 +101,8 @@ class HaHeartbeat(Law):
     def on_close(self, event: Close) -> None:
         if event.side == "m":
             self.left.pop(event.link, None)
+        else:
+            self.reported.pop(event.link, None)
         self._leave(event, (event.link, event.side))
 
     def on_crash(self, event: Crash | Stop) -> None:
@@ -133,13 +142,14 @@ class HaHeartbeat(Law):
         what = f"{link}: {speaker.node} was silent for {silent} ms; a heartbeat is due within {bound} ms"
         self.violate(event, what, since=speaker.since)
 
-    def _check_early(self, beat: Frame, last: int | None) -> None:
-        interval = self.ledger.setting(MASTER, "haSendHeartbeatInterval")
+    def _check_early(self, beat: Frame | Report, node: str, last: int | None) -> None:
+        interval = self.ledger.setting(node, "haSendHeartbeatInterval")
         if last is None or self.ledger.instant_ns or not 0 < beat.t - last < interval * MS // 2:
             return
         passed = (beat.t - last) // MS
-        what = f"{beat.link}: a heartbeat {passed} ms behind the last frame; one is due after {interval} ms"
-        self.violate(beat, what, since=last)
+        what, before = ("heartbeat", "frame") if isinstance(beat, Frame) else ("report with nothing new", "one")
+        text = f"{beat.link}: a {what} {passed} ms behind the last {before}; one is due after {interval} ms"
+        self.violate(beat, text, since=last)
 
     def _holds_back(self) -> bool:
         return self.ledger.config.get(MASTER, {}).get("haPushes") == "flushed"
