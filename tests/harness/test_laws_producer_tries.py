@@ -206,4 +206,12 @@ def test_a_send_that_fails_for_no_reason_before_it_was_tried_is_noticed() -> Non
         .add("register", node="master", status="ok")
     )
     assert_broken(ProducerTries, untried(back.after(80_001)), broken)
-    assert_holds(ProducerTries, untried(registered(), "timeout"))
+
+
+def test_a_send_whose_time_is_over_too_soon_is_noticed() -> None:
+    assert_broken(ProducerTries, untried(registered(), "timeout"), "m0 timed out after 0 ms; its limit is 3000 ms")
+    early, late = story().produce(), story().produce()
+    early.after(2_999)
+    late.after(3_000)
+    assert_broken(ProducerTries, early.over_with("fail", "timeout"), "m0 timed out after 2999 ms")
+    assert_holds(ProducerTries, late.over_with("fail", "timeout"))

@@ -10,7 +10,7 @@ Of a producer that chooses queues itself, with its own retries:
 - ok says what the last try's answer said, and its queue; *fail* is said only if no try may have stored the message;
 - nobody is told that it failed before it was tried, unless time is over or there was no route; and there is one if the
   master is registered with the trial's topic, and for 80 s nothing was wrong with it, the name server and the links;
-- it is over within the user's limit, and what a name server may take to answer;
+- it is over within the user's limit, and what a name server may take to answer; its time is not over sooner;
 - the master's log holds a message at most as often as the master was tried.
 
 Left out: which queue comes next; tries of which nobody is told; copies that consumers send back.
@@ -33,9 +33,9 @@ RETRIED = frozenset(
     {"TOPIC_NOT_EXIST", "SERVICE_NOT_AVAILABLE", "SYSTEM_ERROR", "NO_PERMISSION", "timeout", "disconnected", "refused"}
 )
 """Answers, and how calls end without one, after which a producer may try again."""
-OVER = frozenset({"timeout", "no route", "closed"})
+TIMEOUT, NO_ROUTE = "timeout", "no route"
+OVER = frozenset({TIMEOUT, NO_ROUTE, "closed"})
 """Why there was no further try."""
-NO_ROUTE = "no route"
 ON_THE_WAY = (MASTER, NAMES, f"names-{MASTER}", "names-client")
 SETTLED_NS = 80_000 * MS
 """A broker whose registration was lost registers every 60 s at the latest; a producer asks before it gives up."""
@@ -213,6 +213,14 @@ class ProducerTries(Law):
             if event.t - began > call.within_ns + ASKING_MS * MS + self.ledger.healthy_ns:
                 took = f"{(event.t - began) / MS:.0f} ms"
                 self.violate(event, f"{event.message} took {took}; its limit is {call.within_ns // MS} ms", since=began)
+            of_try = call.ended is not None and call.ended.status == TIMEOUT
+            if event.status == TIMEOUT and not of_try and event.t - began < call.within_ns:
+                took = f"{(event.t - began) / MS:.0f} ms"
+                self.violate(
+                    event,
+                    f"{event.message} timed out after {took}; its limit is {call.within_ns // MS} ms",
+                    since=began,
+                )
         return call
 
     def _gave_up(self, call: Produce, event: Fail | Info) -> None:
