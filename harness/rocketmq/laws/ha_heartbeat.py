@@ -3,7 +3,7 @@
 The master sends a frame, at least an empty one, every haSendHeartbeatInterval (and a poll), and an empty one names the
 offset with which the stream goes on; the slave sends its report. A refused connection is owed nothing. Where only
 flushed bytes are pushed, neither is a slave that asked for bytes which are not flushed, until they are. Nor does the
-master beat much sooner: no empty frame leaves within half an interval of the last frame, or of the accept. And neither does a
+master beat much sooner: no empty frame leaves within half an interval of the last frame, or of the accept. Nor does the
 slave: no report says within half an interval what the last one has said.
 
 Left out: the slave's first report, see ``ha-report-prompt``; whether a beat comes too soon in real-time labs, since a
