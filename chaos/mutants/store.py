@@ -77,6 +77,14 @@ class FlushesHalf(Flusher):
         super().on_flushed(max(upto, self.log.end))
 
 
+@seeded("slave", "log-flush-prompt", "flushes nothing before flushCommitLogLeastPages have gathered")
+class FlushesPagesOnly(Flusher):
+    def _look(self) -> None:
+        if self.look is not None:
+            self.look = self.look._replace(least_pages=self.schedule.least_pages)
+        super()._look()
+
+
 @seeded("master", "contract", "answers PUT_OK for a message that it did not store")
 class DropsMessages(CommitLog):
     def put(self, message: Message, queue_offset: int, store_ms: int) -> Put:

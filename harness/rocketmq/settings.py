@@ -23,6 +23,8 @@ DEFAULTS: Mapping[str, int] = {
     "haSlaveFallbehindMax": 268_435_456,
     "slaveTimeout": 3_000,
     "syncFlushTimeout": 5_000,
+    "flushIntervalCommitLog": 500,
+    "flushCommitLogThoroughInterval": 10_000,
     "inSyncReplicas": 0,
 }
 """RocketMQ 4.9's values for settings that a history does not name: bytes, milliseconds; 0 replicas for the

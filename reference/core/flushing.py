@@ -57,10 +57,7 @@ class Flusher:
         elif self.log.flushed < self.log.end:
             if self.on_put:
                 self._flush(flush_to(self.log.flushed, self.log.end, self.log.file_size, self.schedule.least_pages))
-            look = self.schedule.following(self.io.now(), self.log.flushed, self.log.end, self.log.file_size)
-            if self.look is None or look.at < self.look.at:
-                self.look = look
-                self.io.timer(("flush", None), look.at)
+            self._await_look()
 
     def wait(self, end: int, answer: Callable[[str], None]) -> None:
         """``answer`` is called once, with PUT_OK when [.., end) is durable, or FLUSH_DISK_TIMEOUT."""
@@ -99,6 +96,15 @@ class Flusher:
         self.look = None
         least = look.least_pages if look is not None else 0
         self._flush(log.end if self.takes_all else flush_to(log.flushed, log.end, log.file_size, least))
+        if not self.running and log.flushed < log.end:
+            # What this look was for has been flushed meanwhile, since somebody urged it; what came behind it waits.
+            self._await_look()
+
+    def _await_look(self) -> None:
+        look = self.schedule.following(self.io.now(), self.log.flushed, self.log.end, self.log.file_size)
+        if self.look is None or look.at < self.look.at:
+            self.look = look
+            self.io.timer(("flush", None), look.at)
 
     def _flush(self, upto: int | None) -> None:
         if self.running or upto is None or self.log.flushed >= upto:

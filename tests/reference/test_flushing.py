@@ -129,3 +129,11 @@ def test_thorough_looks_come_at_their_interval_rounded_up_to_looks(
 ) -> None:
     schedule = FlushSchedule(500 * MS, 4, thorough_ms * MS, 0)
     assert schedule.next_ripe(now_ms * MS, ripe) == Look(at_ms * MS, least)
+
+
+def test_what_came_behind_a_flush_that_was_urged_is_durable_at_the_next_thorough_look() -> None:
+    play = Play(file_size=8 * KB, rocketmqVersion="4.4.0")
+    play.write(4 * KB).until(5_000)
+    play.write(5 * KB).end()
+    assert play.log.flushed == 8 * KB
+    assert play.until(11_000).log.flushed == 9 * KB

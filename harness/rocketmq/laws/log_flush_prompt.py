@@ -1,0 +1,80 @@
+"""``log-flush-prompt``: what a node writes to its log becomes durable in time, whether anybody waits for it or not.
+
+With ASYNC_FLUSH within flushCommitLogThoroughInterval and flushIntervalCommitLog, however little has gathered; with
+SYNC_FLUSH at once. A look flushes one file: another flushIntervalCommitLog for each file before it that was not durable
+either, and a poll, come on top. It is the bound of what a power loss may take.
+
+Left out: what was written before or while a fault had hold of the node, as of its disk; time for which it was paused.
+Source: CommitLog.FlushRealTimeService, CommitLog.GroupCommitService.
+"""
+
+from collections import deque
+
+from pairproof.harness.history import MS, Event
+from pairproof.harness.kinds.node import Crash, Start, Stop
+from pairproof.harness.rocketmq.kinds.log import Append, Cut, Flush
+from pairproof.harness.rocketmq.law import Law
+from pairproof.harness.rocketmq.laws.waits import POLL_NS, is_late
+
+THOROUGH, INTERVAL = "flushCommitLogThoroughInterval", "flushIntervalCommitLog"
+
+
+class LogFlushPrompt(Law):
+    id = "log-flush-prompt"
+    promise = (
+        "What is written to a log is durable within flushCommitLogThoroughInterval and flushIntervalCommitLog, with "
+        "SYNC_FLUSH at once (and a poll)."
+    )
+    source = "CommitLog.FlushRealTimeService, GroupCommitService"
+    needs = frozenset({"config", "append", "flush"})
+    timed = True
+
+    def begin(self) -> None:
+        self.waiting: dict[str, deque[tuple[int, int, int]]] = {}
+        """By node: where what is not durable yet ends, when it was written, ns, and what was durable then."""
+        self.flushed: dict[str, int] = {}
+
+    def on_append(self, event: Append) -> None:
+        waiting = self.waiting.setdefault(event.node, deque())
+        waiting.append((event.hi, event.t, self.flushed.setdefault(event.node, event.lo)))
+
+    def on_flush(self, event: Flush) -> None:
+        waiting = self.waiting.get(event.node)
+        self.flushed[event.node] = event.upto
+        if not waiting or waiting[0][0] > event.upto:
+            return
+        self.judged += 1
+        self._check(event, event.node)
+        while waiting and waiting[0][0] <= event.upto:
+            waiting.popleft()
+
+    def on_start(self, event: Start | Cut) -> None:
+        self.waiting.pop(event.node, None)
+        self.flushed.pop(event.node, None)
+
+    on_cut = on_start
+
+    def on_crash(self, event: Crash | Stop) -> None:
+        self._check(event, event.node)
+        self.waiting.pop(event.node, None)
+
+    on_stop = on_crash
+
+    def end(self, last: Event) -> None:
+        for node in self.waiting:
+            self._check(last, node)
+
+    def _check(self, event: Event, node: str) -> None:
+        """Judge what has waited longest."""
+        waiting, ledger = self.waiting.get(node), self.ledger
+        if not waiting:
+            return
+        hi, since, flushed = waiting[0]
+        size, interval = ledger.setting(node, "mappedFileSizeCommitLog"), ledger.setting(node, INTERVAL)
+        within = (hi // size - flushed // size) * interval
+        if ledger.config.get(node, {}).get("flushDiskType") != "SYNC_FLUSH":
+            within += ledger.setting(node, THOROUGH) + interval
+        bound = within * MS + POLL_NS + ledger.healthy_ns
+        if is_late(ledger, node, since, event.t, bound) and ledger.trouble.is_quiet(node, since):
+            what = f"{node} has not flushed its log up to {hi} for {(event.t - since) // MS} ms"
+            self.violate(event, f"{what}; that is due within {bound // MS} ms", since=since)
