@@ -65,3 +65,9 @@ def test_every_control_is_a_part_of_it() -> None:
     said = (ROOT / ".ci" / "nightly").read_text()
     # Two commits are compared by hand (docs/decisions/0044).
     assert {each for each in scripts if each not in said} == {"control_digests.py"}
+
+
+def test_what_a_stalled_machine_left_open_of_the_labs_comparison_fails_no_night(tmp_path: Path) -> None:
+    code, _, result = nightly(tmp_path, "parity", fail="parity")
+    assert code == 0 and "exit code 3 after" in result
+    assert "passed before" in nightly(tmp_path, "parity")[2]
