@@ -274,3 +274,13 @@ def test_a_node_that_was_paused_or_whose_disk_had_trouble_is_not_late() -> None:
     assert_holds(LogFlushPrompt, written().fault("stall_disk", "master").after(20_000).flush("master"))
     again = written().crash("master").restart("master", 100).after(20_000)
     assert_vacuous(LogFlushPrompt, again.mark("end"))
+
+
+def test_where_time_is_real_a_disk_may_be_slow() -> None:
+    def real(ms: int) -> H:
+        story = H().add("lab", f="process", value=0, detail='{"instantNs": 1000000}')
+        story.recorder.events += written(flushDiskType="SYNC_FLUSH").after(ms).flush("master").events
+        return story
+
+    assert_holds(LogFlushPrompt, real(6_000))
+    assert_broken(LogFlushPrompt, real(6_001), "within 6000 ms")
