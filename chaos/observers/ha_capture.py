@@ -357,7 +357,8 @@ def _configs(configs: dict[str, dict[str, str | int]]) -> Iterator[Dated]:
 
 
 def _lab(slack: int | None) -> Dated:
-    return 0, "lab", {"f": "capture", "value": SLACK_NS if slack is None else slack, "detail": "{}"}
+    late = SLACK_NS if slack is None else slack
+    return 0, "lab", {"f": "capture", "value": late, "detail": json.dumps({"instantNs": late})}
 
 
 def _partial(t: int, link: str, sender: End, receiver: End, tap: FrameTap | ReportTap) -> Iterator[Dated]:
