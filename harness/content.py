@@ -5,7 +5,7 @@ texts mean that body, tags and flag are equal. Both may add that the body is ``c
 ``half`` for a half message, or that ``more`` messages of its batch follow; a record the ``real`` queue that its
 properties name, where it waits for something; where consumers have sent it back, how many ``times``, which message
 was its ``origin``, and ``from`` which topic it is; and, where it is part of a transaction, its ``type`` (prepared,
-commit, rollback) and where its half message was ``prepared``.
+commit, rollback) and where its half message was ``prepared``. The ``size`` is said of large ones only.
 """
 
 from __future__ import annotations
@@ -18,9 +18,14 @@ from pairproof.harness.history import Event, digest
 
 Data = bytes | bytearray | memoryview
 
+LARGE = 2_000
+"""Bytes of a body, or of a batch's bodies, above which its ``size`` is said."""
+
 
 def content(body: Data, tags: str, flag: int, **more: object) -> str:
     """The text. ``body`` as it was sent or stored, which may be compressed; ``tags``: empty without any."""
+    if len(body) > LARGE:
+        more.setdefault("size", len(body))
     if more or tags:
         # Sorted as the short form below is.
         return json.dumps({"body": digest(bytes(body)), "flag": flag, **({"tags": tags} if tags else {}), **more})

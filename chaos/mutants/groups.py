@@ -3,17 +3,20 @@
 A master that tells a group nothing of its changes is no mutant here: a slave tells it, too.
 """
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 
 from pairproof.chaos.mutants.mutant import CONSUMER, seeded, seeded_in
 from pairproof.reference.client.consumer import Consumer
 from pairproof.reference.client.process_queue import ProcessQueue
+from pairproof.reference.client.progress import Progress
 from pairproof.reference.client.pulling import Pulling as ConsumersPulling
+from pairproof.reference.client.rebalancing import Rebalancing
 from pairproof.reference.client.routes import Choice
 from pairproof.reference.core.processors.pulling import COMMITS, Pulling
 from pairproof.reference.core.registration import Registration
 from pairproof.reference.core.requests import Request
 from pairproof.reference.ports import Conn
+from pairproof.reference.wire.bodies_client import MessageQueue
 from pairproof.reference.wire.remoting import Command
 
 
@@ -55,6 +58,27 @@ class CommitsEveryPull(Pulling):
 class CarriesWhateverGroup(ConsumersPulling):
     def carries(self, held: ProcessQueue, choice: Choice) -> bool:
         return not choice.is_slave and held.progress > 0
+
+
+@seeded(CONSUMER, "progress-to-master", "pulls from a slave carry the group's progress, too")
+class CarriesToSlaves(ConsumersPulling):
+    def carries(self, held: ProcessQueue, choice: Choice) -> bool:
+        return held.progress > 0 and not self.shared.settings.broadcasting
+
+
+@seeded(CONSUMER, "progress-to-master", "a consumer that gives a queue up leaves its progress to the last period's commit")
+class PartsInSilence(Progress):
+    def commit(self, held: ProcessQueue, done: Callable[[], None] | None = None) -> None:
+        if held.queue in self.shared.held:
+            super().commit(held, done)
+        elif done is not None:
+            done()
+
+
+@seeded(CONSUMER, "group-shared", "a consumer takes no queue")
+class TakesNothing(Rebalancing):
+    def _take(self, queue: MessageQueue) -> None:
+        """Others may."""
 
 
 GROUPS = seeded_in(__name__)

@@ -9,6 +9,7 @@ from pairproof.reference.core.processors.sending import Sending
 from pairproof.reference.core.reading import Found, Reader, Takes
 from pairproof.reference.core.requests import Request
 from pairproof.reference.core.store import MessageStore, Stored
+from pairproof.reference.errors import CodecError
 from pairproof.reference.wire.record import Message
 
 
@@ -49,6 +50,12 @@ class CountsBatchOnce(MessageStore):
         stored = [self._append(each, first) for each in messages]
         self._dispatch_put(messages[0], stored[-1])
         return stored
+
+
+@seeded("master", "valid-taken", "refuses batches")
+class RefusesBatches(Sending):
+    def _batch(self, request: Request, topic: str, queue_id: int) -> list[Message]:
+        raise CodecError("a batch of messages")
 
 
 @seeded("master", "stored-as-sent", "tells every producer that its message is in the first queue")

@@ -13,7 +13,7 @@ from functools import partial
 
 from pairproof.chaos.rocketmq.clients import Call, Clients, described, filled
 from pairproof.chaos.rocketmq.provision import TOPIC
-from pairproof.harness.content import content
+from pairproof.harness.content import LARGE, content
 from pairproof.harness.rocketmq import places
 from pairproof.reference.client.client import Outcome
 from pairproof.reference.core.config import BrokerConfig
@@ -47,7 +47,7 @@ class OtherSends:
         for left in reversed(range(count)):
             key, flag, tags = self.clients.new_message()
             body = filled(key, size)
-            calls.append(self._invoke(producer, key, f"{TOPIC}/{queue}", wait, _of_batch(body, tags, flag, left)))
+            calls.append(self._invoke(producer, key, f"{TOPIC}/{queue}", wait, _of_batch(body, tags, flag, left, count * size)))
             items.append(BatchItem(body, described(f"KEYS\x01{key}", tags, True).encode(), flag))
         self.clients.client.send_batch(
             self.clients.address(calls[0]), TOPIC, queue, items, described("", "", wait).lstrip("\x02"),
@@ -110,6 +110,7 @@ class OtherSends:
             self.clients.sent(call, own)
 
 
-def _of_batch(body: bytes, tags: str, flag: int, left: int) -> str:
-    """``left``: how many messages follow in the batch."""
-    return content(body, tags, flag, more=True) if left else content(body, tags, flag)
+def _of_batch(body: bytes, tags: str, flag: int, left: int, size: int) -> str:
+    """``left``: how many messages follow in the batch; ``size``: of the whole batch, bytes."""
+    more: dict[str, object] = {"more": True} if left else {}
+    return content(body, tags, flag, **more, **({"size": size} if size > LARGE else {}))

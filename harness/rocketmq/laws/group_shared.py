@@ -2,7 +2,7 @@
 
 The broker tells all members of each change (NOTIFY_CONSUMER_IDS_CHANGED), and they share the queues out anew. Judged
 where nobody came or went for 3 s: each queue that the group ever held is held by exactly one of the members that
-live, neither by two nor by none. A group that nobody tells shares out every 20 s only. A queue that was given up less
+live, neither by two nor by none; and it holds some, where a member knows the way to a master. A group that nobody tells shares out every 20 s only. A queue that was given up less
 than 3 s ago is judged later: a member that leaves gives its queues up first, and then says goodbye.
 
 Judged in an undisturbed world: no crash, stop or other store, and no fault but between slaves and their master, in the
@@ -14,6 +14,7 @@ Source: ConsumerManager.registerConsumer, unregisterConsumer, doChannelCloseEven
 RebalanceImpl.rebalanceByTopic.
 """
 
+from pairproof.harness.content import told
 from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.client import Assign, Consumer, Route
 from pairproof.harness.kinds.machine import Fault, Mark, Pause, Resume
@@ -61,6 +62,8 @@ class GroupShared(Law):
         """When something happened to the world last, ns."""
         self.going_on: set[int] = set()
         """Faults that concern consumers, by number."""
+        self.routed: dict[int, int] = {}
+        """Consumers that know the way to a master, and since when, ns."""
 
     def on_consumer(self, event: Consumer) -> None:
         if event.f != "clustering" or event.group is None:
@@ -72,6 +75,7 @@ class GroupShared(Law):
             group.members.add(event.process)
         else:
             group.members.discard(event.process)
+            self.routed.pop(event.process, None)
             for holders in group.holders.values():
                 holders.discard(event.process)
 
@@ -88,11 +92,18 @@ class GroupShared(Law):
             holders.discard(event.process)
             group.freed[queue] = event.t
 
-    def on_mark(self, event: Mark | Register | Route | Sync) -> None:
+    def on_route(self, event: Route) -> None:
+        self._look(event)
+        if event.status == "found" and "0" in told(event.detail):
+            self.routed.setdefault(event.process, event.t)
+        else:
+            self.routed.pop(event.process, None)
+
+    def on_mark(self, event: Mark | Register | Sync) -> None:
         """Whatever comes now and then shows that time has passed."""
         self._look(event)
 
-    on_register = on_route = on_sync = on_mark
+    on_register = on_sync = on_mark
 
     def on_fault(self, event: Fault) -> None:
         """All faults disturb the world but those between slaves and their master."""
@@ -121,8 +132,22 @@ class GroupShared(Law):
             return
         for name, group in self.groups.items():
             took = event.t - group.changed
-            if not group.is_judged and group.members and group.holders and self._is_over(took):
+            if group.is_judged or not group.members or not self._is_over(took):
+                continue
+            if group.holders:
                 self._judge(name, group, event)
+            elif since := self._routed_since(group, event.t):
+                group.is_judged = True
+                self.judged += 1
+                late = (event.t - since) // MS
+                text = f"{name} holds no queue, {late} ms after a member learned the way to a master"
+                self.violate(event, text, since=since)
+
+    def _routed_since(self, group: Group, now: int) -> int | None:
+        """Since when a member has known the way for long enough, as the group has been the same; None if none has."""
+        since = min((self.routed[each] for each in group.members if each in self.routed), default=now)
+        since = max(since, group.changed)
+        return since if self._is_over(now - since) else None
 
     def _is_over(self, took_ns: int) -> bool:
         return took_ns > SHARED_NS + self.ledger.healthy_ns

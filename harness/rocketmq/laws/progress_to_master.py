@@ -6,13 +6,15 @@ again and again, changed or not: within two commit periods, the time that asking
 for which an illegal offset lets a queue rest. Where nobody told a consumer a route, its commits go to the master as
 long as nothing has happened to the master and the client's way there since it came.
 
-Left out: commits that ride on pulls, which go wherever the pull goes, see ``progress-on-pull``; broadcasting consumers,
+A commit may ride on a pull that goes to a master, by its broker id, and on no other.
+
+Left out: what brokers do with commits that ride on pulls, see ``progress-on-pull``; broadcasting consumers,
 who tell nobody; the silence of orderly ones, whose locks only a master gives; whether the route was right.
-Source: RemoteBrokerOffsetStore.updateConsumeOffsetToBroker, MQClientInstance.
+Source: RemoteBrokerOffsetStore.updateConsumeOffsetToBroker, MQClientInstance, PullAPIWrapper.pullKernelImpl.
 """
 
 from pairproof.harness.history import MS, Event
-from pairproof.harness.kinds.client import Assign, Consumer, Deliver, Invoke, Route
+from pairproof.harness.kinds.client import Assign, Consumer, Deliver, Fail, Info, Invoke, Ok, Route
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.consumption import COMMIT_NS, PAIR
 from pairproof.harness.rocketmq.places import MASTER
@@ -38,6 +40,10 @@ class ProgressToMaster(Law):
     def begin(self) -> None:
         self.spoke: dict[Key, int] = {}
         """When a consumer last tried to commit, or before that: when it first received something, ns."""
+        self.went_on: dict[Key, int] = {}
+        """Of a queue that is held: where its consumer went on from, or what it committed last."""
+        self.under_way: dict[int, Key] = {}
+        """Commits."""
 
     def on_deliver(self, event: Deliver) -> None:
         if event.group is None or event.node not in PAIR:
@@ -52,8 +58,12 @@ class ProgressToMaster(Law):
         key = (event.process, event.queue or "")
         self._judge_silence(key, event)
         self.spoke[key] = event.t
+        self.went_on[key], self.under_way[event.op] = event.queue_offset or 0, key
         if not event.carried:
             self._judge_place(event, event.node)
+        elif event.broker:
+            text = f"{event.group}'s pull of {event.queue} carries {event.queue_offset} to {event.node}, a slave by its id"
+            self.violate(event, text, since=None)
 
     def _judge_place(self, event: Invoke, node: str) -> None:
         what = f"{event.group} commits {event.queue_offset} of {event.queue} to {node}"
@@ -98,15 +108,43 @@ class ProgressToMaster(Law):
                 f"names {', '.join(route.nodes.values())}", since=since
             )  # fmt: skip
 
+    def on_ok(self, event: Ok | Fail | Info) -> None:
+        if event.f == "commit":
+            self.under_way.pop(event.op, None)
+
+    on_fail = on_info = on_ok
+
     def on_assign(self, event: Assign) -> None:
+        if event.node not in (None, *PAIR):
+            return
         key = (event.process, event.queue)
         self._judge_silence(key, event)
         self.spoke.pop(key, None)
+        if event.status == "on":
+            self.went_on[key] = event.offset
+        elif key in self.went_on:
+            self._judge_parting(event, self.went_on.pop(key), key in self.under_way.values())
+
+    def _judge_parting(self, event: Assign, known: int, is_open: bool) -> None:
+        """A consumer that gives a queue up tells how far it has come: the next one goes on from there."""
+        consumption = self.ledger.consumption
+        consumer, route = consumption.consumers.get(event.process), consumption.routes.get(event.process)
+        if consumer is None or not consumer.clustering or consumer.orderly or is_open:
+            return
+        if route is None or MASTER_ID not in route.nodes:
+            return
+        self.judged += 1
+        if event.offset <= known:
+            return
+        text = f"{event.group} gives {event.queue} up at {event.offset}, and has told no broker more than {known}"
+        self.violate(event, text, since=None)
 
     def on_consumer(self, event: Consumer) -> None:
         for key in [key for key in self.spoke if key[0] == event.process]:
             self._judge_silence(key, event)
             self.spoke.pop(key, None)
+        for key in [key for key in self.went_on if key[0] == event.process]:
+            del self.went_on[key]
 
     def on_route(self, event: Route) -> None:
         for key in [key for key in self.spoke if key[0] == event.process]:

@@ -1,0 +1,115 @@
+"""``valid-taken``: what a correct client asks of a healthy master, the master does not refuse.
+
+Sends, each try of a producer, pulls, commits, questions and what administrators ask. Refused is what was answered with
+a code that is not success; a code needs a reason that the history shows. Topics and groups that an administrator has
+changed, or that a machine's crash may have taken, may be refused as unknown; groups also where the master is not to
+make them; a message as too large where its record may be larger than maxMessageSize or a file of the log.
+
+Left out: masters that began less than 3 s before, or that a fault had hold of since then (a full disk, say), or was
+over; other brokers than masters; where time is real, what is said of a busy broker. Source: SendMessageProcessor,
+PullMessageProcessor, ConsumerManageProcessor, AdminBrokerProcessor.
+"""
+
+from pairproof.harness.content import LARGE, told
+from pairproof.harness.history import MS
+from pairproof.harness.kinds.client import SENDS, Fail, Info, Invoke, Ok, Try
+from pairproof.harness.kinds.node import Crash, Start, Wipe
+from pairproof.harness.rocketmq.law import Law
+from pairproof.harness.rocketmq.laws.ack_refused_is_absent import UNKNOWN_ERROR
+from pairproof.harness.rocketmq.settings import creates_groups
+
+SETTLED_NS = 3_000 * MS
+"""A broker that has just started may still be busy with that; and so after a fault."""
+ROOM = 2_000
+"""Bytes that a record may take besides its body, with what the lab's clients say of a message."""
+UNKNOWN_NAMES = frozenset({"TOPIC_NOT_EXIST", "NO_PERMISSION", "SUBSCRIPTION_NOT_EXIST"})
+NO_GROUP = "SUBSCRIPTION_GROUP_NOT_EXIST"
+BUSY = ("busy", "flow control")
+CHANGES = frozenset({"topic", "group", "delete-topic", "delete-group"})
+
+
+class ValidTaken(Law):
+    id = "valid-taken"
+    promise = "A healthy master refuses nothing that a correct client asks."
+    source = "SendMessageProcessor; PullMessageProcessor; ConsumerManageProcessor; AdminBrokerProcessor"
+    needs = frozenset({"config", "invoke", "ok", "fail"})
+
+    def begin(self) -> None:
+        self.asked: dict[int, tuple[int, bool]] = {}
+        """Calls under way: when they began, ns, and whether their record may be too large."""
+        self.started: dict[str, int] = {}
+        self.changed: set[str] = set()
+        """Topics and groups that an administrator may have changed."""
+        self.forgetful: set[str] = set()
+        """Masters whose tables a machine's crash, or another store, may have taken."""
+
+    def on_invoke(self, event: Invoke) -> None:
+        if event.f in CHANGES and event.message is not None:
+            self.changed.add(event.message)
+        self.asked[event.op] = event.t, event.f in SENDS and self._may_be_large(event)
+
+    def _may_be_large(self, event: Invoke) -> bool:
+        said = told(event.detail)
+        if "body" not in said:
+            return True
+        size = said.get("size", LARGE)
+        most = (self.ledger.setting(event.node, key) for key in ("maxMessageSize", "mappedFileSizeCommitLog"))
+        return bool(size + ROOM > min(most))
+
+    def on_ok(self, event: Ok) -> None:
+        if self.asked.pop(event.op, None) is not None:
+            self.judged += 1
+
+    def on_info(self, event: Info) -> None:
+        self.asked.pop(event.op, None)
+
+    def on_fail(self, event: Fail) -> None:
+        began, large = self.asked.pop(event.op, (None, False))
+        if began is not None:
+            self._judge(event, began, large, event.status, event.detail or "")
+
+    def on_try(self, event: Try) -> None:
+        if event.op in self.asked:
+            if event.f == "began":
+                self.asked[event.op] = event.t, self.asked[event.op][1]
+            elif event.f == "fail":
+                self._judge(event, *self.asked[event.op], event.status or "", event.remark or "")
+
+    def on_start(self, event: Start) -> None:
+        self.started[event.node] = event.t
+
+    def on_crash(self, event: Crash | Wipe) -> None:
+        if event.kind == "wipe" or event.f == "machine":
+            self.forgetful.add(event.node)
+
+    on_wipe = on_crash
+
+    def _judge(self, event: Fail | Try, began: int, large: bool, status: str, remark: str) -> None:
+        # What a client itself says, as of a connection, is no code.
+        if not status.isupper() or not self._is_settled(event.node, began):
+            return
+        self.judged += 1
+        if not self._has_reason(event, large, status, remark):
+            what = event.message or event.queue or "a question"
+            self.violate(event, f"{event.node} refuses {event.f} of {what} ({status}: {remark:.100})")
+
+    def _is_settled(self, node: str, began: int) -> bool:
+        role = str(self.ledger.config.get(node, {}).get("brokerRole", ""))
+        since = began - SETTLED_NS
+        return role.endswith("_MASTER") and self.started.get(node, began) < since and (
+            self.ledger.trouble.is_quiet(node, since)
+        )
+
+    def _has_reason(self, event: Fail | Try, large: bool, status: str, remark: str) -> bool:
+        if UNKNOWN_ERROR in status or UNKNOWN_ERROR in remark:
+            return True
+        if self.ledger.instant_ns and any(each in f"{status} {remark}".lower() for each in BUSY):
+            return True
+        if large and status in ("MESSAGE_ILLEGAL", "SYSTEM_ERROR"):
+            return True
+        if status == NO_GROUP and not creates_groups(self.ledger.config.get(event.node, {})):
+            return True
+        if status in UNKNOWN_NAMES or status == NO_GROUP:
+            names = {event.queue.rpartition("/")[0] if event.queue else "", event.group or "", event.message or ""}
+            return event.node in self.forgetful or not self.changed.isdisjoint(names)
+        return False
