@@ -18,7 +18,7 @@ from pairproof.harness.history import Event, digest
 
 Data = bytes | bytearray | memoryview
 
-LARGE = 2_000
+LARGE = 1_000
 """Bytes of a body, or of a batch's bodies, above which its ``size`` is said."""
 
 

@@ -15,7 +15,7 @@ from pairproof.chaos.labs.sim.evidence import Evidence
 from pairproof.chaos.labs.sim.host import Host
 from pairproof.chaos.observers.remoting_codes import STATUSES
 from pairproof.chaos.observers.remoting_tap import RESPONSE, RemotingTap
-from pairproof.chaos.rocketmq import invalid_requests, questions
+from pairproof.chaos.rocketmq import invalid_requests, questions, visits
 from pairproof.chaos.rocketmq.frames import FORMS
 from pairproof.chaos.rocketmq.invalid_requests import OF_BROKERS, OF_NAMES
 from pairproof.chaos.rocketmq.questions import CLOSED, OF_REFERENCE, Answered
@@ -23,6 +23,8 @@ from pairproof.harness.history import UNREADABLE
 from pairproof.reference.core.broker import Broker
 from pairproof.reference.core.namesrv import NameServer
 
+NOTIFY = 40
+"""NOTIFY_CONSUMER_IDS_CHANGED, which nobody answers."""
 OPAQUE = 1_000_003
 """Under which every answer is awaited."""
 UNANSWERED = "UNANSWERED"
@@ -42,6 +44,9 @@ class Caller:
         if conn is not self:
             return int(self._io.send(conn, data))
         for told in self._tap.feed(data):
+            if told.code == NOTIFY and not told.flag & RESPONSE:
+                # A group that the caller is in has changed.
+                continue
             status = STATUSES.get(told.code, f"code {told.code}")
             if not told.flag & RESPONSE or told.opaque != OPAQUE:
                 status = UNREADABLE
@@ -74,27 +79,36 @@ def put(evidence: Evidence, host: Host, seed: str, groups: Sequence[str]) -> Non
                     OF_REFERENCE.figures,
                 )  # fmt: skip
     if isinstance(node, Broker | NameServer):
-        sent = invalid_requests.chosen(seed, host.name, OF_BROKERS if isinstance(node, Broker) else OF_NAMES)
+        is_broker = isinstance(node, Broker)
+        sent = invalid_requests.chosen(seed, host.name, OF_BROKERS if is_broker else OF_NAMES)
         for answered in _answers(host, sent.frame or form(sent.code, OPAQUE, sent.fields, sent.body)):
             invalid_requests.record(
                 evidence.add, evidence.now(), host.name, host.incarnation, sent, answered.status, answered.remark
             )
+        steps = visits.chosen(seed, host.name, visits.OF_BROKERS if is_broker else visits.OF_NAMES)
+        frames = [form(each.code, OPAQUE, each.fields, each.body) for each in steps]
+        for step, answered in zip(steps, _answers(host, *frames), strict=False):
+            visits.record(evidence.add, evidence.now(), host.name, host.incarnation, step, answered)
 
 
-def _answers(host: Host, frame: bytes) -> list[Answered]:
+def _answers(host: Host, *frames: bytes) -> list[Answered]:
+    """One answer to each of the frames, which come over one connection; fewer if that, or the node, ends."""
     node = host.node
     if not isinstance(node, Broker | NameServer):
         return []
     peers, caller = node.peers, Caller(host)
     peers.io = caller
     # The node's own code: what it raises is its crash.
-    host.call(_ask, node, caller, frame)
+    host.call(_ask, node, caller, frames)
     peers.io = host
-    return caller.answered or [Answered(UNANSWERED, {}, b"")] * (host.node is node)
+    missing = len(frames) - len(caller.answered) if host.node is node and not caller.closed else 0
+    return caller.answered + [Answered(UNANSWERED, {}, b"")] * missing
 
 
-def _ask(node: Broker | NameServer, caller: Caller, frame: bytes) -> None:
+def _ask(node: Broker | NameServer, caller: Caller, frames: Sequence[bytes]) -> None:
     node.on_accepted(caller, "main")
-    node.on_bytes(caller, frame)
+    for frame in frames:
+        if not caller.closed:
+            node.on_bytes(caller, frame)
     if not caller.closed:
         node.on_closed(caller)

@@ -37,7 +37,7 @@ def test_each_is_refused_and_changes_nothing(name: str, monkeypatch: pytest.Monk
     nodes = ["master", "slave"] * (name in OF_BROKERS) + ["names"] * (name in OF_NAMES)
     assert sorted(each.node for each in found if each.f == name) == sorted(nodes) and len(found) == 3
     left = {each.kind for each in events if each.seq > found[0].seq}
-    assert left <= {"invalid", "answer", "mark"}
+    assert left <= {"invalid", "visit", "answer", "mark"}
     judged = {each.law: each for each in trial.judgements}
     assert (judged[InvalidRefused.id].judged, judged[InvalidRefused.id].violations) == (3, ())
 

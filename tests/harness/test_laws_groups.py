@@ -112,6 +112,21 @@ def test_each_queue_is_held_by_one_when_a_member_has_come() -> None:
     assert_broken(GroupShared, two().assign(0, status="off").after(3_001).mark("end"), "nobody holds T/0 in G")
 
 
+def test_a_group_whose_members_know_the_way_takes_queues() -> None:
+    nobody = "G holds no queue, 3001 ms after a member learned the way to a master"
+    assert_broken(GroupShared, world().come().learn({"0": "master"}).after(3_001).mark("end"), nobody)
+    assert_broken(GroupShared, world().come().learn({"0": "master"}).come(2).after(3_001).mark("end"), nobody)
+    assert_holds(GroupShared, world().come().learn({"0": "master"}).after(3_000).assign(0).after(1).mark("end"))
+    assert_vacuous(GroupShared, world().come().learn({"0": "master"}).after(3_000).mark("end"))
+    for nodes, status in (({"1": "slave"}, "found"), ({}, "none")):
+        assert_vacuous(GroupShared, world().come().learn(nodes, status=status).after(9_000).mark("end"))
+        lost = world().come().learn({"0": "master"}).learn(nodes, status=status).after(9_000)
+        assert_vacuous(GroupShared, lost.mark("end"))
+    assert_vacuous(GroupShared, world().come().learn({"0": "master"}).go().after(9_000).mark("end"))
+    broadcasting = world().come(f="broadcasting").learn({"0": "master"}).after(9_000).mark("end")
+    assert_vacuous(GroupShared, broadcasting)
+
+
 def test_what_a_member_held_that_went_is_taken_at_once() -> None:
     for status in ("off", "lost"):
         assert_broken(GroupShared, two().go(status=status).after(3_001).mark("end"), "nobody holds T/0 in G")

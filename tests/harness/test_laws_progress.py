@@ -120,8 +120,43 @@ def test_who_was_told_no_route_commits_to_a_master_to_which_nothing_has_happened
     assert_vacuous(ProgressToMaster, returned.commit(0, "slave"))
 
 
-def test_a_commit_that_rides_on_a_pull_goes_where_the_pull_goes() -> None:
-    assert_vacuous(ProgressToMaster, grouped("m0").learn(BOTH).commit(0, "slave", carried=True))
+def test_a_commit_rides_on_pulls_to_masters_only() -> None:
+    def carried(node: str, broker: int) -> C:
+        return grouped("m0").learn(BOTH).call(
+            1, "commit", node, queue_offset=0, value=1, broker=broker
+        )  # fmt: skip
+
+    assert_vacuous(ProgressToMaster, carried("master", 0))
+    # A master that was a slave when its address was learned.
+    assert_vacuous(ProgressToMaster, carried("slave", 0))
+    assert_broken(ProgressToMaster, carried("slave", 1), "G's pull of T/0 carries 0 to slave, a slave by its id")
+
+
+def parted(history: C, offset: int) -> C:
+    return history.assign(offset, status="off")
+
+
+def test_who_gives_a_queue_up_has_told_how_far_it_has_come() -> None:
+    untold = "G gives T/0 up at 1, and has told no broker more than 0"
+    assert_broken(ProgressToMaster, parted(learned(BOTH), 1), untold)
+    assert_holds(ProgressToMaster, parted(learned(BOTH), 0))
+    for phase in ("ok", "info", "fail"):
+        assert_holds(ProgressToMaster, parted(learned(BOTH).commit(1, phase=phase), 1))
+    rides = learned(BOTH).commit(1, carried=True)
+    assert_holds(ProgressToMaster, parted(rides, 1))
+    assert_broken(ProgressToMaster, parted(learned(BOTH).commit(1), 2), "told no broker more than 1")
+
+
+def test_who_cannot_tell_or_need_not_gives_a_queue_up_in_silence() -> None:
+    assert_vacuous(ProgressToMaster, parted(learned(SLAVE_ONLY), 1).add("mark", f="end"))
+    assert_vacuous(ProgressToMaster, parted(grouped("m0").pull(0, "m0"), 1))
+    under_way = learned(BOTH).commit(0, phase="")
+    assert_holds(ProgressToMaster, parted(under_way, 1))
+    for how in ("broadcasting", "orderly"):
+        others = consuming().store("m0").come(f=how).take(None).learn(BOTH).pull(0, "m0")
+        assert_vacuous(ProgressToMaster, parted(others, 1))
+    dies = learned(BOTH).go(status="lost").come().assign(5)
+    assert_holds(ProgressToMaster, parted(dies.learn(BOTH), 5))
 
 
 # progress-kept

@@ -20,7 +20,7 @@ from pairproof.harness.rocketmq.settings import creates_groups
 
 SETTLED_NS = 3_000 * MS
 """A broker that has just started may still be busy with that; and so after a fault."""
-ROOM = 2_000
+ROOM = 300
 """Bytes that a record may take besides its body, with what the lab's clients say of a message."""
 UNKNOWN_NAMES = frozenset({"TOPIC_NOT_EXIST", "NO_PERMISSION", "SUBSCRIPTION_NOT_EXIST"})
 NO_GROUP = "SUBSCRIPTION_GROUP_NOT_EXIST"
@@ -90,8 +90,9 @@ class ValidTaken(Law):
             return
         self.judged += 1
         if not self._has_reason(event, large, status, remark):
-            what = event.message or event.queue or "a question"
-            self.violate(event, f"{event.node} refuses {event.f} of {what} ({status}: {remark:.100})")
+            asked = "a try" if isinstance(event, Try) else event.f
+            what = f"{asked} of {event.message or event.queue or 'something'}"
+            self.violate(event, f"{event.node} refuses {what} ({status}: {remark:.100})")
 
     def _is_settled(self, node: str, began: int) -> bool:
         role = str(self.ledger.config.get(node, {}).get("brokerRole", ""))

@@ -1,0 +1,240 @@
+"""What visitors of brokers and name servers ask, in bytes, and what is read of the answers.
+
+A visit is one connection on which some steps are asked in turn; one a node, drawn by the trial's seed. Visitors have
+names that no other client has, and go as they came. What is to be answered, see ``pairproof.harness.rocketmq.visits``.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from random import Random
+from typing import Any, NamedTuple
+
+from pairproof.chaos.observers.remoting_codes import Request
+from pairproof.chaos.observers.table_reader import parsed
+from pairproof.chaos.rocketmq.questions import Answered
+from pairproof.harness.history import UNREADABLE
+from pairproof.harness.rocketmq.visits import said
+
+VISITOR, OTHER, GROUP = "visitor", "other-visitor", "visitors"
+BROKER, CLUSTER = "visited-broker", "visited"
+MASTER, SLAVE = "10.0.0.1:10911", "10.0.0.2:10911"
+HA, FILTER = "10.0.0.1:10912", "10.0.0.1:10921"
+
+Read = Callable[[Answered], str | None]
+
+
+class Step(NamedTuple):
+    """One request, by its name, and what is read of its answer."""
+
+    name: str
+    code: int
+    fields: Mapping[str, str] = {}
+    body: bytes = b""
+    read: Read | None = None
+
+
+# What brokers are asked.
+
+
+def _json(told: object) -> bytes:
+    return json.dumps(told, separators=(",", ":")).encode()
+
+
+def _comes(name: str, *topics: tuple[str, str, int]) -> Step:
+    """A consumer's heartbeat; of each topic its name, the tags, and the version of the subscription."""
+    subscriptions = [
+        {
+            "classFilterMode": False, "codeSet": [ord(each) for each in _tags(wanted)], "expressionType": "TAG",
+            "subString": wanted, "subVersion": version, "tagsSet": _tags(wanted), "topic": topic,
+        }
+        for topic, wanted, version in topics
+    ]  # fmt: skip
+    group = {
+        "consumeFromWhere": "CONSUME_FROM_LAST_OFFSET", "consumeType": "CONSUME_PASSIVELY", "groupName": GROUP,
+        "messageModel": "CLUSTERING", "subscriptionDataSet": subscriptions, "unitMode": False,
+    }  # fmt: skip
+    return _beats(name, consumerDataSet=[group])
+
+
+def _beats(name: str, **groups: object) -> Step:
+    told = {"clientID": VISITOR, "consumerDataSet": [], "producerDataSet": [], **groups}
+    return Step(name, Request.HEART_BEAT, body=_json(told))
+
+
+def _tags(wanted: str) -> list[str]:
+    return [] if wanted == "*" else wanted.split(" || ")
+
+
+def _of_group(name: str, code: int, read: Read) -> Step:
+    kind = "producerGroup" if code == Request.GET_PRODUCER_CONNECTION_LIST else "consumerGroup"
+    return Step(name, code, {kind: GROUP}, read=read)
+
+
+def _leaves(name: str, kind: str) -> Step:
+    return Step(name, Request.UNREGISTER_CLIENT, {"clientID": VISITOR, kind: GROUP})
+
+
+def _locks(name: str, client: str, *queues: int) -> Step:
+    return Step(name, Request.LOCK_BATCH_MQ, body=_queues(client, queues), read=_locked)
+
+
+def _unlocks(name: str, client: str, *queues: int) -> Step:
+    return Step(name, Request.UNLOCK_BATCH_MQ, body=_queues(client, queues))
+
+
+def _queues(client: str, queues: Sequence[int]) -> bytes:
+    named = [{"brokerName": BROKER, "queueId": each, "topic": "visited"} for each in queues]
+    return _json({"clientId": client, "consumerGroup": GROUP, "mqSet": named})
+
+
+# What name servers are asked.
+
+
+def _registers(name: str, number: int, address: str, topic: Sequence[int], version: int, *filters: str,
+               compressed: bool = False) -> Step:  # fmt: skip
+    """``topic``: its queues to read and to write, and its permissions."""
+    readers, writers, perm = topic
+    state = {"counter": version, "timestamp": 1_690_000_000_000 + version}
+    if compressed:
+        parts = (_json(state), struct.pack(">i", 1), b"visited %d %d %d SINGLE_TAG" % (readers, writers, perm))
+        sized = [_sized(parts[0]), parts[1], _sized(parts[2]), _sized(_json(filters))]
+        body = zlib.compress(b"".join(sized))
+    else:
+        config = {
+            "order": False, "perm": perm, "readQueueNums": readers, "topicFilterType": "SINGLE_TAG",
+            "topicName": "visited", "topicSysFlag": 0, "writeQueueNums": writers,
+        }  # fmt: skip
+        told = {"dataVersion": state, "topicConfigTable": {"visited": config}}
+        body = _json({"filterServerList": filters, "topicConfigSerializeWrapper": told})
+    more = {"compressed": str(compressed).lower(), "bodyCrc32": str(zlib.crc32(body) & 0x7FFFFFFF)}
+    fields = {**_whom(number, address), "haServerAddr": HA if number == 0 else "10.0.0.2:10912", **more}
+    return Step(name, Request.REGISTER_BROKER, fields, body, _mastered)
+
+
+def _goes(name: str, number: int, address: str) -> Step:
+    return Step(name, Request.UNREGISTER_BROKER, _whom(number, address))
+
+
+def _whom(number: int, address: str) -> dict[str, str]:
+    return {"brokerAddr": address, "brokerId": str(number), "brokerName": BROKER, "clusterName": CLUSTER}
+
+
+def _sized(part: bytes) -> bytes:
+    return struct.pack(">i", len(part)) + part
+
+
+def _way(name: str) -> Step:
+    return Step(name, Request.GET_ROUTEINFO_BY_TOPIC, {"topic": "visited", "acceptStandardJsonOnly": "true"}, read=_route)
+
+
+# What is read.
+
+
+def _members(answered: Answered) -> str:
+    return said(clients=_list(parsed(answered.body)["consumerIdList"]))
+
+
+def _connected(answered: Answered) -> str:
+    told: Any = parsed(answered.body)
+    return said(clients=_list(each["clientId"] for each in told["connectionSet"]))
+
+
+def _taken(answered: Answered) -> str:
+    told: Any = parsed(answered.body)
+    topics = {
+        topic: [each["subString"], _list(each["tagsSet"]), _list(each["codeSet"]), each["subVersion"]]
+        for topic, each in told["subscriptionTable"].items()
+    }
+    ways = [told[each] for each in ("consumeType", "messageModel", "consumeFromWhere")]
+    return said(clients=_list(each["clientId"] for each in told["connectionSet"]), ways=ways, topics=topics)
+
+
+def _locked(answered: Answered) -> str:
+    told: Any = parsed(answered.body)
+    return said(queues=_list(each["queueId"] for each in told["lockOKMQSet"]))
+
+
+def _mastered(answered: Answered) -> str:
+    fields = answered.fields
+    return said(master=fields.get("masterAddr", ""), ha=fields.get("haServerAddr", ""))
+
+
+def _route(answered: Answered) -> str:
+    told: Any = parsed(answered.body)
+    queues = {
+        each["brokerName"]: [each["readQueueNums"], each["writeQueueNums"], each["perm"]]
+        for each in told["queueDatas"]
+    }  # fmt: skip
+    brokers = {each["brokerName"]: each["brokerAddrs"] for each in told["brokerDatas"]}
+    filters = {address: each for address, each in told.get("filterServerTable", {}).items() if each}
+    return said(queues=queues, brokers=brokers, filters=filters)
+
+
+def _list(found: Any) -> list[Any]:
+    return sorted(found)
+
+
+_CONSUMERS = (
+    _comes("a consumer comes", ("visited", "a || b", 1), ("second", "*", 1)),
+    _of_group("who consumes", Request.GET_CONSUMER_LIST_BY_GROUP, _members),
+    _of_group("what it takes", Request.GET_CONSUMER_CONNECTION_LIST, _taken),
+    _comes("the consumer takes something else", ("visited", "c", 2), ("third", "*", 2)),
+    _of_group("what it takes then", Request.GET_CONSUMER_CONNECTION_LIST, _taken),
+    _comes("the consumer says what it took before", ("visited", "a || b", 1), ("third", "*", 2)),
+    _of_group("what it takes still", Request.GET_CONSUMER_CONNECTION_LIST, _taken),
+    _leaves("the consumer leaves", "consumerGroup"),
+    _of_group("what nobody takes", Request.GET_CONSUMER_CONNECTION_LIST, _taken),
+    _of_group("who is left", Request.GET_CONSUMER_LIST_BY_GROUP, _members),
+)
+_PRODUCERS = (
+    _beats("a producer comes", producerDataSet=[{"groupName": GROUP}]),
+    _of_group("who produces", Request.GET_PRODUCER_CONNECTION_LIST, _connected),
+    _leaves("the producer leaves", "producerGroup"),
+    _of_group("who produces no more", Request.GET_PRODUCER_CONNECTION_LIST, _connected),
+)
+_LOCKS = (
+    _locks("a member locks two queues", VISITOR, 0, 1),
+    _locks("another one locks a queue of them, and one more", OTHER, 0, 2),
+    _unlocks("the first one gives that queue back", VISITOR, 0),
+    _locks("the other one locks it again", OTHER, 0),
+    _locks("the first one locks both again", VISITOR, 0, 1),
+    _unlocks("both give all back", VISITOR, 0, 1),
+    _unlocks("both give all back", OTHER, 0, 2),
+)
+OF_BROKERS: Sequence[Sequence[Step]] = (_CONSUMERS, _PRODUCERS, _LOCKS)
+OF_NAMES: Sequence[Sequence[Step]] = (
+    (
+        _registers("a master registers", 0, MASTER, (3, 2, 6), 1, FILTER),
+        _way("the way to it"),
+        _registers("its slave registers", 1, SLAVE, (3, 2, 6), 1),
+        _way("the way to both"),
+        _registers("the master registers a change, compressed", 0, MASTER, (5, 4, 4), 2, compressed=True),
+        _way("the way to what is changed"),
+        _goes("the slave leaves", 1, SLAVE),
+        _way("the way to the master alone"),
+        _goes("the master leaves", 0, MASTER),
+        _way("the way to nobody"),
+    ),
+)
+
+
+def chosen(seed: str, node: str, visits: Sequence[Sequence[Step]] = OF_BROKERS) -> Sequence[Step]:
+    """What this node is asked at the end of this trial."""
+    return Random(f"{seed}/visit/{node}").choice(visits)
+
+
+def record(
+    add: Callable[..., None], now: int, node: str, incarnation: int, step: Step, answered: Answered
+) -> None:
+    """Record an answer."""
+    status, detail = answered.status, None
+    if status == "PUT_OK" and step.read is not None:
+        try:
+            detail = step.read(answered)
+        except (ValueError, KeyError, TypeError, AttributeError) as why:
+            status, detail = UNREADABLE, f"{type(why).__name__}: {why}"
+    add(now, "visit", node, incarnation, f=step.name, status=status, detail=detail)

@@ -1,0 +1,22 @@
+"""What nodes answered to visitors at a trial's end."""
+
+from __future__ import annotations
+
+from pairproof.harness.kinds.base import OfNode
+from pairproof.harness.kinds.text import The
+
+
+class Visit(OfNode):
+    """A visitor asked a simulated broker or name server one step of its visit, and was answered."""
+
+    __slots__ = ()
+    f: str
+    """Which step: a name of ``pairproof.harness.rocketmq.visits``."""
+    status: str
+    """The response code's name; PUT_OK is code 0, SUCCESS; unreadable answer: ``detail`` says what is wrong with it."""
+    detail: str | None
+    """JSON: what the answer says."""
+
+    def words(self, the: The) -> str:
+        says = "" if self.detail is None else f": {self.detail}"
+        return f"a visitor of {the(self.node)}: {self.f}; it answers {self.status}{says}"

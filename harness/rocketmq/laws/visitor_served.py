@@ -1,0 +1,32 @@
+"""``visitor-served``: who comes, changes its mind and goes is served as it said last, and nobody is served for it then.
+
+At a trial's end a visitor asks each simulated broker and name server a few steps in turn: a consumer, a producer, two
+members that lock queues, or a master and its slave that register. What is to be answered stands in ``visits``.
+
+Left out: SYSTEM_BUSY, and no answer, which say nothing; real brokers, whom a visit would change.
+Source: ClientManageProcessor, ConsumerManager, ProducerManager, RebalanceLockManager, RouteInfoManager.
+"""
+
+from pairproof.harness.rocketmq.kinds.visits import Visit
+from pairproof.harness.rocketmq.law import Law
+from pairproof.harness.rocketmq.laws.asked import NOT_ANSWERED
+from pairproof.harness.rocketmq.visits import SERVED
+
+
+class VisitorServed(Law):
+    id = "visitor-served"
+    promise = "Brokers and name servers know of a client, or a broker, what it said last, and forget one that goes."
+    source = "ClientManageProcessor; ConsumerManager; RebalanceLockManager; RouteInfoManager"
+    needs = frozenset({"visit"})
+
+    def on_visit(self, event: Visit) -> None:
+        served = SERVED.get(event.f)
+        if served is None or event.status in NOT_ANSWERED:
+            return
+        self.judged += 1
+        told = f"{event.status}{f', {event.detail}' if event.detail else ''}"
+        if event.status not in served.statuses:
+            allowed = ", ".join(sorted(served.statuses))
+            self.violate(event, f"{event.node}, asked {event.f}, answered {told}; allowed: {allowed}")
+        elif served.says is not None and event.detail != served.says:
+            self.violate(event, f"{event.node}, asked {event.f}, answered {told}; right is {served.says}")
