@@ -4,7 +4,7 @@ An operator makes one small mistake: the other border of a comparison, a conditi
 of a tree come in the order of its source, the same for the same source, so a place is known by its number.
 
 Left out, since a change there is no behaviour or cannot run: annotations, docstrings, ``__all__``, ``__repr__``, code
-for type checkers, what is logged or said in an error, operands that are texts by sight, patterns of ``match``.
+for type checkers, what is logged or said in an error, keywords of caches and the like, operands that are texts by sight, patterns of ``match``.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ ARITHMETIC: dict[type, type] = {
 }  # fmt: skip
 TWINS = {"min": "max", "max": "min"}
 LOG_LEVELS = {"debug", "info", "warning", "warn", "error", "exception", "critical", "log"}
+ASIDE = {"lru_cache", "dataclass", "zip"}
+"""Calls whose keywords say how much is remembered, how objects are laid out, or that lengths are to be compared."""
 SILENT = {"__repr__", "__str__"}
 """Functions that only describe."""
 
@@ -145,16 +147,26 @@ def _children(node: ast.AST) -> Iterator[ast.AST]:
     elif isinstance(node, ast.match_case):
         yield from (*filter(None, (node.guard,)), *node.body)
     elif isinstance(node, ast.Raise):
+        if isinstance(node.exc, ast.Call):
+            yield from _said_by(node.exc)
+    elif isinstance(node, ast.Call) and _is_error(node.func):
+        # One that is raised elsewhere.
         yield from _said_by(node)
+    elif isinstance(node, ast.Call) and _read(node.func) in ASIDE:
+        yield from node.args
     elif not (is_log(node) or _is_listing(node)):
         yield from ast.iter_child_nodes(node)
 
 
-def _said_by(node: ast.Raise) -> Iterator[ast.AST]:
+def _said_by(error: ast.Call) -> Iterator[ast.AST]:
     """What an error carries beside its text."""
-    if isinstance(node.exc, ast.Call):
-        given = [*node.exc.args, *(each.value for each in node.exc.keywords)]
-        yield from (each for each in given if not is_text(each))
+    given = [*error.args, *(each.value for each in error.keywords)]
+    yield from (each for each in given if not is_text(each))
+
+
+def _is_error(called: ast.expr) -> bool:
+    """Whether this is an exception's class, by its name."""
+    return _read(called).endswith(("Error", "Exception"))
 
 
 def _is_listing(node: ast.AST) -> bool:

@@ -39,13 +39,14 @@ from pairproof.chaos.mutants.storage import STORAGE
 from pairproof.chaos.mutants.store import STORE
 from pairproof.chaos.mutants.stream import STREAM
 from pairproof.chaos.mutants.transactions import TRANSACTIONS
+from pairproof.chaos.mutants.visits import VISITS
 from pairproof.harness import registry
 from pairproof.harness.errors import UsageError
 
 OWN: tuple[Mutant, ...] = (
     *MASTER, *ACKS, *REPLICAS, *SLAVE, *STORE, *STREAM, *CLIENT_PORT, *CONTENTS, *FAN_OUT, *STORAGE, *PIECES,
     *METADATA, *ROLES, *ROUTING, *QUEUES, *DELIVERY, *PROGRESS, *LIVES, *GARBLED, *QUESTIONS, *OTHER_SENDS,
-    *GROUPS, *ADMINISTRATORS, *PRODUCERS, *LOCKS, *PULLS, *SENT_BACK, *BY_TAG, *TRANSACTIONS,
+    *GROUPS, *ADMINISTRATORS, *PRODUCERS, *LOCKS, *PULLS, *SENT_BACK, *BY_TAG, *TRANSACTIONS, *VISITS,
 )  # fmt: skip
 
 

@@ -66,7 +66,9 @@ class CarriesToSlaves(ConsumersPulling):
         return held.progress > 0 and not self.shared.settings.broadcasting
 
 
-@seeded(CONSUMER, "progress-to-master", "a consumer that gives a queue up leaves its progress to the last period's commit")
+@seeded(
+    CONSUMER, "progress-to-master", "a consumer that gives a queue up leaves its progress to the last period's commit"
+)
 class PartsInSilence(Progress):
     def commit(self, held: ProcessQueue, done: Callable[[], None] | None = None) -> None:
         if held.queue in self.shared.held:

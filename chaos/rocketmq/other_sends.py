@@ -47,7 +47,9 @@ class OtherSends:
         for left in reversed(range(count)):
             key, flag, tags = self.clients.new_message()
             body = filled(key, size)
-            calls.append(self._invoke(producer, key, f"{TOPIC}/{queue}", wait, _of_batch(body, tags, flag, left, count * size)))
+            calls.append(
+                self._invoke(producer, key, f"{TOPIC}/{queue}", wait, _of_batch(body, tags, flag, left, count * size))
+            )
             items.append(BatchItem(body, described(f"KEYS\x01{key}", tags, True).encode(), flag))
         self.clients.client.send_batch(
             self.clients.address(calls[0]), TOPIC, queue, items, described("", "", wait).lstrip("\x02"),

@@ -1,7 +1,8 @@
 """What visitors of brokers and name servers ask, in bytes, and what is read of the answers.
 
 A visit is one connection on which some steps are asked in turn; one a node, drawn by the trial's seed. Visitors have
-names that no other client has, and go as they came. What is to be answered, see ``pairproof.harness.rocketmq.visits``.
+names that no other client has, join a group that is there and in which nobody else is, and leave nothing but the topic
+that a master makes for what such a group sends back. What is to be answered, see ``pairproof.harness.rocketmq.visits``.
 """
 
 from __future__ import annotations
@@ -15,11 +16,12 @@ from typing import Any, NamedTuple
 
 from pairproof.chaos.observers.remoting_codes import Request
 from pairproof.chaos.observers.table_reader import parsed
+from pairproof.chaos.rocketmq.provision import GROUP
 from pairproof.chaos.rocketmq.questions import Answered
 from pairproof.harness.history import UNREADABLE
 from pairproof.harness.rocketmq.visits import said
 
-VISITOR, OTHER, GROUP = "visitor", "other-visitor", "visitors"
+VISITOR, OTHER = "visitor", "other-visitor"
 BROKER, CLUSTER = "visited-broker", "visited"
 MASTER, SLAVE = "10.0.0.1:10911", "10.0.0.2:10911"
 HA, FILTER = "10.0.0.1:10912", "10.0.0.1:10921"
@@ -128,7 +130,9 @@ def _sized(part: bytes) -> bytes:
 
 
 def _way(name: str) -> Step:
-    return Step(name, Request.GET_ROUTEINFO_BY_TOPIC, {"topic": "visited", "acceptStandardJsonOnly": "true"}, read=_route)
+    return Step(
+        name, Request.GET_ROUTEINFO_BY_TOPIC, {"topic": "visited", "acceptStandardJsonOnly": "true"}, read=_route
+    )
 
 
 # What is read.
@@ -227,9 +231,7 @@ def chosen(seed: str, node: str, visits: Sequence[Sequence[Step]] = OF_BROKERS) 
     return Random(f"{seed}/visit/{node}").choice(visits)
 
 
-def record(
-    add: Callable[..., None], now: int, node: str, incarnation: int, step: Step, answered: Answered
-) -> None:
+def record(add: Callable[..., None], now: int, node: str, incarnation: int, step: Step, answered: Answered) -> None:
     """Record an answer."""
     status, detail = answered.status, None
     if status == "PUT_OK" and step.read is not None:

@@ -62,7 +62,9 @@ class ProgressToMaster(Law):
         if not event.carried:
             self._judge_place(event, event.node)
         elif event.broker:
-            text = f"{event.group}'s pull of {event.queue} carries {event.queue_offset} to {event.node}, a slave by its id"
+            text = (
+                f"{event.group}'s pull of {event.queue} carries {event.queue_offset} to {event.node}, a slave by its id"
+            )
             self.violate(event, text, since=None)
 
     def _judge_place(self, event: Invoke, node: str) -> None:

@@ -97,8 +97,10 @@ class ValidTaken(Law):
     def _is_settled(self, node: str, began: int) -> bool:
         role = str(self.ledger.config.get(node, {}).get("brokerRole", ""))
         since = began - SETTLED_NS
-        return role.endswith("_MASTER") and self.started.get(node, began) < since and (
-            self.ledger.trouble.is_quiet(node, since)
+        return (
+            role.endswith("_MASTER")
+            and self.started.get(node, began) < since
+            and (self.ledger.trouble.is_quiet(node, since))
         )
 
     def _has_reason(self, event: Fail | Try, large: bool, status: str, remark: str) -> bool:

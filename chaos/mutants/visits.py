@@ -1,0 +1,26 @@
+"""Mutants of what brokers and name servers know of who comes and goes, seen by a visitor only."""
+
+from pairproof.chaos.mutants.mutant import seeded, seeded_in
+from pairproof.reference.core.processors.members import Members
+from pairproof.reference.core.requests import Request
+from pairproof.reference.core.routes import Identity, Master, RouteTable
+from pairproof.reference.ports import Conn
+from pairproof.reference.wire.bodies_route import RegisterBrokerBody
+
+
+@seeded("slave", "visitor-served", "keeps a client that says goodbye until its connection ends")
+class KeepsWhoLeaves(Members):
+    def on_unregister(self, request: Request) -> None:
+        request.answer()
+
+
+@seeded("names", "visitor-served", "forgets no filter servers of a broker that has none any more")
+class KeepsFilterServers(RouteTable):
+    def register(self, who: Identity, conn: Conn, ha_address: str, body: RegisterBrokerBody, now: int) -> Master | None:
+        kept = self._filters.get(who.address, ())
+        return super().register(
+            who, conn, ha_address, body._replace(filter_server_list=body.filter_server_list or kept), now
+        )
+
+
+VISITS = seeded_in(__name__)

@@ -1,0 +1,113 @@
+"""Visits: the reference serves each as RocketMQ does, in all forms of a frame, and nothing is left of them."""
+
+from __future__ import annotations
+
+import pytest
+
+from pairproof.chaos.rocketmq import sim_questions, visits
+from pairproof.chaos.rocketmq.frames import FORMS, Form
+from pairproof.chaos.rocketmq.questions import Answered
+from pairproof.chaos.rocketmq.sim_questions import Caller
+from pairproof.chaos.rocketmq.visits import Step
+from pairproof.harness import resolve
+from pairproof.harness.history import Event
+from pairproof.harness.interpreter import run_trial
+from pairproof.harness.rocketmq.laws.visitor_served import VisitorServed
+from pairproof.harness.rocketmq.testing import H
+from pairproof.harness.rocketmq.visits import SERVED
+from pairproof.harness.schedule import Op, Schedule
+from pairproof.harness.testing import assert_broken, assert_holds, assert_vacuous
+from pairproof.harness.trial import Trial
+
+SCHEDULE = Schedule({"lab.names": 1}, "seed", (Op("send", {"producer": 0, "size": 100, "wait": True, "queue": 0}),))
+BESIDE = {"visit", "answer", "invalid", "mark"}
+ALL = [(name, each) for name, found in (("brokers", visits.OF_BROKERS), ("names", visits.OF_NAMES)) for each in found]
+
+
+def visited(monkeypatch: pytest.MonkeyPatch, of: str, steps: list[Step], form: Form = FORMS[0]) -> Trial:
+    """A trial at whose end every node of a kind has this visit."""
+    drawn = visits.chosen
+    monkeypatch.setattr(
+        visits,
+        "chosen",
+        lambda seed, node, found: steps if (node == "names") == (of == "names") else drawn(seed, node, found),
+    )
+    monkeypatch.setattr(sim_questions, "FORMS", (form,))
+    return run_trial(resolve.lab("sim"), resolve.target("reference"), SCHEDULE)
+
+
+def told(events: list[Event], node: str) -> list[str]:
+    return [each.f for each in events if each.kind == "visit" and each.node == node]
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(("of", "steps"), ALL, ids=[steps[0].name for _, steps in ALL])
+def test_each_is_served_and_leaves_nothing(
+    of: str, steps: list[Step], form: Form, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trial = visited(monkeypatch, of, steps, form)
+    for node in ["names"] if of == "names" else ["master", "slave"]:
+        assert told(trial.events, node) == [each.name for each in steps]
+    first = next(each for each in trial.events if each.kind == "visit")
+    left = {(each.kind, each.f) for each in trial.events if each.seq > first.seq and each.kind not in BESIDE}
+    assert left <= {("persist", "topics")}
+    judged = {each.law: each for each in trial.judgements}[VisitorServed.id]
+    assert judged.judged == len([each for each in trial.events if each.kind == "visit"]) and not judged.broken
+
+
+def test_trials_play_all_of_them_and_all_steps_are_judged() -> None:
+    drawn = {visits.chosen(str(seed), "master")[0].name for seed in range(40)}
+    assert drawn == {each[0].name for each in visits.OF_BROKERS}
+    assert {step.name for _, steps in ALL for step in steps} == set(SERVED)
+
+
+def test_a_node_that_closes_the_connection_is_asked_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    send = Caller.send
+
+    def closes(self: Caller, conn: object, data: bytes) -> int:
+        sent = send(self, conn, data)
+        if conn is self and len(self.answered) == 2:
+            self.close(self)
+        return sent
+
+    monkeypatch.setattr(Caller, "send", closes)
+    trial = visited(monkeypatch, "brokers", list(visits.OF_BROKERS[0]))
+    assert told(trial.events, "master") == ["a consumer comes", "who consumes", "what it takes"]
+    found = [each for each in trial.events if each.kind == "visit" and each.node == "master"]
+    assert [each.status for each in found] == ["PUT_OK", "PUT_OK", "CLOSED"]
+
+
+def test_answers_that_cannot_be_read_are_recorded_so() -> None:
+    added: list[object] = []
+
+    def add(t: int, kind: str, node: str, incarnation: int, **columns: object) -> None:
+        added.append((columns["status"], columns["detail"]))
+
+    step = visits.OF_BROKERS[0][1]
+    for body in (b"", b"{}", b"[1]", b'{"consumerIdList":7}'):
+        visits.record(add, 0, "master", 1, step, Answered("PUT_OK", {}, body))
+    visits.record(add, 0, "master", 1, step, Answered("SYSTEM_ERROR", {}, b"", "no"))
+    assert [status for status, _ in added] == ["unreadable answer"] * 4 + ["SYSTEM_ERROR"]
+
+
+# The law.
+
+
+def asked(f: str, status: str = "PUT_OK", detail: str | None = None) -> H:
+    history = H().config("master").start("master")
+    return history.add("visit", node="master", f=f, status=status, detail=detail)
+
+
+def test_a_visitor_is_told_what_it_said() -> None:
+    right = SERVED["who consumes"].says
+    assert_holds(VisitorServed, asked("who consumes", detail=right))
+    assert_broken(VisitorServed, asked("who consumes", detail='{"clients": []}'), 'PUT_OK, {"clients": []}; right is')
+    assert_broken(VisitorServed, asked("who consumes", "SYSTEM_ERROR"), "answered SYSTEM_ERROR; allowed: PUT_OK")
+    assert_holds(VisitorServed, asked("who is left", "SYSTEM_ERROR"))
+    assert_broken(VisitorServed, asked("who is left", detail=right), "allowed: INVALID_PARAMETER, SYSTEM_ERROR")
+
+
+def test_who_is_busy_or_silent_has_said_nothing() -> None:
+    for status in ("SYSTEM_BUSY", "timeout"):
+        assert_vacuous(VisitorServed, asked("who consumes", status))
+    assert_vacuous(VisitorServed, asked("something that another version asks"))

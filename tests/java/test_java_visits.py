@@ -1,0 +1,66 @@
+"""Visitors of RocketMQ's own brokers and name server are served as the law ``visitor-served`` wants it."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from plain_sockets import EVERYBODY, Make
+from processes import KINDS, READY_S, NameServer, Program
+
+from pairproof.chaos.observers.remoting_codes import STATUSES
+from pairproof.chaos.observers.remoting_tap import RESPONSE, RemotingTap
+from pairproof.chaos.rocketmq import visits
+from pairproof.chaos.rocketmq.frames import FORMS, Form, loose
+from pairproof.chaos.rocketmq.questions import Answered
+from pairproof.chaos.rocketmq.visits import Step
+from pairproof.harness.rocketmq.laws.visitor_served import VisitorServed
+from pairproof.harness.rocketmq.testing import H
+from pairproof.harness.testing import assert_holds
+
+pytestmark = pytest.mark.slow
+
+
+def visited(address: str, form: Form, steps: Sequence[Step]) -> H:
+    """The history of one visit."""
+    history = H()
+
+    def add(t: int, kind: str, node: str, incarnation: int, **columns: Any) -> None:
+        history.add(kind, node=node, incarnation=incarnation, **columns)
+
+    host, _, port = address.partition(":")
+    with socket.create_connection((host, int(port)), READY_S) as sock:
+        answers = heard(sock)
+        for number, step in enumerate(steps):
+            sock.sendall(form(step.code, number, step.fields, step.body))
+            visits.record(add, 0, "master", 1, step, next(answers))
+    return history
+
+
+def heard(sock: socket.socket) -> Iterator[Answered]:
+    """Answers as they come; what the broker tells a group's members of changes is none."""
+    tap = RemotingTap()
+    while data := sock.recv(65_536):
+        for each in tap.feed(data):
+            if each.flag & RESPONSE:
+                yield Answered(STATUSES.get(each.code, f"code {each.code}"), each.fields, each.body, each.remark)
+
+
+@pytest.mark.parametrize("whose", EVERYBODY)
+def test_visitors_of_brokers(whose: str, broker: Make) -> None:
+    address = broker(whose).address
+    for form in [each for each in FORMS if each is not loose]:
+        for steps in visits.OF_BROKERS:
+            assert_holds(VisitorServed, visited(address, form, steps))
+
+
+@pytest.mark.parametrize("whose", KINDS)
+def test_visitors_of_name_servers(whose: str, tmp_path: Path, running: Callable[[Program], Program]) -> None:
+    namesrv = NameServer(tmp_path / "namesrv", KINDS[whose])
+    running(namesrv)
+    for form in [each for each in FORMS if each is not loose]:
+        for steps in visits.OF_NAMES:
+            assert_holds(VisitorServed, visited(namesrv.address, form, steps))
