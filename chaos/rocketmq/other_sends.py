@@ -25,6 +25,8 @@ LARGEST = 3_500
 """Of a body that fits a file: laws of time take it that a request has 4 KiB at most."""
 SHARED_KEYS = 3
 """Keys that several messages have."""
+FOREIGN_KEY, FOREIGN_TAG = "\u043a\u043b\u044e\u0447", "\u6a19\u7c64\U00010400"
+"""Characters of two bytes in UTF-8, of three and of four, which UTF-16 has in one unit or two."""
 NEW_TOPICS = 2
 COMPRESSED = 0x1
 """A bit of sysFlag."""
@@ -63,6 +65,8 @@ class OtherSends:
         match what:
             case "keys":
                 key = f"{key} k{int(key[1:]) % SHARED_KEYS}"
+            case "foreign":
+                key, tags = f"{key} {FOREIGN_KEY}{int(key[1:]) % SHARED_KEYS}", FOREIGN_TAG
             case "unique":
                 name = "UNIQ_KEY"
             case "any-queue":

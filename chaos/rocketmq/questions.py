@@ -39,11 +39,12 @@ CODES: Mapping[str, int] = {
     "topic": Request.GET_TOPIC_STATS_INFO,
     "group": Request.GET_CONSUME_STATS,
     "members": Request.GET_CONSUMER_LIST_BY_GROUP,
+    "newcomer": Request.QUERY_CONSUMER_OFFSET,
 }
 SAME = {"nobody's key": "key", "bad id": "id"}
 """Questions that a history calls otherwise."""
 OF_GROUPS = ("group", "members")
-OF_RECORDS = ("key", "id", "bad id", "time", "max", "min", "earliest")
+OF_RECORDS = ("key", "id", "bad id", "time", "max", "min", "earliest", "newcomer")
 ALWAYS = tuple(each for each in CODES if each not in (*OF_GROUPS, *OF_RECORDS))
 FIGURES = ("commitLogMinOffset", "commitLogMaxOffset", "dispatchBehindBytes")
 EARLIEST = "earliestMessageTimeStamp"
@@ -57,10 +58,11 @@ class Asking(NamedTuple):
 
 
 OF_REFERENCE = Asking(frozenset(CODES), (*FIGURES, EARLIEST))
-OF_JAVA = Asking(OF_REFERENCE.kinds - {"bad id", "time"}, FIGURES)
+OF_JAVA = Asking(OF_REFERENCE.kinds - {"bad id", "time", "newcomer"}, FIGURES)
 """A RocketMQ broker takes whatever lies at an offset for a record. It looks for a time in the queue file that was
 written then or later (4.9), or answers with the first message that is not older (5.x). For the time of the earliest
-message it says -1 where the log is shorter than twice the largest message."""
+message it says -1 where the log is shorter than twice the largest message. What it takes to be in memory is the
+machine's."""
 
 
 class Question(NamedTuple):
@@ -169,6 +171,8 @@ def _of_record(f: str, dice: Random, records: Sequence[Event]) -> Question:
             # In the middle of a record, behind the log's end, and nowhere.
             return _at(f, dice.choice((lo + 1, (lo + hi) // 2, (records[-1].hi or 0) + 1, -1)))
     queue = {"topic": topic, "queueId": number}
+    if f == "newcomer":
+        return Question(f, {**queue, "consumerGroup": NOBODYS}, {"queue": one.queue})
     if f != "time":
         return Question(f, queue, {"queue": one.queue})
     times = [each.value or 0 for each in records if each.queue == one.queue]
@@ -196,7 +200,7 @@ def _read(f: str, answered: Answered, figures: Sequence[str]) -> dict[str, objec
             if len(found) != 1:
                 raise ValueError(f"{len(found)} records")
             return {"lo": found[0][0], "digest": found[0][1]}
-        case "time" | "max" | "min":
+        case "time" | "max" | "min" | "newcomer":
             return {"queue_offset": answer_reader.number(fields["offset"])}
         case "earliest":
             return {"lo": answer_reader.number(fields["timestamp"])}

@@ -1,7 +1,7 @@
 """What visitors of brokers and name servers ask, in bytes, and what is read of the answers.
 
 A visit is one connection on which some steps are asked in turn; one a node, drawn by the trial's seed. Visitors have
-names that no other client has, join a group that is there and in which nobody else is, and leave nothing but the topic
+names that no other client has, join groups in which nobody else is, and leave nothing but the topic
 that a master makes for what such a group sends back. What is to be answered, see ``pairproof.harness.rocketmq.visits``.
 """
 
@@ -21,7 +21,7 @@ from pairproof.chaos.rocketmq.questions import Answered
 from pairproof.harness.history import UNREADABLE
 from pairproof.harness.rocketmq.visits import said
 
-VISITOR, OTHER = "visitor", "other-visitor"
+VISITOR, OTHER, PRODUCERS = "visitor", "other-visitor", "visitors"
 BROKER, CLUSTER = "visited-broker", "visited"
 MASTER, SLAVE = "10.0.0.1:10911", "10.0.0.2:10911"
 HA, FILTER = "10.0.0.1:10912", "10.0.0.1:10921"
@@ -72,12 +72,13 @@ def _tags(wanted: str) -> list[str]:
 
 
 def _of_group(name: str, code: int, read: Read) -> Step:
-    kind = "producerGroup" if code == Request.GET_PRODUCER_CONNECTION_LIST else "consumerGroup"
-    return Step(name, code, {kind: GROUP}, read=read)
+    if code == Request.GET_PRODUCER_CONNECTION_LIST:
+        return Step(name, code, {"producerGroup": PRODUCERS}, read=read)
+    return Step(name, code, {"consumerGroup": GROUP}, read=read)
 
 
-def _leaves(name: str, kind: str) -> Step:
-    return Step(name, Request.UNREGISTER_CLIENT, {"clientID": VISITOR, kind: GROUP})
+def _leaves(name: str, **group: str) -> Step:
+    return Step(name, Request.UNREGISTER_CLIENT, {"clientID": VISITOR, **group})
 
 
 def _locks(name: str, client: str, *queues: int) -> Step:
@@ -190,14 +191,14 @@ _CONSUMERS = (
     _of_group("what it takes then", Request.GET_CONSUMER_CONNECTION_LIST, _taken),
     _comes("the consumer says what it took before", ("visited", "a || b", 1), ("third", "*", 2)),
     _of_group("what it takes still", Request.GET_CONSUMER_CONNECTION_LIST, _taken),
-    _leaves("the consumer leaves", "consumerGroup"),
+    _leaves("the consumer leaves", consumerGroup=GROUP),
     _of_group("what nobody takes", Request.GET_CONSUMER_CONNECTION_LIST, _taken),
     _of_group("who is left", Request.GET_CONSUMER_LIST_BY_GROUP, _members),
 )
 _PRODUCERS = (
-    _beats("a producer comes", producerDataSet=[{"groupName": GROUP}]),
+    _beats("a producer comes", producerDataSet=[{"groupName": PRODUCERS}]),
     _of_group("who produces", Request.GET_PRODUCER_CONNECTION_LIST, _connected),
-    _leaves("the producer leaves", "producerGroup"),
+    _leaves("the producer leaves", producerGroup=PRODUCERS),
     _of_group("who produces no more", Request.GET_PRODUCER_CONNECTION_LIST, _connected),
 )
 _LOCKS = (

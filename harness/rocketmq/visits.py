@@ -3,8 +3,8 @@
 Each step has a name, the codes with which it may be answered, and what the answer must say: a JSON text, as the reader
 of answers makes it of lists in any order. Nothing of it depends on what a trial has done before.
 
-Measured on brokers of 4.9.7 and 5.5.0 and a name server of 4.9.7 (tests/java). Sources: ClientManageProcessor, ConsumerManager, ProducerManager,
-RebalanceLockManager, RouteInfoManager.
+Measured on brokers of 4.9.7 and 5.5.0 and a name server of 4.9.7 (tests/java). Sources: ClientManageProcessor,
+ConsumerManager, ProducerManager, RebalanceLockManager, RouteInfoManager.
 """
 
 from __future__ import annotations

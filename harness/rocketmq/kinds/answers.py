@@ -19,6 +19,7 @@ SUBJECTS = {
     "topic": "how far the queues of {0.queue} go",
     "group": "how far {0.group} is in {0.queue}",
     "members": "who consumes as {0.group}",
+    "newcomer": "where a group without progress begins in {0.queue}",
 }
 """What a broker is asked, by ``f``."""
 
@@ -30,10 +31,10 @@ class Answer(OfNode):
     __slots__ = ()
     audit: int = column("op")
     """The number of the last audit before it."""
-    f: Literal["key", "id", "time", "max", "min", "earliest", "runtime", "topic", "group", "members"]
+    f: Literal["key", "id", "time", "max", "min", "earliest", "runtime", "topic", "group", "members", "newcomer"]
     """key: messages of a topic by their key; id: the message at an offset of the log; time, max, min: an offset of a
     queue; earliest: the store time of its first message; runtime: the broker's own figures; topic: the range of each
-    queue; group: how far it is in each queue; members: its consumers."""
+    queue; group: how far it is in each queue; members: its consumers; newcomer: where a group without progress begins."""
     status: str
     """The response code's name; PUT_OK is code 0, SUCCESS; unreadable answer: ``detail`` says what is wrong with it."""
     message: str | None
@@ -44,7 +45,7 @@ class Answer(OfNode):
     asked: int | None = column("value")
     """Of id the offset in the log, of time the time, Unix time in ms."""
     queue_offset: int | None
-    """The offset answered to time, max and min."""
+    """The offset answered to time, max, min and newcomer."""
     lo: int | None
     """Of id where the record that was answered says that it lies; of earliest the time answered, Unix time in ms."""
     digest: int | None

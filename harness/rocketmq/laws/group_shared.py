@@ -2,8 +2,9 @@
 
 The broker tells all members of each change (NOTIFY_CONSUMER_IDS_CHANGED), and they share the queues out anew. Judged
 where nobody came or went for 3 s: each queue that the group ever held is held by exactly one of the members that
-live, neither by two nor by none; and it holds some, where a member knows the way to a master. A group that nobody tells shares out every 20 s only. A queue that was given up less
-than 3 s ago is judged later: a member that leaves gives its queues up first, and then says goodbye.
+live, neither by two nor by none; and it holds some, where a member knows the way to a master. A group that nobody
+tells shares out every 20 s only. A queue that was given up less than 3 s ago is judged later: a member that leaves
+gives its queues up first, and then says goodbye.
 
 Judged in an undisturbed world: no crash, stop or other store, and no fault but between slaves and their master, in the
 150 s before (a lost member is missed after 120 s, and groups share out every 20 s).

@@ -4,16 +4,21 @@ A broker answers with the offset of the queue's first record, the offset behind 
 the first one, and for a time with the offset of a record that was stored then; if there is none, of one of the nearest
 in time: the first or the last record for a time before or after all of them.
 
+A group without progress begins at 0 while the queue still begins there and its first message counts as being in memory
+(see ``read-split``); else the broker knows of nothing, and the consumer chooses.
+
 Judged by the records that the broker's log lists, of queues that are complete (see ``asked``). Left out: queues without
 a record; times in a queue whose records are not in the order of their times, since a broker searches by halves. Brokers
 of RocketMQ are not asked for times: 4.9 looks in one queue file only, 5.x answers with the first record that is not
-older.
-Source: DefaultMessageStore.getOffsetInQueueByTime, getMaxOffsetInQueue, getMinOffsetInQueue, getEarliestMessageTime.
+older; nor for groups without progress.
+Source: DefaultMessageStore.getOffsetInQueueByTime, getMaxOffsetInQueue, getMinOffsetInQueue, getEarliestMessageTime;
+ConsumerManageProcessor.queryConsumerOffset.
 """
 
 from pairproof.harness.rocketmq.kinds.answers import Answer
 from pairproof.harness.rocketmq.kinds.log import Record
 from pairproof.harness.rocketmq.laws.asked import Asked, Log, named
+from pairproof.harness.rocketmq.settings import memory
 
 
 class QueryOffsets(Asked):
@@ -21,7 +26,7 @@ class QueryOffsets(Asked):
     promise = "A queue's offsets, by place or by time, are those of its records."
     source = "DefaultMessageStore.getOffsetInQueueByTime, getMaxOffsetInQueue, getMinOffsetInQueue"
     needs = frozenset({"answer", "record", "audit", "entries"})
-    subjects = frozenset({"time", "max", "min", "earliest"})
+    subjects = frozenset({"time", "max", "min", "earliest", "newcomer"})
 
     def judge(self, event: Answer, log: Log) -> None:
         records = log.of(event.queue)
@@ -29,6 +34,9 @@ class QueryOffsets(Asked):
             return
         first, last = records[0], records[-1]
         found: int | None = event.queue_offset
+        if event.f == "newcomer":
+            self._judge_newcomer(event, log, first)
+            return
         match event.f:
             case "time":
                 due = _nearest(records, event.asked or 0)
@@ -47,6 +55,18 @@ class QueryOffsets(Asked):
         elif found not in due:
             told = " or ".join(map(str, sorted(due)[:2]))
             self.violate(event, f"{named(event, asked)} {found}; by its log it is {told}")
+
+    def _judge_newcomer(self, event: Answer, log: Log, first: Record) -> None:
+        held = memory(self.ledger.config.get(event.node, {}))
+        if held is None or log.read is None:
+            return
+        is_held = (first.queue_offset or 0) <= 0 and log.read.hi - (first.lo or 0) <= held
+        due = ("PUT_OK", 0) if is_held else ("QUERY_NOT_FOUND", None)
+        self.judged += 1
+        if (event.status, event.queue_offset) != due:
+            asked = named(event, f"where a new group begins in {event.queue}")
+            told = "0" if is_held else "nowhere"
+            self.violate(event, f"{asked} {event.status}, {event.queue_offset}; by its log and memory it is {told}")
 
 
 def _nearest(records: list[Record], ms: int) -> set[int]:

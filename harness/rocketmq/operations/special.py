@@ -11,6 +11,7 @@ from pairproof.harness.schedule import Args
 WORDS = {
     "keys": "with several keys",
     "unique": "with nothing but a client's own id for a key",
+    "foreign": "with a key and a tag beyond ASCII",
     "empty": "without a body",
     "any-queue": "to whatever queue the broker chooses",
     "compressed": "with a compressed body",
