@@ -12,11 +12,12 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from pairproof.chaos.rocketmq.clients import Call, Clients, described, filled
-from pairproof.chaos.rocketmq.provision import TOPIC
+from pairproof.chaos.rocketmq.provision import GROUP, TOPIC
 from pairproof.harness.content import LARGE, content
 from pairproof.harness.rocketmq import places
 from pairproof.reference.client.client import Outcome
 from pairproof.reference.core.config import BrokerConfig
+from pairproof.reference.core.topics import retry_topic
 from pairproof.reference.wire.bodies_client import BatchItem
 
 SIZE = 100
@@ -71,6 +72,8 @@ class OtherSends:
                 name = "UNIQ_KEY"
             case "any-queue":
                 number = -1
+            case "retry-topic":
+                topic, number = retry_topic(GROUP), 0
             case "new-topic":
                 topic = f"new{int(key[1:]) % NEW_TOPICS}"
         properties = described(f"{name}\x01{key}", tags, wait)

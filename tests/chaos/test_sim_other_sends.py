@@ -45,6 +45,8 @@ def test_a_special_message_is_stored_as_it_was_sent(what: str) -> None:
 def test_what_is_special_is_seen() -> None:
     assert special("keys")[2].message == "m1 k1"
     assert special("new-topic")[2].queue == "new1/1"
+    assert special("retry-topic")[2].queue == "%RETRY%pairproof/0"
+    assert special("foreign")[2].message == "m1 ключ1"
     assert special("any-queue")[0].queue == "pairproof/-1"
     assert told(special("compressed")[2].detail)["compressed"] is True
     least = special("empty")[2]
@@ -74,5 +76,5 @@ def test_a_reader_gets_what_has_its_tags() -> None:
 
 
 def test_what_cannot_be_special_is_refused_with_what_can() -> None:
-    with pytest.raises(UsageError, match="keys, unique, empty"):
+    with pytest.raises(UsageError, match="keys, unique, foreign"):
         resolve.operations()["special"].arguments["what"].check("odd")  # type: ignore[misc]

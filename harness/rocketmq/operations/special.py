@@ -16,10 +16,13 @@ WORDS = {
     "any-queue": "to whatever queue the broker chooses",
     "compressed": "with a compressed body",
     "new-topic": "to a topic that nobody has created",
+    "retry-topic": "to the topic of what a group is to get again",
     "fills-file": "of the size that fills the log's present file",
     "misses-file": "a byte too large for the log's present file",
 }
 """What may be special about a message, in words."""
+NO_QUEUE = ("any-queue", "new-topic", "retry-topic")
+"""Whose queue is another than the one that is given."""
 
 
 def _check(what: object) -> None:
@@ -43,7 +46,7 @@ class Special(Operation):
 
     def words(self, args: Args) -> str:
         waits = "and waits for the store's promise" if args["wait"] else "and does not wait for the store"
-        where = "of the master" if args["what"] in ("any-queue", "new-topic") else f"to queue {args['queue']}"
+        where = "of the master" if args["what"] in NO_QUEUE else f"to queue {args['queue']}"
         return f"Producer {args['producer']} sends a message {WORDS[str(args['what'])]} {where} {waits}."
 
     def do(self, running: Running, args: Args) -> None:
