@@ -276,6 +276,16 @@ def test_a_node_that_was_paused_or_whose_disk_had_trouble_is_not_late() -> None:
     assert_vacuous(LogFlushPrompt, again.mark("end"))
 
 
+def test_what_waits_behind_a_flush_that_a_fault_held_up_waits_from_then_on() -> None:
+    def behind(ms: int) -> H:
+        slow = written(flushDiskType="SYNC_FLUSH").fault("slow_disk", "master").fault("slow_disk", "master", "off")
+        slow.after(1).put("m1").after(1_500).flush("master", 100)
+        return slow.after(ms).flush("master", 200)
+
+    assert_holds(LogFlushPrompt, behind(1_000))
+    assert_broken(LogFlushPrompt, behind(1_001), "up to 200 for 1001 ms")
+
+
 def test_where_time_is_real_a_disk_may_be_slow() -> None:
     def real(ms: int) -> H:
         story = H().add("lab", f="process", value=0, detail='{"instantNs": 1000000}')

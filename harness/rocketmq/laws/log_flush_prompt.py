@@ -5,7 +5,8 @@ SYNC_FLUSH at once. A look flushes one file: another flushIntervalCommitLog for 
 either, and a poll, come on top. It is the bound of what a power loss may take. Where time is real a disk may take its
 own, up to syncFlushTimeout, after which RocketMQ itself calls a flush too slow.
 
-Left out: what was written before or while a fault had hold of the node, as of its disk; time for which it was paused.
+Left out: what was written before or while a fault had hold of the node, as of its disk, and what waits behind the flush
+of that; time for which it was paused.
 Source: CommitLog.FlushRealTimeService, CommitLog.GroupCommitService.
 """
 
@@ -46,8 +47,13 @@ class LogFlushPrompt(Law):
             return
         self.judged += 1
         self._check(event, event.node)
+        excused = not self.ledger.trouble.is_quiet(event.node, waiting[0][1])
         while waiting and waiting[0][0] <= event.upto:
             waiting.popleft()
+        if excused:
+            # Until now the disk was busy with what a fault had held up.
+            for place, (hi, since, flushed) in enumerate(waiting):
+                waiting[place] = hi, max(since, event.t), flushed
 
     def on_start(self, event: Start | Cut) -> None:
         self.waiting.pop(event.node, None)
