@@ -98,6 +98,8 @@ def test_groups_may_be_unknown_where_the_master_does_not_make_them() -> None:
     assert_broken(ValidTaken, asked(world(), status, "pull", group="G"), "refuses")
     assert_holds(ValidTaken, asked(world(autoCreateSubscriptionGroup=False), status, "pull", group="G"))
     assert_holds(ValidTaken, asked(changes(world(), "delete-group", "G"), status, "pull", group="G"))
+    for f in ("commit", "query"):
+        assert_holds(ValidTaken, asked(world(), status, f, group="G"))
 
 
 def test_real_brokers_may_be_busy() -> None:

@@ -3,7 +3,7 @@
 Sends, each try of a producer, pulls, commits, questions and what administrators ask. Refused is what was answered with
 a code that is not success; a code needs a reason that the history shows. Topics and groups that an administrator has
 changed, or that a machine's crash may have taken, may be refused as unknown; groups also where the master is not to
-make them; a message as too large where its record may be larger than maxMessageSize or a file of the log.
+make them, and by commits and questions, which make none; a message as too large where its record may be larger than maxMessageSize or a file of the log.
 
 Left out: masters that began less than 3 s before, or that a fault had hold of since then (a full disk, say), or was
 over; other brokers than masters; where time is real, what is said of a busy broker. Source: SendMessageProcessor,
@@ -24,6 +24,8 @@ ROOM = 300
 """Bytes that a record may take besides its body, with what the lab's clients say of a message."""
 UNKNOWN_NAMES = frozenset({"TOPIC_NOT_EXIST", "NO_PERMISSION", "SUBSCRIPTION_NOT_EXIST"})
 NO_GROUP = "SUBSCRIPTION_GROUP_NOT_EXIST"
+COMMITS = ("commit", "query")
+"""What makes no group: a consumer's heartbeat and its pulls do. RocketMQ 5 refuses it while there is none."""
 BUSY = ("busy", "flow control")
 CHANGES = frozenset({"topic", "group", "delete-topic", "delete-group"})
 
@@ -110,7 +112,8 @@ class ValidTaken(Law):
             return True
         if large and status in ("MESSAGE_ILLEGAL", "SYSTEM_ERROR"):
             return True
-        if status == NO_GROUP and not creates_groups(self.ledger.config.get(event.node, {})):
+        makes = event.f not in COMMITS and creates_groups(self.ledger.config.get(event.node, {}))
+        if status == NO_GROUP and not makes:
             return True
         if status in UNKNOWN_NAMES or status == NO_GROUP:
             names = {event.queue.rpartition("/")[0] if event.queue else "", event.group or "", event.message or ""}
