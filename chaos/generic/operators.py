@@ -4,8 +4,8 @@ An operator makes one small mistake: the other border of a comparison, a conditi
 of a tree come in the order of its source, the same for the same source, so a place is known by its number.
 
 Left out, since a change there is no behaviour or cannot run: annotations, docstrings, ``__all__``, ``__repr__``, code
-for type checkers, what is logged or said in an error, keywords of caches and the like, operands that are texts by sight,
-patterns of ``match``.
+for type checkers, what is logged or said in an error, keywords of caches and the like, operands that are texts by
+sight, patterns of ``match``.
 """
 
 from __future__ import annotations

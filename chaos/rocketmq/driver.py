@@ -136,8 +136,7 @@ class RocketMQDriver(Driver):
     def question(self, *nodes: str) -> None:
         for name in nodes:
             if name in self.pair:
-                kinds, figures = self.target.questions(name)
-                self.inspection.question(name, self.consumers.groups, kinds, figures)
+                self.inspection.question(name, self.consumers.groups, self.target.questions(name))
 
     def look(self) -> None:
         if self.has_names:

@@ -18,9 +18,9 @@ from pairproof.chaos.labs.real.nodes import RealNode
 from pairproof.chaos.labs.real.world import World
 from pairproof.chaos.observers import auditing, table_reader
 from pairproof.chaos.observers.auditing import Snapshot
-from pairproof.chaos.rocketmq import invalid_requests, questions
+from pairproof.chaos.rocketmq import invalid_requests, questions, visits
 from pairproof.chaos.rocketmq.machines import Machine
-from pairproof.chaos.rocketmq.questions import Answered
+from pairproof.chaos.rocketmq.questions import Answered, Asking
 from pairproof.harness.errors import LabError
 from pairproof.harness.rocketmq import places
 from pairproof.reference.client import admin
@@ -116,17 +116,17 @@ class Inspection:
 
     # Questions.
 
-    def question(self, name: str, groups: Sequence[str], kinds: frozenset[str], figures: Sequence[str]) -> None:
+    def question(self, name: str, groups: Sequence[str], asking: Asking) -> None:
         """Put questions to a node that runs and answers, and record what it says."""
         node, evidence = self.world.node(name), self.world.evidence
         if not self.world.serves(node) or node.pauses or node.unplugged:
             return
         audit, records = questions.audited(list(self.world.recorder.events), name)
-        for each in questions.chosen(self.world.seed, name, records, groups, kinds):
+        for each in questions.chosen(self.world.seed, name, records, groups, asking.kinds):
             answered = self.world.run(self._answered(name, each.code, each.fields))
             if answered is not None:
                 questions.record(
-                    evidence.add, evidence.now(), name, node.incarnation, audit, each, answered, figures
+                    evidence.add, evidence.now(), name, node.incarnation, audit, each, answered, asking.figures
                 )  # fmt: skip
         sent = invalid_requests.chosen(self.world.seed, name)
         call = self._ended(name, sent.frame) if sent.frame else self._answered(name, sent.code, sent.fields, sent.body)
@@ -135,6 +135,12 @@ class Inspection:
             invalid_requests.record(
                 evidence.add, evidence.now(), name, node.incarnation, sent, answered.status, answered.remark
             )
+        for step in visits.chosen(self.world.seed, name) if asking.is_visited else ():
+            answered = self.world.run(self._answered(name, step.code, step.fields, step.body))
+            if answered is None:
+                # What follows is of who has come, and nobody knows whether he has.
+                break
+            visits.record(evidence.add, evidence.now(), name, node.incarnation, step, answered)
 
     async def _answered(self, name: str, code: int, fields: Mapping[str, str], body: bytes = b"") -> Answered | None:
         """What a broker answers; None if it does not in time."""

@@ -55,9 +55,11 @@ class Asking(NamedTuple):
 
     kinds: frozenset[str]
     figures: tuple[str, ...]
+    is_visited: bool = False
+    """Whether visitors come, too, who leave a trace."""
 
 
-OF_REFERENCE = Asking(frozenset(CODES), (*FIGURES, EARLIEST))
+OF_REFERENCE = Asking(frozenset(CODES), (*FIGURES, EARLIEST), True)
 OF_JAVA = Asking(OF_REFERENCE.kinds - {"bad id", "time", "newcomer"}, FIGURES)
 """A RocketMQ broker takes whatever lies at an offset for a record. It looks for a time in the queue file that was
 written then or later (4.9), or answers with the first message that is not older (5.x). For the time of the earliest

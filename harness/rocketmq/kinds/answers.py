@@ -34,7 +34,8 @@ class Answer(OfNode):
     f: Literal["key", "id", "time", "max", "min", "earliest", "runtime", "topic", "group", "members", "newcomer"]
     """key: messages of a topic by their key; id: the message at an offset of the log; time, max, min: an offset of a
     queue; earliest: the store time of its first message; runtime: the broker's own figures; topic: the range of each
-    queue; group: how far it is in each queue; members: its consumers; newcomer: where a group without progress begins."""
+    queue; group: how far it is in each queue; members: its consumers; newcomer: where a group without progress
+    begins."""
     status: str
     """The response code's name; PUT_OK is code 0, SUCCESS; unreadable answer: ``detail`` says what is wrong with it."""
     message: str | None

@@ -1,9 +1,10 @@
 """``valid-taken``: what a correct client asks of a healthy master, the master does not refuse.
 
-Sends, each try of a producer, pulls, commits, questions and what administrators ask. Refused is what was answered with
-a code that is not success; a code needs a reason that the history shows. Topics and groups that an administrator has
-changed, or that a machine's crash may have taken, may be refused as unknown; groups also where the master is not to
-make them, and by commits and questions, which make none; a message as too large where its record may be larger than maxMessageSize or a file of the log.
+Sends, each try of a producer, pulls, commits, questions and what administrators ask. Refused is what was answered
+with a code that is not success; a code needs a reason that the history shows. Topics and groups that an administrator
+has changed, or that a machine's crash may have taken, may be refused as unknown; groups also where the master is not
+to make them, and by commits and questions, which make none; a message as too large where its record may be larger
+than maxMessageSize or a file of the log.
 
 Left out: masters that began less than 3 s before, or that a fault had hold of since then (a full disk, say), or was
 over; other brokers than masters; where time is real, what is said of a busy broker. Source: SendMessageProcessor,

@@ -1,9 +1,10 @@
 """``visitor-served``: who comes, changes its mind and goes is served as it said last, and nobody is served for it then.
 
-At a trial's end a visitor asks each simulated broker and name server a few steps in turn: a consumer, a producer, two
-members that lock queues, or a master and its slave that register. What is to be answered stands in ``visits``.
+At a trial's end a visitor asks each broker of the reference, and a simulated name server, a few steps in turn: a
+consumer, a producer, two members that lock queues, or a master and its slave that register. What is to be answered
+stands in ``visits``.
 
-Left out: SYSTEM_BUSY, and no answer, which say nothing; real brokers, whom a visit would change.
+Left out: SYSTEM_BUSY, and no answer, which say nothing; brokers of RocketMQ, whom a visit would change.
 Source: ClientManageProcessor, ConsumerManager, ProducerManager, RebalanceLockManager, RouteInfoManager.
 """
 
