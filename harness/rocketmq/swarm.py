@@ -14,6 +14,8 @@ from pairproof.harness.search import swarm
 
 MISFIT_ONE_IN, MISFIT_SENDS = 50, 8
 """One schedule in so many has slaves whose mappedFileSizeCommitLog is not the master's."""
+LONG_ONE_IN, LONG_SLOTS, LONG_FAULTS = 50, 200, 24
+"""One in so many is long: what shows only when files fill up and expire twice, or after the third restart."""
 
 SETTINGS: dict[str, tuple[Scalar, ...]] = {
     "brokerRole": ("SYNC_MASTER", "SYNC_MASTER", "ASYNC_MASTER"),
@@ -70,7 +72,8 @@ def schedule(seed: str, number: int, lab: Place | None = None) -> Schedule:
     """The schedule with this number under this seed, with faults that this lab can inject (any, unless told)."""
     if number % MISFIT_ONE_IN == MISFIT_ONE_IN - 1:
         return _misfit(seed, number)
-    return at_borders(swarm.schedule(resolve.system("rocketmq"), seed, number, lab), seed, number, lab)
+    more = (LONG_SLOTS, LONG_FAULTS) if number % LONG_ONE_IN == LONG_ONE_IN // 2 else ()
+    return at_borders(swarm.schedule(resolve.system("rocketmq"), seed, number, lab, *more), seed, number, lab)
 
 
 def _misfit(seed: str, number: int) -> Schedule:

@@ -42,8 +42,13 @@ def draw(dice: Random, operation: Operation) -> Op:
     return Op(operation.name, {name: each.draw(dice) for name, each in operation.arguments.items()})
 
 
-def schedule(system: System, seed: str, number: int, lab: Place | None = None) -> Schedule:
-    """The schedule with this number under this seed, with faults that this lab can inject (any, unless told)."""
+def schedule(
+    system: System, seed: str, number: int, lab: Place | None = None, slots: int = SLOTS, budget: int = FAULT_BUDGET
+) -> Schedule:
+    """The schedule with this number under this seed, with faults that this lab can inject (any, unless told).
+
+    ``slots`` to fill, with so many faults of the chosen kinds at most; what is longer than usual heals more often.
+    """
     thrown = dice(seed, number)
     settings = system.fit(draw_settings(system.settings[0], thrown))
     faults = resolve.drawn(lab)
@@ -51,9 +56,9 @@ def schedule(system: System, seed: str, number: int, lab: Place | None = None) -
     operations = {name: each for name, each in resolve.doable(lab).items() if each.drawn and not each.drawn.whole}
     kinds = [*lots(operations), "gap", "step", "fault", "fault"]
     kinds += [kind for kind in ("heal", "arm", *operations, "gap") if thrown.random() < 0.5]
+    kinds += ["heal", "heal"] if slots > SLOTS else []
     ops = list(thrown.choice(system.starts))
-    budget = FAULT_BUDGET
-    for _ in range(SLOTS):
+    for _ in range(slots):
         kind = thrown.choice(kinds)
         if kind in ("fault", "arm"):
             if not budget:

@@ -242,6 +242,13 @@ def test_a_send_over_a_connection_that_the_master_s_death_broke_is_not_judged() 
     assert_broken(AckBounded, anew, "m2 was not answered for 10000.000 ms")
 
 
+def test_a_connection_that_was_begun_to_a_dead_master_is_not_good_as_soon_as_that_lives() -> None:
+    dead = pair().crash("master").invoke("m0").start("master").invoke("m1").after(9_000)
+    assert_vacuous(AckBounded, dead.over("m0", "info", "timeout").over("m1", "info", "timeout"))
+    anew = dead.invoke("m2").after(10_000).over("m2", "info", "timeout")
+    assert_broken(AckBounded, anew, "m2 was not answered for 10000.000 ms")
+
+
 def test_a_send_to_a_dead_master_is_not_judged() -> None:
     down = pair().crash("master").invoke("m0").after(9_000).over("m0", "fail", "refused")
     assert_vacuous(AckBounded, down)

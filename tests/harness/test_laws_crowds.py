@@ -43,6 +43,19 @@ def test_a_slave_that_strangers_keep_out_is_named() -> None:
     assert_broken(HaAdmitsSlave, out.mark("end"), why)
 
 
+def test_two_crowds_at_once_take_every_place() -> None:
+    def second(ms: int, ended: int) -> H:
+        out, crowd = crowded().after(5_000), json.dumps({"character": "crowd"})
+        for op, status in ((1, "on"), (2, "on"), (2, "off")):
+            out.add("fault", op=op, f="hostile", status=status, detail=crowd).after(ms if op == 2 else 0)
+        return out.after(ended - ms).mark("end")
+
+    assert_vacuous(HaAdmitsSlave, second(9_000, 10_900))
+    assert_broken(HaAdmitsSlave, second(9_000, 11_001), "the master has not heard slave for 11.0 s")
+    other = crowded().after(5_000).add("fault", op=1, f="hostile", status="on", detail='{"character": "silent"}')
+    assert_broken(HaAdmitsSlave, other.after(7_000).mark("end"), "has not heard slave")
+
+
 def test_a_slave_that_was_heard_and_thrown_out_must_be_heard_again() -> None:
     heard = crowded().connect().report(0)
     assert_broken(HaAdmitsSlave, heard.close("ms").after(11_500).mark("end"), "for 11.5 s")

@@ -28,6 +28,7 @@ NO_ANSWER = frozenset({"refused", "timeout"})
 """How a call can fail without a word of the broker."""
 TURNS = frozenset({"PUT_OK", "FLUSH_SLAVE_TIMEOUT", "FLUSH_DISK_TIMEOUT"})
 """Answers to sends that have waited for a slave, each in its turn where there are turns."""
+NEVER = -1
 NO_TURN = "SLAVE_NOT_AVAILABLE"
 """The one answer that shows that a stored send never waited for a slave."""
 
@@ -124,7 +125,8 @@ class AnswerTimes(Law):
         if not client.in_flight:
             client.burst = 0
         if client.known_good_ns is None:
-            client.known_good_ns = event.t
+            # A connection that was begun to a dead master stands some time after the next one's birth.
+            client.known_good_ns = event.t if MASTER in self.ledger.up else NEVER
         client.in_flight += 1
         client.burst += 1
         if event.f == "send" and MASTER in self.ledger.up and not is_followed(event):

@@ -5,17 +5,20 @@ hold some: if nothing is wrong with master, slave and link, then the master hear
 connects of a slave, the heartbeat interval that it waits before its first report, and a second. What comes of that
 report is not asked.
 
-Left out: slaves that learn from a name server where their master is, since that takes its time; pairs whose slave an
+Left out: time in which a second crowd is there, which takes every place that a slave leaves (see ``live-newcomers``);
+slaves that learn from a name server where their master is, since that takes its time; pairs whose slave an
 operator has made the master; slaves whose ``mappedFileSizeCommitLog`` is not the master's, which must not replicate.
 Source: RocketMQ has no limit on HA connections; the reference has, see docs/decisions/0010.
 """
 
+from pairproof.harness.content import told
 from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.machine import Fault
 from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
 from pairproof.harness.rocketmq.kinds.ha import Close, Connect, Report
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.ledger import HOSTILE
+from pairproof.harness.rocketmq.laws.live_newcomers import CROWD
 from pairproof.harness.rocketmq.places import HA_LINKS, MASTER, SLAVES
 
 RECONNECT_MS = 5_000
@@ -36,7 +39,7 @@ class HaAdmitsSlave(Law):
         """Per slave: the connection on which the master hears it."""
         self.since: dict[str, int] = {}
         """Per slave that the master does not hear: since when both are up and strangers are there, ns."""
-        self.promoted = False
+        self.promoted = self.crowded = False
 
     def on_start(self, event: Start) -> None:
         if event.node == MASTER:
@@ -76,6 +79,12 @@ class HaAdmitsSlave(Law):
         if event.status != "on":
             # What it touched had no chance before.
             self.since = dict.fromkeys(self.since, event.t + 1)
+        others = [each for number, each in self.ledger.trouble.active.items() if number != event.number]
+        crowds = sum(map(_is_crowd, [*others, event] if event.status == "on" else others))
+        self.crowded = crowds > 1
+        if self.crowded:
+            self.since.clear()
+        self._begin(event.t + 1, self.ledger.up)
 
     def on_crash(self, event: Crash | Stop) -> None:
         self._judge(event)
@@ -97,7 +106,7 @@ class HaAdmitsSlave(Law):
 
     def _begin(self, t: int, up: set[str]) -> None:
         """The clock starts for each slave that is not heard beside strangers."""
-        if self.strangers and MASTER in up and not self.promoted:
+        if self.strangers and MASTER in up and not (self.promoted or self.crowded):
             for slave in SLAVES:
                 if slave in up and slave not in self.heard and self._is_told(slave):
                     self.since.setdefault(slave, t)
@@ -128,3 +137,7 @@ class HaAdmitsSlave(Law):
                 seconds, others = (now.t - since) / 1e9, len(self.strangers)
                 what = f"the master has not heard {slave} for {seconds:.1f} s, beside {others} strangers"
                 self.violate(now, what, since=since)
+
+
+def _is_crowd(fault: Event) -> bool:
+    return fault.f == "hostile" and bool(told(fault.detail).get("character") == CROWD)

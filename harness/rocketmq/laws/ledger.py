@@ -65,8 +65,8 @@ class Ledger(ledger.Ledger):
         self._cuts: list[tuple[int, int]] = []
         self._images: set[str] = set()
         """Nodes whose store was replaced by an older state of itself, until they start on it."""
-        self._promoted_at: int | None = 0
-        """Where the log of a slave begins that became the master last; None until it starts as that."""
+        self._promoted_at, self._is_promoted = 0, False
+        """Where the log of a slave began that became the master, the highest of several; whether one is about to."""
         self._copied: dict[str, int] = {}
         """Slaves whose oldest files expired, and where their log began before."""
 
@@ -140,7 +140,7 @@ class Ledger(ledger.Ledger):
 
     def is_longer(self, node: str) -> bool:
         """Whether a node's log begins before that of a promoted slave, which gives its queue offsets anew."""
-        return self._promoted_at is not None and self.starts.get(node, self._promoted_at) < self._promoted_at
+        return not self._is_promoted and self.starts.get(node, self._promoted_at) < self._promoted_at
 
     def own_end(self, node: str) -> int | None:
         """A slave's log end by its own trace; None where that is not known.
@@ -218,8 +218,8 @@ class Ledger(ledger.Ledger):
             self.ends[node] = end
             if end or node == MASTER:
                 self.starts[node] = event.lo or 0
-                if node == MASTER and self._promoted_at is None:
-                    self._promoted_at = event.lo or 0
+                if node == MASTER and self._is_promoted:
+                    self._promoted_at, self._is_promoted = max(self._promoted_at, event.lo or 0), False
             else:
                 self.starts.pop(node, None)
 
@@ -271,7 +271,7 @@ class Ledger(ledger.Ledger):
         (self._images.add if event.f == "image" else self._images.discard)(node)
         if node == MASTER:
             self._lost_power = False
-            self._promoted_at = self._promoted_at if event.detail is None else None
+            self._is_promoted |= event.detail is not None
         else:
             for each in (self.ends, self.starts, self.claimed, self.rolled, self._copied):
                 each.pop(node, None)
