@@ -106,6 +106,10 @@ class LogRecovery:
         self.hints = hints or Hints()
         self._window = b""
         self._window_at = 0
+        self._doubtful: int | None = None
+        """Where the first record lies that may not have been durable: what lies behind it may not either, even if its
+        time is earlier, since clocks go back.
+        """
 
     def run(self) -> Recovery:
         files = self.files
@@ -156,6 +160,8 @@ class LogRecovery:
             return str(why)
         if isinstance(found, Blank):
             return room if found.size == room else f"filler at {at} has size {found.size}, but the file ends in {room}"
+        if not self.clean and self._doubtful is None and found.store_ms >= self.hints.durable_ms:
+            self._doubtful = at
         return why_misplaced(found, at) or self.why_torn(found, at) or found.size
 
     def why_torn(self, record: Record, at: int) -> str | None:
@@ -165,7 +171,7 @@ class LogRecovery:
             return None
         end, size = at + record.size, self.files.file_size
         text = end - text_size(message)
-        suspect = not self.clean and record.store_ms >= self.hints.durable_ms
+        suspect = self._doubtful is not None and self._doubtful <= at
         sector = text - text % size % SECTOR
         while sector < end:
             border = sector + SECTOR

@@ -284,6 +284,17 @@ def test_record_that_the_checkpoint_calls_durable_may_end_in_nul_at_the_end_of_t
         assert (again.recover(False, Hints(durable_ms=durable_ms)).end == len(data)) is kept
 
 
+def test_what_lies_behind_a_record_that_may_not_be_durable_may_not_be_either_though_a_clock_went_back() -> None:
+    for first_ms, kept in ((5_000, False), (4_999, True)):
+        log = CommitLog(TreeDisk(), SIZE)
+        log.recover(True)
+        first = encode(message(0), 0, 0, first_ms)
+        torn = encode(message(1, properties=b"A\x01b\0"), 1, len(first), 2_000)
+        assert log.append(0, first + torn)
+        found = CommitLog(log.files.disk, SIZE).recover(False, Hints(durable_ms=5_000))
+        assert found.end == len(first) + len(torn) * kept
+
+
 def test_hostile_bytes_behind_a_cut_do_not_hold_recovery_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pairproof.reference.core.recovery.MAX_MISSED", 100_000)
     log = CommitLog(TreeDisk(), 1 << 20)

@@ -7,7 +7,7 @@ from pairproof.harness.kinds.text import The
 
 
 class Visit(OfNode):
-    """A visitor asked a broker of the reference, or a simulated name server, one step of its visit, and was answered."""
+    """A visitor asked a broker of the reference, or a simulated name server, a step of its visit, and was answered."""
 
     __slots__ = ()
     f: str

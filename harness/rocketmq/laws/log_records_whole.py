@@ -4,12 +4,12 @@ Judged by what a store reader says of a node right after that node's restart, of
 at the end if its log ends where the master's does (a running slave may rightly hold half a record).
 
 Left out: what a slave in class rollback holds above the point up to which the two histories are one: where they meet,
-record borders are lost; the last store of a node that is down by itself. Source: CommitLog's record check in
-recovery: magic, size, CRC; and that each record knows its own offset.
+record borders are lost, also once such a slave has become the master; the last store of a node that is down by
+itself. Source: CommitLog's record check in recovery: magic, size, CRC; and that each record knows its own offset.
 """
 
 from pairproof.harness.history import Event
-from pairproof.harness.kinds.node import Crash, Start, Stop
+from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
 from pairproof.harness.rocketmq.kinds.ha import Frame
 from pairproof.harness.rocketmq.kinds.log import Append, Audit
 from pairproof.harness.rocketmq.law import Law
@@ -26,9 +26,15 @@ class LogRecordsWhole(Law):
         self.final: dict[str, Audit] = {}
         self.fresh: set[str] = set()
         """Nodes that hold what they have recovered, and nothing else yet."""
+        self.joint: int | None = None
+        """Where two histories meet in the log of a slave that became the master, and so in all that copy it."""
 
     def on_start(self, event: Start) -> None:
         self.fresh.add(event.node)
+
+    def on_wipe(self, event: Wipe) -> None:
+        if event.node == MASTER:
+            self.joint = self.ledger.rolled.get(event.detail or "")
 
     def on_append(self, event: Append | Crash | Stop) -> None:
         """Its log has grown; or what is read next is another life's."""
@@ -59,7 +65,7 @@ class LogRecordsWhole(Law):
 
     def _judge(self, audit: Audit, node: str) -> None:
         broken = audit.status == "broken"
-        common = self.ledger.rolled.get(node)
+        common = self.ledger.rolled.get(node, self.joint)
         if common is not None and (not broken or audit.whole_to is None or audit.whole_to >= common):
             return
         self.judged += 1
