@@ -14,6 +14,8 @@ GROUPS = (
     ("queue-", "Log and storage"),
     ("query-", "Questions"),
     ("invalid-", "Questions"),
+    ("valid-", "Questions"),
+    ("visitor-", "Questions"),
     ("ack-", "Acknowledgement"),
     ("role-", "Roles"),
     ("mode-", "Roles"),

@@ -35,11 +35,11 @@ def test_each_broker_is_asked_a_few_questions_and_a_replay_asks_the_same() -> No
 
 def test_over_some_trials_everything_is_asked_and_answered() -> None:
     found = {each.f for number in range(30) for each in answers(str(number))}
-    assert found == {"key", "id", "time", "max", "min", "earliest", "runtime", "topic"}
+    assert found == {"key", "id", "time", "max", "min", "earliest", "runtime", "topic", "newcomer"}
 
 
 def test_a_java_broker_is_not_asked_what_it_answers_otherwise() -> None:
-    assert OF_REFERENCE.kinds - OF_JAVA.kinds == {"bad id", "time"}
+    assert OF_REFERENCE.kinds - OF_JAVA.kinds == {"bad id", "time", "newcomer"}
     one = Event(0, 0, "record", "master", queue="t/0", lo=0, hi=100, value=1, message="m0")
     asked = {
         each.f for seed in range(40) for each in questions.chosen(str(seed), "master", [one], ["g0"], OF_JAVA.kinds)

@@ -89,6 +89,9 @@ def test_names_may_be_unknown_that_were_changed_or_lost(status: str) -> None:
     lost = world().crash("master", "machine").start("master").after(4_000)
     assert_holds(ValidTaken, asked(lost, status))
     assert_broken(ValidTaken, asked(world().crash("master").start("master").after(4_000), status), "refuses")
+    saved = world().add("persist", node="master", f="topics")
+    assert_holds(ValidTaken, asked(saved, status))
+    assert_broken(ValidTaken, asked(world().add("persist", node="master", f="offsets"), status), "refuses")
     wiped = world().wipe("master").start("master").after(4_000)
     assert_holds(ValidTaken, asked(wiped, status))
 

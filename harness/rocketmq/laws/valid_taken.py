@@ -15,6 +15,7 @@ from pairproof.harness.content import LARGE, told
 from pairproof.harness.history import MS
 from pairproof.harness.kinds.client import SENDS, Fail, Info, Invoke, Ok, Try
 from pairproof.harness.kinds.node import Crash, Start, Wipe
+from pairproof.harness.rocketmq.kinds.metadata import Persist
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.ack_refused_is_absent import UNKNOWN_ERROR
 from pairproof.harness.rocketmq.settings import creates_groups
@@ -44,7 +45,7 @@ class ValidTaken(Law):
         self.changed: set[str] = set()
         """Topics and groups that an administrator may have changed."""
         self.forgetful: set[str] = set()
-        """Masters whose tables a machine's crash, or another store, may have taken."""
+        """Masters whose tables a machine's crash, another store, or somebody unseen may have taken something from."""
 
     def on_invoke(self, event: Invoke) -> None:
         if event.f in CHANGES and event.message is not None:
@@ -86,6 +87,11 @@ class ValidTaken(Law):
             self.forgetful.add(event.node)
 
     on_wipe = on_crash
+
+    def on_persist(self, event: Persist) -> None:
+        """An administrator may have deleted what is unknown now, whoever that is."""
+        if event.f in ("topics", "groups"):
+            self.forgetful.add(event.node)
 
     def _judge(self, event: Fail | Try, began: int, large: bool, status: str, remark: str) -> None:
         # What a client itself says, as of a connection, is no code.
