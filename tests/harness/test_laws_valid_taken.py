@@ -69,6 +69,7 @@ def test_a_message_may_be_too_large(setting: str) -> None:
         large = content(bytes(1_749), "", 0)
         assert_holds(ValidTaken, asked(world(**{setting: 2_048}), status, detail=large))
         assert_broken(ValidTaken, asked(world(**{setting: 2_048}), status, detail=content(bytes(1_748), "", 0)), "ref")
+        assert_holds(ValidTaken, asked(world(), status, detail=content(b"", "", 0)))
         # Nobody knows how large it is.
         assert_holds(ValidTaken, asked(world(), status, detail=None))
     assert_broken(ValidTaken, asked(world(**{setting: 100}), "NO_PERMISSION"), "refuses")

@@ -3,8 +3,9 @@
 Sends, each try of a producer, pulls, commits, questions and what administrators ask. Refused is what was answered
 with a code that is not success; a code needs a reason that the history shows. Topics and groups that an administrator
 has changed, or that a machine's crash may have taken, may be refused as unknown; groups also where the master is not
-to make them, and by commits and questions, which make none; a message as too large where its record may be larger
-than maxMessageSize or a file of the log.
+to make them, and by commits and questions, which make none; a message as illegal if it has no body, as RocketMQ's own
+clients send none (5.5.0 fails over it with a NullPointerException), or if its record may be larger than
+maxMessageSize or a file of the log.
 
 Left out: masters that began less than 3 s before, or that a fault had hold of since then (a full disk, say), or was
 over; other brokers than masters; where time is real, what is said of a busy broker. Source: SendMessageProcessor,
@@ -12,7 +13,7 @@ PullMessageProcessor, ConsumerManageProcessor, AdminBrokerProcessor.
 """
 
 from pairproof.harness.content import LARGE, told
-from pairproof.harness.history import MS
+from pairproof.harness.history import MS, digest
 from pairproof.harness.kinds.client import SENDS, Fail, Info, Invoke, Ok, Try
 from pairproof.harness.kinds.node import Crash, Start, Wipe
 from pairproof.harness.rocketmq.kinds.metadata import Persist
@@ -22,6 +23,7 @@ from pairproof.harness.rocketmq.settings import creates_groups
 
 SETTLED_NS = 3_000 * MS
 """A broker that has just started may still be busy with that; and so after a fault."""
+NO_BODY = digest(b"")
 ROOM = 300
 """Bytes that a record may take besides its body, with what the lab's clients say of a message."""
 UNKNOWN_NAMES = frozenset({"TOPIC_NOT_EXIST", "NO_PERMISSION", "SUBSCRIPTION_NOT_EXIST"})
@@ -40,7 +42,7 @@ class ValidTaken(Law):
 
     def begin(self) -> None:
         self.asked: dict[int, tuple[int, bool]] = {}
-        """Calls under way: when they began, ns, and whether their record may be too large."""
+        """Calls under way: when they began, ns, and whether what they send may be illegal."""
         self.started: dict[str, int] = {}
         self.changed: set[str] = set()
         """Topics and groups that an administrator may have changed."""
@@ -50,11 +52,11 @@ class ValidTaken(Law):
     def on_invoke(self, event: Invoke) -> None:
         if event.f in CHANGES and event.message is not None:
             self.changed.add(event.message)
-        self.asked[event.op] = event.t, event.f in SENDS and self._may_be_large(event)
+        self.asked[event.op] = event.t, event.f in SENDS and self._may_be_illegal(event)
 
-    def _may_be_large(self, event: Invoke) -> bool:
+    def _may_be_illegal(self, event: Invoke) -> bool:
         said = told(event.detail)
-        if "body" not in said:
+        if said.get("body", NO_BODY) == NO_BODY:
             return True
         size = said.get("size", LARGE)
         most = (self.ledger.setting(event.node, key) for key in ("maxMessageSize", "mappedFileSizeCommitLog"))
@@ -68,9 +70,9 @@ class ValidTaken(Law):
         self.asked.pop(event.op, None)
 
     def on_fail(self, event: Fail) -> None:
-        began, large = self.asked.pop(event.op, (None, False))
+        began, illegal = self.asked.pop(event.op, (None, False))
         if began is not None:
-            self._judge(event, began, large, event.status, event.detail or "")
+            self._judge(event, began, illegal, event.status, event.detail or "")
 
     def on_try(self, event: Try) -> None:
         if event.op in self.asked:
@@ -93,12 +95,12 @@ class ValidTaken(Law):
         if event.f in ("topics", "groups"):
             self.forgetful.add(event.node)
 
-    def _judge(self, event: Fail | Try, began: int, large: bool, status: str, remark: str) -> None:
+    def _judge(self, event: Fail | Try, began: int, illegal: bool, status: str, remark: str) -> None:
         # What a client itself says, as of a connection, is no code.
         if not status.isupper() or not self._is_settled(event.node, began):
             return
         self.judged += 1
-        if not self._has_reason(event, large, status, remark):
+        if not self._has_reason(event, illegal, status, remark):
             asked = "a try" if isinstance(event, Try) else event.f
             what = f"{asked} of {event.message or event.queue or 'something'}"
             self.violate(event, f"{event.node} refuses {what} ({status}: {remark:.100})")
@@ -112,12 +114,12 @@ class ValidTaken(Law):
             and (self.ledger.trouble.is_quiet(node, since))
         )
 
-    def _has_reason(self, event: Fail | Try, large: bool, status: str, remark: str) -> bool:
+    def _has_reason(self, event: Fail | Try, illegal: bool, status: str, remark: str) -> bool:
         if UNKNOWN_ERROR in status or UNKNOWN_ERROR in remark:
             return True
         if self.ledger.instant_ns and any(each in f"{status} {remark}".lower() for each in BUSY):
             return True
-        if large and status in ("MESSAGE_ILLEGAL", "SYSTEM_ERROR"):
+        if illegal and status in ("MESSAGE_ILLEGAL", "SYSTEM_ERROR"):
             return True
         makes = event.f not in COMMITS and creates_groups(self.ledger.config.get(event.node, {}))
         if status == NO_GROUP and not makes:
