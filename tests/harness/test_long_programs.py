@@ -64,7 +64,8 @@ ACCUSED = {
         ["send", {"producer": 0, "size": 1700, "wait": true, "queue": 0}],
         ["arm", {"name": "hostile", "character": "crowd", "node": "slave3", "point": "flush", "nth": 4}],
         ["send", WAITS], ["special", {"producer": 0, "what": "keys", "wait": true, "queue": 0}],
-        ["advance", {"ms": 6000}], ["fault", {"name": "hostile", "character": "crowd"}], ["advance", {"ms": 3100}]]}""",
+        ["advance", {"ms": 6000}], ["fault", {"name": "hostile", "character": "crowd"}],
+        ["advance", {"ms": 3100}]]}""",
     # A slave is killed over a piece of a record, and its checkpoint is of a time when the master's clock was ahead: here
     # it was right to accuse the reference, which took the piece for whole.
     "log-prefix": """
