@@ -179,6 +179,17 @@ def test_a_message_that_nobody_sent_is_a_phantom(node: str) -> None:
     assert_broken(Contract, haunted, f"{node} holds ghost, which nobody sent")
 
 
+@pytest.mark.parametrize("topic", ["OFFSET_MOVED_EVENT", "OFFSET_MOVED", "t"])
+def test_what_rocketmq_stores_for_itself_is_no_phantom(topic: str) -> None:
+    told = pair().sent("m0").audit(records={**ON_BOTH, "master": ["m0", "g0"]})
+    place = next(number for number, each in enumerate(told.events) if each.message == "g0")
+    told.events[place] = told.events[place]._replace(queue=f"{topic}/0")
+    if topic == "OFFSET_MOVED_EVENT":
+        assert_holds(Contract, told)
+    else:
+        assert_broken(Contract, told, "master holds g0, which nobody sent")
+
+
 def test_only_the_final_audit_counts() -> None:
     early = pair().sent("m0").audit("recovery").audit("final", records=ON_BOTH)
     assert_holds(Contract, early)

@@ -66,8 +66,8 @@ ACCUSED = {
         ["send", WAITS], ["special", {"producer": 0, "what": "keys", "wait": true, "queue": 0}],
         ["advance", {"ms": 6000}], ["fault", {"name": "hostile", "character": "crowd"}],
         ["advance", {"ms": 3100}]]}""",
-    # A slave is killed over a piece of a record, and its checkpoint is of a time when the master's clock was ahead: here
-    # it was right to accuse the reference, which took the piece for whole.
+    # A slave is killed over a piece of a record, and its checkpoint is of a time when the master's clock was ahead:
+    # here it was right to accuse the reference, which took the piece for whole.
     "log-prefix": """
         {"settings": {}, "seed": "lnd/51475", "ops": [
         ["fault", {"name": "clock_skew", "node": "master", "ms": 3600000}], ["send", WAITS], ["advance", {"ms": 1}],

@@ -2,9 +2,9 @@
 
 At the final audits every send is looked up in the records of all stores and judged by
 :mod:`pairproof.harness.rocketmq.contract` for its role, in-sync replicas, flush type, answer and what happened to the
-stores since. A record of a message that nobody sent is a violation too. ``notes`` count what was ``required`` (to
-survive, or not to exist), the ``permitted_losses``, and what was ``stronger`` than promised: it might have vanished and
-did not.
+stores since. A record of a message that nobody sent is a violation too, save what RocketMQ stores for itself when an
+offset moves. ``notes`` count what was ``required`` (to survive, or not to exist), the ``permitted_losses``, and what
+was ``stronger`` than promised: it might have vanished and did not.
 
 An answer that rests on the word of peers that are no slaves (``ack-replicated``) promises a copy on the master only.
 
@@ -21,6 +21,9 @@ from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.ack_refused_is_absent import leaves_open
 from pairproof.harness.rocketmq.places import MASTER, SLAVES
 from pairproof.harness.rocketmq.settings import promised_slaves
+
+OWN_EVENTS = "OFFSET_MOVED_EVENT/"
+"""Where RocketMQ stores messages of its own, with the name of a group for a key (PullMessageProcessor)."""
 
 
 class Sent:
@@ -128,7 +131,8 @@ class Contract(Law):
             self.notes |= {f"trials_pushing_{pushes}": 1, f"rollbacks_pushing_{pushes}": self.ledger.rollbacks}
         for records in held.values():
             for message, record in records.items():
-                if message is not None and message not in self.sent:
+                is_own = (record.queue or "").startswith(OWN_EVENTS)
+                if message is not None and message not in self.sent and not is_own:
                     self.violate(record, f"{record.node} holds {message}, which nobody sent")
         settings = self.ledger.config.get(MASTER, {})
         role, flush = str(settings.get("brokerRole", "ASYNC_MASTER")), str(settings.get("flushDiskType", "ASYNC_FLUSH"))
