@@ -13,7 +13,7 @@ from typing import Any
 
 from pairproof.chaos.labs.sim.evidence import Evidence
 from pairproof.chaos.labs.sim.host import Host
-from pairproof.chaos.observers.remoting_codes import STATUSES
+from pairproof.chaos.observers.remoting_codes import STATUSES, Request
 from pairproof.chaos.observers.remoting_tap import RESPONSE, RemotingTap
 from pairproof.chaos.rocketmq import invalid_requests, questions, visits
 from pairproof.chaos.rocketmq.frames import FORMS
@@ -23,8 +23,6 @@ from pairproof.harness.history import UNREADABLE
 from pairproof.reference.core.broker import Broker
 from pairproof.reference.core.namesrv import NameServer
 
-NOTIFY = 40
-"""NOTIFY_CONSUMER_IDS_CHANGED, which nobody answers."""
 OPAQUE = 1_000_003
 """Under which every answer is awaited."""
 UNANSWERED = "UNANSWERED"
@@ -44,8 +42,8 @@ class Caller:
         if conn is not self:
             return int(self._io.send(conn, data))
         for told in self._tap.feed(data):
-            if told.code == NOTIFY and not told.flag & RESPONSE:
-                # A group that the caller is in has changed.
+            if told.code == Request.NOTIFY_CONSUMER_IDS_CHANGED and not told.flag & RESPONSE:
+                # A group that the caller is in has changed; nobody answers that.
                 continue
             status = STATUSES.get(told.code, f"code {told.code}")
             if not told.flag & RESPONSE or told.opaque != OPAQUE:

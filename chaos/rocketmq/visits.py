@@ -19,12 +19,9 @@ from pairproof.chaos.observers.table_reader import parsed
 from pairproof.chaos.rocketmq.provision import GROUP
 from pairproof.chaos.rocketmq.questions import Answered
 from pairproof.harness.history import UNREADABLE
-from pairproof.harness.rocketmq.visits import said
+from pairproof.harness.rocketmq.visits import BROKER, FILTER, HA, MASTER, SLAVE, VISITOR, said
 
-VISITOR, OTHER, PRODUCERS = "visitor", "other-visitor", "visitors"
-BROKER, CLUSTER = "visited-broker", "visited"
-MASTER, SLAVE = "10.0.0.1:10911", "10.0.0.2:10911"
-HA, FILTER = "10.0.0.1:10912", "10.0.0.1:10921"
+OTHER, PRODUCERS, CLUSTER = "other-visitor", "visitors", "visited"
 
 Read = Callable[[Answered], str | None]
 
@@ -140,27 +137,28 @@ def _way(name: str) -> Step:
 
 
 def _members(answered: Answered) -> str:
-    return said(clients=_list(parsed(answered.body)["consumerIdList"]))
+    told: Any = parsed(answered.body)
+    return said(clients=sorted(told["consumerIdList"]))
 
 
 def _connected(answered: Answered) -> str:
     told: Any = parsed(answered.body)
-    return said(clients=_list(each["clientId"] for each in told["connectionSet"]))
+    return said(clients=sorted(each["clientId"] for each in told["connectionSet"]))
 
 
 def _taken(answered: Answered) -> str:
     told: Any = parsed(answered.body)
     topics = {
-        topic: [each["subString"], _list(each["tagsSet"]), _list(each["codeSet"]), each["subVersion"]]
+        topic: [each["subString"], sorted(each["tagsSet"]), sorted(each["codeSet"]), each["subVersion"]]
         for topic, each in told["subscriptionTable"].items()
     }
     ways = [told[each] for each in ("consumeType", "messageModel", "consumeFromWhere")]
-    return said(clients=_list(each["clientId"] for each in told["connectionSet"]), ways=ways, topics=topics)
+    return said(clients=sorted(each["clientId"] for each in told["connectionSet"]), ways=ways, topics=topics)
 
 
 def _locked(answered: Answered) -> str:
     told: Any = parsed(answered.body)
-    return said(queues=_list(each["queueId"] for each in told["lockOKMQSet"]))
+    return said(queues=sorted(each["queueId"] for each in told["lockOKMQSet"]))
 
 
 def _mastered(answered: Answered) -> str:
@@ -177,10 +175,6 @@ def _route(answered: Answered) -> str:
     brokers = {each["brokerName"]: each["brokerAddrs"] for each in told["brokerDatas"]}
     filters = {address: each for address, each in told.get("filterServerTable", {}).items() if each}
     return said(queues=queues, brokers=brokers, filters=filters)
-
-
-def _list(found: Any) -> list[Any]:
-    return sorted(found)
 
 
 _CONSUMERS = (

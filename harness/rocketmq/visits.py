@@ -13,6 +13,10 @@ import json
 from collections.abc import Mapping
 from typing import NamedTuple
 
+VISITOR, BROKER = "visitor", "visited-broker"
+MASTER, SLAVE = "10.0.0.1:10911", "10.0.0.2:10911"
+HA, FILTER = "10.0.0.1:10912", "10.0.0.1:10921"
+"""The master's further addresses, as it registers them."""
 _OK = frozenset({"PUT_OK"})
 _ERROR = frozenset({"SYSTEM_ERROR", "INVALID_PARAMETER"})
 
@@ -33,7 +37,7 @@ def said(**parts: object) -> str:
 def _takes(**topics: list[object]) -> Served:
     return Served(
         says=said(
-            clients=["visitor"],
+            clients=[VISITOR],
             ways=["CONSUME_PASSIVELY", "CLUSTERING", "CONSUME_FROM_LAST_OFFSET"],
             topics=topics,
         )
@@ -47,16 +51,14 @@ def _holds(*queues: int) -> Served:
 def _leads(queues: list[int], *brokers: str, filters: tuple[str, ...] = ()) -> Served:
     addresses = {str(number): address for number, address in enumerate(brokers)}
     filtering = {brokers[0]: list(filters)} if filters else {}
-    return Served(
-        says=said(queues={"visited-broker": queues}, brokers={"visited-broker": addresses}, filters=filtering)
-    )
+    return Served(says=said(queues={BROKER: queues}, brokers={BROKER: addresses}, filters=filtering))
 
 
 _AFTER = _takes(visited=["c", ["c"], [99], 2], third=["*", [], [], 2])
 
 SERVED: Mapping[str, Served] = {
     "a consumer comes": Served(),
-    "who consumes": Served(says=said(clients=["visitor"])),
+    "who consumes": Served(says=said(clients=[VISITOR])),
     "what it takes": _takes(visited=["a || b", ["a", "b"], [97, 98], 1], second=["*", [], [], 1]),
     "the consumer takes something else": Served(),
     "what it takes then": _AFTER,
@@ -66,7 +68,7 @@ SERVED: Mapping[str, Served] = {
     "what nobody takes": Served(frozenset({"CONSUMER_NOT_ONLINE"})),
     "who is left": Served(_ERROR),
     "a producer comes": Served(),
-    "who produces": Served(says=said(clients=["visitor"])),
+    "who produces": Served(says=said(clients=[VISITOR])),
     "the producer leaves": Served(),
     "who produces no more": Served(_ERROR),
     "a member locks two queues": _holds(0, 1),
@@ -76,13 +78,13 @@ SERVED: Mapping[str, Served] = {
     "the first one locks both again": _holds(1),
     "both give all back": Served(),
     "a master registers": Served(says=said(master="", ha="")),
-    "the way to it": _leads([3, 2, 6], "10.0.0.1:10911", filters=("10.0.0.1:10921",)),
-    "its slave registers": Served(says=said(master="10.0.0.1:10911", ha="10.0.0.1:10912")),
-    "the way to both": _leads([3, 2, 6], "10.0.0.1:10911", "10.0.0.2:10911", filters=("10.0.0.1:10921",)),
+    "the way to it": _leads([3, 2, 6], MASTER, filters=(FILTER,)),
+    "its slave registers": Served(says=said(master=MASTER, ha=HA)),
+    "the way to both": _leads([3, 2, 6], MASTER, SLAVE, filters=(FILTER,)),
     "the master registers a change, compressed": Served(says=said(master="", ha="")),
-    "the way to what is changed": _leads([5, 4, 4], "10.0.0.1:10911", "10.0.0.2:10911"),
+    "the way to what is changed": _leads([5, 4, 4], MASTER, SLAVE),
     "the slave leaves": Served(),
-    "the way to the master alone": _leads([5, 4, 4], "10.0.0.1:10911"),
+    "the way to the master alone": _leads([5, 4, 4], MASTER),
     "the master leaves": Served(),
     "the way to nobody": Served(frozenset({"TOPIC_NOT_EXIST"})),
 }

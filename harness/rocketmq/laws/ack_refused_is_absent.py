@@ -8,14 +8,14 @@ that *is* stored; calls that timed out, which are ``info``. Source: SendMessageP
 """
 
 from pairproof.harness.history import Event
-from pairproof.harness.kinds.client import SENDS, Deliver, Fail
+from pairproof.harness.kinds.client import SENDS, Deliver, Fail, Try
 from pairproof.harness.rocketmq.kinds.log import Append, Record
 from pairproof.harness.rocketmq.law import Law
 
 UNKNOWN_ERROR = "UNKNOWN_ERROR"
 
 
-def leaves_open(fail: Fail) -> bool:
+def leaves_open(fail: Fail | Try) -> bool:
     """Whether a send that failed so may be stored all the same."""
     return UNKNOWN_ERROR in (fail.status or "") or UNKNOWN_ERROR in (fail.detail or "")
 

@@ -11,14 +11,13 @@ operator has made the master; slaves whose ``mappedFileSizeCommitLog`` is not th
 Source: RocketMQ has no limit on HA connections; the reference has, see docs/decisions/0010.
 """
 
-from pairproof.harness.content import told
 from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.machine import Fault
 from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
 from pairproof.harness.rocketmq.kinds.ha import Close, Connect, Report
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.ledger import HOSTILE
-from pairproof.harness.rocketmq.laws.live_newcomers import CROWD
+from pairproof.harness.rocketmq.laws.live_newcomers import is_crowd
 from pairproof.harness.rocketmq.places import HA_LINKS, MASTER, SLAVES
 
 RECONNECT_MS = 5_000
@@ -80,8 +79,8 @@ class HaAdmitsSlave(Law):
             # What it touched had no chance before.
             self.since = dict.fromkeys(self.since, event.t + 1)
         others = [each for number, each in self.ledger.trouble.active.items() if number != event.number]
-        crowds = sum(map(_is_crowd, [*others, event] if event.status == "on" else others))
-        self.crowded = crowds > 1
+        now = [*others, event] if event.status == "on" else others
+        self.crowded = sum(each.f == "hostile" and is_crowd(each) for each in now) > 1
         if self.crowded:
             self.since.clear()
         self._begin(event.t + 1, self.ledger.up)
@@ -137,7 +136,3 @@ class HaAdmitsSlave(Law):
                 seconds, others = (now.t - since) / 1e9, len(self.strangers)
                 what = f"the master has not heard {slave} for {seconds:.1f} s, beside {others} strangers"
                 self.violate(now, what, since=since)
-
-
-def _is_crowd(fault: Event) -> bool:
-    return fault.f == "hostile" and bool(told(fault.detail).get("character") == CROWD)

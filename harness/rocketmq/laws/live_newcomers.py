@@ -13,6 +13,7 @@ connections; the reference has, see docs/decisions/0010.
 
 import json
 
+from pairproof.harness.content import told
 from pairproof.harness.kinds.machine import Fault, Pause
 from pairproof.harness.kinds.node import Crash, Start, Stop
 from pairproof.harness.rocketmq.law import Law
@@ -62,4 +63,9 @@ class LiveNewcomers(Law):
 
 def _bears(one: Fault, other: Fault) -> bool:
     """Whether a fault goes on beside another one as if that was not there."""
-    return one.f == other.f and json.loads(other.detail or "{}").get("character") != CROWD
+    return one.f == other.f and not is_crowd(other)
+
+
+def is_crowd(fault: Fault) -> bool:
+    """Whether the strangers that a fault brings come as a crowd."""
+    return bool(told(fault.detail).get("character") == CROWD)

@@ -7,9 +7,9 @@ to make them, and by commits and questions, which make none; a message as illega
 clients send none (5.5.0 fails over it with a NullPointerException), or if its record may be larger than
 maxMessageSize or a file of the log.
 
-Left out: masters that began less than 3 s before, or that a fault had hold of since then (a full disk, say), or was
-over; other brokers than masters; where time is real, what is said of a busy broker. Source: SendMessageProcessor,
-PullMessageProcessor, ConsumerManageProcessor, AdminBrokerProcessor.
+Left out: slaves; masters that started less than 3 s before the call, or that a fault touched since then (a full disk,
+say); in labs with real time, what a busy broker answers. Source: SendMessageProcessor, PullMessageProcessor,
+ConsumerManageProcessor, AdminBrokerProcessor.
 """
 
 from pairproof.harness.content import LARGE, told
@@ -18,7 +18,7 @@ from pairproof.harness.kinds.client import SENDS, Fail, Info, Invoke, Ok, Try
 from pairproof.harness.kinds.node import Crash, Start, Wipe
 from pairproof.harness.rocketmq.kinds.metadata import Persist
 from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.laws.ack_refused_is_absent import UNKNOWN_ERROR
+from pairproof.harness.rocketmq.laws.ack_refused_is_absent import leaves_open
 from pairproof.harness.rocketmq.settings import creates_groups
 
 SETTLED_NS = 3_000 * MS
@@ -72,14 +72,14 @@ class ValidTaken(Law):
     def on_fail(self, event: Fail) -> None:
         began, illegal = self.asked.pop(event.op, (None, False))
         if began is not None:
-            self._judge(event, began, illegal, event.status, event.detail or "")
+            self._judge(event, began, illegal)
 
     def on_try(self, event: Try) -> None:
         if event.op in self.asked:
             if event.f == "began":
                 self.asked[event.op] = event.t, self.asked[event.op][1]
             elif event.f == "fail":
-                self._judge(event, *self.asked[event.op], event.status or "", event.remark or "")
+                self._judge(event, *self.asked[event.op])
 
     def on_start(self, event: Start) -> None:
         self.started[event.node] = event.t
@@ -91,33 +91,31 @@ class ValidTaken(Law):
     on_wipe = on_crash
 
     def on_persist(self, event: Persist) -> None:
-        """An administrator may have deleted what is unknown now, whoever that is."""
+        """Somebody whom the lab does not watch may have deleted a topic or a group."""
         if event.f in ("topics", "groups"):
             self.forgetful.add(event.node)
 
-    def _judge(self, event: Fail | Try, began: int, illegal: bool, status: str, remark: str) -> None:
+    def _judge(self, event: Fail | Try, began: int, illegal: bool) -> None:
+        status = event.status or ""
         # What a client itself says, as of a connection, is no code.
         if not status.isupper() or not self._is_settled(event.node, began):
             return
         self.judged += 1
-        if not self._has_reason(event, illegal, status, remark):
+        if not self._has_reason(event, illegal, status):
             asked = "a try" if isinstance(event, Try) else event.f
             what = f"{asked} of {event.message or event.queue or 'something'}"
-            self.violate(event, f"{event.node} refuses {what} ({status}: {remark:.100})")
+            self.violate(event, f"{event.node} refuses {what} ({status}: {event.detail or '':.100})")
 
     def _is_settled(self, node: str, began: int) -> bool:
         role = str(self.ledger.config.get(node, {}).get("brokerRole", ""))
         since = began - SETTLED_NS
-        return (
-            role.endswith("_MASTER")
-            and self.started.get(node, began) < since
-            and (self.ledger.trouble.is_quiet(node, since))
-        )
+        is_up = role.endswith("_MASTER") and self.started.get(node, began) < since
+        return is_up and self.ledger.trouble.is_quiet(node, since)
 
-    def _has_reason(self, event: Fail | Try, illegal: bool, status: str, remark: str) -> bool:
-        if UNKNOWN_ERROR in status or UNKNOWN_ERROR in remark:
+    def _has_reason(self, event: Fail | Try, illegal: bool, status: str) -> bool:
+        if leaves_open(event):
             return True
-        if self.ledger.instant_ns and any(each in f"{status} {remark}".lower() for each in BUSY):
+        if self.ledger.instant_ns and any(each in f"{status} {event.detail or ''}".lower() for each in BUSY):
             return True
         if illegal and status in ("MESSAGE_ILLEGAL", "SYSTEM_ERROR"):
             return True
