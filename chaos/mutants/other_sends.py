@@ -10,6 +10,7 @@ from pairproof.reference.core.reading import Found, Reader, Takes
 from pairproof.reference.core.requests import Request
 from pairproof.reference.core.store import MessageStore, Stored
 from pairproof.reference.errors import CodecError
+from pairproof.reference.wire import remoting
 from pairproof.reference.wire.record import Message
 
 
@@ -56,6 +57,15 @@ class CountsBatchOnce(MessageStore):
 class RefusesBatches(Sending):
     def _batch(self, request: Request, topic: str, queue_id: int) -> list[Message]:
         raise CodecError("a batch of messages")
+
+
+@seeded("master", "valid-taken", "fails over a message without a body", seen_in="5.0 to 5.5.0")
+class FailsOverEmptySends(Sending):
+    def on_send(self, request: Request) -> None:
+        if not request.command.body:
+            request.refuse(remoting.SYSTEM_ERROR, "java.lang.NullPointerException")
+        else:
+            super().on_send(request)
 
 
 @seeded("master", "stored-as-sent", "tells every producer that its message is in the first queue")

@@ -54,7 +54,7 @@ def test_versions_differ_in_what_is_known_of_them() -> None:
     assert old - new == {
         "bare-connection-counts", "failed-flush-acknowledged", "first-report-believed", "silent-master-kept",
     }  # fmt: skip
-    assert new - old == {"offsets-unread", "reports-unchecked", "slave-takes-changes"}
+    assert new - old == {"empty-send-fails", "offsets-unread", "reports-unchecked", "slave-takes-changes"}
 
 
 def test_of_a_mixed_pair_each_node_answers_for_itself() -> None:

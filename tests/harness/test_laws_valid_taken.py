@@ -69,11 +69,16 @@ def test_a_message_may_be_too_large(setting: str) -> None:
         large = content(bytes(1_749), "", 0)
         assert_holds(ValidTaken, asked(world(**{setting: 2_048}), status, detail=large))
         assert_broken(ValidTaken, asked(world(**{setting: 2_048}), status, detail=content(bytes(1_748), "", 0)), "ref")
-        assert_holds(ValidTaken, asked(world(), status, detail=content(b"", "", 0)))
         # Nobody knows how large it is.
         assert_holds(ValidTaken, asked(world(), status, detail=None))
     assert_broken(ValidTaken, asked(world(**{setting: 100}), "NO_PERMISSION"), "refuses")
     assert_broken(ValidTaken, asked(world(**{setting: 100}), f="pull"), "refuses")
+
+
+def test_a_message_without_a_body_is_illegal_at_most() -> None:
+    empty = content(b"", "", 0)
+    assert_holds(ValidTaken, asked(world(), "MESSAGE_ILLEGAL", detail=empty))
+    assert_broken(ValidTaken, asked(world(), "SYSTEM_ERROR", detail=empty), "refuses send of T/0 without a body (")
 
 
 def test_a_large_message_says_so() -> None:

@@ -4,8 +4,7 @@ Sends, each try of a producer, pulls, commits, questions and what administrators
 with a code that is not success; a code needs a reason that the history shows. Topics and groups that an administrator
 has changed, or that a machine's crash may have taken, may be refused as unknown; groups also where the master is not
 to make them, and by commits and questions, which make none; a message as illegal if it has no body, as RocketMQ's own
-clients send none (5.5.0 fails over it with a NullPointerException), or if its record may be larger than
-maxMessageSize or a file of the log.
+clients send none, or if its record may be larger than maxMessageSize or a file of the log.
 
 Left out: slaves; masters that started less than 3 s before the call, or that a fault touched since then (a full disk,
 say); in labs with real time, what a busy broker answers. Source: SendMessageProcessor, PullMessageProcessor,
@@ -24,6 +23,8 @@ from pairproof.harness.rocketmq.settings import creates_groups
 SETTLED_NS = 3_000 * MS
 """A broker that has just started may still be busy with that; and so after a fault."""
 NO_BODY = digest(b"")
+TOO_LARGE = ("MESSAGE_ILLEGAL", "SYSTEM_ERROR")
+EMPTY = ("MESSAGE_ILLEGAL",)
 ROOM = 300
 """Bytes that a record may take besides its body, with what the lab's clients say of a message."""
 UNKNOWN_NAMES = frozenset({"TOPIC_NOT_EXIST", "NO_PERMISSION", "SUBSCRIPTION_NOT_EXIST"})
@@ -41,8 +42,8 @@ class ValidTaken(Law):
     needs = frozenset({"config", "invoke", "ok", "fail"})
 
     def begin(self) -> None:
-        self.asked: dict[int, tuple[int, bool]] = {}
-        """Calls under way: when they began, ns, and whether what they send may be illegal."""
+        self.asked: dict[int, tuple[int, tuple[str, ...]]] = {}
+        """Calls under way: when they began, ns, and as what that which they send may be refused."""
         self.started: dict[str, int] = {}
         self.changed: set[str] = set()
         """Topics and groups that an administrator may have changed."""
@@ -52,15 +53,15 @@ class ValidTaken(Law):
     def on_invoke(self, event: Invoke) -> None:
         if event.f in CHANGES and event.message is not None:
             self.changed.add(event.message)
-        self.asked[event.op] = event.t, event.f in SENDS and self._may_be_illegal(event)
+        self.asked[event.op] = event.t, self._may_be(event) if event.f in SENDS else ()
 
-    def _may_be_illegal(self, event: Invoke) -> bool:
+    def _may_be(self, event: Invoke) -> tuple[str, ...]:
         said = told(event.detail)
-        if said.get("body", NO_BODY) == NO_BODY:
-            return True
         size = said.get("size", LARGE)
         most = (self.ledger.setting(event.node, key) for key in ("maxMessageSize", "mappedFileSizeCommitLog"))
-        return bool(size + ROOM > min(most))
+        if "body" not in said or size + ROOM > min(most):
+            return TOO_LARGE
+        return EMPTY if said["body"] == NO_BODY else ()
 
     def on_ok(self, event: Ok) -> None:
         if self.asked.pop(event.op, None) is not None:
@@ -70,7 +71,7 @@ class ValidTaken(Law):
         self.asked.pop(event.op, None)
 
     def on_fail(self, event: Fail) -> None:
-        began, illegal = self.asked.pop(event.op, (None, False))
+        began, illegal = self.asked.pop(event.op, (None, ()))
         if began is not None:
             self._judge(event, began, illegal)
 
@@ -95,7 +96,7 @@ class ValidTaken(Law):
         if event.f in ("topics", "groups"):
             self.forgetful.add(event.node)
 
-    def _judge(self, event: Fail | Try, began: int, illegal: bool) -> None:
+    def _judge(self, event: Fail | Try, began: int, illegal: tuple[str, ...]) -> None:
         status = event.status or ""
         # What a client itself says, as of a connection, is no code.
         if not status.isupper() or not self._is_settled(event.node, began):
@@ -103,7 +104,7 @@ class ValidTaken(Law):
         self.judged += 1
         if not self._has_reason(event, illegal, status):
             asked = "a try" if isinstance(event, Try) else event.f
-            what = f"{asked} of {event.message or event.queue or 'something'}"
+            what = f"{asked} of {event.message or event.queue or 'something'}{' without a body' * (illegal == EMPTY)}"
             self.violate(event, f"{event.node} refuses {what} ({status}: {event.detail or '':.100})")
 
     def _is_settled(self, node: str, began: int) -> bool:
@@ -112,12 +113,12 @@ class ValidTaken(Law):
         is_up = role.endswith("_MASTER") and self.started.get(node, began) < since
         return is_up and self.ledger.trouble.is_quiet(node, since)
 
-    def _has_reason(self, event: Fail | Try, illegal: bool, status: str) -> bool:
+    def _has_reason(self, event: Fail | Try, illegal: tuple[str, ...], status: str) -> bool:
         if leaves_open(event):
             return True
         if self.ledger.instant_ns and any(each in f"{status} {event.detail or ''}".lower() for each in BUSY):
             return True
-        if illegal and status in ("MESSAGE_ILLEGAL", "SYSTEM_ERROR"):
+        if status in illegal:
             return True
         makes = event.f not in COMMITS and creates_groups(self.ledger.config.get(event.node, {}))
         if status == NO_GROUP and not makes:
