@@ -2,9 +2,12 @@
 requests that make no sense.
 """
 
+from dataclasses import replace
+
 from pairproof.chaos.mutants.mutant import seeded, seeded_in
 from pairproof.reference.core.broker import Broker
 from pairproof.reference.core.command_peers import CommandPeers
+from pairproof.reference.core.config import BrokerConfig
 from pairproof.reference.core.consume_queue import Entry
 from pairproof.reference.core.key_index import Found, KeyIndex
 from pairproof.reference.core.processors.administration import Administration
@@ -31,6 +34,15 @@ class LooksInNewestFile(KeyIndex):
             return super().query(topic, key, limit, begin_ms, end_ms)
         finally:
             self.files = files
+
+
+@seeded("slave", "query-config", "says that its segments are as large as they are by default")
+class TellsDefaultSize(Administration):
+    def on_config(self, request: Request) -> None:
+        own = self.parts.config
+        self.parts.config = replace(own, mappedFileSizeCommitLog=BrokerConfig.mappedFileSizeCommitLog)
+        super().on_config(request)
+        self.parts.config = own
 
 
 @seeded("master", "query-by-id", "answers with what lies at an offset, be it a message or not")

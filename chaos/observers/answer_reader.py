@@ -6,7 +6,7 @@ TopicStatsTable, ConsumeStats, GetConsumerListByGroupResponseBody of RocketMQ 4.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from struct import error as ShortOfBytes
 
 from pairproof.chaos.observers.stored_record import HEAD, LEAST_SIZE, MAGIC, MAGIC_V2
@@ -40,6 +40,12 @@ def figures(body: bytes, names: Sequence[str]) -> dict[str, int]:
     if not isinstance(told, dict):
         raise ValueError(f"no figures: {body[:SHOWN]!r}")
     return {name: number(told[name]) for name in names if name in told}
+
+
+def properties(body: bytes, names: Collection[str]) -> dict[str, str]:
+    """The settings of these names that a broker tells, as text."""
+    told = dict(line.split("=", 1) for line in body.decode().splitlines() if line)
+    return {name: told[name] for name in names if name in told}
 
 
 def queues(body: bytes, names: Sequence[str]) -> dict[int, list[int]]:

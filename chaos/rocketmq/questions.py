@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from pairproof.chaos.observers import answer_reader
 from pairproof.chaos.observers.remoting_codes import Request
+from pairproof.chaos.rocketmq.defaults import DEFAULTS
 from pairproof.chaos.rocketmq.provision import TOPIC
 from pairproof.harness.history import UNREADABLE, Event
 
@@ -36,6 +37,7 @@ CODES: Mapping[str, int] = {
     "min": Request.GET_MIN_OFFSET,
     "earliest": Request.GET_EARLIEST_MSG_STORETIME,
     "runtime": Request.GET_BROKER_RUNTIME_INFO,
+    "config": Request.GET_BROKER_CONFIG,
     "topic": Request.GET_TOPIC_STATS_INFO,
     "group": Request.GET_CONSUME_STATS,
     "members": Request.GET_CONSUMER_LIST_BY_GROUP,
@@ -208,6 +210,8 @@ def _read(f: str, answered: Answered, figures: Sequence[str]) -> dict[str, objec
             return {"lo": answer_reader.number(fields["timestamp"])}
         case "runtime":
             return {"detail": json.dumps(answer_reader.figures(body, figures))}
+        case "config":
+            return {"detail": json.dumps(answer_reader.properties(body, DEFAULTS))}
         case "members":
             return {"detail": json.dumps(answer_reader.members(body))}
     names = answer_reader.TOPIC if f == "topic" else answer_reader.GROUP

@@ -15,7 +15,7 @@ from pairproof.chaos.rocketmq.consumers import Consumers
 from pairproof.chaos.rocketmq.other_sends import OtherSends
 from pairproof.chaos.rocketmq.producers import Producers
 from pairproof.chaos.rocketmq.remaking import Remaking
-from pairproof.chaos.rocketmq.sim_readings import SimReadings, shown
+from pairproof.chaos.rocketmq.sim_readings import SimReadings
 from pairproof.chaos.rocketmq.sim_strangers import Strangers
 from pairproof.chaos.rocketmq.transactions import Transactions
 from pairproof.harness.history import MS
@@ -37,6 +37,7 @@ class SimDriver(Driver):
         self.pair = world.plan.replicas
         brokers = planning.brokers(settings)
         self.configs = {name: target.config(name, settings) for name in brokers}
+        self.shown = {name: target.shown(name, settings) for name in brokers}
         self.readings = SimReadings(world.evidence, world.hosts, self.configs)
         world.evidence.readings = self.readings
         client = world.hosts[CLIENT]
@@ -60,7 +61,7 @@ class SimDriver(Driver):
         )  # fmt: skip
 
     def config(self, node: str) -> str | None:
-        return shown(self.configs[node]) if node in self.configs else None
+        return self.shown.get(node)
 
     def linked(self) -> bool:
         return len(self.readings.heard_from) >= len(self.pair) - 1

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping
-from dataclasses import asdict
-from functools import lru_cache, partial
+from functools import partial
 
 from pairproof.chaos.labs.sim.evidence import Evidence, Readings
 from pairproof.chaos.labs.sim.host import Host
@@ -262,9 +261,3 @@ class SimReadings(Readings, Stage):
             found += bytes(file.cache[lo - start : hi - start])
             lo = start + file.size
         return found
-
-
-@lru_cache(maxsize=1_024)
-def shown(config: BrokerConfig) -> str:
-    """A configuration as JSON."""
-    return json.dumps(asdict(config), sort_keys=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from difflib import get_close_matches
@@ -15,6 +16,7 @@ from pairproof.chaos.mutants.mutant import CONSUMER, PRODUCER, composed
 from pairproof.chaos.plan import Image, InProcess, Plan
 from pairproof.chaos.rocketmq import configuration, planning, questions
 from pairproof.chaos.rocketmq.configuration import FIELDS, Given, is_of_a_side, of_side, side_of
+from pairproof.chaos.rocketmq.defaults import completed
 from pairproof.chaos.rocketmq.planning import HA_ADDRESS, NAME_SERVER, OTHER_NAME
 from pairproof.chaos.rocketmq.programs import NameServerProgram, ReferenceProgram, gives_memory
 from pairproof.chaos.rocketmq.questions import Asking
@@ -153,6 +155,10 @@ class ReferenceTarget(NamedTuple):
 
     def config(self, node: str, settings: Args) -> BrokerConfig:
         return _config(node, tuple(sorted(settings.items())))
+
+    def shown(self, node: str, settings: Args) -> str:
+        """How a broker is set, as a history says it."""
+        return _shown(node, tuple(sorted(settings.items())))
 
     def observes(self) -> frozenset[str]:
         """Everything, but for what other systems record of their stores."""
@@ -301,6 +307,18 @@ def _check_together(settings: Args, config: BrokerConfig) -> None:
 @lru_cache(maxsize=1_024)
 def _config(node: str, settings: tuple[tuple[str, Scalar], ...]) -> BrokerConfig:
     # Cached: a search opens thousands of trials with a handful of settings.
+    try:
+        return BrokerConfig.from_properties(_given(node, settings))
+    except ConfigError as why:
+        raise UsageError(str(why)) from None
+
+
+@lru_cache(maxsize=1_024)
+def _shown(node: str, settings: tuple[tuple[str, Scalar], ...]) -> str:
+    return json.dumps(completed(_given(node, settings)), sort_keys=True)
+
+
+def _given(node: str, settings: tuple[tuple[str, Scalar], ...]) -> dict[str, object]:
     given = dict(settings)
     # What only Java brokers know is theirs.
     own = {key: value for key, value in of_side(side_of(node), given).items() if key in FIELDS}
@@ -321,10 +339,7 @@ def _config(node: str, settings: tuple[tuple[str, Scalar], ...]) -> BrokerConfig
             values["haMasterAddress"] = HA_ADDRESS
     if node == places.OTHER:
         values |= {"brokerRole": "ASYNC_MASTER", "brokerName": OTHER_NAME, "listenPort": 10_971}
-    try:
-        return BrokerConfig.from_properties(values)
-    except ConfigError as why:
-        raise UsageError(str(why)) from None
+    return values
 
 
 TARGET = ReferenceTarget()

@@ -60,7 +60,7 @@ BORDERS: tuple[tuple[Args, ...], ...] = (
 def at_borders(drawn: Schedule, seed: str, number: int, lab: Place | None) -> Schedule:
     """The schedule with this number under this seed, for a share of them with other settings as well."""
     dice = Random(f"{seed}/borders/{number}")
-    if dice.random() >= SHARE or not _simulates(lab):
+    if dice.random() >= SHARE or not simulates(lab):
         return drawn
     chosen: dict[str, Scalar] = {}
     for row in dice.sample(BORDERS, dice.randint(1, MOST)):
@@ -68,6 +68,7 @@ def at_borders(drawn: Schedule, seed: str, number: int, lab: Place | None) -> Sc
     return drawn._replace(settings={**drawn.settings, **chosen})
 
 
-def _simulates(lab: Place | None) -> bool:
+def simulates(lab: Place | None) -> bool:
+    """Whether a schedule is for a lab in virtual time; for any lab, too."""
     place = lab.lab if isinstance(lab, Hosted) else lab
     return place is None or place.deterministic

@@ -73,11 +73,11 @@ def schedule(seed: str, number: int, lab: Place | None = None) -> Schedule:
     if number % MISFIT_ONE_IN == MISFIT_ONE_IN - 1:
         return _misfit(seed, number)
     more = (LONG_SLOTS, LONG_FAULTS) if number % LONG_ONE_IN == LONG_ONE_IN // 2 else ()
-    drawn = _promoting_once(swarm.schedule(resolve.system("rocketmq"), seed, number, lab, *more))
+    drawn = promoting_once(swarm.schedule(resolve.system("rocketmq"), seed, number, lab, *more))
     return at_borders(drawn, seed, number, lab)
 
 
-def _promoting_once(drawn: Schedule) -> Schedule:
+def promoting_once(drawn: Schedule) -> Schedule:
     """Without promotions but the first: a second one may make a log the master's in which two histories meet."""
     promoting = [place for place, op in enumerate(drawn.ops) if op.args.get("name") == "promotion" and op.do != "heal"]
     left = set(promoting[1:])

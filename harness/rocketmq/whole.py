@@ -15,8 +15,9 @@ from pairproof.harness import resolve
 from pairproof.harness.abilities import Place
 from pairproof.harness.ports import Fault
 from pairproof.harness.rocketmq import places, stories
-from pairproof.harness.rocketmq.borders import at_borders
+from pairproof.harness.rocketmq.borders import at_borders, simulates
 from pairproof.harness.rocketmq.stories import STORIES
+from pairproof.harness.rocketmq.swarm import promoting_once
 from pairproof.harness.schedule import Args, Op, Scalar, Schedule
 from pairproof.harness.search import swarm
 
@@ -24,6 +25,8 @@ SLOTS = 9
 GAPS_MS = (2, 100, 1_000, 3_100, 6_000, 11_000, 31_000)
 LAST_MS = (3_100, 11_000, 31_000)
 FAULT_BUDGET = 2
+LONG_ONE_IN, LONG_SLOTS, LONG_FAULTS = 10, 60, 8
+"""In the simulation one schedule in so many is long, and has most kinds of operation: what takes several of them."""
 USUAL = ("kill", "down", "stall", "pause", "restart")
 """Faults at which cluster trials look more often than at others."""
 
@@ -64,9 +67,12 @@ def schedule(seed: str, number: int, lab: Place | None = None) -> Schedule:
     operations = resolve.doable(lab)
     always = swarm.lots(operations)
     kinds = [*always, "gap", "gap", "fault"]
-    kinds += [each for each in ("heal", "step", *operations) if each not in always and dice.random() < 0.4]
-    budget = FAULT_BUDGET
-    for _ in range(dice.randint(2, SLOTS)):
+    long = number % LONG_ONE_IN == LONG_ONE_IN // 2 and simulates(lab)
+    share, most = (0.7, LONG_FAULTS) if long else (0.4, FAULT_BUDGET)
+    kinds += [each for each in ("heal", "step", *operations) if each not in always and dice.random() < share]
+    kinds += ["heal", "heal"] if long else []
+    budget = most
+    for _ in range(LONG_SLOTS if long else dice.randint(2, SLOTS)):
         kind = dice.choice(kinds)
         if kind == "fault":
             if not budget:
@@ -75,10 +81,11 @@ def schedule(seed: str, number: int, lab: Place | None = None) -> Schedule:
         fault = dice.choice(chosen)
         op = swarm.draw(dice, operations[kind]) if kind in operations else draw(dice, kind, fault, settings)
         ops.append(op._replace(args=places.within(op.args, settings)))
-    if budget < FAULT_BUDGET:
+    if budget < most:
         # A fault that begins last needs time to bite.
         ops.append(stories.advance(dice.choice(LAST_MS)))
-    return at_borders(Schedule(settings, f"{seed}/{number}", tuple(ops)), seed, number, lab)
+    drawn = Schedule(settings, f"{seed}/{number}", tuple(ops))
+    return at_borders(promoting_once(drawn) if long else drawn, seed, number, lab)
 
 
 def draw(dice: Random, kind: str, fault: Fault, settings: Args) -> Op:

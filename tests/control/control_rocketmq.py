@@ -63,7 +63,7 @@ def part(folder: Path, target: str, wanted: argparse.Namespace, number: int) -> 
     """Search for a while; what came of it, and where the run is."""
     runs = folder / f"runs-{number}"
     command = [*CHECK, "check", "--target", target, "--lab", wanted.lab, "--known-bugs", wanted.known_bugs]
-    command += ["--jobs", str(wanted.jobs), "--trials", str(PART)]
+    command += ["--jobs", str(wanted.jobs), "--trials", str(PART), "--keep", "all"]
     command += ["--seed", f"{wanted.seed}-{number}", "--runs", str(runs)]
     began = time.monotonic()
     with (folder / f"part-{number}.log").open("wb") as log:

@@ -16,6 +16,7 @@ SUBJECTS = {
     "min": "where {0.queue} begins",
     "earliest": "when the first message of {0.queue} was stored",
     "runtime": "about itself",
+    "config": "how it is set",
     "topic": "how far the queues of {0.queue} go",
     "group": "how far {0.group} is in {0.queue}",
     "members": "who consumes as {0.group}",
@@ -31,9 +32,9 @@ class Answer(OfNode):
     __slots__ = ()
     audit: int = column("op")
     """The number of the last audit before it."""
-    f: Literal["key", "id", "time", "max", "min", "earliest", "runtime", "topic", "group", "members", "newcomer"]
+    f: Literal["key", "id", "time", "max", "min", "earliest", "runtime", "config", "topic", "group", "members", "newcomer"]
     """key: messages of a topic by their key; id: the message at an offset of the log; time, max, min: an offset of a
-    queue; earliest: the store time of its first message; runtime: the broker's own figures; topic: the range of each
+    queue; earliest: the store time of its first message; runtime: the broker's own figures; config: its settings; topic: the range of each
     queue; group: how far it is in each queue; members: its consumers; newcomer: where a group without progress
     begins."""
     status: str
@@ -52,7 +53,7 @@ class Answer(OfNode):
     digest: int | None
     """Of the record that id was answered with."""
     detail: str | None
-    """JSON: of key the records, each its offset in the log and its digest; of runtime figures by name; of topic by
+    """JSON: of key the records, each its offset in the log and its digest; of runtime figures by name; of config settings by name, as text; of topic by
     queue id first offset, next offset, last store time; of group next offset, progress, last store time; of members
     their client ids."""
 
