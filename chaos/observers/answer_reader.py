@@ -8,11 +8,13 @@ TopicStatsTable, ConsumeStats, GetConsumerListByGroupResponseBody of RocketMQ 4.
 import re
 from collections.abc import Collection, Sequence
 from struct import error as ShortOfBytes
+from typing import Any
 
-from pairproof.chaos.observers.stored_record import HEAD, LEAST_SIZE, MAGIC, MAGIC_V2
+from pairproof.chaos.observers.stored_record import HEAD, LEAST_SIZE, MAGIC, MAGIC_V2, RECONSUMED_AT, SYS_FLAG_AT
 from pairproof.chaos.observers.table_reader import SHOWN, parsed
 from pairproof.harness.history import LONG, digest
 
+BORN_AT = SYS_FLAG_AT + 4
 TOPIC = ("minOffset", "maxOffset", "lastUpdateTimestamp")
 GROUP = ("brokerOffset", "consumerOffset", "lastTimestamp")
 _ROW = re.compile(r"\{([^{}]*)\}:\{([^{}]*)\}")
@@ -30,6 +32,26 @@ def records(body: bytes) -> list[tuple[int, int]]:
         if magic not in (MAGIC, MAGIC_V2) or not LEAST_SIZE <= size <= len(body) - at:
             raise ValueError(f"no record: {body[at : at + SHOWN]!r}")
         found.append((offset, digest(body[at : at + size])))
+        at += size
+    return found
+
+
+def messages(body: bytes) -> list[dict[str, Any]]:
+    """Each record of an answer: its queue, queue offset, body, flag, system flags, birth, ms, times, properties."""
+    found = []
+    at = 0
+    for _ in records(body):
+        size, _, _, queue, flag, offset, _, flags, length = HEAD.unpack_from(body, at)
+        end = at + HEAD.size + length
+        topic_end = end + 1 + body[end]
+        text = body[topic_end + 2 : at + size].decode()
+        found.append({
+            "queue": queue, "offset": offset, "body": body[end - length : end].decode(), "flag": flag, "flags": flags,
+            "born_ms": int.from_bytes(body[at + BORN_AT : at + BORN_AT + 8], "big"),
+            "times": int.from_bytes(body[at + RECONSUMED_AT : at + RECONSUMED_AT + 4], "big", signed=True),
+            "topic": body[end + 1 : topic_end].decode(),
+            "properties": dict(each.split("\x01", 1) for each in text.split("\x02") if each),
+        })  # fmt: skip
         at += size
     return found
 

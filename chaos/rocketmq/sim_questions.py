@@ -7,7 +7,8 @@ by nobody.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from random import Random
 from typing import Any
 
@@ -16,15 +17,19 @@ from pairproof.chaos.labs.sim.host import Host
 from pairproof.chaos.observers.remoting_codes import STATUSES, Request
 from pairproof.chaos.observers.remoting_tap import RESPONSE, RemotingTap
 from pairproof.chaos.rocketmq import invalid_requests, questions, visits
-from pairproof.chaos.rocketmq.frames import FORMS
+from pairproof.chaos.rocketmq.frames import FORMS, Form
 from pairproof.chaos.rocketmq.invalid_requests import OF_BROKERS, OF_NAMES
 from pairproof.chaos.rocketmq.questions import CLOSED, OF_REFERENCE, Answered
+from pairproof.chaos.rocketmq.visits import Step
+from pairproof.chaos.rocketmq.visits_of_masters import OF_MASTERS
 from pairproof.harness.history import UNREADABLE
 from pairproof.reference.core.broker import Broker
 from pairproof.reference.core.namesrv import NameServer
 
 OPAQUE = 1_000_003
 """Under which every answer is awaited."""
+ENDS = ("crash", "abort", "close")
+"""What stays in the history of what a node does while it is visited."""
 UNANSWERED = "UNANSWERED"
 """Nothing came back, although time stands still: nothing can come any more."""
 
@@ -83,14 +88,37 @@ def put(evidence: Evidence, host: Host, seed: str, groups: Sequence[str]) -> Non
             invalid_requests.record(
                 evidence.add, evidence.now(), host.name, host.incarnation, sent, answered.status, answered.remark
             )
-        steps = visits.chosen(seed, host.name, visits.OF_BROKERS if is_broker else visits.OF_NAMES)
-        frames = [form(each.code, OPAQUE, each.fields, each.body) for each in steps]
-        for step, answered in zip(steps, _answers(host, *frames), strict=False):
-            visits.record(evidence.add, evidence.now(), host.name, host.incarnation, step, answered)
+        _visit(evidence, host, seed, form)
 
 
-def _answers(host: Host, *frames: bytes) -> list[Answered]:
-    """One answer to each of the frames, which come over one connection; fewer if that, or the node, ends."""
+def _visit(evidence: Evidence, host: Host, seed: str, form: Form) -> None:
+    steps = visits.chosen(seed, host.name, _visits_of(host.node))
+    events = evidence.recorder.events
+    before = len(events)
+    answers = _answers(host, *(partial(_frame, form, step) for step in steps))
+    # What a visitor sends comes after the last audit: nobody could compare it with anything.
+    ends = [each for each in events[before:] if each.kind in ENDS]
+    del events[before:]
+    for each in ends:
+        evidence.add(*each[1:])
+    for step, answered in zip(steps, answers, strict=False):
+        visits.record(evidence.add, evidence.now(), host.name, host.incarnation, step, answered)
+
+
+def _visits_of(node: object) -> Sequence[Sequence[Step]]:
+    if not isinstance(node, Broker):
+        return visits.OF_NAMES
+    return visits.OF_BROKERS if node.config.is_slave else (*visits.OF_BROKERS, *OF_MASTERS)
+
+
+def _frame(form: Form, step: Step, before: Sequence[Answered]) -> bytes:
+    return form(step.code, OPAQUE, step.asked(before), step.body)
+
+
+def _answers(host: Host, *frames: bytes | Callable[[Sequence[Answered]], bytes]) -> list[Answered]:
+    """One answer to each of the frames, or of what makes one of the answers before; all come over one connection.
+    Fewer if that, or the node, ends.
+    """
     node = host.node
     if not isinstance(node, Broker | NameServer):
         return []
@@ -99,14 +127,22 @@ def _answers(host: Host, *frames: bytes) -> list[Answered]:
     # The node's own code: what it raises is its crash.
     host.call(_ask, node, caller, frames)
     peers.io = host
-    missing = len(frames) - len(caller.answered) if host.node is node and not caller.closed else 0
-    return caller.answered + [Answered(UNANSWERED, {}, b"")] * missing
+    return caller.answered
 
 
-def _ask(node: Broker | NameServer, caller: Caller, frames: Sequence[bytes]) -> None:
+def _ask(
+    node: Broker | NameServer, caller: Caller, frames: Sequence[bytes | Callable[[Sequence[Answered]], bytes]]
+) -> None:
     node.on_accepted(caller, "main")
-    for frame in frames:
-        if not caller.closed:
-            node.on_bytes(caller, frame)
-    if not caller.closed:
-        node.on_closed(caller)
+    for number, frame in enumerate(frames):
+        try:
+            data = frame(caller.answered) if callable(frame) else frame
+        except (LookupError, ValueError):
+            # It follows from an answer that was none.
+            break
+        node.on_bytes(caller, data)
+        if caller.closed:
+            return
+        if len(caller.answered) == number:
+            caller.answered.append(Answered(UNANSWERED, {}, b""))
+    node.on_closed(caller)

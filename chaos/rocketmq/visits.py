@@ -1,8 +1,9 @@
 """What visitors of brokers and name servers ask, in bytes, and what is read of the answers.
 
 A visit is one connection on which some steps are asked in turn; one a node, drawn by the trial's seed. Visitors have
-names that no other client has, join groups in which nobody else is, and leave nothing but the topic
-that a master makes for what such a group sends back. What is to be answered, see ``pairproof.harness.rocketmq.visits``.
+names that no other client has, and join groups in which nobody else is. What they send and make is in a topic and a
+group of their own; it comes after the last audit, and nothing of it stands in the history. What is to be answered, see
+``pairproof.harness.rocketmq.visits``.
 """
 
 from __future__ import annotations
@@ -26,14 +27,22 @@ OTHER, PRODUCERS, CLUSTER = "other-visitor", "visitors", "visited"
 Read = Callable[[Answered], str | None]
 
 
+Fields = Mapping[str, str]
+
+
 class Step(NamedTuple):
     """One request, by its name, and what is read of its answer."""
 
     name: str
     code: int
-    fields: Mapping[str, str] = {}
+    fields: Fields | Callable[[Sequence[Answered]], Fields] = {}
+    """Or what makes them of the answers before."""
     body: bytes = b""
     read: Read | None = None
+
+    def asked(self, before: Sequence[Answered]) -> Fields:
+        """The fields of its request, after these answers."""
+        return self.fields(before) if callable(self.fields) else self.fields
 
 
 # What brokers are asked.

@@ -54,6 +54,35 @@ def _leads(queues: list[int], *brokers: str, filters: tuple[str, ...] = ()) -> S
     return Served(says=said(queues={BROKER: queues}, brokers={BROKER: addresses}, filters=filtering))
 
 
+def _stored(offset: int, queue: int = 0, ids: int = 1) -> Served:
+    return Served(says=said(offset=offset, queue=queue, ids=ids, length=32))
+
+
+def _read(most: int, following: int, *messages: list[object]) -> Served:
+    return Served(says=said(min=0, max=most, nextBegin=following, messages=list(messages)))
+
+
+def _found(*messages: list[object]) -> Served:
+    return Served(says=said(messages=list(messages)))
+
+
+def _at(offset: int) -> Served:
+    return Served(says=said(offset=offset))
+
+
+def _message(queue: int, offset: int, body: str, flag: int = 5, flags: int = 0, **properties: str) -> list[object]:
+    return [queue, offset, body, flag, flags, 0, 0, properties]
+
+
+_ONE = _message(1, 0, "one", KEYS="k1 k2", TAGS="red", colour="b")
+_TWO = _message(1, 1, "two", KEYS="k3", TAGS="blue")
+_THREE = [_message(0, offset, body, 7, KEYS=body) for offset, body in enumerate(("x", "yy", "zzz"))]
+_ELSEWHERE = Served(says=said(queue=0, ids=1, length=32))
+_FIRST = Served(frozenset({"PUT_OK", "QUERY_NOT_FOUND"}), said(offset=0))
+"""A group without progress begins at the queue's first message, if that counts as being in memory."""
+_WAITS = Served(frozenset({"PUT_OK", "UNANSWERED"}))
+"""The reference waits for a slave, or a disk, where no time passes."""
+
 _AFTER = _takes(visited=["c", ["c"], [99], 2], third=["*", [], [], 2])
 
 SERVED: Mapping[str, Served] = {
@@ -87,4 +116,70 @@ SERVED: Mapping[str, Served] = {
     "the way to the master alone": _leads([5, 4, 4], MASTER),
     "the master leaves": Served(),
     "the way to nobody": Served(frozenset({"TOPIC_NOT_EXIST"})),
+    "a topic is made": Served(),
+    "a group is made": Served(),
+    "the topic is deleted": Served(),
+    "the group is deleted": Served(),
+    "a message is sent": _stored(0, 1),
+    "the message by its id": _found(_ONE),
+    "a second one is sent": _stored(1, 1),
+    "three are sent at once": _stored(0, 0, 3),
+    "a message is sent to a queue that is not there": Served(_ERROR),
+    "where the queue ends": _at(2),
+    "where the queue begins": _at(0),
+    "how far the topic goes": Served(says=said(queues={"0": [0, 3], "1": [0, 2]})),
+    "both are read": _read(2, 2, _ONE, _TWO),
+    "one of them is read": _read(2, 1, _ONE),
+    "the blue one is read": _read(2, 2, _TWO),
+    "nothing green is read": Served(frozenset({"PULL_RETRY_IMMEDIATELY"})),
+    "nothing is behind the end": Served(frozenset({"PULL_NOT_FOUND"})),
+    "nothing is far behind the end": Served(frozenset({"PULL_OFFSET_MOVED"})),
+    "the three are read": _read(3, 3, *_THREE),
+    "the last of three is read": _read(3, 3, _THREE[2]),
+    "the message by its second key": _found(_ONE),
+    "one of three by its key": _found(_THREE[1]),
+    "nothing has such a key": Served(frozenset({"QUERY_NOT_FOUND"})),
+    "a half message is sent": _ELSEWHERE,
+    "nothing is in its queue": _at(0),
+    "another group's producer decides": Served(_ERROR),
+    "the producer commits": _WAITS,
+    "what was committed is read": _read(1, 1, _message(0, 0, "half", flags=8, TAGS="red", TRAN_MSG="true")),
+    "another half message is sent": _ELSEWHERE,
+    "the producer takes it back": _WAITS,
+    "the queue has what was committed": _at(1),
+    "a message is sent that is delayed": _ELSEWHERE,
+    "nothing comes before its time": _at(0),
+    "a message is sent to be sent back": _stored(0, 1),
+    "it is sent back for ever": _WAITS,
+    "it is among the dead letters": _at(1),
+    "it is sent back for a while": _WAITS,
+    "it is not to be tried again yet": _at(0),
+    "a message is sent to be tried again": _stored(0),
+    "it is to be tried again": _at(1),
+    "it is sent once too often": Served(),
+    "it is to be tried again no more": _at(1),
+    "it is a dead letter, too": _at(2),
+    "a message is sent to be read": _stored(0, 1),
+    "progress is told": Served(),
+    "the progress": _at(7),
+    "progress goes back": Served(),
+    "the progress then": _at(0),
+    "a pull tells progress": _read(1, 1, _message(1, 0, "read")),
+    "the progress that it told": _at(1),
+    "how far the group is": Served(says=said(queues={"0": [0, 0], "1": [1, 1]})),
+    "no progress is left": _FIRST,
+    "which topic there is": Served(says=said(topic=[2, 2, 6, False])),
+    "the topic is changed": Served(),
+    "which topic there is then": Served(says=said(topic=[3, 1, 4, False])),
+    "which topic is left": Served(says=said(topic=None)),
+    "a group is made in its own way": Served(),
+    "which group there is": Served(says=said(group=[1, False, 3, 2, 2])),
+    "the group may not read": Served(frozenset({"NO_PERMISSION"})),
+    "the group is changed": Served(),
+    "which group there is then": Served(says=said(group=[0, True, 4, 1, 1])),
+    "which group is left": Served(says=said(group=None)),
+    "pulls are to wait shortly": Served(),
+    "how long pulls wait": Served(says=said(longPollingEnable="false")),
+    "pulls are to wait long": Served(),
+    "how long pulls wait then": Served(says=said(longPollingEnable="true")),
 }

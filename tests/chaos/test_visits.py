@@ -9,6 +9,7 @@ from pairproof.chaos.rocketmq.frames import FORMS, Form
 from pairproof.chaos.rocketmq.questions import Answered
 from pairproof.chaos.rocketmq.sim_questions import Caller
 from pairproof.chaos.rocketmq.visits import Step
+from pairproof.chaos.rocketmq.visits_of_masters import OF_MASTERS
 from pairproof.harness import resolve
 from pairproof.harness.history import Event
 from pairproof.harness.interpreter import run_trial
@@ -21,7 +22,9 @@ from pairproof.harness.trial import Trial
 
 SCHEDULE = Schedule({"lab.names": 1}, "seed", (Op("send", {"producer": 0, "size": 100, "wait": True, "queue": 0}),))
 BESIDE = {"visit", "answer", "invalid", "mark"}
-ALL = [(name, each) for name, found in (("brokers", visits.OF_BROKERS), ("names", visits.OF_NAMES)) for each in found]
+NODES = {"brokers": ("master", "slave"), "masters": ("master",), "names": ("names",)}
+VISITS = (("brokers", visits.OF_BROKERS), ("masters", OF_MASTERS), ("names", visits.OF_NAMES))
+ALL = [(name, each) for name, found in VISITS for each in found]
 
 
 def visited(monkeypatch: pytest.MonkeyPatch, of: str, steps: list[Step], form: Form = FORMS[0]) -> Trial:
@@ -30,10 +33,15 @@ def visited(monkeypatch: pytest.MonkeyPatch, of: str, steps: list[Step], form: F
     monkeypatch.setattr(
         visits,
         "chosen",
-        lambda seed, node, found: steps if (node == "names") == (of == "names") else drawn(seed, node, found),
+        lambda seed, node, found: steps if node in NODES[of] else drawn(seed, node, found),
     )
     monkeypatch.setattr(sim_questions, "FORMS", (form,))
     return run_trial(resolve.lab("sim"), resolve.target("reference"), SCHEDULE)
+
+
+def visited_by_seed(seed: str) -> list[str]:
+    """What the master is asked at the end of a trial with this seed."""
+    return told(run_trial(resolve.lab("sim"), resolve.target("reference"), SCHEDULE._replace(seed=seed)).events, "master")
 
 
 def told(events: list[Event], node: str) -> list[str]:
@@ -46,11 +54,11 @@ def test_each_is_served_and_leaves_nothing(
     of: str, steps: list[Step], form: Form, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trial = visited(monkeypatch, of, steps, form)
-    for node in ["names"] if of == "names" else ["master", "slave"]:
+    for node in NODES[of]:
         assert told(trial.events, node) == [each.name for each in steps]
     first = next(each for each in trial.events if each.kind == "visit")
     left = {(each.kind, each.f) for each in trial.events if each.seq > first.seq and each.kind not in BESIDE}
-    assert left <= {("persist", "topics")}
+    assert not left
     judged = {each.law: each for each in trial.judgements}[VisitorServed.id]
     assert judged.judged == len([each for each in trial.events if each.kind == "visit"]) and not judged.broken
 
@@ -58,6 +66,8 @@ def test_each_is_served_and_leaves_nothing(
 def test_trials_play_all_of_them_and_all_steps_are_judged() -> None:
     drawn = {visits.chosen(str(seed), "master")[0].name for seed in range(40)}
     assert drawn == {each[0].name for each in visits.OF_BROKERS}
+    trials = [visited_by_seed(str(seed)) for seed in range(60)]
+    assert {step for each in trials for step in each} >= {step.name for steps in OF_MASTERS for step in steps}
     assert {step.name for _, steps in ALL for step in steps} == set(SERVED)
 
 
@@ -75,6 +85,13 @@ def test_a_node_that_closes_the_connection_is_asked_no_more(monkeypatch: pytest.
     assert told(trial.events, "master") == ["a consumer comes", "who consumes", "what it takes"]
     found = [each for each in trial.events if each.kind == "visit" and each.node == "master"]
     assert [each.status for each in found] == ["PUT_OK", "PUT_OK", "CLOSED"]
+
+
+def test_a_step_that_follows_from_no_answer_ends_the_visit(monkeypatch: pytest.MonkeyPatch) -> None:
+    steps = [step for step in OF_MASTERS[0] if step.name in ("a topic is made", "the message by its id")]
+    trial = visited(monkeypatch, "masters", steps)
+    assert told(trial.events, "master") == ["a topic is made"]
+    assert not [each for each in trial.judgements if each.broken]
 
 
 def test_answers_that_cannot_be_read_are_recorded_so() -> None:

@@ -29,5 +29,5 @@ class VisitorServed(Law):
         if event.status not in served.statuses:
             allowed = ", ".join(sorted(served.statuses))
             self.violate(event, f"{event.node}, asked {event.f}, answered {told}; allowed: {allowed}")
-        elif served.says is not None and event.detail != served.says:
+        elif event.status == "PUT_OK" and served.says is not None and event.detail != served.says:
             self.violate(event, f"{event.node}, asked {event.f}, answered {told}; right is {served.says}")
