@@ -1,7 +1,7 @@
 """What the reference's brokers are set to where a trial sets nothing, written down a second time.
 
-A history says how its nodes are set by what the lab gave them, completed from here. Were it completed by the broker that
-is judged, a wrong default, or a value that the broker reads wrongly, would excuse itself. Source: BrokerConfig,
+A history says how its nodes are set by what the lab gave them, completed from here. Were it completed by the broker
+that is judged, a wrong default, or a value that the broker reads wrongly, would excuse itself. Source: BrokerConfig,
 MessageStoreConfig of RocketMQ 4.9.7; names and addresses are the lab's.
 """
 

@@ -135,12 +135,14 @@ class Inspection:
             invalid_requests.record(
                 evidence.add, evidence.now(), name, node.incarnation, sent, answered.status, answered.remark
             )
+        before: list[Answered] = []
         for step in visits.chosen(self.world.seed, name) if asking.is_visited else ():
-            answered = self.world.run(self._answered(name, step.code, step.fields, step.body))
+            answered = self.world.run(self._answered(name, step.code, step.asked(before), step.body))
             if answered is None:
                 # What follows is of who has come, and nobody knows whether he has.
                 break
             visits.record(evidence.add, evidence.now(), name, node.incarnation, step, answered)
+            before.append(answered)
 
     async def _answered(self, name: str, code: int, fields: Mapping[str, str], body: bytes = b"") -> Answered | None:
         """What a broker answers; None if it does not in time."""

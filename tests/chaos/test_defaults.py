@@ -1,4 +1,4 @@
-"""The lab's own table of defaults is the reference's, and what it makes of what is given is what a broker makes of it."""
+"""The lab's own table of defaults is the reference's, and it reads what is given as a broker does."""
 
 from __future__ import annotations
 

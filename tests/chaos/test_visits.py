@@ -41,7 +41,9 @@ def visited(monkeypatch: pytest.MonkeyPatch, of: str, steps: list[Step], form: F
 
 def visited_by_seed(seed: str) -> list[str]:
     """What the master is asked at the end of a trial with this seed."""
-    return told(run_trial(resolve.lab("sim"), resolve.target("reference"), SCHEDULE._replace(seed=seed)).events, "master")
+    return told(
+        run_trial(resolve.lab("sim"), resolve.target("reference"), SCHEDULE._replace(seed=seed)).events, "master"
+    )
 
 
 def told(events: list[Event], node: str) -> list[str]:

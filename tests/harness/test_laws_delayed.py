@@ -49,6 +49,11 @@ def test_a_message_comes_when_its_time_has_passed() -> None:
     )  # fmt: skip
 
 
+def test_a_message_that_never_waited_came_too_early() -> None:
+    at_once = audited(delayed().after(60_000), 10_000, waits=False)
+    assert_broken(DeliverDelayed, at_once, "m0 came into T/0 at once; its delay is 5000 ms")
+
+
 def test_levels_are_configured_and_end_with_the_last_one() -> None:
     assert delays_ms("1s 2m 1h 1d") == (1_000, 120_000, 3_600_000, 86_400_000)
     two = {"messageDelayLevel": "2s 7s"}

@@ -310,7 +310,9 @@ def set_as(told: dict[str, str], **given: object) -> H:
 
 def test_a_broker_tells_the_settings_that_it_was_given() -> None:
     given = {"slaveTimeout": 800, "slaveReadEnable": True, "brokerRole": "SLAVE"}
-    assert_holds(QueryConfig, set_as({"slaveTimeout": "800", "slaveReadEnable": "true", "brokerRole": "SLAVE"}, **given))
+    assert_holds(
+        QueryConfig, set_as({"slaveTimeout": "800", "slaveReadEnable": "true", "brokerRole": "SLAVE"}, **given)
+    )
     for name, other in (("slaveTimeout", "3000"), ("slaveReadEnable", "false"), ("brokerRole", "ASYNC_MASTER")):
         assert_broken(QueryConfig, set_as({name: other}, **given), f"slave has {name}={other}; it was given ")
 

@@ -18,8 +18,7 @@ from pairproof.chaos.rocketmq import visits
 from pairproof.chaos.rocketmq.frames import FORMS, Form, loose
 from pairproof.chaos.rocketmq.questions import Answered
 from pairproof.chaos.rocketmq.visits import Step
-from pairproof.chaos.rocketmq.visits_of_masters import OF_MASTERS
-from pairproof.chaos.rocketmq.visits_of_masters import visits as visits_to
+from pairproof.chaos.rocketmq.visits_of_masters import VISITS
 from pairproof.harness.rocketmq.laws.visitor_served import VisitorServed
 from pairproof.harness.rocketmq.testing import H
 from pairproof.harness.rocketmq.visits import SERVED
@@ -83,9 +82,8 @@ def test_visitors_of_brokers(whose: str, broker: Make) -> None:
     for form in [each for each in FORMS if each is not loose]:
         for steps in visits.OF_BROKERS:
             assert_holds(VisitorServed, visited(address, form, steps))
-        for number in range(len(OF_MASTERS)):
-            steps = visits_to(f"{form.__name__}-{number}")[number]
-            assert_holds(VisitorServed, visited(address, form, steps))
+        for number, made in enumerate(VISITS):
+            assert_holds(VisitorServed, visited(address, form, made(f"{form.__name__}-{number}")))
 
 
 @pytest.mark.parametrize("whose", KINDS)

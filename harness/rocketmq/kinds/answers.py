@@ -32,11 +32,13 @@ class Answer(OfNode):
     __slots__ = ()
     audit: int = column("op")
     """The number of the last audit before it."""
-    f: Literal["key", "id", "time", "max", "min", "earliest", "runtime", "config", "topic", "group", "members", "newcomer"]
+    f: Literal[
+        "key", "id", "time", "max", "min", "earliest", "runtime", "config", "topic", "group", "members", "newcomer"
+    ]
     """key: messages of a topic by their key; id: the message at an offset of the log; time, max, min: an offset of a
-    queue; earliest: the store time of its first message; runtime: the broker's own figures; config: its settings; topic: the range of each
-    queue; group: how far it is in each queue; members: its consumers; newcomer: where a group without progress
-    begins."""
+    queue; earliest: the store time of its first message; runtime: the broker's own figures; config: its settings;
+    topic: the range of each queue; group: how far it is in each queue; members: its consumers; newcomer: where a group
+    without progress begins."""
     status: str
     """The response code's name; PUT_OK is code 0, SUCCESS; unreadable answer: ``detail`` says what is wrong with it."""
     message: str | None
@@ -53,9 +55,9 @@ class Answer(OfNode):
     digest: int | None
     """Of the record that id was answered with."""
     detail: str | None
-    """JSON: of key the records, each its offset in the log and its digest; of runtime figures by name; of config settings by name, as text; of topic by
-    queue id first offset, next offset, last store time; of group next offset, progress, last store time; of members
-    their client ids."""
+    """JSON: of key the records, each its offset in the log and its digest; of runtime figures by name; of config
+    settings by name, as text; of topic by queue id first offset, next offset, last store time; of group next offset,
+    progress, last store time; of members their client ids."""
 
     def words(self, the: The) -> str:
         found = "" if self.queue_offset is None else f": {count(self.queue_offset)}"

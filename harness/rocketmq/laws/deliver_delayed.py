@@ -1,14 +1,15 @@
 """``deliver-delayed``: a delayed message comes into its queue when its time has passed: not earlier, and once.
 
 Judged at the master's final audit, by its own store timestamps: where it holds a delayed message as it waited and as
-it was delivered, the two must lie at least the delay of its level apart, and none is there as delivered alone. One that is due for 5 s,
-counted from its time, the healing and the master's last start, must have been delivered; and a master that never
-crashed delivers no message twice: one that stops in an orderly way saves how far it has come (since 4.9.3), unless
-another fault at it prevents that.
+it was delivered, the two must lie at least the delay of its level apart, and none is there as delivered alone. One that
+is due for 5 s, counted from its time, the healing and the master's last start, must have been delivered; and a master
+that never crashed delivers no message twice: one that stops in an orderly way saves how far it has come (since 4.9.3),
+unless another fault at it prevents that.
 
 Left out: which queue offset it gets, see ``queue-dense``; who receives it; copies that consumers sent back, see
 ``stored-sent-back``; everything where the master's clock was set, its oldest files went, its store was replaced, or a
-disk had lied about what it lost. A level above messageDelayLevel's last one counts as that. Source: ScheduleMessageService; CommitLog.checkMessageAndReturnSize.
+disk had lied about what it lost. A level above messageDelayLevel's last one counts as that.
+Source: ScheduleMessageService; CommitLog.checkMessageAndReturnSize.
 """
 
 import re
