@@ -10,10 +10,11 @@ from pairproof.chaos.labs.sim.lab import LAB
 from pairproof.harness import judge, resolve
 from pairproof.harness.cause import violated
 from pairproof.harness.interpreter import run_trial
-from pairproof.harness.rocketmq import swarm
+from pairproof.harness.rocketmq import swarm, whole
 from pairproof.harness.schedule_json import from_json
 from pairproof.harness.search.swarm import SLOTS
 
+PROCESS = resolve.lab("process")
 NUMBER = swarm.LONG_ONE_IN // 2
 
 
@@ -28,6 +29,16 @@ def test_one_schedule_in_fifty_is_long_and_the_same_for_the_same_seed() -> None:
     assert 2 < len(faults) <= swarm.LONG_FAULTS + 1
     for number in range(60 * swarm.LONG_ONE_IN):
         ops = swarm.schedule("long", number, LAB).ops
+        assert sum(op.args.get("name") == "promotion" and op.do != "heal" for op in ops) <= 1
+
+
+def test_one_cluster_trial_in_ten_is_long_where_time_is_simulated() -> None:
+    numbers = range(1_000, 1_040)
+    long = [number for number in numbers if len(whole.schedule("long", number, LAB).ops) > 3 * whole.SLOTS]
+    assert long == [1_005, 1_015, 1_025, 1_035]
+    assert max(len(whole.schedule("long", number, PROCESS).ops) for number in numbers) < 3 * whole.SLOTS
+    for number in range(1_005, 3_000, whole.LONG_ONE_IN):
+        ops = whole.schedule("long", number, LAB).ops
         assert sum(op.args.get("name") == "promotion" and op.do != "heal" for op in ops) <= 1
 
 

@@ -1,8 +1,9 @@
 """``visitor-served``: who comes, changes its mind and goes is served as it said last, and nobody is served for it then.
 
 At a trial's end a visitor asks each broker of the reference, and a simulated name server, a few steps in turn: a
-consumer, a producer, two members that lock queues, or a master and its slave that register. What is to be answered
-stands in ``visits``.
+consumer, a producer, two members that lock queues, or a master and its slave that register. A simulated master may also
+be sent messages, which are read again in every way, be told progress, and be made to change a topic, a group or a
+setting. What is to be answered stands in ``visits``.
 
 Left out: SYSTEM_BUSY, and no answer, which say nothing; brokers of RocketMQ, whom a visit would change.
 Source: ClientManageProcessor, ConsumerManager, ProducerManager, RebalanceLockManager, RouteInfoManager.
@@ -16,7 +17,7 @@ from pairproof.harness.rocketmq.visits import SERVED
 
 class VisitorServed(Law):
     id = "visitor-served"
-    promise = "Brokers and name servers know of a client, or a broker, what it said last, and forget one that goes."
+    promise = "Brokers and name servers serve whoever comes by what he said last, and forget one that goes."
     source = "ClientManageProcessor; ConsumerManager; RebalanceLockManager; RouteInfoManager"
     needs = frozenset({"visit"})
 
