@@ -33,12 +33,12 @@ OUT_OF_TIME = "ran out of CPU time"
 class Limits(NamedTuple):
     """Of one process."""
 
-    cpu_s: int = 60
-    """Ten times what trials that find nothing take."""
+    cpu_s: int = 600
+    """Some ten times what a thousand trials take that find nothing: who needs longer does not end."""
     trial_s: int = 10
     """CPU seconds of one trial: a hundred times a dear one's, and more than the simulation gives a step of a node."""
     memory_bytes: int = 1 << 30
-    wall_s: float = 900.0
+    wall_s: float = 3_600.0
     """Against what waits for ever: a busy machine may take long for the CPU seconds."""
 
 
