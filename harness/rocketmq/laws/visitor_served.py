@@ -17,7 +17,7 @@ from pairproof.harness.rocketmq.visits import SERVED
 
 class VisitorServed(Law):
     id = "visitor-served"
-    promise = "Brokers and name servers serve whoever comes by what he said last, and forget one that goes."
+    promise = "Brokers and name servers serve a client, or a broker, by what it said last, and forget one that goes."
     source = "ClientManageProcessor; ConsumerManager; RebalanceLockManager; RouteInfoManager"
     needs = frozenset({"visit"})
 
