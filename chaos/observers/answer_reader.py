@@ -49,7 +49,6 @@ def messages(body: bytes) -> list[dict[str, Any]]:
             "queue": queue, "offset": offset, "body": body[end - length : end].decode(), "flag": flag, "flags": flags,
             "born_ms": int.from_bytes(body[at + BORN_AT : at + BORN_AT + 8], "big"),
             "times": int.from_bytes(body[at + RECONSUMED_AT : at + RECONSUMED_AT + 4], "big", signed=True),
-            "topic": body[end + 1 : topic_end].decode(),
             "properties": dict(each.split("\x01", 1) for each in text.split("\x02") if each),
         })  # fmt: skip
         at += size

@@ -26,6 +26,8 @@ from pairproof.harness.history import UNREADABLE
 from pairproof.reference.core.broker import Broker
 from pairproof.reference.core.namesrv import NameServer
 
+Frame = bytes | Callable[[Sequence[Answered]], bytes]
+"""A request, or what makes it of the answers before."""
 OPAQUE = 1_000_003
 """Under which every answer is awaited."""
 ENDS = ("crash", "abort", "close")
@@ -115,10 +117,8 @@ def _frame(form: Form, step: Step, before: Sequence[Answered]) -> bytes:
     return form(step.code, OPAQUE, step.asked(before), step.body)
 
 
-def _answers(host: Host, *frames: bytes | Callable[[Sequence[Answered]], bytes]) -> list[Answered]:
-    """One answer to each of the frames, or of what makes one of the answers before; all come over one connection.
-    Fewer if that, or the node, ends.
-    """
+def _answers(host: Host, *frames: Frame) -> list[Answered]:
+    """One answer to each of the frames, which come over one connection; fewer if that, or the node, ends."""
     node = host.node
     if not isinstance(node, Broker | NameServer):
         return []
@@ -130,9 +130,7 @@ def _answers(host: Host, *frames: bytes | Callable[[Sequence[Answered]], bytes])
     return caller.answered
 
 
-def _ask(
-    node: Broker | NameServer, caller: Caller, frames: Sequence[bytes | Callable[[Sequence[Answered]], bytes]]
-) -> None:
+def _ask(node: Broker | NameServer, caller: Caller, frames: Sequence[Frame]) -> None:
     node.on_accepted(caller, "main")
     for number, frame in enumerate(frames):
         try:

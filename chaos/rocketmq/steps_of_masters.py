@@ -5,7 +5,6 @@ Nothing that is sent waits for a slave, or for a disk. Source: the request heade
 
 from __future__ import annotations
 
-import json
 import struct
 import zlib
 from collections.abc import Mapping, Sequence
@@ -14,22 +13,17 @@ from typing import Any
 from pairproof.chaos.observers import answer_reader
 from pairproof.chaos.observers.remoting_codes import Request
 from pairproof.chaos.observers.table_reader import parsed
-from pairproof.chaos.rocketmq.questions import Answered
-from pairproof.chaos.rocketmq.visits import Fields, Read, Step
+from pairproof.chaos.rocketmq.questions import FOREVER, Answered
+from pairproof.chaos.rocketmq.visits import Fields, Read, Step, as_json
 from pairproof.harness.rocketmq.visits import said
 
 PRODUCERS = "visiting-producers"
 BORN_MS = 1_690_000_000_000
 HALF, COMMIT, ROLLBACK = 4, 8, 12
-FOREVER = (1 << 63) - 1
 SHOWN = ("KEYS", "TAGS", "colour", "TRAN_MSG")
 """Properties that are read of a message; which others there are is the version's choice."""
 KEPT = ("brokerId", "consumeEnable", "retryMaxTimes", "retryQueueNums", "whichBrokerWhenConsumeSlowly")
 """What is read of a group."""
-
-
-def _json(told: object) -> bytes:
-    return json.dumps(told, separators=(",", ":")).encode()
 
 
 # What is asked.
@@ -56,7 +50,7 @@ def makes_group(name: str, group: str, **values: object) -> Step:
         "groupName": group, "notifyConsumerIdsChangedEnable": True, "retryMaxTimes": 16, "retryQueueNums": 1,
         "whichBrokerWhenConsumeSlowly": 1, **values,
     }  # fmt: skip
-    return Step(name, Request.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, body=_json(config))
+    return Step(name, Request.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, body=as_json(config))
 
 
 def deletes_group(name: str, group: str) -> Step:
@@ -70,8 +64,9 @@ def sends(
     name: str, topic: str, queue: int, body: bytes, *, flags: int = 0, times: int = 0, short: bool = True,
     **properties: str,
 ) -> Step:  # fmt: skip
-    """A message is sent; ``times``: how often it was consumed in vain, of three; ``short``: with the short names of
-    fields that 4.x's clients send.
+    """A producer sends a message.
+
+    ``times``: its reconsumeTimes, of which three are allowed. ``short``: in the form of SEND_MESSAGE_V2.
     """
     told = {**properties, "WAIT": "false"}
     text = "".join(f"{key}\x01{value}\x02" for key, value in told.items())
@@ -80,9 +75,9 @@ def sends(
         "queueId": str(queue), "sysFlag": str(flags), "bornTimestamp": str(BORN_MS), "flag": "5", "properties": text,
         "reconsumeTimes": str(times), "unitMode": "false", "maxReconsumeTimes": "3",
     }  # fmt: skip
-    if not short:
-        return Step(name, Request.SEND_MESSAGE, fields, body, _stored)
     read = _stored_elsewhere if flags or "DELAY" in properties else _stored
+    if not short:
+        return Step(name, Request.SEND_MESSAGE, fields, body, read)
     return Step(name, Request.SEND_MESSAGE_V2, _short(fields), body, read)
 
 
@@ -112,8 +107,7 @@ def pulls(
     fields = {
         "consumerGroup": group_of(topic), "topic": topic, "queueId": str(queue), "queueOffset": str(offset),
         "maxMsgNums": str(most), "sysFlag": str(flags), "commitOffset": str(commits or 0), "suspendTimeoutMillis": "0",
-        "subVersion": "0",
-        "subscription": wanted, "expressionType": "TAG",
+        "subVersion": "0", "subscription": wanted, "expressionType": "TAG",
     }  # fmt: skip
     return Step(name, Request.PULL_MESSAGE, fields, read=_pulled)
 
@@ -218,11 +212,15 @@ def _named(answered: Answered) -> dict[str, int]:
 
 def _pulled(answered: Answered) -> str:
     fields = {name: int(answered.fields[f"{name}Offset"]) for name in ("nextBegin", "min", "max")}
-    return said(**fields, messages=[_shown(each) for each in answer_reader.messages(answered.body)])
+    return said(**fields, messages=_messages(answered))
 
 
 def _found(answered: Answered) -> str:
-    return said(messages=[_shown(each) for each in answer_reader.messages(answered.body)])
+    return said(messages=_messages(answered))
+
+
+def _messages(answered: Answered) -> list[list[object]]:
+    return [_shown(each) for each in answer_reader.messages(answered.body)]
 
 
 def _shown(message: Mapping[str, Any]) -> list[object]:
