@@ -16,6 +16,11 @@ Scalar = int | str | bool
 Args = Mapping[str, Scalar]
 
 
+def as_text(value: object) -> str:
+    """A setting's value as Java's properties spell it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
 class Op(NamedTuple):
     """One operation: what to do, and its arguments."""
 

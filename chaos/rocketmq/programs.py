@@ -21,7 +21,7 @@ from pairproof.chaos.rocketmq.install import source
 from pairproof.chaos.rocketmq.outside.view import OutsideView
 from pairproof.chaos.rocketmq.traced import KINDS
 from pairproof.harness.rocketmq import places
-from pairproof.harness.schedule import Args
+from pairproof.harness.schedule import Args, as_text
 from pairproof.reference.core.config import BrokerConfig
 from pairproof.reference.errors import EXIT_REFUSED, EXIT_USAGE
 
@@ -107,7 +107,7 @@ class ReferenceProgram(Program):
         config = placed(at.name, self.config, at)
         known = asdict(config).items()
         given = {key: value for key, value in known if value != _DEFAULTS[key] or (key == MEMORY and self.memory_given)}
-        told = {key: settings.as_text(value) for key, value in given.items()}
+        told = {key: as_text(value) for key, value in given.items()}
         return {**told, "listenPort": config.listenPort, "bindAddress": at.bind, "storePathRootDir": at.path}
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Container, Mapping
 from dataclasses import asdict
 
+from pairproof.harness.schedule import as_text
 from pairproof.reference.core.config import BrokerConfig
 
 OURS = ("rocketmqVersion", "haPushes", "haCutReports", "totalMemory")
@@ -42,8 +43,3 @@ def properties(known: Container[str], config: BrokerConfig, paths: Mapping[str, 
         for called in (key, RENAMED.get(key, ""))
         if called in known
     }
-
-
-def as_text(value: object) -> str:
-    """A setting's value as Java's properties spell it."""
-    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pairproof import __version__
 from pairproof.harness.errors import LabError
 from pairproof.harness.ports import Lab, SaysWhatItIs, Target
-from pairproof.harness.schedule import Args
+from pairproof.harness.schedule import Args, as_text
 from pairproof.harness.system import System
 from pairproof.harness.trial import Trial
 from pairproof.harness.writeup.blocks import Block, Folded, Table, Text, Verbatim
@@ -78,11 +78,7 @@ def _parsed(file: str) -> Mapping[str, str]:
 
 
 def _told(detail: str | None) -> Mapping[str, str]:
-    return {key: _plain(value) for key, value in json.loads(detail or "{}").items()}
-
-
-def _plain(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    return {key: as_text(value) for key, value in json.loads(detail or "{}").items()}
 
 
 def _compared(usual: Mapping[str, str], given: Mapping[str, Mapping[str, str]]) -> Iterator[Block]:

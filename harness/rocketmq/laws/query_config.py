@@ -14,6 +14,7 @@ from pairproof.harness.kinds.node import Config
 from pairproof.harness.rocketmq.kinds.answers import Answer
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.asked import NOT_ANSWERED
+from pairproof.harness.schedule import as_text
 
 OWN_OF_SLAVES = "accessMessageInMemoryMaxRatio"
 FREE = (("brokerIP2", ""), ("haMasterAddress", ""), ("inSyncReplicas", 0), ("namesrvAddr", ""))
@@ -43,9 +44,5 @@ class QueryConfig(Law):
         given, told = self.given.get(event.node, {}), json.loads(event.detail or "{}")
         left_out = OWN_OF_SLAVES if self.ledger.is_a_black_box(event.node) and given.get("brokerId") else None
         for name in sorted((given.keys() & told.keys()) - {left_out}):
-            if (name, given[name]) not in FREE and _text(given[name]) != told[name]:
-                self.violate(event, f"{event.node} has {name}={told[name]}; it was given {_text(given[name])}")
-
-
-def _text(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+            if (name, given[name]) not in FREE and as_text(given[name]) != told[name]:
+                self.violate(event, f"{event.node} has {name}={told[name]}; it was given {as_text(given[name])}")
