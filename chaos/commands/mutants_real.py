@@ -15,16 +15,14 @@ from pairproof.harness import judge as judging
 from pairproof.harness import resolve
 from pairproof.harness.commands import output
 from pairproof.harness.commands.exploration import Bounds, Request
-from pairproof.harness.errors import EXIT_HOLDS, EXIT_LAB, EXIT_VIOLATED, LabError, PairproofError
+from pairproof.harness.errors import EXIT_HOLDS, EXIT_LAB, EXIT_VIOLATED, LabError
 from pairproof.harness.interpreter import run_trial
-from pairproof.harness.ports import Lab, Target
+from pairproof.harness.ports import Lab
 from pairproof.harness.profiles import PROOF, profile
 from pairproof.harness.rocketmq.commands.autopsy import command as autopsy
 from pairproof.harness.runs.reader import named_finding, to_finding
-from pairproof.harness.schedule import Schedule
 from pairproof.harness.search.repeated import violates
-from pairproof.harness.trial import Trial
-from pairproof.harness.workers import CanClose, Workers
+from pairproof.harness.workers import CanClose
 
 REPEATS = 5
 """Executions of the smallest program that was found."""
@@ -90,33 +88,15 @@ def _hunt(how: Hunt, mutant: Mutant) -> Catch:
             )
         return Catch(mutant.name, mutant.law, False, "", trials, [], "", 0, 0, "", "")
     known = to_finding(named_finding(found[0]))
-    showed = sum(violates(each, mutant.law) for each in _again(how, target, known.schedule))
+    # One after the other, as it was shrunk and as whoever replays it will: several at once are slower, and lose a race.
+    again = (run_trial(how.lab, target, known.schedule, origin="replay") for _ in range(REPEATS))
+    showed = sum(violates(each, mutant.law) for each in again)
     with autopsy.make_context("autopsy", ["--", str(found[0])]) as context:
         autopsy.invoke(context)
     return Catch(
         mutant.name, mutant.law, showed > 0, "machine", trials, known.schedule.program(),
         known.shrunk_in or how.lab.name, showed, REPEATS, str(found[0]), known.text,
     )  # fmt: skip
-
-
-def _again(how: Hunt, target: Target, schedule: Schedule) -> list[Trial]:
-    """Execute the schedule several times in the lab, up to ``jobs`` at once."""
-    if how.jobs == 1:
-        return [_execute(how.lab, target, schedule) for _ in range(REPEATS)]
-    workers = Workers(min(how.jobs, REPEATS), _execute, how.lab.name, target.name)
-    try:
-        trials = []
-        for _, answer in workers.play([schedule] * REPEATS):
-            if isinstance(answer, PairproofError):
-                raise answer
-            trials.append(answer)
-        return trials
-    finally:
-        workers.close()
-
-
-def _execute(lab: Lab, target: Target, schedule: Schedule) -> Trial:
-    return run_trial(lab, target, schedule, origin="replay")
 
 
 def _say(catch: Catch) -> None:

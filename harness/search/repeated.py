@@ -1,8 +1,10 @@
 """Makes a violation small where the lab is not deterministic: there the same schedule may show it once and not again.
 
 If a simulation shows it too, the schedule is shrunk there, exactly and at once; a target that no simulation runs may
-have a ``model`` that one does. Otherwise candidates are executed several times in the lab itself, and one counts as
-failing if any of its executions violates the law; bounded by time or by the number of candidates.
+have a ``model`` that one does. The smallest one may owe its failure to the simulation's exact times: where the lab does
+not show it twice, a larger one on the way to it is taken that it does. Otherwise candidates are executed several times
+in the lab itself, and one counts as failing if any of its executions violates the law; bounded by time or by the number
+of candidates.
 """
 
 from __future__ import annotations
@@ -27,6 +29,10 @@ from pairproof.harness.verdict import Verdict
 
 REPEATS = 3
 """Executions of one candidate at most."""
+STEADY = 2
+"""How many of them must violate the law before a schedule from the simulation is taken to show it here."""
+STEPS_BACK = 3
+"""How many larger ones are executed where the smallest of the simulation does not."""
 SHRINK_S = 120.0
 """For one violation, s, or as long as :data:`SHRINK_TRIALS` last, where that is longer."""
 SHRINK_TRIALS = 20
@@ -100,6 +106,34 @@ def shows(
     return None
 
 
+def _shown(lab: Lab, target: Target, schedule: Schedule, law: str, laws: Laws | None) -> list[Trial]:
+    """Executions that violate the law, until they are steady or cannot be any more."""
+    shown: list[Trial] = []
+    for number in range(REPEATS):
+        if len(shown) + REPEATS - number < STEADY or len(shown) == STEADY:
+            break
+        trial = shows(lab, target, schedule, law, 1, laws)
+        shown += [trial] if trial is not None else []
+    return shown
+
+
+def _steadiest(lab: Lab, target: Target, way: list[Schedule], law: str, laws: Laws | None) -> Small:
+    """Of schedules from the whole one to the smallest a small one that the lab shows ``STEADY`` times, found by
+    halving the way; or else the smallest of those that it showed most often."""
+    low, high = 0, len(way) - 1
+    best, shown = way[high], _shown(lab, target, way[high], law, laws)
+    steps = STEPS_BACK if len(shown) < STEADY else 0
+    while steps and low < high:
+        steps -= 1
+        middle = (low + high) // 2
+        found = _shown(lab, target, way[middle], law, laws)
+        # A steady one that comes later is smaller; an unsteady one is larger.
+        if len(found) > len(shown) or len(found) == STEADY:
+            best, shown = way[middle], found
+        low, high = (middle + 1, high) if len(found) == STEADY else (low, middle)
+    return Small(best, SIMULATION, shown[0] if shown else None)
+
+
 def small(
     lab: Lab, target: Target, schedule: Schedule, law: str, more: Callable[[], bool], laws: Laws | None = None
 ) -> Small:
@@ -107,8 +141,16 @@ def small(
     that shows it, judged by ``laws`` (this one, unless told)."""
     place, simulated = Hosted(lab, target), _simulated(lab, target, law)
     if simulated is not None and simulated(schedule):
-        found = shrunk(place, schedule, more, simulated)
-        return Small(found, SIMULATION, shows(lab, target, found, law, laws=laws))
+        way = [schedule]
+
+        def taken(candidate: Schedule) -> bool:
+            failed = simulated(candidate)
+            if failed:
+                way.append(candidate)
+            return failed
+
+        shrunk(place, schedule, more, taken)
+        return _steadiest(lab, target, way, law, laws)
     shown: list[Trial] = []
 
     def fails(candidate: Schedule) -> bool:

@@ -65,7 +65,24 @@ def test_what_a_simulation_shows_too_is_shrunk_there() -> None:
     small = repeated.small(lab, resolve.target(MUTANT), LONG, LAW, always)
     assert small.shrunk_in == "sim" and [op.do for op in small.schedule.ops] == SMALL
     # Only to see whether it shows here.
-    assert lab.executed == before + 1 and small.shown is not None and repeated.violates(small.shown, LAW)
+    assert lab.executed == before + repeated.STEADY and small.shown is not None and repeated.violates(small.shown, LAW)
+
+
+@pytest.mark.parametrize("least", range(len(SMALL), len(LONG.ops) + 1))
+def test_where_the_lab_does_not_show_the_smallest_a_larger_one_is_taken_that_it_does(
+    least: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab = ShakyLab(MUTANT, 10**6)
+    run_trial = repeated.run_trial
+
+    def timed(place: Any, target: Target, schedule: Schedule, **more: Any) -> Trial:
+        lost = place is lab and len(schedule.ops) < least
+        return run_trial(place, REFERENCE if lost else target, schedule, **more)
+
+    monkeypatch.setattr(repeated, "run_trial", timed)
+    small = repeated.small(lab, resolve.target(MUTANT), LONG, LAW, always)
+    assert small.shrunk_in == "sim" and len(small.schedule.ops) >= least
+    assert small.shown is not None and small.shown.schedule == small.schedule
 
 
 class Black(NamedTuple):
