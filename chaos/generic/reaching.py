@@ -23,8 +23,6 @@ from pairproof.harness.verdict import CORPUS
 
 CACHED = type(lru_cache(len))
 """What functions with a cache are."""
-DEAR_ONE_IN = 4
-"""Of the searches that a system adds to the swarm: their trials cost ten times as much as the others."""
 
 
 def schedules(lab: Lab, target: Target, seed: str) -> Iterator[tuple[str, Schedule]]:
@@ -36,10 +34,9 @@ def schedules(lab: Lab, target: Target, seed: str) -> Iterator[tuple[str, Schedu
     for number, found in zip(count(), chain(zip_longest(*listed), repeat(())), strict=False):
         yield from (each for each in found if each is not None)
         yield "swarm", swarm.schedule(system, seed, number, Hosted(lab, target))
-        if number % DEAR_ONE_IN == 0:
-            for name, draw in system.seeded.items():
-                if name != "swarm":
-                    yield name, draw(seed, number // DEAR_ONE_IN, Hosted(lab, target))
+        for name, draw in system.seeded.items():
+            if name != "swarm":
+                yield name, draw(seed, number, Hosted(lab, target))
 
 
 def recorded(

@@ -2,8 +2,8 @@
 
 :func:`derive` says which entry each record gives its queue and under which hashes the key index must know it;
 :func:`compare` records, as ``derived`` events, what a store holds instead: an entry that is not its record's
-(``other``), a record without its entry (``lacks``), and entries of a queue that no record of the log gave it
-(``behind``). Of each kind only the first is told. Nothing is shared with the broker that is judged.
+(``other``), a record without its entry (``lacks``), entries of a queue that no record of the log gave it (``behind``),
+and index files that have not their form (``form``). Of each kind only the first is told. Nothing is shared with the broker that is judged.
 
 Left out: addresses into the consume queue extension, which stand where the hash of tags would; queues that one record
 may be in besides its own (%LMQ%); batches that stay one record; hashes in the index that no record has.
@@ -15,6 +15,7 @@ from functools import lru_cache
 from struct import Struct
 from typing import NamedTuple
 
+from pairproof.chaos.observers import index_form
 from pairproof.chaos.observers.full_record import java_hash
 from pairproof.chaos.observers.queue_reader import ENTRY_SIZE, Index, QueueReading, Store, key_hash, properties_of
 from pairproof.chaos.observers.stored_record import SYS_FLAG_AT, LogRecord
@@ -42,6 +43,8 @@ class Derived(NamedTuple):
     keys: Mapping[int, Sequence[int]]
     sizes: Mapping[int, int]
     """Where the record that begins at a log offset ends."""
+    stored: Mapping[int, int]
+    """When it was stored, ms."""
 
 
 class Difference(NamedTuple):
@@ -73,7 +76,7 @@ def derive(records: Sequence[LogRecord], levels: str) -> Derived:
                 code = _due_ms(said.delay, each.store_ms, delays, code)
             entry = _ENTRY.pack(lo, hi - lo, code)
             queues.setdefault(f"{said.topic}/{each.queue_id}", {}).setdefault(each.queue_offset, entry)
-    return Derived(queues, keys, {each.lo: each.hi for each in records})
+    return Derived(queues, keys, {each.lo: each.hi for each in records}, {each.lo: each.store_ms for each in records})
 
 
 @lru_cache(maxsize=1_024)
@@ -187,6 +190,9 @@ def _keys(index: Index, derived: Derived, store: Store) -> dict[str, Difference]
             if lo <= at < hi and at not in offsets:
                 what = f"the key index leads from the hash {value} to {at}, where no record has it"
                 found.setdefault("other", Difference(at, derived.sizes.get(at, at), what))
+    why = index_form.why_not(index.files, index.slots, derived.stored)
+    if why is not None:
+        found["form"] = Difference(lo, hi, why)
     return found
 
 

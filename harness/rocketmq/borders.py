@@ -1,4 +1,4 @@
-"""Settings at the borders of what brokers act on, for a share of the seeded trials.
+"""Settings at the borders of what brokers act on, and an end at which all brokers stop, for a share of the seeded trials.
 
 :data:`BORDERS` has one row for each thing that is set: limits, periods, sizes of files, and values that differ between
 the two ends of a pair (``master.KEY``, ``slave.KEY``). They are drawn from a random stream of their own, on top of what
@@ -14,8 +14,12 @@ from __future__ import annotations
 from random import Random
 
 from pairproof.harness.abilities import Hosted, Place
-from pairproof.harness.schedule import Args, Scalar, Schedule
+from pairproof.harness.rocketmq import places
+from pairproof.harness.schedule import Args, Op, Scalar, Schedule
 
+CLOSING_SHARE = 0.2
+CLOSINGS = ("restart", "restart", "kill")
+"""How brokers stop at such an end, once: what they have not saved, or have saved wrongly, is asked for afterwards."""
 SHARE = 0.25
 MOST = 3
 """How many rows one trial has at most."""
@@ -66,6 +70,16 @@ def at_borders(drawn: Schedule, seed: str, number: int, lab: Place | None) -> Sc
     for row in dice.sample(BORDERS, dice.randint(1, MOST)):
         chosen.update(dice.choice(row))
     return drawn._replace(settings={**drawn.settings, **chosen})
+
+
+def closing(drawn: Schedule, seed: str, number: int, lab: Place | None) -> Schedule:
+    """The schedule with this number under this seed; a share of them stops master and slave last."""
+    dice = Random(f"{seed}/closing/{number}")
+    name = dice.choice(CLOSINGS)
+    if dice.random() >= CLOSING_SHARE or not simulates(lab):
+        return drawn
+    nodes = dice.sample(places.NODES[:2], 2)
+    return drawn._replace(ops=drawn.ops + tuple(Op("fault", {"name": name, "node": node}) for node in nodes))
 
 
 def simulates(lab: Place | None) -> bool:

@@ -89,4 +89,39 @@ def test_a_key_that_leads_astray_or_nowhere_shows() -> None:
     at = 40 + 4 * SLOTS + 20 + 4
     data[at : at + 8] = (log_of("master").records[-1].lo).to_bytes(8, "big")
     found = compared("master", {f"index/{path.name}": bytes(data)})
-    assert set(found) == {"queues same", "index lacks", "index other"}
+    assert set(found) == {"queues same", "index lacks", "index other", "index form"}
+
+
+def golden_index() -> tuple[str, bytearray]:
+    (path,) = (GOLDEN / "master" / "index").iterdir()
+    return f"index/{path.name}", bytearray(path.read_bytes())
+
+
+ENTRIES_AT = 40 + 4 * SLOTS
+
+
+@pytest.mark.parametrize(
+    ("at", "says"),
+    [
+        (7, "its begin is told as of"),
+        (15, "its end is told as of"),
+        (23, "its begin is told as"),
+        (31, "its end is told as"),
+        (35, "slots are told to be in use"),
+        (ENTRIES_AT + 2 * 20 + 15, "entry 2 is told as of"),
+        (ENTRIES_AT + 2 * 20 + 19, "entry 2 leads to"),
+    ],
+)
+def test_a_wrong_byte_in_the_form_of_an_index_file_shows(at: int, says: str) -> None:
+    name, data = golden_index()
+    data[at] ^= 4
+    assert says in (compared("master", {name: bytes(data)})["index form"].detail or "")
+
+
+def test_index_files_before_the_last_are_full_and_none_claims_more_than_it_holds() -> None:
+    name, data = golden_index()
+    found = compared("master", {"index/1": bytes(data)})["index form"]
+    assert (found.detail or "").startswith("index file 1 of 2: it has") and "another file follows" in found.detail
+    room = (len(data) - ENTRIES_AT) // 20
+    data[36:40] = (room + 1).to_bytes(4, "big")
+    assert f"claims {room + 1} entries" in (compared("master", {name: bytes(data)})["index form"].detail or "")

@@ -117,9 +117,10 @@ class Derived(OfReader):
 
     __slots__ = ()
     f: Literal["queues", "index"]
-    status: Literal["same", "lacks", "other", "behind"]
+    status: Literal["same", "lacks", "other", "behind", "form"]
     """Of each but the first the first is told. lacks: a record has no entry; other: an entry is not its record's;
-    behind: a queue goes on behind the last record that the log has of it."""
+    behind: a queue goes on behind the last record that the log has of it; form: an index file is not as RocketMQ writes
+    it."""
     lo: int
     hi: int
     """The range of the log that was compared; of a difference the record's."""

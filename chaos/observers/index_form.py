@@ -1,0 +1,68 @@
+"""Whether key index files have the form in which RocketMQ writes them, so that a broker that is not their author can
+use them: headers that tell what the entries are, and chains that lead through all entries of a slot.
+
+A header says when and where the first and the last entry's messages were stored, how many slots are in use, and the next
+entry's number; entries say how many seconds after the first one theirs was stored, and which one was the last of their
+slot before them. Only the last file has room left.
+
+Left out: the seconds of a file's first entry, which RocketMQ counts from the file before; what a header says of a
+message that the log has no more; slots in use as 4.4 counted them, which was every entry.
+Source: IndexFile.putKey, IndexHeader and IndexService.getAndCreateLastIndexFile of RocketMQ 4.4, 4.9.7 and 5.3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from struct import Struct
+
+from pairproof.chaos.observers.stored_record import Data
+
+_HEADER = Struct(">qqqqii")
+_ENTRY = Struct(">iqii")
+_SLOT = Struct(">i")
+_MAX_INT = (1 << 31) - 1
+
+
+def why_not(files: Sequence[Data], slots: int, stored: Mapping[int, int]) -> str | None:
+    """What of the files, in their order, has not this form; None if all has. ``stored``: ms by log offset, of the
+    records that the log has."""
+    for number, data in enumerate(files, 1):
+        why = _why_not(data, slots, stored, number == len(files))
+        if why is not None:
+            return f"index file {number} of {len(files)}: {why}"
+    return None
+
+
+def _why_not(data: Data, slots: int, stored: Mapping[int, int], is_last: bool) -> str | None:
+    begin_ms, end_ms, begin, end, used, count = _HEADER.unpack_from(data)
+    entries_at = _HEADER.size + _SLOT.size * slots
+    room = (len(data) - entries_at) // _ENTRY.size
+    if count > room:
+        return f"it claims {count} entries and has room for {room}"
+    if count < room and not is_last:
+        return f"it has {count} of {room} entries, and another file follows"
+    entries = [_ENTRY.unpack_from(data, entries_at + _ENTRY.size * number) for number in range(1, count)]
+    if not entries:
+        return None
+    first, last = entries[0][1], entries[-1][1]
+    for what, told, right in (("begin", begin, first), ("end", end, last)):
+        if told != right:
+            return f"its {what} is told as {told}, and that entry's message is at {right}"
+    for what, told, at in (("begin", begin_ms, first), ("end", end_ms, last)):
+        if told != stored.get(at, told):
+            return f"its {what} is told as of {told} ms, and that message was stored at {stored[at]} ms"
+    newest: dict[int, int] = {}
+    for number, (value, at, seconds, older) in enumerate(entries, 1):
+        after = min(max(0, (stored[at] - begin_ms) // 1_000), _MAX_INT) if at in stored and number > 1 else seconds
+        if seconds != after:
+            return f"entry {number} is told as of {seconds} s, and its message was stored {after} s after the first"
+        if older != newest.get(value % slots, 0):
+            return f"entry {number} leads to {older}; the last of its slot was {newest.get(value % slots, 0)}"
+        newest[value % slots] = number
+    for slot, number in newest.items():
+        (told,) = _SLOT.unpack_from(data, _HEADER.size + _SLOT.size * slot)
+        if told != number:
+            return f"slot {slot} leads to entry {told}; its last is {number}"
+    if used not in (len(newest), len(entries)):
+        return f"{used} slots are told to be in use; {len(newest)} are"
+    return None
