@@ -33,6 +33,11 @@ COMPRESSED = 0x1
 """A bit of sysFlag."""
 FILLER = 8
 """Bytes that are left at least behind the last message of a file."""
+MOST_PROPERTIES = 32_767
+"""Bytes of properties, whose length a record says in a signed short."""
+SLACK = 200
+"""Bytes of which what a broker adds may be more: 5.5.0 adds 82."""
+PADDING = "\x02PADDING\x01"
 FIXED = 91
 """Bytes of a record without body, topic and properties, with two IPv4 hosts."""
 
@@ -44,6 +49,8 @@ class OtherSends:
         self.clients = clients
         self.config = config
         self.log_end = log_end
+        # A broker adds its cluster's name to the properties.
+        self._added = f"\x02CLUSTER\x01{config.brokerClusterName}"
 
     def send_batch(self, producer: int, count: int, size: int, wait: bool, queue: int) -> None:
         calls, items = [], []
@@ -76,10 +83,13 @@ class OtherSends:
                 topic, number = retry_topic(GROUP), 0
             case "new-topic":
                 topic = f"new{int(key[1:]) % NEW_TOPICS}"
-        properties = described(f"{name}\x01{key}", tags, wait)
-        stored = described(f"{name}\x01{key}", tags, True)
+        own = f"{name}\x01{key}"
+        stored = described(own, tags, True)
+        more = self._padding(what, len(stored))
+        properties = described(own, tags, wait) + more
         body = filled(key, self._size(what, len(topic) + len(stored)))
-        detail = content(body, tags, flag)
+        long = {"size": len(properties), "illegal": what == "too-long"} if more else {}
+        detail = content(body, tags, flag, **long)
         if what == "compressed":
             body, sys_flag = zlib.compress(body), COMPRESSED
             detail = content(body, tags, flag, compressed=True)
@@ -94,11 +104,17 @@ class OtherSends:
         if what not in ("fills-file", "misses-file"):
             return SIZE
         whole = self.config.mappedFileSizeCommitLog
-        # A broker adds its cluster's name to the properties.
-        rest = FIXED + texts + len(f"\x02CLUSTER\x01{self.config.brokerClusterName}") + FILLER
+        rest = FIXED + texts + len(self._added) + FILLER
         size = whole - self.log_end() % whole - rest + (what == "misses-file")
         size = size if size >= 0 else whole - rest
         return size if 0 <= size <= min(LARGEST, self.config.maxMessageSize) else SIZE
+
+    def _padding(self, what: str, stored: int) -> str:
+        """More properties, with which all have the length that is wanted; none where a file has no room for them."""
+        if what not in ("longest", "too-long") or self.config.mappedFileSizeCommitLog < 2 * MOST_PROPERTIES:
+            return ""
+        rest = stored + len(self._added) + len(PADDING)
+        return PADDING + "p" * (MOST_PROPERTIES - rest + (1 if what == "too-long" else -SLACK))
 
     def _invoke(self, producer: int, key: str, queue: str, wait: bool, detail: str) -> Call:
         return self.clients.invoke(f"producer-{producer}", "send", places.MASTER, key, queue, int(wait), detail)

@@ -4,7 +4,7 @@ Sends, each try of a producer, pulls, commits, questions and what administrators
 with a code that is not success; a code needs a reason that the history shows. Topics and groups that an administrator
 has changed, or that a machine's crash may have taken, may be refused as unknown; groups also where the master is not
 to make them, and by commits and questions, which make none; a message as illegal if it has no body, as RocketMQ's own
-clients send none, or if its record may be larger than maxMessageSize or a file of the log.
+clients send none, or if a record cannot hold it or may be larger than maxMessageSize or a file of the log.
 
 Left out: slaves; masters that started less than 3 s before the call, or that a fault touched since then (a full disk,
 say); in labs with real time, what a busy broker answers. Source: SendMessageProcessor, PullMessageProcessor,
@@ -59,7 +59,7 @@ class ValidTaken(Law):
         said = told(event.detail)
         size = said.get("size", LARGE)
         most = (self.ledger.setting(event.node, key) for key in ("maxMessageSize", "mappedFileSizeCommitLog"))
-        if "body" not in said or size + ROOM > min(most):
+        if "body" not in said or size + ROOM > min(most) or said.get("illegal"):
             return TOO_LARGE
         return EMPTY if said["body"] == NO_BODY else ()
 

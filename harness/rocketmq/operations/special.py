@@ -19,6 +19,8 @@ WORDS = {
     "retry-topic": "to the topic of what a group is to get again",
     "fills-file": "of the size that fills the log's present file",
     "misses-file": "a byte too large for the log's present file",
+    "longest": "with about as many bytes of properties as a record can hold",
+    "too-long": "with a byte more of properties than a record can hold once the broker has added its own",
 }
 """What may be special about a message, in words."""
 NO_QUEUE = ("any-queue", "new-topic", "retry-topic")
