@@ -219,9 +219,21 @@ def test_a_master_that_lost_its_disk_s_tail_may_know_less(how: str) -> None:
         history.crash("master", "machine")
     history.start("master", 10 * MB)
     assert_holds(ReadSplit, history.pulled(0).message(0, 9 * MB))
-    killed = reads(**ON).group(brokerId=2).crash("master").start("master", 10 * MB)
-    assert isinstance(killed, Reads)
-    assert_broken(ReadSplit, killed.pulled(0).message(0, 9 * MB), "its group wants 2")
+
+
+@pytest.mark.parametrize("how", ["crash", "stop"])
+def test_what_a_broker_could_not_save_goes_with_its_process(how: str) -> None:
+    def ended(node: str, saved: bool) -> Reads:
+        history = reads(**ON).group(brokerId=2).sync()
+        if saved:
+            history.add("persist", node=node, f="groups")
+        (history.crash if how == "crash" else history.stop)(node)
+        return history.start(node, 10 * MB)  # type: ignore[return-value]
+
+    for node in ("master", "slave"):
+        assert_holds(ReadSplit, ended(node, False).pulled(0, node=node).message(0, 9 * MB))
+    assert_broken(ReadSplit, ended("master", True).pulled(0).message(0, 9 * MB), "its group wants 2")
+    assert_broken(ReadSplit, ended("slave", True).pulled(0, node="slave").message(0, 9 * MB), "its group wants 2")
 
 
 def test_a_slave_of_5_may_send_the_quick_to_the_master() -> None:

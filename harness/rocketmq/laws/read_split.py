@@ -8,8 +8,8 @@ no entry.
 What a broker looked at last is known but for one entry: the last that it gave, or, where a full answer left some, the
 one behind. And its log may grow while it answers. So a suggestion is wrong only if it is wrong for all of that.
 Likewise for a group: every setting counts that the broker may have had meanwhile, by what an administrator changed, and
-on a slave by when it last synced. A broker suggests the same to readers whose user fixed a broker, and who will not
-follow; whether the others follow is ``route-choice``.
+on a slave by when it last synced; what a broker had not saved may go with its process. A broker suggests the same to
+readers whose user fixed a broker, and who will not follow; whether the others follow is ``route-choice``.
 
 Left out: brokers whose memory nobody knows (``totalMemory``, ours; RocketMQ asks the machine), unless the ratio is 0;
 slaves in class rollback. On a slave that has to echo an offset beyond its queue (PULL_RETRY_IMMEDIATELY) the group's
@@ -24,9 +24,9 @@ from typing import NamedTuple
 
 from pairproof.harness.history import Event
 from pairproof.harness.kinds.client import Call, Deliver, Fail, Info, Invoke, Ok
-from pairproof.harness.kinds.node import Config, Crash, Wipe
+from pairproof.harness.kinds.node import Config, Crash, Stop, Wipe
 from pairproof.harness.rocketmq.kinds.log import Record
-from pairproof.harness.rocketmq.kinds.metadata import Sync
+from pairproof.harness.rocketmq.kinds.metadata import Persist, Sync
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.pulled import MOVED, NOT_FOUND, RETRY
 from pairproof.harness.rocketmq.places import MASTER, SLAVES
@@ -57,6 +57,10 @@ class Groups:
         self._synced: dict[str | None, int] = {}
         """By slave: the event with which it asked for what it holds now."""
         self._asked: dict[str | None, int] = {}
+        self._saved: dict[str | None, int] = {}
+        """By broker: the event with which it last saved its groups."""
+        self._taken: dict[str | None, int] = {}
+        """By slave: the event with which it asked for the table that it last took."""
         self._lost = False
         """Whether the master may hold an older table than it had."""
 
@@ -77,6 +81,17 @@ class Groups:
             asked = self._asked.pop(step.node, None)
             if asked is not None:
                 self._synced[step.node] = asked
+                if step.status == "applied":
+                    self._taken[step.node] = asked
+
+    def save(self, step: Persist) -> None:
+        self._saved[step.node] = step.seq
+
+    def end(self, node: str | None) -> None:
+        """A broker's process ends: what it could not save, since its disk was full, is gone."""
+        saved, changes = self._saved.get(node, -1), (each for known in self.changes.values() for each in known)
+        if self._taken.get(node, -1) > saved if node in SLAVES else any(each.began > saved for each in changes):
+            self.lose(node)
 
     def lose(self, node: str | None) -> None:
         if node in SLAVES:
@@ -155,10 +170,18 @@ class ReadSplit(Law):
         if event.f == "groups":
             self.groups.sync(event)
 
-    def on_crash(self, event: Crash) -> None:
+    def on_persist(self, event: Persist) -> None:
+        if event.f == "groups":
+            self.groups.save(event)
+
+    def on_crash(self, event: Crash | Stop) -> None:
         """A file that was not durable may be lost; who asked the node gets no answer."""
-        if event.f == "machine":
+        if event.kind == "crash" and event.f == "machine":
             self.groups.lose(event.node)
+        else:
+            self.groups.end(event.node)
+
+    on_stop = on_crash
 
     def on_wipe(self, event: Wipe) -> None:
         """Another store, other tables, and another end of the log than answers under way were about."""
