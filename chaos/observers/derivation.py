@@ -3,7 +3,8 @@
 :func:`derive` says which entry each record gives its queue and under which hashes the key index must know it;
 :func:`compare` records, as ``derived`` events, what a store holds instead: an entry that is not its record's
 (``other``), a record without its entry (``lacks``), entries of a queue that no record of the log gave it (``behind``),
-and index files that have not their form (``form``). Of each kind only the first is told. Nothing is shared with the broker that is judged.
+and index files that have not their form (``form``). Of each kind only the first is told. Nothing is shared with the
+broker that is judged.
 
 Left out: addresses into the consume queue extension, which stand where the hash of tags would; queues that one record
 may be in besides its own (%LMQ%); batches that stay one record; hashes in the index that no record has.

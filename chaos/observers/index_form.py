@@ -1,9 +1,9 @@
 """Whether key index files have the form in which RocketMQ writes them, so that a broker that is not their author can
 use them: headers that tell what the entries are, and chains that lead through all entries of a slot.
 
-A header says when and where the first and the last entry's messages were stored, how many slots are in use, and the next
-entry's number; entries say how many seconds after the first one theirs was stored, and which one was the last of their
-slot before them. Only the last file has room left.
+A header says when and where the messages of the first and of the last entry were stored, how many slots are in use, and
+the next entry's number; entries say how many seconds after the first one theirs was stored, and which one was the last
+of their slot before them. Only the last file has room left.
 
 Left out: the seconds of a file's first entry, which RocketMQ counts from the file before; what a header says of a
 message that the log has no more; slots in use as 4.4 counted them, which was every entry.

@@ -23,6 +23,8 @@ from pairproof.chaos.rocketmq.machines import Machine
 from pairproof.chaos.rocketmq.questions import Answered, Asking
 from pairproof.harness.errors import LabError
 from pairproof.harness.rocketmq import places
+from pairproof.harness.rocketmq.laws.deliver_delayed import delays_ms
+from pairproof.harness.rocketmq.operations.scope import AWAITED_MS
 from pairproof.reference.client import admin
 from pairproof.reference.client.client import Client
 from pairproof.reference.core.calls import Outcome
@@ -206,14 +208,16 @@ class Inspection:
         return found
 
     async def delayed(self) -> bool:
-        """Whether the master still holds delayed messages back."""
+        """Whether the master still holds delayed messages back, of levels whose end a trial awaits."""
         node, config = self.world.nodes[places.MASTER], self.configs[places.MASTER]
         if not self.world.serves(node):
             return False
         address = config.address
         delays = await self._read(partial(admin.delay_offsets, self._client.calls, address))
         offsets = delays.offset_table if delays is not None else {}
-        for level in range(1, len(config.messageDelayLevel.split()) + 1):
+        for level, delay_ms in enumerate(delays_ms(config.messageDelayLevel), 1):
+            if delay_ms > AWAITED_MS:
+                continue
             end = await self._end(address, MessageQueue(SCHEDULE_TOPIC, config.brokerName, level - 1))
             if end and offsets.get(level, 0) < end:
                 return True

@@ -14,7 +14,7 @@ from pairproof.chaos.labs.sim.evidence import Evidence
 from pairproof.chaos.labs.sim.host import Host
 from pairproof.chaos.observers import table_reader
 from pairproof.chaos.rocketmq.provision import TOPIC
-from pairproof.harness.rocketmq.operations.scope import FALTERING
+from pairproof.harness.rocketmq.operations.scope import AWAITED_MS, FALTERING
 from pairproof.reference.core.broker import Broker
 from pairproof.reference.core.delay import SCHEDULE_TOPIC, queue_of_level
 from pairproof.reference.core.namesrv import NameServer
@@ -57,10 +57,11 @@ def queue_ends(brokers: Iterable[Broker]) -> dict[MessageQueue, int]:
 
 
 def holds_back(master: Broker) -> bool:
-    """Whether it still has delayed messages to deliver."""
-    queues = master.store.queues
+    """Whether it still has delayed messages to deliver, of levels whose end a trial awaits."""
+    queues, delays = master.store.queues, master.store.delays_ms
     return any(
-        at < queues.next_offset(SCHEDULE_TOPIC, queue_of_level(level)) for level, at in master.delivery.next.items()
+        delays[level - 1] <= AWAITED_MS and at < queues.next_offset(SCHEDULE_TOPIC, queue_of_level(level))
+        for level, at in master.delivery.next.items()
     )
 
 

@@ -1,4 +1,4 @@
-"""Settings at the borders of what brokers act on, and an end at which all brokers stop, for a share of the seeded trials.
+"""Settings at the borders of what brokers act on, and an end at which the pair stops, for shares of the seeded trials.
 
 :data:`BORDERS` has one row for each thing that is set: limits, periods, sizes of files, and values that differ between
 the two ends of a pair (``master.KEY``, ``slave.KEY``). They are drawn from a random stream of their own, on top of what

@@ -192,7 +192,7 @@ class DeliverNoLoss(Law):
             return
         if offset is None or offset < max(consumed.first or 0, consumed.chosen):
             return
-        if stored.delayed and self.lies.get(message, (ok.queue, offset)) != (ok.queue, offset):
+        if stored.delayed and self.lies.get(message) != (ok.queue, offset):
             return
         if message in consumed.messages:
             self.judged += 1

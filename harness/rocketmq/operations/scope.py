@@ -25,3 +25,5 @@ MOST_MEMBER = 9
 """The largest number of a group and of a consumer in it: ten of each."""
 ADMINISTERED = (places.MASTER, places.MASTER, places.SLAVES[0])
 """Where administrators act: mostly at the master."""
+AWAITED_MS = 30_000
+"""The longest delay of a message whose coming a trial awaits at its end."""
