@@ -2,10 +2,11 @@
 
 The clients write it into the ``detail`` of a send's ``invoke``, the store readers into that of a ``record``; equal
 texts mean that body, tags and flag are equal. Both may add that the body is ``compressed``; a send its delay ``level``,
-``half`` for a half message, that ``more`` messages of its batch follow, or that it is ``illegal``; a record the ``real``
-queue that its properties name, where it waits for something; where consumers have sent it back, how many ``times``,
-which message was its ``origin``, and ``from`` which topic it is; and, where it is part of a transaction, its ``type``
-(prepared, commit, rollback) and where its half message was ``prepared``. The ``size`` is said of large ones only.
+``half`` for a half message, that ``more`` messages of its batch follow, or that it is ``illegal``; a record the
+``real`` queue that its properties name, where it waits for something; where consumers have sent it back, how many
+``times``, which message was its ``origin``, and ``from`` which topic it is; and, where it is part of a transaction, its
+``type`` (prepared, commit, rollback) and where its half message was ``prepared``. The ``size`` is said of large ones
+only.
 """
 
 from __future__ import annotations

@@ -215,6 +215,13 @@ def test_a_whole_record_waits_no_longer_than_a_second(node: str) -> None:
     assert_broken(QueueWholeRecords, late(1_001).fault("disk_full", node), "for 1001 ms")
 
 
+def test_what_a_slave_takes_in_while_it_is_being_stopped_may_have_been_dispatched_unheard() -> None:
+    stopped = put(dispatch(put(dispatch(put(bare(), 100), 100), 200), 200), 100, "slave").stop("slave")
+    back = put(stopped, 200, "slave").start("slave", 200).after(15_000)
+    dispatch(put(back, 300), 300)
+    assert_holds(QueueWholeRecords, dispatch(put(back, 300, "slave"), 300, "slave"))
+
+
 def test_a_node_that_cannot_work_is_excused() -> None:
     assert_holds(QueueWholeRecords, dispatch(put(bare(), 100).pause("master", 5_000).after(1_000), 100))
     full = put(bare().fault("disk_full", "master"), 100).after(5_000)

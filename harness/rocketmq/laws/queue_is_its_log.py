@@ -3,8 +3,8 @@
 At every audit a store reader derives queues and index from the log that it read, and compares. No entry may be another
 than its record gives (offset, size, tags code or time of delivery), and no hash of a key may lead to a record that does
 not have it, nor may an index file have another form than RocketMQ gives it. No record may lack its entry or its keys,
-once the node must have dispatched it (see :mod:`pairproof.harness.rocketmq.laws.dispatching`). No queue may go on behind the last record that the log has of it.
-Judged while the node runs.
+once the node must have dispatched it (see :mod:`pairproof.harness.rocketmq.laws.dispatching`). No queue may go on
+behind the last record that the log has of it. Judged while the node runs.
 
 Left out, since RocketMQ leaves that so: of a black box that crashed, what its index lacks or still has (index files
 that are newer than its checkpoint are dropped, and dispatch begins at the checkpoint's log file), and what its queues

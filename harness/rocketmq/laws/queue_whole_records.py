@@ -87,6 +87,9 @@ class QueueWholeRecords(Law):
         elif node in self.ledger.rolled:
             return
         at = bisect_right(self.ends, hi)
+        # Of a node that is being stopped nobody hears what else it does.
+        if node not in self.ledger.up:
+            return
         if at and self.ends[at - 1] > event.lo and node not in self.lazy:
             self.owed.setdefault(node, []).append((self.ends[at - 1], event.t))
 
