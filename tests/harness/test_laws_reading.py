@@ -299,6 +299,13 @@ def consumer(route: dict[int, str] | None = None, **settings: object) -> Chooses
     return history.learns(PAIR if route is None else route)
 
 
+def test_a_topic_whose_route_has_nobody_left_takes_no_broker_from_another_s() -> None:
+    gone = consumer().learns({}).asks(0).told(1)
+    assert isinstance(gone, Chooses)
+    assert_holds(RouteChoice, gone.asks(1))
+    assert_broken(RouteChoice, gone.asks(0), "chose broker 0; 1 was suggested")
+
+
 def test_the_first_pull_goes_to_the_master_and_the_next_where_it_was_told() -> None:
     assert_holds(RouteChoice, consumer().asks(0).told(1).asks(1).told(2).asks(2).told(0).asks(0))
     assert_broken(
