@@ -9,8 +9,8 @@ chooses a broker of the route to send to chooses 0.
 Judged from a consumer's arrival on, by the route that it has learned. A queue that was just taken may also be asked for
 as if nothing had been suggested. Before 4.8.0 a missing id is followed by any.
 
-Left out: consumers that want one broker only, which no pull does; a route in which nobody is left, since that of another
-topic may still name the brokers; locks; and brokers of other names, whose routes are not recorded.
+Left out: consumers that want one broker only, which no pull does; a route in which nobody is left, since that of
+another topic may still name the brokers; locks; and brokers of other names, whose routes are not recorded.
 Source: PullAPIWrapper.recalculatePullFromWhichNode, MQClientInstance.findBrokerAddressInSubscribe.
 """
 
