@@ -53,7 +53,7 @@ PROFILES: dict[str, Profile] = {
             {"sweep": 0.45, "cuts": 0.12, "whole": 0.2, "swarm": 0.15, "machine": 0.08},
             2_000,
             "the whole sweep of single faults, every cut point, and fixed numbers of the three others",
-            {"sweep": ALL, "cuts": ALL, "whole": 800, "swarm": 2_500, "machine": 500},
+            {"sweep": ALL, "cuts": ALL, "whole": 1_600, "swarm": 2_500, "machine": 500},
         ),
         Profile(
             "deep",

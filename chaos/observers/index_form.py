@@ -45,17 +45,17 @@ def _why_not(data: Data, slots: int, stored: Mapping[int, int], is_last: bool) -
     if not entries:
         return None
     first, last = entries[0][1], entries[-1][1]
-    for what, told, right in (("begin", begin, first), ("end", end, last)):
+    for what, told, right in (("first", begin, first), ("last", end, last)):
         if told != right:
-            return f"its {what} is told as {told}, and that entry's message is at {right}"
-    for what, told, at in (("begin", begin_ms, first), ("end", end_ms, last)):
+            return f"its header says that the {what} entry is of {told}, and it is of {right}"
+    for what, told, at in (("first", begin_ms, first), ("last", end_ms, last)):
         if told != stored.get(at, told):
-            return f"its {what} is told as of {told} ms, and that message was stored at {stored[at]} ms"
+            return f"its header says that the {what} message was stored at {told} ms, and it was at {stored[at]} ms"
     newest: dict[int, int] = {}
     for number, (value, at, seconds, older) in enumerate(entries, 1):
         after = min(max(0, (stored[at] - begin_ms) // 1_000), _MAX_INT) if at in stored and number > 1 else seconds
         if seconds != after:
-            return f"entry {number} is told as of {seconds} s, and its message was stored {after} s after the first"
+            return f"entry {number} says {seconds} s, and its message was stored {after} s after the first"
         if older != newest.get(value % slots, 0):
             return f"entry {number} leads to {older}; the last of its slot was {newest.get(value % slots, 0)}"
         newest[value % slots] = number
@@ -64,5 +64,5 @@ def _why_not(data: Data, slots: int, stored: Mapping[int, int], is_last: bool) -
         if told != number:
             return f"slot {slot} leads to entry {told}; its last is {number}"
     if used not in (len(newest), len(entries)):
-        return f"{used} slots are told to be in use; {len(newest)} are"
+        return f"its header says that {used} slots are in use, and {len(newest)} are"
     return None

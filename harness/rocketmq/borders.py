@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from random import Random
 
+from pairproof.harness import resolve
 from pairproof.harness.abilities import Hosted, Place
 from pairproof.harness.rocketmq import places
 from pairproof.harness.schedule import Args, Op, Scalar, Schedule
@@ -75,10 +76,11 @@ def at_borders(drawn: Schedule, seed: str, number: int, lab: Place | None) -> Sc
 def closing(drawn: Schedule, seed: str, number: int, lab: Place | None) -> Schedule:
     """The schedule with this number under this seed; a share of them stops master and slave last."""
     dice = Random(f"{seed}/closing/{number}")
-    name = dice.choice(CLOSINGS)
     if dice.random() >= CLOSING_SHARE or not simulates(lab):
         return drawn
-    nodes = dice.sample(places.NODES[:2], 2)
+    name, nodes = dice.choice(CLOSINGS), dice.sample(places.NODES[:2], 2)
+    if name not in resolve.drawn(lab):
+        return drawn
     return drawn._replace(ops=drawn.ops + tuple(Op("fault", {"name": name, "node": node}) for node in nodes))
 
 

@@ -103,12 +103,12 @@ ENTRIES_AT = 40 + 4 * SLOTS
 @pytest.mark.parametrize(
     ("at", "says"),
     [
-        (7, "its begin is told as of"),
-        (15, "its end is told as of"),
-        (23, "its begin is told as"),
-        (31, "its end is told as"),
-        (35, "slots are told to be in use"),
-        (ENTRIES_AT + 2 * 20 + 15, "entry 2 is told as of"),
+        (7, "the first message was stored at"),
+        (15, "the last message was stored at"),
+        (23, "the first entry is of"),
+        (31, "the last entry is of"),
+        (35, "slots are in use, and"),
+        (ENTRIES_AT + 2 * 20 + 15, "entry 2 says"),
         (ENTRIES_AT + 2 * 20 + 19, "entry 2 leads to"),
     ],
 )

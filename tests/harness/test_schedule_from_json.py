@@ -30,7 +30,7 @@ def test_largest_values_are_still_a_schedule() -> None:
         ["topic", {"number": 99, "queues": 64, "node": "master"}],
         ["group", {"group": 9, "slowly": 3, "broker": 3, "node": "slave"}],
         ["misdirect", {"node": "other", "queue": 2**31 - 1}],
-        ["delayed", {"producer": 2**31 - 1, "queue": 2**31 - 1, "level": 18}],
+        ["delayed", {"producer": 2**31 - 1, "queue": 2**31 - 1, "level": 99}],
         ["await", {"what": "replicated", "count": 10_000, "ms": 3_600_000}],
     ]
     read = from_json(data(*ops, settings={"brokerRole": "SYNC_MASTER", "haTransferBatchSize": 512, "x": True}))
@@ -56,7 +56,7 @@ def test_largest_values_are_still_a_schedule() -> None:
         (["topic", {"number": 0, "queues": 65, "node": "master"}], "queues must be 64 at most"),
         (["group", {"group": 0, "slowly": 4, "broker": 0, "node": "master"}], "slowly must be 3 at most"),
         (["misdirect", {"node": "slave", "queue": 0, "size": 1}], "has no argument 'size'; valid: node, queue"),
-        (["delayed", {"producer": 0, "queue": 0, "level": 19}], "(delayed): level must be 18 at most, not 19"),
+        (["delayed", {"producer": 0, "queue": 0, "level": 100}], "(delayed): level must be 99 at most, not 100"),
         (["await", {"what": "frames", "count": 10_001, "ms": 1}], "(await): count must be 10000 at most, not 10001"),
         (["await", {"what": "frames", "count": 1, "ms": 3_600_001}], "(await): ms must be 3600000 at most"),
         (
