@@ -277,6 +277,18 @@ def test_what_is_taken_over_is_saved_and_what_is_not_is_not() -> None:
             check(MetaVersionGate, late)
         else:
             assert_broken(MetaVersionGate, late, "saved its groups, though they were the master's already")
+    for saves, says in ((True, None), (False, "took over the master's groups, and did not save them")):
+        twice = named()
+        twice.fault("disk_full", "slave")
+        for _ in range(2):
+            twice.step("groups", "applied", saves=False).wait(9_000)
+            twice.again("master")
+        twice.fault("disk_full", "slave", "off")
+        twice.wait(2_000).persist("groups").wait(9_000).step("groups", "applied", saves=saves).wait(1).marked("end")
+        if says is None:
+            assert_holds(MetaVersionGate, twice)
+        else:
+            assert_broken(MetaVersionGate, twice, says)
     assert_broken(MetaVersionGate, agreed().step("topics").persist("topics"), "saved its topics")
     assert_holds(MetaVersionGate, agreed().step("topics").wait(1).persist("topics"))
 

@@ -72,6 +72,8 @@ def test_who_knows_the_master_commits_to_it(nodes: dict[str, str]) -> None:
 def test_who_knows_a_slave_only_commits_to_it() -> None:
     assert_holds(ProgressToMaster, learned(SLAVE_ONLY).commit(1, "slave"))
     assert_holds(ProgressToMaster, learned(BOTH).learn(SLAVE_ONLY).learn({}, status="none").commit(1, "slave"))
+    # Another topic's route may name them still.
+    assert_holds(ProgressToMaster, learned(BOTH).learn({}).commit(1))
     assert_broken(ProgressToMaster, learned(SLAVE_ONLY).commit(1), "to master; its route names slave")
     assert_broken(ProgressToMaster, learned(BOTH).learn(SLAVE_ONLY).learn(BOTH).commit(1, "slave"), "is the master")
 

@@ -110,7 +110,8 @@ class MetaVersionGate(MetadataLaw):
         if copy is None:
             return
         if copy.late:
-            copy.late = False
+            # It saves all that was applied since, too.
+            copy.late, copy.applied = False, None
             return
         if copy.asked is None and copy.applied is not None:
             copy.applied = None

@@ -1,10 +1,11 @@
 """``progress-to-master``: a consumer commits to the master if it knows one, and to a slave if it does not.
 
 What it knows is the route that it learned last: with a master there every commit goes to that node; without, to one of
-the nodes that the route names. And without a master, too, it commits every queue that it ever consumed of or committed
-again and again, changed or not: within two commit periods, the time that asking name servers in vain may take, and that
-for which an illegal offset lets a queue rest. Where nobody told a consumer a route, its commits go to the master as
-long as nothing has happened to the master and the client's way there since it came.
+the nodes that the route names; where it names nobody, another topic's may. And without a master, too, it commits every
+queue that it ever consumed of or committed again and again, changed or not: within two commit periods, the time that
+asking name servers in vain may take, and that for which an illegal offset lets a queue rest. Where nobody told a
+consumer a route, its commits go to the master as long as nothing has happened to the master and the client's way there
+since it came.
 
 A commit may ride on a pull that goes to a master, by its broker id, and on no other.
 
@@ -81,9 +82,8 @@ class ProgressToMaster(Law):
         master = route.nodes.get(MASTER_ID)
         if master is not None and node != master:
             self.violate(event, f"{what}; by its route {master} is the master", since=None)
-        elif master is None and node not in route.nodes.values():
-            named = ", ".join(route.nodes.values()) or "nobody"
-            self.violate(event, f"{what}; its route names {named}", since=None)
+        elif master is None and route.nodes and node not in route.nodes.values():
+            self.violate(event, f"{what}; its route names {', '.join(route.nodes.values())}", since=None)
 
     def _is_master_well(self, event: Invoke) -> bool:
         consumer, trouble = self.ledger.consumption.consumers.get(event.process), self.ledger.trouble
