@@ -23,7 +23,7 @@ from pairproof.reference.wire.bodies_client import BatchItem
 SIZE = 100
 """Bytes of a body of which only something else matters."""
 LARGEST = 3_500
-"""Of a body that fits a file: laws of time take it that a request has 4 KiB at most."""
+"""Of a body that fills a file: with it a request has 4 KiB at most."""
 SHARED_KEYS = 3
 """Keys that several messages have."""
 FOREIGN_KEY, FOREIGN_TAG = "\u043a\u043b\u044e\u0447", "\u6a19\u7c64\U00010400"

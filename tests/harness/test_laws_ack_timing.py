@@ -199,6 +199,20 @@ def test_the_way_to_the_client_takes_what_the_lab_says_for_each_call_under_way()
     assert_holds(AckPrompt, slow(3).after(30).ok("m0").ok("m1").ok("m2"))
 
 
+def test_a_large_request_takes_as_long_on_its_way_as_several() -> None:
+    def large(ms: int) -> H:
+        history = fault(pair().add("lab", f="sim", value=5 * MS), "ha")
+        history.add(
+            "invoke", node="master", process=1, op=7, f="send", message="m", value=0, detail='{"body": 1, "size": 9000}'
+        )
+        return history.after(ms).add(
+            "fail", node="master", process=1, op=7, f="send", message="m", status="MESSAGE_ILLEGAL"
+        )
+
+    assert_holds(AckNoWait, large(30))
+    assert_broken(AckNoWait, large(31), "m was answered after 31.000 ms")
+
+
 # ack-bounded
 
 

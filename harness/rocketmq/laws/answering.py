@@ -13,7 +13,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from typing import NamedTuple
 
-from pairproof.harness.content import is_followed
+from pairproof.harness.content import is_followed, told
 from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.client import Fail, Info, Invoke, Ok
 from pairproof.harness.kinds.node import Crash, Start, Stop
@@ -26,6 +26,8 @@ ROUND_NS = 10 * MS
 CLIENT_LINK = "client-master"
 NO_ANSWER = frozenset({"refused", "timeout"})
 """How a call can fail without a word of the broker."""
+REQUEST_BYTES = 4_096
+"""Of one request, with which a lab counts what a call spends on the way; a larger one spends as much as several."""
 TURNS = frozenset({"PUT_OK", "FLUSH_SLAVE_TIMEOUT", "FLUSH_DISK_TIMEOUT"})
 """Answers to sends that have waited for a slave, each in its turn where there are turns."""
 NEVER = -1
@@ -68,7 +70,7 @@ class Client:
     def __init__(self) -> None:
         self.in_flight = 0
         self.burst = 0
-        """Calls since it last had none in flight."""
+        """Calls since it last had none in flight, a large one counted as several."""
         self.known_good_ns: int | None = None
         """When its last answer before this burst came, or its connection was begun."""
 
@@ -128,7 +130,7 @@ class AnswerTimes(Law):
             # A connection that was begun to a dead master stands some time after the next one's birth.
             client.known_good_ns = event.t if MASTER in self.ledger.up else NEVER
         client.in_flight += 1
-        client.burst += 1
+        client.burst += 1 + int(told(event.detail).get("size", 0)) // REQUEST_BYTES
         if event.f == "send" and MASTER in self.ledger.up and not is_followed(event):
             self.calls[event.op] = self.stored[event.message] = Call(event.t, bool(event.waits), client)
 
