@@ -88,7 +88,7 @@ def _hunt(how: Hunt, mutant: Mutant) -> Catch:
             )
         return Catch(mutant.name, mutant.law, False, "", trials, [], "", 0, 0, "", "")
     known = to_finding(named_finding(found[0]))
-    # One after the other, as it was shrunk and as whoever replays it will: several at once are slower, and lose a race.
+    # One at a time, as a user replays it: several at once slow each other down, and a race may then end differently.
     again = (run_trial(how.lab, target, known.schedule, origin="replay") for _ in range(REPEATS))
     showed = sum(violates(each, mutant.law) for each in again)
     with autopsy.make_context("autopsy", ["--", str(found[0])]) as context:

@@ -42,10 +42,8 @@ class Derived(NamedTuple):
 
     queues: Mapping[str, Mapping[int, bytes]]
     keys: Mapping[int, Sequence[int]]
-    sizes: Mapping[int, int]
-    """Where the record that begins at a log offset ends."""
-    stored: Mapping[int, int]
-    """When it was stored, ms."""
+    records: Mapping[int, LogRecord]
+    """By the log offset at which it begins."""
 
 
 class Difference(NamedTuple):
@@ -77,7 +75,7 @@ def derive(records: Sequence[LogRecord], levels: str) -> Derived:
                 code = _due_ms(said.delay, each.store_ms, delays, code)
             entry = _ENTRY.pack(lo, hi - lo, code)
             queues.setdefault(f"{said.topic}/{each.queue_id}", {}).setdefault(each.queue_offset, entry)
-    return Derived(queues, keys, {each.lo: each.hi for each in records}, {each.lo: each.store_ms for each in records})
+    return Derived(queues, keys, {each.lo: each for each in records})
 
 
 @lru_cache(maxsize=1_024)
@@ -186,12 +184,13 @@ def _keys(index: Index, derived: Derived, store: Store) -> dict[str, Difference]
         for at in offsets:
             if at not in held:
                 what = f"the key index does not know the record at {at} by its hash {value}"
-                found.setdefault("lacks", Difference(at, derived.sizes[at], what))
+                found.setdefault("lacks", Difference(at, derived.records[at].hi, what))
         for at in held:
             if lo <= at < hi and at not in offsets:
                 what = f"the key index leads from the hash {value} to {at}, where no record has it"
-                found.setdefault("other", Difference(at, derived.sizes.get(at, at), what))
-    why = index_form.why_not(index.files, index.slots, derived.stored)
+                end = derived.records[at].hi if at in derived.records else at
+                found.setdefault("other", Difference(at, end, what))
+    why = index_form.why_not(index.files, index.slots, derived.records)
     if why is not None:
         found["form"] = Difference(lo, hi, why)
     return found

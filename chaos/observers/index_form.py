@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from struct import Struct
 
-from pairproof.chaos.observers.stored_record import Data
+from pairproof.chaos.observers.stored_record import Data, LogRecord
 
 _HEADER = Struct(">qqqqii")
 _ENTRY = Struct(">iqii")
@@ -23,17 +23,17 @@ _SLOT = Struct(">i")
 _MAX_INT = (1 << 31) - 1
 
 
-def why_not(files: Sequence[Data], slots: int, stored: Mapping[int, int]) -> str | None:
-    """What of the files, in their order, has not this form; None if all has. ``stored``: ms by log offset, of the
-    records that the log has."""
+def why_not(files: Sequence[Data], slots: int, records: Mapping[int, LogRecord]) -> str | None:
+    """What of the files, in their order, does not have this form; None if all do. ``records``: those of the log, by
+    their offsets."""
     for number, data in enumerate(files, 1):
-        why = _why_not(data, slots, stored, number == len(files))
+        why = _why_not(data, slots, records, number == len(files))
         if why is not None:
             return f"index file {number} of {len(files)}: {why}"
     return None
 
 
-def _why_not(data: Data, slots: int, stored: Mapping[int, int], is_last: bool) -> str | None:
+def _why_not(data: Data, slots: int, records: Mapping[int, LogRecord], is_last: bool) -> str | None:
     begin_ms, end_ms, begin, end, used, count = _HEADER.unpack_from(data)
     entries_at = _HEADER.size + _SLOT.size * slots
     room = (len(data) - entries_at) // _ENTRY.size
@@ -49,11 +49,14 @@ def _why_not(data: Data, slots: int, stored: Mapping[int, int], is_last: bool) -
         if told != right:
             return f"its header says that the {what} entry is of {told}, and it is of {right}"
     for what, told, at in (("first", begin_ms, first), ("last", end_ms, last)):
-        if told != stored.get(at, told):
-            return f"its header says that the {what} message was stored at {told} ms, and it was at {stored[at]} ms"
+        if at in records and told != records[at].store_ms:
+            right = records[at].store_ms
+            return f"its header says that the {what} message was stored at {told} ms, and it was at {right} ms"
     newest: dict[int, int] = {}
     for number, (value, at, seconds, older) in enumerate(entries, 1):
-        after = min(max(0, (stored[at] - begin_ms) // 1_000), _MAX_INT) if at in stored and number > 1 else seconds
+        after = seconds
+        if at in records and number > 1:
+            after = min(max(0, (records[at].store_ms - begin_ms) // 1_000), _MAX_INT)
         if seconds != after:
             return f"entry {number} says {seconds} s, and its message was stored {after} s after the first"
         if older != newest.get(value % slots, 0):

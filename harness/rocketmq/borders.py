@@ -73,7 +73,7 @@ def at_borders(drawn: Schedule, seed: str, number: int, lab: Place | None) -> Sc
     return drawn._replace(settings={**drawn.settings, **chosen})
 
 
-def closing(drawn: Schedule, seed: str, number: int, lab: Place | None) -> Schedule:
+def _closing(drawn: Schedule, seed: str, number: int, lab: Place | None) -> Schedule:
     """The schedule with this number under this seed; a share of them stops master and slave last."""
     dice = Random(f"{seed}/closing/{number}")
     if dice.random() >= CLOSING_SHARE or not simulates(lab):
@@ -82,6 +82,11 @@ def closing(drawn: Schedule, seed: str, number: int, lab: Place | None) -> Sched
     if name not in resolve.drawn(lab):
         return drawn
     return drawn._replace(ops=drawn.ops + tuple(Op("fault", {"name": name, "node": node}) for node in nodes))
+
+
+def varied(drawn: Schedule, seed: str, number: int, lab: Place | None) -> Schedule:
+    """The schedule with this number under this seed: a share of them at borders, and a share with a closing stop."""
+    return _closing(at_borders(drawn, seed, number, lab), seed, number, lab)
 
 
 def simulates(lab: Place | None) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pairproof.harness import resolve
 from pairproof.harness.abilities import Place
 from pairproof.harness.rocketmq import places
-from pairproof.harness.rocketmq.borders import at_borders, closing
+from pairproof.harness.rocketmq.borders import varied
 from pairproof.harness.schedule import Args, Op, Scalar, Schedule
 from pairproof.harness.search import swarm
 
@@ -74,7 +74,7 @@ def schedule(seed: str, number: int, lab: Place | None = None) -> Schedule:
         return _misfit(seed, number)
     more = (LONG_SLOTS, LONG_FAULTS) if number % LONG_ONE_IN == LONG_ONE_IN // 2 else ()
     drawn = promoting_once(swarm.schedule(resolve.system("rocketmq"), seed, number, lab, *more))
-    return closing(at_borders(drawn, seed, number, lab), seed, number, lab)
+    return varied(drawn, seed, number, lab)
 
 
 def promoting_once(drawn: Schedule) -> Schedule:

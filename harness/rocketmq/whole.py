@@ -15,7 +15,7 @@ from pairproof.harness import resolve
 from pairproof.harness.abilities import Place
 from pairproof.harness.ports import Fault
 from pairproof.harness.rocketmq import places, stories
-from pairproof.harness.rocketmq.borders import at_borders, closing, simulates
+from pairproof.harness.rocketmq.borders import simulates, varied
 from pairproof.harness.rocketmq.stories import STORIES
 from pairproof.harness.rocketmq.swarm import promoting_once
 from pairproof.harness.schedule import Args, Op, Scalar, Schedule
@@ -85,8 +85,7 @@ def schedule(seed: str, number: int, lab: Place | None = None) -> Schedule:
         # A fault that begins last needs time to bite.
         ops.append(stories.advance(dice.choice(LAST_MS)))
     drawn = Schedule(settings, f"{seed}/{number}", tuple(ops))
-    drawn = at_borders(promoting_once(drawn) if long else drawn, seed, number, lab)
-    return closing(drawn, seed, number, lab)
+    return varied(promoting_once(drawn) if long else drawn, seed, number, lab)
 
 
 def draw(dice: Random, kind: str, fault: Fault, settings: Args) -> Op:

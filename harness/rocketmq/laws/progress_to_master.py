@@ -2,10 +2,10 @@
 
 What it knows is the route that it learned last: with a master there every commit goes to that node; without, to one of
 the nodes that the route names; where it names nobody, another topic's may. And without a master, too, it commits every
-queue that it ever consumed of or committed again and again, changed or not: within two commit periods, the time that
-asking name servers in vain may take, and that for which an illegal offset lets a queue rest. Where nobody told a
-consumer a route, its commits go to the master as long as nothing has happened to the master and the client's way there
-since it came.
+queue that it ever consumed from or committed again and again, changed or not: within two commit periods, plus the time
+that a vain question to the name servers takes, plus the rest that a queue is given after an illegal offset. A consumer
+that was never told a route commits to the master, as long as nothing has happened to the master and the client's way
+there since it came.
 
 A commit may ride on a pull that goes to a master, by its broker id, and on no other.
 

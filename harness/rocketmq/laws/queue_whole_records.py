@@ -86,10 +86,10 @@ class QueueWholeRecords(Law):
             self.ends.append(hi)
         elif node in self.ledger.rolled:
             return
-        at = bisect_right(self.ends, hi)
-        # Of a node that is being stopped nobody hears what else it does.
+        # Nobody hears what else a node does while it is being stopped.
         if node not in self.ledger.up:
             return
+        at = bisect_right(self.ends, hi)
         if at and self.ends[at - 1] > event.lo and node not in self.lazy:
             self.owed.setdefault(node, []).append((self.ends[at - 1], event.t))
 

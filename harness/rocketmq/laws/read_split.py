@@ -89,8 +89,11 @@ class Groups:
 
     def end(self, node: str | None) -> None:
         """A broker's process ends: what it could not save, since its disk was full, is gone."""
-        saved, changes = self._saved.get(node, -1), (each for known in self.changes.values() for each in known)
-        if self._taken.get(node, -1) > saved if node in SLAVES else any(each.began > saved for each in changes):
+        if node in SLAVES:
+            newest = self._taken.get(node, -1)
+        else:
+            newest = max((each.began for known in self.changes.values() for each in known), default=-1)
+        if newest > self._saved.get(node, -1):
             self.lose(node)
 
     def lose(self, node: str | None) -> None:
