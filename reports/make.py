@@ -15,11 +15,11 @@ import pyarrow.parquet as pq
 
 from pairproof.harness.history import Event
 from pairproof.harness.runs import atomic
-from pairproof.reports import fallback, inputs, java, junit, model, rejudging, summary
+from pairproof.reports import fallback, inputs, java, junit, model, power, rejudging, summary
 from pairproof.reports.errors import NoJava
 from pairproof.reports.events import events_of
 from pairproof.reports.inputs import Corrupt, RunInput
-from pairproof.reports.model import Report
+from pairproof.reports.model import Report, Row
 
 MAX_EVENTS = 20_000
 """Events of one trial that a timeline draws; the rest of a longer history is left out."""
@@ -27,7 +27,7 @@ MAX_EVENTS = 20_000
 MAX_WARNINGS = 5
 """Lines of a kind on the terminal; the report has more."""
 
-PAGES = ("index", "runs", "faults", "laws", "objectives", "traces", "losses", "coverage")
+PAGES = ("index", "runs", "faults", "laws", "objectives", "traces", "losses", "coverage", "power")
 
 OWN = (*(f"{page}.html" for page in PAGES), "report.json", "junit.xml", "summary.md", "findings", "tables")
 """What a report consists of; an earlier report's are removed before a new one is written."""
@@ -81,28 +81,32 @@ def make_report(
     *,
     rejudge: bool = True,
     master: str | None = None,
+    power_file: Path | None = None,
     said: Said = lambda _: None,
 ) -> Made:
     """Make the report of ``folders`` in ``out``, replacing an earlier one there.
 
     ``rejudge``: judge every kept history again and compare. ``master``: a Spark cluster's master instead of
-    this machine; run folders must be readable under the same paths there. ``said`` hears what is being done.
+    this machine; run folders must be readable under the same paths there. ``power_file``: a measurement of generic
+    mutants to show in place of the one that comes with the package. ``said`` hears what is being done.
     Raises UsageError for a folder that does not exist, SparkFailed if the job fails; damaged folders are left out and
     named in the report.
     """
+    strength = power.read(power_file)
     said("reading run folders")
     runs, corrupt = inputs.open_runs(folders)
     _clear(out)
     try:
         java.find()
     except NoJava as error:
-        return _without_java(runs, corrupt, out, rejudge, str(error), said)
-    return _with_spark(runs, corrupt, out, rejudge, master, said)
+        return _without_java(runs, corrupt, out, rejudge, strength, str(error), said)
+    return _with_spark(runs, corrupt, out, rejudge, strength, master, said)
 
 
 def _with_spark(
-    runs: list[RunInput], corrupt: list[Corrupt], out: Path, rejudge: bool, master: str | None, said: Said
-) -> Made:
+    runs: list[RunInput], corrupt: list[Corrupt], out: Path, rejudge: bool, strength: Row, master: str | None,
+    said: Said,
+) -> Made:  # fmt: skip
     # Spark and the templates are imported only where they are used: the files need neither.
     from pairproof.reports import pages, tables
     from pairproof.reports.session import session
@@ -117,20 +121,27 @@ def _with_spark(
         measured["verdicts"] = tables.of_trials(spark, "verdicts", wanted)
         trials = tables.of_trials(spark, "trials", wanted)
     said("writing pages")
-    report = report._replace(findings=model.with_schedules(report.findings, trials))
+    report = _completed(report, trials, strength)
     _write_tables(measured, report, out / "tables")
     _write_files(report, out)
-    index = pages.write(report, histories_of(measured["timelines"]), seen_in(measured["verdicts"]), out)
+    index = pages.write(report, histories_of(measured["timelines"]), seen_in(measured["verdicts"]), out, strength)
     return Made(out, report, index)
 
 
-def _without_java(runs: list[RunInput], corrupt: list[Corrupt], out: Path, rejudge: bool, why: str, said: Said) -> Made:
+def _without_java(
+    runs: list[RunInput], corrupt: list[Corrupt], out: Path, rejudge: bool, strength: Row, why: str, said: Said
+) -> Made:
     said("counting without Spark")
     report = model.assemble(runs, corrupt, fallback.measure(runs, rejudge), rejudge)
     trials = fallback.of_trials(runs, "trials", model.wanted_trials(report.findings))
-    report = report._replace(findings=model.with_schedules(report.findings, trials))
+    report = _completed(report, trials, strength)
     _write_files(report, out)
     return Made(out, report, None, f"only the Spark tables and the pages made from them are missing: {why}")
+
+
+def _completed(report: Report, trials: pa.Table, strength: Row) -> Report:
+    findings = model.with_schedules(report.findings, trials)
+    return report._replace(findings=findings, power=power.summary(strength, report.search))
 
 
 def _clear(out: Path) -> None:

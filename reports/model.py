@@ -80,6 +80,8 @@ class Report(NamedTuple):
     costs: list[Row]
     outages: list[Row]
     rejudged: Row | None
+    power: Row | None = None
+    """What :func:`pairproof.reports.power.summary` says; None until somebody asks it."""
 
     def to_json(self) -> Row:
         """A JSON object; ``format`` is its version."""

@@ -15,7 +15,7 @@ from pairproof.harness.history import Event
 from pairproof.harness.kinds.text import plain
 from pairproof.harness.law_groups import grouped
 from pairproof.harness.rocketmq.autopsy import autopsy, message_of
-from pairproof.reports import coverage, effects, fault_places, logs, objectives, rejudging, scenarios, traced
+from pairproof.reports import coverage, effects, fault_places, logs, objectives, power, rejudging, scenarios, traced
 from pairproof.reports.axis import ms
 from pairproof.reports.charts import LOOKS
 from pairproof.reports.events import words
@@ -52,11 +52,12 @@ Histories = Mapping[tuple[str, int], Sequence[Event]]
 Seen = Mapping[tuple[str, int, str], int]
 
 
-def write(report: Report, histories: Histories, seen: Seen, out: Path) -> Path:
+def write(report: Report, histories: Histories, seen: Seen, out: Path, strength: Row | None = None) -> Path:
     """Write every page under ``out``; the path of index.html.
 
     ``histories``: events by run and trial, of the findings' trials. ``seen``: by run, trial and law, the ``seq`` of the
-    event at which that trial first broke that law.
+    event at which that trial first broke that law. ``strength``: a measurement of :mod:`pairproof.reports.power`;
+    None leaves its page out.
     """
     pages = _environment(report)
     folders = {row["run"]: Path(row["folder"]) for row in report.runs}
@@ -76,6 +77,8 @@ def write(report: Report, histories: Histories, seen: Seen, out: Path) -> Path:
         "coverage": {"grid": coverage.grid(report.coverage)},
         "traces": traced.traces(report), "losses": traced.losses(report),
     }  # fmt: skip
+    if strength is not None:
+        shown_by["power"] = power.shown(strength)
     for name, shown in shown_by.items():
         html = pages.get_template(f"{name}.html").render(root="", here=name, **shown)
         (out / f"{name}.html").write_text(html, encoding="utf-8")

@@ -6,6 +6,7 @@ The options, the tables and the exit code; :mod:`pairproof.chaos.generic.measuri
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 from functools import wraps
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,6 +14,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import click
 
+from pairproof import __version__
 from pairproof.chaos.generic import equivalents, score
 from pairproof.chaos.generic.measuring import Measured, Question, measure
 from pairproof.chaos.generic.score import CRASH, KILLED, NOT_REACHED, SURVIVED
@@ -103,6 +105,8 @@ def run(asked: Asked, lab: Lab, seed: str, trials: int | None, jobs: int, json_t
 def _document(question: Question, found: Measured, figures: dict[str, Any]) -> dict[str, object]:
     asked = {key: value for key, value in question._asdict().items() if key != "limits"}
     return {
+        "version": __version__,
+        "made": datetime.now(UTC).isoformat(timespec="seconds"),
         **asked,
         "places": found.places,
         "control": found.control._asdict(),

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from math import sqrt
 from typing import Any, NamedTuple
 
 from pairproof.chaos.generic.sampling import Place
+from pairproof.harness.proportion import share
 
 KILLED, CRASH, SURVIVED, NOT_REACHED, EQUIVALENT = "killed", "crash", "survived", "not reached", "equivalent"
-NORMAL_95 = 1.959964
 
 
 class Result(NamedTuple):
@@ -36,24 +35,6 @@ class Result(NamedTuple):
 
 
 Rows = Sequence[tuple[Place, Result]]
-
-
-def wilson(hits: int, of: int) -> tuple[float, float]:
-    """The 95 % interval of a proportion, in percent, by Wilson."""
-    if not of:
-        return 0.0, 100.0
-    share, z = hits / of, NORMAL_95
-    middle = share + z * z / (2 * of)
-    wide = z * sqrt(share * (1 - share) / of + z * z / (4 * of * of))
-    below, scale = 1 + z * z / of, 100.0
-    return max(0.0, scale * (middle - wide) / below), min(100.0, scale * (middle + wide) / below)
-
-
-def share(hits: int, of: int) -> dict[str, float]:
-    """A proportion in percent with its interval."""
-    low, high = wilson(hits, of)
-    percent = 100 * hits / of if of else 0.0
-    return {"hits": hits, "of": of, "percent": round(percent, 1), "low": round(low, 1), "high": round(high, 1)}
 
 
 def summary(rows: Rows) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from pairproof.chaos.mutants.mutant import seeded, seeded_in
 from pairproof.reference.core.processors.administration import Administration
 from pairproof.reference.core.requests import Request
 from pairproof.reference.core.topics import TopicTable
+from pairproof.reference.wire import remoting
 from pairproof.reference.wire.bodies import TopicConfig
 
 
@@ -41,6 +42,14 @@ class MakesAsBefore(TopicTable):
 
     def put_all(self, entries: Mapping[str, TopicConfig]) -> Mapping[str, TopicConfig]:
         return super().put_all({name: self.deleted.pop(name, entry) for name, entry in entries.items()})
+
+
+@seeded("master", "valid-taken", "deletes a topic, and says that it failed", seen_in="5.3.3 to 5.5.0")
+class FailsOverDeletedTopics(Administration):
+    def on_delete_topic(self, request: Request) -> None:
+        self.check_role()
+        self.parts.topics.remove(request.header["topic"])
+        request.refuse(remoting.SYSTEM_ERROR, "java.lang.NullPointerException")
 
 
 ADMINISTRATORS = seeded_in(__name__)

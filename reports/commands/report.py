@@ -24,6 +24,12 @@ STEPS = 28
     "--rejudge/--no-rejudge", default=True, show_default=True, help="Judge every kept history again, and compare."
 )
 @click.option("--master", metavar="URL", help="A Spark cluster's master; default: this machine.")
+@click.option(
+    "--power",
+    "power_file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="What pairproof mutants --generic --json wrote, for the page of power; default: the reference's.",
+)
 @output.json_option
 @click.pass_context
 def command(
@@ -33,6 +39,7 @@ def command(
     open_it: bool,
     rejudge: bool,
     master: str | None,
+    power_file: Path | None,
     json_to: str | None,
 ) -> None:
     """Make the report of recorded runs; without an argument, of the newest under runs/.
@@ -56,6 +63,7 @@ def command(
             out or default_out(folders),
             rejudge=rejudge,
             master=master,
+            power_file=power_file,
             said=lambda step: progress(min(next(steps), STEPS), STEPS, f"making the report: {step}"),
         )
     for each in made.corrupt:

@@ -13,7 +13,7 @@ import stranger_pair
 from pairproof.chaos.generic import measuring, running, sampling
 from pairproof.chaos.generic.measuring import Question
 from pairproof.chaos.generic.sampling import Place
-from pairproof.chaos.generic.score import CRASH, KILLED, NOT_REACHED, SURVIVED, Result, catchers, summary, wilson
+from pairproof.chaos.generic.score import CRASH, KILLED, NOT_REACHED, SURVIVED, Result, catchers, summary
 from pairproof.harness.commands.main import main
 from pairproof.harness.errors import PairproofError, UsageError
 
@@ -200,14 +200,6 @@ def test_wrong_usage_is_one_line(arguments: list[str], complaint: str, capsys: A
     assert main(["mutants", *arguments]) in (2, 4)
     (line,) = (each for each in capsys.readouterr().err.splitlines() if each.startswith("pairproof: "))
     assert complaint in line
-
-
-def test_the_interval_is_wilson_s() -> None:
-    # Newcombe (1998), table I, method 3.
-    low, high = wilson(81, 263)
-    assert (round(low, 1), round(high, 1)) == (25.5, 36.6)
-    assert wilson(0, 20)[0] == 0.0 and round(wilson(0, 20)[1], 1) == 16.1
-    assert wilson(0, 0) == (0.0, 100.0)
 
 
 def test_figures_say_which_law_catches_what() -> None:

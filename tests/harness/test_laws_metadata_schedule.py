@@ -67,6 +67,17 @@ def test_nobody_knows_since_when_a_broker_has_run_that_does_not_say_so() -> None
     assert_broken(MetaSchedule, started(UNKNOWN).wait(20_000).marked("end"), "synced nothing for")
 
 
+def test_the_first_look_of_a_broker_that_does_not_say_when_it_started_may_come_before_it_knows_its_master() -> None:
+    def told_late(f: str, after: float) -> M:
+        history = named("5.5.0").down("slave")
+        history.add("start", node="slave", f=f)
+        return history.wait(after).register().wait(60_850).round(**ANSWERED)
+
+    assert_holds(MetaSchedule, told_late(UNKNOWN, 59_990))
+    assert_broken(MetaSchedule, told_late(UNKNOWN, 29_990), "synced nothing for")
+    assert_broken(MetaSchedule, told_late("normal", 59_990), "synced nothing for")
+
+
 def test_a_table_that_could_not_be_asked_for_is_a_step_as_well() -> None:
     def without_topics() -> M:
         history = named().wait(3_000)
