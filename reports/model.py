@@ -80,7 +80,7 @@ class Report(NamedTuple):
     costs: list[Row]
     outages: list[Row]
     rejudged: Row | None
-    power: Row | None = None
+    power: Row | None
     """What :func:`pairproof.reports.power.summary` says; None until somebody asks it."""
 
     def to_json(self) -> Row:
@@ -125,6 +125,7 @@ def assemble(runs: Sequence[RunInput], corrupt: Sequence[Corrupt], tables: Table
         corrupt=[each._asdict() for each in corrupt],
         histories=histories,
         rejudged=rejudging.told(histories, tables["differences"].to_pylist()) if judging else None,
+        power=None,
     )
 
 

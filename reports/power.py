@@ -28,8 +28,8 @@ IN_LAB = "sim"
 """The lab that is measured: what others record, and how much they play in an hour, differs."""
 MAX_BYTES = 64 << 20
 NEEDED = {
-    "target": str, "seed": str, "trials": int, "version": str, "made": str, "score": dict, "by_law": dict, "packages": dict,
-    "operators": dict, "laws": dict, "control": dict, "mutants": list,
+    "target": str, "seed": str, "trials": int, "version": str, "made": str, "score": dict, "by_law": dict,
+    "packages": dict, "operators": dict, "laws": dict, "control": dict, "mutants": list,
 }  # fmt: skip
 OF_MUTANT = {
     "module": str, "line": int, "function": str, "operator": str, "before": str, "after": str, "verdict": str,
@@ -63,14 +63,14 @@ def read(path: Path | None = None) -> Row:
             raise ValueError("its control has no trials")
     except (OSError, ValueError) as why:
         raise UsageError(
-            f"{path} is no measurement of generic mutants ({why}); make one with pairproof mutants --generic --json FILE"
+            f"{path} is not a measurement of mutants ({why}); make one with pairproof mutants --generic --json FILE"
         ) from None
     return dict(found)
 
 
 def _check(value: object, wanted: Mapping[str, type], what: str) -> None:
     if not isinstance(value, dict):
-        raise ValueError(f"{what} is no JSON object")
+        raise ValueError(f"{what} is not a JSON object")
     for name, kind in wanted.items():
         if not isinstance(value.get(name), kind):
             raise ValueError(f"{what} has no {name}")

@@ -97,7 +97,7 @@ def test_the_measurement_that_comes_with_the_package_can_be_read_and_names_laws_
     ("text", "why"),
     [
         ("", "Expecting value"),
-        ("[]", "is no JSON object"),
+        ("[]", "is not a JSON object"),
         (json.dumps({**measurement(), "mutants": 3}), "the document has no mutants"),
         (json.dumps(measurement([{"module": "a"}])), "mutant 0 has no line"),
         (json.dumps(measurement(control={"trials": 0})), "its control has no trials"),
@@ -109,5 +109,5 @@ def test_what_is_no_measurement_is_refused_with_the_command_that_makes_one(tmp_p
     with pytest.raises(UsageError, match=why) as told:
         power.read(file)
     assert "pairproof mutants --generic --json FILE" in str(told.value) and "\n" not in str(told.value)
-    with pytest.raises(UsageError, match="no measurement"):
+    with pytest.raises(UsageError, match="not a measurement"):
         power.read(tmp_path / "absent")

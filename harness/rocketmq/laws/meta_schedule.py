@@ -6,8 +6,9 @@ without a master ends that, a registration that failed does not):
 - steps come one at a time and in order, and a round goes on to its last step whatever becomes of the others; each step
   begins within 3 s of the end of the one before (its connection has to stand), and ends within 3 s of being asked;
 - the first round begins not before the version's first time, and no later than that, or than a period after the
-  slave learned of its master (of a broker that does not say when it started: after half of that time); another one follows within a period of the last one's end, but no sooner than a period
-  after its beginning. Each may be late by what a connection takes, 3 s, and by one look of a slave of 5.x.
+  slave learned of its master (of a broker that does not say when it started: after half of that time); another one
+  follows within a period of the last one's end, but no sooner than a period after its beginning. Each may be late by
+  what a connection takes, 3 s, and by one look of a slave of 5.x.
 
 A node that is no slave syncs nothing. All times are extended by what the slave stood still.
 
