@@ -90,6 +90,21 @@ def test_lines_of_the_log_say_which_tables_a_slave_did_not_get_whatever_its_time
     assert words.look() == ([], [Failure(table, at_ms) for table in CODES])
 
 
+def test_a_slave_of_5_that_fails_over_the_absent_data_version_of_a_master_of_4_has_the_offsets(tmp_path: Path) -> None:
+    output = tmp_path / "out.log"
+    output.write_text("")
+    words = WordsFollower(output)
+    line = LINE.format(hour="10", what="ConsumerOffset")
+    why = 'java.lang.NullPointerException: Cannot read field "timestamp" because "dataVersion" is null\n'
+    output.write_text(
+        f"{line}{why}\tat org.apache.rocketmq.remoting.protocol.DataVersion.assignNewOne(DataVersion.java:27)\n"
+    )
+    assert words.look() == ([], [])
+    with output.open("a") as file:
+        file.write(f"{line}{why}\tat org.apache.rocketmq.Some.method(Some.java:1)\n")
+    assert [each.table for each in words.look()[1]] == ["offsets"]
+
+
 def test_a_failure_is_dated_by_its_line_however_late_that_is_read(tmp_path: Path) -> None:
     output = tmp_path / "out.log"
     output.write_text("")

@@ -114,7 +114,7 @@ def unknown(version: str = "4.9.7", **settings: object) -> M:
     """The same, before the name server has answered."""
     history = M()
     history.config("master", namesrvAddr="names", rocketmqVersion=version)
-    history.config("slave", namesrvAddr="names", rocketmqVersion=version, **settings)
+    history.config("slave", namesrvAddr="names", **{"rocketmqVersion": version, **settings})
     history.start("master").start("slave")
     return history
 

@@ -101,6 +101,35 @@ def test_a_master_that_stopped_cleanly_has_saved_how_far_it_came() -> None:
     assert_broken(DeliverDelayed, audited(stopped("slave"), 15_000, 20_000), "2 times")
 
 
+def delivered_again(
+    rest_ms: int, fault: str = "kill", f: str = "process", before: str = "", group: str = "", back: bool = False
+) -> H:
+    """The master delivers the message, is killed after ``rest_ms``, comes back, and delivers it once more."""
+    history = delayed().after(6_000)
+    if before:
+        history.fault(before, "master")
+    append = {"node": "master", "f": "put", "message": "m0", "digest": 1}
+    for number in range(2):
+        history.add("append", **append, lo=number * SIZE, hi=(number + 1) * SIZE)
+    if group:
+        call = {"node": "master", "process": 1, "op": 7, "message": "m0", "queue": "T/0", "group": group}
+        history.add("deliver", **call, f="pull", queue_offset=0, lo=0, hi=SIZE, digest=1)
+        if back:
+            history.add("back", **call, f="asked")
+    history.after(rest_ms).fault(fault, "master")
+    history.add("crash", node="master", f=f, value=0)
+    return history.start("master").after(1_000).add("append", **append, lo=2 * SIZE, hi=3 * SIZE)
+
+
+def test_what_was_delivered_long_before_a_process_was_killed_is_not_delivered_again() -> None:
+    assert_broken(DeliverDelayed, delivered_again(22_001), "m0 is delivered again, ")
+    assert_vacuous(DeliverDelayed, delivered_again(22_000))
+    assert_vacuous(DeliverDelayed, delivered_again(60_000, "power_loss", "machine"))
+    assert_vacuous(DeliverDelayed, delivered_again(60_000, before="disk_full"))
+    assert_broken(DeliverDelayed, delivered_again(60_000, group="g"), "m0 is delivered again, ")
+    assert_vacuous(DeliverDelayed, delivered_again(60_000, group="g", back=True))
+
+
 @pytest.mark.parametrize("what", ["clock", "expire", "wipe", "lied"])
 def test_a_master_whose_clock_or_store_was_touched_is_excused(what: str) -> None:
     def touched(node: str) -> H:

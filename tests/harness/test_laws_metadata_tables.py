@@ -121,6 +121,18 @@ def test_a_slave_s_tables_become_its_master_s() -> None:
     assert_holds(MetaConverges, tables(quiet(), offsets={**OFFSETS, "T@OLD": {"0": 1}}))
 
 
+def test_brokers_of_4_and_5_agree_in_the_fields_that_both_have() -> None:
+    def read(slave: str, **fields: object) -> M:
+        history = named("5.5.0", rocketmqVersion=slave).wait(1_000).marked("heal").wait(2_000).round(topics="applied")
+        table = {"T": {"q": 4, "attributes": {}}}
+        history.table("topics", table, "master", VERSION).table("topics", {"T": fields}, "slave", VERSION)
+        return history.marked("end")
+
+    assert_holds(MetaConverges, read("4.9.7", q=4))
+    assert_broken(MetaConverges, read("4.9.7", q=8), "they differ in T")
+    assert_broken(MetaConverges, read("5.3.1", q=4), "they differ in T")
+
+
 @pytest.mark.parametrize("version", [(3, 50), (2, 51)])
 def test_so_do_their_data_versions(version: tuple[int, int]) -> None:
     history = quiet().table("topics", FULL, "master", VERSION).table("topics", FULL, "slave", version)

@@ -151,7 +151,7 @@ def test_pulls_that_nobody_answered_are_not_judged(law: type) -> None:
 
 
 def test_an_answer_ends_with_its_queue_or_with_the_messages_asked_for() -> None:
-    assert assert_holds(PullIsFilled, pulled(world(), got=(0, 1, 2, 3), to=4)).judged == 1
+    assert assert_holds(PullIsFilled, pulled(world(), got=(0, 1, 2, 3), to=4)).judged == 2
     assert_holds(PullIsFilled, listed(pulled(world(), got=(0, 1), to=2, most=2), 2, 3))
     wrong = "brings 2 messages of 200 bytes, although the queue goes on with one of 100 bytes at 2"
     assert_broken(PullIsFilled, listed(pulled(world(), got=(0, 1), to=2, most=3), 2, 3), wrong)
@@ -164,6 +164,17 @@ def test_an_answer_ends_at_the_brokers_limit_of_bytes() -> None:
     in_memory = world(totalMemory=1_000_000)
     wrong = "the limits are 32 messages and 262144 bytes"
     assert_broken(PullIsFilled, listed(pulled(in_memory, got=(0, 1), to=2, size=large), 2, size=large), wrong)
+
+
+def test_an_answer_brings_no_more_than_the_limits_and_one_message_whatever_its_size() -> None:
+    wrong = "brings 2 messages of 200 bytes and more; the limits are 1 messages and 262144 bytes"
+    assert_broken(PullIsFilled, pulled(world(), got=(0, 1), to=2, most=1, held=(0, 2)), wrong)
+    large = 140_000
+    assert_holds(PullIsFilled, pulled(world(), got=(0,), to=1, size=300_000, held=(0, 1)))
+    wrong = "brings 2 messages of 280000 bytes and more; the limits are 32 messages and 262144 bytes"
+    for f in ("pull", "select"):
+        assert_broken(PullIsFilled, pulled(world(), got=(0, 1), to=2, size=large, held=(0, 2), f=f), wrong)
+    assert_holds(PullIsFilled, pulled(world(), got=(0, 1), to=2, size=131_072, held=(0, 2)))
 
 
 def test_what_is_in_memory_has_the_larger_limits() -> None:
@@ -182,12 +193,12 @@ def test_what_is_in_memory_has_the_larger_limits() -> None:
 
 def test_java_may_end_an_answer_with_a_file_of_the_queue() -> None:
     files = {"mappedFileSizeConsumeQueue": 40}
-    assert_vacuous(PullIsFilled, listed(pulled(world(java=True, **files), got=(0, 1), to=2), 2))
+    assert assert_holds(PullIsFilled, listed(pulled(world(java=True, **files), got=(0, 1), to=2), 2)).judged == 1
     assert_broken(PullIsFilled, listed(pulled(world(**files), got=(0, 1), to=2), 2), "brings 2 messages")
     assert_broken(PullIsFilled, listed(pulled(world(java=True, **files), got=(0,), to=1), 1), "brings 1 messages")
 
 
 def test_a_message_that_nobody_saw_may_be_too_large() -> None:
-    assert_vacuous(PullIsFilled, pulled(world(), got=(0, 1), to=2))
-    assert_vacuous(PullIsFilled, listed(pulled(world(), got=(0, 1), to=2, group="G"), 2))
-    assert_vacuous(PullIsFilled, listed(pulled(world(), got=(0, 1), to=2, f="select"), 2))
+    assert_vacuous(PullIsFilled, pulled(world(), got=(0,), to=1))
+    assert_vacuous(PullIsFilled, listed(pulled(world(), got=(0,), to=1, group="G"), 1))
+    assert_vacuous(PullIsFilled, listed(pulled(world(), got=(0,), to=1, f="select"), 1))

@@ -4,7 +4,8 @@ Judged at the master's final audit, by its own store timestamps: where it holds 
 it was delivered, the two must lie at least the delay of its level apart, and none is there as delivered alone. One that
 is due for 5 s, counted from its time, the healing and the master's last start, must have been delivered; and a master
 that never crashed delivers no message twice: one that stops in an orderly way saves how far it has come (since 4.9.3),
-unless another fault at it prevents that.
+unless another fault at it prevents that. A process that is killed has saved it some time ago: what it delivered 22 s
+before is not delivered again, unless a group sent it back.
 
 Left out: which queue offset it gets, see ``queue-dense``; who receives it; copies that consumers sent back, see
 ``stored-sent-back``; everything where the master's clock was set, its oldest files went, its store was replaced, or a
@@ -17,17 +18,23 @@ from functools import lru_cache
 
 from pairproof.harness.content import level_of, told
 from pairproof.harness.history import MS, Event
-from pairproof.harness.kinds.client import Invoke, Ok
+from pairproof.harness.kinds.client import Deliver, Invoke, Ok
 from pairproof.harness.kinds.machine import Clock, Mark
 from pairproof.harness.kinds.node import Crash, Stop, Wipe
-from pairproof.harness.rocketmq.kinds.log import Audit, Expire, Record
+from pairproof.harness.rocketmq.kinds.groups import Back
+from pairproof.harness.rocketmq.kinds.log import Append, Audit, Expire, Record
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.places import MASTER
 from pairproof.harness.rocketmq.settings import version
 
 WAITING = "SCHEDULE_TOPIC_XXXX/"
 LEVELS = "1s 5s 10s 30s 1m 2m 3m 4m 5m 6m 7m 8m 9m 10m 20m 30m 1h 2h"
+KILL = "kill"
+"""The fault that ends a process and leaves what it wrote."""
 LATE_NS = 5_000 * MS
+SAVED_NS = 22_000 * MS
+"""By then it is saved how far deliveries have come: every 10 s, and the reference waits until its log is flushed, which
+may take another 10 s."""
 SAVES_AT_STOP = (4, 9, 3)
 """The version from which on ScheduleMessageService.shutdown persists."""
 _UNIT_MS = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
@@ -54,6 +61,12 @@ class DeliverDelayed(Law):
         """When they were answered as stored, ns."""
         self.records: dict[str | None, list[Event]] = {}
         """What the master's audit lists of them."""
+        self.appended: dict[str, list[int]] = {}
+        """When the master appended them, ns: to wait, to be delivered, and again."""
+        self.settled: set[str] = set()
+        """Those that its table of positions is past."""
+        self.given: set[str] = set()
+        """Those that a group sent back, or may have: copies wait and come again."""
         self.healed = 0
         self.went_down = False
         self.excused = False
@@ -68,6 +81,26 @@ class DeliverDelayed(Law):
     def on_ok(self, event: Ok) -> None:
         if event.f == "send" and event.message in self.delays:
             self.answered[event.message] = event.t
+
+    def on_append(self, event: Append) -> None:
+        if event.node != MASTER or event.message not in self.delays:
+            return
+        self.appended.setdefault(event.message, []).append(event.t)
+        if event.message in self.settled - self.given and not self.excused:
+            self.judged += 1
+            since = self.appended[event.message][-2]
+            self.violate(
+                event, f"{event.message} is delivered again, {(event.t - since) / MS:.0f} ms after it was", since=since
+            )  # fmt: skip
+
+    def on_deliver(self, event: Deliver) -> None:
+        # Nobody sees what the consumers of a black box send back.
+        if event.group is not None and event.message is not None and self.ledger.is_a_black_box(event.node):
+            self.given.add(event.message)
+
+    def on_back(self, event: Back) -> None:
+        if event.message is not None:
+            self.given.add(event.message)
 
     def on_record(self, event: Record) -> None:
         if event.node == MASTER and event.message in self.delays and "times" not in told(event.detail):
@@ -121,6 +154,16 @@ class DeliverDelayed(Law):
         if event.node == MASTER:
             self.went_down = True
             self.excused = self.excused or event.status == "lied"
+            self.settled = self._past(event.t) if event.f == "process" else set()
+
+    def _past(self, now: int) -> set[str]:
+        """What was delivered so long ago that its position is saved, if nothing kept the master from that."""
+        trouble = self.ledger.trouble
+        if any(MASTER in trouble.touched(each) and each.f != KILL for each in trouble.active.values()):
+            return set()
+        since = max(trouble.ended.get(MASTER, 0), self.ledger.consumption.born.get(MASTER, 0))
+        last = {message: times[-1] for message, times in self.appended.items() if len(times) > 1}
+        return {message for message, at in last.items() if now - max(at, since) > SAVED_NS}
 
     def on_stop(self, event: Stop) -> None:
         if event.node == MASTER:

@@ -18,7 +18,8 @@ Left out: slaves that are down at the end; heartbeats of consumers in labs that 
 a change counts as 30 s later. Source: SlaveSynchronize.
 """
 
-from typing import NamedTuple
+from operator import eq
+from typing import Any, NamedTuple
 
 from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.client import Consumer, Fail, Info, Invoke, Ok
@@ -43,7 +44,7 @@ from pairproof.harness.rocketmq.laws.metadata import (
     told,
 )
 from pairproof.harness.rocketmq.places import MASTER
-from pairproof.harness.rocketmq.settings import Settings
+from pairproof.harness.rocketmq.settings import Settings, version
 
 HEARTBEAT_NS = 30_000 * MS
 """How often a client tells brokers of its groups."""
@@ -215,7 +216,8 @@ class MetaConverges(MetadataLaw):
                 since = None if copy is None else self._due_since(slave, settings, table, copy)
                 if copy is not None and original is not None and since is not None:
                     self.judged += 1
-                    difference = _difference(original.event, copy.event)
+                    master = self.ledger.config.get(MASTER, {})
+                    difference = _difference(original.event, copy.event, version(settings)[0] == version(master)[0])
                     if difference:
                         self.violate(copy.event, f"{slave}'s {table} are not the master's: {difference}", since=since)
 
@@ -241,13 +243,21 @@ class MetaConverges(MetadataLaw):
         return since if copy.event.t - since > bound else None
 
 
-def _difference(original: Table, copy: Table) -> str:
-    """What the copy lacks; nothing if it is as it should be."""
+def _difference(original: Table, copy: Table, of_a_kind: bool) -> str:
+    """What the copy lacks; nothing if it is as it should be. ``of_a_kind``: both nodes' entries have the same fields."""
     if original.f in NAMED and (original.counter, original.stamp) != (copy.counter, copy.stamp):
         return f"version ({copy.counter}, {copy.stamp}), the master's ({original.counter}, {original.stamp})"
     if original.detail == copy.detail:
         return ""
     here, there = entries(original), entries(copy)
     names = {*here, *there} if original.f != OFFSETS else {*here}
-    wrong = sorted(name for name in names if here.get(name) != there.get(name))
+    same = eq if of_a_kind else _agree
+    wrong = sorted(name for name in names if not same(here.get(name), there.get(name)))
     return f"they differ in {', '.join(wrong)}" if wrong else ""
+
+
+def _agree(entry: Any, other: Any) -> bool:
+    """Whether two entries agree in the fields that both have: 5.x gives some to topics and groups that 4.x drops."""
+    if not isinstance(entry, dict) or not isinstance(other, dict):
+        return bool(entry == other)
+    return all(entry[name] == other[name] for name in entry.keys() & other.keys())

@@ -1,11 +1,11 @@
-"""``pull-is-filled``: an answer that brings messages ends only at a limit, or where its queue ends.
+"""``pull-is-filled``: an answer that brings messages ends at a limit and no later, or where its queue ends.
 
 The limits are how many messages were asked for, and the broker's own of messages and bytes: those for messages in
 memory, or the smaller ones for messages on disk, where more than the memory lies between the message that was left and
 the log's end (see ``read-split``), and wherever the memory is not known. The message that was left would have passed
-one of them.
+one of them. None that it brought does, but for the first one, as far as the log was known to reach when the pull began.
 
-Judged of plain readers that take all tags, and where somebody said how large the message is that was left. A black box
+What was left is judged of plain readers that take all tags, and where somebody said how large the message is that was left. A black box
 may also end an answer with a file of the queue. Left out: consumers; pulls by tags, whose brokers look at a limited
 number of entries; slaves in class rollback, and brokers with longer queues than a promoted slave, since the records of
 both carry other offsets than their queues.
@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from pairproof.harness.content import told
 from pairproof.harness.history import Event
-from pairproof.harness.kinds.client import Deliver
+from pairproof.harness.kinds.client import Deliver, Fail, Info, Invoke, Ok
 from pairproof.harness.rocketmq.kinds.log import Record
 from pairproof.harness.rocketmq.laws.pulled import FOUND, Answer, Pulled
 from pairproof.harness.rocketmq.places import MASTER
@@ -44,7 +44,7 @@ class Short(NamedTuple):
 
 class PullIsFilled(Pulled):
     id = "pull-is-filled"
-    promise = "An answer that brings messages ends only at a limit of count or bytes, or where its queue ends."
+    promise = "An answer that brings messages ends at a limit of count or bytes, no later, or where its queue ends."
     source = "DefaultMessageStore.getMessage, isTheBatchFull"
 
     def begin(self) -> None:
@@ -52,9 +52,30 @@ class PullIsFilled(Pulled):
         self.short: list[Short] = []
         self.where: dict[tuple[str, int], tuple[int, int]] = {}
         """By queue and offset: the lowest log offset, and the largest size, of such a message."""
+        self.ended: dict[int, int | None] = {}
+        """By pull under way: where the broker's log ended when it began, as far as somebody knew."""
+
+    def on_invoke(self, event: Invoke) -> None:
+        super().on_invoke(event)
+        if event.op in self.asked and event.node is not None:
+            self.ended[event.op] = self._end(event.node)
+
+    def on_fail(self, event: Fail | Info) -> None:
+        super().on_fail(event)
+        self.ended.pop(event.op, None)
+
+    on_info = on_fail
+
+    def _end(self, node: str) -> int | None:
+        return self.ledger.ends.get(node) if node == MASTER else self.ledger.own_end(node)
+
+    def on_ok(self, event: Ok) -> None:
+        super().on_ok(event)
+        self.ended.pop(event.op, None)
 
     def judge(self, answer: Answer) -> None:
         ok = answer.ok
+        self._judge_brought(answer)
         if ok.status != FOUND or answer.call.f != "pull" or answer.call.group is not None:
             return
         if not answer.brought or not self.is_a_copy(ok.node):
@@ -65,8 +86,27 @@ class PullIsFilled(Pulled):
         ledger = self.ledger
         settings = ledger.config.get(ok.node, DEFAULTS)
         if not (ledger.is_a_black_box(ok.node) and answer.following % _entries(settings) == 0):
-            end = ledger.ends.get(ok.node) if ok.node == MASTER else ledger.own_end(ok.node)
-            self.short.append(Short(answer, end, settings))
+            self.short.append(Short(answer, self._end(ok.node), settings))
+
+    def _judge_brought(self, answer: Answer) -> None:
+        ok, ledger = answer.ok, self.ledger
+        if len(answer.brought) < 2 or not self.is_a_copy(ok.node):
+            return
+        self.judged += 1
+        settings = ledger.config.get(ok.node, DEFAULTS)
+        # When a black box wrote a record is not known exactly.
+        end = None if ledger.is_a_black_box(ok.node) else self.ended.get(answer.call.op)
+        held, asked, brought = memory(settings), _asked(answer), 0
+        for count, each in enumerate(answer.brought):
+            is_slow = held is not None and end is not None and end - each.lo > held
+            most, most_bytes = (int(settings.get(*limit)) for limit in (ON_DISK if is_slow else IN_MEMORY))
+            most, brought = min(most, asked), brought + each.hi - each.lo
+            if count and (count >= most or brought > most_bytes):
+                self.violate(
+                    ok, f"{ok.node}, asked for {answer.asked} of {ok.queue}, brings {count + 1} messages of {brought} "
+                    f"bytes and more; the limits are {most} messages and {most_bytes} bytes"
+                )  # fmt: skip
+                return
 
     def on_deliver(self, event: Deliver) -> None:
         super().on_deliver(event)
@@ -93,7 +133,7 @@ class PullIsFilled(Pulled):
         held = memory(short.settings)
         in_memory = held is not None and short.end is not None and short.end - lo <= held
         most, most_bytes = (int(short.settings.get(*each)) for each in (IN_MEMORY if in_memory else ON_DISK))
-        most = min(most, int(told(answer.call.detail).get("most", MOST)))
+        most = min(most, _asked(answer))
         count, brought = len(answer.brought), sum(each.hi - each.lo for each in answer.brought)
         if count < most and brought + size <= most_bytes:
             self.violate(
@@ -101,6 +141,11 @@ class PullIsFilled(Pulled):
                 f"although the queue goes on with one of {size} bytes at {answer.following}; the limits are {most} "
                 f"messages and {most_bytes} bytes"
             )  # fmt: skip
+
+
+def _asked(answer: Answer) -> int:
+    """How many messages were asked for."""
+    return int(told(answer.call.detail).get("most", MOST))
 
 
 def _entries(settings: Settings) -> int:
