@@ -142,8 +142,8 @@ def _keep(folder: Path, question: Question, places: Sequence[Place], answer: Ans
             reached[identity].append(_brief(each))
     picked = [chosen(reached[each], question.trials) for each in range(len(places))]
     for identity, place in enumerate(places):
-        if place.always and identity in ever:
-            # First those in which somebody read it.
+        if identity in ever and (place.always or not reached[identity]):
+            # First those in which somebody read it. What runs at imports only may show in any.
             others = [_brief(each) for each in quiet if identity not in each["reached"]]
             picked[identity] += chosen(others, question.trials - len(picked[identity]))
             reached[identity] += others

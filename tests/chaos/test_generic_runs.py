@@ -89,15 +89,19 @@ def test_a_process_that_waits_or_takes_too_much_memory_is_ended(stranger: Path, 
 
 
 def test_mutants_of_the_reference_are_killed_by_a_law_or_survive(tmp_path: Path) -> None:
-    question = Question("reference", "sim", ("pairproof.reference.wire.ha",), "s", 10, 1)
+    packages = ("pairproof.reference.wire.ha", "pairproof.reference.wire.headers")
+    question = Question("reference", "sim", packages, "s", 10, 1)
     places = picked(
         question.packages,
         ("FrameReader._header", "compare", "size > self.max_body"),
         ("FrameReader._header", "border", "size > self.max_body"),
+        ("_row", "return", "return Row(_fields(request), _fields(response), carriers)"),
     )
-    killed, survivor = judged(question, tmp_path, places)
+    killed, survivor, imported = judged(question, tmp_path, places)
     assert (killed.verdict, killed.law) == (KILLED, "live-converges")
-    assert survivor.verdict == SURVIVED and survivor.reaching > 30
+    assert survivor.verdict == SURVIVED
+    # That runs at the import only, before any trial.
+    assert imported.verdict == CRASH and imported.reaching >= survivor.reaching > 30
 
 
 def test_a_measurement_goes_on_where_it_ended(stranger: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

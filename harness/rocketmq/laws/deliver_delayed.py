@@ -83,7 +83,7 @@ class DeliverDelayed(Law):
             self.answered[event.message] = event.t
 
     def on_append(self, event: Append) -> None:
-        if event.node != MASTER or event.message not in self.delays:
+        if event.node != MASTER or event.message is None or event.message not in self.delays:
             return
         self.appended.setdefault(event.message, []).append(event.t)
         if event.message in self.settled - self.given and not self.excused:

@@ -244,7 +244,7 @@ class MetaConverges(MetadataLaw):
 
 
 def _difference(original: Table, copy: Table, of_a_kind: bool) -> str:
-    """What the copy lacks; nothing if it is as it should be. ``of_a_kind``: both nodes' entries have the same fields."""
+    """What the copy lacks; nothing if it is as it should be. ``of_a_kind``: entries of both have the same fields."""
     if original.f in NAMED and (original.counter, original.stamp) != (copy.counter, copy.stamp):
         return f"version ({copy.counter}, {copy.stamp}), the master's ({original.counter}, {original.stamp})"
     if original.detail == copy.detail:

@@ -5,10 +5,10 @@ memory, or the smaller ones for messages on disk, where more than the memory lie
 the log's end (see ``read-split``), and wherever the memory is not known. The message that was left would have passed
 one of them. None that it brought does, but for the first one, as far as the log was known to reach when the pull began.
 
-What was left is judged of plain readers that take all tags, and where somebody said how large the message is that was left. A black box
-may also end an answer with a file of the queue. Left out: consumers; pulls by tags, whose brokers look at a limited
-number of entries; slaves in class rollback, and brokers with longer queues than a promoted slave, since the records of
-both carry other offsets than their queues.
+What was left is judged of plain readers that take all tags, and where somebody said how large the message is that was
+left. A black box may also end an answer with a file of the queue. Left out: consumers; pulls by tags, whose brokers
+look at a limited number of entries; slaves in class rollback, and brokers with longer queues than a promoted slave,
+since the records of both carry other offsets than their queues.
 Source: DefaultMessageStore.getMessage, isTheBatchFull, checkInDiskByCommitOffset.
 """
 
