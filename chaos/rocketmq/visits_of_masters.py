@@ -152,9 +152,10 @@ def _tables(topic: str) -> Visit:
 def _settings(_: str) -> Visit:
     asks = Step("how long pulls wait", Request.GET_BROKER_CONFIG, read=shown_settings)
     return (
-        sets("pulls are to wait shortly", b"longPollingEnable=false\n"),
+        # In all forms that Java's properties files may have; of a key that comes twice the last one counts.
+        sets("pulls are to wait shortly", b"# a\n\n  ! b\nlongPolling\\\n   Enable : f\\u0061lse\n"),
         asks,
-        sets("pulls are to wait long", b"longPollingEnable=true\n"),
+        sets("pulls are to wait long", b"longPollingEnable = false\r\n\t\\u006congPollingEnable\ttrue"),
         asks._replace(name="how long pulls wait then"),
     )  # fmt: skip
 
