@@ -13,6 +13,8 @@ from pairproof.harness.history import Event
 from pairproof.harness.law import Violation
 from pairproof.harness.rocketmq.places import MASTER, SLAVES
 
+CHANGES = frozenset({"topic", "group", "delete-topic", "delete-group"})
+"""Calls of administrators."""
 FIRST, LATER, EXPIRED = "first", "later", "expired"
 """What a report is: its connection's first, above the master's log end; a later one; a first one below its start."""
 
@@ -70,6 +72,14 @@ def file_sizes_differ(events: Sequence[Event], violation: Violation) -> bool:
     return bool(sizes[True] and sizes[False] and sizes[True] != sizes[False])
 
 
+def slave_changed(events: Sequence[Event], violation: Violation) -> bool:
+    """An administrator has changed the topics or groups of a slave."""
+    return any(
+        each.kind == "ok" and each.f in CHANGES and each.node not in (None, MASTER) and each.seq <= violation.seq
+        for each in events
+    )
+
+
 def _has(events: Sequence[Event], violation: Violation, which: tuple[str, ...]) -> bool:
     link = next((each.link for each in events if each.seq == violation.seq), None)
     return any(odd in which and link in (None, each.link) for each, odd in _reports(events, violation.seq))
@@ -115,4 +125,5 @@ CIRCUMSTANCES = {
     "bare-connection": bare_connection,
     "answered-on-read-only-disk": answered_on_read_only_disk,
     "file-sizes-differ": file_sizes_differ,
+    "slave-changed": slave_changed,
 }

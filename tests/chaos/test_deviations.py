@@ -14,6 +14,7 @@ from pairproof.harness.deviations import Deviation
 from pairproof.harness.errors import EXIT_HOLDS, EXIT_LAB, EXIT_UNKNOWN, EXIT_USAGE, EXIT_VIOLATED
 from pairproof.harness.interpreter import run_trial
 from pairproof.harness.law import Violation
+from pairproof.harness.schedule import Op, Schedule
 from pairproof.harness.trial import Trial
 from pairproof.harness.trouble import STALLED
 from pairproof.harness.verdict import Verdict
@@ -34,6 +35,39 @@ def test_a_stored_program_shows_its_deviation_in_the_model_and_nothing_new(model
     judgements = played(model, known).judgements
     assert any(known.id in each.deviations for each in judgements)
     assert [each.law for each in judgements if each.verdict is Verdict.VIOLATED] == []
+
+
+@pytest.mark.parametrize(
+    ("target", "known", "law", "ops"),
+    [
+        (
+            "rocketmq-4.9.7@model", "first-report-believed", "contract",
+            [
+                ("fault", {"name": "stall", "direction": "down", "link": "ha"}),
+                ("send", {"producer": 0, "size": 1, "wait": True, "queue": 0}),
+                ("arm", {"node": "master", "name": "hostile", "character": "junk", "point": "flush", "nth": 1}),
+                ("arm", {"node": "slave", "name": "promotion", "rejoin": "wiped", "point": "send", "nth": 1}),
+                ("advance", {"ms": 600}),
+            ],
+        ),
+        (
+            "rocketmq-5.5.0@model", "slave-takes-changes", "meta-converges",
+            [
+                ("join", {"group": 0, "consumer": 0}),
+                ("remake", {"steps": 3, "what": "topic", "node": "slave", "number": 0}),
+                ("topic", {"number": 0, "node": "master", "queues": 1}),
+            ],
+        ),
+    ],
+)  # fmt: skip
+def test_what_follows_from_a_deviation_is_part_of_it(
+    target: str, known: str, law: str, ops: list[tuple[str, dict[str, Any]]]
+) -> None:
+    settings: dict[str, Any] = {"haSendHeartbeatInterval": 500} if law == "contract" else {"lab.names": 1}
+    schedule = Schedule(settings, "model-1", tuple(Op(*each) for each in ops))
+    judgements = run_trial(resolve.lab("sim"), resolve.target(target), schedule).judgements
+    assert [each.law for each in judgements if each.verdict is Verdict.VIOLATED] == []
+    assert any(each.law == law and known in each.deviations for each in judgements)
 
 
 @pytest.mark.parametrize("known", deviations.every().values(), ids=lambda each: each.id)
