@@ -51,6 +51,10 @@ def test_a_stored_program_shows_its_deviation_in_the_model_and_nothing_new(model
             ],
         ),
         (
+            "rocketmq-4.9.7@model", "file-size-unnoticed", "query-offsets",
+            [("send", {"producer": 0, "size": 1_700, "wait": True, "queue": 0})],
+        ),
+        (
             "rocketmq-5.5.0@model", "slave-takes-changes", "meta-converges",
             [
                 ("join", {"group": 0, "consumer": 0}),
@@ -63,8 +67,11 @@ def test_a_stored_program_shows_its_deviation_in_the_model_and_nothing_new(model
 def test_what_follows_from_a_deviation_is_part_of_it(
     target: str, known: str, law: str, ops: list[tuple[str, dict[str, Any]]]
 ) -> None:
-    settings: dict[str, Any] = {"haSendHeartbeatInterval": 500} if law == "contract" else {"lab.names": 1}
-    schedule = Schedule(settings, "model-1", tuple(Op(*each) for each in ops))
+    settings: dict[str, dict[str, Any]] = {
+        "contract": {"haSendHeartbeatInterval": 500}, "query-offsets": {"lab.slaveFileSize": 4_096},
+        "meta-converges": {"lab.names": 1},
+    }  # fmt: skip
+    schedule = Schedule(settings[law], "model-1", tuple(Op(*each) for each in ops))
     judgements = run_trial(resolve.lab("sim"), resolve.target(target), schedule).judgements
     assert [each.law for each in judgements if each.verdict is Verdict.VIOLATED] == []
     assert any(each.law == law and known in each.deviations for each in judgements)
