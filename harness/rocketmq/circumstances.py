@@ -9,12 +9,13 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from pairproof.harness.history import Event
+from pairproof.harness.history import MS, Event
 from pairproof.harness.law import Violation
 from pairproof.harness.rocketmq.places import MASTER, SLAVES
 
 CHANGES = frozenset({"topic", "group", "delete-topic", "delete-group"})
 """Calls of administrators."""
+JUST_NS = 2_000 * MS
 FIRST, LATER, EXPIRED = "first", "later", "expired"
 """What a report is: its connection's first, above the master's log end; a later one; a first one below its start."""
 
@@ -80,6 +81,13 @@ def slave_changed(events: Sequence[Event], violation: Violation) -> bool:
     )
 
 
+def just_started(events: Sequence[Event], violation: Violation) -> bool:
+    """The broker concerned had started less than two seconds before."""
+    node = next((each.node for each in events if each.seq == violation.seq), None)
+    starts = [each.t for each in events if each.kind == "start" and each.node == node and each.seq < violation.seq]
+    return bool(starts) and violation.t - starts[-1] < JUST_NS
+
+
 def _has(events: Sequence[Event], violation: Violation, which: tuple[str, ...]) -> bool:
     link = next((each.link for each in events if each.seq == violation.seq), None)
     return any(odd in which and link in (None, each.link) for each, odd in _reports(events, violation.seq))
@@ -126,4 +134,5 @@ CIRCUMSTANCES = {
     "answered-on-read-only-disk": answered_on_read_only_disk,
     "file-sizes-differ": file_sizes_differ,
     "slave-changed": slave_changed,
+    "just-started": just_started,
 }

@@ -14,7 +14,10 @@ from pairproof.harness.deviations import Deviation
 from pairproof.harness.errors import EXIT_HOLDS, EXIT_LAB, EXIT_UNKNOWN, EXIT_USAGE, EXIT_VIOLATED
 from pairproof.harness.interpreter import run_trial
 from pairproof.harness.law import Violation
+from pairproof.harness.rocketmq.laws.query_statistics import QueryStatistics
+from pairproof.harness.rocketmq.testing import pair
 from pairproof.harness.schedule import Op, Schedule
+from pairproof.harness.testing import judged
 from pairproof.harness.trial import Trial
 from pairproof.harness.trouble import STALLED
 from pairproof.harness.verdict import Verdict
@@ -85,6 +88,19 @@ def test_a_stored_program_breaks_no_law_on_the_reference(known: Deviation) -> No
     if known.program:
         verdicts = {each.verdict for each in played("reference", known).judgements}
         assert not verdicts & {Verdict.VIOLATED, Verdict.DEVIATES}
+
+
+def test_a_broker_may_fail_over_a_question_about_itself_in_its_first_seconds_only() -> None:
+    def asked(after_ms: int) -> str:
+        history = pair().after(after_ms)
+        history.add("audit", node="master", op=1, f="final", lo=0, hi=0, value=0, status="whole")
+        history.add("answer", node="master", op=1, f="runtime", status="SYSTEM_ERROR")
+        found = judged(QueryStatistics, history.events)
+        known = deviations.of(resolve.target("rocketmq-4.9.7"))
+        return str(deviations.sorted_out([found], history.events, known)[0].verdict)
+
+    assert asked(1_999) == "known-deviation"
+    assert asked(2_000) == "violated"
 
 
 def test_every_deviation_names_mutants_that_there_are() -> None:
