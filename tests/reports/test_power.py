@@ -89,7 +89,7 @@ def test_a_green_first_page_says_what_it_may_have_missed(two_runs: list[Path], t
 
 def test_the_measurement_that_comes_with_the_package_can_be_read_and_names_laws_that_there_are() -> None:
     found = power.read()
-    assert len(found["mutants"]) >= 60 and set(found["laws"]) <= set(names("laws"))
+    assert len(found["mutants"]) >= 120 and set(found["laws"]) <= set(names("laws"))
     assert 0 < power.missed(power.chances(found), 1_000).percent < power.missed(power.chances(found), 10).percent < 100
 
 
