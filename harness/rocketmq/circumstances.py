@@ -11,10 +11,9 @@ from collections.abc import Sequence
 
 from pairproof.harness.history import MS, Event
 from pairproof.harness.law import Violation
+from pairproof.harness.rocketmq.laws.metadata import CHANGES
 from pairproof.harness.rocketmq.places import MASTER, SLAVES
 
-CHANGES = frozenset({"topic", "group", "delete-topic", "delete-group"})
-"""Calls of administrators."""
 JUST_NS = 2_000 * MS
 FIRST, LATER, EXPIRED = "first", "later", "expired"
 """What a report is: its connection's first, above the master's log end; a later one; a first one below its start."""

@@ -24,7 +24,7 @@ from pairproof.harness.kinds.client import Consumer, Fail, Info, Invoke, Ok
 from pairproof.harness.kinds.node import Crash, Stop, Wipe
 from pairproof.harness.rocketmq.kinds.metadata import Persist, Table
 from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.laws.metadata import ADMIN, DELETES, GROUPS, TOPICS, Name, entries, topic_of
+from pairproof.harness.rocketmq.laws.metadata import CHANGES, DELETES, GROUPS, TOPICS, Name, entries, topic_of
 from pairproof.harness.rocketmq.places import MASTER
 
 FIELDS = {TOPICS: ("readQueueNums", "writeQueueNums"), GROUPS: ("brokerId", "whichBrokerWhenConsumeSlowly")}
@@ -82,7 +82,7 @@ class MetaAsAdministered(Law):
     # What administrators do.
 
     def on_invoke(self, event: Invoke) -> None:
-        table = ADMIN.get(event.f) or DELETES.get(event.f)
+        table = CHANGES.get(event.f)
         if table is None:
             if event.group is not None:
                 self.used.add((GROUPS, event.group))

@@ -28,10 +28,9 @@ from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
 from pairproof.harness.rocketmq.kinds.log import Append
 from pairproof.harness.rocketmq.kinds.metadata import Persist, Register, Sync, Table
 from pairproof.harness.rocketmq.laws.metadata import (
-    ADMIN,
     CALL_NS,
+    CHANGES,
     DELAYS,
-    DELETES,
     GROUPS,
     OFFSETS,
     SLACK_NS,
@@ -49,7 +48,6 @@ from pairproof.harness.rocketmq.settings import Settings, version
 HEARTBEAT_NS = 30_000 * MS
 """How often a client tells brokers of its groups."""
 NAMED = (TOPICS, GROUPS)
-CHANGES = {**ADMIN, **DELETES}
 
 
 class Reading(NamedTuple):

@@ -34,6 +34,8 @@ ADMIN = {"topic": TOPICS, "group": GROUPS}
 """What an administrator changes, and the table that it is in."""
 DELETES = {"delete-topic": TOPICS, "delete-group": GROUPS}
 """The same of what one deletes."""
+CHANGES = {**ADMIN, **DELETES}
+"""Both."""
 CALL_NS = 3_000 * MS
 """What a slave waits for one answer."""
 SLACK_NS = 1_000 * MS

@@ -96,11 +96,11 @@ class PullIsFilled(Pulled):
         settings = ledger.config.get(ok.node, DEFAULTS)
         # When a black box wrote a record is not known exactly.
         end = None if ledger.is_a_black_box(ok.node) else self.ended.get(answer.call.op)
-        held, asked, brought = memory(settings), _asked(answer), 0
+        held, brought = memory(settings), 0
         for count, each in enumerate(answer.brought):
             is_slow = held is not None and end is not None and end - each.lo > held
-            most, most_bytes = (int(settings.get(*limit)) for limit in (ON_DISK if is_slow else IN_MEMORY))
-            most, brought = min(most, asked), brought + each.hi - each.lo
+            most, most_bytes = _limits(answer, settings, not is_slow)
+            brought += each.hi - each.lo
             if count and (count >= most or brought > most_bytes):
                 self.violate(
                     ok, f"{ok.node}, asked for {answer.asked} of {ok.queue}, brings {count + 1} messages of {brought} "
@@ -132,8 +132,7 @@ class PullIsFilled(Pulled):
         answer, ok = short.answer, short.answer.ok
         held = memory(short.settings)
         in_memory = held is not None and short.end is not None and short.end - lo <= held
-        most, most_bytes = (int(short.settings.get(*each)) for each in (IN_MEMORY if in_memory else ON_DISK))
-        most = min(most, _asked(answer))
+        most, most_bytes = _limits(answer, short.settings, in_memory)
         count, brought = len(answer.brought), sum(each.hi - each.lo for each in answer.brought)
         if count < most and brought + size <= most_bytes:
             self.violate(
@@ -143,9 +142,10 @@ class PullIsFilled(Pulled):
             )  # fmt: skip
 
 
-def _asked(answer: Answer) -> int:
-    """How many messages were asked for."""
-    return int(told(answer.call.detail).get("most", MOST))
+def _limits(answer: Answer, settings: Settings, in_memory: bool) -> tuple[int, int]:
+    """How many messages and bytes an answer may bring: the broker's limits, and how many messages were asked for."""
+    most, most_bytes = (int(settings.get(*each)) for each in (IN_MEMORY if in_memory else ON_DISK))
+    return min(most, int(told(answer.call.detail).get("most", MOST))), most_bytes
 
 
 def _entries(settings: Settings) -> int:

@@ -16,12 +16,11 @@ from pairproof.harness.rocketmq.kinds.log import Append, Record
 from pairproof.harness.rocketmq.kinds.metadata import Table
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.answering import NO_ANSWER
-from pairproof.harness.rocketmq.laws.metadata import ADMIN, DELETES, GROUPS, TOPICS, Name, holds, topic_of
+from pairproof.harness.rocketmq.laws.metadata import ADMIN, CHANGES, DELETES, GROUPS, TOPICS, Name, holds, topic_of
 from pairproof.harness.rocketmq.settings import parse, version
 
 REFUSES_ADMIN = (4, 9, 4)
 """The first version whose slaves do."""
-CHANGES = frozenset({*ADMIN, *DELETES})
 
 
 class RoleSlaveReadOnly(Law):

@@ -18,6 +18,7 @@ from pairproof.harness.kinds.node import Crash, Start, Wipe
 from pairproof.harness.rocketmq.kinds.metadata import Persist
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.ack_refused_is_absent import leaves_open
+from pairproof.harness.rocketmq.laws.metadata import CHANGES
 from pairproof.harness.rocketmq.settings import creates_groups
 
 SETTLED_NS = 3_000 * MS
@@ -32,7 +33,6 @@ NO_GROUP = "SUBSCRIPTION_GROUP_NOT_EXIST"
 COMMITS = ("commit", "query")
 """What makes no group: a consumer's heartbeat and its pulls do. RocketMQ 5 refuses it while there is none."""
 BUSY = ("busy", "flow control")
-CHANGES = frozenset({"topic", "group", "delete-topic", "delete-group"})
 
 
 class ValidTaken(Law):
