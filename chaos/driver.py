@@ -73,6 +73,10 @@ class Driver:
         """Whether anything was done to what replicas copy in that period; if not, nobody waits for it."""
         return True
 
+    def copied(self, since_ns: int) -> bool:
+        """Whether every replica has asked for what it copies, after ``since_ns``, and got it; False if nobody knows."""
+        return False
+
     def caught_up(self) -> bool:
         """Whether clients that go on by themselves have all there is."""
         return True

@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import gc
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from itertools import count, takewhile
+from itertools import count, repeat
 from time import monotonic
 from typing import NamedTuple
 
@@ -149,7 +149,11 @@ class Explorer:
         self._numbers = count()
         self._pending: list[Trial] = []
         self._allowance = Allowance(0)
-        """Of the search that is going on."""
+        """Of the search that begins trials."""
+        self._under_way = 0
+        """Trials that have begun and were not heard of."""
+        self._expected: dict[str, int | None] = {}
+        """How many trials a search will play, where that is known."""
         self._corpus_s = self._shrinking_s = 0.0
         # Where trials of each search are counted, all violations together have the time of one.
         seconds = repeated.SHRINK_S if self.budget.counts is not None else self.budget.seconds
@@ -171,19 +175,15 @@ class Explorer:
         with rare_collection(), self._working():
             if self.lab.deterministic:
                 self._corpus()
-            for origin in self.budget.shares:
-                if self.first and self.findings:
-                    break
-                self._allowance = self.budget.allowance(origin, self._counts.searched, self._searching_s)
-                self._search(origin)(origin, self._allowance)
+            origins = list(self.budget.shares)
+            # Whose trial is done begins one of the next search, where others are not done with the last one yet.
+            together = [[each] for each in origins] if self._workers is None else [origins]
+            for some in together:
+                if some == [MACHINE] and self.lab.deterministic:
+                    self._machine()
+                else:
+                    self._searched(self._tasks(some))
         return self.summary()
-
-    def _search(self, origin: str) -> Callable[[str, Allowance], None]:
-        if origin == MACHINE and self.lab.deterministic:
-            return self._machine
-        if origin == known_bugs.NAME:
-            return self._of_bugs
-        return self._enumerated if origin in self._enumerating else self._seeded
 
     @contextmanager
     def _working(self) -> Iterator[None]:
@@ -224,27 +224,42 @@ class Explorer:
                 self.progress(done, len(schedules), DOING[CORPUS])
         self._corpus_s = self.seconds_so_far()
 
-    def _enumerated(self, origin: str, allowance: Allowance) -> None:
-        listed = self._enumerating[origin](self.lab, self.target, self.seed)
-        self._listed(origin, allowance, [(each, "") for each in listed])
+    def _allow(self, origin: str) -> Allowance:
+        spent = self._counts.searched + self._under_way
+        self._allowance = self.budget.allowance(origin, spent, self._searching_s)
+        return self._allowance
 
-    def _of_bugs(self, origin: str, allowance: Allowance) -> None:
-        self._listed(origin, allowance, [(each.schedule, each.name) for each in self._bugs])
+    def _tasks(self, origins: Sequence[str]) -> Iterator[_Task]:
+        """The trials of some searches, one search after the other, as far as each may go."""
+        for origin in origins:
+            if self.first and self.findings:
+                return
+            allowance = self._allow(origin)
+            for task in self._of(origin, allowance):
+                if not allowance.begin():
+                    break
+                self._under_way += 1
+                yield task
 
-    def _listed(self, origin: str, allowance: Allowance, listed: Sequence[tuple[Schedule, str]]) -> None:
-        self.totals[origin] = len(listed)
-        tasks = (_Task(origin, self.seed, number, self.laws, *each) for number, each in enumerate(listed))
-        self._searched(origin, tasks, allowance, min(len(listed), allowance.trials))
+    def _of(self, origin: str, allowance: Allowance) -> Iterator[_Task]:
+        listed: Iterable[tuple[Schedule | None, str]] = repeat((None, ""))
+        self._expected[origin] = allowance.trials if allowance.trials < ALL else None
+        if origin == known_bugs.NAME:
+            listed = [(each.schedule, each.name) for each in self._bugs]
+        elif origin in self._enumerating:
+            listed = [(each, "") for each in self._enumerating[origin](self.lab, self.target, self.seed)]
+        if isinstance(listed, list):
+            self.totals[origin] = len(listed)
+            self._expected[origin] = min(len(listed), allowance.trials)
+        return (_Task(origin, self.seed, number, self.laws, *each) for number, each in enumerate(listed))
 
-    def _seeded(self, origin: str, allowance: Allowance) -> None:
-        tasks = (_Task(origin, self.seed, number, self.laws) for number in count())
-        self._searched(origin, tasks, allowance, allowance.trials if allowance.trials < ALL else None)
-
-    def _searched(self, origin: str, tasks: Iterator[_Task], allowance: Allowance, total: int | None) -> None:
-        allowed = takewhile(lambda task: allowance.begin(), tasks)
-        for done, trial in enumerate(self._played(allowed), 1):
+    def _searched(self, tasks: Iterator[_Task]) -> None:
+        done = Counter[str]()
+        for trial in self._played(tasks):
+            self._under_way -= 1
             self._take(trial._replace(number=next(self._numbers)))
-            self.progress(done, total, DOING[origin])
+            done[trial.origin] += 1
+            self.progress(done[trial.origin], self._expected[trial.origin], DOING[trial.origin])
             if self.first and self.findings:
                 # Others that are under way may take a minute, and nobody asks for them.
                 return
@@ -258,12 +273,15 @@ class Explorer:
             if isinstance(answer, Trial):
                 yield answer
             elif isinstance(answer, LabError) and self._workers.left:
+                self._under_way -= 1
                 self.on_failure(answer)
             else:
                 raise answer
 
-    def _machine(self, origin: str, allowance: Allowance) -> None:
-        done = count(1)
+    def _machine(self) -> None:
+        if self.first and self.findings:
+            return
+        done, allowance = count(1), self._allow(MACHINE)
 
         def taken(trial: Trial) -> None:
             if allowance.begun >= allowance.trials:
@@ -273,7 +291,7 @@ class Explorer:
             # Hypothesis is still running: shrinking waits until it is not.
             if self._note(trial._replace(number=next(self._numbers))) and self.first:
                 allowance.end()
-            self.progress(next(done), None, DOING[origin])
+            self.progress(next(done), None, DOING[MACHINE])
 
         machine.explore(self.lab, self.target, self.laws, self.seed, allowance.more, taken)
         pending, self._pending = self._pending, []

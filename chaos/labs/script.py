@@ -20,6 +20,8 @@ CATCH_UP_NS = 180_000 * MS
 """Consumers ask for routes every 30 s, share out a group every 20 s, and miss a lost member after 120 s."""
 CALLS_NS = 12_000 * MS
 """For the calls of a slave's metadata sync, after its period."""
+COPIED_NS = 1_500 * MS
+"""Before and after a slave's copying: what timers and saves may be late."""
 
 
 class Bounds(NamedTuple):
@@ -73,7 +75,7 @@ def settle(stage: Stage) -> None:
     """Start what is down; a probe proves that the pair is alive; then until all logs end alike, or the bound passes.
 
     With a name server also until consumers have caught up, or the bound passes; then a period of metadata sync is
-    quiet, if the driver says that anything is copied in it.
+    quiet, if the driver says that anything is copied in it, or as much of it as replicas are seen to need.
     """
     for name in stage.all_nodes:
         stage.restart(name)
@@ -91,7 +93,9 @@ def settle(stage: Stage) -> None:
         while not stage.driver.caught_up() and stage.now() < ends:
             stage.idle(stage.bounds.look)
         if stage.driver.is_owed_copies():
-            stage.idle(stage.bounds.sync + CALLS_NS)
+            since = stage.now() + COPIED_NS
+            if stage.run_until(lambda: stage.driver.copied(since), stage.bounds.sync + CALLS_NS):
+                stage.idle(COPIED_NS)
     stage.run_until(stage.driver.derived, DERIVED_NS)
     stage.driver.audit("final", *stage.all_nodes)
     stage.driver.question(*stage.all_nodes)

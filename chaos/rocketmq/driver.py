@@ -24,6 +24,7 @@ from pairproof.chaos.rocketmq.strangers import Strangers
 from pairproof.harness.content import told
 from pairproof.harness.history import MS, Event
 from pairproof.harness.rocketmq import places
+from pairproof.harness.rocketmq.laws.metadata import STEPS
 
 if TYPE_CHECKING:
     from pairproof.chaos.targets.reference import ReferenceTarget
@@ -124,6 +125,11 @@ class RocketMQDriver(Driver):
         A trial that does not wait cannot break the laws of metadata, which judge only what had the time to be copied.
         """
         return any(map(_touches_tables, self.world.recorder.events))
+
+    def copied(self, since_ns: int) -> bool:
+        copies = self.readings.copies
+        up = [name for name in self.pair[1:] if self.world.nodes[name].is_up]
+        return all(copies.get(name, {}).get(table, 0) >= since_ns for name in up for table in STEPS)
 
     def caught_up(self) -> bool:
         if self.world.run(self.inspection.delayed()):

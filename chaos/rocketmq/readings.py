@@ -33,6 +33,9 @@ class TracedReadings(Readings, Stage):
         """Nodes and incarnations that a name server has answered."""
         self.refusals: Counter[str] = Counter()
         """How often the master has refused a slave as diverged."""
+        self.copies: dict[str, dict[str, int]] = {}
+        """By slave and table: when it asked for what it then got, ns. Of its life that runs."""
+        self._asked: dict[tuple[str, str], int] = {}
         self._peers: dict[str, tuple[str, str]] = {}
         """Labels of HA connections, and whose they are, by the address that the master sees."""
 
@@ -55,7 +58,7 @@ class TracedReadings(Readings, Stage):
             if its is None or not isinstance(its.trace, SeenFromOutside):
                 return None
             life, kind = its, OF_TAPS[kind]
-        self._note(life, kind, columns)
+        self._note(life, t, kind, columns)
         event = _event(t, life, kind, columns)
         if event is None or kind not in ("register", "refused"):
             return event
@@ -67,12 +70,13 @@ class TracedReadings(Readings, Stage):
         self.refusals[who] += 1
         return event._replace(link=label)
 
-    def _note(self, life: Life, kind: str, columns: list[Any]) -> None:
+    def _note(self, life: Life, t: int, kind: str, columns: list[Any]) -> None:
         node, who, ends = life.node, (life.node, life.incarnation), self.evidence.log_ends
         match kind, columns:
             case "start", [_, _, int(hi)]:
                 ends[node] = self.dispatched[node] = hi
                 self.evidence.flushed[node] = min(hi, self.evidence.flushed.get(node, 0))
+                self.copies.pop(node, None)
             case "flush", [int(hi)]:
                 self.evidence.flushed[node] = hi
             case "append", [_, int(hi), *_]:
@@ -81,6 +85,12 @@ class TracedReadings(Readings, Stage):
                 self.dispatched[node] = hi
             case "register", ["ok", *_]:
                 self.registered.add(who)
+            case "sync", [str(table), "asked"]:
+                self._asked[node, table] = t
+            case "sync", [str(table), str(status)]:
+                asked = self._asked.pop((node, table), None)
+                if asked is not None and status != "failed":
+                    self.copies.setdefault(node, {})[table] = asked
             case "met", [str(address), str(label), str(peer)]:
                 self._peers[address] = label, peer
             case "heard", [str(peer)]:

@@ -43,14 +43,16 @@ class FakeStage(Driver):
         self.has_names = waits is not None
         self.t = 0
         self.owes = True
+        self.copies_at = 10**18
         self.did: list[str] = []
 
     def now(self) -> int:
         return self.t
 
     def run_until(self, reached: Callable[[], bool], limit_ns: int) -> bool:
-        if not reached():
-            self.t += limit_ns
+        ends = self.t + limit_ns
+        while not reached() and self.t < ends:
+            self.t = min(ends, self.t + 1_000 * MS)
         return reached()
 
     def idle(self, ns: int) -> None:
@@ -76,6 +78,9 @@ class FakeStage(Driver):
 
     def is_owed_copies(self) -> bool:
         return self.owes
+
+    def copied(self, since_ns: int) -> bool:
+        return self.t >= max(since_ns, self.copies_at)
 
     def caught_up(self) -> bool:
         self.waits -= 1
@@ -113,6 +118,13 @@ def test_with_a_name_server_consumers_catch_up_or_a_bound_passes_and_then_a_sync
     stage = FakeStage("ok", waits=waits)
     script.settle(stage)
     assert stage.t == looks * stage.bounds.look + stage.bounds.sync + script.CALLS_NS
+
+
+def test_the_sync_period_ends_when_copies_are_seen_to_have_arrived() -> None:
+    stage = FakeStage("ok", waits=0)
+    stage.copies_at = 4_000 * MS
+    script.settle(stage)
+    assert stage.t == stage.copies_at + script.COPIED_NS
 
 
 def test_nobody_waits_for_copies_of_what_nothing_has_touched() -> None:

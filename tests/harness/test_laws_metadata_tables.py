@@ -156,13 +156,23 @@ def test_who_has_not_synced_has_a_period_and_four_calls() -> None:
         assert_broken(MetaConverges, late(23_001), "are not the master's", times=4)
 
 
-def test_who_was_answered_and_does_not_say_what_it_took_over_has_that_time_as_well() -> None:
-    def late(ms: float) -> M:
-        history = named().wait(1_000).marked("heal").wait(2_000).round(**dict.fromkeys(WRONG, "answered"))
-        return tables(history.wait(ms), **WRONG)
+def test_who_was_answered_and_does_not_say_what_it_took_over_owes_it_when_it_goes_on_or_a_second_later() -> None:
+    def answered(*tables: str) -> M:
+        history = named().wait(1_000).marked("heal").wait(2_000)
+        for table in tables:
+            history.step(table, "answered")
+        return history
 
-    assert_vacuous(MetaConverges, late(18_000))
-    assert_broken(MetaConverges, late(23_001), "are not the master's", times=4)
+    def read(history: M, f: str = "topics", **content: object) -> M:
+        return history.table(f, FULL if f == "topics" else OFFSETS, "master", VERSION).table(f, content, "slave", VERSION)
+
+    assert_holds(MetaConverges, read(answered("topics", "offsets"), **FULL))
+    assert_broken(MetaConverges, read(answered("topics", "offsets")), "are not the master's")
+    assert_vacuous(MetaConverges, read(answered("topics")))
+    assert_vacuous(MetaConverges, read(answered("topics", "offsets"), "offsets"))
+    assert_broken(MetaConverges, read(answered("topics").wait(1_000)), "are not the master's")
+    # Its next life knows nothing of this one's answer.
+    assert_vacuous(MetaConverges, read(answered("topics").again("slave").register().wait(1_001)))
 
 
 def test_who_could_not_read_its_masters_answer_owes_the_table_at_once() -> None:

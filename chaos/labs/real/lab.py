@@ -13,6 +13,7 @@ from pairproof.chaos.labs.real.replacement import Replacement
 from pairproof.chaos.labs.real.seam_trouble import TROUBLES
 from pairproof.chaos.labs.real.session import RealSession
 from pairproof.chaos.labs.real.triggers import Triggers
+from pairproof.chaos.labs.real.turns import turn
 from pairproof.chaos.plan import Program, abilities, forms, has_others, observed, seams
 from pairproof.harness.errors import LabError
 from pairproof.harness.ports import Target
@@ -68,7 +69,8 @@ class RealLab:
             self._bench = self.make_bench()
             atexit.register(self.close)
         try:
-            self._session = self.session_class(self._bench, target, settings, seed)
+            with turn():
+                self._session = self.session_class(self._bench, target, settings, seed)
         except BaseException:
             self.close()
             raise

@@ -4,7 +4,8 @@ Judged by the last readings after healing. Topics and groups are the same, data 
 the master has its whole map on the slave (others may stay); the slave's file of delay offsets says what the master's
 table says. A slave owes that for a table
 
-- if it has synced it, or could not read the answer, and asked for it after anything last changed; or else
+- if it has synced it, or could not read the answer, and asked for it after anything last changed; where nobody sees
+  what a slave makes of an answer, it has when it asks for the next table, or a second later; or else
 - if a period and four calls of 3 s have passed since then, since it learned of its master, and since its first failure
   after that, which may only have shown that its connection had died; one that does not know its master has three
   registration periods besides: the master's or its own first attempt may fail in the same way.
@@ -84,6 +85,8 @@ class MetaConverges(MetadataLaw):
         self.asked: dict[Name, int] = {}
         self.synced: dict[Name, tuple[int, int]] = {}
         """By slave and table: when it asked for what it has, or has not read, and when it got it, ns."""
+        self.answered: dict[str, tuple[str, int, int]] = {}
+        """By slave: the table that it was answered last and may not have taken yet, when it asked, and when it was."""
         self.failures: dict[Name, list[int]] = {}
         """By slave and table: since it last got it."""
         self.known: dict[str, int] = {}
@@ -106,6 +109,7 @@ class MetaConverges(MetadataLaw):
         self.disturbed = event.t
         node = event.node
         self.known.pop(node, None)
+        self.answered.pop(node, None)
         for table in STEPS:
             for each in (self.asked, self.synced, self.failures):
                 each.pop((node, table), None)
@@ -186,21 +190,32 @@ class MetaConverges(MetadataLaw):
         place = (event.node, event.f)
         if event.status == "asked":
             self.asked[place] = event.t
+            self._has_taken(event.node)
             return
         asked = self.asked.pop(place, None)
         if event.status == "answered":
-            # What it made of that nobody knows: it owes what time alone makes due.
             self.failures.pop(place, None)
+            if asked is not None:
+                self.answered[event.node] = event.f, asked, event.t
         elif event.status == "failed":
+            self.answered.pop(event.node, None)
             self.failures.setdefault(place, []).append(event.t)
         elif asked is not None:
             self.synced[place] = (asked, event.t)
             self.failures.pop(place, None)
 
+    def _has_taken(self, node: str) -> None:
+        """A slave has gone on: its last answer has made it what it makes."""
+        if node in self.answered:
+            table, asked, t = self.answered.pop(node)
+            self.synced[node, table] = asked, t
+
     # What is read.
 
     def on_table(self, event: Table) -> None:
         if self.healed:
+            if event.node in self.answered and event.t >= self.answered[event.node][2] + SLACK_NS:
+                self._has_taken(event.node)
             place = (event.node, event.f)
             synced = self.synced.get(place)
             known = self.known.get(event.node)
