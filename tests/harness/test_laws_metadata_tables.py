@@ -164,7 +164,8 @@ def test_who_was_answered_and_does_not_say_what_it_took_over_owes_it_when_it_goe
         return history
 
     def read(history: M, f: str = "topics", **content: object) -> M:
-        return history.table(f, FULL if f == "topics" else OFFSETS, "master", VERSION).table(f, content, "slave", VERSION)
+        history.table(f, FULL if f == "topics" else OFFSETS, "master", VERSION)
+        return history.table(f, content, "slave", VERSION)
 
     assert_holds(MetaConverges, read(answered("topics", "offsets"), **FULL))
     assert_broken(MetaConverges, read(answered("topics", "offsets")), "are not the master's")
