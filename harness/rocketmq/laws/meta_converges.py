@@ -19,7 +19,7 @@ Left out: slaves that are down at the end; heartbeats of consumers in labs that 
 a change counts as 30 s later. Source: SlaveSynchronize.
 """
 
-from operator import eq
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from pairproof.harness.history import MS, Event
@@ -44,7 +44,7 @@ from pairproof.harness.rocketmq.laws.metadata import (
     told,
 )
 from pairproof.harness.rocketmq.places import MASTER
-from pairproof.harness.rocketmq.settings import Settings, version
+from pairproof.harness.rocketmq.settings import Settings
 
 HEARTBEAT_NS = 30_000 * MS
 """How often a client tells brokers of its groups."""
@@ -229,8 +229,7 @@ class MetaConverges(MetadataLaw):
                 since = None if copy is None else self._due_since(slave, settings, table, copy)
                 if copy is not None and original is not None and since is not None:
                     self.judged += 1
-                    master = self.ledger.config.get(MASTER, {})
-                    difference = _difference(original.event, copy.event, version(settings)[0] == version(master)[0])
+                    difference = _difference(original.event, copy.event)
                     if difference:
                         self.violate(copy.event, f"{slave}'s {table} are not the master's: {difference}", since=since)
 
@@ -256,21 +255,26 @@ class MetaConverges(MetadataLaw):
         return since if copy.event.t - since > bound else None
 
 
-def _difference(original: Table, copy: Table, of_a_kind: bool) -> str:
-    """What the copy lacks; nothing if it is as it should be. ``of_a_kind``: entries of both have the same fields."""
+def _difference(original: Table, copy: Table) -> str:
+    """What the copy lacks; nothing if it is as it should be."""
     if original.f in NAMED and (original.counter, original.stamp) != (copy.counter, copy.stamp):
         return f"version ({copy.counter}, {copy.stamp}), the master's ({original.counter}, {original.stamp})"
     if original.detail == copy.detail:
         return ""
     here, there = entries(original), entries(copy)
     names = {*here, *there} if original.f != OFFSETS else {*here}
-    same = eq if of_a_kind else _agree
-    wrong = sorted(name for name in names if not same(here.get(name), there.get(name)))
+    shared = _fields(here) & _fields(there) if original.f in NAMED else set()
+    wrong = sorted(name for name in names if not _agree(here.get(name), there.get(name), shared))
     return f"they differ in {', '.join(wrong)}" if wrong else ""
 
 
-def _agree(entry: Any, other: Any) -> bool:
-    """Whether two entries agree in the fields that both have: 5.x gives some to topics and groups that 4.x drops."""
-    if not isinstance(entry, dict) or not isinstance(other, dict):
+def _fields(table: Mapping[str, Any]) -> set[str]:
+    return {field for entry in table.values() if isinstance(entry, dict) for field in entry}
+
+
+def _agree(entry: Any, other: Any, shared: set[str]) -> bool:
+    """Whether two entries agree, of topics and groups in the fields that both brokers have somewhere: one that does not
+    know a field drops it (5.x has more than 4.x, and than a reference that plays a 5.x)."""
+    if not isinstance(entry, dict) or not isinstance(other, dict) or not shared:
         return bool(entry == other)
-    return all(entry[name] == other[name] for name in entry.keys() & other.keys())
+    return all(entry.get(name) == other.get(name) for name in shared)
