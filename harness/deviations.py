@@ -23,10 +23,11 @@ from typing import Any, NamedTuple, cast
 from pairproof.harness import registry, resolve, versions
 from pairproof.harness.errors import UsageError
 from pairproof.harness.history import Event
-from pairproof.harness.law import Violation
+from pairproof.harness.law import STALLS, Violation
 from pairproof.harness.ports import Target
 from pairproof.harness.schedule import Schedule
 from pairproof.harness.schedule_json import from_json
+from pairproof.harness.trouble import STALLED
 from pairproof.harness.verdict import Judgement, Verdict
 
 KEYS = {"about": str, "reason": str, "source": str, "system": str, "node": str, "versions": list, "shows": list}
@@ -176,16 +177,38 @@ def sorted_out(judgements: list[Judgement], events: Sequence[Event], known: Iter
     """The judgements on one trial, its known deviations apart.
 
     A law of which every violation is recognised is judged as ``known-deviation``, or as unknown where it had doubts,
-    too. Of another one only the violations stay that are new.
+    too. Of another one only the violations stay that are new. What a stall leaves open is no doubt where all of it
+    would be recognised: it is as if it had not been judged.
     """
     listed = tuple(known)
-    return [_sorted(each, events, listed) if listed and each.violations else each for each in judgements]
+    return [_sorted(_certain(each, events, listed), events, listed) if listed else each for each in judgements]
+
+
+def _recognised(law: str, violation: Violation, events: Sequence[Event], known: tuple[Deviation, ...]) -> str | None:
+    return next((each.id for each in known if each.shows(law, violation, events)), None)
+
+
+def _certain(judgement: Judgement, events: Sequence[Event], known: tuple[Deviation, ...]) -> Judgement:
+    open_ = judgement.doubted
+    if (
+        not (judgement.doubt or "").startswith(STALLED)
+        or len(open_) < judgement.notes.get(STALLS, 0)
+        or not all(_recognised(judgement.law, each, events, known) for each in open_)
+    ):
+        return judgement
+    judged = judgement.judged - len(open_)
+    verdict = judgement.verdict
+    if verdict is Verdict.UNKNOWN:
+        verdict = Verdict.HOLDS if judged > 0 else Verdict.VACUOUS
+    return judgement._replace(verdict=verdict, judged=max(0, judged), doubt=None)
 
 
 def _sorted(judgement: Judgement, events: Sequence[Event], known: tuple[Deviation, ...]) -> Judgement:
+    if not judgement.violations:
+        return judgement
     new, counts = [], Counter[str]()
     for violation in judgement.violations:
-        found = next((each.id for each in known if each.shows(judgement.law, violation, events)), None)
+        found = _recognised(judgement.law, violation, events, known)
         if found is None:
             new.append(violation)
         else:

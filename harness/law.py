@@ -15,6 +15,8 @@ from pairproof.harness.trouble import doubted
 
 MAX_VIOLATIONS = 16
 """Violations that one law keeps of one trial; the rest are counted only."""
+STALLS = "stalled"
+"""A law's note: how many violations the machine's stalls may have made."""
 
 
 class Violation(NamedTuple):
@@ -49,6 +51,8 @@ class Law:
         self.violations: list[Violation] = []
         self.broken = 0
         self.doubt: str | None = None
+        self.doubted: list[Violation] = []
+        """Those that a stall may have made."""
         self.applicable = True
         self.notes: dict[str, int] = {}
         self.begin()
@@ -66,8 +70,10 @@ class Law:
         if since is not None:
             stall = self.ledger.trouble.stall(since, event.t if until is None else until)
             if stall is not None:
-                self.notes["stalled"] = self.notes.get("stalled", 0) + 1
+                self.notes[STALLS] = self.notes.get(STALLS, 0) + 1
                 self.doubt = self.doubt or doubted(stall, text)
+                if len(self.doubted) < MAX_VIOLATIONS:
+                    self.doubted.append(Violation(event.seq, event.t, text, event.message))
                 return
         self.broken += 1
         if len(self.violations) < MAX_VIOLATIONS:

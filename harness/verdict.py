@@ -45,6 +45,8 @@ class Judgement(NamedTuple):
     notes: dict[str, int] = {}
     deviations: Mapping[str, int] = {}
     """By id of a known deviation, the violations that come of it; of a violated law they are not among the others."""
+    doubted: tuple[Violation, ...] = ()
+    """What it would say, had the machine not stalled."""
 
 
 class Demands(NamedTuple):

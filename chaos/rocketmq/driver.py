@@ -129,7 +129,7 @@ class RocketMQDriver(Driver):
     def copied(self, since_ns: int) -> bool:
         copies = self.readings.copies
         up = [name for name in self.pair[1:] if self.world.nodes[name].is_up]
-        return all(copies.get(name, {}).get(table, 0) >= since_ns for name in up for table in STEPS)
+        return all(copies.get(name, {}).get(table, -1) >= since_ns for name in up for table in STEPS)
 
     def caught_up(self) -> bool:
         if self.world.run(self.inspection.delayed()):

@@ -16,6 +16,7 @@ from pairproof.chaos.plan import Place
 from pairproof.chaos.rocketmq.calls_passage import TablesPassage
 from pairproof.chaos.rocketmq.outside.view import OutsideView
 from pairproof.chaos.rocketmq.outside.words import Failure, WordsFollower
+from pairproof.chaos.rocketmq.readings import TracedReadings
 from pairproof.harness.history import MS, Event
 from pairproof.harness.rocketmq import places
 
@@ -52,6 +53,21 @@ def test_a_request_for_a_table_and_its_answer_are_steps_of_a_sync(table: str, li
     way.client_hears(answer(6) + answer(5))
     assert told(evidence) == [(table, "asked"), (table, "answered")]
     assert {(each.node, each.incarnation) for each in evidence.recorder.events} == {("slave", 1)}
+
+
+def test_a_table_is_copied_once_its_answer_arrives_and_dated_by_its_request() -> None:
+    evidence = traced()
+    evidence.born("slave", 1, outside())
+    way, readings = over(evidence), evidence.readings
+    assert isinstance(readings, TracedReadings)
+    before = evidence.now()
+    way.client_said(request(5, CODES["topics"]))
+    asked = evidence.now()
+    evidence.poll()
+    assert not readings.copies
+    way.client_hears(answer(5))
+    evidence.poll()
+    assert before <= readings.copies["slave"]["topics"] <= asked
 
 
 def test_an_answer_that_the_link_lost_or_that_refuses_says_nothing() -> None:

@@ -13,6 +13,7 @@ from pairproof.chaos.targets import rocketmq
 from pairproof.chaos.targets.reference import TARGET
 from pairproof.harness.content import content
 from pairproof.harness.history import Event
+from pairproof.harness.rocketmq.laws.metadata import STEPS
 
 PAIR = ("master", "slave")
 FRESH = 7
@@ -30,7 +31,7 @@ def driver(target: Any = rocketmq.V4, *events: Event, black_boxes: tuple[str, ..
     }
     evidence = SimpleNamespace(log_ends=dict.fromkeys(PAIR, FRESH))
     made.world = SimpleNamespace(nodes=nodes, evidence=evidence, recorder=SimpleNamespace(events=events))  # type: ignore[assignment]
-    made.readings = SimpleNamespace(registered=set(), dispatched={})  # type: ignore[assignment]
+    made.readings = SimpleNamespace(registered=set(), dispatched={}, copies={})  # type: ignore[assignment]
     return made
 
 
@@ -89,3 +90,15 @@ def test_sends_pulls_and_faults_of_the_pair_itself_leave_no_tables_to_copy() -> 
 )
 def test_what_touches_tables_or_the_ways_to_them_has_copies_waited_for(touched: Event) -> None:
     assert driver(TARGET, *UNTOUCHED, touched).is_owed_copies()
+
+
+def test_copies_have_arrived_when_every_slave_that_is_up_has_asked_for_each_table_since_and_got_it() -> None:
+    found = driver()
+    copies = found.readings.copies["slave"] = dict.fromkeys(STEPS, 20)
+    assert found.copied(20) and not found.copied(21)
+    copies["groups"] = 19
+    assert not found.copied(20)
+    del copies["groups"]
+    assert not found.copied(0)
+    found.world.nodes["slave"].is_up = False
+    assert found.copied(20)

@@ -6,7 +6,8 @@ from pairproof.harness import deviations
 from pairproof.harness.deviations import Deviation
 from pairproof.harness.errors import EXIT_HOLDS, EXIT_VIOLATED, UsageError
 from pairproof.harness.history import Event
-from pairproof.harness.law import Violation
+from pairproof.harness.law import STALLS, Violation
+from pairproof.harness.trouble import STALLED
 from pairproof.harness.verdict import Judgement, Standing, Verdict, exit_code
 
 FILE = """
@@ -79,6 +80,22 @@ def test_a_new_violation_beside_a_known_deviation_of_another_law_is_red() -> Non
 
 def test_a_law_that_was_in_doubt_stays_unknown() -> None:
     assert sorted_out(judged(SILENT, doubt="the machine stalled"), AHEAD).verdict is Verdict.UNKNOWN
+
+
+def test_what_a_stall_leaves_open_is_no_doubt_where_it_would_be_recognised() -> None:
+    def stalled(*doubted: Violation, count: int | None = None, broken: tuple[Violation, ...] = ()) -> Judgement:
+        doubt = f"{STALLED} (master), so it is unknown"
+        notes = {STALLS: len(doubted) if count is None else count}
+        found = judged(*broken, doubt=doubt)._replace(doubted=doubted, notes=notes)
+        return found if broken else found._replace(verdict=Verdict.UNKNOWN)
+
+    found = sorted_out(stalled(SILENT), AHEAD)
+    assert (found.verdict, found.judged, found.doubt) == (Verdict.HOLDS, 2, None)
+    assert sorted_out(stalled(SILENT)._replace(judged=1), AHEAD).verdict is Verdict.VACUOUS
+    assert sorted_out(stalled(SILENT, broken=(SILENT,)), AHEAD).verdict is Verdict.DEVIATES
+    for left in (stalled(SILENT, OTHER), stalled(SILENT, count=17), stalled(SILENT, OTHER, broken=(SILENT,))):
+        assert sorted_out(left, AHEAD).verdict is Verdict.UNKNOWN
+    assert sorted_out(stalled(SILENT), BEHIND).verdict is Verdict.UNKNOWN
 
 
 def test_a_deviation_belongs_to_targets_whose_node_runs_a_version_in_range() -> None:
