@@ -192,7 +192,7 @@ def _certain(judgement: Judgement, events: Sequence[Event], known: tuple[Deviati
     open_ = judgement.doubted
     if (
         not (judgement.doubt or "").startswith(STALLED)
-        or len(open_) < judgement.notes.get(STALLS, 0)
+        or not 0 < judgement.notes.get(STALLS, 0) <= len(open_)
         or not all(_recognised(judgement.law, each, events, known) for each in open_)
     ):
         return judgement
