@@ -96,7 +96,7 @@ def _row(
         if _only_across(verdicts, modelled) and not set(verdicts) - {CANNOT, SKIPPED, UNKNOWN, HOLDS}:
             # Another verdict than "holds" for another reason is none that a model is excused for.
             unsure = [each.reasons for each in results if each is not None and each.verdict == UNKNOWN]
-            skipped += [lines for lines in unsure if all(NOTHING in line for line in lines)]
+            skipped += [lines for lines in unsure if all(NOTHING in line or SKIPPED in line for line in lines)]
         differences.append(
             Difference(VERDICT, verdicts, reason or "; ".join(line for lines in skipped for line in lines))
         )

@@ -168,6 +168,9 @@ def test_a_model_may_meet_other_things_than_what_it_is_of_and_may_not_contradict
     less = good._replace(played=(one._replace(case=one.case._replace(expect=one.case.expect._replace(judged=("x",)))),))
     assert less.reasons == ["x had nothing to judge"]
     assert rows(less, good, models=("lab0",)).unexplained == [] != rows(less, good).unexplained
+    (lacking,) = less.played
+    fewer = less._replace(played=(lacking._replace(verdict=SKIPPED, doubts=("skipped: stall: no such link",)),))
+    assert fewer.verdict == UNKNOWN and rows(good, fewer, models=("lab0",)).unexplained == []
     unsure = good._replace(played=(one._replace(verdict=UNKNOWN, doubts=("ack-replicated: law crashed",)),))
     bad = good._replace(laws=good.laws | {"ack-replicated": Verdict.VIOLATED})
     for other, what in ((unsure, "verdict"), (bad, "ack-replicated")):
