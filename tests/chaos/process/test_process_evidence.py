@@ -168,7 +168,7 @@ def test_a_black_boxs_log_ends_where_it_reports_also_within_a_record(evidence: E
         link.client_said(offset.to_bytes(8, "big"))
     assert evidence.log_ends == {"slave": 237}
     # Files tell of the whole records only, and late.
-    readings(evidence)._note(evidence._lives[-1], "append", [0, 230, 1, "replicate", None])
+    readings(evidence)._note(evidence._lives[-1], 0, "append", [0, 230, 1, "replicate", None])
     assert evidence.log_ends == {"slave": 237}
     # What traces itself is believed; so are a new process's files.
     Written(evidence, tmp_path, "slave", 2).note(1, "start", "abnormal", 0, 230)
