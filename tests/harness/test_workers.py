@@ -7,8 +7,10 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -139,6 +141,24 @@ def test_an_exploration_plays_the_same_schedules_side_by_side_and_counts_each_on
             assert (again.schedule, again.events, again.judgements) == (each.schedule, each.events, each.judgements)
     workers = held_lab.pids(held, "closed")
     assert len(workers) == 2 and held_lab.pids(held, "opened") == {*workers, os.getpid()}
+
+
+def test_the_next_search_begins_while_the_last_one_s_trial_is_going_on(held: Path) -> None:
+    both = []
+
+    def let_go() -> None:
+        with suppress(AssertionError):
+            until(lambda: len(held_lab.pids(held, "opened")) == 2)
+            both.append(True)
+        (held / "wait").unlink()
+
+    (held / "wait").touch()
+    helper = threading.Thread(target=let_go)
+    helper.start()
+    even = SEEDED._replace(shares={"swarm": 0.5, "whole": 0.5})
+    found, _ = explore("reference", even, trials=2)
+    helper.join()
+    assert both and list(found.by_origin.values()) == [1, 1]
 
 
 def test_a_number_of_trials_is_kept_exactly_side_by_side(held: Path) -> None:
