@@ -189,14 +189,14 @@ def _recognised(law: str, violation: Violation, events: Sequence[Event], known: 
 
 
 def _certain(judgement: Judgement, events: Sequence[Event], known: tuple[Deviation, ...]) -> Judgement:
-    open_ = judgement.doubted
+    doubted = judgement.doubted
     if (
         not (judgement.doubt or "").startswith(STALLED)
-        or not 0 < judgement.notes.get(STALLS, 0) <= len(open_)
-        or not all(_recognised(judgement.law, each, events, known) for each in open_)
+        or not 0 < judgement.notes.get(STALLS, 0) <= len(doubted)
+        or not all(_recognised(judgement.law, each, events, known) for each in doubted)
     ):
         return judgement
-    judged = judgement.judged - len(open_)
+    judged = judgement.judged - len(doubted)
     verdict = judgement.verdict
     if verdict is Verdict.UNKNOWN:
         verdict = Verdict.HOLDS if judged > 0 else Verdict.VACUOUS

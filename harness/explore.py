@@ -185,6 +185,10 @@ class Explorer:
                     self._searched(self._tasks(some))
         return self.summary()
 
+    @property
+    def _is_enough(self) -> bool:
+        return self.first and bool(self.findings)
+
     @contextmanager
     def _working(self) -> Iterator[None]:
         try:
@@ -232,7 +236,7 @@ class Explorer:
     def _tasks(self, origins: Sequence[str]) -> Iterator[_Task]:
         """The trials of some searches, one search after the other, as far as each may go."""
         for origin in origins:
-            if self.first and self.findings:
+            if self._is_enough:
                 return
             allowance = self._allow(origin)
             for task in self._of(origin, allowance):
@@ -242,25 +246,28 @@ class Explorer:
                 yield task
 
     def _of(self, origin: str, allowance: Allowance) -> Iterator[_Task]:
-        listed: Iterable[tuple[Schedule | None, str]] = repeat((None, ""))
-        self._expected[origin] = allowance.trials if allowance.trials < ALL else None
-        if origin == known_bugs.NAME:
-            listed = [(each.schedule, each.name) for each in self._bugs]
-        elif origin in self._enumerating:
-            listed = [(each, "") for each in self._enumerating[origin](self.lab, self.target, self.seed)]
-        if isinstance(listed, list):
+        listed, trials = self._listed(origin), allowance.trials
+        if listed is not None:
             self.totals[origin] = len(listed)
-            self._expected[origin] = min(len(listed), allowance.trials)
-        return (_Task(origin, self.seed, number, self.laws, *each) for number, each in enumerate(listed))
+            trials = min(len(listed), trials)
+        self._expected[origin] = trials if trials < ALL else None
+        drawn: Iterable[tuple[Schedule | None, str]] = repeat((None, "")) if listed is None else listed
+        return (_Task(origin, self.seed, number, self.laws, *each) for number, each in enumerate(drawn))
+
+    def _listed(self, origin: str) -> list[tuple[Schedule, str]] | None:
+        """What a search plays that ends, each with its source; None for one that never does."""
+        if origin == known_bugs.NAME:
+            return [(each.schedule, each.name) for each in self._bugs]
+        listed = self._enumerating.get(origin)
+        return None if listed is None else [(each, "") for each in listed(self.lab, self.target, self.seed)]
 
     def _searched(self, tasks: Iterator[_Task]) -> None:
-        done = Counter[str]()
         for trial in self._played(tasks):
+            origin = trial.origin
             self._under_way -= 1
             self._take(trial._replace(number=next(self._numbers)))
-            done[trial.origin] += 1
-            self.progress(done[trial.origin], self._expected[trial.origin], DOING[trial.origin])
-            if self.first and self.findings:
+            self.progress(self._counts.by_origin[origin], self._expected[origin], DOING[origin])
+            if self._is_enough:
                 # Others that are under way may take a minute, and nobody asks for them.
                 return
 
@@ -279,7 +286,7 @@ class Explorer:
                 raise answer
 
     def _machine(self) -> None:
-        if self.first and self.findings:
+        if self._is_enough:
             return
         done, allowance = count(1), self._allow(MACHINE)
 
@@ -319,7 +326,7 @@ class Explorer:
         return wanted
 
     def _wants(self, law: str) -> bool:
-        if self.first and self.findings:
+        if self._is_enough:
             return False
         known = sum(1 for each in self.findings if each.law == law)
         return max(known, self._shrunk[law]) < MAX_FINDINGS_PER_LAW
@@ -330,7 +337,7 @@ class Explorer:
         for each in violated(trial):
             if each.law not in told and self._wants(each.law):
                 told |= self._shrink(trial, each.law)
-        if self.first and self.findings:
+        if self._is_enough:
             self._allowance.end()
 
     def _shrink(self, trial: Trial, law: str) -> set[str]:

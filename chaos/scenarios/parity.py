@@ -11,7 +11,7 @@ need one.
 from collections.abc import Mapping, Sequence, Set
 from typing import NamedTuple
 
-from pairproof.chaos.scenarios.play import HOLDS, NOTHING, SKIPPED, UNKNOWN, Result, code_of
+from pairproof.chaos.scenarios.play import HOLDS, NOTHING, SKIP, SKIPPED, UNKNOWN, Result, code_of
 from pairproof.chaos.scenarios.reading import VERDICT
 from pairproof.chaos.scenarios.scenario import Scenario
 from pairproof.harness.errors import EXIT_VIOLATED
@@ -96,7 +96,7 @@ def _row(
         if _only_across(verdicts, modelled) and not set(verdicts) - {CANNOT, SKIPPED, UNKNOWN, HOLDS}:
             # Another verdict than "holds" for another reason is none that a model is excused for.
             unsure = [each.reasons for each in results if each is not None and each.verdict == UNKNOWN]
-            skipped += [lines for lines in unsure if all(NOTHING in line or SKIPPED in line for line in lines)]
+            skipped += [lines for lines in unsure if all(NOTHING in line or SKIP in line for line in lines)]
         differences.append(
             Difference(VERDICT, verdicts, reason or "; ".join(line for lines in skipped for line in lines))
         )

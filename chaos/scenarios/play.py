@@ -34,6 +34,8 @@ effect, a law that it is about had nothing to judge, none of them is observable,
 lab could not do a part of it."""
 VERSION = "rocketmqVersion"
 NOTHING = "had nothing to judge"
+SKIP = "skipped: "
+"""What stands before the reason why something was not done."""
 SEEDED = "+"
 """In the name of a target with a seeded bug."""
 
@@ -294,7 +296,7 @@ def _played(case: Case, trial: Trial, observes: Set[str], began: float) -> Playe
     unmet += owes
     doubts = [*(f"{law}: {doubt}" for law, doubt in unknown.items()), *late]
     doubts += meeting.without_effect(case, trial)
-    skipped = [f"skipped: {reason}" for reason in trial.skipped]
+    skipped = [f"{SKIP}{reason}" for reason in trial.skipped]
     if broken - set(expected):
         verdict = VIOLATED
     elif skipped:
