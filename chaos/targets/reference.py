@@ -65,6 +65,8 @@ LAB_SETTINGS = {
     "lab.defaultBrokerId": (0, places.MAX_SLAVES),
     "lab.bufferBytes": (1, 1 << 30),
     "lab.latencyMicros": (1, 50_000),
+    "lab.gatherMicros": (0, 50_000),
+    "lab.spread": (1, 10),
     "lab.flushMicros": (1, 1_000_000),
     "lab.sendTimeoutMs": (1, 600_000),
     "lab.pullMessages": (0, 1_000),
@@ -276,6 +278,7 @@ def _check_users_choice(settings: Args) -> None:
 
 def _check_together(settings: Args, config: BrokerConfig) -> None:
     buffer, latency_us = int(settings["lab.bufferBytes"]), int(settings.get("lab.latencyMicros", 500))
+    latency_us = latency_us * int(settings.get("lab.spread", 1)) + int(settings.get("lab.gatherMicros", 0))
     batch = config.haTransferBatchSize
     rate = buffer * 1_000_000 // (2 * latency_us) * batch // (batch + FRAME_HEADER)
     if rate < LEAST_BYTES_A_SECOND:

@@ -21,6 +21,13 @@ from pairproof.harness.schedule import Args, Op, Scalar, Schedule
 CLOSING_SHARE = 0.2
 CLOSINGS = ("restart", "restart", "kill")
 """How brokers stop at such an end, once: what they have not saved, or have saved wrongly, is asked for afterwards."""
+UNEVEN_SHARE = 0.3
+UNEVEN: tuple[tuple[str, tuple[Scalar, ...]], ...] = (
+    ("lab.gatherMicros", (0, 0, 1_000, 20_000)),
+    ("lab.spread", (2, 5, 10)),
+)
+"""In a share of the trials each: how long the network waits for more before it lets bytes go (0: what is written at one
+moment goes together), and how uneven latencies and flushes are."""
 SHARE = 0.25
 MOST = 3
 """How many rows one trial has at most."""
@@ -85,8 +92,17 @@ def _closing(drawn: Schedule, seed: str, number: int, lab: Place | None) -> Sche
 
 
 def varied(drawn: Schedule, seed: str, number: int, lab: Place | None) -> Schedule:
-    """The schedule with this number under this seed: a share of them at borders, and a share with a closing stop."""
-    return _closing(at_borders(drawn, seed, number, lab), seed, number, lab)
+    """The schedule with this number under this seed: a share of them at borders, with a closing stop, or uneven."""
+    return _uneven(_closing(at_borders(drawn, seed, number, lab), seed, number, lab), seed, number, lab)
+
+
+def _uneven(drawn: Schedule, seed: str, number: int, lab: Place | None) -> Schedule:
+    """The schedule with this number under this seed; in a share of them network and disks are not as even as usual."""
+    if not simulates(lab):
+        return drawn
+    dice = Random(f"{seed}/uneven/{number}")
+    more = {name: dice.choice(values) for name, values in UNEVEN if dice.random() < UNEVEN_SHARE}
+    return drawn._replace(settings={**drawn.settings, **more}) if more else drawn
 
 
 def simulates(lab: Place | None) -> bool:

@@ -29,6 +29,7 @@ class Talker(Node):
     def __init__(self, host: Host) -> None:
         self.host = host
         self.heard = b""
+        self.pieces: list[bytes] = []
         self.times: list[int] = []
         self.conns: list[End] = []
         self.closed = 0
@@ -51,6 +52,7 @@ class Talker(Node):
 
     def on_bytes(self, conn: End, data: bytes) -> None:
         self.heard += data
+        self.pieces.append(data)
         self.times.append(self.host.kernel.now)
 
     def on_writable(self, conn: End) -> None:
@@ -61,9 +63,9 @@ class Talker(Node):
 
 
 class World:
-    def __init__(self, buffer: int = 1_000) -> None:
+    def __init__(self, buffer: int = 1_000, gather: int | None = None) -> None:
         self.kernel = Kernel()
-        self.network = Network(self.kernel, buffer)
+        self.network = Network(self.kernel, buffer, gather)
         names = ("server", "client")
         self.endings = Endings()
         ways = self.network.links

@@ -16,6 +16,49 @@ def test_bytes_arrive_once_in_order_after_the_latency() -> None:
     assert world.server.heard == b"onetwo"
 
 
+def test_sends_arrive_one_by_one_unless_the_network_gathers() -> None:
+    world = World()
+    world.say(b"one")
+    world.say(b"two")
+    world.run(1)
+    assert world.server.pieces == [b"one", b"two"]
+
+
+def test_what_is_sent_within_the_time_arrives_as_one_piece_when_that_is_over() -> None:
+    world = World(gather=3 * MS)
+    began = world.kernel.now
+    world.say(b"one")
+    world.run(3)
+    world.say(b"two")
+    world.run(1)
+    world.say(b"three")
+    world.hang_up()
+    world.run(10)
+    assert world.server.pieces == [b"onetwo", b"three"] and world.server.closed == 1
+    assert world.arrivals(began) == [4, 8]
+
+
+def test_gathering_at_one_moment_costs_no_time_and_keeps_directions_apart() -> None:
+    world = World(gather=0)
+    began = world.kernel.now
+    world.say(b"one")
+    world.answer(b"yes")
+    world.say(b"two")
+    world.kernel.run_until(began + 1)
+    world.say(b"three")
+    world.run(5)
+    assert world.server.pieces == [b"onetwo", b"three"] and world.client.pieces == [b"yes"]
+    assert world.server.times[0] == began + MS
+
+
+def test_end_of_a_stream_follows_what_is_still_gathered() -> None:
+    world = World(gather=5 * MS)
+    world.say(b"last")
+    world.hang_up()
+    world.run(10)
+    assert world.server.heard == b"last" and world.server.closed == 1
+
+
 def test_stall_holds_everything_and_loses_nothing() -> None:
     world = World()
     toxic = world.add("up", "bandwidth", rate=0)

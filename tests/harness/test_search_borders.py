@@ -56,6 +56,22 @@ def test_both_seeded_searches_draw_them(make: object, monkeypatch: pytest.Monkey
     assert before.settings != after.settings
 
 
+@pytest.mark.parametrize("micros", (0, 20_000))
+def test_slowest_pair_still_takes_what_is_uneven(micros: int) -> None:
+    slow: Args = {"lab.bufferBytes": 600, "lab.latencyMicros": 5_000, "haTransferBatchSize": 50}
+    assert REFERENCE.settings({**slow, "lab.gatherMicros": micros, "lab.spread": 10})
+
+
+@pytest.mark.parametrize(("name", "values"), borders.UNEVEN)
+def test_a_share_of_the_simulated_trials_only_is_uneven(name: str, values: tuple[int, ...]) -> None:
+    drawn = [borders.varied(PLAIN, "s", number, SIM) for number in range(800)]
+    found = [each.settings[name] for each in drawn if name in each.settings]
+    assert 0.7 * borders.UNEVEN_SHARE < len(found) / len(drawn) < 1.3 * borders.UNEVEN_SHARE
+    assert set(found) == set(values)
+    process = resolve.lab("process")
+    assert all(borders.varied(PLAIN, "s", number, process) == PLAIN for number in range(100))
+
+
 def test_readers_ask_for_as_many_messages_as_they_are_set_to() -> None:
     _, pull, wait = resolve.system("rocketmq").traffic
     ops = (*swarm.STARTS[3], pull, wait, pull, wait)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Hashable, Mapping
+from random import Random
 from typing import Any
 
 from pairproof.chaos.labs.blame import ENDS, is_the_labs
@@ -60,6 +61,8 @@ class Host:
         self.network = network
         self.observer = observer
         self.flush_ns = flush_ns
+        self.flush_spread: tuple[int, Random] | None = None
+        """How uneven flushes are, see :func:`uneven`; None: each takes ``flush_ns``."""
         # The lab's triggers: while there are none, nobody asks at every point.
         self.armed: Mapping[tuple[str, str], object] = observer.armed
         self.disk = SimDisk()
@@ -147,7 +150,11 @@ class Host:
         return False
 
     def flush(self, names: list[str], token: Hashable) -> None:
-        ends = self.kernel.now + self.flush_ns
+        takes = self.flush_ns
+        if self.flush_spread is not None:
+            spread, dice = self.flush_spread
+            takes = uneven(dice, takes, spread)
+        ends = self.kernel.now + takes
         if self.disk_slow:
             count(self.disk_slow, "flushes_slowed")
             ends += sum(slow.amount for slow in self.disk_slow) * MS
@@ -359,6 +366,12 @@ class Host:
         if near.open and self.node is not None:
             self.observer.opened(near, False)
             self.tell(self.node.on_connected, address, near)
+
+
+def uneven(dice: Random, ns: int, spread: int) -> int:
+    """A time from 1/spread to spread times as long, short and long ones alike."""
+    factor: float = spread ** dice.uniform(-1, 1)
+    return max(1, round(ns * factor))
 
 
 WATCHDOG = Watchdog(each.__code__ for each in (Host.start, Host.call, Host.hear))

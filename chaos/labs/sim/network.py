@@ -10,6 +10,9 @@ A machine whose cable (:mod:`cable`) is pulled sends and hears nothing; proxies 
 
 A severed connection is half-open: one end has been told that it is over, the other hears nothing more, not even that.
 
+Where ``gather`` is not None, what an end sends within so many ns of its first bytes arrives as one piece, as from a
+system that sends no small segment while it waits for more; otherwise every send arrives on its own.
+
 Left out: closes of one direction (a close ends both), and that a connect to a proxy succeeds whatever is
 behind it: it fails, or is not answered, here as it would without one. For the same reason what a proxy closes towards a
 machine without its cable closes on the other side only when that is plugged in again.
@@ -22,7 +25,7 @@ from functools import partial
 from random import Random
 from typing import TYPE_CHECKING
 
-from pairproof.chaos.labs.sim.kernel import Kernel
+from pairproof.chaos.labs.sim.kernel import Entry, Kernel
 from pairproof.chaos.labs.sim.pipe import Pipe
 from pairproof.chaos.labs.sim.toxics import KINDS, Toxic
 from pairproof.chaos.labs.sim.trouble import Trouble, count
@@ -66,8 +69,8 @@ class End:
     """One end of a connection. ``outgoing`` is the direction that its bytes take."""
 
     __slots__ = (
-        "abrupt", "host", "in_flight", "label", "link", "open", "outgoing", "peer", "pipe", "severed", "tap_in",
-        "tap_out", "wants_room",
+        "abrupt", "gathered", "host", "in_flight", "label", "link", "open", "outgoing", "peer", "pipe", "severed",
+        "tap_in", "tap_out", "wants_room",
     )  # fmt: skip
 
     def __init__(self, link: Link, host: Host, outgoing: Direction) -> None:
@@ -86,14 +89,17 @@ class End:
         self.tap_out: Tap | None = None
         self.wants_room = False
         self.label = ""
+        # The piece that is gathered, with the last moment at which something may join it.
+        self.gathered: Entry | None = None
 
 
 class Network:
-    """Carries bytes between ends. ``buffer`` bounds what one direction of a connection holds, bytes."""
+    """Carries bytes between ends. ``buffer`` bounds what one direction of a connection holds, bytes; ``gather``: ns."""
 
-    def __init__(self, kernel: Kernel, buffer: int) -> None:
+    def __init__(self, kernel: Kernel, buffer: int, gather: int | None = None) -> None:
         self.kernel = kernel
         self.buffer = buffer
+        self.gather = gather
         self.links: dict[str, Link] = {}
 
     # What a host does.
@@ -150,7 +156,24 @@ class Network:
         if end.host.cable.pulled:
             end.host.cable.keep_outgoing(chunk, self._put_on_wire, end, chunk)
             return
-        self.kernel.at(self.kernel.now + end.outgoing.latency, self._arrive, end, chunk)
+        if self.gather is None:
+            self.kernel.at(self.kernel.now + end.outgoing.latency, self._arrive, end, chunk)
+        else:
+            self._gather(end, chunk, self.gather)
+
+    def _gather(self, end: End, chunk: bytes | None, within: int) -> None:
+        """One piece leaves when its time is over; the end of the stream follows it."""
+        now, latency, piece = self.kernel.now, end.outgoing.latency, end.gathered
+        if piece is not None and piece[0] - latency >= now:
+            if chunk is not None:
+                piece[3] = end, piece[3][1] + chunk
+                return
+            self.kernel.at(piece[0], self._arrive, end, None)
+            end.gathered = None
+        elif chunk is None:
+            self.kernel.at(now + latency, self._arrive, end, None)
+        else:
+            end.gathered = self.kernel.at(now + within + latency, self._arrive, end, chunk)
 
     def _arrive(self, sender: End, chunk: bytes | None) -> None:
         if sender.pipe is None:

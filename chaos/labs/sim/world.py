@@ -7,13 +7,14 @@ environment or an unordered set.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from random import Random
 
 from pairproof.chaos.driver import Driver
 from pairproof.chaos.labs.blame import ENDS, is_the_labs
 from pairproof.chaos.labs.sim import topology
 from pairproof.chaos.labs.sim.disk import SimDisk
 from pairproof.chaos.labs.sim.evidence import Evidence
-from pairproof.chaos.labs.sim.host import WATCHDOG, Crashed, Host
+from pairproof.chaos.labs.sim.host import WATCHDOG, Crashed, Host, uneven
 from pairproof.chaos.labs.sim.kernel import MOST_IN_A_MS, Kernel
 from pairproof.chaos.labs.sim.network import Link, Network
 from pairproof.chaos.plan import InProcess, Plan, check_place
@@ -39,21 +40,27 @@ class World:
         self.seed = seed
         self.kernel = Kernel(self._crowded)
         self.recorder = Recorder()
-        self.network = Network(self.kernel, int(settings.get("lab.bufferBytes", 65_536)))
+        gather = settings.get("lab.gatherMicros")
+        self.gather_ns = None if gather is None else int(gather) * 1_000
+        self.network = Network(self.kernel, int(settings.get("lab.bufferBytes", 65_536)), self.gather_ns)
         self.armed: dict[tuple[str, str], list[tuple[int, Callable[[], None]]]] = {}
         self.evidence = Evidence(self.kernel, self.recorder, self.armed, self._passed)
         self.flush_ns = int(settings.get("lab.flushMicros", 800)) * 1_000
         self.latency_ns = int(settings.get("lab.latencyMicros", 500)) * 1_000
         self._strangers = 0
         WATCHDOG.begin()
+        self.spread = int(settings.get("lab.spread", 1))
         found = topology.build(plan, self.latency_ns, self.network.links, self.machine)
         self.hosts, self.clients_ways = found.hosts, found.clients
+        if self.spread > 1:
+            self._make_uneven()
         self.processes = tuple(each.name for each in plan.nodes)
         self.evidence.addresses = found.addresses
 
     def start(self, driver: Driver) -> None:
         """Record the settings, prepare the stores and start every node."""
-        self.evidence.lab(2 * self.latency_ns * (1 + CALL_BYTES // self.network.buffer), self.settings)
+        trip_ns = self.latency_ns * self.spread + (self.gather_ns or 0)
+        self.evidence.lab(2 * trip_ns * (1 + CALL_BYTES // self.network.buffer), self.settings)
         for name in self.processes:
             shown = driver.config(name)
             if shown is not None:
@@ -62,6 +69,15 @@ class World:
             self.provide(name, self.hosts[name].disk)
         for name in self.processes:
             self.boot(name)
+
+    def _make_uneven(self) -> None:
+        """Every direction of a link has a latency of its own, and every flush takes a time of its own."""
+        dice = Random(f"{self.seed}/spread")
+        for link in self.network.links.values():
+            for direction in (link.up, link.down):
+                direction.latency = uneven(dice, self.latency_ns, self.spread)
+        for host in self.hosts.values():
+            host.flush_spread = self.spread, Random(f"{self.seed}/flushes/{host.name}")
 
     def machine(self, name: str, ways: Mapping[str, Link]) -> Host:
         """A machine, and from an address, or a link's name, the link that leads there."""
