@@ -4,7 +4,7 @@ Every candidate is executed and judged; it counts only if the *same* law is viol
 runs. What comes out is 1-minimal over operations unless the bound was reached.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 
 from pairproof.harness import resolve
 from pairproof.harness.schedule import Args, Op, Schedule
@@ -82,11 +82,19 @@ def _without(schedule: Schedule, at: int) -> Iterator[Schedule]:
 
 
 def _simpler(system: System, schedule: Schedule, fails: StillFails) -> Schedule:
-    for settings in _simpler_settings(schedule.settings, _defaults(system)):
+    defaults = _defaults(system)
+    kinds = _kinds(system) - defaults.keys()
+    for settings in _fewer(schedule.settings, defaults, kinds):
         candidate = _under(system, schedule, system.fit(settings))
-        shorter = len(settings) <= len(schedule.settings) and candidate.settings != schedule.settings
-        if shorter and fails(candidate):
+        if len(candidate.settings) < len(schedule.settings) and fails(candidate):
             schedule = candidate
+    for name in [each for each in schedule.settings if each not in kinds]:
+        for settings in _simpler_settings(schedule.settings, name, defaults):
+            candidate = _under(system, schedule, system.fit(settings))
+            shorter = len(candidate.settings) <= len(schedule.settings) and candidate.settings != schedule.settings
+            if shorter and fails(candidate):
+                schedule = candidate
+                break
     for number in range(len(schedule.ops)):
         for args in _simpler_args(schedule.ops[number]):
             op = Op(schedule.ops[number].do, args)
@@ -109,13 +117,23 @@ def _defaults(system: System) -> Args:
     return {name: values[0] for settings in system.settings for name, values in settings.items() if len(values) > 1}
 
 
-def _simpler_settings(settings: Args, defaults: Args) -> Iterator[Args]:
-    if any(name in defaults for name in settings):
-        yield {name: value for name, value in settings.items() if name not in defaults}
-        yield {name: value for name, value in settings.items() if value != defaults.get(name)}
-    for name, value in settings.items():
-        if name in defaults and value != defaults[name]:
-            yield {**settings, name: defaults[name]}
+def _kinds(system: System) -> frozenset[str]:
+    """Settings that make the kind of trial: they stay, see :func:`_defaults`."""
+    return frozenset(name for settings in system.settings for name, values in settings.items() if len(values) == 1)
+
+
+def _fewer(settings: Args, defaults: Args, kinds: Container[str]) -> Iterator[Args]:
+    """Without most of the settings at once: all that a search drew, all that the swarm draws, all at their default."""
+    yield {name: value for name, value in settings.items() if name in kinds}
+    yield {name: value for name, value in settings.items() if name not in defaults}
+    yield {name: value for name, value in settings.items() if value != defaults.get(name)}
+
+
+def _simpler_settings(settings: Args, name: str, defaults: Args) -> Iterator[Args]:
+    """Without one setting, or with its simplest value."""
+    yield {each: value for each, value in settings.items() if each != name}
+    if name in defaults and settings[name] != defaults[name]:
+        yield {**settings, name: defaults[name]}
 
 
 def _simpler_args(op: Op) -> Iterator[Args]:

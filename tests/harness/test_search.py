@@ -12,7 +12,7 @@ from pairproof.harness.errors import UsageError
 from pairproof.harness.interpreter import run_trial
 from pairproof.harness.rocketmq import places, swarm
 from pairproof.harness.rocketmq.system import SYSTEM
-from pairproof.harness.schedule import Op, Schedule
+from pairproof.harness.schedule import Op, Scalar, Schedule
 from pairproof.harness.schedule_json import from_json
 from pairproof.harness.search import shrink, sweep
 from pairproof.harness.search.paced import paced
@@ -171,6 +171,19 @@ def test_shrinking_tries_simpler_values_and_settings() -> None:
     small = shrink.shrink(SYSTEM, start, fails)
     assert small.ops == (Op("send", {"producer": 0, "size": 100, "wait": True, "queue": 0}),)
     assert small.settings == {"brokerRole": "ASYNC_MASTER"}
+
+
+def test_settings_that_only_borders_draw_go_one_by_one_and_the_kind_of_trial_stays() -> None:
+    kind: dict[str, Scalar] = {"lab.names": 1}
+    drawn: dict[str, Scalar] = {
+        "maxMessageSize": 700,
+        "lab.spread": 5,
+        "lab.gatherMicros": 0,
+        "brokerRole": "SYNC_MASTER",
+    }
+    start = Schedule({**kind, **drawn}, "s", ())
+    small = shrink.shrink(SYSTEM, start, lambda each: {"lab.spread", "maxMessageSize"} <= each.settings.keys())
+    assert small.settings == {**kind, "maxMessageSize": 700, "lab.spread": 5}
 
 
 def test_shrinking_never_leaves_a_program_that_names_a_slave_it_has_not() -> None:
