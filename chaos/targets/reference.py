@@ -278,13 +278,14 @@ def _check_users_choice(settings: Args) -> None:
 
 def _check_together(settings: Args, config: BrokerConfig) -> None:
     buffer, latency_us = int(settings["lab.bufferBytes"]), int(settings.get("lab.latencyMicros", 500))
-    latency_us = latency_us * int(settings.get("lab.spread", 1)) + int(settings.get("lab.gatherMicros", 0))
+    trip_us = 2 * (latency_us * int(settings.get("lab.spread", 1)) + int(settings.get("lab.gatherMicros", 0)))
     batch = config.haTransferBatchSize
-    rate = buffer * 1_000_000 // (2 * latency_us) * batch // (batch + FRAME_HEADER)
+    rate = buffer * 1_000_000 // trip_us * batch // (batch + FRAME_HEADER)
     if rate < LEAST_BYTES_A_SECOND:
         raise UsageError(
             f"lab.bufferBytes={buffer}, lab.latencyMicros={latency_us} and haTransferBatchSize={batch} let {rate} "
-            f"bytes of the log pass in a second, {LEAST_BYTES_A_SECOND} are the least"
+            f"bytes of the log pass in a second, with a round trip of {trip_us} microseconds: "
+            f"{LEAST_BYTES_A_SECOND} are the least"
         )
     if buffer < REPORT and config.haCutReports == "closes":
         raise UsageError(
