@@ -7,7 +7,7 @@ nothing measured but what laws judge.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import ClassVar, NamedTuple
 
 from pairproof.harness.abilities import Place
@@ -88,6 +88,8 @@ class System:
     settings: ClassVar[tuple[Mapping[str, Sequence[Scalar]], ...]] = ({},)
     """Settings that searches draw, each with its values, the simplest first: one dictionary per kind of trial. The
     swarm draws from the first, the machine from each as often as it stands here."""
+    varied: ClassVar[Mapping[str, Collection[Scalar]]] = {}
+    """What some trials set beside these, with the values that are drawn: shrinking tries to do without it."""
     starts: ClassVar[tuple[tuple[Op, ...], ...]] = ((),)
     """What the swarm's schedules begin with, each as often as it stands here."""
     traffic: ClassVar[tuple[Op, ...]] = (

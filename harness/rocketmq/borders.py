@@ -11,6 +11,7 @@ trial's end (fileReservedTime is counted in hours) or hides the pair from its cl
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from random import Random
 
 from pairproof.harness import resolve
@@ -67,6 +68,14 @@ BORDERS: tuple[tuple[Args, ...], ...] = (
     ({"lab.flushMicros": 20_000}, {"lab.latencyMicros": 5_000}),
 )
 """What may be set; of each row one."""
+
+
+def drawn_values() -> Mapping[str, set[Scalar]]:
+    """Every setting that is drawn here, with its values."""
+    found: dict[str, set[Scalar]] = {}
+    for name, value in (pair for row in BORDERS for each in row for pair in each.items()):
+        found.setdefault(name, set()).add(value)
+    return found | {name: set(values) for name, values in UNEVEN}
 
 
 def at_borders(drawn: Schedule, seed: str, number: int, lab: Place | None) -> Schedule:

@@ -8,6 +8,7 @@ from pairproof.harness.coverage_table import CoverageTable
 from pairproof.harness.history import Event
 from pairproof.harness.rocketmq import (
     autopsy,
+    borders,
     circumstances,
     corpus,
     coverage,
@@ -37,6 +38,7 @@ class RocketMQ(System):
     names = frozenset((*places.PROCESSES, *places.LINKS))
     # One trial of the machine in four has a name server.
     settings = (swarm.SETTINGS, swarm.SETTINGS, swarm.SETTINGS, {"lab.names": (1,), **whole.SETTINGS})
+    varied = borders.drawn_values()
     starts = swarm.STARTS
     traffic = (
         Op("send", {"producer": 0, "size": 100, "wait": True, "queue": 0}),

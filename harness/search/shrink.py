@@ -4,10 +4,10 @@ Every candidate is executed and judged; it counts only if the *same* law is viol
 runs. What comes out is 1-minimal over operations unless the bound was reached.
 """
 
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Iterator
 
 from pairproof.harness import resolve
-from pairproof.harness.schedule import Args, Op, Schedule
+from pairproof.harness.schedule import Args, Op, Scalar, Schedule
 from pairproof.harness.system import System
 
 MAX_RUNS = 1_000
@@ -83,12 +83,11 @@ def _without(schedule: Schedule, at: int) -> Iterator[Schedule]:
 
 def _simpler(system: System, schedule: Schedule, fails: StillFails) -> Schedule:
     defaults = _defaults(system)
-    kinds = _kinds(system) - defaults.keys()
-    for settings in _fewer(schedule.settings, defaults, kinds):
+    for settings in _fewer(schedule.settings, defaults):
         candidate = _under(system, schedule, system.fit(settings))
         if len(candidate.settings) < len(schedule.settings) and fails(candidate):
             schedule = candidate
-    for name in [each for each in schedule.settings if each not in kinds]:
+    for name in [name for name, value in schedule.settings.items() if _is_drawn(system, defaults, name, value)]:
         for settings in _simpler_settings(schedule.settings, name, defaults):
             candidate = _under(system, schedule, system.fit(settings))
             shorter = len(candidate.settings) <= len(schedule.settings) and candidate.settings != schedule.settings
@@ -117,14 +116,13 @@ def _defaults(system: System) -> Args:
     return {name: values[0] for settings in system.settings for name, values in settings.items() if len(values) > 1}
 
 
-def _kinds(system: System) -> frozenset[str]:
-    """Settings that make the kind of trial: they stay, see :func:`_defaults`."""
-    return frozenset(name for settings in system.settings for name, values in settings.items() if len(values) == 1)
+def _is_drawn(system: System, defaults: Args, name: str, value: Scalar) -> bool:
+    """Whether a search set it: what a user's own configuration brought stays."""
+    return name in defaults or value in system.varied.get(name, ())
 
 
-def _fewer(settings: Args, defaults: Args, kinds: Container[str]) -> Iterator[Args]:
-    """Without most of the settings at once: all that a search drew, all that the swarm draws, all at their default."""
-    yield {name: value for name, value in settings.items() if name in kinds}
+def _fewer(settings: Args, defaults: Args) -> Iterator[Args]:
+    """Without most of the settings at once: all that the searches draw, and all at their default."""
     yield {name: value for name, value in settings.items() if name not in defaults}
     yield {name: value for name, value in settings.items() if value != defaults.get(name)}
 
