@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from pairproof.harness.errors import UsageError
 from pairproof.harness.ports import Lab
-from pairproof.harness.profiles import ALL, REAL, Profile
+from pairproof.harness.profiles import ALL, KNOWN_BUGS, REAL, REAL_TIME_LABS, Profile
 
 MANY = 1_000
 """Trials that a lab does not play in a day's work where each takes seconds."""
@@ -32,6 +32,10 @@ class Budget(NamedTuple):
         """The profile's budget, unless a bound is given; UsageError for two bounds, or for one that no lab can meet."""
         if seconds is not None and trials is not None:
             raise UsageError("a time limit and a limit of trials exclude each other; give one of them")
+        if lab.deterministic and profile.name == KNOWN_BUGS:
+            raise UsageError(
+                f"profile {KNOWN_BUGS} is for {REAL_TIME_LABS}, not for {lab.name}; take another profile or lab"
+            )
         if trials is not None or seconds is not None:
             return cls(profile.shares, seconds, trials)
         if profile.counts:

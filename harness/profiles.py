@@ -13,6 +13,8 @@ REAL = "real"
 """The profile for labs that are not deterministic."""
 REAL_TIME_LABS = "the process and docker labs"
 """What users know as the labs that are not deterministic."""
+KNOWN_BUGS = "known-bugs"
+"""The profile that plays every program of a known bug once."""
 PROOF = "proof"
 """The profile of the job that proves the product's sentence on every commit."""
 ALL = 10**9
@@ -69,6 +71,13 @@ PROFILES: dict[str, Profile] = {
             10,
             "for real-time labs: every single fault once, programs of known bugs, then the others for what time there "
             "is; a law may have had nothing to judge",
+        ),
+        Profile(
+            KNOWN_BUGS,
+            3_600,
+            {"known-bugs": 1.0},
+            10,
+            "for real-time labs: programs of known bugs alone, each once, within the hour",
         ),
         Profile(
             PROOF,

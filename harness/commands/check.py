@@ -13,9 +13,9 @@ from pairproof.harness import registry, resolve
 from pairproof.harness.commands import options, output
 from pairproof.harness.commands.exploration import Bounds, Request
 from pairproof.harness.errors import EXIT_LAB, EXIT_VIOLATED, UsageError
-from pairproof.harness.profiles import PROFILES, REAL_TIME_LABS, default, profile
+from pairproof.harness.profiles import KNOWN_BUGS, PROFILES, REAL_TIME_LABS, default, profile
 from pairproof.harness.schedule_json import check_text
-from pairproof.harness.search.known_bugs import ALL, WHICH
+from pairproof.harness.search.known_bugs import ALL, NONE, WHICH
 
 MAX_PATH_CHARS = 4_096
 MAX_TRIALS = 100_000_000
@@ -101,6 +101,8 @@ def _request(
     if time_text is not None and trials is not None:
         raise UsageError("--time and --trials exclude each other; give one of them")
     chosen = profile(profile_name or default(lab.deterministic))
+    if (chosen.name, known_bugs) == (KNOWN_BUGS, NONE):
+        raise UsageError(f"--known-bugs {NONE} leaves profile {KNOWN_BUGS} nothing to play; leave one of them out")
     target = options.configured(target_name, master_conf, slave_conf, typed)
     resolve.check_pair(lab, target)
     seconds = options.seconds(time_text) if time_text is not None else None

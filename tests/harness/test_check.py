@@ -84,6 +84,11 @@ def test_first_ends_with_the_violation_and_says_nothing_of_what_there_was_no_tim
         (["--law", "gravity"], "unknown law 'gravity'; valid: ack-bounded"),
         (["--time", "soon"], "--time wants a number with s, m or h"),
         (["--time", "0s"], "--time must be above 0"),
+        (["--profile", "known-bugs"], "profile known-bugs is for the process and docker labs, not for sim"),
+        (
+            ["--profile", "known-bugs", "--lab", "process", "--known-bugs", "none"],
+            "--known-bugs none leaves profile known-bugs nothing to play; leave one of them out",
+        ),
         (["--time", "1s", "--trials", "5"], "--time and --trials exclude each other; give one of them"),
         (["--profile", "ci", "--lab", "process"], "profile ci counts thousands of trials, and process needs seconds"),
         (["--seed", os.fsdecode(b"a\xff")], "--seed must be text in UTF-8, not 'a\\udcff'"),

@@ -16,7 +16,7 @@ ENUMERATED, SEEDED = enumerated(SYSTEM), seeded(SYSTEM)
 SEARCHES = {*ENUMERATED, *SEEDED, "machine"}
 
 
-@pytest.mark.parametrize("name", sorted(PROFILES.keys() - {REAL, PROOF}))
+@pytest.mark.parametrize("name", sorted(PROFILES.keys() - {REAL, PROOF, "known-bugs"}))
 def test_every_profile_runs_every_search_and_spends_all_of_its_time(name: str) -> None:
     found = profile(name)
     assert set(found.shares) == SEARCHES and min(found.shares.values()) > 0
@@ -41,6 +41,13 @@ def test_the_job_s_profile_is_the_machine_alone_a_fixed_number_of_trials_in_any_
     )
 
 
+def test_the_profile_of_known_bugs_is_that_search_alone_and_for_no_lab_without_it() -> None:
+    found = Budget.of(profile("known-bugs"), resolve.lab("process"), trials=200)
+    assert found.of_searches({"sweep", "known-bugs"}).allowance("known-bugs", 0, lambda: 0.0).trials == 200
+    with pytest.raises(UsageError, match="known-bugs is for the process and docker labs, not for sim; take another"):
+        Budget.of(profile("known-bugs"), SIM, trials=200)
+
+
 def test_quick_takes_the_seconds_that_the_readme_promises_and_ci_every_enumerated_schedule() -> None:
     assert (profile("quick").seconds, profile("ci").seconds) == (30, None)
     counts = profile("ci").counts
@@ -49,7 +56,7 @@ def test_quick_takes_the_seconds_that_the_readme_promises_and_ci_every_enumerate
 
 
 def test_an_unknown_profile_is_refused_with_the_valid_ones() -> None:
-    with pytest.raises(UsageError, match="unknown profile 'eternal'; valid: quick, ci, deep, real, proof"):
+    with pytest.raises(UsageError, match="unknown profile 'eternal'; valid: quick, ci, deep, real, known-bugs, proof"):
         profile("eternal")
 
 
