@@ -26,6 +26,11 @@ KEPT = ("brokerId", "consumeEnable", "retryMaxTimes", "retryQueueNums", "whichBr
 """What is read of a group."""
 
 
+SYSTEM_TOPICS = ("BenchmarkTest", "OFFSET_MOVED_EVENT", "SCHEDULE_TOPIC_XXXX", "SELF_TEST_TOPIC")
+REPLY = "_REPLY_TOPIC"
+"""The end of a topic's name, which begins with the cluster's."""
+
+
 # What is asked.
 
 
@@ -100,14 +105,18 @@ def sends_batch(name: str, topic: str, queue: int, *bodies: bytes) -> Step:
 
 
 def pulls(
-    name: str, topic: str, queue: int, offset: int, wanted: str = "*", most: int = 32, commits: int | None = None
-) -> Step:
-    """A group reads a queue; ``commits``: the progress that it tells."""
-    flags = 4 if commits is None else 5
+    name: str, topic: str, queue: int, offset: int, wanted: str = "*", most: int = 32, commits: int | None = None,
+    version: int | None = None, group: str = "",
+) -> Step:  # fmt: skip
+    """A group, the topic's unless told, reads a queue.
+
+    ``commits``: the progress that it tells. ``version``: of its subscription, which the broker knows by heartbeats.
+    """
+    flags = (commits is not None) + 4 * (version is None)
     fields = {
-        "consumerGroup": group_of(topic), "topic": topic, "queueId": str(queue), "queueOffset": str(offset),
+        "consumerGroup": group or group_of(topic), "topic": topic, "queueId": str(queue), "queueOffset": str(offset),
         "maxMsgNums": str(most), "sysFlag": str(flags), "commitOffset": str(commits or 0), "suspendTimeoutMillis": "0",
-        "subVersion": "0", "subscription": wanted, "expressionType": "TAG",
+        "subVersion": str(version or 0), "subscription": wanted, "expressionType": "TAG",
     }  # fmt: skip
     return Step(name, Request.PULL_MESSAGE, fields, read=_pulled)
 
@@ -122,10 +131,34 @@ def ends(name: str, topic: str, queue: int) -> Step:
     return of_queue(name, Request.GET_MAX_OFFSET, topic, queue)
 
 
-def of_key(name: str, topic: str, key: str) -> Step:
-    """The messages that have a key."""
-    fields = {"topic": topic, "key": key, "maxNum": "32", "beginTimestamp": "0", "endTimestamp": str(FOREVER)}
+def of_key(name: str, topic: str, key: str, most: int = 32, since: int = 0, until: int = FOREVER) -> Step:
+    """The messages that have a key, and were stored between these times."""
+    fields = {
+        "topic": topic, "key": key, "maxNum": str(most), "beginTimestamp": str(since), "endTimestamp": str(until)
+    }  # fmt: skip
     return Step(name, Request.QUERY_MESSAGE, fields, read=_found)
+
+
+def at_time(name: str, topic: str, queue: int, ms: int) -> Step:
+    """The message of a queue that was stored at that time."""
+    fields = {"topic": topic, "queueId": str(queue), "timestamp": str(ms)}
+    return Step(name, Request.SEARCH_OFFSET_BY_TIMESTAMP, fields, read=_offset)
+
+
+def earliest(name: str, topic: str, queue: int) -> Step:
+    """When a queue's first message was stored."""
+    fields = {"topic": topic, "queueId": str(queue)}
+    return Step(name, Request.GET_EARLIEST_MSG_STORETIME, fields, read=_time)
+
+
+def readers_of(name: str, topic: str) -> Step:
+    """Which groups read a topic; what is read of their names is what follows the topic's."""
+
+    def read(answered: Answered) -> str:
+        told: Any = parsed(answered.body)
+        return said(groups=sorted(each.removeprefix(topic) for each in told["groupList"]))
+
+    return Step(name, Request.QUERY_TOPIC_CONSUME_BY_WHO, {"topic": topic}, read=read)
 
 
 def by_id(name: str) -> Step:
@@ -236,6 +269,10 @@ def _offset(answered: Answered) -> str:
     return said(offset=int(answered.fields["offset"]))
 
 
+def _time(answered: Answered) -> str:
+    return said(ms=int(answered.fields["timestamp"]))
+
+
 def shown_queues(*names: str) -> Read:
     """These figures of each queue."""
 
@@ -256,6 +293,17 @@ def shown_topic(topic: str) -> Read:
         return said(topic=None if found is None else [found[each] for each in names])
 
     return read
+
+
+def shown_system_topics(answered: Answered) -> str:
+    """How many queues to read and to write the topics have that every broker of 4.9 and 5.x has."""
+    told: Any = parsed(answered.body)
+    found = {
+        REPLY if name.endswith(REPLY) else name: [each["readQueueNums"], each["writeQueueNums"]]
+        for name, each in told["topicConfigTable"].items()
+        if name in SYSTEM_TOPICS or name.endswith(REPLY)
+    }  # fmt: skip
+    return said(topics=found)
 
 
 def shown_group(group: str) -> Read:

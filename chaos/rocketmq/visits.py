@@ -53,7 +53,7 @@ def as_json(told: object) -> bytes:
     return json.dumps(told, separators=(",", ":")).encode()
 
 
-def _comes(name: str, *topics: tuple[str, str, int]) -> Step:
+def comes(name: str, *topics: tuple[str, str, int], group: str = GROUP) -> Step:
     """A consumer's heartbeat; of each topic its name, the tags, and the version of the subscription."""
     subscriptions = [
         {
@@ -62,11 +62,11 @@ def _comes(name: str, *topics: tuple[str, str, int]) -> Step:
         }
         for topic, wanted, version in topics
     ]  # fmt: skip
-    group = {
-        "consumeFromWhere": "CONSUME_FROM_LAST_OFFSET", "consumeType": "CONSUME_PASSIVELY", "groupName": GROUP,
+    joined = {
+        "consumeFromWhere": "CONSUME_FROM_LAST_OFFSET", "consumeType": "CONSUME_PASSIVELY", "groupName": group,
         "messageModel": "CLUSTERING", "subscriptionDataSet": subscriptions, "unitMode": False,
     }  # fmt: skip
-    return _beats(name, consumerDataSet=[group])
+    return _beats(name, consumerDataSet=[joined])
 
 
 def _beats(name: str, **groups: object) -> Step:
@@ -84,7 +84,8 @@ def _of_group(name: str, code: int, read: Read) -> Step:
     return Step(name, code, {"consumerGroup": GROUP}, read=read)
 
 
-def _leaves(name: str, **group: str) -> Step:
+def leaves(name: str, **group: str) -> Step:
+    """A client says that it goes; ``group``: its consumerGroup or producerGroup."""
     return Step(name, Request.UNREGISTER_CLIENT, {"clientID": VISITOR, **group})
 
 
@@ -133,6 +134,12 @@ def _whom(number: int, address: str) -> dict[str, str]:
     return {"brokerAddr": address, "brokerId": str(number), "brokerName": BROKER, "clusterName": CLUSTER}
 
 
+def _compares(name: str, address: str, version: int) -> Step:
+    """A broker asks whether its topics are those that it registered."""
+    body = as_json({"counter": version, "timestamp": 1_690_000_000_000 + version})
+    return Step(name, Request.QUERY_DATA_VERSION, _whom(0, address), body, _compared)
+
+
 def _sized(part: bytes) -> bytes:
     return struct.pack(">i", len(part)) + part
 
@@ -141,6 +148,14 @@ def _way(name: str) -> Step:
     return Step(
         name, Request.GET_ROUTEINFO_BY_TOPIC, {"topic": "visited", "acceptStandardJsonOnly": "true"}, read=_route
     )
+
+
+def _clusters(name: str) -> Step:
+    return Step(name, Request.GET_BROKER_CLUSTER_INFO, read=_cluster)
+
+
+def _topics(name: str) -> Step:
+    return Step(name, Request.GET_ALL_TOPIC_LIST_FROM_NAMESERVER, read=_listed)
 
 
 # What is read.
@@ -187,22 +202,39 @@ def _route(answered: Answered) -> str:
     return said(queues=queues, brokers=brokers, filters=filters)
 
 
+def _compared(answered: Answered) -> str:
+    told: Any = parsed(answered.body) if answered.body else {}
+    return said(changed=answered.fields["changed"], counter=told.get("counter"))
+
+
+def _cluster(answered: Answered) -> str:
+    told: Any = parsed(answered.body)
+    broker = told["brokerAddrTable"].get(BROKER)
+    names = told["clusterAddrTable"].get(CLUSTER, [])
+    return said(brokers=sorted(names), addresses=None if broker is None else broker["brokerAddrs"])
+
+
+def _listed(answered: Answered) -> str:
+    told: Any = parsed(answered.body)
+    return said(topics=[each for each in told["topicList"] if each == "visited"])
+
+
 _CONSUMERS = (
-    _comes("a consumer comes", ("visited", "a || b", 1), ("second", "*", 1)),
+    comes("a consumer comes", ("visited", "a || b", 1), ("second", "*", 1)),
     _of_group("who consumes", Request.GET_CONSUMER_LIST_BY_GROUP, _members),
     _of_group("what it takes", Request.GET_CONSUMER_CONNECTION_LIST, _taken),
-    _comes("the consumer takes something else", ("visited", "c", 2), ("third", "*", 2)),
+    comes("the consumer takes something else", ("visited", "c", 2), ("third", "*", 2)),
     _of_group("what it takes then", Request.GET_CONSUMER_CONNECTION_LIST, _taken),
-    _comes("the consumer says what it took before", ("visited", "a || b", 1), ("third", "*", 2)),
+    comes("the consumer says what it took before", ("visited", "a || b", 1), ("third", "*", 2)),
     _of_group("what it takes still", Request.GET_CONSUMER_CONNECTION_LIST, _taken),
-    _leaves("the consumer leaves", consumerGroup=GROUP),
+    leaves("the consumer leaves", consumerGroup=GROUP),
     _of_group("what nobody takes", Request.GET_CONSUMER_CONNECTION_LIST, _taken),
     _of_group("who is left", Request.GET_CONSUMER_LIST_BY_GROUP, _members),
 )
 _PRODUCERS = (
     _beats("a producer comes", producerDataSet=[{"groupName": PRODUCERS}]),
     _of_group("who produces", Request.GET_PRODUCER_CONNECTION_LIST, _connected),
-    _leaves("the producer leaves", producerGroup=PRODUCERS),
+    leaves("the producer leaves", producerGroup=PRODUCERS),
     _of_group("who produces no more", Request.GET_PRODUCER_CONNECTION_LIST, _connected),
 )
 _LOCKS = (
@@ -217,16 +249,26 @@ _LOCKS = (
 OF_BROKERS: Sequence[Sequence[Step]] = (_CONSUMERS, _PRODUCERS, _LOCKS)
 OF_NAMES: Sequence[Sequence[Step]] = (
     (
+        _topics("which topics nobody has"),
+        _compares("a broker compares before it registers", MASTER, 1),
         _registers("a master registers", 0, MASTER, (3, 2, 6), 1, FILTER),
         _way("the way to it"),
+        _compares("the broker compares, and nothing has changed", MASTER, 1),
         _registers("its slave registers", 1, SLAVE, (3, 2, 6), 1),
         _way("the way to both"),
+        _clusters("both in their cluster"),
+        _topics("which topics they have"),
+        _compares("the broker compares, and has changed", MASTER, 2),
         _registers("the master registers a change, compressed", 0, MASTER, (5, 4, 4), 2, compressed=True),
         _way("the way to what is changed"),
+        _compares("the broker compares, and has changed no more", MASTER, 2),
         _goes("the slave leaves", 1, SLAVE),
         _way("the way to the master alone"),
+        _clusters("the master alone in its cluster"),
         _goes("the master leaves", 0, MASTER),
         _way("the way to nobody"),
+        _compares("the broker compares when it has left", MASTER, 2),
+        _clusters("nobody in the cluster"),
     ),
 )
 

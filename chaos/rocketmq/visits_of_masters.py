@@ -9,17 +9,21 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from pairproof.chaos.observers.remoting_codes import Request
+from pairproof.chaos.rocketmq.questions import FOREVER
 from pairproof.chaos.rocketmq.steps_of_masters import (
+    BORN_MS,
     COMMIT,
     HALF,
     PRODUCERS,
     ROLLBACK,
     asks_progress,
+    at_time,
     by_id,
     commits,
     decides,
     deletes_group,
     deletes_topic,
+    earliest,
     ends,
     group_of,
     makes_group,
@@ -27,6 +31,7 @@ from pairproof.chaos.rocketmq.steps_of_masters import (
     of_key,
     of_queue,
     pulls,
+    readers_of,
     sends,
     sends_back,
     sends_batch,
@@ -34,9 +39,10 @@ from pairproof.chaos.rocketmq.steps_of_masters import (
     shown_group,
     shown_queues,
     shown_settings,
+    shown_system_topics,
     shown_topic,
 )
-from pairproof.chaos.rocketmq.visits import Step
+from pairproof.chaos.rocketmq.visits import Step, comes, leaves
 
 Visit = Sequence[Step]
 
@@ -149,6 +155,91 @@ def _tables(topic: str) -> Visit:
     )  # fmt: skip
 
 
+def _empty(topic: str) -> Visit:
+    figures = shown_queues("minOffset", "maxOffset")
+    return (
+        Step("which topics every broker has", Request.GET_ALL_TOPIC_CONFIG, read=shown_system_topics),
+        *_made(topic),
+        ends("an empty queue ends", topic, 0),
+        of_queue("an empty queue begins", Request.GET_MIN_OFFSET, topic, 0),
+        at_time("nothing is in it since any time", topic, 0, BORN_MS),
+        earliest("nothing was ever stored in it", topic, 0),
+        Step("how far an empty topic goes", Request.GET_TOPIC_STATS_INFO, {"topic": topic}, read=figures),
+        pulls("nothing is at its begin", topic, 0, 0),
+        pulls("nothing is behind its begin", topic, 0, 1),
+        readers_of("nobody reads it", topic),
+        *_deleted(topic),
+    )  # fmt: skip
+
+
+def _subscribed(topic: str) -> Visit:
+    group = group_of(topic)
+    retry = f"%RETRY%{group}"
+    figures = shown_queues("brokerOffset", "consumerOffset")
+    far = Step("how far the group is everywhere", Request.GET_CONSUME_STATS, {"consumerGroup": group}, read=figures)
+    return (
+        *_made(topic),
+        sends("a red message is sent", topic, 0, b"one", TAGS="r"),
+        sends("a blue message is sent", topic, 0, b"two", TAGS="b"),
+        pulls("a group that nobody has joined reads", topic, 0, 0, version=1),
+        comes("a consumer of red ones comes", (topic, "r", 1), group=group),
+        Step("where its tries again go", Request.GET_ALL_TOPIC_CONFIG, read=shown_topic(retry)),
+        pulls("it reads what it has subscribed to", topic, 0, 0, version=1),
+        pulls("it reads what it has not subscribed to yet", topic, 0, 0, version=2),
+        pulls("it reads what it has not subscribed to", retry, 0, 0, version=1, group=group),
+        comes("the consumer wants blue ones", (topic, "b", 2), group=group),
+        pulls("it reads what it has subscribed to then", topic, 0, 0, version=2),
+        pulls("it reads by an older subscription", topic, 0, 0, version=1),
+        commits("its progress is told", topic, 0, 1),
+        far,
+        readers_of("who reads the topic", topic),
+        comes("the consumer wants another topic", (retry, "*", 3), group=group),
+        far._replace(name="how far the group is where it still reads"),
+        leaves("the consumer of the topic leaves", consumerGroup=group),
+        pulls("a group that nobody is in any more reads", topic, 0, 0, version=1),
+        readers_of("who has read the topic", topic),
+        far._replace(name="how far the group was"),
+        deletes_topic("the topic is deleted", topic), deletes_topic("the topic is deleted", retry),
+        deletes_group("the group is deleted", group),
+    )  # fmt: skip
+
+
+def _by_keys(topic: str) -> Visit:
+    return (
+        *_made(topic),
+        sends("a message with a key is sent", topic, 0, b"1", KEYS="k"),
+        sends("another message with the key is sent", topic, 0, b"2", KEYS="k j"),
+        sends("a third message with the key is sent", topic, 1, b"3", KEYS="j k"),
+        of_key("all that have the key", topic, "k"),
+        of_key("the last two that have the key", topic, "k", most=2),
+        of_key("both that have the other key", topic, "j"),
+        of_key("nothing was stored so early", topic, "k", until=BORN_MS),
+        of_key("nothing was stored so late", topic, "k", since=FOREVER - 1),
+        of_key("nothing has another topic's key", f"{topic}s", "k"),
+        *_deleted(topic),
+    )  # fmt: skip
+
+
+def _permitted(topic: str) -> Visit:
+    return (
+        sets("sends may make topics", b"autoCreateTopicEnable=true"),
+        sends("a message is sent to a topic that is not there", topic, 3, b"first"),
+        Step("which topic was made", Request.GET_ALL_TOPIC_CONFIG, read=shown_topic(topic)),
+        sends("a message is sent to a queue that was not made", topic, 4, b"no"),
+        makes_group("a group is made", group_of(topic)),
+        pulls("what made the topic is read", topic, 3, 0),
+        makes_topic("nobody may read the topic", topic, 4, 4, 2),
+        pulls("the topic may not be read", topic, 3, 0),
+        makes_topic("the topic has fewer queues to read", topic, 3, 4),
+        pulls("a queue that may not be read", topic, 3, 0),
+        sends("a message is sent to it all the same", topic, 3, b"second"),
+        makes_topic("the topic has them again", topic, 4, 4),
+        pulls("both were kept", topic, 3, 0),
+        *_deleted(topic),
+        pulls("what is deleted cannot be read", topic, 3, 0),
+    )  # fmt: skip
+
+
 def _settings(_: str) -> Visit:
     asks = Step("how long pulls wait", Request.GET_BROKER_CONFIG, read=shown_settings)
     return (
@@ -160,6 +251,8 @@ def _settings(_: str) -> Visit:
     )  # fmt: skip
 
 
-VISITS: Sequence[Callable[[str], Visit]] = (_messages, _transactions, _sent_back, _progress, _tables, _settings)
+VISITS: Sequence[Callable[[str], Visit]] = (
+    _messages, _transactions, _sent_back, _progress, _tables, _settings, _empty, _subscribed, _by_keys, _permitted,
+)  # fmt: skip
 """Each is given the topic that it makes; its group is named after that. Neither may be there before."""
 OF_MASTERS = tuple(each("visited") for each in VISITS)

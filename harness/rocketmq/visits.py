@@ -54,6 +54,15 @@ def _leads(queues: list[int], *brokers: str, filters: tuple[str, ...] = ()) -> S
     return Served(says=said(queues={BROKER: queues}, brokers={BROKER: addresses}, filters=filtering))
 
 
+def _compared(changed: str, counter: int | None) -> Served:
+    return Served(says=said(changed=changed, counter=counter))
+
+
+def _clustered(*brokers: str) -> Served:
+    addresses = {str(number): address for number, address in enumerate(brokers)}
+    return Served(says=said(brokers=[BROKER] if brokers else [], addresses=addresses or None))
+
+
 def _stored(offset: int, queue: int = 0, ids: int = 1) -> Served:
     return Served(says=said(offset=offset, queue=queue, ids=ids, length=32))
 
@@ -64,6 +73,10 @@ def _read(most: int, following: int, *messages: list[object]) -> Served:
 
 def _found(*messages: list[object]) -> Served:
     return Served(says=said(messages=list(messages)))
+
+
+def _reads(*groups: str) -> Served:
+    return Served(says=said(groups=list(groups)))
 
 
 def _at(offset: int) -> Served:
@@ -83,6 +96,13 @@ _FIRST = Served(frozenset({"PUT_OK", "QUERY_NOT_FOUND"}), said(offset=0))
 _WAITS = Served(frozenset({"PUT_OK", "UNANSWERED"}))
 """The reference waits for a slave, or a disk, where no time passes."""
 
+_SYSTEM_TOPICS = {
+    "BenchmarkTest": [1_024, 1_024], "OFFSET_MOVED_EVENT": [1, 1], "SCHEDULE_TOPIC_XXXX": [18, 18],
+    "SELF_TEST_TOPIC": [1, 1], "_REPLY_TOPIC": [1, 1],
+}  # fmt: skip
+_NOT_SUBSCRIBED = Served(frozenset({"SUBSCRIPTION_NOT_EXIST"}))
+_RED, _BLUE = _message(0, 0, "one", TAGS="r"), _message(0, 1, "two", TAGS="b")
+_KEYED = [_message(0, 0, "1", KEYS="k"), _message(0, 1, "2", KEYS="k j"), _message(1, 0, "3", KEYS="j k")]
 _AFTER = _takes(visited=["c", ["c"], [99], 2], third=["*", [], [], 2])
 
 SERVED: Mapping[str, Served] = {
@@ -107,6 +127,16 @@ SERVED: Mapping[str, Served] = {
     "the first one locks both again": _holds(1),
     "both give all back": Served(),
     "a master registers": Served(says=said(master="", ha="")),
+    "which topics nobody has": Served(says=said(topics=[])),
+    "a broker compares before it registers": _compared("true", None),
+    "the broker compares, and nothing has changed": _compared("false", 1),
+    "both in their cluster": _clustered(MASTER, SLAVE),
+    "which topics they have": Served(says=said(topics=["visited"])),
+    "the broker compares, and has changed": _compared("true", 1),
+    "the broker compares, and has changed no more": _compared("false", 2),
+    "the master alone in its cluster": _clustered(MASTER),
+    "the broker compares when it has left": _compared("true", None),
+    "nobody in the cluster": _clustered(),
     "the way to it": _leads([3, 2, 6], MASTER, filters=(FILTER,)),
     "its slave registers": Served(says=said(master=MASTER, ha=HA)),
     "the way to both": _leads([3, 2, 6], MASTER, SLAVE, filters=(FILTER,)),
@@ -182,4 +212,55 @@ SERVED: Mapping[str, Served] = {
     "how long pulls wait": Served(says=said(longPollingEnable="false")),
     "pulls are to wait long": Served(),
     "how long pulls wait then": Served(says=said(longPollingEnable="true")),
+    "which topics every broker has": Served(says=said(topics=_SYSTEM_TOPICS)),
+    "an empty queue ends": _at(0),
+    "an empty queue begins": _at(0),
+    "nothing is in it since any time": _at(0),
+    "nothing was ever stored in it": Served(says=said(ms=-1)),
+    "how far an empty topic goes": Served(says=said(queues={"0": [0, 0], "1": [0, 0]})),
+    "nothing is at its begin": Served(frozenset({"PULL_NOT_FOUND"})),
+    "nothing is behind its begin": Served(frozenset({"PULL_OFFSET_MOVED"})),
+    "nobody reads it": _reads(),
+    "a red message is sent": _stored(0),
+    "a blue message is sent": _stored(1),
+    "a group that nobody has joined reads": _NOT_SUBSCRIBED,
+    "a consumer of red ones comes": Served(),
+    "where its tries again go": Served(says=said(topic=[1, 1, 6, False])),
+    "it reads what it has subscribed to": _read(2, 2, _RED),
+    "it reads what it has not subscribed to yet": Served(frozenset({"SUBSCRIPTION_NOT_LATEST"})),
+    "it reads what it has not subscribed to": _NOT_SUBSCRIBED,
+    "the consumer wants blue ones": Served(),
+    "it reads what it has subscribed to then": _read(2, 2, _BLUE),
+    "it reads by an older subscription": _read(2, 2, _BLUE),
+    "its progress is told": Served(),
+    "how far the group is everywhere": Served(says=said(queues={"0": [2, 1], "1": [0, 0]})),
+    "who reads the topic": _reads("-group"),
+    "the consumer wants another topic": Served(),
+    "how far the group is where it still reads": Served(says=said(queues={})),
+    "the consumer of the topic leaves": Served(),
+    "a group that nobody is in any more reads": _NOT_SUBSCRIBED,
+    "who has read the topic": _reads("-group"),
+    "how far the group was": Served(says=said(queues={"0": [2, 1], "1": [0, 0]})),
+    "a message with a key is sent": _stored(0),
+    "another message with the key is sent": _stored(1),
+    "a third message with the key is sent": _stored(0, 1),
+    "all that have the key": _found(*_KEYED),
+    "the last two that have the key": _found(*_KEYED[1:]),
+    "both that have the other key": _found(*_KEYED[1:]),
+    "nothing was stored so early": Served(frozenset({"QUERY_NOT_FOUND"})),
+    "nothing was stored so late": Served(frozenset({"QUERY_NOT_FOUND"})),
+    "nothing has another topic's key": Served(frozenset({"QUERY_NOT_FOUND"})),
+    "sends may make topics": Served(),
+    "a message is sent to a topic that is not there": _stored(0, 3),
+    "which topic was made": Served(says=said(topic=[4, 4, 6, False])),
+    "a message is sent to a queue that was not made": Served(_ERROR),
+    "what made the topic is read": _read(1, 1, _message(3, 0, "first")),
+    "nobody may read the topic": Served(),
+    "the topic may not be read": Served(frozenset({"NO_PERMISSION"})),
+    "the topic has fewer queues to read": Served(),
+    "a queue that may not be read": Served(_ERROR),
+    "a message is sent to it all the same": _stored(1, 3),
+    "the topic has them again": Served(),
+    "both were kept": _read(2, 2, _message(3, 0, "first"), _message(3, 1, "second")),
+    "what is deleted cannot be read": Served(frozenset({"TOPIC_NOT_EXIST", "SUBSCRIPTION_GROUP_NOT_EXIST"})),
 }
