@@ -117,4 +117,20 @@ class QueuesWithoutTags(ConsumeQueues):
         return super().put(topic, queue_id, offset, entry._replace(tags_code=code))
 
 
+@seeded("master", "queue-checkpoint", "flushes its queues once, and not again")
+class FlushesQueuesOnce(MessageStore):
+    flushes = 0
+
+    def _flush_derived(self) -> None:
+        self.flushes += 1
+        if self.flushes == 1:
+            super()._flush_derived()
+
+
+@seeded("slave", "queue-checkpoint", "says that its queues are durable up to the present time")
+class ChecksAhead(MessageStore):
+    def _note_times(self, derived_ms: int) -> None:
+        super()._note_times(max(derived_ms, self.io.wall_ms() + 1))
+
+
 QUEUES = seeded_in(__name__)

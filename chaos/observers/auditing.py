@@ -7,6 +7,7 @@ A snapshot is one node's files at one moment. Equal digests over the range that 
 """
 
 from collections.abc import Collection, Mapping
+from struct import Struct
 from typing import NamedTuple
 
 from pairproof.chaos.observers import derivation, queue_reader, store_reader
@@ -14,7 +15,9 @@ from pairproof.chaos.observers.stored_record import Data
 from pairproof.harness.history import Recorder
 from pairproof.harness.rocketmq.laws.deliver_delayed import LEVELS
 
-LOG = "commitlog/"
+LOG, CHECKPOINT = "commitlog/", "checkpoint"
+TIMES = Struct(">qqq")
+"""How a checkpoint file begins: up to which store time log, queues and index are durable."""
 
 
 class Snapshot(NamedTuple):
@@ -60,6 +63,10 @@ def audit(
             hi,
             records=snapshot.node in nodes,
         )
+        data = snapshot.files.get(CHECKPOINT, b"")
+        if len(data) >= TIMES.size and snapshot.node in nodes:
+            _, queues_ms, _ = TIMES.unpack_from(data)
+            recorder.add(t, "checkpoint", snapshot.node, snapshot.incarnation, op=number, value=queues_ms)
     first, second = readings[one.node], readings[other.node]
     keys = queue_reader.keys_of(first.records if len(first.records) >= len(second.records) else second.records)
     mine = _store(one, first)

@@ -33,7 +33,7 @@ from pairproof.reference.core.delay import SCHEDULE_TOPIC
 from pairproof.reference.wire.bodies_client import MessageQueue
 from pairproof.reference.wire.headers import RequestCode
 
-STORE_PARTS = ("commitlog/", "consumequeue/", "index/")
+STORE_PARTS = ("commitlog/", "consumequeue/", "index/", auditing.CHECKPOINT)
 ASK_S = 4.0
 SNAPSHOTS = 5
 """How often stores are read again that were written meanwhile, because somebody else sent SIGCONT."""

@@ -24,6 +24,8 @@ SIZE = 100
 """Bytes of a body of which only something else matters."""
 LARGEST = 3_500
 """Of a body that fills a file: with it a request has 4 KiB at most."""
+MOST = 300_000
+"""Of a large body: more than one pull brings, than whoever reads a log reads at once, than HA sends at once."""
 SHARED_KEYS = 3
 """Keys that several messages have."""
 FOREIGN_KEY, FOREIGN_TAG = "\u043a\u043b\u044e\u0447", "\u6a19\u7c64\U00010400"
@@ -101,10 +103,12 @@ class OtherSends:
         """Of the body."""
         if what == "empty":
             return 0
-        if what not in ("fills-file", "misses-file"):
+        if what not in ("fills-file", "misses-file", "large"):
             return SIZE
         whole = self.config.mappedFileSizeCommitLog
         rest = FIXED + texts + len(self._added) + FILLER
+        if what == "large":
+            return max(0, min(MOST, whole - rest - SLACK, self.config.maxMessageSize))
         size = whole - self.log_end() % whole - rest + (what == "misses-file")
         size = size if size >= 0 else whole - rest
         return size if 0 <= size <= min(LARGEST, self.config.maxMessageSize) else SIZE

@@ -33,6 +33,11 @@ SHARE = 0.25
 MOST = 3
 """How many rows one trial has at most."""
 
+_TWO_OF_THREE: Args = {
+    "rocketmqVersion": "5.5.0", "brokerRole": "SYNC_MASTER", "inSyncReplicas": 3, "lab.slaves": 2, "lab.spread": 10,
+}  # fmt: skip
+"""A send waits for two slaves, which are not equally fast."""
+
 BORDERS: tuple[tuple[Args, ...], ...] = (
     (
         {"master.haSendHeartbeatInterval": 500, "slave.haSendHeartbeatInterval": 5_000},
@@ -66,6 +71,8 @@ BORDERS: tuple[tuple[Args, ...], ...] = (
     ),
     ({"lab.pullMessages": 1}, {"lab.pullMessages": 2}, {"lab.pullMessages": 3}),
     ({"lab.flushMicros": 20_000}, {"lab.latencyMicros": 5_000}),
+    ({"mappedFileSizeCommitLog": 1_048_576},),
+    (_TWO_OF_THREE, {**_TWO_OF_THREE, "lab.slaves": 3}),
 )
 """What may be set; of each row one."""
 

@@ -25,6 +25,10 @@ DEFAULTS: Mapping[str, int] = {
     "syncFlushTimeout": 5_000,
     "flushIntervalCommitLog": 500,
     "flushCommitLogThoroughInterval": 10_000,
+    "mappedFileSizeConsumeQueue": 6_000_000,
+    "flushIntervalConsumeQueue": 1_000,
+    "flushConsumeQueueLeastPages": 2,
+    "flushConsumeQueueThoroughInterval": 60_000,
     "inSyncReplicas": 0,
 }
 """RocketMQ 4.9's values for settings that a history does not name: bytes, milliseconds; 0 replicas for the

@@ -269,8 +269,8 @@ def test_a_consumer_that_went_is_forgotten_within_two_minutes() -> None:
     assert_broken(QueryMembers, named(gone.after(100_000), "c0", "c1"), "slave names 2 consumers of g0; 1 should")
 
 
-def invalid(history: H, f: str, status: str) -> H:
-    return history.add("invalid", node="slave", f=f, status=status, detail="because")
+def invalid(history: H, f: str, status: str, remark: str = "because") -> H:
+    return history.add("invalid", node="slave", f=f, status=status, detail=remark)
 
 
 def test_a_request_that_makes_no_sense_is_refused() -> None:
@@ -278,14 +278,15 @@ def test_a_request_that_makes_no_sense_is_refused() -> None:
     assert_holds(InvalidRefused, invalid(bare(), "a new topic with a space", "INVALID_PARAMETER"))
 
 
-@pytest.mark.parametrize("status", ["PUT_OK", "SYSTEM_ERROR", "FLUSH_DISK_TIMEOUT"])
+@pytest.mark.parametrize("status", ["PUT_OK", "SYSTEM_ERROR", "FLUSH_DISK_TIMEOUT", "SYSTEM_BUSY"])
 def test_another_answer_breaks_it(status: str) -> None:
     broken = "slave, sent an unknown code, answered"
     assert_broken(InvalidRefused, invalid(bare(), "an unknown code", status), broken)
 
 
 def test_an_answer_that_says_nothing_about_the_request_is_not_judged() -> None:
-    assert_vacuous(InvalidRefused, invalid(bare(), "an unknown code", "SYSTEM_BUSY"))
+    assert_vacuous(InvalidRefused, invalid(bare(), "an unknown code", "SYSTEM_BUSY", "[REJECTREQUEST]system busy"))
+    assert_vacuous(InvalidRefused, invalid(bare(), "an unknown code", "timeout"))
     assert_vacuous(InvalidRefused, invalid(bare(), "something newer than this law", "PUT_OK"))
     assert_vacuous(InvalidRefused, bare())
 

@@ -134,6 +134,17 @@ class Derived(OfReader):
         return f"store reader: the {what} of {self.node}: {self.detail or 'what its log gives'}"
 
 
+class Checkpoint(OfReader):
+    """A store reader read a node's checkpoint file."""
+
+    __slots__ = ()
+    queues_ms: int = column("value")
+    """Up to which store time the queues are durable, as the file says; 0: it says nothing yet."""
+
+    def words(self, the: The) -> str:
+        return f"store reader: the checkpoint of {self.node} says that its queues are durable up to {self.queues_ms} ms"
+
+
 class Record(OfReader):
     """A store reader found a record."""
 

@@ -2,9 +2,9 @@
 
 Each broker, and a simulated name server, is sent one such request at a trial's end; what it may answer stands in
 ``invalid_requests``. Any other answer is a violation: success, say, or a code on which clients try again. Bytes that
-are not a frame must end the connection: nothing says which request an answer would be for. Left out: SYSTEM_BUSY, and
-no answer in time, which say nothing about the request; RocketMQ before 4.9, which takes topics of any name and of no
-size, and deletes its own: what was measured begins with 4.9.
+are not a frame must end the connection: nothing says which request an answer would be for. Left out: no answer in
+time, and SYSTEM_BUSY for a reason in brackets, which say nothing about the request; RocketMQ before 4.9, which takes
+topics of any name and of no size, and deletes its own: what was measured begins with 4.9.
 Source: SendMessageProcessor, PullMessageProcessor, AdminBrokerProcessor, TopicValidator.
 """
 
@@ -13,6 +13,7 @@ from pairproof.harness.rocketmq.kinds.invalid import Invalid
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.asked import NOT_ANSWERED
 
+BUSY = "SYSTEM_BUSY"
 SINCE = (4, 9)
 """The first version that is known to refuse all of them."""
 
@@ -25,7 +26,7 @@ class InvalidRefused(Law):
 
     def on_invalid(self, event: Invalid) -> None:
         allowed = REFUSALS.get(event.f)
-        if allowed is None or event.status in NOT_ANSWERED or self.ledger.is_older(event.node, SINCE):
+        if allowed is None or _says_nothing(event) or self.ledger.is_older(event.node, SINCE):
             return
         self.judged += 1
         if event.status not in allowed:
@@ -34,3 +35,10 @@ class InvalidRefused(Law):
                 event,
                 f"{event.node}, sent {event.f}, answered {event.status}{told}; allowed: {', '.join(sorted(allowed))}",
             )
+
+
+def _says_nothing(event: Invalid) -> bool:
+    if event.status == BUSY:
+        # Such as [REJECTREQUEST], or [TIMEOUT_CLEAN_QUEUE]: a client may try again.
+        return (event.detail or "").startswith("[")
+    return event.status in NOT_ANSWERED

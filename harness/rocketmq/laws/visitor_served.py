@@ -5,7 +5,7 @@ consumer, a producer, two members that lock queues, or a master and its slave th
 be sent messages, which are read again in every way, be told progress, and be made to change a topic, a group or a
 setting. What is to be answered stands in ``visits``.
 
-Left out: SYSTEM_BUSY, and no answer, which say nothing; brokers of RocketMQ, whom a visit would change.
+Left out: no answer, which says nothing; brokers of RocketMQ, whom a visit would change.
 Source: ClientManageProcessor, ConsumerManager, ProducerManager, RebalanceLockManager, RouteInfoManager.
 """
 
@@ -13,6 +13,9 @@ from pairproof.harness.rocketmq.kinds.visits import Visit
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.asked import NOT_ANSWERED
 from pairproof.harness.rocketmq.visits import SERVED
+
+SILENT = NOT_ANSWERED - {"SYSTEM_BUSY"}
+"""A broker of the reference is never too busy for what visitors ask."""
 
 
 class VisitorServed(Law):
@@ -23,7 +26,7 @@ class VisitorServed(Law):
 
     def on_visit(self, event: Visit) -> None:
         served = SERVED.get(event.f)
-        if served is None or event.status in NOT_ANSWERED:
+        if served is None or event.status in SILENT:
             return
         self.judged += 1
         told = f"{event.status}{f', {event.detail}' if event.detail else ''}"
