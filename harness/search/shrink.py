@@ -130,7 +130,8 @@ def _fewer(settings: Args, defaults: Args) -> Iterator[Args]:
 def _simpler_settings(settings: Args, name: str, defaults: Args) -> Iterator[Args]:
     """Without one setting, or with its simplest value."""
     yield {each: value for each, value in settings.items() if each != name}
-    if name in defaults and settings[name] != defaults[name]:
+    # One that another took with it is gone already.
+    if name in defaults and settings.get(name, defaults[name]) != defaults[name]:
         yield {**settings, name: defaults[name]}
 
 

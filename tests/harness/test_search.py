@@ -186,6 +186,13 @@ def test_settings_that_only_borders_draw_go_one_by_one_and_the_kind_of_trial_sta
     assert small.settings == {**kind, "maxMessageSize": 700, "lab.spread": 5}
 
 
+def test_a_setting_that_goes_may_take_another_with_it() -> None:
+    counted = {"rocketmqVersion": "5.5.0", "inSyncReplicas": 3, "haTransferBatchSize": 100}
+    start = Schedule({**counted, "lab.slaves": 2}, "s", ())
+    small = shrink.shrink(SYSTEM, start, lambda each: each.settings.get("haTransferBatchSize") == 100)
+    assert small.settings == {"haTransferBatchSize": 100}
+
+
 def test_shrinking_never_leaves_a_program_that_names_a_slave_it_has_not() -> None:
     kill = Op("fault", {"name": "kill", "node": "slave3"})
     start = Schedule({"lab.slaves": 3, "rocketmqVersion": "5.5.0", "inSyncReplicas": 4}, "s", (kill,))
