@@ -83,7 +83,6 @@ class ConsumeQueue:
         self._end_at(self._whole_until(at))
         self.files.sync(at, self.files.end)
         self.flushed = self.files.end
-        self.first = self._first_at(0)
 
     def check(self, clean: bool) -> None:
         """StoreRefused where :meth:`recover` would raise it. Changes nothing on the disk."""
@@ -155,7 +154,10 @@ class ConsumeQueue:
         return (before or after or (0, self.next_offset))[1]
 
     def truncate(self, log_end: int) -> None:
-        """The log ends at ``log_end`` now: forget, durably, every message that begins there or behind."""
+        """The log ends at ``log_end`` now: forget, durably, every message that begins there or behind.
+
+        :meth:`expire` follows.
+        """
         kept = self._first_at(log_end) * ENTRY_SIZE
         if kept < self.files.end:
             self._end_at(kept)
@@ -203,7 +205,6 @@ class ConsumeQueue:
 
     def _end_at(self, end: int) -> None:
         self.files.truncate(end)
-        self.first = min(self.first, self.next_offset)
         self.flushed = min(self.flushed, end)
         last = self._entry(self.next_offset - 1) if end > self.files.start else MARKER
         self.last_end = -1 if last == MARKER else last.physical_offset + last.size
