@@ -133,4 +133,11 @@ class ChecksAhead(MessageStore):
         super()._note_times(max(derived_ms, self.io.wall_ms() + 1))
 
 
+@seeded("slave", "queue-checkpoint", "forgets at a start how far its queues were durable")
+class ForgetsDurable(Dispatcher):
+    def recover(self, clean: bool, checkpoint: Checkpoint) -> None:
+        super().recover(clean, checkpoint)
+        self.last_ms = 0
+
+
 QUEUES = seeded_in(__name__)

@@ -49,8 +49,9 @@ def keys_of(properties: Mapping[str, str]) -> list[str]:
 class Dispatcher:
     """One node's dispatch. ``index`` is None where messageIndexEnable is off.
 
-    ``at`` is how far it has come, ``last_ms`` the store time of the last record dispatched (0 before the first), and
-    ``stalled`` why it cannot go on although bytes are there; None while it only waits for the rest of a record.
+    ``at`` is how far it has come, ``last_ms`` the store time of the last record dispatched (before the first: what the
+    checkpoint says), and ``stalled`` why it cannot go on although bytes are there; None while it only waits for the
+    rest of a record.
     ``lacks_room`` says that this is a full disk, which may not last.
     """
 
@@ -87,6 +88,7 @@ class Dispatcher:
         After a clean stop that is behind the last message that any queue has. Nothing is dispatched yet.
         """
         log = self.log
+        self.last_ms = checkpoint.logics_ms
         self.queues.recover(clean)
         self.queues.truncate(log.end)
         at = max(log.start, self.queues.last_end)

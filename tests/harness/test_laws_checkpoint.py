@@ -62,6 +62,12 @@ def test_a_clean_stop_notes_all() -> None:
 
     assert_holds(QueueCheckpoint, read(stopped(), 7, 7))
     assert_broken(QueueCheckpoint, read(stopped(), 0, 7), "where one of 7 ms should be, too")
+    again = stopped().add("stop", node="master").start("master")
+    assert_broken(QueueCheckpoint, read(again, 0, 7), "where one of 7 ms should be, too")
+    restarted = waiting(1).fault("restart", "master").add("stop", node="master").start("master")
+    assert_broken(QueueCheckpoint, read(restarted, 0, 7), "where one of 7 ms should be, too")
+    full = waiting(1).fault("disk_full", "master").add("stop", node="master").start("master")
+    assert_holds(QueueCheckpoint, read(full, 0, 7))
     assert_holds(QueueCheckpoint, read(waiting(1).crash("master").start("master").after(5_000), 0, 7))
 
 

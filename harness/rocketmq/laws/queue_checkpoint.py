@@ -3,12 +3,12 @@
 A start after a crash dispatches again what was stored after the checkpoint's time: one that is old makes it long, one
 that is too new leaves out messages. With flushConsumeQueueLeastPages=0 each look of flushIntervalConsumeQueue notes
 how far it came, otherwise one each flushConsumeQueueThoroughInterval. A look flushes one file of each queue, so there
-may have to be one more for each file, and two thorough ones; a stop notes all. The time must not be later than that of
-the newest record.
+may have to be one more for each file, and two thorough ones; a stop notes all, and what was noted stays. The time must
+not be later than that of the newest record.
 
-Left out: what waited while a fault touched the node; nodes that a machine's crash, a cut or another store may have left
-a checkpoint of another log, and slaves in class rollback (see the ledger); half messages, which no queue has. Seen by
-audits, of nodes that tell what they have dispatched.
+Left out: what waited, or was noted by a stop, while a fault touched the node; nodes that a machine's crash, a cut or
+another store may have left a checkpoint of another log, and slaves in class rollback (see the ledger); half messages,
+which no queue has. Seen by audits, of nodes that tell what they have dispatched.
 Source: FlushConsumeQueueService, StoreCheckpoint; DefaultMessageStore.shutdown.
 """
 
@@ -25,6 +25,8 @@ from pairproof.harness.rocketmq.laws.waits import POLL_NS, is_late
 
 ENTRY = 20
 NO_QUEUE = ("prepared", "rollback")
+STOPS = ("restart", "upgrade")
+"""Faults that stop a node in an orderly way."""
 
 
 class Dispatched(NamedTuple):
@@ -59,8 +61,13 @@ class QueueCheckpoint(Law):
 
     def on_stop(self, event: Stop) -> None:
         found = self.dispatched.pop(event.node, None)
-        if found:
+        if found and self._stops_alone(event.node):
             self.stopped[event.node] = Dispatched(found[-1].upto, event.t)
+
+    def _stops_alone(self, node: str) -> bool:
+        """Whether nothing has hold of the node but what stops it."""
+        trouble = self.ledger.trouble
+        return all(each.f in STOPS for each in trouble.active.values() if node in trouble.touched(each))
 
     def on_crash(self, event: Crash) -> None:
         self.dispatched.pop(event.node, None)
@@ -108,10 +115,9 @@ class QueueCheckpoint(Law):
         found = self.dispatched.get(node, [])
         bound = self._bound_ns(node, len(found))
         late = [each for each in found if is_late(ledger, node, each.since, event.t, bound)]
-        wanted = late[-1] if late else self.stopped.get(node)
-        if wanted is None or not ledger.trouble.is_quiet(node, wanted.since):
-            return None
-        return wanted
+        if late and ledger.trouble.is_quiet(node, late[-1].since):
+            return late[-1]
+        return self.stopped.get(node)
 
     def _bound_ns(self, node: str, records: int) -> int:
         interval, thorough, pages, size = (
