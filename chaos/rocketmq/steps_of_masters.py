@@ -22,7 +22,10 @@ BORN_MS = 1_690_000_000_000
 HALF, COMMIT, ROLLBACK = 4, 8, 12
 SHOWN = ("KEYS", "TAGS", "colour", "TRAN_MSG")
 """Properties that are read of a message; which others there are is the version's choice."""
-KEPT = ("brokerId", "consumeEnable", "retryMaxTimes", "retryQueueNums", "whichBrokerWhenConsumeSlowly")
+KEPT = (
+    "brokerId", "consumeBroadcastEnable", "consumeEnable", "consumeFromMinEnable", "notifyConsumerIdsChangedEnable",
+    "retryMaxTimes", "retryQueueNums", "whichBrokerWhenConsumeSlowly",
+)  # fmt: skip
 """What is read of a group."""
 
 
@@ -34,11 +37,13 @@ REPLY = "_REPLY_TOPIC"
 # What is asked.
 
 
-def makes_topic(name: str, topic: str, readers: int, writers: int, perm: int = 6) -> Step:
+def makes_topic(
+    name: str, topic: str, readers: int, writers: int, perm: int = 6, kind: str = "SINGLE_TAG", flags: int = 0
+) -> Step:
     """A topic is made, or changed."""
     fields = {
         "topic": topic, "defaultTopic": "TBW102", "readQueueNums": str(readers), "writeQueueNums": str(writers),
-        "perm": str(perm), "topicFilterType": "SINGLE_TAG", "topicSysFlag": "0", "order": "false",
+        "perm": str(perm), "topicFilterType": kind, "topicSysFlag": str(flags), "order": "false",
     }  # fmt: skip
     return Step(name, Request.UPDATE_AND_CREATE_TOPIC, fields)
 
@@ -131,10 +136,14 @@ def ends(name: str, topic: str, queue: int) -> Step:
     return of_queue(name, Request.GET_MAX_OFFSET, topic, queue)
 
 
-def of_key(name: str, topic: str, key: str, most: int = 32, since: int = 0, until: int = FOREVER) -> Step:
-    """The messages that have a key, and were stored between these times."""
+def of_key(
+    name: str, topic: str, key: str, most: int = 32, since: int = 0, until: int = FOREVER, unique: bool = False
+) -> Step:
+    """The messages that have a key, and were stored between these times; ``unique``: a key that a client gave."""
+    more = {"_UNIQUE_KEY_QUERY": "true"} if unique else {}
     fields = {
-        "topic": topic, "key": key, "maxNum": str(most), "beginTimestamp": str(since), "endTimestamp": str(until)
+        "topic": topic, "key": key, "maxNum": str(most), "beginTimestamp": str(since), "endTimestamp": str(until),
+        **more,
     }  # fmt: skip
     return Step(name, Request.QUERY_MESSAGE, fields, read=_found)
 
@@ -289,7 +298,7 @@ def shown_topic(topic: str) -> Read:
     def read(answered: Answered) -> str:
         told: Any = parsed(answered.body)
         found = told["topicConfigTable"].get(topic)
-        names = ("readQueueNums", "writeQueueNums", "perm", "order")
+        names = ("readQueueNums", "writeQueueNums", "perm", "order", "topicFilterType", "topicSysFlag")
         return said(topic=None if found is None else [found[each] for each in names])
 
     return read

@@ -20,7 +20,7 @@ from pairproof.chaos.observers.table_reader import parsed
 from pairproof.chaos.rocketmq.provision import GROUP
 from pairproof.chaos.rocketmq.questions import Answered
 from pairproof.harness.history import UNREADABLE
-from pairproof.harness.rocketmq.visits import BROKER, FILTER, HA, MASTER, SLAVE, VISITOR, said
+from pairproof.harness.rocketmq.visits import BROKER, ELSEWHERE, FILTER, HA, MASTER, SECOND, SLAVE, VISITOR, said
 
 OTHER, PRODUCERS, CLUSTER = "other-visitor", "visitors", "visited"
 
@@ -106,7 +106,7 @@ def _queues(client: str, queues: Sequence[int]) -> bytes:
 
 
 def _registers(name: str, number: int, address: str, topic: Sequence[int], version: int, *filters: str,
-               compressed: bool = False) -> Step:  # fmt: skip
+               compressed: bool = False, broker: str = BROKER) -> Step:  # fmt: skip
     """``topic``: its queues to read and to write, and its permissions."""
     readers, writers, perm = topic
     state = {"counter": version, "timestamp": 1_690_000_000_000 + version}
@@ -122,16 +122,16 @@ def _registers(name: str, number: int, address: str, topic: Sequence[int], versi
         told = {"dataVersion": state, "topicConfigTable": {"visited": config}}
         body = as_json({"filterServerList": filters, "topicConfigSerializeWrapper": told})
     more = {"compressed": str(compressed).lower(), "bodyCrc32": str(zlib.crc32(body) & 0x7FFFFFFF)}
-    fields = {**_whom(number, address), "haServerAddr": HA if number == 0 else "10.0.0.2:10912", **more}
+    fields = {**_whom(number, address, broker), "haServerAddr": HA if number == 0 else "10.0.0.2:10912", **more}
     return Step(name, Request.REGISTER_BROKER, fields, body, _mastered)
 
 
-def _goes(name: str, number: int, address: str) -> Step:
-    return Step(name, Request.UNREGISTER_BROKER, _whom(number, address))
+def _goes(name: str, number: int, address: str, broker: str = BROKER) -> Step:
+    return Step(name, Request.UNREGISTER_BROKER, _whom(number, address, broker))
 
 
-def _whom(number: int, address: str) -> dict[str, str]:
-    return {"brokerAddr": address, "brokerId": str(number), "brokerName": BROKER, "clusterName": CLUSTER}
+def _whom(number: int, address: str, broker: str = BROKER) -> dict[str, str]:
+    return {"brokerAddr": address, "brokerId": str(number), "brokerName": broker, "clusterName": CLUSTER}
 
 
 def _compares(name: str, address: str, version: int) -> Step:
@@ -269,6 +269,23 @@ OF_NAMES: Sequence[Sequence[Step]] = (
         _way("the way to nobody"),
         _compares("the broker compares when it has left", MASTER, 2),
         _clusters("nobody in the cluster"),
+    ),
+    (
+        _registers("a first broker registers", 0, MASTER, (3, 2, 6), 1),
+        _registers("a second broker registers", 0, ELSEWHERE, (1, 1, 2), 1, broker=SECOND),
+        _way("the way to two brokers"),
+        _clusters("two brokers in the cluster"),
+        _registers("the first one's slave registers", 1, SLAVE, (3, 2, 6), 1),
+        _registers("the slave takes its master's place", 0, SLAVE, (4, 4, 6), 3),
+        _way("the way to the new master"),
+        _registers("the old master comes as a slave", 2, MASTER, (9, 9, 6), 1),
+        _way("the way to them as they are now"),
+        _goes("somebody leaves in the slave's name", 2, HA),
+        _way("the way without it"),
+        _goes("the second broker leaves", 0, ELSEWHERE, SECOND),
+        _goes("the new master leaves", 0, SLAVE),
+        _goes("the slave leaves at last", 2, MASTER),
+        _way("the way when all have left"),
     ),
 )
 

@@ -142,14 +142,15 @@ def _tables(topic: str) -> Visit:
     groups = Step("which group there is", Request.GET_ALL_SUBSCRIPTIONGROUP_CONFIG, read=shown_group(group))
     return (
         makes_topic("a topic is made", topic, 2, 2), topics,
-        makes_topic("the topic is changed", topic, 3, 1, 4),
+        makes_topic("the topic is changed", topic, 3, 1, 4, "MULTI_TAG", 3),
         topics._replace(name="which topic there is then"),
         deletes_topic("the topic is deleted", topic), topics._replace(name="which topic is left"),
         makes_group("a group is made in its own way", group, retryQueueNums=2, retryMaxTimes=3, brokerId=1,
-                     whichBrokerWhenConsumeSlowly=2, consumeEnable=False),
+                     whichBrokerWhenConsumeSlowly=2, consumeEnable=False, consumeFromMinEnable=False),
         groups,
         pulls("the group may not read", topic, 0, 0),
-        makes_group("the group is changed", group, retryMaxTimes=4),
+        makes_group("the group is changed", group, retryMaxTimes=4, consumeBroadcastEnable=False,
+                    notifyConsumerIdsChangedEnable=False),
         groups._replace(name="which group there is then"),
         deletes_group("the group is deleted", group), groups._replace(name="which group is left"),
     )  # fmt: skip
@@ -216,6 +217,9 @@ def _by_keys(topic: str) -> Visit:
         of_key("nothing was stored so early", topic, "k", until=BORN_MS),
         of_key("nothing was stored so late", topic, "k", since=FOREVER - 1),
         of_key("nothing has another topic's key", f"{topic}s", "k"),
+        sends("a message with a client's own id is sent", topic, 1, b"4", UNIQ_KEY="u"),
+        of_key("the message by its client's id", topic, "u", unique=True),
+        of_key("the message by its client's id as a key", topic, "u"),
         *_deleted(topic),
     )  # fmt: skip
 
@@ -240,7 +244,7 @@ def _permitted(topic: str) -> Visit:
     )  # fmt: skip
 
 
-def _settings(_: str) -> Visit:
+def _settings(topic: str) -> Visit:
     asks = Step("how long pulls wait", Request.GET_BROKER_CONFIG, read=shown_settings)
     return (
         # In all forms that Java's properties files may have; of a key that comes twice the last one counts.
@@ -248,6 +252,15 @@ def _settings(_: str) -> Visit:
         asks,
         sets("pulls are to wait long", b"longPollingEnable = false\r\n\t\\u006congPollingEnable\ttrue"),
         asks._replace(name="how long pulls wait then"),
+        sets("nothing is to be made by itself", b"autoCreateTopicEnable=false\nautoCreateSubscriptionGroup=false"),
+        sends("a message is sent to a topic that may not be made", topic, 0, b"no"),
+        makes_topic("a topic is made", topic, 2, 2),
+        pulls("a group reads that may not be made", topic, 0, 0),
+        sets("everything is to be made by itself", b"autoCreateTopicEnable=true\nautoCreateSubscriptionGroup=true"),
+        pulls("a group reads that is made", topic, 0, 0),
+        *_deleted(topic),
+        sends("a message is sent to a topic that is made", topic, 0, b"yes"),
+        deletes_topic("the topic is deleted", topic),
     )  # fmt: skip
 
 

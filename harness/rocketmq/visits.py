@@ -13,8 +13,8 @@ import json
 from collections.abc import Mapping
 from typing import NamedTuple
 
-VISITOR, BROKER = "visitor", "visited-broker"
-MASTER, SLAVE = "10.0.0.1:10911", "10.0.0.2:10911"
+VISITOR, BROKER, SECOND = "visitor", "visited-broker", "visited-too"
+MASTER, SLAVE, ELSEWHERE = "10.0.0.1:10911", "10.0.0.2:10911", "10.0.0.3:10911"
 HA, FILTER = "10.0.0.1:10912", "10.0.0.1:10921"
 """The master's further addresses, as it registers them."""
 _OK = frozenset({"PUT_OK"})
@@ -52,6 +52,12 @@ def _leads(queues: list[int], *brokers: str, filters: tuple[str, ...] = ()) -> S
     addresses = {str(number): address for number, address in enumerate(brokers)}
     filtering = {brokers[0]: list(filters)} if filters else {}
     return Served(says=said(queues={BROKER: queues}, brokers={BROKER: addresses}, filters=filtering))
+
+
+def _ways(ways: Mapping[str, tuple[list[int], Mapping[str, str]]]) -> Served:
+    """By broker: its queues to read and write with their permissions, and its addresses."""
+    queues = {name: numbers for name, (numbers, _) in ways.items()}
+    return Served(says=said(queues=queues, brokers={name: each for name, (_, each) in ways.items()}, filters={}))
 
 
 def _compared(changed: str, counter: int | None) -> Served:
@@ -96,6 +102,8 @@ _FIRST = Served(frozenset({"PUT_OK", "QUERY_NOT_FOUND"}), said(offset=0))
 _WAITS = Served(frozenset({"PUT_OK", "UNANSWERED"}))
 """The reference waits for a slave, or a disk, where no time passes."""
 
+_PLAIN = ("SINGLE_TAG", 0)
+"""What most topics are besides."""
 _SYSTEM_TOPICS = {
     "BenchmarkTest": [1_024, 1_024], "OFFSET_MOVED_EVENT": [1, 1], "SCHEDULE_TOPIC_XXXX": [18, 18],
     "SELF_TEST_TOPIC": [1, 1], "_REPLY_TOPIC": [1, 1],
@@ -198,15 +206,15 @@ SERVED: Mapping[str, Served] = {
     "the progress that it told": _at(1),
     "how far the group is": Served(says=said(queues={"0": [0, 0], "1": [1, 1]})),
     "no progress is left": _FIRST,
-    "which topic there is": Served(says=said(topic=[2, 2, 6, False])),
+    "which topic there is": Served(says=said(topic=[2, 2, 6, False, *_PLAIN])),
     "the topic is changed": Served(),
-    "which topic there is then": Served(says=said(topic=[3, 1, 4, False])),
+    "which topic there is then": Served(says=said(topic=[3, 1, 4, False, "MULTI_TAG", 3])),
     "which topic is left": Served(says=said(topic=None)),
     "a group is made in its own way": Served(),
-    "which group there is": Served(says=said(group=[1, False, 3, 2, 2])),
+    "which group there is": Served(says=said(group=[1, True, False, False, True, 3, 2, 2])),
     "the group may not read": Served(frozenset({"NO_PERMISSION"})),
     "the group is changed": Served(),
-    "which group there is then": Served(says=said(group=[0, True, 4, 1, 1])),
+    "which group there is then": Served(says=said(group=[0, False, True, True, False, 4, 1, 1])),
     "which group is left": Served(says=said(group=None)),
     "pulls are to wait shortly": Served(),
     "how long pulls wait": Served(says=said(longPollingEnable="false")),
@@ -225,7 +233,7 @@ SERVED: Mapping[str, Served] = {
     "a blue message is sent": _stored(1),
     "a group that nobody has joined reads": _NOT_SUBSCRIBED,
     "a consumer of red ones comes": Served(),
-    "where its tries again go": Served(says=said(topic=[1, 1, 6, False])),
+    "where its tries again go": Served(says=said(topic=[1, 1, 6, False, *_PLAIN])),
     "it reads what it has subscribed to": _read(2, 2, _RED),
     "it reads what it has not subscribed to yet": Served(frozenset({"SUBSCRIPTION_NOT_LATEST"})),
     "it reads what it has not subscribed to": _NOT_SUBSCRIBED,
@@ -252,7 +260,7 @@ SERVED: Mapping[str, Served] = {
     "nothing has another topic's key": Served(frozenset({"QUERY_NOT_FOUND"})),
     "sends may make topics": Served(),
     "a message is sent to a topic that is not there": _stored(0, 3),
-    "which topic was made": Served(says=said(topic=[4, 4, 6, False])),
+    "which topic was made": Served(says=said(topic=[4, 4, 6, False, *_PLAIN])),
     "a message is sent to a queue that was not made": Served(_ERROR),
     "what made the topic is read": _read(1, 1, _message(3, 0, "first")),
     "nobody may read the topic": Served(),
@@ -263,4 +271,30 @@ SERVED: Mapping[str, Served] = {
     "the topic has them again": Served(),
     "both were kept": _read(2, 2, _message(3, 0, "first"), _message(3, 1, "second")),
     "what is deleted cannot be read": Served(frozenset({"TOPIC_NOT_EXIST", "SUBSCRIPTION_GROUP_NOT_EXIST"})),
+    "a message with a client's own id is sent": _stored(1, 1),
+    "the message by its client's id": _found(_message(1, 1, "4")),
+    "the message by its client's id as a key": _found(_message(1, 1, "4")),
+    "nothing is to be made by itself": Served(),
+    "a message is sent to a topic that may not be made": Served(frozenset({"TOPIC_NOT_EXIST"})),
+    "a group reads that may not be made": Served(frozenset({"SUBSCRIPTION_GROUP_NOT_EXIST"})),
+    "everything is to be made by itself": Served(),
+    "a group reads that is made": Served(frozenset({"PULL_NOT_FOUND"})),
+    "a message is sent to a topic that is made": _stored(0),
+    "a first broker registers": Served(says=said(master="", ha="")),
+    "a second broker registers": Served(says=said(master="", ha="")),
+    "the way to two brokers": _ways({BROKER: ([3, 2, 6], {"0": MASTER}), SECOND: ([1, 1, 2], {"0": ELSEWHERE})}),
+    "two brokers in the cluster": Served(says=said(brokers=[BROKER, SECOND], addresses={"0": MASTER})),
+    "the first one's slave registers": Served(says=said(master=MASTER, ha=HA)),
+    "the slave takes its master's place": Served(says=said(master="", ha="")),
+    "the way to the new master": _ways({BROKER: ([4, 4, 6], {"0": SLAVE}), SECOND: ([1, 1, 2], {"0": ELSEWHERE})}),
+    "the old master comes as a slave": Served(says=said(master=SLAVE, ha=HA)),
+    "the way to them as they are now": _ways(
+        {BROKER: ([4, 4, 6], {"0": SLAVE, "2": MASTER}), SECOND: ([1, 1, 2], {"0": ELSEWHERE})}
+    ),
+    "somebody leaves in the slave's name": Served(),
+    "the way without it": _ways({BROKER: ([4, 4, 6], {"0": SLAVE}), SECOND: ([1, 1, 2], {"0": ELSEWHERE})}),
+    "the second broker leaves": Served(),
+    "the new master leaves": Served(),
+    "the slave leaves at last": Served(),
+    "the way when all have left": Served(frozenset({"TOPIC_NOT_EXIST"})),
 }
