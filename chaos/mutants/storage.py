@@ -3,8 +3,10 @@
 from struct import Struct
 
 from pairproof.chaos.mutants.mutant import seeded, seeded_in
+from pairproof.reference.core.checkpoint import store_ms_at
 from pairproof.reference.core.commit_log import CommitLog, Put
 from pairproof.reference.core.ha_slave import HaSlave
+from pairproof.reference.core.retention import Retention
 from pairproof.reference.ports import Conn, Disk
 from pairproof.reference.wire.record import Message
 
@@ -56,6 +58,14 @@ class ClockForEachQueue(CommitLog):
         if not known <= store_ms < known + CACHE_MS:
             known = self.read_ms[message.queue_id] = store_ms
         return super().put(message, queue_offset, known)
+
+
+@seeded("master", "log-retention", "takes a file for as old as the first message in it")
+class AgesByFirst(Retention):
+    def due_ms(self, index: int) -> int | None:
+        starts = self.store.log.files.starts
+        first = store_ms_at(self.store.log, starts[index]) if index + 1 < len(starts) else -1
+        return first + self.keep_ms if first >= 0 else None
 
 
 STORAGE = seeded_in(__name__)

@@ -5,8 +5,8 @@ the two ends of a pair (``master.KEY``, ``slave.KEY``). They are drawn from a ra
 a search draws, so every other trial stays as it is. Each value is one that RocketMQ takes, and under which its
 promises hold: haHousekeepingInterval stays above every heartbeat interval and a poll.
 
-Left out: labs with real time, which set short intervals themselves (see ``pace``); settings whose effect comes after a
-trial's end (fileReservedTime is counted in hours) or hides the pair from its clients (autoCreateSubscriptionGroup).
+Left out: labs with real time, which set short intervals themselves (see ``pace``); settings whose effect hides the
+pair from its clients (autoCreateSubscriptionGroup).
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from random import Random
 from pairproof.harness import resolve
 from pairproof.harness.abilities import Hosted, Place
 from pairproof.harness.rocketmq import places
+from pairproof.harness.rocketmq.stories import AGING
 from pairproof.harness.schedule import Args, Op, Scalar, Schedule
 
 CLOSING_SHARE = 0.2
@@ -70,6 +71,7 @@ BORDERS: tuple[tuple[Args, ...], ...] = (
     ({"lab.pullMessages": 1}, {"lab.pullMessages": 2}, {"lab.pullMessages": 3}),
     ({"lab.flushMicros": 20_000}, {"lab.latencyMicros": 5_000}),
     ({"mappedFileSizeCommitLog": 1_048_576},),
+    (AGING,),
     (_TWO_SLAVES, {**_TWO_SLAVES, "inSyncReplicas": 4}),
 )
 """What may be set; of each row one."""

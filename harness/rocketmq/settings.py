@@ -29,9 +29,10 @@ DEFAULTS: Mapping[str, int] = {
     "flushIntervalConsumeQueue": 1_000,
     "flushConsumeQueueLeastPages": 2,
     "flushConsumeQueueThoroughInterval": 60_000,
+    "fileReservedTime": 72,
     "inSyncReplicas": 0,
 }
-"""RocketMQ 4.9's values for settings that a history does not name: bytes, milliseconds; 0 replicas for the
+"""RocketMQ 4.9's values for settings that a history does not name: bytes, milliseconds, hours; 0 replicas for the
 version's own default."""
 
 RATIO = 40

@@ -81,6 +81,10 @@ IN_ORDER = (join(ORDERLY, 0), advance(1_000), send(0), send(1), advance(6_000))
 AWAY = (fault("kill", node="master"), send(0, wait=True), misdirect("slave", 1), pull("slave"), advance(38_000))
 BACK = (heal("kill"), advance(1_000), send(1), send(2), advance(38_000))
 
+EVERY_HOUR = ";".join(f"{hour:02}" for hour in range(24))
+AGING: Args = {"fileReservedTime": 1, "deleteWhen": EVERY_HOUR, "mappedFileSizeCommitLog": 2_048}
+"""Files that may go when a clock is put an hour ahead."""
+
 STORIES = (
     Story("a group shares a topic's queues, and shares them again", {}, (*CONSUMING, leave(0, 0), advance(2_000))),
     Story("the master dies under a group, and is back", {}, (*CONSUMING, advance(6_000), *AWAY, *BACK)),
@@ -161,6 +165,15 @@ STORIES = (
         "a queue goes on behind messages that have all expired",
         {},
         (send(1), send(0, size=1_700), advance(100), fault("retention", node="master"), send(1), advance(100)),
+    ),
+    Story(
+        # The second file has messages of before the jump and of after it: its age is that of the younger ones.
+        "files grow old when a clock is put ahead",
+        AGING,
+        (
+            *(send(0, size=700) for _ in range(3)), advance(61_000), fault("clock_skew", node="master", ms=3_600_000),
+            *(send(1, size=700) for _ in range(3)), advance(11_000), send(1, size=700), advance(2_000),
+        ),
     ),
     Story(
         "a master begins again with an empty store",

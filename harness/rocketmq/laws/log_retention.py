@@ -1,0 +1,86 @@
+"""``log-retention``: a file of a log is deleted when all that is in it is older than fileReservedTime, never before.
+
+What counts is the age by the node's own clock of the youngest record in the files that go: since it was written there,
+or since the master stored it, whichever is longer ago. An operator who puts a clock ahead makes everything older.
+
+Left out: files that somebody has deleted on demand; whether old ones go at all, and how soon; the hours of deleteWhen,
+since a history does not know which hour it is. Source: CleanCommitLogService, MappedFileQueue.deleteExpiredFileByTime.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from pairproof.harness.history import MS
+from pairproof.harness.kinds.machine import Clock, Fault
+from pairproof.harness.kinds.node import Wipe
+from pairproof.harness.rocketmq.kinds.log import Append, Cut, Expire
+from pairproof.harness.rocketmq.law import Law
+from pairproof.harness.rocketmq.places import MASTER
+
+HOUR_MS = 3_600_000
+ON_DEMAND, DEMANDED_NS = "retention", 10_000 * MS
+"""The fault that deletes files, and for how long what goes may be its work, where time is real."""
+
+
+class Written(NamedTuple):
+    """What was written to a log at once: where it begins, and when, ms by the node's clock."""
+
+    lo: int
+    at_ms: int
+
+
+class LogRetention(Law):
+    id = "log-retention"
+    promise = "No file of a log is deleted by itself that has a message younger than fileReservedTime."
+    source = "CleanCommitLogService, MappedFileQueue.deleteExpiredFileByTime"
+    needs = frozenset({"config", "append", "expire"})
+
+    def begin(self) -> None:
+        self.ahead: dict[str, int] = {}
+        """By node: how far its clock is ahead, ms."""
+        self.written: dict[str, list[Written]] = {}
+        """By node, in the order of time; bounded by the trial's appends."""
+        self.stored: dict[int, int] = {}
+        """By where a message begins: when the master stored it, ms by its clock."""
+        self.demanded: dict[str, int] = {}
+        """When files were last deleted on demand, ns."""
+
+    def on_clock(self, event: Clock) -> None:
+        self.ahead[event.node] = event.ahead_ms
+
+    def on_fault(self, event: Fault) -> None:
+        if event.f == ON_DEMAND and event.node is not None:
+            self.demanded[event.node] = event.t
+
+    def on_append(self, event: Append) -> None:
+        at_ms = self._wall_ms(event.node, event.t)
+        self.written.setdefault(event.node, []).append(Written(event.lo, at_ms))
+        if event.node == MASTER:
+            self.stored[event.lo] = at_ms
+
+    def on_cut(self, event: Cut) -> None:
+        self.written[event.node] = [each for each in self.written.get(event.node, ()) if each.lo < event.new_end]
+
+    def on_wipe(self, event: Wipe) -> None:
+        self.written.pop(event.node, None)
+
+    def on_expire(self, event: Expire) -> None:
+        node, now = event.node, self._wall_ms(event.node, event.t)
+        found = self.written.get(node, [])
+        gone = [each for each in found if each.lo < event.new_start]
+        self.written[node] = [each for each in found if each.lo >= event.new_start]
+        demanded = self.demanded.get(node)
+        if not gone or (demanded is not None and event.t - demanded <= DEMANDED_NS):
+            return
+        self.judged += 1
+        kept_ms = self.ledger.setting(node, "fileReservedTime") * HOUR_MS
+        # A slave may go by the time at which its master stored a message.
+        age = min(now - min(each.at_ms, self.stored.get(each.lo, each.at_ms)) for each in gone)
+        if age < kept_ms:
+            what = f"{node} deletes what lies before {event.new_start}, of which a part is {age} ms old"
+            self.violate(event, f"{what}; fileReservedTime is {kept_ms} ms", since=None)
+
+    def _wall_ms(self, node: str, t: int) -> int:
+        """What the node's clock says, from when the history begins."""
+        return t // MS + self.ahead.get(node, 0)

@@ -1,0 +1,62 @@
+"""How old a file must be that retention deletes: ``log-retention``."""
+
+from __future__ import annotations
+
+from pairproof.harness.rocketmq.laws.log_retention import HOUR_MS, LogRetention
+from pairproof.harness.rocketmq.testing import H, pair
+from pairproof.harness.testing import assert_broken, assert_holds, assert_vacuous
+
+
+def two_files(later_ms: int = 0) -> H:
+    """Files that are kept for an hour: the second message of the first one comes later than the first."""
+    history = pair(fileReservedTime=1).append("master", 0, 500, "put", "m0").after(later_ms)
+    history.append("master", 500, 1_000, "put", "m1")
+    return history.append("master", 1_000, 1_100, "put", "m2")
+
+
+def gone(history: H, node: str = "master") -> H:
+    return history.add("expire", node=node, lo=1_000)
+
+
+def test_what_goes_is_older_than_what_is_reserved() -> None:
+    assert_holds(LogRetention, gone(two_files().after(HOUR_MS)))
+    assert_broken(LogRetention, gone(two_files().after(HOUR_MS - 1)), "of which a part is 3599999 ms old")
+    assert_vacuous(LogRetention, two_files().after(HOUR_MS))
+
+
+def test_a_file_is_as_old_as_the_youngest_message_in_it() -> None:
+    assert_broken(LogRetention, gone(two_files(10).after(HOUR_MS - 5)), "of which a part is 3599995 ms old")
+    assert_holds(LogRetention, gone(two_files(10).after(HOUR_MS)))
+
+
+def test_a_clock_that_is_put_ahead_makes_older_what_was_there() -> None:
+    def ahead(history: H) -> H:
+        return history.add("clock", node="master", value=HOUR_MS)
+
+    assert_holds(LogRetention, gone(ahead(two_files())))
+    assert_holds(LogRetention, gone(ahead(two_files()).append("master", 1_100, 1_200, "put", "m3")))
+    assert_broken(
+        LogRetention, gone(ahead(pair(fileReservedTime=1)).append("master", 0, 900, "put", "m")), "is 0 ms old"
+    )
+    assert_broken(LogRetention, gone(two_files().add("clock", node="slave", value=HOUR_MS)), "is 0 ms old")
+
+
+def test_a_slave_may_go_by_its_master_s_time() -> None:
+    def behind() -> H:
+        history = pair().config("slave", fileReservedTime=1).add("clock", node="master", value=-HOUR_MS)
+        return history.append("master", 0, 1_000, "put", "m0").append("slave", 0, 1_000)
+
+    assert_holds(LogRetention, gone(behind(), "slave"))
+    alone = pair().config("slave", fileReservedTime=1).append("slave", 0, 1_000)
+    assert_broken(LogRetention, gone(alone, "slave"), "is 0 ms old")
+
+
+def test_the_default_is_three_days_and_what_is_demanded_goes_at_once() -> None:
+    assert_broken(LogRetention, gone(pair().append("master", 0, 900, "put", "m").after(HOUR_MS)), "is 259200000 ms")
+    assert_vacuous(LogRetention, gone(two_files().fault("retention", "master")))
+    assert_broken(LogRetention, gone(two_files().fault("retention", "slave")), "is 0 ms old")
+
+
+def test_what_was_cut_or_replaced_is_not_there_to_go() -> None:
+    assert_vacuous(LogRetention, gone(two_files().add("cut", node="master", lo=0, hi=1_100)))
+    assert_vacuous(LogRetention, gone(two_files().wipe("master").start("master")))
