@@ -30,9 +30,8 @@ def programs(lab: Lab, target: Target, seed: str, which: str) -> list[KnownBug]:
     """
     system = resolve.system_of(target)
     place = Hosted(lab, target)
-    fitted = (each._replace(schedule=paced(place, each.schedule)) for each in _listed(system, which))
     once: dict[str, KnownBug] = {}
-    for each in fitted:
+    for each in _listed(system, which, place):
         if not lacking(place, each.schedule.ops, resolve.faults(), resolve.operations()):
             try:
                 known = f"{target.settings(each.schedule.settings)} {each.schedule.program()}"
@@ -45,10 +44,13 @@ def programs(lab: Lab, target: Target, seed: str, which: str) -> list[KnownBug]:
     return found
 
 
-def _listed(system: System, which: str) -> list[KnownBug]:
+def _listed(system: System, which: str, place: Hosted) -> list[KnownBug]:
+    """Programs of seeded bugs as the lab plays them; of what a real system did, as it did it."""
     if which == NONE:
         return []
-    seeded = [each._replace(name=f"mutant {each.name}") for each in system.known_bugs()]
+    seeded = [
+        each._replace(name=f"mutant {each.name}", schedule=paced(place, each.schedule)) for each in system.known_bugs()
+    ]
     if which == GENERIC:
         return [each for each in seeded if not each.seen_in]
     real = [each for each in deviations.every().values() if each.system == system.name and each.program]

@@ -19,7 +19,7 @@ from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.places import MASTER
 
 HOUR_MS = 3_600_000
-ON_DEMAND, DEMANDED_NS = "retention", 10_000 * MS
+ON_DEMAND, DEMANDED_NS = "retention", 30_000 * MS
 """The fault that deletes files, and for how long what goes may be its work, where time is real."""
 
 
