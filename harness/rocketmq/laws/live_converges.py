@@ -176,14 +176,15 @@ class LiveConverges(Law):
     def _judge_missing(self, slaves: list[str], settled: Event, since: int) -> None:
         took = (settled.t - since) / MS
         master = self.final.get(MASTER)
-        excused = False
+        explained = False
         for slave in slaves:
             audit = self.final.get(slave)
             if slave in self.named and not self._is_served(slave):
-                excused = True
+                explained = True
             elif master is None or audit is None or audit.hi != master.hi:
+                explained = True
                 self.violate(settled, f"{slave} did not catch up in {took:.0f} ms, and nobody said why", since=since)
-        if not excused and not self.violations:
+        if not explained and not self.violations:
             what = f"all logs end alike, yet the brokers did not come to rest in {took:.0f} ms"
             self.violate(settled, what, since=since)
 
