@@ -66,7 +66,7 @@ def audit(
         data = snapshot.files.get(CHECKPOINT, b"")
         if len(data) >= TIMES.size and snapshot.node in nodes:
             _, queues_ms, _ = TIMES.unpack_from(data)
-            recorder.add(t, "checkpoint", snapshot.node, snapshot.incarnation, op=number, value=queues_ms)
+            recorder.add(t, "checkpoint", snapshot.node, op=number, value=queues_ms)
     first, second = readings[one.node], readings[other.node]
     keys = queue_reader.keys_of(first.records if len(first.records) >= len(second.records) else second.records)
     mine = _store(one, first)

@@ -15,6 +15,7 @@ WITHOUT = {
     "forgets_cell_rest", "forgets_frame_rest", "never_writes_again", "beats_inside_frames", "loses_last_byte",
     # Longer waits, or longer intervals, than trials with real time have.
     "crowded_out", "reports_by_the_clock", "forgets_with_master", "master_only", "never_expires", "tells_masters_only",
+    "ages_by_first",
     # A moment that such a trial does not hit.
     "ignores_heartbeat_offset", "ignores_backup", "slave_takes_no_commits",
     # A question that a trial asks only now and then: two runs of the same program ask others.

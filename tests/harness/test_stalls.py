@@ -227,6 +227,7 @@ def test_a_stall_is_told_in_a_few_words() -> None:
 
 TIMELESS = {
     "ha-start-offset": "no time is compared",
+    "log-retention": "a stall makes no file younger",
     "role-no-takeover": "notes whether a return is known, compares no times",
 }
 """Laws that name a time and whose verdict none decides, and why."""
