@@ -71,6 +71,22 @@ def test_a_clean_stop_notes_all() -> None:
     assert_holds(QueueCheckpoint, read(waiting(1).crash("master").start("master").after(5_000), 0, 7))
 
 
+def test_5_5_0_notes_in_thorough_looks_only_and_in_no_stop() -> None:
+    def java(ms: int, version: str) -> H:
+        settings = {**LOOKS, "rocketmqVersion": version, "flushConsumeQueueThoroughInterval": 3_000}
+        history = H().config("master", **settings).add("start", node="master", lo=0, hi=0, f="unknown")
+        return history.append("master", 0, 100, "put", "m0").add("dispatch", node="master", hi=100).after(ms)
+
+    def stopped(version: str) -> H:
+        return java(1, version).add("stop", node="master").add("start", node="master", lo=0, hi=100, f="unknown")
+
+    assert_broken(QueueCheckpoint, read(java(2_501, "4.9.7"), 0, 7), "where one of 7 ms should be")
+    assert_holds(QueueCheckpoint, read(java(8_500, "5.5.0"), 0, 7))
+    assert_broken(QueueCheckpoint, read(java(8_501, "5.5.0"), 0, 7), "where one of 7 ms should be")
+    assert_broken(QueueCheckpoint, read(stopped("4.9.7"), 0, 7), "where one of 7 ms should be")
+    assert_holds(QueueCheckpoint, read(stopped("5.5.0"), 0, 7))
+
+
 def test_it_does_not_know_more_than_there_is() -> None:
     assert_holds(QueueCheckpoint, read(waiting(1), 9, 7, 9))
     assert_broken(QueueCheckpoint, read(waiting(1), 10, 7, 9), "up to 10 ms, and its newest message is of 9 ms")

@@ -3,13 +3,13 @@
 A start after a crash dispatches again what was stored after the checkpoint's time: one that is old makes it long, one
 that is too new leaves out messages. With flushConsumeQueueLeastPages=0 each look of flushIntervalConsumeQueue notes
 how far it came, otherwise one each flushConsumeQueueThoroughInterval. A look flushes one file of each queue, so there
-may have to be one more for each file, and two thorough ones; a stop notes all, and what was noted stays. The time must
-not be later than that of the newest record.
+may have to be one more for each file, and two thorough ones; a stop notes all, and what was noted stays. 5.5.0 notes in
+thorough looks only, and in no stop. The time must not be later than that of the newest record.
 
 Left out: what waited, or was noted by a stop, while a fault touched the node; nodes that a machine's crash, a cut or
 another store may have left a checkpoint of another log, and slaves in class rollback (see the ledger); half messages,
 which no queue has. Seen by audits, of nodes that tell what they have dispatched.
-Source: FlushConsumeQueueService, StoreCheckpoint; DefaultMessageStore.shutdown.
+Source: FlushConsumeQueueService, StoreCheckpoint; DefaultMessageStore.shutdown; ConsumeQueue of 5.5.0.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ from pairproof.harness.rocketmq.laws.waits import POLL_NS, is_late
 
 ENTRY = 20
 NO_QUEUE = ("prepared", "rollback")
+SELDOM_SINCE = (5, 5)
+"""The first version that notes in thorough looks only: until then each put does, and each flush of the file tells."""
 STOPS = ("restart", "upgrade")
 """Faults that stop a node in an orderly way."""
 
@@ -61,8 +63,11 @@ class QueueCheckpoint(Law):
 
     def on_stop(self, event: Stop) -> None:
         found = self.dispatched.pop(event.node, None)
-        if found and self._stops_alone(event.node):
+        if found and self._stops_alone(event.node) and not self._notes_seldom(event.node):
             self.stopped[event.node] = Dispatched(found[-1].upto, event.t)
+
+    def _notes_seldom(self, node: str) -> bool:
+        return self.ledger.is_a_black_box(node) and not self.ledger.is_older(node, SELDOM_SINCE)
 
     def _stops_alone(self, node: str) -> bool:
         """Whether nothing has hold of the node but what stops it."""
@@ -128,7 +133,7 @@ class QueueCheckpoint(Law):
             )
         )  # fmt: skip
         files = 1 + records * ENTRY // max(1, size)
-        ms = (2 + files) * interval + (2 * thorough if pages else 0)
+        ms = (2 + files) * interval + (2 * thorough if pages or self._notes_seldom(node) else 0)
         return ms * MS + POLL_NS + self.ledger.healthy_ns
 
 
