@@ -252,15 +252,13 @@ def _settings(topic: str) -> Visit:
         asks,
         sets("pulls are to wait long", b"longPollingEnable = false\r\n\t\\u006congPollingEnable\ttrue"),
         asks._replace(name="how long pulls wait then"),
-        sets("nothing is to be made by itself", b"autoCreateTopicEnable=false\nautoCreateSubscriptionGroup=false"),
-        sends("a message is sent to a topic that may not be made", topic, 0, b"no"),
+        # Not topics: a send that finds them forbidden takes them from TBW102 for good, whatever is set later.
+        sets("no group is to be made by itself", b"autoCreateSubscriptionGroup=false"),
         makes_topic("a topic is made", topic, 2, 2),
         pulls("a group reads that may not be made", topic, 0, 0),
-        sets("everything is to be made by itself", b"autoCreateTopicEnable=true\nautoCreateSubscriptionGroup=true"),
+        sets("groups are to be made by themselves", b"autoCreateSubscriptionGroup=true"),
         pulls("a group reads that is made", topic, 0, 0),
         *_deleted(topic),
-        sends("a message is sent to a topic that is made", topic, 0, b"yes"),
-        deletes_topic("the topic is deleted", topic),
     )  # fmt: skip
 
 
