@@ -45,9 +45,12 @@ FIXED = 91
 
 
 class OtherSends:
-    """Implements CanSendOtherwise. ``log_end`` says where the master's log ends, ``config`` is the master's."""
+    """Implements CanSendOtherwise. ``log_end`` says where the master's log ends, ``config`` is the master's. ``most``:
+    bytes of a large body, as many as the network takes in an instant.
+    """
 
-    def __init__(self, clients: Clients, config: BrokerConfig, log_end: Callable[[], int]) -> None:
+    def __init__(self, clients: Clients, config: BrokerConfig, log_end: Callable[[], int], most: int = MOST) -> None:
+        self.most = most
         self.clients = clients
         self.config = config
         self.log_end = log_end
@@ -108,7 +111,7 @@ class OtherSends:
         whole = self.config.mappedFileSizeCommitLog
         rest = FIXED + texts + len(self._added) + FILLER
         if what == "large":
-            return max(0, min(MOST, whole - rest - SLACK, self.config.maxMessageSize))
+            return max(0, min(self.most, whole - rest - SLACK, self.config.maxMessageSize))
         size = whole - self.log_end() % whole - rest + (what == "misses-file")
         size = size if size >= 0 else whole - rest
         return size if 0 <= size <= min(LARGEST, self.config.maxMessageSize) else SIZE

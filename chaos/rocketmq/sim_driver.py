@@ -12,7 +12,7 @@ from pairproof.chaos.rocketmq import planning, sim_questions
 from pairproof.chaos.rocketmq import sim_tables as tables
 from pairproof.chaos.rocketmq.clients import Clients, send_timeout_ms
 from pairproof.chaos.rocketmq.consumers import Consumers
-from pairproof.chaos.rocketmq.other_sends import OtherSends
+from pairproof.chaos.rocketmq.other_sends import LARGEST, MOST, OtherSends
 from pairproof.chaos.rocketmq.producers import Producers
 from pairproof.chaos.rocketmq.remaking import Remaking
 from pairproof.chaos.rocketmq.sim_readings import SimReadings
@@ -23,6 +23,10 @@ from pairproof.harness.rocketmq import places
 
 if TYPE_CHECKING:
     from pairproof.chaos.targets.reference import ReferenceTarget
+
+
+WIDE = 65_536
+"""Bytes of a usual buffer of a connection."""
 
 
 class SimDriver(Driver):
@@ -49,7 +53,11 @@ class SimDriver(Driver):
             self.clients, lambda name: world.machine(name, world.clients_ways), target.consumer_class(),
             planning.NAME_SERVER if self.has_names else None, places.chosen_by_user(settings),
         )  # fmt: skip
-        others = OtherSends(self.clients, self.configs[places.MASTER], lambda: self.readings.log_end(places.MASTER))
+        # Through small buffers a large message takes seconds, which no bound allows for.
+        most = MOST if int(settings.get("lab.bufferBytes", WIDE)) >= WIDE else LARGEST
+        others = OtherSends(
+            self.clients, self.configs[places.MASTER], lambda: self.readings.log_end(places.MASTER), most
+        )
         producers = Producers(
             self.clients, lambda name: world.machine(name, world.clients_ways), target.producer_class(),
             planning.NAME_SERVER if self.has_names else None, send_timeout_ms(settings),

@@ -10,7 +10,7 @@ from pairproof.harness.errors import UsageError
 from pairproof.harness.history import Event
 from pairproof.harness.interpreter import run_trial
 from pairproof.harness.rocketmq.operations.special import WORDS
-from pairproof.harness.schedule import Op, Schedule
+from pairproof.harness.schedule import Op, Scalar, Schedule
 from pairproof.harness.verdict import Verdict
 
 FILE = 2_048
@@ -56,6 +56,15 @@ def test_what_is_special_is_seen() -> None:
 def test_a_size_meets_the_border_of_a_file() -> None:
     assert special("fills-file")[2].hi == FILE - 8
     assert special("misses-file")[2].lo == FILE
+
+
+@pytest.mark.parametrize(("buffers", "least"), [(65_536, 100_000), (600, 1_000)])
+def test_a_large_message_is_as_large_as_the_network_takes_in_an_instant(buffers: int, least: int) -> None:
+    op = Op("special", {"producer": 0, "what": "large", "wait": True, "queue": 0})
+    settings: dict[str, Scalar] = {"mappedFileSizeCommitLog": 1_048_576, "lab.bufferBytes": buffers}
+    trial = run_trial(resolve.lab("sim"), resolve.target("reference"), Schedule(settings, "seed", (op,)))
+    size = max((each.hi or 0) - (each.lo or 0) for each in trial.events if each.kind == "append")
+    assert least < size < 10 * least
 
 
 def test_messages_of_a_batch_lie_one_behind_the_other_and_end_together() -> None:

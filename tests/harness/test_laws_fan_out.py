@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from pairproof.harness.history import MS
 from pairproof.harness.law import Law
 from pairproof.harness.rocketmq.laws.live_no_spin import LiveNoSpin
 from pairproof.harness.rocketmq.laws.live_progress import LiveProgress
@@ -172,6 +173,17 @@ def test_refusing_is_answering() -> None:
 def test_a_pull_waits_for_nobody() -> None:
     assert_holds(LiveProgress, got(pull(struck(), "master").after(1_000), "master"))
     assert_broken(LiveProgress, got(pull(struck(), "master").after(1_001), "master"), "a pull at 0 took 1001 ms")
+
+
+def test_a_large_message_spends_as_much_on_its_way_as_many_small_ones() -> None:
+    def sent(size: int) -> H:
+        history = pair().add("lab", f="sim", value=10 * MS)
+        history.add("invoke", node="master", op=50, f="send", process=0, value=0, detail=f'{{"size": {size}}}')
+        return pull(history.fault("stall", "ha"), "master")
+
+    assert_holds(LiveProgress, got(sent(40_960).after(1_110), "master"))
+    assert_broken(LiveProgress, got(sent(40_960).after(1_111), "master"), "1110 ms are enough")
+    assert_broken(LiveProgress, got(sent(0).after(1_011), "master"), "1010 ms are enough")
 
 
 def test_a_slave_serves_while_its_master_is_down() -> None:

@@ -104,7 +104,7 @@ class QueueCheckpoint(Law):
         if event.queues_ms > newest:
             what = f"queues are durable up to {event.queues_ms} ms, and its newest message is of {newest} ms"
             self.violate(event, f"the checkpoint of {node} says that {what}", since=None)
-        due = self._due(event)
+        due = self._due(event, len(records))
         queued = [place for place, each in enumerate(records) if due is not None and _is_queued(each, due.upto)]
         if due is None or not queued:
             return
@@ -114,11 +114,11 @@ class QueueCheckpoint(Law):
             what = f"queues are durable up to {event.queues_ms} ms, where one of {least} ms should be, too"
             self.violate(event, f"the checkpoint of {node} says that {what}", since=due.since)
 
-    def _due(self, event: Checkpoint) -> Dispatched | None:
-        """The last that the checkpoint must know of."""
+    def _due(self, event: Checkpoint, records: int) -> Dispatched | None:
+        """The last that the checkpoint must know of, in a log of so many records."""
         node, ledger = event.node, self.ledger
         found = self.dispatched.get(node, [])
-        bound = self._bound_ns(node, len(found))
+        bound = self._bound_ns(node, records)
         late = [each for each in found if is_late(ledger, node, each.since, event.t, bound)]
         if late and ledger.trouble.is_quiet(node, late[-1].since):
             return late[-1]
