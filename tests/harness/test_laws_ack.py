@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
+from pairproof.harness.history import MS
 from pairproof.harness.law import Law
 from pairproof.harness.rocketmq.laws.ack_replicated import AckReplicated
 from pairproof.harness.rocketmq.laws.ack_timeout_honest import AckTimeoutHonest
@@ -409,3 +410,12 @@ ACK_LAWS = (AckReplicated, AckTimeoutHonest, AckUnavailableHonest)
 @pytest.mark.parametrize("law", ACK_LAWS, ids=lambda law: law.id)
 def test_ack_laws_are_vacuous_on_an_empty_history(law: type[Law]) -> None:
     assert_vacuous(law, H())
+
+
+def test_what_a_life_answered_that_has_ended_since_may_still_be_on_its_way() -> None:
+    def late(ms: int) -> H:
+        history = pair().add("lab", f="sim", value=5 * MS).put("m0")
+        return history.crash("master").restart("master", 0).after(ms).ok("m0")
+
+    assert_holds(AckReplicated, late(4))
+    assert_broken(AckReplicated, late(5), "no slave had reported its end")

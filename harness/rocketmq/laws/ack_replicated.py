@@ -10,12 +10,13 @@ its word, since the master cannot know better.
 Enough may also be peers of which the lab knows that they are no slaves: they reported what they never stored. The 4.9
 wire has no identity, so such an answer is no violation; ``notes`` count it as ``strangers_word``.
 
-Left out: whether those slaves still have it now, see ``contract``. Source: HAService.GroupTransferService
+Left out: whether those slaves still have it now, see ``contract``; answers of a life of the master that ended while
+they were on their way. Source: HAService.GroupTransferService
 (5.x counts a slave's connections, not slaves).
 """
 
 from pairproof.harness.kinds.client import SENDS, Ok
-from pairproof.harness.kinds.node import Config
+from pairproof.harness.kinds.node import Config, Crash
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.ledger import HOSTILE
 from pairproof.harness.rocketmq.places import MASTER
@@ -31,6 +32,14 @@ class AckReplicated(Law):
     source = "HAService.GroupTransferService; the promise of synchronous double write"
     needs = frozenset({"append", "report", "ok"})
 
+    def begin(self) -> None:
+        self.died: int | None = None
+        """When the master's last life ended, ns."""
+
+    def on_crash(self, event: Crash) -> None:
+        if event.node == MASTER:
+            self.died = event.t
+
     def on_config(self, event: Config) -> None:
         if event.node == MASTER:
             self.applicable = promised_slaves(parse(event.detail or "{}")) > 0
@@ -43,8 +52,12 @@ class AckReplicated(Law):
         holders = self.ledger.holders(event)
         if self.ledger.rests_on_strangers(event):
             self.notes["strangers_word"] = self.notes.get("strangers_word", 0) + 1
-        elif holders < needed:
+        elif holders < needed and not self._was_on_its_way(event):
             self.violate(event, self._why(event, holders))
+
+    def _was_on_its_way(self, ok: Ok) -> bool:
+        """Whether a life of the master gave it that has ended since: what strangers had said to that is forgotten."""
+        return self.died is not None and ok.t - self.died < self.ledger.healthy_ns
 
     def _why(self, ok: Ok, holders: int) -> str:
         if holders:
