@@ -158,6 +158,16 @@ def test_what_is_flushed_survives_a_power_loss(f: str) -> None:
     )
 
 
+def test_what_expired_before_a_power_loss_is_not_lost_by_it() -> None:
+    def expired(new_start: int) -> H:
+        answered = pair(flushDiskType="SYNC_FLUSH").put("m0").replicate().ok("m0", "PUT_OK")
+        gone = answered.add("expire", node="master", lo=new_start).crash("master", "machine").restart("master", 0)
+        return gone.audit("recovery").audit("final")
+
+    assert_broken(LogFlushedSurvives, expired(0), "m0 was on the master and is gone")
+    assert judged(LogFlushedSurvives, expired(100).events).broken == 0
+
+
 def test_a_loss_is_told_once() -> None:
     assert_broken(LogFlushedSurvives, power_loss().audit("recovery").audit("final"), "gone", times=1)
 

@@ -12,7 +12,7 @@ Left out: messages in files that have expired, the transient store pool. Source:
 from pairproof.harness.kinds.client import Deliver, Invoke, Ok
 from pairproof.harness.kinds.node import Crash, Stop, Wipe
 from pairproof.harness.rocketmq.contract import PUT_OK, STORED
-from pairproof.harness.rocketmq.kinds.log import Audit, Record
+from pairproof.harness.rocketmq.kinds.log import Audit, Expire, Record
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.places import MASTER
 
@@ -85,6 +85,13 @@ class LogFlushedSurvives(Law):
     def on_wipe(self, event: Wipe) -> None:
         if event.node == MASTER:
             self._lose_all()
+
+    def on_expire(self, event: Expire) -> None:
+        """Gone with its file, wherever a log begins that is empty after the next crash."""
+        if event.node == MASTER:
+            for message in [each for each in self.stored if self.where.get(each, 0) < event.new_start]:
+                del self.stored[message]
+                self.at_stake.pop(message, None)
 
     def _lose_all(self) -> None:
         self.losses += 1
