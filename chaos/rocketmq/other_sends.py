@@ -25,7 +25,7 @@ SIZE = 100
 LARGEST = 3_500
 """Of a body that fills a file: with it a request has 4 KiB at most."""
 MOST = 300_000
-"""Of a large body: more than one pull brings, than whoever reads a log reads at once, than HA sends at once."""
+"""Of a large body: more than one pull returns, more than recovery reads at once, more than one HA batch."""
 SHARED_KEYS = 3
 """Keys that several messages have."""
 FOREIGN_KEY, FOREIGN_TAG = "\u043a\u043b\u044e\u0447", "\u6a19\u7c64\U00010400"

@@ -35,6 +35,11 @@ NO_TURN = "SLAVE_NOT_AVAILABLE"
 """The one answer that shows that a stored send never waited for a slave."""
 
 
+def requests(call: Invoke) -> int:
+    """How many requests of the usual size spend as much on the way as this call."""
+    return 1 + int(told(call.detail).get("size", 0)) // REQUEST_BYTES
+
+
 class Owed(NamedTuple):
     """An answer must be on its way ``within_ns`` of ``since_ns``."""
 
@@ -130,7 +135,7 @@ class AnswerTimes(Law):
             # A connection that was begun to a dead master stands some time after the next one's birth.
             client.known_good_ns = event.t if MASTER in self.ledger.up else NEVER
         client.in_flight += 1
-        client.burst += 1 + int(told(event.detail).get("size", 0)) // REQUEST_BYTES
+        client.burst += requests(event)
         if event.f == "send" and MASTER in self.ledger.up and not is_followed(event):
             self.calls[event.op] = self.stored[event.message] = Call(event.t, bool(event.waits), client)
 

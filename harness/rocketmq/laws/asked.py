@@ -16,7 +16,10 @@ from pairproof.harness.rocketmq.kinds.answers import Answer
 from pairproof.harness.rocketmq.kinds.log import Append, Audit, Cut, Entries, Expire, Record
 from pairproof.harness.rocketmq.law import Law
 
-NOT_ANSWERED = frozenset({"SYSTEM_BUSY", "timeout", "disconnected", "refused"})
+BUSY = "SYSTEM_BUSY"
+SILENT = frozenset({"timeout", "disconnected", "refused"})
+"""How a question can end without an answer."""
+NOT_ANSWERED = SILENT | {BUSY}
 """Statuses that say nothing about a log."""
 
 

@@ -11,9 +11,8 @@ Source: SendMessageProcessor, PullMessageProcessor, AdminBrokerProcessor, TopicV
 from pairproof.harness.rocketmq.invalid_requests import REFUSALS
 from pairproof.harness.rocketmq.kinds.invalid import Invalid
 from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.laws.asked import NOT_ANSWERED
+from pairproof.harness.rocketmq.laws.asked import BUSY, SILENT
 
-BUSY = "SYSTEM_BUSY"
 SINCE = (4, 9)
 """The first version that is known to refuse all of them."""
 
@@ -41,4 +40,4 @@ def _says_nothing(event: Invalid) -> bool:
     if event.status == BUSY:
         # Such as [REJECTREQUEST], or [TIMEOUT_CLEAN_QUEUE]: a client may try again.
         return (event.detail or "").startswith("[")
-    return event.status in NOT_ANSWERED
+    return event.status in SILENT

@@ -12,12 +12,11 @@ other: there each may cost those behind it a whole wait.
 Source: the design: a broker's clients depend on that broker alone.
 """
 
-from pairproof.harness.content import told
 from pairproof.harness.history import MS, UNREADABLE, Event
 from pairproof.harness.kinds.client import Fail, Info, Invoke, Ok
 from pairproof.harness.kinds.node import Crash, Stop
 from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.laws.answering import REQUEST_BYTES
+from pairproof.harness.rocketmq.laws.answering import requests
 from pairproof.harness.rocketmq.places import MASTER
 from pairproof.harness.rocketmq.settings import DEFAULTS, line
 
@@ -38,12 +37,12 @@ class LiveProgress(Law):
         """Calls that began while a fault was active elsewhere, and their bounds, ns."""
         self.fell: dict[str | None, int] = {}
         """When a broker went down last, ns."""
-        self.largest = 0
-        """Bytes of the largest body so far, which an answer to a pull may bring."""
+        self.largest = 1
+        """What the largest call so far spends on the way, in requests: an answer to a pull may bring its body."""
 
     def on_invoke(self, event: Invoke) -> None:
         self.first.setdefault(event.process, event.t)
-        self.largest = max(self.largest, int(told(event.detail).get("size", 0)))
+        self.largest = max(self.largest, requests(event))
         # Up to 4.9.2 a send waits for its turn, and nobody can say for how long.
         if event.f == "send" and line(self.ledger.config.get(MASTER, DEFAULTS)).in_turn:
             return
@@ -71,7 +70,7 @@ class LiveProgress(Law):
         if call.f == "send":
             settings = self.ledger.config.get(MASTER, DEFAULTS)
             ms += max(int(settings["syncFlushTimeout"]), int(settings["slaveTimeout"]))
-        return ms * MS + self.ledger.healthy_ns * (1 + self.largest // REQUEST_BYTES)
+        return ms * MS + self.ledger.healthy_ns * self.largest
 
     def on_crash(self, event: Crash | Stop) -> None:
         """Its connections are gone with it, and maybe nobody told their clients."""

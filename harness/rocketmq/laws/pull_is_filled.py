@@ -29,8 +29,8 @@ ON_DISK = (("maxTransferCountOnMessageInDisk", 8), ("maxTransferBytesOnMessageIn
 """Settings and RocketMQ's defaults: messages and bytes of one answer."""
 MOST = 32
 """How many messages our readers ask for where the history does not say."""
-QUEUE_FILE, ENTRY = 6_000_000, 20
-"""mappedFileSizeConsumeQueue where a history does not say, and an entry's bytes."""
+QUEUE_FILE, ENTRY = "mappedFileSizeConsumeQueue", 20
+"""The setting for the bytes of a queue's file, and an entry's bytes."""
 
 
 class Short(NamedTuple):
@@ -150,4 +150,4 @@ def _limits(answer: Answer, settings: Settings, in_memory: bool) -> tuple[int, i
 
 def _entries(settings: Settings) -> int:
     """How many entries a file of a queue has."""
-    return max(1, -(-int(settings.get("mappedFileSizeConsumeQueue", QUEUE_FILE)) // ENTRY))
+    return max(1, -(-int(settings.get(QUEUE_FILE, DEFAULTS[QUEUE_FILE])) // ENTRY))

@@ -21,9 +21,9 @@ from pairproof.harness.history import MS
 from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
 from pairproof.harness.rocketmq.kinds.log import Checkpoint, Cut, Dispatch, Record
 from pairproof.harness.rocketmq.law import Law
+from pairproof.harness.rocketmq.laws.pull_is_filled import ENTRY
 from pairproof.harness.rocketmq.laws.waits import POLL_NS, is_late
 
-ENTRY = 20
 NO_QUEUE = ("prepared", "rollback")
 SELDOM_SINCE = (5, 5)
 """The first version that notes in thorough looks only: until then each put does, and each flush of the file tells."""

@@ -11,11 +11,8 @@ Source: ClientManageProcessor, ConsumerManager, ProducerManager, RebalanceLockMa
 
 from pairproof.harness.rocketmq.kinds.visits import Visit
 from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.laws.asked import NOT_ANSWERED
+from pairproof.harness.rocketmq.laws.asked import SILENT
 from pairproof.harness.rocketmq.visits import SERVED
-
-SILENT = NOT_ANSWERED - {"SYSTEM_BUSY"}
-"""A broker of the reference is never too busy for what visitors ask."""
 
 
 class VisitorServed(Law):
@@ -26,6 +23,7 @@ class VisitorServed(Law):
 
     def on_visit(self, event: Visit) -> None:
         served = SERVED.get(event.f)
+        # A broker of the reference is never too busy for what visitors ask.
         if served is None or event.status in SILENT:
             return
         self.judged += 1
