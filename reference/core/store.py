@@ -254,8 +254,11 @@ class MessageStore:
             self.watcher.appended(at, end, self.log.read(at, end - at), "filler")
 
     def _await_look(self) -> None:
-        """Wake at the look that finds enough, unless a flush is under way, whose end leads here again."""
-        if self._flushing or not self.queues.dirty:
+        """Wake at the look that finds enough, unless a flush is under way, whose end leads here again.
+
+        Where others flushed all that is dirty, the checkpoint has yet to say so.
+        """
+        if self._flushing or not (self.queues.dirty or self.checkpoint.logics_ms != self.dispatcher.last_ms):
             return
         ripe = self.queues.ripe or (self.index is not None and self.index.ripe)
         look = self.derived.next_ripe(self.io.now(), ripe)

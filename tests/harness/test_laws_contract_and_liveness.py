@@ -216,6 +216,17 @@ def test_a_pair_that_agrees_within_the_bound_converges_and_a_later_one_does_not(
     assert_broken(LiveConverges, healed(BOUND_MS + 1).audit(), "are enough")
 
 
+def test_where_reports_pile_up_until_one_is_cut_nobody_counts_the_connections() -> None:
+    def narrow(**own: int) -> H:
+        lab = H().add("lab", f="sim", value=70_000_000, detail=json.dumps({f"lab.{key}": own[key] for key in own}))
+        lab.config("master").config("slave", haCutReports="closes").mark("heal")
+        return lab.after(BOUND_MS + 1).mark("converged").audit()
+
+    assert_holds(LiveConverges, narrow(bufferBytes=600, spread=10))
+    assert_broken(LiveConverges, narrow(bufferBytes=600), "are enough")
+    assert_broken(LiveConverges, narrow(spread=10), "are enough")
+
+
 def test_shorter_intervals_make_a_shorter_bound() -> None:
     quick = H().config("master", haHousekeepingInterval=1_000, haSendHeartbeatInterval=100)
     quick.config("slave", haHousekeepingInterval=1_000, haSendHeartbeatInterval=100).mark("heal")

@@ -251,6 +251,15 @@ def test_a_consumer_that_takes_a_queue_again_remembers_what_it_was_told() -> Non
     assert judged(RoleReadFailover, later(again, 99_000).mark("end").events).verdict is Verdict.HOLDS
 
 
+def test_a_consumer_heeds_an_answer_that_comes_after_it_gave_the_queue_up() -> None:
+    def called_back(ms: float) -> Group:
+        sent_away = back(0).takes("off").serves("master", 1).takes("on")
+        return later(later(sent_away, 60_000).serves("slave", 0), ms).serves("master", 0)
+
+    assert_holds(RoleReadFailover, called_back(65_000))
+    assert_broken(RoleReadFailover, called_back(65_001), "from the master for 65001 ms")
+
+
 @pytest.mark.parametrize("place", ["master", "client-master", "names-master", "names-client", "names"])
 def test_the_way_back_counts_from_when_all_is_well(place: str) -> None:
     def mended(ms: float) -> H:

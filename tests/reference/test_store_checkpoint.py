@@ -5,9 +5,12 @@ from __future__ import annotations
 import struct
 
 import pytest
+from fake_port import MS, FakePort
 from store_play import NOW_MS, Store, TreeDisk, first_file_to_replay, min_ms
 
 from pairproof.reference.core.checkpoint import Checkpoint, store_ms_at
+from pairproof.reference.core.config import BrokerConfig
+from pairproof.reference.core.store import DERIVED, MessageStore
 from pairproof.reference.errors import StoreError
 from pairproof.reference.wire.record import Message
 
@@ -81,3 +84,31 @@ def test_where_no_record_begins_there_is_no_store_time() -> None:
     puts = [store.log.put(Message("t", 0, b"b" * 50), number, 1) for number in range(20)]
     filler = next(put.filler for put in puts if put.filler)
     assert store_ms_at(store.log, filler[0]) == -1
+
+
+def play(store: MessageStore, port: FakePort) -> dict[int, int]:
+    """Let the looks at the queues' files come, and each flush end: by time, ms, what the checkpoint says of queues."""
+    noted = {}
+    while (at := port.timers.pop(DERIVED, None)) is not None:
+        port.time = at
+        store.on_timer(DERIVED)
+        while port.flushes:
+            store.on_flushed(port.flushes.pop())
+        noted[at // MS] = store.checkpoint.logics_ms
+    return noted
+
+
+def test_the_next_thorough_look_notes_what_a_look_before_it_has_flushed() -> None:
+    port = FakePort(TreeDisk())
+    config = BrokerConfig.from_properties({"mappedFileSizeConsumeQueue": 20, "flushConsumeQueueThoroughInterval": 9000})
+    store = MessageStore(config, port, port)
+    store.start()
+    # A service's first look takes whatever there is.
+    store.put(Message("t", 0, b"b"))
+    play(store, port)
+    port.time = 1_500 * MS
+    store.put(Message("t", 0, b"b"))
+    noted = play(store, port)
+    # The file is full, so the first look flushes it. Nothing is dirty then, and yet one look more is to come.
+    assert list(noted) == [2_000, 10_000]
+    assert noted[10_000] - noted[2_000] == 1_500

@@ -135,10 +135,18 @@ class RoleReadFailover(Law):
     def on_ok(self, event: Ok) -> None:
         if event.f != "pull" or event.group is None:
             return
+        if event.node != MASTER and event.node not in self.slaves:
+            return
         key = (event.group, event.queue)
         claim = self.claims.get(key)
-        if claim is None or (event.node != MASTER and event.node not in self.slaves):
-            return
+        if claim is not None:
+            self._served(key, claim, event)
+        # A consumer heeds also what comes after it gave the queue up.
+        told = (event.process, event.queue)
+        if event.broker is not None and event.broker != self.told.get(told, (0, 0))[0]:
+            self.told[told] = event.broker, event.t
+
+    def _served(self, key: Key, claim: Claim, event: Ok) -> None:
         if not claim.met and (event.node == MASTER) == (self.server == MASTER):
             due = self._due(key, claim)
             if due is not None and claim.first is not None:
@@ -147,9 +155,6 @@ class RoleReadFailover(Law):
             claim.met = True
         if claim.first is None:
             claim.first = event.t
-        told = (event.process, event.queue)
-        if event.broker is not None and event.broker != self.told.get(told, (0, 0))[0]:
-            self.told[told] = event.broker, event.t
 
     def on_fail(self, event: Fail) -> None:
         """Who is not to create groups may refuse one, and owes it no more then."""
