@@ -6,7 +6,7 @@ a search draws, so every other trial stays as it is. Each value is one that Rock
 promises hold: haHousekeepingInterval stays above every heartbeat interval and a poll.
 
 Left out: labs with real time, which set short intervals themselves (see ``pace``); settings whose effect hides the
-pair from its clients (autoCreateSubscriptionGroup).
+pair from its clients (autoCreateSubscriptionGroup); an index at one end only, which a promotion would move.
 """
 
 from __future__ import annotations
@@ -58,6 +58,10 @@ BORDERS: tuple[tuple[Args, ...], ...] = (
     ({"haSlaveFallbehindMax": 1}, {"haSlaveFallbehindMax": 1_000}),
     ({"mappedFileSizeConsumeQueue": 20}, {"mappedFileSizeConsumeQueue": 41}, {"mappedFileSizeConsumeQueue": 2_000}),
     ({"maxHashSlotNum": 1}, {"maxIndexNum": 2}, {"maxHashSlotNum": 1, "maxIndexNum": 3}),
+    ({"messageIndexEnable": False},),
+    ({"autoCreateTopicEnable": False}, {"defaultTopicQueueNums": 5}, {"defaultTopicQueueNums": 16}),
+    ({"cleanResourceInterval": 1_000}, {"cleanResourceInterval": 60_000}),
+    ({"brokerClusterName": "another"},),
     ({"flushConsumerOffsetInterval": 500}, {"flushConsumerOffsetInterval": 20_000}),
     ({"registerNameServerPeriod": 1}, {"registerNameServerPeriod": 11_000}, {"registerNameServerPeriod": 60_001}),
     ({"longPollingEnable": False},),

@@ -121,6 +121,16 @@ def creates_groups(settings: Settings) -> bool:
     return str(settings.get("autoCreateSubscriptionGroup", 1)).lower() in ("1", "true")
 
 
+def creates_topics(settings: Settings) -> bool:
+    """Whether a node creates a topic that it does not know when it is sent to: autoCreateTopicEnable, on by default."""
+    return str(settings.get("autoCreateTopicEnable", 1)).lower() in ("1", "true")
+
+
+def keeps_index(settings: Settings) -> bool:
+    """Whether a broker indexes messages by their keys: messageIndexEnable, on by default."""
+    return str(settings.get("messageIndexEnable", 1)).lower() in ("1", "true")
+
+
 def memory(settings: Settings) -> int | None:
     """How far behind the end of its log a node takes messages to be in memory, bytes; None where nobody knows."""
     ratio, total = int(settings.get("accessMessageInMemoryMaxRatio", RATIO)), settings.get("totalMemory")

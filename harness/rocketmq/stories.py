@@ -224,6 +224,39 @@ STORIES = (
         ),
     ),
     Story(
+        # Then the log needs a file more, which the disk has no room for.
+        "the disk is full when delayed messages are due",
+        {"mappedFileSizeCommitLog": 1_024},
+        (
+            delayed(0, 1), delayed(0, 1), send(1, size=420), advance(100), fault("disk_full", node="master"),
+            advance(3_000), heal("disk_full"), advance(16_000),
+        ),
+    ),
+    Story(
+        # How far the deliveries have come it asks every 10 s.
+        "a slave takes over that has heard of more delayed messages than it has",
+        {"brokerRole": "ASYNC_MASTER"},
+        (
+            delayed(0, 1), advance(4_000), fault("stall", link="ha", direction="down"), delayed(0, 1), delayed(0, 1),
+            advance(25_000), fault("promotion", node="slave", rejoin="wiped"), advance(1_000), delayed(0, 1),
+            delayed(0, 1), advance(8_000),
+        ),
+    ),
+    Story(
+        # The checkpoint is written with each look that takes all, and so may be on the disk before the queues are.
+        "power fails where the queues have just been noted as durable",
+        {
+            "mappedFileSizeCommitLog": 1_024, "flushDiskType": "SYNC_FLUSH", "messageIndexEnable": False,
+            "flushConsumeQueueThoroughInterval": 1_000,
+        },
+        (
+            *(send(number % 2) for number in range(6)), advance(2_100), *4 * (
+                *(send(number % 2) for number in range(6)), advance(300),
+                fault("power_loss", node="master", keep="some"), advance(100), heal("power_loss"), advance(1_000),
+            ),
+        ),
+    ),
+    Story(
         "a master loses with its power what a group has had",
         {},
         (

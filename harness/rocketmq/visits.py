@@ -296,3 +296,11 @@ SERVED: Mapping[str, Served] = {
     "the slave leaves at last": Served(),
     "the way when all have left": Served(frozenset({"TOPIC_NOT_EXIST"})),
 }
+
+BY_KEY = frozenset({
+    "the message by its second key", "one of three by its key", "all that have the key",
+    "the last two that have the key", "both that have the other key", "the message by its client's id",
+    "the message by its client's id as a key",
+})  # fmt: skip
+"""What a broker without an index does not find."""
+NOT_FOUND = Served(frozenset({"QUERY_NOT_FOUND"}))

@@ -15,7 +15,7 @@ from pairproof.harness.history import Event
 from pairproof.harness.interpreter import run_trial
 from pairproof.harness.rocketmq.laws.visitor_served import VisitorServed
 from pairproof.harness.rocketmq.testing import H
-from pairproof.harness.rocketmq.visits import SERVED
+from pairproof.harness.rocketmq.visits import BY_KEY, SERVED
 from pairproof.harness.schedule import Op, Schedule
 from pairproof.harness.testing import assert_broken, assert_holds, assert_vacuous
 from pairproof.harness.trial import Trial
@@ -112,8 +112,8 @@ def test_answers_that_cannot_be_read_are_recorded_so() -> None:
 # The law.
 
 
-def asked(f: str, status: str = "PUT_OK", detail: str | None = None) -> H:
-    history = H().config("master").start("master")
+def asked(f: str, status: str = "PUT_OK", detail: str | None = None, **settings: object) -> H:
+    history = H().config("master", **settings).start("master")
     return history.add("visit", node="master", f=f, status=status, detail=detail)
 
 
@@ -124,6 +124,15 @@ def test_a_visitor_is_told_what_it_said() -> None:
     assert_broken(VisitorServed, asked("who consumes", "SYSTEM_ERROR"), "answered SYSTEM_ERROR; allowed: PUT_OK")
     assert_holds(VisitorServed, asked("who is left", "SYSTEM_ERROR"))
     assert_broken(VisitorServed, asked("who is left", detail=right), "allowed: INVALID_PARAMETER, SYSTEM_ERROR")
+
+
+def test_a_broker_without_an_index_finds_no_keys() -> None:
+    def without(status: str) -> H:
+        return asked("all that have the key", status, messageIndexEnable=False)
+
+    assert_holds(VisitorServed, without("QUERY_NOT_FOUND"))
+    assert_broken(VisitorServed, without("PUT_OK"), "allowed: QUERY_NOT_FOUND")
+    assert set(SERVED) >= BY_KEY
 
 
 def test_who_is_silent_has_said_nothing() -> None:

@@ -142,6 +142,23 @@ def test_a_master_whose_clock_or_store_was_touched_is_excused(what: str) -> None
     assert_broken(DeliverDelayed, audited(touched("slave"), 11_000), "came into T/0 1000 ms after")
 
 
+def test_a_slave_that_becomes_the_master_owes_what_it_is_sent_itself() -> None:
+    def taken_over(then: bool, *came_ms: int) -> H:
+        history = pair() if then else delayed()
+        history.add("wipe", node="master", f="image", hi=0, detail="slave").start("master")
+        if then:
+            history.after(STORED_MS)
+            call = {"node": "master", "process": 0, "op": 0, "f": "send", "message": "m0", "queue": "T/0", "value": 1}
+            history.add("invoke", **call, detail=json.dumps({"level": 2}))
+            history.add("ok", **call, status="PUT_OK", queue_offset=0, lo=0, hi=SIZE)
+        return audited(history.after(60_000), *came_ms, healed=False)
+
+    assert_holds(DeliverDelayed, taken_over(True, 15_000))
+    assert_broken(DeliverDelayed, taken_over(True), "m0 still waits, though it is due since 55000 ms")
+    assert_broken(DeliverDelayed, taken_over(True, 14_999), "came into T/0 4999 ms after")
+    assert_vacuous(DeliverDelayed, taken_over(False))
+
+
 def test_other_messages_are_not_delayed() -> None:
     assert judged(DeliverDelayed, pair().put("m0").mark("heal").events).verdict is Verdict.VACUOUS
     nobody_told = delayed(0).after(60_000)

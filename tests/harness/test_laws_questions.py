@@ -50,6 +50,14 @@ def test_a_query_by_key_finds_the_message_that_has_it() -> None:
     assert_holds(QueryByKey, by_key(read(bare()), topic="u", status="QUERY_NOT_FOUND"))
 
 
+def test_a_broker_without_an_index_finds_nothing_by_key() -> None:
+    def without() -> H:
+        return read(bare(messageIndexEnable=False))
+
+    assert_holds(QueryByKey, by_key(without(), status="QUERY_NOT_FOUND"))
+    assert_broken(QueryByKey, by_key(without(), (SIZE, 51)), "with a record at 100")
+
+
 @pytest.mark.parametrize(
     ("history", "saying"),
     [

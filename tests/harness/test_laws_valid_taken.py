@@ -111,6 +111,22 @@ def test_groups_may_be_unknown_where_the_master_does_not_make_them() -> None:
         assert_holds(ValidTaken, asked(world(), status, f, group="G"))
 
 
+def test_topics_may_be_unknown_where_the_master_does_not_make_them() -> None:
+    status = "TOPIC_NOT_EXIST"
+    assert_broken(ValidTaken, asked(world(), status), "refuses")
+    assert_holds(ValidTaken, asked(world(autoCreateTopicEnable=False), status))
+    taken = {"node": "master", "process": 1, "op": 50, "f": "send", "queue": "T/1"}
+    known = world(autoCreateTopicEnable=False).add("invoke", **taken, detail=SAID).add("ok", **taken, status="PUT_OK")
+    assert_broken(ValidTaken, asked(known, status), "refuses")
+
+
+def test_a_topic_that_a_send_makes_has_no_more_queues_than_is_set() -> None:
+    for queue, settings in (("T/8", {}), ("T/1", {"defaultTopicQueueNums": 1})):
+        assert_holds(ValidTaken, asked(world(**settings), queue=queue))
+    for queue, settings in (("T/7", {}), ("T/0", {"defaultTopicQueueNums": 1}), ("T/-1", {"defaultTopicQueueNums": 1})):
+        assert_broken(ValidTaken, asked(world(**settings), queue=queue), "refuses")
+
+
 def test_real_brokers_may_be_busy() -> None:
     def real() -> H:
         return H.real(world(), 1)

@@ -9,7 +9,8 @@ before is not delivered again, unless a group sent it back.
 
 Left out: which queue offset it gets, see ``queue-dense``; who receives it; copies that consumers sent back, see
 ``stored-sent-back``; everything where the master's clock was set, its oldest files went, its store was replaced, or a
-disk had lied about what it lost. A level above messageDelayLevel's last one counts as that.
+disk had lied about what it lost; and of a slave that became the master, what its predecessor was sent: how far that one
+had come the slave may have heard before it had the messages. A level above messageDelayLevel's last one counts as that.
 Source: ScheduleMessageService; CommitLog.checkMessageAndReturnSize.
 """
 
@@ -174,7 +175,15 @@ class DeliverDelayed(Law):
             if not saves or here > 1:
                 self.went_down = True
 
-    def on_wipe(self, event: Wipe | Clock | Expire) -> None:
+    def on_wipe(self, event: Wipe) -> None:
+        """A slave that becomes the master owes what it is sent itself."""
+        if event.node == MASTER and event.detail is not None:
+            self.went_down = True
+            self.delays, self.answered, self.appended, self.settled = {}, {}, {}, set()
+        else:
+            self.on_clock(event)
+
+    def on_clock(self, event: Wipe | Clock | Expire) -> None:
         self.excused = self.excused or event.node == MASTER
 
-    on_expire = on_clock = on_wipe
+    on_expire = on_clock

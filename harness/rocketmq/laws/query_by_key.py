@@ -1,9 +1,10 @@
 """``query-by-key``: a query by key finds exactly the messages of the topic that have the key.
 
 The records that a broker answers with, each once or more, are those that its log lists with this key and topic, byte
-for byte; for a key that nobody sent there are none. Judged where the queues of these records are complete (see
-``asked``): the index is written before them. Left out: more than 64 messages with one key, of which a broker answers
-with some; slaves in class rollback. What stores hold of the index, see ``queue-derived-equal``.
+for byte; for a key that nobody sent there are none, nor for any where the broker keeps no index (messageIndexEnable).
+Judged where the queues of these records are complete (see ``asked``): the index is written before them. Left out: more
+than 64 messages with one key, of which a broker answers with some; slaves in class rollback. What stores hold of the
+index, see ``queue-derived-equal``.
 Source: QueryMessageProcessor.queryMessage, DefaultMessageStore.queryMessage.
 """
 
@@ -11,6 +12,7 @@ import json
 
 from pairproof.harness.rocketmq.kinds.answers import Answer
 from pairproof.harness.rocketmq.laws.asked import Asked, Log, named
+from pairproof.harness.rocketmq.settings import keeps_index
 
 MOST_MESSAGES = 64
 """maxMsgsNumBatch."""
@@ -25,9 +27,10 @@ class QueryByKey(Asked):
     subjects = frozenset({"key"})
 
     def judge(self, event: Answer, log: Log) -> None:
+        asked = event.message and keeps_index(self.ledger.config.get(event.node, {}))
         held = [
             each
-            for each in (log.records if event.message else ())
+            for each in (log.records if asked else ())
             if event.message in (each.message or "").split(" ") and each.queue.rpartition("/")[0] == event.queue
         ]
         if len(held) > MOST_MESSAGES or not all(log.complete(queue) for queue in {each.queue for each in held}):

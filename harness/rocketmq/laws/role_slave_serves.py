@@ -21,12 +21,12 @@ from pairproof.harness.kinds.client import Deliver, Fail, Info, Invoke, Ok
 from pairproof.harness.kinds.node import Config, Start, Wipe
 from pairproof.harness.rocketmq.kinds.log import Dispatch, Expire
 from pairproof.harness.rocketmq.law import Law
+from pairproof.harness.rocketmq.laws.asked import BUSY
 from pairproof.harness.rocketmq.laws.consumed import subscribed
 from pairproof.harness.rocketmq.places import MASTER
 from pairproof.harness.rocketmq.settings import is_on, parse, refuses_reads
 
-REFUSALS = frozenset({"SERVICE_NOT_AVAILABLE", "SYSTEM_BUSY", "REQUEST_CODE_NOT_SUPPORTED"})
-BUSY = "SYSTEM_BUSY"
+REFUSALS = frozenset({"SERVICE_NOT_AVAILABLE", BUSY, "REQUEST_CODE_NOT_SUPPORTED"})
 
 
 class Serves(NamedTuple):

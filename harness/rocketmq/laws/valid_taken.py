@@ -3,8 +3,10 @@
 Sends, each try of a producer, pulls, commits, questions and what administrators ask. Refused is what was answered
 with a code that is not success; a code needs a reason that the history shows. Topics and groups that an administrator
 has changed, or that a machine's crash may have taken, may be refused as unknown; groups also where the master is not
-to make them, and by commits and questions, which make none; a message as illegal if it has no body, as RocketMQ's own
-clients send none, or if a record cannot hold it or may be larger than maxMessageSize or a file of the log.
+to make them, and by commits and questions, which make none, and topics to which nobody has sent yet, where it makes no
+topics; a message as illegal if it has no body, as RocketMQ's own clients send none, or if a record cannot hold it or
+may be larger than maxMessageSize or a file of the log; so may one for a queue that a topic need not have which is made
+with defaultTopicQueueNums.
 
 Left out: slaves; masters that started less than 3 s before the call, or that a fault touched since then (a full disk,
 say); in labs with real time, what a busy broker answers. Source: SendMessageProcessor, PullMessageProcessor,
@@ -19,7 +21,7 @@ from pairproof.harness.rocketmq.kinds.metadata import Persist
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.ack_refused_is_absent import leaves_open
 from pairproof.harness.rocketmq.laws.metadata import CHANGES
-from pairproof.harness.rocketmq.settings import creates_groups
+from pairproof.harness.rocketmq.settings import creates_groups, creates_topics
 
 SETTLED_NS = 3_000 * MS
 """A broker that has just started may still be busy with that; and so after a fault."""
@@ -28,7 +30,10 @@ TOO_LARGE = ("MESSAGE_ILLEGAL", "SYSTEM_ERROR")
 EMPTY = ("MESSAGE_ILLEGAL",)
 ROOM = 300
 """Bytes that a record may take besides its body, with what the lab's clients say of a message."""
-UNKNOWN_NAMES = frozenset({"TOPIC_NOT_EXIST", "NO_PERMISSION", "SUBSCRIPTION_NOT_EXIST"})
+QUEUES, QUEUES_MADE = "defaultTopicQueueNums", 8
+"""How many queues a topic has at most that a send makes."""
+NO_TOPIC = "TOPIC_NOT_EXIST"
+UNKNOWN_NAMES = frozenset({NO_TOPIC, "NO_PERMISSION", "SUBSCRIPTION_NOT_EXIST"})
 NO_GROUP = "SUBSCRIPTION_GROUP_NOT_EXIST"
 COMMITS = ("commit", "query")
 """What makes no group: a consumer's heartbeat and its pulls do. RocketMQ 5 refuses it while there is none."""
@@ -49,6 +54,8 @@ class ValidTaken(Law):
         """Topics and groups that an administrator may have changed."""
         self.forgetful: set[str] = set()
         """Masters whose tables a machine's crash, another store, or somebody unseen may have taken something from."""
+        self.sent_to: set[str] = set()
+        """Topics that a message was taken for."""
 
     def on_invoke(self, event: Invoke) -> None:
         if event.f in CHANGES and event.message is not None:
@@ -59,6 +66,9 @@ class ValidTaken(Law):
         said = told(event.detail)
         size = said.get("size", LARGE)
         most = (self.ledger.setting(event.node, key) for key in ("maxMessageSize", "mappedFileSizeCommitLog"))
+        queue = (event.queue or "").rpartition("/")[2]
+        if queue.isdecimal() and int(queue) >= int(self.ledger.config.get(event.node, {}).get(QUEUES, QUEUES_MADE)):
+            return TOO_LARGE
         if "body" not in said or size + ROOM > min(most) or said.get("illegal"):
             return TOO_LARGE
         return EMPTY if said["body"] == NO_BODY else ()
@@ -66,6 +76,8 @@ class ValidTaken(Law):
     def on_ok(self, event: Ok) -> None:
         if self.asked.pop(event.op, None) is not None:
             self.judged += 1
+            if event.f in SENDS and event.queue:
+                self.sent_to.add(event.queue.rpartition("/")[0])
 
     def on_info(self, event: Info) -> None:
         self.asked.pop(event.op, None)
@@ -113,6 +125,9 @@ class ValidTaken(Law):
         is_up = role.endswith("_MASTER") and self.started.get(node, began) < since
         return is_up and self.ledger.trouble.is_quiet(node, since)
 
+    def _makes_topics(self, node: str) -> bool:
+        return creates_topics(self.ledger.config.get(node, {}))
+
     def _has_reason(self, event: Fail | Try, illegal: tuple[str, ...], status: str) -> bool:
         if leaves_open(event):
             return True
@@ -124,6 +139,9 @@ class ValidTaken(Law):
         if status == NO_GROUP and not makes:
             return True
         if status in UNKNOWN_NAMES or status == NO_GROUP:
-            names = {event.queue.rpartition("/")[0] if event.queue else "", event.group or "", event.message or ""}
+            topic = event.queue.rpartition("/")[0] if event.queue else ""
+            if status == NO_TOPIC and topic not in self.sent_to and not self._makes_topics(event.node):
+                return True
+            names = {topic, event.group or "", event.message or ""}
             return event.node in self.forgetful or not self.changed.isdisjoint(names)
         return False

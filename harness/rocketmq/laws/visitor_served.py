@@ -12,7 +12,8 @@ Source: ClientManageProcessor, ConsumerManager, ProducerManager, RebalanceLockMa
 from pairproof.harness.rocketmq.kinds.visits import Visit
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.asked import SILENT
-from pairproof.harness.rocketmq.visits import SERVED
+from pairproof.harness.rocketmq.settings import keeps_index
+from pairproof.harness.rocketmq.visits import BY_KEY, NOT_FOUND, SERVED
 
 
 class VisitorServed(Law):
@@ -26,6 +27,8 @@ class VisitorServed(Law):
         # A broker of the reference is never too busy for what visitors ask.
         if served is None or event.status in SILENT:
             return
+        if event.f in BY_KEY and not keeps_index(self.ledger.config.get(event.node, {})):
+            served = NOT_FOUND
         self.judged += 1
         told = f"{event.status}{f', {event.detail}' if event.detail else ''}"
         if event.status not in served.statuses:
