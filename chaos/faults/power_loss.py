@@ -7,7 +7,7 @@ from pairproof.harness.rocketmq import places
 FAULT = DownFault(
     "power_loss",
     CanCrashMachine,
-    {"node": places.NODES, "keep": ("none", "half", "hole", "some", "all")},
+    {"node": places.NODES, "keep": ("none", "half", "hole", "some", "derived", "all")},
     CanCrashMachine.crash_machine,
-    {"half": CanTear, "hole": CanTear, "some": CanScatter},
+    {"half": CanTear, "hole": CanTear, "some": CanScatter, "derived": CanScatter},
 )

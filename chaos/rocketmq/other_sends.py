@@ -37,6 +37,8 @@ FILLER = 8
 """Bytes that are left at least behind the last message of a file."""
 MOST_PROPERTIES = 32_767
 """Bytes of properties, whose length a record says in a signed short."""
+WORDY = 1_300
+"""Of padding in the properties of a wordy message, which no CRC covers; the least file has room for it."""
 SLACK = 200
 """Bytes of which what a broker adds may be more: 5.5.0 adds 82."""
 PADDING = "\x02PADDING\x01"
@@ -118,6 +120,8 @@ class OtherSends:
 
     def _padding(self, what: str, stored: int) -> str:
         """More properties, with which all have the length that is wanted; none where a file has no room for them."""
+        if what == "wordy":
+            return PADDING + "p" * WORDY
         if what not in ("longest", "too-long") or self.config.mappedFileSizeCommitLog < 2 * MOST_PROPERTIES:
             return ""
         rest = stored + len(self._added) + len(PADDING)

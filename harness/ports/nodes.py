@@ -81,8 +81,9 @@ class CanCrashMachine(Protocol):
         """Power it on and start the broker on what the disk kept; nothing if it runs."""
 
     def crash_machine(self, node: str, keep: str) -> Effect:
-        """``keep``: ``none`` of the unflushed bytes, ``all``, ``half``, ``hole`` (a sector lost before the end), or
-        ``some`` (each sector of each file kept or lost on its own)."""
+        """``keep``: ``none`` of the unflushed bytes, ``all``, ``half``, ``hole`` (a sector lost before the end),
+        ``some`` (each sector of each file kept or lost on its own), or ``derived`` (what is derived from the log, and
+        nothing of the log)."""
 
 
 @runtime_checkable

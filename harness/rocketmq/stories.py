@@ -30,6 +30,16 @@ def send(queue: int, wait: bool = False, size: int = 300) -> Op:
     return Op("send", {"producer": queue, "size": size, "wait": wait, "queue": queue})
 
 
+def batch(queue: int) -> Op:
+    """One request with seven small messages."""
+    return Op("batch", {"producer": queue, "count": 7, "size": 60, "wait": False, "queue": queue})
+
+
+def special(queue: int, what: str) -> Op:
+    """A send with something that few messages have."""
+    return Op("special", {"producer": queue, "what": what, "wait": False, "queue": queue})
+
+
 def misdirect(node: str, queue: int) -> Op:
     """A send to another broker than the master."""
     return Op("misdirect", {"node": node, "queue": queue})
@@ -80,6 +90,20 @@ CONSUMING = (join(0, 0), join(0, 1), advance(1_000), send(0), send(1), send(3), 
 IN_ORDER = (join(ORDERLY, 0), advance(1_000), send(0), send(1), advance(6_000))
 AWAY = (fault("kill", node="master"), send(0, wait=True), misdirect("slave", 1), pull("slave"), advance(38_000))
 BACK = (heal("kill"), advance(1_000), send(1), send(2), advance(38_000))
+
+EXPIRED = (send(0), send(0, size=1_700), send(1, size=1_700), advance(100), fault("retention", node="master"))
+"""A log that does not begin at 0 any more."""
+REBORN = (send(0), advance(100))
+"""The machine is back: the first to use its old connection hears only that it is gone."""
+
+BOTH_EXPIRE = (fault("retention", node="master"), fault("retention", node="slave"))
+
+
+def _cold(node: str) -> tuple[Op, ...]:
+    """A broker is stopped in an orderly way, and then its machine loses power for a while."""
+    off = fault("restart", node=node), fault("power_loss", node=node, keep="some")
+    return *off, advance(1_000), heal("power_loss"), heal("restart"), advance(6_000)
+
 
 EVERY_HOUR = ";".join(f"{hour:02}" for hour in range(24))
 AGING: Args = {"fileReservedTime": 1, "deleteWhen": EVERY_HOUR, "mappedFileSizeCommitLog": 2_048}
@@ -174,6 +198,80 @@ STORIES = (
             *(send(0, size=700) for _ in range(3)), advance(61_000), fault("clock_skew", node="master", ms=3_600_000),
             *(send(1, size=700) for _ in range(3)), advance(11_000), send(1, size=700), advance(2_000),
         ),
+    ),
+    Story(
+        # What is sent afterwards is of other sizes, so that no entry of what is lost fits what takes its place.
+        "queues and index know of more than the log after a power loss",
+        {},
+        (
+            *EXPIRED, send(0), send(1), advance(12_000), *(send(0) for _ in range(3)), send(1), advance(20),
+            fault("power_loss", node="master", keep="derived"), advance(100), heal("power_loss"),
+            *REBORN, send(0, size=420), send(0, size=200), send(1, size=420), advance(2_000), pull("master"),
+        ),
+    ),
+    Story(
+        # Each power loss comes when nothing is left to lose: the stop before it has made everything durable.
+        "power fails after an orderly stop",
+        {},
+        (
+            group(0, 1, "master"), *CONSUMING, *(send(queue) for queue in (0, 1, 0)), advance(20),
+            *_cold("master"), *_cold("slave"), *REBORN, send(0), advance(2_000), pull("master"), pull("slave"),
+        ),
+    ),
+    Story(
+        # Files of queues hold two messages, those of the index four keys; the last file of the log holds more.
+        "files expire again and again, and with them those of queues and index",
+        {"mappedFileSizeConsumeQueue": 40, "maxIndexNum": 5},
+        (
+            *(op for _ in range(4) for op in (batch(0), batch(1), batch(0), advance(1_000), *BOTH_EXPIRE)),
+            fault("restart", node="master"), heal("restart"), pull("master"), advance(1_000), send(0), advance(1_000),
+        ),
+    ),
+    Story(
+        "files go while no queue has what they hold",
+        {"mappedFileSizeConsumeQueue": 40},
+        (
+            send(0, size=1_700), advance(100), fault("dispatch_stall", node="master"),
+            *(op for number in range(6) for op in (send(number % 2, size=1_000), advance(100))),
+            *BOTH_EXPIRE, send(1), advance(100), *BOTH_EXPIRE, heal("dispatch_stall"), send(0), send(1), advance(100),
+            *BOTH_EXPIRE, send(0), advance(2_000), pull("master"),
+        ),
+    ),
+    Story(
+        # Of one size, so that what was cut would fit right behind what takes its place.
+        "what lies behind a hole stays away",
+        {"flushCommitLogLeastPages": 0},
+        (
+            *EXPIRED, *(send(0) for _ in range(8)), advance(20), fault("power_loss", node="master", keep="hole"),
+            advance(100), heal("power_loss"), send(1), advance(100), send(0), advance(600),
+            fault("kill", node="master"), heal("kill"), send(1), advance(100), send(0), advance(600),
+            fault("kill", node="master"), heal("kill"), advance(6_000), pull("master"),
+        ),
+    ),
+    Story(
+        # What is lost of it leaves zeros that fit all lengths.
+        "sectors of what no checksum covers are lost, and a slave has parts of records",
+        {"flushCommitLogLeastPages": 0, "haTransferBatchSize": 100, "lab.flushMicros": 20_000},
+        tuple(
+            op for node in ("slave", "master") for keep in ("hole", "some", "half", "some")
+            for op in (
+                special(0, "wordy"), send(1), special(0, "wordy"), special(1, "wordy"), advance(40),
+                fault("power_loss", node=node, keep=keep), heal("power_loss"), send(1), advance(1_000),
+            )
+        ),
+    ),
+    Story(
+        "power fails when only a queue knows which offsets it has given",
+        {"flushDiskType": "SYNC_FLUSH"},
+        (
+            *EXPIRED, advance(5), fault("power_loss", node="master", keep="none"), advance(100), heal("power_loss"),
+            *REBORN, send(0), send(1), advance(2_000), pull("master"),
+        ),
+    ),
+    Story(
+        "a message of each delay level",
+        {},
+        (*(delayed(level % 2, level) for level in range(1, 20)), advance(2_000), pull("slave")),
     ),
     Story(
         "a master begins again with an empty store",

@@ -53,9 +53,14 @@ STARTS: tuple[tuple[Op, ...], ...] = (
     (*_sends((900, 1_700, 420)), Op("advance", {"ms": 600})),
     (Op("fault", {"name": "down", "link": "ha"}), *_sends((900, 900)), Op("heal", {"name": "down"})),
     (Op("fault", {"name": "restart", "node": "master"}), Op("heal", {"name": "restart"}), Op("advance", {"ms": 6_000})),
+    (
+        *_sends((420, 1_700, 1_700, 420)),
+        Op("advance", {"ms": 600}),
+        *(Op("fault", {"name": "retention", "node": node}) for node in places.NODES[:2]),
+    ),
 )
 """What a schedule begins with: a fresh pair; a log of several files; a slave that is behind and away; a master that was
-restarted."""
+restarted; logs that do not begin at 0 any more."""
 
 
 def fitting(settings: Args) -> Args:

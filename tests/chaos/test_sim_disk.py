@@ -56,6 +56,17 @@ def test_what_is_derived_from_the_log_and_small_files_lose_all_that_was_not_flus
     assert (disk.read_whole("config/topics.json") is not None) == (keep == "all")
 
 
+def test_queues_and_index_may_know_of_more_than_the_log_does() -> None:
+    disk = flushed_disk(b"d" * 100, b"u" * 1_000)
+    disk.open("consumequeue/t/0/0", 100).write(0, b"q" * 100)
+    disk.open("index/0", 100).write(0, b"i" * 100)
+    disk.write_whole("config/topics.json", b"new")
+    assert disk.lose_power("derived") == (1_000, False)
+    assert content(disk) == b"d" * 100
+    assert disk.read_whole("consumequeue/t/0/0") == b"q" * 100 and disk.read_whole("index/0") == b"i" * 100
+    assert disk.read_whole("config/topics.json") is None
+
+
 def test_lie_about_any_file_that_is_lost_is_told() -> None:
     disk = flushed_disk(b"d" * 100, b"")
     disk.lies.append(Trouble())
@@ -72,7 +83,7 @@ def test_operators_file_is_there_and_durable_whatever_troubles_the_disk() -> Non
     assert disk.lose_power("none") == (0, False) and disk.read_whole("config/topics.json") == b"{}"
 
 
-@pytest.mark.parametrize("keep", ["none", "half", "hole", "some", "all"])
+@pytest.mark.parametrize("keep", ["none", "half", "hole", "some", "derived", "all"])
 def test_flushed_bytes_survive_every_power_loss(keep: str) -> None:
     disk = flushed_disk(b"d" * 2_000, b"")
     assert disk.lose_power(keep) == (0, False)

@@ -4,9 +4,10 @@ A *process* crash keeps everything that was written. A *machine* crash keeps wha
 commit log's unflushed bytes, what ``keep`` says: ``none``, ``half`` (the first half, in log order, up to a sector's
 begin), ``hole`` (a lost sector, with later bytes kept) or ``all``. What is derived from the log, and small files, lose
 all that was not flushed, save under ``all``. Under ``some`` each dirty sector of each file is kept or lost on its own,
-as an operating system writes pages back: derived files may know more than the log, or one more than another. A file
-that was never flushed does not survive unless something of it is kept; one of the log does, too, if a later one does,
-since a journal keeps the order in which files are made.
+as an operating system writes pages back: derived files may know more than the log, or one more than another. Under
+``derived`` queues and index know of all of it, and the log keeps nothing that was not flushed. A file that was never
+flushed does not survive unless something of it is kept; one of the log does, too, if a later one does, since a journal
+keeps the order in which files are made.
 
 The disk may *lie*: a flush ends as if it had worked, and only the file's name is durable. Its bytes stay dirty, so
 that a later honest flush of the same file makes up for it. It may be *full*: no file that needs room can be created,
@@ -289,6 +290,8 @@ def _lost(pending: list[Part], keep: str) -> list[Part]:
     """The part of the unflushed ranges that a power loss takes."""
     if keep == "none":
         return pending
+    if keep == "derived":
+        return [each for each in pending if not each[0].startswith(SPARSE)]
     log = [each for each in pending if each[0].startswith(LOG)]
     return [*_end_lost(log, keep), *(each for each in pending if not each[0].startswith(LOG))]
 
