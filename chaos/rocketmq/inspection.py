@@ -19,6 +19,7 @@ from pairproof.chaos.labs.real.world import World
 from pairproof.chaos.observers import auditing, table_reader
 from pairproof.chaos.observers.auditing import Snapshot
 from pairproof.chaos.rocketmq import invalid_requests, questions, visits
+from pairproof.chaos.rocketmq.invalid_requests import Invalid
 from pairproof.chaos.rocketmq.machines import Machine
 from pairproof.chaos.rocketmq.questions import Answered, Asking
 from pairproof.harness.errors import LabError
@@ -130,13 +131,12 @@ class Inspection:
                 questions.record(
                     evidence.add, evidence.now(), name, node.incarnation, audit, each, answered, asking.figures
                 )  # fmt: skip
-        sent = invalid_requests.chosen(self.world.seed, name)
-        call = self._ended(name, sent.frame) if sent.frame else self._answered(name, sent.code, sent.fields, sent.body)
-        answered = self.world.run(call)
-        if answered is not None:
-            invalid_requests.record(
-                evidence.add, evidence.now(), name, node.incarnation, sent, answered.status, answered.remark
-            )
+        for sent in invalid_requests.chosen(self.world.seed, name):
+            answered = self.world.run(self._refused(name, sent))
+            if answered is not None:
+                invalid_requests.record(
+                    evidence.add, evidence.now(), name, node.incarnation, sent, answered.status, answered.remark
+                )
         before: list[Answered] = []
         for step in visits.chosen(self.world.seed, name) if asking.is_visited else ():
             answered = self.world.run(self._answered(name, step.code, step.asked(before), step.body))
@@ -145,6 +145,11 @@ class Inspection:
                 break
             visits.record(evidence.add, evidence.now(), name, node.incarnation, step, answered)
             before.append(answered)
+
+    async def _refused(self, name: str, sent: Invalid) -> Answered | None:
+        if sent.frame:
+            return await self._ended(name, sent.frame)
+        return await self._answered(name, sent.code, sent.fields, sent.body)
 
     async def _answered(self, name: str, code: int, fields: Mapping[str, str], body: bytes = b"") -> Answered | None:
         """What a broker answers; None if it does not in time."""

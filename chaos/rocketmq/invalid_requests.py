@@ -1,8 +1,8 @@
 """Requests that make no sense, and bytes that are not a frame, at a trial's end.
 
-Each broker, and a simulated name server, is sent one when the questions about its log are answered.
+Each broker, and a simulated name server, is sent some when the questions about its log are answered.
 
-They must change nothing. One a node, drawn by the trial's seed. What may be answered, see
+They must change nothing. :data:`MOST` a node, drawn by the trial's seed. What may be answered, see
 ``pairproof.harness.rocketmq.invalid_requests``.
 """
 
@@ -18,6 +18,7 @@ from pairproof.chaos.observers.remoting_codes import Request
 from pairproof.chaos.rocketmq.frames import framed
 from pairproof.chaos.rocketmq.provision import GROUP, TOPIC
 
+MOST = 3
 SHOWN = 120
 """Characters of a remark."""
 NOBODYS = "nobody-made-this"
@@ -198,9 +199,9 @@ REQUESTS = {each.name: each for each in (*_OF_BROKERS, *_OF_NAMES)}
 OF_BROKERS, OF_NAMES = tuple(each.name for each in _OF_BROKERS), tuple(each.name for each in _OF_NAMES)
 
 
-def chosen(seed: str, node: str, names: Sequence[str] = OF_BROKERS) -> Invalid:
+def chosen(seed: str, node: str, names: Sequence[str] = OF_BROKERS) -> list[Invalid]:
     """What this node is sent at the end of this trial, of these."""
-    return REQUESTS[Random(f"{seed}/invalid/{node}").choice(names)]
+    return [REQUESTS[each] for each in Random(f"{seed}/invalid/{node}").sample(names, MOST)]
 
 
 def record(

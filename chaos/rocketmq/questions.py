@@ -24,6 +24,8 @@ MOST = 3
 NOBODYS = "nobody-has-sent-this"
 CLOSED = "CLOSED"
 """Instead of an answer the connection ended."""
+ENDED = "ENDED"
+"""Instead of an answer the node's program did."""
 MOST_MESSAGES = 64
 """maxMsgsNumBatch: no broker answers with more."""
 FOREVER = (1 << 63) - 1

@@ -6,9 +6,9 @@ import pytest
 
 from pairproof.chaos.rocketmq import invalid_requests
 from pairproof.chaos.rocketmq.frames import FORMS, Form
-from pairproof.chaos.rocketmq.invalid_requests import OF_BROKERS, OF_NAMES, REQUESTS, Invalid
+from pairproof.chaos.rocketmq.invalid_requests import MOST, OF_BROKERS, OF_NAMES, REQUESTS, Invalid
 from pairproof.chaos.rocketmq.questions import Answered
-from pairproof.chaos.rocketmq.sim_questions import Caller
+from pairproof.chaos.rocketmq.sim_caller import Caller
 from pairproof.harness import resolve
 from pairproof.harness.interpreter import run_trial
 from pairproof.harness.rocketmq.invalid_requests import REFUSALS
@@ -24,7 +24,7 @@ def sent(monkeypatch: pytest.MonkeyPatch, request: Invalid, target: str = "refer
     """A trial at whose end every node is sent this request that can be."""
     other = REQUESTS["a frame of more than 16 MiB"]
     monkeypatch.setattr(
-        invalid_requests, "chosen", lambda seed, node, names: request if request.name in names else other
+        invalid_requests, "chosen", lambda seed, node, names: [request if request.name in names else other]
     )
     return run_trial(resolve.lab("sim"), resolve.target(target), SCHEDULE)
 
@@ -52,8 +52,10 @@ def test_what_a_mutant_takes_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_trials_send_all_of_them() -> None:
     assert set(REQUESTS) == set(REFUSALS)
-    assert {invalid_requests.chosen(str(seed), "master").name for seed in range(400)} == set(OF_BROKERS)
-    assert {invalid_requests.chosen(str(seed), "names", OF_NAMES).name for seed in range(200)} == set(OF_NAMES)
+    for node, names in (("master", OF_BROKERS), ("names", OF_NAMES)):
+        drawn = [invalid_requests.chosen(str(seed), node, names) for seed in range(200)]
+        assert {each.name for sent in drawn for each in sent} == set(names)
+        assert {len(sent) for sent in drawn} == {MOST}
 
 
 @pytest.mark.parametrize("frame", FORMS)

@@ -8,7 +8,7 @@ from pairproof.chaos.observers import remoting_codes
 from pairproof.chaos.observers.remoting_codes import Request
 from pairproof.chaos.rocketmq import questions
 from pairproof.chaos.rocketmq.questions import OF_JAVA, OF_REFERENCE
-from pairproof.chaos.rocketmq.sim_questions import OPAQUE, UNANSWERED, Caller
+from pairproof.chaos.rocketmq.sim_caller import OPAQUE, UNANSWERED, Caller
 from pairproof.harness import resolve
 from pairproof.harness.history import UNREADABLE, Event
 from pairproof.harness.interpreter import run_trial

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from pairproof.chaos.rocketmq import sim_questions, visits
+from pairproof.chaos.rocketmq import sim_caller, sim_questions, visits
 from pairproof.chaos.rocketmq.frames import FORMS, Form
 from pairproof.chaos.rocketmq.questions import Answered
-from pairproof.chaos.rocketmq.sim_questions import Caller
+from pairproof.chaos.rocketmq.sim_caller import Caller
 from pairproof.chaos.rocketmq.visits import Step
 from pairproof.chaos.rocketmq.visits_of_masters import OF_MASTERS
 from pairproof.harness import resolve
@@ -19,6 +19,9 @@ from pairproof.harness.rocketmq.visits import BY_KEY, SERVED
 from pairproof.harness.schedule import Op, Schedule
 from pairproof.harness.testing import assert_broken, assert_holds, assert_vacuous
 from pairproof.harness.trial import Trial
+from pairproof.reference.core.command_peers import CommandPeers
+from pairproof.reference.core.processors.members import Members
+from pairproof.reference.core.requests import Request
 
 SCHEDULE = Schedule({"lab.names": 1}, "seed", (Op("send", {"producer": 0, "size": 100, "wait": True, "queue": 0}),))
 BESIDE = {"visit", "answer", "invalid", "mark"}
@@ -50,11 +53,13 @@ def told(events: list[Event], node: str) -> list[str]:
     return [each.f for each in events if each.kind == "visit" and each.node == node]
 
 
+@pytest.mark.parametrize("slow", [0, 1])
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize(("of", "steps"), ALL, ids=[steps[0].name for _, steps in ALL])
 def test_each_is_served_and_leaves_nothing(
-    of: str, steps: list[Step], form: Form, monkeypatch: pytest.MonkeyPatch
+    of: str, steps: list[Step], form: Form, slow: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(sim_caller, "SLOW", slow)
     trial = visited(monkeypatch, of, steps, form)
     for node in NODES[of]:
         assert told(trial.events, node) == [each.name for each in steps]
@@ -87,6 +92,24 @@ def test_a_node_that_closes_the_connection_is_asked_no_more(monkeypatch: pytest.
     assert told(trial.events, "master") == ["a consumer comes", "who consumes", "what it takes"]
     found = [each for each in trial.events if each.kind == "visit" and each.node == "master"]
     assert [each.status for each in found] == ["PUT_OK", "PUT_OK", "CLOSED"]
+
+
+def test_a_node_that_ends_instead_of_answering_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    def ends(self: Members, request: Request) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(Members, "on_unregister", ends)
+    trial = visited(monkeypatch, "brokers", list(visits.OF_BROKERS[1]))
+    found = [(each.f, each.status) for each in trial.events if each.kind == "visit" and each.node == "master"]
+    assert found == [("a producer comes", "PUT_OK"), ("who produces", "PUT_OK"), ("the producer leaves", "ENDED")]
+    assert {each.law: each for each in trial.judgements}[VisitorServed.id].broken == 2
+
+
+def test_a_node_that_forgets_what_a_slow_visitor_has_not_taken_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sim_caller, "SLOW", 1)
+    monkeypatch.setattr(CommandPeers, "writable", lambda self, conn: None)
+    trial = visited(monkeypatch, "masters", list(OF_MASTERS[0]))
+    assert {each.law: each for each in trial.judgements}[VisitorServed.id].broken
 
 
 def test_a_step_that_follows_from_no_answer_ends_the_visit(monkeypatch: pytest.MonkeyPatch) -> None:
