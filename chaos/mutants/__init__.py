@@ -24,6 +24,7 @@ from pairproof.chaos.mutants.master import MASTER
 from pairproof.chaos.mutants.metadata import METADATA
 from pairproof.chaos.mutants.mutant import Mutant
 from pairproof.chaos.mutants.other_sends import OTHER_SENDS
+from pairproof.chaos.mutants.paces import PACES
 from pairproof.chaos.mutants.pieces import PIECES
 from pairproof.chaos.mutants.producers import PRODUCERS
 from pairproof.chaos.mutants.progress import PROGRESS
@@ -44,7 +45,7 @@ from pairproof.harness import registry
 from pairproof.harness.errors import UsageError
 
 OWN: tuple[Mutant, ...] = (
-    *MASTER, *ACKS, *REPLICAS, *SLAVE, *STORE, *STREAM, *CLIENT_PORT, *CONTENTS, *FAN_OUT, *STORAGE, *PIECES,
+    *MASTER, *ACKS, *REPLICAS, *SLAVE, *STORE, *STREAM, *CLIENT_PORT, *CONTENTS, *FAN_OUT, *STORAGE, *PACES, *PIECES,
     *METADATA, *ROLES, *ROUTING, *QUEUES, *DELIVERY, *PROGRESS, *LIVES, *GARBLED, *QUESTIONS, *OTHER_SENDS,
     *GROUPS, *ADMINISTRATORS, *PRODUCERS, *LOCKS, *PULLS, *SENT_BACK, *BY_TAG, *TRANSACTIONS, *VISITS,
 )  # fmt: skip

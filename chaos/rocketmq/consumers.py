@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 from zlib import crc32
 
-from pairproof.chaos.rocketmq import lock_ears
+from pairproof.chaos.rocketmq import calls_ears, lock_ears
 from pairproof.chaos.rocketmq.clients import ALL, MORE_TAGS, PULL_ANSWER, Clients
 from pairproof.chaos.rocketmq.planning import OTHER_NAME
 from pairproof.chaos.rocketmq.provision import TOPIC
@@ -225,6 +225,7 @@ class Consumers:
 
     def _made(self, host: Machine, settings: ConsumerSettings, ears: Ears) -> Consumer:
         consumer = self.build(host.io, settings, ears)
+        calls_ears.listen(consumer, ears.note, self.clients.stage.node_at)
         if settings.orderly:
             lock_ears.listen(consumer, ears.note, self.clients.stage.node_at)
         return consumer

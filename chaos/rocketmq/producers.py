@@ -14,6 +14,7 @@ import json
 from collections.abc import Callable
 from functools import partial
 
+from pairproof.chaos.rocketmq import calls_ears
 from pairproof.chaos.rocketmq.clients import Call, Clients, filled
 from pairproof.chaos.rocketmq.planning import OTHER_NAME
 from pairproof.chaos.rocketmq.provision import TOPIC
@@ -90,9 +91,19 @@ class Producers:
             settings = ProducerSettings(
                 f"p{producer}", "pairproof", (self.name_server,), RETRIES, self._within_ms(producer)
             )
-            machine = host
-            host.start(lambda: self.build(machine.io, settings, None, partial(self._tried, machine)))
+            machine, process = host, self.clients.new_process()
+            host.start(lambda: self._made(machine, settings, process))
         return host
+
+    def _made(self, machine: Machine, settings: ProducerSettings, process: int) -> Producer:
+        producer = self.build(machine.io, settings, None, partial(self._tried, machine))
+        stage = self.clients.stage
+
+        def note(kind: str, node: str, **columns: object) -> None:
+            self.clients.add(stage.now(), kind, node, process=process, **columns)
+
+        calls_ears.listen(producer, note, stage.node_at)
+        return producer
 
     def _ended(self, key: str, sent: Sent) -> None:
         call = self._at(self.calls.pop(key), sent.queue)

@@ -22,7 +22,7 @@ none; the master refused what was reported."""
 OUTSIDE = frozenset({
     "lab", "config", "fault", "mark", "record", "chunk", "audit", "source", "wipe", "clock", "pause", "resume",
     "stall", "table", "entries", "keys", "derived", "consumer", "assign", "lock", "route", "sync",
-    "register",
+    "register", "ask",
 })  # fmt: skip
 """Kinds that are no step of replication or its clients: what faults do, what observers read, and what has states of
 its own."""

@@ -67,3 +67,35 @@ class Back(Event):
     def words(self, the: The) -> str:
         what = f"{client(self)}: {self.message} of {self.queue}, sent back to {the(self.node)}"
         return f"{what} ({plain(self.detail)})" if self.f == "asked" else f"{what}: {self.status}"
+
+
+class Ask(Event):
+    """A consumer or a producer asked for what keeps it going, or heard how that ended; or a broker told a consumer that
+    its group has changed."""
+
+    __slots__ = ()
+    process: int
+    op: int
+    """The number of the call, from 0 within one client."""
+    f: Literal["beat", "goodbye", "members", "route", "changed"]
+    """beat: a heartbeat; members: who is in its group; route: where a topic is; changed: what a broker told."""
+    status: str
+    """asked; or how it ended: answered, none (there is no such route), refused by it, unreadable, timeout,
+    disconnected, refused. told: of what a broker told."""
+    node: str
+    group: str | None
+    """None: a producer."""
+    client: str = column("message")
+    """The client's id, by which brokers know who is in a group."""
+    topic: str | None = column("queue")
+    """Of a route."""
+    detail: str | None
+    """JSON, of an answer: the ids of a group's members; by broker name the nodes of a route, by their ids."""
+
+    def words(self, the: The) -> str:
+        what = {"beat": "heartbeat", "goodbye": "goodbye", "members": "question who is in the group"}.get(self.f)
+        if self.f == "changed":
+            return f"{client(self)} is told by {the(self.node)} that its group has changed"
+        what = what or f"question where {self.topic} is"
+        end = "" if self.status == "asked" else f": {self.status}{f' ({plain(self.detail)})' if self.detail else ''}"
+        return f"{client(self)}: {what} to {the(self.node)}{end}"

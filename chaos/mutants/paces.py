@@ -1,0 +1,59 @@
+"""Mutants of clients' clocks: how often they show that they live, ask what they must know, and pull."""
+
+from __future__ import annotations
+
+from pairproof.chaos.mutants.mutant import CONSUMER, PRODUCER, seeded, seeded_in
+from pairproof.reference.client.consumer import Consumer
+from pairproof.reference.client.process_queue import ProcessQueue
+from pairproof.reference.client.producer import Producer
+from pairproof.reference.client.progress import Progress
+from pairproof.reference.client.pulling import Pulling
+from pairproof.reference.client.queue_locking import QueueLocking
+from pairproof.reference.client.rebalancing import Rebalancing
+from pairproof.reference.client.settings import SECOND
+
+OTHERWISE_NS = 10 * SECOND
+
+
+@seeded(CONSUMER, "client-paced", "beats every 40 s: often enough to be known, and more rarely than it should")
+class BeatsRarely(Consumer):
+    def beat(self) -> None:
+        super().beat()
+        self.alarms.after(4 * OTHERWISE_NS, "heartbeat")
+
+
+@seeded(PRODUCER, "client-paced", "beats every 10 s")
+class BeatsOften(Producer):
+    def beat(self) -> None:
+        super().beat()
+        self.alarms.after(OTHERWISE_NS, "heartbeat")
+
+
+@seeded(CONSUMER, "client-paced", "shares out as soon as it hears of a change, however often that is")
+class NeverRests(Rebalancing):
+    def soon(self, delay_ns: int = 0) -> None:
+        self._last = None
+        super().soon(delay_ns)
+
+
+@seeded(CONSUMER, "queue-paced", "pulls again at once where a pull failed")
+class PullsAtOnce(Pulling):
+    def _later(self, held: ProcessQueue) -> None:
+        self.shared.alarms.after(0, "pull", held.queue)
+
+
+@seeded(CONSUMER, "queue-paced", "tells its progress every 10 s")
+class TellsRarely(Progress):
+    def commit_all(self) -> None:
+        super().commit_all()
+        self.shared.alarms.after(OTHERWISE_NS, "commit")
+
+
+@seeded(CONSUMER, "queue-paced", "renews its locks every 10 s")
+class RenewsOften(QueueLocking):
+    def renew(self) -> None:
+        super().renew()
+        self.shared.alarms.after(OTHERWISE_NS, "locks")
+
+
+PACES = seeded_in(__name__)

@@ -1,0 +1,232 @@
+"""``queue-paced``: a consumer pulls each queue that it holds, tells its progress and renews its lock, each in its time.
+
+- It begins to pull when it takes a queue. There is one pull of a queue at a time, and none of a queue that it does not
+  hold. What brought something further is followed by the next pull at once, what did not 20 ms after it began, what
+  failed 3 s after that; who was moved pulls no more, and lets the queue go after 10 s.
+- Of a group that shares queues each member tells its progress every 5 s, if nothing of it is under way.
+- A member of an orderly group renews its locks every 20 s, not later and not sooner.
+
+Left out: how soon members of orderly groups pull, and what they tell, since both wait for locks; consumers whose route
+does not name the broker, or its master, meanwhile; progress that pulls carry.
+Source: DefaultMQPushConsumerImpl (PULL_TIME_DELAY_MILLS_WHEN_EXCEPTION, OFFSET_ILLEGAL: 10 s), MQClientInstance
+(persistAllConsumerOffset every 5 s), ConsumeMessageOrderlyService (REBALANCE_LOCK_INTERVAL); the rest of 20 ms is that
+of the lab's own consumers.
+"""
+
+from __future__ import annotations
+
+import json
+
+from pairproof.harness.history import MS, Event
+from pairproof.harness.kinds.client import Assign, Consumer, Fail, Info, Invoke, Ok
+from pairproof.harness.kinds.machine import Mark
+from pairproof.harness.rocketmq.kinds.groups import Ask, Lock
+from pairproof.harness.rocketmq.law import Law
+from pairproof.harness.rocketmq.places import OTHER
+
+AGAIN_NS = 3_000 * MS
+REST_NS = 20 * MS
+FROZEN_NS = 10_000 * MS
+COMMIT_NS = 5_000 * MS
+LOCK_NS = 20_000 * MS
+MOVED = "PULL_OFFSET_MOVED"
+NEVER = 1 << 62
+
+Place = tuple[int, bool, str]
+"""A consumer's process, whether the queue is another broker name's, and the queue."""
+
+
+class Held:
+    """A queue, while one consumer holds it. Times are in ns."""
+
+    __slots__ = (
+        "asked", "commit_at", "commit_by", "commits", "lock_at", "lock_by", "locks", "pull_at", "pull_by", "pull_from",
+        "pulls", "shares", "since",
+    )  # fmt: skip
+
+    def __init__(self, t: int, way: str) -> None:
+        self.shares, self.locks = way == "clustering", way == "orderly"
+        self.pulls: int | None = None
+        """The pull under way; when it began, and what it asked for."""
+        self.pull_at, self.asked = t, 0
+        self.since = t
+        """Since when the next pull has been due."""
+        self.pull_from, self.pull_by = t, NEVER if self.locks else t
+        self.commits: int | None = None
+        self.commit_at, self.commit_by = t, t + COMMIT_NS if self.shares else NEVER
+        self.lock_at: int | None = None
+        self.lock_by = t + LOCK_NS if self.locks else NEVER
+
+    def pulls_next(self, now: int, at: int) -> None:
+        """The pull is over; the next one is due at ``at``."""
+        self.pulls, self.since, self.pull_from = None, now, at
+        self.pull_by = NEVER if self.locks else at
+
+    def freezes(self, now: int) -> None:
+        """The pull is over, and there is no next one: it is given up."""
+        self.pulls, self.since, self.pull_from, self.pull_by = None, now, NEVER, now + FROZEN_NS
+        self.commit_by = NEVER
+
+
+class QueuePaced(Law):
+    id = "queue-paced"
+    promise = (
+        "A consumer pulls each of its queues, once at a time and without a break; it tells its progress every 5 s and "
+        "renews its locks every 20 s."
+    )
+    source = "DefaultMQPushConsumerImpl.pullMessage, MQClientInstance, ConsumeMessageOrderlyService"
+    needs = frozenset({"ask", "assign", "invoke", "ok"})
+    deaf_to = frozenset()
+    timed = True
+
+    def begin(self) -> None:
+        self.ways: dict[int, str] = {}
+        """How living consumers consume, by process."""
+        self.held: dict[Place, Held] = {}
+        self.routes: dict[int, dict[str | None, dict[str, dict[str, str]]]] = {}
+        """By process and topic, the newest last: broker name to id to node."""
+
+    def on_consumer(self, event: Consumer) -> None:
+        self._look(event)
+        if event.status == "on":
+            self.ways[event.process] = event.f
+            return
+        self.ways.pop(event.process, None)
+        self.routes.pop(event.process, None)
+        for place in [place for place in self.held if place[0] == event.process]:
+            del self.held[place]
+
+    def on_assign(self, event: Assign) -> None:
+        self._look(event)
+        place = event.process, event.node == OTHER, event.queue
+        if event.status == "on":
+            self.held[place] = Held(event.t, self.ways.get(event.process, ""))
+            self._excuse(event.process)
+        else:
+            self.held.pop(place, None)
+
+    def on_mark(self, event: Mark) -> None:
+        self._look(event)
+
+    def end(self, last: Event) -> None:
+        self._look(last)
+
+    def on_ask(self, event: Ask) -> None:
+        self._look(event)
+        if event.f == "route" and event.status == "answered":
+            routes = self.routes.setdefault(event.process, {})
+            routes.pop(event.topic, None)
+            routes[event.topic] = json.loads(event.detail or "{}")
+            self._excuse(event.process)
+
+    def _excuse(self, process: int) -> None:
+        """Of whom the route does not name a broker, or its master, nothing is due there."""
+        named = {name: nodes for route in self.routes.get(process, {}).values() for name, nodes in route.items()}
+        known = {node == OTHER for nodes in named.values() for node in nodes.values()}
+        masters = {nodes["0"] == OTHER for nodes in named.values() if "0" in nodes}
+        for place, held in self.held.items():
+            if place[0] == process and place[1] not in known:
+                held.pull_by = NEVER
+            if place[0] == process and place[1] not in masters:
+                held.commit_by = held.lock_by = NEVER
+
+    # What begins.
+
+    def on_invoke(self, event: Invoke) -> None:
+        if event.f not in ("pull", "commit") or event.group is None or event.process not in self.ways:
+            return
+        held = self.held.get(self._place(event))
+        if event.f == "pull":
+            self._pulls(event, held)
+        elif held is not None and not event.value:
+            self._check(event, held.commit_at, held.commit_by, f"tells its progress in {event.queue}")
+            held.commits, held.commit_at, held.commit_by = event.op, event.t, NEVER
+
+    def _pulls(self, event: Invoke, held: Held | None) -> None:
+        self.judged += 1
+        who = f"client {event.process} pulls {event.queue}"
+        if held is None:
+            self.violate(event, f"{who}, which it does not hold", since=None)
+            return
+        if held.pulls is not None:
+            self.violate(event, f"{who} while another pull of it is under way", since=None)
+        elif held.pull_from == NEVER:
+            self.violate(event, f"{who}, although it was moved away", since=None)
+        elif event.t < held.pull_from - self.ledger.instant_ns:
+            self.violate(event, f"{who} {(held.pull_from - event.t) / MS:g} ms too soon", since=None)
+        else:
+            self._check(event, held.since, held.pull_by, f"pulls {event.queue}")
+        held.pulls, held.pull_at, held.asked, held.pull_by = event.op, event.t, event.asked_from or 0, NEVER
+
+    def on_lock(self, event: Lock) -> None:
+        self._look(event)
+        if event.f != "lock" or event.status != "asked":
+            return
+        for queue in json.loads(event.detail):
+            held = self.held.get((event.process, event.node == OTHER, queue))
+            if held is None:
+                continue
+            last = held.lock_at
+            self._check(event, held.since, held.lock_by, f"renews its lock of {queue}")
+            if last is not None and event.t < last + LOCK_NS - self.ledger.healthy_ns:
+                early = (event.t - last) // MS
+                self.violate(event, f"client {event.process} renews its lock of {queue} after {early} ms", since=last)
+            held.lock_at, held.lock_by = event.t, event.t + LOCK_NS
+
+    # What ends.
+
+    def on_ok(self, event: Ok) -> None:
+        held = self._ended(event)
+        if held is None:
+            return
+        if event.status == MOVED:
+            held.freezes(event.t)
+        else:
+            further = (event.queue_offset or 0) > held.asked
+            held.pulls_next(event.t, event.t if further else max(event.t, held.pull_at + REST_NS))
+            self._excuse(event.process)
+
+    def on_fail(self, event: Fail | Info) -> None:
+        held = self._ended(event)
+        if held is not None:
+            held.pulls_next(event.t, event.t + AGAIN_NS)
+            self._excuse(event.process)
+
+    on_info = on_fail
+
+    def _ended(self, event: Ok | Fail | Info) -> Held | None:
+        """The queue whose pull has ended, if its consumer holds it still. Notes the end of a commit besides."""
+        held = self.held.get(self._place(event)) if event.f in ("pull", "commit") else None
+        if held is None:
+            return None
+        if held.commits == event.op and event.f == "commit":
+            held.commits = None
+            if held.shares and held.pull_from != NEVER:
+                due = held.commit_at + COMMIT_NS
+                held.commit_by = due if event.t < due else event.t + COMMIT_NS
+                self._excuse(event.process)
+        return held if held.pulls == event.op and event.f == "pull" else None
+
+    # Too late.
+
+    @staticmethod
+    def _place(event: Invoke | Ok | Fail | Info) -> Place:
+        return event.process, event.node == OTHER, event.queue or ""
+
+    def _check(self, event: Event, since: int, until: int, does: str) -> None:
+        if until == NEVER:
+            return
+        self.judged += 1
+        if event.t > until + self.ledger.healthy_ns:
+            late = (event.t - until) // MS
+            self.violate(event, f"client {event.process} {does} {late} ms later than it should", since=since)
+
+    def _look(self, event: Event) -> None:
+        """What is overdue."""
+        late = event.t - self.ledger.healthy_ns
+        for (process, _, queue), held in self.held.items():
+            for what, by in (("pull", held.pull_by), ("commit", held.commit_by), ("lock", held.lock_by)):
+                if by < late:
+                    setattr(held, f"{what}_by", NEVER)
+                    text = f"client {process} owes a {what} of {queue} since {(event.t - by) // MS} ms"
+                    self.violate(event, text, since=min(held.since, by))

@@ -1,0 +1,204 @@
+"""How often clients show that they live, ask what they must know, pull, tell their progress and renew their locks."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from consuming import C, G, Q
+
+from pairproof.harness.rocketmq.laws.client_paced import ClientPaced
+from pairproof.harness.rocketmq.laws.queue_paced import QueuePaced
+from pairproof.harness.testing import assert_broken, assert_holds
+
+PAIR = {"broker-a": {"0": "master", "1": "slave"}}
+SLAVE_ONLY = {"broker-a": {"1": "slave"}}
+
+
+class A(C):
+    """A history whose consumer asks for what keeps it going."""
+
+    def asked(self, f: str, node: str, **columns: object) -> A:
+        op, self.ops = self.ops, self.ops + 1
+        return self.add("ask", process=1, group=G, node=node, f=f, op=op, status="asked", message="c1", **columns)
+
+    def ended(self, status: str = "answered", ms: float = 1, **columns: object) -> A:
+        """What was asked last ends."""
+        call = next(each for each in reversed(self.events) if each.kind == "ask" and each.status == "asked")
+        known = {"process": 1, "group": call.group, "node": call.node, "f": call.f, "op": call.op, "message": "c1"}
+        return self.after(ms).add("ask", **{**known, "queue": call.queue, "status": status, **columns})
+
+    def route(self, route: object = PAIR, status: str = "answered") -> A:
+        detail = json.dumps(route) if status == "answered" else None
+        return self.asked("route", "names", queue="T").ended(status, detail=detail)
+
+    def beat(self, *nodes: str, ms: float = 0) -> A:
+        self.after(ms)
+        for node in nodes or ("master", "slave"):
+            self.asked("beat", node).ended(ms=0)
+        return self
+
+    def members(self, *clients: str, ms: float = 0, status: str = "answered") -> A:
+        return self.after(ms).asked("members", "master").ended(status, detail=json.dumps(clients or ("c1",)))
+
+    def told(self) -> A:
+        op, self.ops = self.ops, self.ops + 1
+        return self.add("ask", process=1, group=G, node="master", f="changed", op=op, status="told", message="c1")
+
+
+def joined(f: str = "clustering") -> A:
+    """A consumer that has done all that it must in its first 2 ms; then 19 s pass, in which nothing is due."""
+    history = A()
+    history.config("master").config("slave").start("master").start("slave").come(f=f)
+    history.route().beat()
+    return (history if f == "broadcasting" else history.members()).after(19_000)
+
+
+# client-paced
+
+
+def test_a_client_that_asks_in_time() -> None:
+    assert_holds(ClientPaced, joined())
+    assert_holds(ClientPaced, joined().members(ms=999).beat(ms=9_999).route())
+
+
+def test_heartbeats_that_are_late_or_left_out() -> None:
+    rested = joined().members(ms=999)
+    assert_broken(ClientPaced, rested.beat(ms=10_000), "c1 sends heartbeats 1 ms later than it should")
+    assert_broken(ClientPaced, joined().members(ms=999).after(26_000).mark("end"), "owes a route of T since", 2)
+    assert_broken(
+        ClientPaced, joined().members(ms=999).beat("master", ms=9_999).after(1).mark("end"), "no heartbeat to slave"
+    )
+    assert_holds(ClientPaced, joined().members(ms=999).after(24_000).go())
+
+
+def test_heartbeats_that_are_too_early() -> None:
+    assert_broken(ClientPaced, joined().beat(), "sends a heartbeat 19001 ms after the last one")
+    assert_holds(ClientPaced, joined().members("c2", ms=999).beat(ms=0))
+    other = {**PAIR, "broker-b": {"0": "other"}}
+    assert_holds(ClientPaced, joined().members(ms=999).after(9_998).route(other).beat("master", "slave", "other"))
+
+
+def test_a_broker_that_the_route_names_anew_hears_at_once() -> None:
+    first = A()
+    first.config("master").config("slave").start("master").start("slave").come()
+    first.route(SLAVE_ONLY).beat("slave").members().after(3_000)
+    late = first.route().after(10).beat()
+    assert_broken(ClientPaced, late, "c1 sends heartbeats 10 ms later than it should")
+
+
+def test_members_are_asked_for_when_the_group_has_changed() -> None:
+    assert_holds(ClientPaced, joined().told().members(ms=999))
+    assert_broken(ClientPaced, joined().after(-9_000).told().members(ms=1_001), "asks who is in its group 1 ms later")
+    assert_broken(ClientPaced, joined().members().members(ms=998), "asks who is in its group 999 ms after it last did")
+    assert_broken(ClientPaced, joined().members(ms=1_000), "asks who is in its group 1 ms later")
+    assert_holds(ClientPaced, joined("broadcasting").told().after(9_000))
+
+
+def test_members_are_asked_for_again_when_that_failed() -> None:
+    assert_holds(ClientPaced, joined().members(status="refused by it").members(ms=3_000))
+    late = joined().members(status="timeout", ms=0)
+    assert_broken(ClientPaced, late, "c1 has timeout for a members at master after 1 ms")
+    late = joined().members(status="refused by it").members(ms=3_001)
+    assert_broken(ClientPaced, late, "asks who is in its group 1 ms later")
+
+
+def test_calls_that_never_end() -> None:
+    slow = joined().asked("members", "master").ended(ms=3_001)
+    assert_broken(ClientPaced, slow, "c1 has answered for a members at master after 3001 ms")
+
+
+def test_routes_are_asked_for_every_30_s() -> None:
+    assert_broken(ClientPaced, joined().members(ms=999).beat(ms=9_999).after(1).route(), "asks where T is 1 ms later")
+    early = joined().members(ms=999).beat(ms=9_999).route().after(2_000).route()
+    assert_broken(ClientPaced, early, "asks where T is 2001 ms after it last did, and nothing had happened")
+    assert_holds(ClientPaced, joined().call(1, "pull", "master", "fail").route())
+    twice = joined().call(1, "pull", "master", "fail").route().call(1, "pull", "master", "fail").route()
+    assert_broken(ClientPaced, twice, "asks where T is 3 ms after it last did")
+
+
+def test_who_has_no_route_asks_after_3_s() -> None:
+    def lost(ms: float) -> A:
+        history = A()
+        history.config("master").start("master").come()
+        return history.route(status="none").after(ms).route()
+
+    assert_holds(ClientPaced, lost(3_000).beat().members())
+    assert_broken(ClientPaced, lost(3_001).beat().members(), "asks where T is 1 ms later")
+
+
+# queue-paced
+
+
+def pulling(f: str = "clustering") -> A:
+    """A consumer has taken a queue, and pulls it."""
+    history = joined(f)
+    history.add("assign", process=1, group=G, queue=Q, status="on", value=0)
+    return begun(history)
+
+
+def begun(history: A, asked: int = 0) -> A:
+    op, history.ops = history.ops, history.ops + 1
+    return history.add("invoke", process=1, group=G, node="master", op=op, f="pull", queue=Q, value=asked, broker=0)
+
+
+def over(history: A, status: str = "PULL_NOT_FOUND", following: int = 0, ms: float = 1, phase: str = "ok") -> A:
+    call = next(each for each in reversed(history.events) if each.kind == "invoke" and each.f == "pull")
+    known = {"process": 1, "group": G, "node": "master", "op": call.op, "f": "pull", "queue": Q, "value": call.value}
+    return history.after(ms).add(phase, **known, status=status, queue_offset=following)
+
+
+def test_one_pull_follows_the_other() -> None:
+    assert_holds(QueuePaced, begun(over(pulling(), following=1), 1))
+    assert_broken(QueuePaced, over(pulling(), following=1).after(1).mark("end"), "client 1 owes a pull of T/0")
+    assert_broken(QueuePaced, begun(over(pulling(), following=1).after(1), 1), "pulls T/0 1 ms later than it should")
+    assert_broken(QueuePaced, begun(pulling()), "while another pull of it is under way")
+    assert_broken(QueuePaced, begun(joined()), "pulls T/0, which it does not hold")
+
+
+def test_what_brought_nothing_rests() -> None:
+    assert_holds(QueuePaced, begun(over(pulling()).after(19)))
+    assert_broken(QueuePaced, begun(over(pulling()).after(18)), "pulls T/0 1 ms too soon")
+    assert_holds(QueuePaced, begun(over(pulling(), phase="fail", status="refused").after(3_000)))
+    soon = begun(over(pulling(), phase="info", status="timeout").after(2_999))
+    assert_broken(QueuePaced, soon, "pulls T/0 1 ms too soon")
+
+
+def test_who_is_moved_lets_the_queue_go() -> None:
+    def moved(ms: float) -> A:
+        history = over(pulling(), "PULL_OFFSET_MOVED", 7).after(ms)
+        return history.add("assign", process=1, group=G, queue=Q, status="off", value=7).mark("end")
+
+    assert_holds(QueuePaced, moved(10_000))
+    assert_broken(QueuePaced, moved(10_001), "owes a pull")
+    assert_broken(QueuePaced, begun(over(pulling(), "PULL_OFFSET_MOVED", 7).after(20)), "although it was moved away")
+
+
+def test_progress_is_told_every_5_s() -> None:
+    def told(ms: float, again: float) -> A:
+        history = pulling().after(ms - 1).call(1, "commit", "master", queue_offset=0, value=0)
+        return history.after(again - 2).call(1, "commit", "master", queue_offset=0, value=0)
+
+    assert_holds(QueuePaced, told(5_000, 5_000))
+    assert_broken(QueuePaced, told(5_001, 5_000), "tells its progress in T/0 1 ms later than it should")
+    assert_broken(QueuePaced, told(5_000, 5_001), "tells its progress in T/0 1 ms later than it should")
+    assert_broken(QueuePaced, pulling().after(5_001).mark("end"), "owes a commit of T/0 since 1 ms")
+    assert_holds(QueuePaced, pulling("broadcasting").after(6_000).mark("end"))
+
+
+def test_nothing_is_due_of_a_master_that_the_route_lacks() -> None:
+    assert_holds(QueuePaced, pulling().route(SLAVE_ONLY).after(6_000).mark("end"))
+
+
+@pytest.mark.parametrize(("ms", "broken"), [(20_000, ""), (20_001, "1 ms later"), (19_999, "after 19999 ms")])
+def test_locks_are_renewed_every_20_s(ms: float, broken: str) -> None:
+    history = pulling("orderly")
+    for after in (5_000, ms):
+        op, history.ops = history.ops, history.ops + 1
+        known = {"process": 1, "group": G, "node": "master", "message": "c1", "detail": json.dumps([Q])}
+        history.after(after).add("lock", op=op, f="lock", status="asked", **known)
+    if broken:
+        what = "owes a lock" if "later" in broken else broken
+        assert_broken(QueuePaced, history, what)
+    else:
+        assert_holds(QueuePaced, history)
