@@ -1,7 +1,4 @@
-"""Mutants of how groups of consumers are served: when their members share queues out, and when pulls are answered.
-
-A master that tells a group nothing of its changes is no mutant here: a slave tells it, too.
-"""
+"""Mutants of how groups of consumers are served: when their members share queues out, and when pulls are answered."""
 
 from collections.abc import Callable, Hashable
 
@@ -12,11 +9,13 @@ from pairproof.reference.client.progress import Progress
 from pairproof.reference.client.pulling import Pulling as ConsumersPulling
 from pairproof.reference.client.rebalancing import Rebalancing
 from pairproof.reference.client.routes import Choice
+from pairproof.reference.core.processors.members import Members
 from pairproof.reference.core.processors.pulling import COMMITS, Pulling
 from pairproof.reference.core.registration import Registration
 from pairproof.reference.core.requests import Request
 from pairproof.reference.ports import Conn
-from pairproof.reference.wire.bodies_client import MessageQueue
+from pairproof.reference.wire import beans
+from pairproof.reference.wire.bodies_client import ConsumerList, MessageQueue
 from pairproof.reference.wire.remoting import Command
 
 
@@ -24,6 +23,25 @@ from pairproof.reference.wire.remoting import Command
 class HeedsNoChange(Consumer):
     def on_request(self, conn: Conn, command: Command) -> None:
         """It will share out at its next period."""
+
+
+@seeded("master", "group-listed", "tells no group of its changes; a slave still does")
+class TellsNobody(Members):
+    def tells(self, group: str) -> bool:
+        return False
+
+
+@seeded("master", "group-listed", "keeps a member whose process ended until its heartbeat is too old")
+class MissesEnds(Members):
+    def gone(self, conn: Conn) -> None:
+        """It may come back."""
+
+
+@seeded("master", "group-listed", "names only the first members of a group")
+class NamesOne(Members):
+    def on_consumer_ids(self, request: Request) -> None:
+        ids = self.parts.clients.consumer_ids(request.header["consumerGroup"])
+        request.answer(body=beans.encode(ConsumerList(tuple(ids[:1]))))
 
 
 @seeded("master", "pull-answered", "leaves a pull that waits until its next look, although a message came for it")

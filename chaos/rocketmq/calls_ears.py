@@ -64,7 +64,7 @@ class HeardCalls(Calls):
             return outcome.status, None
         try:
             if outcome.phase != "ok":
-                return ("none" if f == ROUTE and outcome.status == NO_ROUTE else "refused by it"), None
+                return ("none" if f == ROUTE and outcome.status == NO_ROUTE else outcome.status), None
             if f == MEMBERS:
                 found: Any = parsed(outcome.answer.body)
                 return "answered", json.dumps(sorted(map(str, found["consumerIdList"])))

@@ -96,10 +96,10 @@ def test_members_are_asked_for_when_the_group_has_changed() -> None:
 
 
 def test_members_are_asked_for_again_when_that_failed() -> None:
-    assert_holds(ClientPaced, joined().members(status="refused by it").members(ms=3_000))
+    assert_holds(ClientPaced, joined().members(status="SYSTEM_ERROR").members(ms=3_000))
     late = joined().members(status="timeout", ms=0)
     assert_broken(ClientPaced, late, "c1 has timeout for a members at master after 1 ms")
-    late = joined().members(status="refused by it").members(ms=3_001)
+    late = joined().members(status="SYSTEM_ERROR").members(ms=3_001)
     assert_broken(ClientPaced, late, "asks who is in its group 1 ms later")
 
 

@@ -1,4 +1,5 @@
-"""What members of consumer groups ask of brokers: locks of queues, and to take messages back."""
+"""What members of consumer groups ask of brokers: locks of queues, and to take messages back; and what keeps any client
+going."""
 
 from __future__ import annotations
 
@@ -80,8 +81,8 @@ class Ask(Event):
     f: Literal["beat", "goodbye", "members", "route", "changed"]
     """beat: a heartbeat; members: who is in its group; route: where a topic is; changed: what a broker told."""
     status: str
-    """asked; or how it ended: answered, none (there is no such route), refused by it, unreadable, timeout,
-    disconnected, refused. told: of what a broker told."""
+    """asked; or how it ended: answered, none (there is no such route), unreadable, the name of another response code,
+    timeout, disconnected, refused. told: of what a broker told."""
     node: str
     group: str | None
     """None: a producer."""

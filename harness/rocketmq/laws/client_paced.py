@@ -35,7 +35,7 @@ MEMBERS_NS = 20_000 * MS
 REST_NS = 1_000 * MS
 LEAVING_NS = 15_000 * MS
 """A route (3 s), commits (5 s) and goodbyes (3 s)."""
-NO_ANSWER = frozenset({"timeout", "disconnected", "refused", "refused by it", "unreadable"})
+ANSWERED = frozenset({"answered", "none"})
 BEAT, MEMBERS, ROUTE = "beat", "members", "route"
 OF = "route of "
 """Before the topic: what is due of a route."""
@@ -215,7 +215,7 @@ class ClientPaced(Law):
         if took > AGAIN_NS + self._slack or (event.status == "timeout" and took < AGAIN_NS - self._slack):
             what = f"{event.client} has {event.status} for a {event.f} at {event.node} after {took // MS} ms"
             self.violate(event, f"{what}; such a call ends within 3 s, and is not given up sooner", since=asked.t)
-        if event.status in NO_ANSWER:
+        if event.status not in ANSWERED:
             client.failed = event.t
         if event.f == BEAT:
             self._answered_beat(client, event)
@@ -232,7 +232,7 @@ class ClientPaced(Law):
 
     def _answered_members(self, client: Client, event: Ask) -> None:
         told, client.told = client.told, False
-        if event.status in NO_ANSWER:
+        if event.status not in ANSWERED:
             client.expects(MEMBERS, event.t, event.t + AGAIN_NS)
             return
         if event.client not in json.loads(event.detail or "[]"):

@@ -1,0 +1,204 @@
+"""``group-listed``: a broker names a group's members as they are, whenever one asks, and tells each of them at once
+when one comes or goes.
+
+A member is *sure* at a broker once that has answered its heartbeat: until its goodbye, or its end, or until a call of
+its fails there. Then
+
+- whoever asks for the group's members is told of every sure one, for 120 s after its heartbeat; and of nobody who never
+  sent one, who has been told goodbye, or whose process ended more than a second ago;
+- when a member becomes sure, or says goodbye, or its process ends, the broker has a second to tell all sure members.
+
+Judged only where no fault has touched the broker, and the clients' way to it, since the heartbeat; that somebody is
+gone only if that is so since the member's first heartbeat there. Left out: brokers whose clock was set; who is told of
+a change that may not be one. Other than most laws this one hears of another broker name's master, too.
+Source: ConsumerManager.registerConsumer, unregisterConsumer, doChannelCloseEvent; DefaultConsumerIdsChangeListener.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import NamedTuple
+
+from pairproof.harness.history import MS, Event
+from pairproof.harness.kinds.client import Consumer, Fail, Info
+from pairproof.harness.kinds.machine import Clock, Mark
+from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
+from pairproof.harness.rocketmq.kinds.groups import Ask
+from pairproof.harness.rocketmq.law import Law
+
+LIVES_NS = 120_000 * MS
+"""CHANNEL_EXPIRED_TIMEOUT."""
+AT_ONCE_NS = 1_000 * MS
+NOBODY = "SYSTEM_ERROR"
+"""The answer of a broker that knows no member."""
+BROKEN = frozenset({"timeout", "disconnected", "refused"})
+
+Place = tuple[str, str]
+"""A broker and a group."""
+
+
+class Member(NamedTuple):
+    """A sure member: its client id, and when it asked for its last heartbeat, ns."""
+
+    client: str
+    since: int
+
+
+class Word(NamedTuple):
+    """That the group has changed, which a member must be told."""
+
+    node: str
+    process: int
+    since: int
+    """When what changed it began, ns."""
+    until: int
+    what: str
+
+
+class GroupListed(Law):
+    id = "group-listed"
+    promise = (
+        "A broker names exactly the members that a group has, to whoever asks, and tells each of them at once when one "
+        "comes or goes."
+    )
+    source = "ConsumerManager; DefaultConsumerIdsChangeListener; ConsumerManageProcessor.getConsumerListByGroup"
+    needs = frozenset({"ask", "consumer", "fault", "crash"})
+    deaf_to = frozenset()
+    timed = True
+
+    def begin(self) -> None:
+        self.asked: dict[tuple[int, int], int] = {}
+        """When calls under way began, by process and number, ns."""
+        self.sure: dict[Place, dict[int, Member]] = {}
+        """By process."""
+        self.first: dict[Place, dict[str, int]] = {}
+        """By client id: when it asked for its first heartbeat there, ns."""
+        self.known: set[tuple[str, str, str]] = set()
+        """Broker, group and client id of all that ever sent a heartbeat there."""
+        self.gone: dict[Place, dict[str, int]] = {}
+        """By client id: since when nobody with that id is there, ns."""
+        self.words: list[Word] = []
+        self.told: dict[tuple[str, int], int] = {}
+        """When a broker last told a process that its group has changed, ns."""
+        self.left_out: set[str] = set()
+
+    def on_clock(self, event: Clock) -> None:
+        self.left_out.add(event.node)
+
+    def on_crash(self, event: Crash | Start | Stop | Wipe) -> None:
+        """A broker forgets all members with its process."""
+        self._look(event)
+        for table in (self.sure, self.first, self.gone):
+            for place in [place for place in table if place[0] == event.node]:
+                del table[place]
+        self.words = [word for word in self.words if word.node != event.node]
+
+    on_start = on_stop = on_wipe = on_crash
+
+    def on_fail(self, event: Fail | Info) -> None:
+        """Perhaps its connection has ended."""
+        if event.group is not None and event.status in BROKEN:
+            self._unsure(event.node, event.group, event.process)
+
+    on_info = on_fail
+
+    def on_mark(self, event: Mark) -> None:
+        self._look(event)
+
+    def end(self, last: Event) -> None:
+        self._look(last)
+
+    def on_consumer(self, event: Consumer) -> None:
+        self._look(event)
+        if event.status == "on":
+            return
+        self.words = [word for word in self.words if word.process != event.process]
+        for (node, group), members in self.sure.items():
+            member = members.pop(event.process, None) if group == event.group else None
+            if member is not None and event.status == "lost":
+                self._leaves((node, group), member.client, event.t, event.t, "ended")
+
+    def on_ask(self, event: Ask) -> None:
+        self._look(event)
+        if event.group is None or event.node in self.left_out:
+            return
+        call = event.process, event.op
+        place = event.node, event.group
+        if event.status == "told":
+            self.told[event.node, event.process] = event.t
+            self.judged += self._drop_words(event)
+        elif event.status == "asked":
+            self.asked[call] = event.t
+            if event.f == "beat":
+                self.known.add((*place, event.client))
+                self.first.setdefault(place, {}).setdefault(event.client, event.t)
+                self.gone.get(place, {}).pop(event.client, None)
+            elif event.f == "goodbye":
+                self._drop_words(event)
+        elif (since := self.asked.pop(call, None)) is not None:
+            self._ended(event, place, since)
+
+    def _ended(self, event: Ask, place: Place, since: int) -> None:
+        if event.f == "members" and event.status in ("answered", NOBODY):
+            self._judge(event, place, since)
+        elif event.f == "beat" and event.status == "answered":
+            members = self.sure.setdefault(place, {})
+            if event.process not in members:
+                self._tell(place, since, event.t, f"{event.client} came", event.process)
+            members[event.process] = Member(event.client, since)
+        elif event.f == "goodbye" and event.status == "answered":
+            if self.sure.get(place, {}).pop(event.process, None) is not None:
+                self._leaves(place, event.client, since, event.t, "said goodbye")
+        elif event.status in BROKEN:
+            self._unsure(*place, event.process)
+
+    def _drop_words(self, event: Ask) -> int:
+        """This client need not be told of anything more by this broker; of how much it had to be."""
+        before = len(self.words)
+        self.words = [word for word in self.words if (word.node, word.process) != (event.node, event.process)]
+        return before - len(self.words)
+
+    def _unsure(self, node: str, group: str, process: int) -> None:
+        self.sure.get((node, group), {}).pop(process, None)
+        self.words = [word for word in self.words if (word.node, word.process) != (node, process)]
+
+    def _leaves(self, place: Place, client: str, since: int, now: int, how: str) -> None:
+        first = self.first.get(place, {}).get(client)
+        twice = any(each.client == client for each in self.sure.get(place, {}).values())
+        if first is not None and not twice and self._is_calm(place[0], first):
+            self.gone.setdefault(place, {})[client] = now
+        self._tell(place, since, now, f"{client} {how}")
+
+    def _tell(self, place: Place, since: int, now: int, what: str, but: int | None = None) -> None:
+        for process in self.sure.get(place, {}):
+            # The word may come before the answer to whoever caused it.
+            if process != but and self.told.get((place[0], process), -1) < since:
+                until = now + AT_ONCE_NS + self.ledger.healthy_ns
+                self.words.append(Word(place[0], process, since, until, what))
+
+    def _is_calm(self, node: str, since: int) -> bool:
+        return all(self.ledger.trouble.is_quiet(each, since) for each in (node, f"client-{node}"))
+
+    def _judge(self, event: Ask, place: Place, since: int) -> None:
+        """``since``: when the members were asked for."""
+        named = set(json.loads(event.detail or "[]")) if event.status == "answered" else set()
+        calm = [each for each in self.sure.get(place, {}).values() if self._is_calm(event.node, each.since)]
+        lacking = {each.client for each in calm if each.since < since and event.t - each.since < LIVES_NS} - named
+        latest = since - AT_ONCE_NS - self.ledger.healthy_ns
+        gone = {client for client, t in self.gone.get(place, {}).items() if client in named and t < latest}
+        gone = gone if self._is_calm(event.node, latest) else set()
+        strangers = {client for client in named if (*place, client) not in self.known}
+        self.judged += bool(calm) or bool(self.gone.get(place))
+        for clients, how in ((lacking, "leaves out"), (gone, "still names"), (strangers, "makes up")):
+            if clients:
+                text = f"{event.node} {how} {', '.join(sorted(clients))}, asked for the members of {event.group}"
+                self.violate(event, text, since=since)
+
+    def _look(self, event: Event) -> None:
+        """Words that are overdue."""
+        for word in [word for word in self.words if word.until < event.t]:
+            self.words.remove(word)
+            if self._is_calm(word.node, max(0, word.since - AT_ONCE_NS)):
+                self.judged += 1
+                text = f"{word.node} has not told client {word.process} for a second that {word.what}"
+                self.violate(event, text, since=word.since)

@@ -1,0 +1,84 @@
+"""Whom brokers name as a group's members, and whom they tell that it has changed."""
+
+from __future__ import annotations
+
+import json
+
+from consuming import C, G
+
+from pairproof.harness.rocketmq.laws.group_listed import GroupListed
+from pairproof.harness.testing import assert_broken, assert_holds
+
+
+class L(C):
+    """A history of members; process n has the client id cn."""
+
+    def ask(self, f: str, process: int = 1, status: str = "answered", ms: float = 1, names: str | None = None) -> L:
+        op, self.ops = self.ops, self.ops + 1
+        known = {"node": "master", "process": process, "group": G, "f": f, "op": op, "message": f"c{process}"}
+        detail = None if names is None else json.dumps(names.split())
+        return self.add("ask", **known, status="asked").after(ms).add("ask", **known, status=status, detail=detail)
+
+    def told(self, *processes: int) -> L:
+        for process in processes:
+            op, self.ops = self.ops, self.ops + 1
+            known = {"node": "master", "process": process, "group": G, "f": "changed", "op": op}
+            self.add("ask", **known, message=f"c{process}", status="told")
+        return self
+
+    def named(self, names: str, process: int = 1) -> L:
+        return self.ask("members", process, names=names)
+
+
+def two() -> L:
+    """Two members, both told."""
+    history = L()
+    history.config("master").start("master").come(1).come(2)
+    return history.ask("beat", 1).ask("beat", 2).told(1).after(2_000)
+
+
+def test_every_member_is_named_and_no_other() -> None:
+    assert_holds(GroupListed, two().named("c1 c2"))
+    assert_broken(GroupListed, two().named("c1"), "master leaves out c2, asked for the members of G")
+    assert_broken(GroupListed, two().named("c1 c2 c3"), "master makes up c3")
+    assert_broken(GroupListed, two().ask("members", status="SYSTEM_ERROR"), "master leaves out c1, c2")
+    assert_holds(GroupListed, two().ask("members", status="timeout").after(5_000))
+
+
+def test_who_has_gone_is_named_no_more() -> None:
+    left = two().ask("goodbye", 2).told(1)
+    assert_holds(GroupListed, left.after(900).named("c1 c2"))
+    assert_broken(GroupListed, two().ask("goodbye", 2).told(1).after(1_100).named("c1 c2"), "master still names c2")
+    lost = two().go(2, "lost").told(1).after(1_100)
+    assert_broken(GroupListed, lost.named("c1 c2"), "master still names c2")
+    back = two().ask("goodbye", 2).told(1).after(1_100).ask("beat", 2).told(1)
+    assert_holds(GroupListed, back.named("c1 c2"))
+
+
+def test_members_are_told_at_once() -> None:
+    def came(ms: float, *processes: int) -> L:
+        history = two().come(3).ask("beat", 3).after(ms)
+        return history.told(*processes).after(2_000).mark("end")
+
+    assert_holds(GroupListed, came(900, 1, 2))
+    assert_broken(GroupListed, came(900, 1), "master has not told client 2 for a second that c3 came")
+    assert_broken(GroupListed, came(1_001, 1, 2), "master has not told client 1 for a second that c3 came", times=2)
+    goodbye = two().ask("goodbye", 2).after(2_000).mark("end")
+    assert_broken(GroupListed, goodbye, "master has not told client 1 for a second that c2 said goodbye")
+    lost = two().go(2, "lost").after(2_000).mark("end")
+    assert_broken(GroupListed, lost, "master has not told client 1 for a second that c2 ended")
+
+
+def test_heartbeats_count_for_two_minutes() -> None:
+    assert_holds(GroupListed, two().after(119_000).named("c1"))
+    assert_broken(GroupListed, two().after(110_000).named("c1"), "master leaves out c2")
+
+
+def test_faults_and_broken_connections_excuse() -> None:
+    for place in ("master", "client-master"):
+        assert_holds(GroupListed, two().fault("slow", place).fault("slow", place, "off").named("c1"))
+    broken = two().call(2, "pull", "master", "info", ok_status="timeout")
+    assert_holds(GroupListed, broken.named("c1"))
+    assert_holds(GroupListed, two().crash("master").restart("master", 0).named(""))
+    late = two().fault("slow", "client-master").come(3).ask("beat", 3).after(5_000).mark("end")
+    assert_holds(GroupListed, late)
