@@ -37,8 +37,9 @@ FILLER = 8
 """Bytes that are left at least behind the last message of a file."""
 MOST_PROPERTIES = 32_767
 """Bytes of properties, whose length a record says in a signed short."""
-WORDY = 1_300
-"""Of padding in the properties of a wordy message, which no CRC covers; the least file has room for it."""
+WORDY = (400, 1_300)
+"""Of padding in the properties of wordy messages in turn, which no CRC covers: less than a sector of a disk, and more
+than two, for which the least file has room."""
 SLACK = 200
 """Bytes of which what a broker adds may be more: 5.5.0 adds 82."""
 PADDING = "\x02PADDING\x01"
@@ -92,7 +93,7 @@ class OtherSends:
                 topic = f"new{int(key[1:]) % NEW_TOPICS}"
         own = f"{name}\x01{key}"
         stored = described(own, tags, True)
-        more = self._padding(what, len(stored))
+        more = self._padding(what, len(stored), int(key.partition(" ")[0][1:]))
         properties = described(own, tags, wait) + more
         body = filled(key, self._size(what, len(topic) + len(stored)))
         long = {"size": len(properties), "illegal": what == "too-long"} if more else {}
@@ -118,10 +119,10 @@ class OtherSends:
         size = size if size >= 0 else whole - rest
         return size if 0 <= size <= min(LARGEST, self.config.maxMessageSize) else SIZE
 
-    def _padding(self, what: str, stored: int) -> str:
+    def _padding(self, what: str, stored: int, number: int) -> str:
         """More properties, with which all have the length that is wanted; none where a file has no room for them."""
         if what == "wordy":
-            return PADDING + "p" * WORDY
+            return PADDING + "p" * WORDY[number % len(WORDY)]
         if what not in ("longest", "too-long") or self.config.mappedFileSizeCommitLog < 2 * MOST_PROPERTIES:
             return ""
         rest = stored + len(self._added) + len(PADDING)

@@ -255,7 +255,8 @@ STORIES = (
         tuple(
             op for node in ("slave", "master") for keep in ("hole", "some", "half", "some")
             for op in (
-                special(0, "wordy"), send(1), special(0, "wordy"), special(1, "wordy"), advance(40),
+                special(0, "wordy"), special(0, "wordy"), special(0, "wordy"), send(1), special(1, "wordy"),
+                advance(40),
                 fault("power_loss", node=node, keep=keep), heal("power_loss"), send(1), advance(1_000),
             )
         ),

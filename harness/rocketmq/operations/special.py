@@ -20,7 +20,7 @@ WORDS = {
     "fills-file": "of the size that fills the log's present file",
     "misses-file": "a byte too large for the log's present file",
     "large": "as large as a file of the log takes, 300,000 bytes at most",
-    "wordy": "whose properties fill more than two sectors of a disk",
+    "wordy": "whose properties fill most of a disk's sector, or two and more",
     "longest": "with about as many bytes of properties as a record can hold",
     "too-long": "with a byte more of properties than a record can hold once the broker has added its own",
 }
