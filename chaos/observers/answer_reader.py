@@ -15,6 +15,8 @@ from pairproof.chaos.observers.table_reader import SHOWN, parsed
 from pairproof.harness.history import LONG, digest
 
 BORN_AT = SYS_FLAG_AT + 4
+STORE_HOST_AT = BORN_AT + 24
+"""Behind the birth's time and host, and the time of storing: eight bytes each."""
 TOPIC = ("minOffset", "maxOffset", "lastUpdateTimestamp")
 GROUP = ("brokerOffset", "consumerOffset", "lastTimestamp")
 _ROW = re.compile(r"\{([^{}]*)\}:\{([^{}]*)\}")
@@ -53,6 +55,11 @@ def messages(body: bytes) -> list[dict[str, Any]]:
         })  # fmt: skip
         at += size
     return found
+
+
+def store_host(body: bytes) -> bytes:
+    """Where the first record of an answer says that it is stored: four bytes of an address, and four of a port."""
+    return body[STORE_HOST_AT : STORE_HOST_AT + 8]
 
 
 def figures(body: bytes, names: Sequence[str]) -> dict[str, int]:

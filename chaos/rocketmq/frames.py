@@ -1,4 +1,4 @@
-"""Requests as bytes, in three forms that RocketMQ's clients write. Shares no code with the programs that are judged.
+"""Requests as bytes, in four forms that RocketMQ's brokers read. Shares no code with the programs that are judged.
 
 Source: RemotingCommand, RocketMQSerializable.
 """
@@ -13,6 +13,8 @@ from typing import Any
 VERSION = 407
 """The ordinal of 4.9.7 in MQVersion."""
 BINARY = 1
+LONG_HEADER = 256 * 1024
+"""What properties of 32,767 bytes can take where each of them is escaped, and something beside."""
 
 Form = Callable[[int, int, Mapping[str, str], bytes], bytes]
 """Of a code, the number under which an answer is awaited, the fields of the header and a body."""
@@ -51,9 +53,25 @@ def loose(code: int, opaque: int, fields: Mapping[str, str], body: bytes) -> byt
     return framed(header.replace('"extFields"', '"\\u0065xtFields"').encode(), body)
 
 
+def sparse(code: int, opaque: int, fields: Mapping[str, str], body: bytes) -> bytes:
+    """No more than must be said, with blanks around it, and a control character as it is."""
+    told = {"remark": "a-b", "extFields": dict(fields), "opaque": opaque, "code": code, "version": VERSION}
+    header = json.dumps(told)
+    return framed(f" \r\n{header}\t ".replace("a-b", "a\tb").encode(), body)
+
+
+def padded(code: int, opaque: int, fields: Mapping[str, str], body: bytes) -> bytes:
+    """With a header of :data:`LONG_HEADER` bytes."""
+    header = {"code": code, "extFields": {**fields, "nobodyKnows": ""}, "flag": 0, "opaque": opaque, "version": VERSION}
+    text = json.dumps(header)
+    return framed(
+        text.replace('"nobodyKnows": ""', f'"nobodyKnows": "{"x" * (LONG_HEADER - len(text))}"').encode(), body
+    )
+
+
 def _text(length: str, text: str) -> bytes:
     raw = text.encode()
     return struct.pack(length, len(raw)) + raw
 
 
-FORMS: Sequence[Form] = (plain, binary, loose)
+FORMS: Sequence[Form] = (plain, binary, loose, sparse)

@@ -143,7 +143,7 @@ class Inspection:
             if answered is None:
                 # What follows is of who has come, and nobody knows whether he has.
                 break
-            visits.record(evidence.add, evidence.now(), name, node.incarnation, step, answered)
+            visits.record(evidence.add, evidence.now(), name, node.incarnation, step, answered, before)
             before.append(answered)
 
     async def _refused(self, name: str, sent: Invalid) -> Answered | None:

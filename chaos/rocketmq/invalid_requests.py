@@ -8,6 +8,7 @@ They must change nothing. :data:`MOST` a node, drawn by the trial's seed. What m
 
 from __future__ import annotations
 
+import json
 import struct
 import zlib
 from collections.abc import Callable, Mapping, Sequence
@@ -53,6 +54,10 @@ _ITEM = struct.pack(">iiiii", 29, 0, 0, 0, 7) + b"nobody'" + bytes(2)
 """Size, magic, checksum, flag and length of a body, the body, and no properties."""
 _LONGER_ITEM = _ITEM[:16] + struct.pack(">i", 1_007) + _ITEM[20:]
 """Its body claims a thousand bytes more than it has."""
+_SUBSCRIBED = (
+    b'{"clientID":"nobody","consumerDataSet":[{"groupName":"nobody","subscriptionDataSet":'
+    b'[{"topic":"nobody","subString":"*","subVersion":%s}]}]}'
+)
 _HEADER = b'{"code":11,"extFields":{},"flag":0,"language":"JAVA","opaque":0,"version":1}'
 _BINARY_HEADER = struct.pack(">hbhiiii", 11, 0, 1, 0, 0, 0, 6)
 """Up to six bytes of fields."""
@@ -102,7 +107,31 @@ def _changed(fields: Mapping[str, str], changed: Mapping[str, str], missing: tup
     return {key: value for key, value in {**fields, **changed}.items() if key not in missing}
 
 
+def _json_frame(name: str, **changed: object) -> Invalid:
+    """A question whose header has these values instead of its own."""
+    header = {"code": Request.GET_MAX_OFFSET, "extFields": {"topic": TOPIC, "queueId": "0"}, "flag": 0, "opaque": 7,
+              "language": "JAVA", "version": 407}  # fmt: skip
+    return _frame(name, framed(json.dumps({**header, **changed}).encode()))
+
+
+def _beat(name: str, body: bytes) -> Invalid:
+    return Invalid(name, Request.HEART_BEAT, {}, body)
+
+
+def _missing(name: str, code: int, fields: Mapping[str, str], *missing: str) -> Invalid:
+    return Invalid(name, code, _changed(fields, {}, missing))
+
+
 _FRAMES = (
+    _frame("a frame of one byte more than 16 MiB", struct.pack(">iI", _LIMIT - 3, len(_HEADER)) + _HEADER),
+    _frame("a frame whose header is null", framed(b"null")),
+    _frame("a frame with something behind its header's end", framed(_HEADER + b" x")),
+    _json_frame("a frame whose fields are a list", extFields=[1]),
+    _json_frame("a frame whose fields are an empty list", extFields=[]),
+    _json_frame("a frame whose fields are a text", extFields="topic"),
+    _json_frame("a frame whose code is too large", code=1 << 31),
+    _json_frame("a frame whose number is too large", opaque=1 << 31),
+    _json_frame("a frame whose number is not one", opaque="seven"),
     _frame("a frame whose header is not JSON", framed(b'{"code":11,')),
     _frame("a frame whose header is a list", framed(b"[11]")),
     _frame("a frame whose header is longer than it is", struct.pack(">iI", 20, 100) + _HEADER[:16]),
@@ -164,6 +193,47 @@ _OF_BROKERS = (
         Invalid("a heartbeat of ten thousand lists", Request.HEART_BEAT, {}, b'{"clientID":' + b"[" * 10_000),
         Invalid("a lock that is not JSON", Request.LOCK_BATCH_MQ, {}, b'{"mqSet":[{"topic"'),
         *_FRAMES,
+        _beat("a heartbeat with something behind its end", b'{"clientID":"nobody"} x'),
+        _beat("a heartbeat with a number too large", _SUBSCRIBED % b'9223372036854775808'),
+        _beat("a heartbeat that is a list", b"[]"),
+        _beat("a heartbeat that is empty", b""),
+        _beat("a heartbeat that is a text", b'"nobody"'),
+        _beat("a heartbeat that is null", b"null"),
+        _beat("a heartbeat of no client", b'{"producerDataSet":[{"groupName":"nobody"}]}'),
+        _beat("a heartbeat of no group", b'{"clientID":"nobody","producerDataSet":[{}]}'),
+        _beat("a heartbeat whose consumers are a number", b'{"clientID":"nobody","consumerDataSet":7}'),
+        _beat("a heartbeat that ends early", b'{"clientID":"nobody"'),
+        _beat("a heartbeat without a colon", b'{"clientID" "nobody"}'),
+        _beat("a heartbeat with an unknown escape", b'{"clientID":"\\q"}'),
+        _beat("a heartbeat with half an escape", b'{"clientID":"\\u12"}'),
+        _pull("a pull of a queue before the first", {"queueId": "-1"}),
+        _short_send("a send of no number of a queue", {"queueId": "first"}),
+        _short_send("a send to a topic without a name", {"topic": ""}),
+        _batch("a batch of none", b""),
+        _batch("a batch that ends early", _ITEM[:20]),
+        _batch("a batch with something behind its end", _ITEM + b"x"),
+        Invalid("the message far behind the log", Request.VIEW_MESSAGE_BY_ID, {"offset": str(1 << 60)}),
+        Invalid("a new topic without a name", Request.UPDATE_AND_CREATE_TOPIC, {**_TOPIC, "topic": ""}),
+        Invalid("a new topic of 128 characters", Request.UPDATE_AND_CREATE_TOPIC, {**_TOPIC, "topic": "t" * 128}),
+        Invalid("the deletion of a topic without a name", Request.DELETE_TOPIC_IN_BROKER, {"topic": ""}),
+        _missing("a lock of no body", Request.LOCK_BATCH_MQ, {}),
+        _missing("a query without its end", Request.QUERY_MESSAGE, _QUERY, "endTimestamp"),
+        _missing("a commit without its decision", Request.END_TRANSACTION, _END, "commitOrRollback"),
+        Invalid("the decision of a transaction at no half message", Request.END_TRANSACTION,
+                {**_END, "commitLogOffset": str(1 << 60)}),
+        Invalid("a time that is not a number", Request.SEARCH_OFFSET_BY_TIMESTAMP,
+                {"topic": TOPIC, "queueId": "0", "timestamp": "now"}),
+        Invalid("a queue's number that is too large", Request.GET_MAX_OFFSET,
+            {"topic": TOPIC, "queueId": str(1 << 31)}),
+        Invalid("a queue's number that is too small", Request.GET_MIN_OFFSET,
+                {"topic": TOPIC, "queueId": str(-(1 << 31) - 1)}),
+        Invalid("an offset that is too large", Request.VIEW_MESSAGE_BY_ID, {"offset": str(1 << 63)}),
+        Invalid("progress that is too large", Request.UPDATE_CONSUMER_OFFSET,
+                {"consumerGroup": GROUP, "topic": TOPIC, "queueId": "0", "commitOffset": str(1 << 63)}),
+        Invalid("progress of an empty number", Request.UPDATE_CONSUMER_OFFSET,
+                {"consumerGroup": GROUP, "topic": TOPIC, "queueId": "", "commitOffset": "0"}),
+        Invalid("progress of a number with a point", Request.UPDATE_CONSUMER_OFFSET,
+                {"consumerGroup": GROUP, "topic": TOPIC, "queueId": "1.0", "commitOffset": "0"}),
         Invalid("progress of no queue", Request.QUERY_CONSUMER_OFFSET, {"consumerGroup": GROUP, "topic": TOPIC}),
         Invalid("a message sent back from no offset", Request.CONSUMER_SEND_MSG_BACK,
                 {"group": GROUP, "delayLevel": "0"}),
@@ -173,7 +243,6 @@ _OF_BROKERS = (
         Invalid("producers of a group that nobody joined", Request.GET_PRODUCER_CONNECTION_LIST,
                 {"producerGroup": NOBODYS}),
         Invalid("the deletion of no group", Request.DELETE_SUBSCRIPTIONGROUP, {}),
-        Invalid("how far no group is", Request.GET_CONSUME_STATS, {"topic": TOPIC}),
         Invalid("where no queue ends", Request.GET_MAX_OFFSET, {"topic": TOPIC}),
         Invalid("where no queue begins", Request.GET_MIN_OFFSET, {"topic": TOPIC}),
         Invalid("since when no queue is", Request.GET_EARLIEST_MSG_STORETIME, {"topic": TOPIC}),

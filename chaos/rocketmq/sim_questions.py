@@ -19,7 +19,9 @@ from pairproof.chaos.rocketmq.invalid_requests import OF_BROKERS, OF_NAMES
 from pairproof.chaos.rocketmq.questions import OF_REFERENCE
 from pairproof.chaos.rocketmq.sim_caller import OPAQUE, Frame, answers
 from pairproof.chaos.rocketmq.visits import Step
+from pairproof.chaos.rocketmq.visits_of_borders import OF_MASTERS as AT_BORDERS
 from pairproof.chaos.rocketmq.visits_of_masters import OF_MASTERS
+from pairproof.chaos.rocketmq.visits_of_slaves import OF_SLAVES
 from pairproof.reference.core.broker import Broker
 from pairproof.reference.core.namesrv import NameServer
 
@@ -71,15 +73,19 @@ def _visit(evidence: Evidence, host: Host, seed: str, form: Form, dice: Random) 
     del events[before:]
     for each in ends:
         evidence.add(*each[1:])
-    for step, answered in zip(steps, told, strict=False):
-        visits.record(evidence.add, evidence.now(), host.name, host.incarnation, step, answered)
+    for number, (step, answered) in enumerate(zip(steps, told, strict=False)):
+        visits.record(evidence.add, evidence.now(), host.name, host.incarnation, step, answered, told[:number])
 
 
 def _visits_of(node: object) -> Sequence[Sequence[Step]]:
     if not isinstance(node, Broker):
         return visits.OF_NAMES
-    return visits.OF_BROKERS if node.config.is_slave else (*visits.OF_BROKERS, *OF_MASTERS)
+    return (*visits.OF_BROKERS, *(OF_SLAVES if node.config.is_slave else (*OF_MASTERS, *AT_BORDERS)))
 
 
 def _frame(form: Form, step: Step) -> Frame:
-    return Frame(lambda number, before: form(step.code, number, step.asked(before), step.body), step.code in READS)
+    own = step.form or form
+    return Frame(
+        lambda number, before: own(step.code, number, step.asked(before), step.body),
+        step.code in READS and not callable(step.fields),
+    )

@@ -15,7 +15,7 @@ from pairproof.chaos.observers.remoting_codes import Request
 from pairproof.chaos.observers.table_reader import parsed
 from pairproof.chaos.rocketmq.questions import FOREVER, Answered
 from pairproof.chaos.rocketmq.visits import Fields, Read, Step, as_json
-from pairproof.harness.rocketmq.visits import said
+from pairproof.harness.rocketmq.served import said
 
 PRODUCERS = "visiting-producers"
 BORN_MS = 1_690_000_000_000
@@ -172,7 +172,7 @@ def readers_of(name: str, topic: str) -> Step:
 
 def by_id(name: str) -> Step:
     """The message that was stored last, by its id."""
-    return Step(name, Request.VIEW_MESSAGE_BY_ID, lambda before: {"offset": str(_place(before))}, read=_found)
+    return Step(name, Request.VIEW_MESSAGE_BY_ID, lambda before: {"offset": str(place(before))}, read=_found)
 
 
 def commits(name: str, topic: str, queue: int, offset: int) -> Step:
@@ -198,10 +198,10 @@ def decides(name: str, decision: int, producers: str = PRODUCERS) -> Step:
     """End the transaction of the last half message."""
 
     def fields(before: Sequence[Answered]) -> Fields:
-        half = _last_stored(before)
+        half = last_stored(before)
         return {
             "producerGroup": producers, "tranStateTableOffset": half.fields["queueOffset"],
-            "commitLogOffset": str(_place(before)), "commitOrRollback": str(decision), "fromTransactionCheck": "false",
+            "commitLogOffset": str(place(before)), "commitOrRollback": str(decision), "fromTransactionCheck": "false",
             "msgId": half.fields["msgId"],
         }  # fmt: skip
 
@@ -213,8 +213,8 @@ def sends_back(name: str, level: int, topic: str) -> Step:
 
     def fields(before: Sequence[Answered]) -> Fields:
         return {
-            "offset": str(_place(before)), "group": group_of(topic), "delayLevel": str(level), "originTopic": topic,
-            "originMsgId": _last_stored(before).fields["msgId"], "unitMode": "false",
+            "offset": str(place(before)), "group": group_of(topic), "delayLevel": str(level), "originTopic": topic,
+            "originMsgId": last_stored(before).fields["msgId"], "unitMode": "false",
         }  # fmt: skip
 
     return Step(name, Request.CONSUMER_SEND_MSG_BACK, fields)
@@ -225,12 +225,12 @@ def sets(name: str, text: bytes) -> Step:
     return Step(name, Request.UPDATE_BROKER_CONFIG, body=text)
 
 
-def _place(before: Sequence[Answered]) -> int:
+def place(before: Sequence[Answered]) -> int:
     """Where in the log the message lies that was stored last: its id ends with that, in hexadecimal digits."""
-    return int(_last_stored(before).fields["msgId"].split(",")[0][-16:], 16)
+    return int(last_stored(before).fields["msgId"].split(",")[0][-16:], 16)
 
 
-def _last_stored(before: Sequence[Answered]) -> Answered:
+def last_stored(before: Sequence[Answered]) -> Answered:
     """IndexError if none was."""
     return [each for each in before if "msgId" in each.fields][-1]
 

@@ -17,15 +17,16 @@ from typing import Any, NamedTuple
 
 from pairproof.chaos.observers.remoting_codes import Request
 from pairproof.chaos.observers.table_reader import parsed
+from pairproof.chaos.rocketmq.frames import Form
 from pairproof.chaos.rocketmq.provision import GROUP
 from pairproof.chaos.rocketmq.questions import Answered
 from pairproof.harness.history import UNREADABLE
-from pairproof.harness.rocketmq.visits import BROKER, ELSEWHERE, FILTER, HA, MASTER, SECOND, SLAVE, VISITOR, said
+from pairproof.harness.rocketmq.served import BROKER, ELSEWHERE, FILTER, HA, MASTER, SECOND, SLAVE, VISITOR, said
 
 OTHER, PRODUCERS, CLUSTER = "other-visitor", "visitors", "visited"
 
 Read = Callable[[Answered], str | None]
-
+Compare = Callable[[Answered, Sequence[Answered]], str | None]
 
 Fields = Mapping[str, str]
 
@@ -39,6 +40,10 @@ class Step(NamedTuple):
     """Or what makes them of the answers before."""
     body: bytes = b""
     read: Read | None = None
+    compare: Compare | None = None
+    """Instead of that: what is read of its answer beside those before."""
+    form: Form | None = None
+    """In which it is asked; None: in the visit's."""
 
     def asked(self, before: Sequence[Answered]) -> Fields:
         """The fields of its request, after these answers."""
@@ -295,12 +300,18 @@ def chosen(seed: str, node: str, visits: Sequence[Sequence[Step]] = OF_BROKERS) 
     return Random(f"{seed}/visit/{node}").choice(visits)
 
 
-def record(add: Callable[..., None], now: int, node: str, incarnation: int, step: Step, answered: Answered) -> None:
-    """Record an answer."""
+def record(
+    add: Callable[..., None], now: int, node: str, incarnation: int, step: Step, answered: Answered,
+    before: Sequence[Answered],
+) -> None:  # fmt: skip
+    """Record an answer; ``before``: those to the steps before."""
     status, detail = answered.status, None
-    if status == "PUT_OK" and step.read is not None:
+    if status == "PUT_OK":
         try:
-            detail = step.read(answered)
-        except (ValueError, KeyError, TypeError, AttributeError) as why:
+            if step.compare is not None:
+                detail = step.compare(answered, before)
+            elif step.read is not None:
+                detail = step.read(answered)
+        except (ValueError, LookupError, TypeError, AttributeError) as why:
             status, detail = UNREADABLE, f"{type(why).__name__}: {why}"
     add(now, "visit", node, incarnation, f=step.name, status=status, detail=detail)

@@ -47,18 +47,20 @@ from pairproof.chaos.rocketmq.visits import Step, comes, leaves
 Visit = Sequence[Step]
 
 
-def _made(topic: str) -> Visit:
+def made(topic: str) -> Visit:
+    """A topic is made, and a group."""
     return makes_topic("a topic is made", topic, 2, 2), makes_group("a group is made", group_of(topic))
 
 
-def _deleted(topic: str) -> Visit:
+def deleted(topic: str) -> Visit:
+    """Both are deleted."""
     return deletes_topic("the topic is deleted", topic), deletes_group("the group is deleted", group_of(topic))
 
 
 def _messages(topic: str) -> Visit:
     figures = shown_queues("minOffset", "maxOffset")
     return (
-        *_made(topic),
+        *made(topic),
         sends("a message is sent", topic, 1, b"one", KEYS="k1 k2", TAGS="red", colour="b"),
         by_id("the message by its id"),
         sends("a second one is sent", topic, 1, b"two", short=False, TAGS="blue", KEYS="k3"),
@@ -78,13 +80,13 @@ def _messages(topic: str) -> Visit:
         of_key("the message by its second key", topic, "k2"),
         of_key("one of three by its key", topic, "yy"),
         of_key("nothing has such a key", topic, "k4"),
-        *_deleted(topic),
+        *deleted(topic),
     )  # fmt: skip
 
 
 def _transactions(topic: str) -> Visit:
     return (
-        *_made(topic),
+        *made(topic),
         sends("a half message is sent", topic, 0, b"half", flags=HALF, TAGS="red", TRAN_MSG="true", PGROUP=PRODUCERS),
         ends("nothing is in its queue", topic, 0),
         decides("another group's producer decides", COMMIT, "strangers"),
@@ -93,14 +95,14 @@ def _transactions(topic: str) -> Visit:
         sends("another half message is sent", topic, 0, b"gone", flags=HALF, TRAN_MSG="true", PGROUP=PRODUCERS),
         decides("the producer takes it back", ROLLBACK),
         ends("the queue has what was committed", topic, 0),
-        *_deleted(topic),
+        *deleted(topic),
     )  # fmt: skip
 
 
 def _sent_back(topic: str) -> Visit:
     retry, dead = f"%RETRY%{group_of(topic)}", f"%DLQ%{group_of(topic)}"
     return (
-        *_made(topic),
+        *made(topic),
         sends("a message is sent that is delayed", topic, 0, b"later", DELAY="1"),
         ends("nothing comes before its time", topic, 0),
         sends("a message is sent to be sent back", topic, 1, b"back", TAGS="red"),
@@ -113,7 +115,7 @@ def _sent_back(topic: str) -> Visit:
         sends("it is sent once too often", retry, 0, b"again", times=4),
         ends("it is to be tried again no more", retry, 0),
         ends("it is a dead letter, too", dead, 0),
-        *_deleted(topic),
+        *deleted(topic),
     )  # fmt: skip
 
 
@@ -121,7 +123,7 @@ def _progress(topic: str) -> Visit:
     asked = {"consumerGroup": group_of(topic), "topic": topic}
     figures = shown_queues("brokerOffset", "consumerOffset")
     return (
-        *_made(topic),
+        *made(topic),
         sends("a message is sent to be read", topic, 1, b"read"),
         commits("progress is told", topic, 1, 7),
         asks_progress("the progress", topic, 1),
@@ -160,7 +162,7 @@ def _empty(topic: str) -> Visit:
     figures = shown_queues("minOffset", "maxOffset")
     return (
         Step("which topics every broker has", Request.GET_ALL_TOPIC_CONFIG, read=shown_system_topics),
-        *_made(topic),
+        *made(topic),
         ends("an empty queue ends", topic, 0),
         of_queue("an empty queue begins", Request.GET_MIN_OFFSET, topic, 0),
         at_time("nothing is in it since any time", topic, 0, BORN_MS),
@@ -169,7 +171,7 @@ def _empty(topic: str) -> Visit:
         pulls("nothing is at its begin", topic, 0, 0),
         pulls("nothing is behind its begin", topic, 0, 1),
         readers_of("nobody reads it", topic),
-        *_deleted(topic),
+        *deleted(topic),
     )  # fmt: skip
 
 
@@ -179,7 +181,7 @@ def _subscribed(topic: str) -> Visit:
     figures = shown_queues("brokerOffset", "consumerOffset")
     far = Step("how far the group is everywhere", Request.GET_CONSUME_STATS, {"consumerGroup": group}, read=figures)
     return (
-        *_made(topic),
+        *made(topic),
         sends("a red message is sent", topic, 0, b"one", TAGS="r"),
         sends("a blue message is sent", topic, 0, b"two", TAGS="b"),
         pulls("a group that nobody has joined reads", topic, 0, 0, version=1),
@@ -207,7 +209,7 @@ def _subscribed(topic: str) -> Visit:
 
 def _by_keys(topic: str) -> Visit:
     return (
-        *_made(topic),
+        *made(topic),
         sends("a message with a key is sent", topic, 0, b"1", KEYS="k"),
         sends("another message with the key is sent", topic, 0, b"2", KEYS="k j"),
         sends("a third message with the key is sent", topic, 1, b"3", KEYS="j k"),
@@ -220,7 +222,7 @@ def _by_keys(topic: str) -> Visit:
         sends("a message with a client's own id is sent", topic, 1, b"4", UNIQ_KEY="u"),
         of_key("the message by its client's id", topic, "u", unique=True),
         of_key("the message by its client's id as a key", topic, "u"),
-        *_deleted(topic),
+        *deleted(topic),
     )  # fmt: skip
 
 
@@ -239,7 +241,7 @@ def _permitted(topic: str) -> Visit:
         sends("a message is sent to it all the same", topic, 3, b"second"),
         makes_topic("the topic has them again", topic, 4, 4),
         pulls("both were kept", topic, 3, 0),
-        *_deleted(topic),
+        *deleted(topic),
         pulls("what is deleted cannot be read", topic, 3, 0),
     )  # fmt: skip
 
@@ -258,7 +260,7 @@ def _settings(topic: str) -> Visit:
         pulls("a group reads that may not be made", topic, 0, 0),
         sets("groups are to be made by themselves", b"autoCreateSubscriptionGroup=true"),
         pulls("a group reads that is made", topic, 0, 0),
-        *_deleted(topic),
+        *deleted(topic),
     )  # fmt: skip
 
 

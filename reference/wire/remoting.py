@@ -84,6 +84,7 @@ VERSION = 407
 """The ordinal of 4.9.7 in MQVersion."""
 
 MAX_FRAME = 16 * 1024 * 1024
+"""Bytes, its own length's included."""
 MAX_HEADER = 256 * 1024
 """Properties take at most 32767 bytes, six characters each where all of them need an escape."""
 
@@ -95,7 +96,8 @@ _HEADER_MASK = 0xFFFFFF
 
 # Escapes everything beyond ASCII: a lone surrogate from a hostile request can then be echoed without an error.
 _quote = json.encoder.encode_basestring_ascii
-_decoder = JSONDecoder()
+# Control characters may stand in a text as they are: fastjson takes them.
+_decoder = JSONDecoder(strict=False)
 # Without the decoder's own search for white space around the value: Java writes none.
 _scan: Callable[[str, int], tuple[Any, int]] = vars(_decoder)["scan_once"]
 
@@ -134,7 +136,7 @@ def encode(command: Command) -> bytes:
         header = _json_header(code, opaque, flag, fields, remark, language, version).encode("ascii")
     size = len(header)
     total = _LENGTH_SIZE + size + len(body)
-    if size > MAX_HEADER or total > MAX_FRAME:
+    if size > MAX_HEADER or _LENGTH_SIZE + total > MAX_FRAME:
         raise CodecError(f"frame of {total} bytes with a header of {size}: limits are {MAX_FRAME} and {MAX_HEADER}")
     return _PREFIX.pack(total, size | _BINARY_BIT if binary else size) + header + body
 
@@ -214,8 +216,8 @@ class CommandReader:
     def _lengths(self) -> tuple[int, int]:
         total, header = _PREFIX.unpack_from(self._buffer)
         size = header & _HEADER_MASK
-        if not _LENGTH_SIZE <= total <= self.max_frame:
-            raise CodecError(f"frame of {total} bytes: between {_LENGTH_SIZE} and {self.max_frame} are allowed")
+        if not _LENGTH_SIZE <= total <= self.max_frame - _LENGTH_SIZE:
+            raise CodecError(f"frame of {total} bytes behind its length: it must fit into {self.max_frame}")
         if size > MAX_HEADER or size > total - _LENGTH_SIZE:
             raise CodecError(f"frame of {total} bytes with a header of {size}: it must fit, and into {MAX_HEADER}")
         if header >> 24 not in (0, 1):
@@ -240,7 +242,9 @@ def _decode(header: bytes, body: bytes, kind: int) -> Command:
     if type(values) is not dict:
         raise CodecError("header is JSON, but not an object")
     take: Any = values.get
-    fields = take("extFields") or {}
+    fields = take("extFields")
+    if fields is None:
+        fields = {}
     code, opaque, flag, version = take("code"), take("opaque"), take("flag", 0), take("version", 0)
     if not type(code) is type(opaque) is type(flag) is type(version) is int:
         raise CodecError(f"header needs the integers code, opaque, flag and version: {header[:100]!r}")

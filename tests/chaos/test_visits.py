@@ -9,7 +9,9 @@ from pairproof.chaos.rocketmq.frames import FORMS, Form
 from pairproof.chaos.rocketmq.questions import Answered
 from pairproof.chaos.rocketmq.sim_caller import Caller
 from pairproof.chaos.rocketmq.visits import Step
+from pairproof.chaos.rocketmq.visits_of_borders import OF_MASTERS as AT_BORDERS
 from pairproof.chaos.rocketmq.visits_of_masters import OF_MASTERS
+from pairproof.chaos.rocketmq.visits_of_slaves import OF_SLAVES
 from pairproof.harness import resolve
 from pairproof.harness.history import Event
 from pairproof.harness.interpreter import run_trial
@@ -25,8 +27,11 @@ from pairproof.reference.core.requests import Request
 
 SCHEDULE = Schedule({"lab.names": 1}, "seed", (Op("send", {"producer": 0, "size": 100, "wait": True, "queue": 0}),))
 BESIDE = {"visit", "answer", "invalid", "mark"}
-NODES = {"brokers": ("master", "slave"), "masters": ("master",), "names": ("names",)}
-VISITS = (("brokers", visits.OF_BROKERS), ("masters", OF_MASTERS), ("names", visits.OF_NAMES))
+NODES = {"brokers": ("master", "slave"), "masters": ("master",), "slaves": ("slave",), "names": ("names",)}
+VISITS = (
+    ("brokers", visits.OF_BROKERS), ("masters", OF_MASTERS), ("masters", AT_BORDERS), ("slaves", OF_SLAVES),
+    ("names", visits.OF_NAMES),
+)  # fmt: skip
 ALL = [(name, each) for name, found in VISITS for each in found]
 
 
@@ -73,8 +78,10 @@ def test_each_is_served_and_leaves_nothing(
 def test_trials_play_all_of_them_and_all_steps_are_judged() -> None:
     drawn = {visits.chosen(str(seed), "master")[0].name for seed in range(40)}
     assert drawn == {each[0].name for each in visits.OF_BROKERS}
-    trials = [visited_by_seed(str(seed)) for seed in range(60)]
-    assert {step for each in trials for step in each} >= {step.name for steps in OF_MASTERS for step in steps}
+    trials = [visited_by_seed(str(seed)) for seed in range(120)]
+    assert {step for each in trials for step in each} >= {
+        step.name for steps in (*OF_MASTERS, *AT_BORDERS) for step in steps
+    }
     assert {step.name for _, steps in ALL for step in steps} == set(SERVED)
 
 
@@ -127,8 +134,8 @@ def test_answers_that_cannot_be_read_are_recorded_so() -> None:
 
     step = visits.OF_BROKERS[0][1]
     for body in (b"", b"{}", b"[1]", b'{"consumerIdList":7}'):
-        visits.record(add, 0, "master", 1, step, Answered("PUT_OK", {}, body))
-    visits.record(add, 0, "master", 1, step, Answered("SYSTEM_ERROR", {}, b"", "no"))
+        visits.record(add, 0, "master", 1, step, Answered("PUT_OK", {}, body), ())
+    visits.record(add, 0, "master", 1, step, Answered("SYSTEM_ERROR", {}, b"", "no"), ())
     assert [status for status, _ in added] == ["unreadable answer"] * 4 + ["SYSTEM_ERROR"]
 
 

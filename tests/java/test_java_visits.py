@@ -14,14 +14,18 @@ from processes import KINDS, READY_S, NameServer, Program
 
 from pairproof.chaos.observers.remoting_codes import STATUSES, Request
 from pairproof.chaos.observers.remoting_tap import RESPONSE, RemotingTap
-from pairproof.chaos.rocketmq import visits
+from pairproof.chaos.rocketmq import invalid_requests, visits
 from pairproof.chaos.rocketmq.frames import FORMS, Form, loose
-from pairproof.chaos.rocketmq.questions import Answered
+from pairproof.chaos.rocketmq.questions import CLOSED, Answered
 from pairproof.chaos.rocketmq.visits import Step
+from pairproof.chaos.rocketmq.visits_of_borders import BORDERS
 from pairproof.chaos.rocketmq.visits_of_masters import VISITS
+from pairproof.chaos.rocketmq.visits_of_slaves import OF_SLAVES
+from pairproof.harness.rocketmq.laws.invalid_refused import InvalidRefused
 from pairproof.harness.rocketmq.laws.visitor_served import VisitorServed
 from pairproof.harness.rocketmq.testing import H
 from pairproof.harness.rocketmq.visits import SERVED
+from pairproof.harness.rocketmq.visits_more import NOT_IN_5
 from pairproof.harness.testing import assert_holds
 
 pytestmark = pytest.mark.slow
@@ -35,8 +39,8 @@ READS = {
 DERIVED_S = 30
 
 
-def visited(address: str, form: Form, steps: Sequence[Step]) -> H:
-    """The history of one visit."""
+def visited(address: str, form: Form, steps: Sequence[Step], whose: str = "") -> H:
+    """The history of one visit; without what ``whose`` brokers are known to answer otherwise."""
     history = H()
     host, _, port = address.partition(":")
     with socket.create_connection((host, int(port)), READY_S) as sock:
@@ -45,26 +49,29 @@ def visited(address: str, form: Form, steps: Sequence[Step]) -> H:
         for number, step in enumerate(steps):
             limit = time.monotonic() + DERIVED_S
             while True:
-                sock.sendall(form(step.code, number, step.asked(before), step.body))
+                sock.sendall((step.form or form)(step.code, number, step.asked(before), step.body))
                 answered = next(answers)
-                said = read(step, answered)
-                awaited = step.code in READS and said["detail"] != SERVED[step.name].says
+                said = read(step, answered, before)
+                right = SERVED[step.name].right
+                awaited = step.code in READS and right and said["detail"] not in right
                 if not (awaited or answered.status == "SYSTEM_BUSY") or time.monotonic() > limit:
                     break
                 time.sleep(0.01)
             before.append(answered)
+            if whose == "5.5.0" and step.name in NOT_IN_5:
+                continue
             history.add("visit", node="master", f=step.name, **said)
     return history
 
 
-def read(step: Step, answered: Answered) -> dict[str, Any]:
+def read(step: Step, answered: Answered, before: Sequence[Answered]) -> dict[str, Any]:
     """Status and detail of the event that records an answer."""
     found: dict[str, Any] = {}
 
     def add(t: int, kind: str, node: str, incarnation: int, f: str, **columns: Any) -> None:
         found.update(columns)
 
-    visits.record(add, 0, "master", 1, step, answered)
+    visits.record(add, 0, "master", 1, step, answered, before)
     return found
 
 
@@ -83,8 +90,31 @@ def test_visitors_of_brokers(whose: str, broker: Make) -> None:
     for form in [each for each in FORMS if each is not loose]:
         for steps in visits.OF_BROKERS:
             assert_holds(VisitorServed, visited(address, form, steps))
-        for number, made in enumerate(VISITS):
-            assert_holds(VisitorServed, visited(address, form, made(f"{form.__name__}-{number}")))
+        for number, made in enumerate((*VISITS, *BORDERS)):
+            assert_holds(VisitorServed, visited(address, form, made(f"{form.__name__}-{number}"), whose))
+
+
+@pytest.mark.parametrize("whose", EVERYBODY)
+def test_visitors_of_slaves(whose: str, broker: Make) -> None:
+    address = broker(whose, brokerRole="SLAVE", brokerId=1).address
+    for form in [each for each in FORMS if each is not loose]:
+        for steps in (*visits.OF_BROKERS, *OF_SLAVES):
+            assert_holds(VisitorServed, visited(address, form, steps, whose))
+
+
+@pytest.mark.parametrize("role", [{}, {"brokerRole": "SLAVE", "brokerId": 1}])
+@pytest.mark.parametrize("whose", EVERYBODY)
+def test_invalid_requests_are_refused(whose: str, role: dict[str, Any], broker: Make) -> None:
+    host, _, port = broker(whose, **role).address.partition(":")
+    for form in FORMS:
+        history = H().config("master").start("master")
+        for name in invalid_requests.OF_BROKERS:
+            sent = invalid_requests.REQUESTS[name]
+            with socket.create_connection((host, int(port)), READY_S) as sock:
+                sock.sendall(sent.frame or form(sent.code, 1, sent.fields, sent.body))
+                answered = next(heard(sock), Answered(CLOSED, {}, b""))
+            history.add("invalid", node="master", f=name, status=answered.status, detail=answered.remark)
+        assert_holds(InvalidRefused, history)
 
 
 @pytest.mark.parametrize("whose", KINDS)

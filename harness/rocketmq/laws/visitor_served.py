@@ -34,5 +34,6 @@ class VisitorServed(Law):
         if event.status not in served.statuses:
             allowed = ", ".join(sorted(served.statuses))
             self.violate(event, f"{event.node}, asked {event.f}, answered {told}; allowed: {allowed}")
-        elif event.status == "PUT_OK" and served.says is not None and event.detail != served.says:
-            self.violate(event, f"{event.node}, asked {event.f}, answered {told}; right is {served.says}")
+        elif event.status == "PUT_OK" and served.right and event.detail not in served.right:
+            right = " or ".join(served.right)
+            self.violate(event, f"{event.node}, asked {event.f}, answered {told}; right is {right}")

@@ -145,7 +145,10 @@ class Pulling:
         if header["sysFlag"] & SUBSCRIBES:
             if header.get("expressionType", "TAG") not in ("TAG", ""):
                 return None, (remoting.SUBSCRIPTION_PARSE_FAILED, "only subscriptions by tag are supported")
-            return _by_tags(header.get("subscription", "*")), None
+            subscription = header.get("subscription", "")
+            if subscription and not any(subscription.split("||")):
+                return None, (remoting.SUBSCRIPTION_PARSE_FAILED, "the subscription has nothing between its ||")
+            return _by_tags(subscription), None
         clients = self.parts.clients
         if not clients.consumer_ids(header["consumerGroup"]):
             return None, (remoting.SUBSCRIPTION_NOT_EXIST, "the consumer's group has no live member")
@@ -225,10 +228,9 @@ class Pulling:
 
 def _by_tags(subscription: str) -> Takes | None:
     """Takes entries with one of the tags' hashes; None if all are taken. CodecError for too many tags."""
-    text = subscription.strip()
-    if text in ("", "*"):
+    if subscription in ("", "*"):
         return None
-    tags = text.split("||")
+    tags = subscription.split("||")
     if len(tags) > MAX_TAGS:
         raise CodecError(f"a subscription to {len(tags)} tags: at most {MAX_TAGS} are allowed")
     codes = {java_hash(tag.strip()) for tag in tags if tag.strip()}

@@ -46,7 +46,7 @@ def talks(sock: socket.socket, answer: Callable[[Command], bytes]) -> None:
 def endless(sock: socket.socket) -> None:
     """A frame of 16 MiB that never ends, in fact: the last byte is missing."""
     next(requests(sock), None)
-    sock.sendall(struct.pack(">iI", MAX_FRAME, 2) + bytes(MAX_FRAME - 5))
+    sock.sendall(struct.pack(">iI", MAX_FRAME - 4, 2) + bytes(MAX_FRAME - 9))
     silent(sock)
 
 
@@ -161,7 +161,7 @@ def test_a_slave_whose_master_gives_it_no_tables_keeps_its_own_and_serves(
             if request.code == 201 or kind == "endless":
                 asked.release()
             if kind == "endless":
-                sock.sendall(struct.pack(">iI", MAX_FRAME, 2) + bytes(MAX_FRAME - 5))
+                sock.sendall(struct.pack(">iI", MAX_FRAME - 4, 2) + bytes(MAX_FRAME - 9))
             else:
                 sock.sendall(TABLES[request.code](request))
 
