@@ -231,13 +231,15 @@ class ClientPaced(Law):
             self._shares_anew(client, event, max(event.t, rested))
 
     def _answered_members(self, client: Client, event: Ask) -> None:
-        told, client.told = client.told, False
         if event.status not in ANSWERED:
+            client.told = False
             client.expects(MEMBERS, event.t, event.t + AGAIN_NS)
             return
         if event.client not in json.loads(event.detail or "[]"):
             client.woken = event.t
-        if told:
+        # It asks for each of its topics, and again for that one whose question was under way.
+        if client.told and not any(each.f == MEMBERS for each in client.open.values()):
+            client.told = False
             client.expects(MEMBERS, event.t, event.t + REST_NS)
 
     def _answered_route(self, client: Client, event: Ask) -> None:

@@ -58,8 +58,7 @@ class Word(NamedTuple):
 class GroupListed(Law):
     id = "group-listed"
     promise = (
-        "A broker names exactly the members that a group has, to whoever asks, and tells each of them at once when one "
-        "comes or goes."
+        "A broker names exactly the members that a group has, and tells each of them at once when one comes or goes."
     )
     source = "ConsumerManager; DefaultConsumerIdsChangeListener; ConsumerManageProcessor.getConsumerListByGroup"
     needs = frozenset({"ask", "consumer", "fault", "crash"})
@@ -75,6 +74,8 @@ class GroupListed(Law):
         """By client id: when it asked for its first heartbeat there, ns."""
         self.known: set[tuple[str, str, str]] = set()
         """Broker, group and client id of all that ever sent a heartbeat there."""
+        self.dropped: dict[int, tuple[int, list[tuple[Place, Member]]]] = {}
+        """By process: who ceased to be sure at this moment, ns."""
         self.gone: dict[Place, dict[str, int]] = {}
         """By client id: since when nobody with that id is there, ns."""
         self.words: list[Word] = []
@@ -98,7 +99,7 @@ class GroupListed(Law):
     def on_fail(self, event: Fail | Info) -> None:
         """Perhaps its connection has ended."""
         if event.group is not None and event.status in BROKEN:
-            self._unsure(event.node, event.group, event.process)
+            self._unsure(event.node, event.group, event.process, event.t)
 
     on_info = on_fail
 
@@ -113,10 +114,16 @@ class GroupListed(Law):
         if event.status == "on":
             return
         self.words = [word for word in self.words if word.process != event.process]
-        for (node, group), members in self.sure.items():
-            member = members.pop(event.process, None) if group == event.group else None
-            if member is not None and event.status == "lost":
-                self._leaves((node, group), member.client, event.t, event.t, "ended")
+        # A process that ends closes its connections first.
+        dropped, found = self.dropped.pop(event.process, (-1, []))
+        found = found if event.t - dropped <= self.ledger.instant_ns else []
+        for place, members in self.sure.items():
+            member = members.pop(event.process, None)
+            if member is not None:
+                found.append((place, member))
+        if event.status == "lost":
+            for place, member in found:
+                self._leaves(place, member.client, event.t, event.t, "ended")
 
     def on_ask(self, event: Ask) -> None:
         self._look(event)
@@ -150,7 +157,7 @@ class GroupListed(Law):
             if self.sure.get(place, {}).pop(event.process, None) is not None:
                 self._leaves(place, event.client, since, event.t, "said goodbye")
         elif event.status in BROKEN:
-            self._unsure(*place, event.process)
+            self._unsure(*place, event.process, event.t)
 
     def _drop_words(self, event: Ask) -> int:
         """This client need not be told of anything more by this broker; of how much it had to be."""
@@ -158,8 +165,11 @@ class GroupListed(Law):
         self.words = [word for word in self.words if (word.node, word.process) != (event.node, event.process)]
         return before - len(self.words)
 
-    def _unsure(self, node: str, group: str, process: int) -> None:
-        self.sure.get((node, group), {}).pop(process, None)
+    def _unsure(self, node: str, group: str, process: int, now: int) -> None:
+        member = self.sure.get((node, group), {}).pop(process, None)
+        if member is not None:
+            at, before = self.dropped.get(process, (now, []))
+            self.dropped[process] = now, [*(before if at == now else ()), ((node, group), member)]
         self.words = [word for word in self.words if (word.node, word.process) != (node, process)]
 
     def _leaves(self, place: Place, client: str, since: int, now: int, how: str) -> None:
