@@ -52,6 +52,8 @@ class Word(NamedTuple):
     since: int
     """When what changed it began, ns."""
     until: int
+    calm: int
+    """Since when nothing may have touched the broker and the ways to it, ns."""
     what: str
 
 
@@ -76,6 +78,8 @@ class GroupListed(Law):
         """Broker, group and client id of all that ever sent a heartbeat there."""
         self.dropped: dict[int, tuple[int, list[tuple[Place, Member]]]] = {}
         """By process: who ceased to be sure at this moment, ns."""
+        self.fresh: set[tuple[Place, int]] = set()
+        """Processes whose first heartbeat is on its way to a broker that does not know them."""
         self.gone: dict[Place, dict[str, int]] = {}
         """By client id: since when nobody with that id is there, ns."""
         self.words: list[Word] = []
@@ -123,7 +127,7 @@ class GroupListed(Law):
                 found.append((place, member))
         if event.status == "lost":
             for place, member in found:
-                self._leaves(place, member.client, event.t, event.t, "ended")
+                self._leaves(place, member, event.t, event.t, "ended")
 
     def on_ask(self, event: Ask) -> None:
         self._look(event)
@@ -138,6 +142,8 @@ class GroupListed(Law):
             self.asked[call] = event.t
             if event.f == "beat":
                 self.known.add((*place, event.client))
+                if event.client not in self.first.get(place, {}) or event.client in self.gone.get(place, {}):
+                    self.fresh.add((place, event.process))
                 self.first.setdefault(place, {}).setdefault(event.client, event.t)
                 self.gone.get(place, {}).pop(event.client, None)
             elif event.f == "goodbye":
@@ -150,12 +156,14 @@ class GroupListed(Law):
             self._judge(event, place, since)
         elif event.f == "beat" and event.status == "answered":
             members = self.sure.setdefault(place, {})
-            if event.process not in members:
-                self._tell(place, since, event.t, f"{event.client} came", event.process)
+            if (place, event.process) in self.fresh:
+                self.fresh.discard((place, event.process))
+                self._tell(place, since, event.t, f"{event.client} came", since)
             members[event.process] = Member(event.client, since)
         elif event.f == "goodbye" and event.status == "answered":
-            if self.sure.get(place, {}).pop(event.process, None) is not None:
-                self._leaves(place, event.client, since, event.t, "said goodbye")
+            member = self.sure.get(place, {}).pop(event.process, None)
+            if member is not None:
+                self._leaves(place, member, since, event.t, "said goodbye")
         elif event.status in BROKEN:
             self._unsure(*place, event.process, event.t)
 
@@ -167,24 +175,26 @@ class GroupListed(Law):
 
     def _unsure(self, node: str, group: str, process: int, now: int) -> None:
         member = self.sure.get((node, group), {}).pop(process, None)
+        self.fresh.discard(((node, group), process))
         if member is not None:
             at, before = self.dropped.get(process, (now, []))
             self.dropped[process] = now, [*(before if at == now else ()), ((node, group), member)]
         self.words = [word for word in self.words if (word.node, word.process) != (node, process)]
 
-    def _leaves(self, place: Place, client: str, since: int, now: int, how: str) -> None:
+    def _leaves(self, place: Place, member: Member, since: int, now: int, how: str) -> None:
+        client = member.client
         first = self.first.get(place, {}).get(client)
         twice = any(each.client == client for each in self.sure.get(place, {}).values())
         if first is not None and not twice and self._is_calm(place[0], first):
             self.gone.setdefault(place, {})[client] = now
-        self._tell(place, since, now, f"{client} {how}")
+        self._tell(place, since, now, f"{client} {how}", member.since)
 
-    def _tell(self, place: Place, since: int, now: int, what: str, but: int | None = None) -> None:
-        for process in self.sure.get(place, {}):
+    def _tell(self, place: Place, since: int, now: int, what: str, calm: int) -> None:
+        for process, member in self.sure.get(place, {}).items():
             # The word may come before the answer to whoever caused it.
-            if process != but and self.told.get((place[0], process), -1) < since:
+            if self.told.get((place[0], process), -1) < since:
                 until = now + AT_ONCE_NS + self.ledger.healthy_ns
-                self.words.append(Word(place[0], process, since, until, what))
+                self.words.append(Word(place[0], process, since, until, min(calm, member.since), what))
 
     def _is_calm(self, node: str, since: int) -> bool:
         return all(self.ledger.trouble.is_quiet(each, since) for each in (node, f"client-{node}"))
@@ -208,7 +218,7 @@ class GroupListed(Law):
         """Words that are overdue."""
         for word in [word for word in self.words if word.until < event.t]:
             self.words.remove(word)
-            if self._is_calm(word.node, max(0, word.since - AT_ONCE_NS)):
+            if self._is_calm(word.node, word.calm):
                 self.judged += 1
                 text = f"{word.node} has not told client {word.process} for a second that {word.what}"
                 self.violate(event, text, since=word.since)
