@@ -68,4 +68,10 @@ class AgesByFirst(Retention):
         return first + self.keep_ms if first >= 0 else None
 
 
+@seeded("master", "ack-within-limits", "stores bodies of any size, whatever maxMessageSize says")
+class StoresAnySize(CommitLog):
+    def __init__(self, disk: Disk, file_size: int, folder: str = "commitlog", max_message_size: int = 1 << 22) -> None:
+        super().__init__(disk, file_size, folder, max(max_message_size, 1 << 22))
+
+
 STORAGE = seeded_in(__name__)

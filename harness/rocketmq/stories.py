@@ -270,6 +270,11 @@ STORIES = (
         ),
     ),
     Story(
+        "a broker takes no messages as large as these",
+        {"maxMessageSize": 1_200},
+        (*(send(0, size=size) for size in (1_700, 1_201, 1_100)), special(1, "wordy"), batch(1), advance(1_000)),
+    ),
+    Story(
         "a message of each delay level",
         {},
         (*(delayed(level % 2, level) for level in range(1, 20)), advance(2_000), pull("slave")),
