@@ -96,7 +96,7 @@ class OtherSends:
         more = self._padding(what, len(stored), int(key.partition(" ")[0][1:]))
         properties = described(own, tags, wait) + more
         body = filled(key, self._size(what, len(topic) + len(stored)))
-        long = {"size": len(properties), "illegal": what == "too-long"} if more else {}
+        long = {"size": len(properties), "illegal": what == "too-long"} if more and what != "wordy" else {}
         detail = content(body, tags, flag, **long)
         if what == "compressed":
             body, sys_flag = zlib.compress(body), COMPRESSED
