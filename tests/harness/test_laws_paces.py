@@ -9,7 +9,7 @@ from consuming import C, G, Q
 
 from pairproof.harness.rocketmq.laws.client_paced import ClientPaced
 from pairproof.harness.rocketmq.laws.queue_paced import QueuePaced
-from pairproof.harness.testing import assert_broken, assert_holds
+from pairproof.harness.testing import assert_broken, assert_holds, judged
 
 PAIR = {"broker-a": {"0": "master", "1": "slave"}}
 SLAVE_ONLY = {"broker-a": {"1": "slave"}}
@@ -202,3 +202,26 @@ def test_locks_are_renewed_every_20_s(ms: float, broken: str) -> None:
         assert_broken(QueuePaced, history, what)
     else:
         assert_holds(QueuePaced, history)
+
+
+def test_who_is_given_a_lock_takes_the_queue() -> None:
+    def given(ms: float, f: str = "lock", place: str = "ha") -> A:
+        history = joined("orderly").fault("slow", place)
+        known = {"process": 1, "group": G, "node": "master", "message": "c1", "detail": json.dumps([Q])}
+        history.add("lock", op=0, f="lock", status="answered", **known).after(ms)
+        if f == "lock":
+            history.add("assign", process=1, group=G, queue=Q, status="on", value=0)
+        else:
+            history.add("lock", op=1, f=f, status="asked", **known)
+        return history.after(10).mark("end")
+
+    late = "client 1 was given the lock of T/0 and has not taken it for a second"
+    assert_broken(QueuePaced, given(1_001), late)
+    assert_broken(QueuePaced, given(1_001, "unlock"), late)
+    for fine in (
+        given(1_000),
+        given(1_000, "unlock"),
+        given(1_001, place="master"),
+        given(1_001, place="client-master"),
+    ):
+        assert not judged(QueuePaced, fine.events).violations

@@ -4,7 +4,8 @@
   hold. What brought something further is followed by the next pull at once, what did not 20 ms after it began, what
   failed 3 s after that; who was moved pulls no more, and lets the queue go after 10 s.
 - Of a group that shares queues each member tells its progress every 5 s, if nothing of it is under way.
-- A member of an orderly group renews its locks every 20 s, not later and not sooner.
+- A member of an orderly group renews its locks every 20 s, not later and not sooner. It takes a queue whose lock it was
+  given, or gives the lock back, within a second, where nothing was wrong with the master and the way to it.
 
 Left out: how soon members of orderly groups pull, and what they tell, since both wait for locks; consumers whose route
 does not name the broker, or its master, meanwhile; progress that pulls carry.
@@ -30,6 +31,9 @@ FROZEN_NS = 10_000 * MS
 COMMIT_NS = 5_000 * MS
 LOCK_NS = 20_000 * MS
 MOVED = "PULL_OFFSET_MOVED"
+TAKEN_NS = 1_000 * MS
+"""For two or three calls."""
+SETTLED_NS = 5_000 * MS
 NEVER = 1 << 62
 
 Place = tuple[int, bool, str]
@@ -83,6 +87,10 @@ class QueuePaced(Law):
         self.ways: dict[int, str] = {}
         """How living consumers consume, by process."""
         self.held: dict[Place, Held] = {}
+        self.asked: dict[Place, int] = {}
+        """Calls for locks of queues that their members do not hold, by number."""
+        self.given: dict[Place, Lock] = {}
+        """Locks of queues that their members have not taken yet."""
         self.routes: dict[int, dict[str | None, dict[str, dict[str, str]]]] = {}
         """By process and topic, the newest last: broker name to id to node."""
 
@@ -93,12 +101,14 @@ class QueuePaced(Law):
             return
         self.ways.pop(event.process, None)
         self.routes.pop(event.process, None)
-        for place in [place for place in self.held if place[0] == event.process]:
-            del self.held[place]
+        for table in (self.held, self.given):
+            for place in [place for place in table if place[0] == event.process]:
+                del table[place]
 
     def on_assign(self, event: Assign) -> None:
         self._look(event)
         place = event.process, event.node == OTHER, event.queue
+        self.given.pop(place, None)
         if event.status == "on":
             self.held[place] = Held(event.t, self.ways.get(event.process, ""))
             self._excuse(event.process)
@@ -124,6 +134,8 @@ class QueuePaced(Law):
         named = {name: nodes for route in self.routes.get(process, {}).values() for name, nodes in route.items()}
         known = {node == OTHER for nodes in named.values() for node in nodes.values()}
         masters = {nodes["0"] == OTHER for nodes in named.values() if "0" in nodes}
+        for place in [place for place in self.given if place[0] == process and place[1] not in masters]:
+            del self.given[place]
         for place, held in self.held.items():
             if place[0] == process and place[1] not in known:
                 held.pull_by = NEVER
@@ -160,11 +172,18 @@ class QueuePaced(Law):
 
     def on_lock(self, event: Lock) -> None:
         self._look(event)
-        if event.f != "lock" or event.status != "asked":
-            return
         for queue in json.loads(event.detail):
-            held = self.held.get((event.process, event.node == OTHER, queue))
-            if held is None:
+            place = event.process, event.node == OTHER, queue
+            held = self.held.get(place)
+            self.given.pop(place, None)
+            asked = self.asked.pop(place, None)
+            if held is None and event.f == "lock" and event.process in self.ways:
+                # A renewal may come to its end when the queue has been given up.
+                if event.status == "asked":
+                    self.asked[place] = event.op
+                elif event.status == "answered" and asked == event.op:
+                    self.given[place] = event
+            if held is None or event.f != "lock" or event.status != "asked":
                 continue
             last = held.lock_at
             self._check(event, held.since, held.lock_by, f"renews its lock of {queue}")
@@ -224,9 +243,20 @@ class QueuePaced(Law):
     def _look(self, event: Event) -> None:
         """What is overdue."""
         late = event.t - self.ledger.healthy_ns
+        for place, lock in list(self.given.items()):
+            if lock.t + TAKEN_NS + self.ledger.healthy_ns < late:
+                del self.given[place]
+                self._is_not_taken(event, lock, place[2])
         for (process, _, queue), held in self.held.items():
             for what, by in (("pull", held.pull_by), ("commit", held.commit_by), ("lock", held.lock_by)):
                 if by < late:
                     setattr(held, f"{what}_by", NEVER)
                     text = f"client {process} owes a {what} of {queue} since {(event.t - by) // MS} ms"
                     self.violate(event, text, since=min(held.since, by))
+
+    def _is_not_taken(self, event: Event, lock: Lock, queue: str) -> None:
+        before = max(0, lock.t - SETTLED_NS)
+        if all(self.ledger.trouble.is_quiet(each, before) for each in (lock.node, f"client-{lock.node}")):
+            self.judged += 1
+            text = f"client {lock.process} was given the lock of {queue} and has not taken it for a second"
+            self.violate(event, text, since=lock.t)
