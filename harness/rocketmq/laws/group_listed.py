@@ -152,6 +152,9 @@ class GroupListed(Law):
             self._ended(event, place, since)
 
     def _ended(self, event: Ask, place: Place, since: int) -> None:
+        if event.f == "beat":
+            # It may have been on its way while the broker was started.
+            self.first.setdefault(place, {}).setdefault(event.client, since)
         if event.f == "members" and event.status in ("answered", NOBODY):
             self._judge(event, place, since)
         elif event.f == "beat" and event.status == "answered":
