@@ -127,29 +127,32 @@ def _registers(name: str, number: int, address: str, topic: Sequence[int], versi
         told = {"dataVersion": state, "topicConfigTable": {"visited": config}}
         body = as_json({"filterServerList": filters, "topicConfigSerializeWrapper": told})
     more = {"compressed": str(compressed).lower(), "bodyCrc32": str(zlib.crc32(body) & 0x7FFFFFFF)}
-    fields = {**_whom(number, address, broker), "haServerAddr": HA if number == 0 else "10.0.0.2:10912", **more}
-    return Step(name, Request.REGISTER_BROKER, fields, body, _mastered)
+    fields = {**whom(number, address, broker), "haServerAddr": HA if number == 0 else "10.0.0.2:10912", **more}
+    return Step(name, Request.REGISTER_BROKER, fields, body, mastered)
 
 
-def _goes(name: str, number: int, address: str, broker: str = BROKER) -> Step:
-    return Step(name, Request.UNREGISTER_BROKER, _whom(number, address, broker))
+def goes(name: str, number: int, address: str, broker: str = BROKER) -> Step:
+    """A broker leaves."""
+    return Step(name, Request.UNREGISTER_BROKER, whom(number, address, broker))
 
 
-def _whom(number: int, address: str, broker: str = BROKER) -> dict[str, str]:
+def whom(number: int, address: str, broker: str = BROKER) -> dict[str, str]:
+    """How a broker introduces itself."""
     return {"brokerAddr": address, "brokerId": str(number), "brokerName": broker, "clusterName": CLUSTER}
 
 
-def _compares(name: str, address: str, version: int) -> Step:
-    """A broker asks whether its topics are those that it registered."""
-    body = as_json({"counter": version, "timestamp": 1_690_000_000_000 + version})
-    return Step(name, Request.QUERY_DATA_VERSION, _whom(0, address), body, _compared)
+def compares(name: str, address: str, version: int, ms: int | None = None) -> Step:
+    """A broker asks whether its topics are those that it registered; ``ms``: when those became so, if not by number."""
+    body = as_json({"counter": version, "timestamp": 1_690_000_000_000 + (version if ms is None else ms)})
+    return Step(name, Request.QUERY_DATA_VERSION, whom(0, address), body, _compared)
 
 
 def _sized(part: bytes) -> bytes:
     return struct.pack(">i", len(part)) + part
 
 
-def _way(name: str) -> Step:
+def way(name: str) -> Step:
+    """Where the visited topic is."""
     return Step(
         name, Request.GET_ROUTEINFO_BY_TOPIC, {"topic": "visited", "acceptStandardJsonOnly": "true"}, read=_route
     )
@@ -191,7 +194,8 @@ def _locked(answered: Answered) -> str:
     return said(queues=sorted(each["queueId"] for each in told["lockOKMQSet"]))
 
 
-def _mastered(answered: Answered) -> str:
+def mastered(answered: Answered) -> str:
+    """What a broker that registers is told of its master."""
     fields = answered.fields
     return said(master=fields.get("masterAddr", ""), ha=fields.get("haServerAddr", ""))
 
@@ -255,42 +259,42 @@ OF_BROKERS: Sequence[Sequence[Step]] = (_CONSUMERS, _PRODUCERS, _LOCKS)
 OF_NAMES: Sequence[Sequence[Step]] = (
     (
         _topics("which topics nobody has"),
-        _compares("a broker compares before it registers", MASTER, 1),
+        compares("a broker compares before it registers", MASTER, 1),
         _registers("a master registers", 0, MASTER, (3, 2, 6), 1, FILTER),
-        _way("the way to it"),
-        _compares("the broker compares, and nothing has changed", MASTER, 1),
+        way("the way to it"),
+        compares("the broker compares, and nothing has changed", MASTER, 1),
         _registers("its slave registers", 1, SLAVE, (3, 2, 6), 1),
-        _way("the way to both"),
+        way("the way to both"),
         _clusters("both in their cluster"),
         _topics("which topics they have"),
-        _compares("the broker compares, and has changed", MASTER, 2),
+        compares("the broker compares, and has changed", MASTER, 2),
         _registers("the master registers a change, compressed", 0, MASTER, (5, 4, 4), 2, compressed=True),
-        _way("the way to what is changed"),
-        _compares("the broker compares, and has changed no more", MASTER, 2),
-        _goes("the slave leaves", 1, SLAVE),
-        _way("the way to the master alone"),
+        way("the way to what is changed"),
+        compares("the broker compares, and has changed no more", MASTER, 2),
+        goes("the slave leaves", 1, SLAVE),
+        way("the way to the master alone"),
         _clusters("the master alone in its cluster"),
-        _goes("the master leaves", 0, MASTER),
-        _way("the way to nobody"),
-        _compares("the broker compares when it has left", MASTER, 2),
+        goes("the master leaves", 0, MASTER),
+        way("the way to nobody"),
+        compares("the broker compares when it has left", MASTER, 2),
         _clusters("nobody in the cluster"),
     ),
     (
         _registers("a first broker registers", 0, MASTER, (3, 2, 6), 1),
         _registers("a second broker registers", 0, ELSEWHERE, (1, 1, 2), 1, broker=SECOND),
-        _way("the way to two brokers"),
+        way("the way to two brokers"),
         _clusters("two brokers in the cluster"),
         _registers("the first one's slave registers", 1, SLAVE, (3, 2, 6), 1),
         _registers("the slave takes its master's place", 0, SLAVE, (4, 4, 6), 3),
-        _way("the way to the new master"),
+        way("the way to the new master"),
         _registers("the old master comes as a slave", 2, MASTER, (9, 9, 6), 1),
-        _way("the way to them as they are now"),
-        _goes("somebody leaves in the slave's name", 2, HA),
-        _way("the way without it"),
-        _goes("the second broker leaves", 0, ELSEWHERE, SECOND),
-        _goes("the new master leaves", 0, SLAVE),
-        _goes("the slave leaves at last", 2, MASTER),
-        _way("the way when all have left"),
+        way("the way to them as they are now"),
+        goes("somebody leaves in the slave's name", 2, HA),
+        way("the way without it"),
+        goes("the second broker leaves", 0, ELSEWHERE, SECOND),
+        goes("the new master leaves", 0, SLAVE),
+        goes("the slave leaves at last", 2, MASTER),
+        way("the way when all have left"),
     ),
 )
 

@@ -36,7 +36,7 @@ from pairproof.harness.rocketmq.served import (
     takes,
     ways,
 )  # fmt: skip
-from pairproof.harness.rocketmq.visits_more import AT_BORDERS, BY_SLAVES
+from pairproof.harness.rocketmq.visits_more import AT_BORDERS, BY_NAMES, BY_SLAVES
 
 _ONE = message(1, 0, "one", KEYS="k1 k2", TAGS="red", colour="b")
 _TWO = message(1, 1, "two", KEYS="k3", TAGS="blue")
@@ -61,6 +61,7 @@ _AFTER = takes(visited=["c", ["c"], [99], 2], third=["*", [], [], 2])
 SERVED: Mapping[str, Served] = {
     **AT_BORDERS,
     **BY_SLAVES,
+    **BY_NAMES,
     "a consumer comes": Served(),
     "who consumes": Served(says=said(clients=[VISITOR])),
     "what it takes": takes(visited=["a || b", ["a", "b"], [97, 98], 1], second=["*", [], [], 1]),

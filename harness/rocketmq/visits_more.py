@@ -1,4 +1,4 @@
-"""How masters are to answer at the borders of what may be said, and slaves: see ``pairproof.harness.rocketmq.visits``.
+"""How masters answer at the borders of what may be said, slaves, and name servers: see ``visits`` beside this module.
 
 Measured as those are. What 5.5.0 answers otherwise, and the reference as 4.9.7, is in :data:`NOT_IN_5`.
 """
@@ -7,13 +7,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pairproof.harness.rocketmq.served import ERROR, Served, at, found, holds, message, pulled, said, stored
+from pairproof.harness.rocketmq.served import (
+    ERROR,
+    HA,
+    MASTER,
+    SLAVE,
+    Served,
+    at,
+    compared,
+    found,
+    holds,
+    message,
+    pulled,
+    said,
+    stored,
+)  # fmt: skip
 
 _MOST_INT, _MOST_LONG, _MOST_QUEUES = (1 << 31) - 1, (1 << 63) - 1, 10_000
 _FIRST = Served(frozenset({"PUT_OK", "QUERY_NOT_FOUND"}), said(offset=0))
 """A group without progress begins at the queue's first message, if that counts as being in memory."""
 _WAITS = Served(frozenset({"PUT_OK", "UNANSWERED"}))
 """The reference waits for a slave, or a disk, where no time passes."""
+_STORED = _WAITS.statuses | {"SLAVE_NOT_AVAILABLE", "FLUSH_SLAVE_TIMEOUT", "FLUSH_DISK_TIMEOUT"}
 _ILLEGAL = Served(ERROR | {"MESSAGE_ILLEGAL"})
 _NO_SENDS = Served(frozenset({"SERVICE_NOT_AVAILABLE", "SYSTEM_BUSY"}))
 _MORE = Served(says=said(more=1))
@@ -56,7 +71,7 @@ def _indexed(*bodies: str) -> Served:
 AT_BORDERS: Mapping[str, Served] = {
     "a topic of one queue is made": Served(),
     "a message is sent to any queue": _placed(0),
-    "a message is sent without properties": _placed(1)._replace(statuses=_WAITS.statuses),
+    "a message is sent without properties": _placed(1)._replace(statuses=_STORED),
     "a message is sent that is not half a transaction": _placed(2),
     "a message is sent that is not delayed": _placed(3),
     "a batch of one is sent": _placed(4),
@@ -210,6 +225,53 @@ BY_SLAVES: Mapping[str, Served] = {
     "how far a slave's empty topic goes": Served(says=said(queues={"0": [0, 0]})),
     "a slave has nothing with such a key": Served(frozenset({"QUERY_NOT_FOUND"})),
     "a slave has nothing so far on": Served(ERROR),
+}
+_GONE = Served(frozenset({"TOPIC_NOT_EXIST"}))
+_REGISTERED = Served(says=said(master="", ha=""))
+_WITH_MASTER = Served(says=said(master=MASTER, ha=HA))
+
+
+def _leads(queues: int, flags: int, **brokers: str) -> Served:
+    """To a topic of so many queues, and to brokers by their numbers, each with a letter before it."""
+    addresses = {number[1:]: address for number, address in brokers.items()}
+    return Served(says=said(queues=[queues, queues, 6, flags], brokers=addresses, cluster="visited"))
+
+
+_FIRST_TOPIC = _leads(3, 1, b0=MASTER, b1=SLAVE)
+_SECOND_TOPIC = _leads(1, 0, b0=MASTER, b1=SLAVE)
+_OLDER_TOPIC = _leads(6, 2, b0=MASTER, b1=SLAVE)
+BY_NAMES: Mapping[str, Served] = {
+    "a slave registers before its master": _REGISTERED,
+    "where a slave's topic is": _GONE,
+    "a master registers two topics": _REGISTERED,
+    "where the first topic is": _FIRST_TOPIC,
+    "where the second topic is": _SECOND_TOPIC,
+    "which topics were registered": Served(says=said(topics=["visited", "visited-second"])),
+    "the master registers others by the same version": _REGISTERED,
+    "where the first topic still is": _FIRST_TOPIC,
+    "the master's time is another": compared("true", 1),
+    "the master registers others by another time": _REGISTERED,
+    "where the first topic is then": _leads(5, 0, b0=MASTER, b1=SLAVE),
+    "where the second topic still is": _SECOND_TOPIC,
+    "the master registers by an older version": _REGISTERED,
+    "where the first topic is at last": _OLDER_TOPIC,
+    "a broker leaves that never came": Served(),
+    "where the first topic is all the same": _OLDER_TOPIC,
+    "the slave of two topics leaves": Served(),
+    "the master of two topics leaves": Served(),
+    "where no topic is any more": _GONE,
+    "which topics are left": Served(says=said(topics=[])),
+    "a broker registers as a slave": _REGISTERED,
+    "it registers as the master": _REGISTERED,
+    "where its topic is": _leads(2, 0, b0=MASTER),
+    "a slave registers with it": _WITH_MASTER,
+    "where its topic is for both": _leads(2, 0, b0=MASTER, b1099511627776=SLAVE),
+    "the slave takes its own number": _WITH_MASTER,
+    "where its topic is for both then": _leads(2, 0, b0=MASTER, b4=SLAVE),
+    "the master of one topic leaves": Served(),
+    "where its topic is for the slave": _leads(2, 0, b4=SLAVE),
+    "the slave of one topic leaves": Served(),
+    "where the topic of nobody is": _GONE,
 }
 NOT_IN_5 = frozenset({
     # It reads JSON of another parser.

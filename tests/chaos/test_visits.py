@@ -11,6 +11,7 @@ from pairproof.chaos.rocketmq.sim_caller import Caller
 from pairproof.chaos.rocketmq.visits import Step
 from pairproof.chaos.rocketmq.visits_of_borders import OF_MASTERS as AT_BORDERS
 from pairproof.chaos.rocketmq.visits_of_masters import OF_MASTERS
+from pairproof.chaos.rocketmq.visits_of_names import OF_NAMES
 from pairproof.chaos.rocketmq.visits_of_slaves import OF_SLAVES
 from pairproof.harness import resolve
 from pairproof.harness.history import Event
@@ -30,7 +31,7 @@ BESIDE = {"visit", "answer", "invalid", "mark"}
 NODES = {"brokers": ("master", "slave"), "masters": ("master",), "slaves": ("slave",), "names": ("names",)}
 VISITS = (
     ("brokers", visits.OF_BROKERS), ("masters", OF_MASTERS), ("masters", AT_BORDERS), ("slaves", OF_SLAVES),
-    ("names", visits.OF_NAMES),
+    ("names", visits.OF_NAMES), ("names", OF_NAMES),
 )  # fmt: skip
 ALL = [(name, each) for name, found in VISITS for each in found]
 

@@ -20,6 +20,7 @@ from pairproof.chaos.rocketmq.questions import CLOSED, Answered
 from pairproof.chaos.rocketmq.visits import Step
 from pairproof.chaos.rocketmq.visits_of_borders import BORDERS
 from pairproof.chaos.rocketmq.visits_of_masters import VISITS
+from pairproof.chaos.rocketmq.visits_of_names import OF_NAMES
 from pairproof.chaos.rocketmq.visits_of_slaves import OF_SLAVES
 from pairproof.harness.rocketmq.laws.invalid_refused import InvalidRefused
 from pairproof.harness.rocketmq.laws.visitor_served import VisitorServed
@@ -122,5 +123,5 @@ def test_visitors_of_name_servers(whose: str, tmp_path: Path, running: Callable[
     namesrv = NameServer(tmp_path / "namesrv", KINDS[whose])
     running(namesrv)
     for form in [each for each in FORMS if each is not loose]:
-        for steps in visits.OF_NAMES:
+        for steps in (*visits.OF_NAMES, *OF_NAMES):
             assert_holds(VisitorServed, visited(namesrv.address, form, steps))
