@@ -10,7 +10,7 @@ import pytest
 from pairproof.harness.rocketmq.laws.contract import Contract
 from pairproof.harness.rocketmq.laws.ledger import DEFAULTS
 from pairproof.harness.rocketmq.laws.live_converges import LiveConverges, bound_ms
-from pairproof.harness.rocketmq.testing import H, bare, pair
+from pairproof.harness.rocketmq.testing import SIZE, H, bare, pair
 from pairproof.harness.testing import assert_broken, assert_holds, assert_vacuous, judged
 from pairproof.harness.verdict import Verdict
 
@@ -110,6 +110,14 @@ def test_a_master_that_lost_its_store_leaves_what_slaves_hold_by_the_answer(f: s
     assert assert_holds(Contract, alone.audit()).notes["permitted_losses"] == 1
     both = wiped(wiped(pair().sent("m0"), "master", f), "slave", f)
     assert assert_holds(Contract, both.audit()).notes["permitted_losses"] == 1
+
+
+def test_no_answer_speaks_of_a_copy_that_follows() -> None:
+    def lost(history: H) -> H:
+        return wiped(history.append("master", SIZE, 2 * SIZE, "put", "m0"), "master").audit()
+
+    assert_holds(Contract, lost(wiped(pair().sent("m0"), "slave")))
+    assert_broken(Contract, lost(pair().sent("m0")), "on no broker; master-store-lost")
 
 
 @pytest.mark.parametrize("hurt", [wiped, lied], ids=["wiped", "lied"])

@@ -76,9 +76,12 @@ class Contract(Law):
             self.sent[event.message].tries += 1
 
     def on_append(self, event: Append) -> None:
-        """It is stored: what happened before cannot hurt it."""
+        """It is stored: what happened before cannot hurt it.
+
+        No answer speaks of copies that follow: of one that is due, or that a group has sent back.
+        """
         sent = self.sent.get(event.message) if event.message is not None else None
-        if sent is not None:
+        if sent is not None and (sent.hi is None or event.node != MASTER):
             sent.crashes_before = len(self.crashes)
             if event.node == MASTER:
                 sent.hi = event.hi
