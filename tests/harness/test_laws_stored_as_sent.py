@@ -106,6 +106,16 @@ def test_what_consumers_send_back_is_the_same_message_in_another_queue(queue: st
     assert_broken(StoredAsSent, sent_back(content(b"", "a", 3, real="%RETRY%g/0")), "with another body")
 
 
+def test_a_message_to_be_tried_again_may_be_sent_back_itself() -> None:
+    def sent_back(**more: object) -> H:
+        queue = "%RETRY%g/0"
+        history = found(sent(bare(), queue=queue), queue=queue, last=False)
+        return found(history, lo=SIZE, queue="%DLQ%g/0", detail=content(BODY, "a", 3, **more))
+
+    assert_holds(StoredAsSent, sent_back(times=1))
+    assert_broken(StoredAsSent, sent_back(), "in %DLQ%g/0; it was sent to %RETRY%g/0")
+
+
 def test_a_message_that_is_sent_again_may_be_either() -> None:
     again = sent(sent(bare(), phase="info", queue="t/0"), lo=SIZE)
     assert_holds(StoredAsSent, found(found(again, queue="t/0", last=False), lo=SIZE))

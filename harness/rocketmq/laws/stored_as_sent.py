@@ -130,7 +130,7 @@ def _difference(send: Invoke, record: Record) -> str | None:
         if not _is_in(send, real) and not real.startswith(SENT_BACK):
             return f"which waits to go to {held.get('real', 'nowhere')}; it was sent to {send.queue}"
         return None
-    if (send.queue or "").startswith(SENT_BACK):
+    if (send.queue or "").startswith(SENT_BACK) and "times" not in held:
         return f"in {record.queue}; it was sent to {send.queue}"
     if topic.startswith(SENT_BACK) or (topic == DELAYED and real.startswith(SENT_BACK)):
         return None
