@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Literal
 
 from pairproof.harness.history import MS, Event, column
@@ -21,6 +22,11 @@ class Lab(Event):
     """JSON: the lab's own settings; beganMs: the wall clock at time 0, Unix time in ms, absent in virtual time;
     instantNs: what lies between two things that a node does at once, absent there, too; stalls: counted, or seen where
     the kernel does not count how long a process waited for a CPU."""
+
+    @property
+    def in_real_time(self) -> bool:
+        """Whether time passes by itself there."""
+        return "instantNs" in json.loads(self.detail or "{}")
 
     def words(self, the: The) -> str:
         return f"the trial begins in lab {self.f}"

@@ -248,7 +248,8 @@ SERVED: Mapping[str, Served] = {
 BY_KEY = frozenset({
     "the message by its second key", "one of three by its key", "all that have the key",
     "the last two that have the key", "both that have the other key", "the message by its client's id",
-    "the message by its client's id as a key",
+    "the message by its client's id as a key", "the longest name has the key", "the index goes up to it",
+    "the index goes up to the second one",
 })  # fmt: skip
 """What a broker without an index does not find."""
 NOT_FOUND = Served(frozenset({"QUERY_NOT_FOUND"}))

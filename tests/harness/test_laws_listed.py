@@ -55,6 +55,13 @@ def test_who_has_gone_is_named_no_more() -> None:
     assert_holds(GroupListed, back.named("c1 c2"))
 
 
+def test_who_is_saying_goodbye_may_be_named_or_not() -> None:
+    leaving = {"node": "master", "process": 2, "group": G, "f": "goodbye", "op": 90, "message": "c2"}
+    for names in ("c1", "c1 c2"):
+        assert_holds(GroupListed, two().add("ask", **leaving, status="asked").named(names))
+    assert_broken(GroupListed, two().add("ask", **leaving, status="asked").named("c2"), "master leaves out c1,")
+
+
 def test_members_are_told_at_once() -> None:
     def came(ms: float, *processes: int) -> L:
         history = two().come(3).ask("beat", 3).after(ms)

@@ -10,6 +10,7 @@ from consuming import C, G, Q
 from pairproof.harness.rocketmq.laws.client_paced import ClientPaced
 from pairproof.harness.rocketmq.laws.queue_paced import QueuePaced
 from pairproof.harness.testing import assert_broken, assert_holds, judged
+from pairproof.harness.verdict import Verdict
 
 PAIR = {"broker-a": {"0": "master", "1": "slave"}}
 SLAVE_ONLY = {"broker-a": {"1": "slave"}}
@@ -52,6 +53,13 @@ def joined(f: str = "clustering") -> A:
     history.config("master").config("slave").start("master").start("slave").come(f=f)
     history.route().beat()
     return (history if f == "broadcasting" else history.members()).after(19_000)
+
+
+def test_clients_beside_a_broker_of_any_kind_say_nothing_of_it() -> None:
+    late = joined().after(60_000).mark("end").events
+    for law in (ClientPaced, QueuePaced):
+        assert judged(law, A().real(1).events + late).verdict is Verdict.NOT_APPLICABLE
+    assert judged(ClientPaced, late).verdict is Verdict.VIOLATED
 
 
 # client-paced

@@ -11,7 +11,8 @@
 - No such question is under way for longer than 3 s, or given up sooner.
 
 Judged when the client does what was due, or 15 s later if it lives on: one that leaves asks nothing more, and takes so
-long to say goodbye. Other than most laws this one hears of another broker name's master, too.
+long to say goodbye. Other than most laws this one hears of another broker name's master, too. Not applicable in labs
+with real time: their clients are the reference's beside any broker, and say nothing of it.
 Source: MQClientInstance.startScheduledTask, RebalanceService, ClientConfig (pollNameServerInterval,
 heartbeatBrokerInterval), MQClientAPIImpl (timeouts of 3 s); the pace after failures is that of the lab's own clients.
 """
@@ -23,7 +24,7 @@ from typing import NamedTuple
 
 from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.client import Consumer, Fail, Info
-from pairproof.harness.kinds.machine import Mark
+from pairproof.harness.kinds.machine import Lab, Mark
 from pairproof.harness.rocketmq.kinds.groups import Ask
 from pairproof.harness.rocketmq.law import Law
 
@@ -110,6 +111,9 @@ class ClientPaced(Law):
         self.clients: dict[int, Client] = {}
         self.masters: set[str] = set()
         """All that any route has named."""
+
+    def on_lab(self, event: Lab) -> None:
+        self.applicable = not event.in_real_time
 
     def on_consumer(self, event: Consumer) -> None:
         self._look(event)

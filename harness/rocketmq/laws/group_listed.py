@@ -80,6 +80,8 @@ class GroupListed(Law):
         """By process: who ceased to be sure at this moment, ns."""
         self.fresh: set[tuple[Place, int]] = set()
         """Processes whose first heartbeat is on its way to a broker that does not know them."""
+        self.leaving: set[tuple[Place, int]] = set()
+        """Processes that say goodbye, until they are answered: nobody knows whether they are members meanwhile."""
         self.gone: dict[Place, dict[str, int]] = {}
         """By client id: since when nobody with that id is there, ns."""
         self.words: list[Word] = []
@@ -147,6 +149,7 @@ class GroupListed(Law):
                 self.first.setdefault(place, {}).setdefault(event.client, event.t)
                 self.gone.get(place, {}).pop(event.client, None)
             elif event.f == "goodbye":
+                self.leaving.add((place, event.process))
                 self._drop_words(event)
         elif (since := self.asked.pop(call, None)) is not None:
             self._ended(event, place, since)
@@ -155,6 +158,8 @@ class GroupListed(Law):
         if event.f == "beat":
             # It may have been on its way while the broker was started.
             self.first.setdefault(place, {}).setdefault(event.client, since)
+        if event.f == "goodbye":
+            self.leaving.discard((place, event.process))
         if event.f == "members" and event.status in ("answered", NOBODY):
             self._judge(event, place, since)
         elif event.f == "beat" and event.status == "answered":
@@ -205,7 +210,8 @@ class GroupListed(Law):
     def _judge(self, event: Ask, place: Place, since: int) -> None:
         """``since``: when the members were asked for."""
         named = set(json.loads(event.detail or "[]")) if event.status == "answered" else set()
-        calm = [each for each in self.sure.get(place, {}).values() if self._is_calm(event.node, each.since)]
+        sure = [each for process, each in self.sure.get(place, {}).items() if (place, process) not in self.leaving]
+        calm = [each for each in sure if self._is_calm(event.node, each.since)]
         lacking = {each.client for each in calm if each.since < since and event.t - each.since < LIVES_NS} - named
         latest = since - AT_ONCE_NS - self.ledger.healthy_ns
         gone = {client for client, t in self.gone.get(place, {}).items() if client in named and t < latest}

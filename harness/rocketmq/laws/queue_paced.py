@@ -8,7 +8,8 @@
   given, or gives the lock back, within a second, where nothing was wrong with the master and the way to it.
 
 Left out: how soon members of orderly groups pull, and what they tell, since both wait for locks; consumers whose route
-does not name the broker, or its master, meanwhile; progress that pulls carry.
+does not name the broker, or its master, meanwhile; progress that pulls carry. Not applicable in labs with real time:
+their clients are the reference's beside any broker, and say nothing of it.
 Source: DefaultMQPushConsumerImpl (PULL_TIME_DELAY_MILLS_WHEN_EXCEPTION, OFFSET_ILLEGAL: 10 s), MQClientInstance
 (persistAllConsumerOffset every 5 s), ConsumeMessageOrderlyService (REBALANCE_LOCK_INTERVAL); the rest of 20 ms is that
 of the lab's own consumers.
@@ -20,7 +21,7 @@ import json
 
 from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.client import Assign, Consumer, Fail, Info, Invoke, Ok
-from pairproof.harness.kinds.machine import Mark
+from pairproof.harness.kinds.machine import Lab, Mark
 from pairproof.harness.rocketmq.kinds.groups import Ask, Lock
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.places import OTHER
@@ -93,6 +94,9 @@ class QueuePaced(Law):
         """Locks of queues that their members have not taken yet."""
         self.routes: dict[int, dict[str | None, dict[str, dict[str, str]]]] = {}
         """By process and topic, the newest last: broker name to id to node."""
+
+    def on_lab(self, event: Lab) -> None:
+        self.applicable = not event.in_real_time
 
     def on_consumer(self, event: Consumer) -> None:
         self._look(event)
