@@ -24,6 +24,7 @@ GROUPS = (
     ("transact-", "Delivery"),
     ("group-", "Delivery"),
     ("producer-", "Reading and routing"),
+    ("client-", "Reading and routing"),
     ("read-", "Reading and routing"),
     ("route-", "Reading and routing"),
     ("progress-", "Consumer progress"),

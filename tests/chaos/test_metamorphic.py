@@ -24,8 +24,9 @@ NODES = {"master", "slave", "slave-2", "slave-3", "names"}
 BY_ITSELF = {"append", "flush", "dispatch", "persist", "expire", "sync", "register", "report", "frame"}
 """What one node does; whatever comes of it elsewhere takes the time of a link, which is a millisecond."""
 TOGETHER_NS = 500_000
-WANT_AN_ANSWER = {"live-progress", "live-converges", "producer-tries", "route-choice"}
-"""That a call is answered, at all or with what was tried, is what they promise; or that a suggestion is followed."""
+WANT_AN_ANSWER = {"live-progress", "live-converges", "producer-tries", "route-choice", "queue-paced"}
+"""That a call is answered, at all or with what was tried, is what they promise; or that a suggestion is followed, or
+that what is asked next follows from the answer."""
 ABOUT_A_FAULT = {"live-progress", "ack-no-wait", "live-no-spin", "live-newcomers", "role-fan-out"}
 """They judge what a fault brought about, so without it there may be nothing to judge."""
 KILLS = Path(__file__).with_name("kills.jsonl")

@@ -178,7 +178,7 @@ def test_every_group_gets_every_message_and_a_broadcasting_one_at_each_member() 
 def test_what_a_consumer_does_is_recorded_as_the_history_says() -> None:
     trial = execute(join(0, 0), advance(1_000), send(0), advance(6_000))
     consumer = kinds(trial, "consumer")[0]
-    its = [event for event in trial.events if event.process == consumer.process]
+    its = [event for event in trial.events if event.process == consumer.process and event.kind != "ask"]
     assert all(event.group == "g0" for event in its)
     assert [event.kind for event in its[:2]] == ["consumer", "route"]
     assert json.loads(its[1].detail or "") == {"0": "master", "1": "slave"}
@@ -317,12 +317,16 @@ def test_one_broker_name_goes_on_without_the_other(dies: str, lives: str) -> Non
 # What the judge makes of it.
 
 
+BITE_THE_WRONG = {"power fails after an orderly stop", "files go while no queue has what they hold"}
+"""Stories in which a fault finds nothing to lose where a broker has made it durable, or has kept it."""
+
+
 @pytest.mark.parametrize("story", STORIES, ids=lambda story: story.about)
 def test_no_law_is_broken_by_a_story_and_its_faults_bite(story: Story) -> None:
     trial = run_trial(LAB, REFERENCE, Schedule({"lab.names": 1, **story.settings}, "story", story.ops))
     alarms = [each for each in trial.judgements if each.verdict in (Verdict.VIOLATED, Verdict.UNKNOWN)]
     assert not alarms
-    assert all(outcome.bit for outcome in trial.faults)
+    assert all(outcome.bit for outcome in trial.faults) != (story.about in BITE_THE_WRONG)
 
 
 ABOUT_THE_WHOLE = ("deliver-", "meta-", "mode-", "progress-", "queue-", "read-", "role-", "route-")
