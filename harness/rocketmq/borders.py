@@ -17,7 +17,7 @@ from random import Random
 from pairproof.harness import resolve
 from pairproof.harness.abilities import Hosted, Place
 from pairproof.harness.rocketmq import places
-from pairproof.harness.rocketmq.stories import AGING
+from pairproof.harness.rocketmq.story import AGING
 from pairproof.harness.schedule import Args, Op, Scalar, Schedule
 
 CLOSING_SHARE = 0.2

@@ -6,108 +6,28 @@ saved every 5 s. A story is a schedule's beginning, so what comes behind it may 
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from pairproof.harness.rocketmq.operations.join import BROADCASTING, ORDERLY
-from pairproof.harness.schedule import Args, Op, Scalar
-
-
-class Story(NamedTuple):
-    """``settings`` that it needs beside a name server, and what happens."""
-
-    about: str
-    settings: Args
-    ops: tuple[Op, ...]
-
-
-def advance(ms: int) -> Op:
-    """Time passes."""
-    return Op("advance", {"ms": ms})
-
-
-def send(queue: int, wait: bool = False, size: int = 300) -> Op:
-    """A send to a queue, by a producer of its own."""
-    return Op("send", {"producer": queue, "size": size, "wait": wait, "queue": queue})
-
-
-def batch(queue: int) -> Op:
-    """One request with seven small messages."""
-    return Op("batch", {"producer": queue, "count": 7, "size": 60, "wait": False, "queue": queue})
-
-
-def special(queue: int, what: str) -> Op:
-    """A send with something that few messages have."""
-    return Op("special", {"producer": queue, "what": what, "wait": False, "queue": queue})
-
-
-def misdirect(node: str, queue: int) -> Op:
-    """A send to another broker than the master."""
-    return Op("misdirect", {"node": node, "queue": queue})
-
-
-def pull(node: str) -> Op:
-    """A plain reader pulls from ``node``."""
-    return Op("pull", {"reader": 0, "node": node, "queue": 0})
-
-
-def fault(name: str, **args: Scalar) -> Op:
-    """A fault begins."""
-    return Op("fault", {"name": name, **args})
-
-
-def heal(name: str) -> Op:
-    """It ends."""
-    return Op("heal", {"name": name})
-
-
-def join(group: int, consumer: int) -> Op:
-    """A consumer comes."""
-    return Op("join", {"group": group, "consumer": consumer})
-
-
-def leave(group: int, consumer: int, lost: bool = False) -> Op:
-    """It goes."""
-    return Op("leave", {"group": group, "consumer": consumer, "lost": lost})
-
-
-def topic(queues: int, node: str) -> Op:
-    """An administrator changes a topic."""
-    return Op("topic", {"number": 0, "queues": queues, "node": node})
-
-
-def group(number: int, broker: int, node: str) -> Op:
-    """An administrator says from which broker a group reads as a rule."""
-    return Op("group", {"group": number, "slowly": 1, "broker": broker, "node": node})
-
-
-def delayed(queue: int, level: int) -> Op:
-    """A send to a queue that the master is to hold back."""
-    return Op("delayed", {"producer": queue, "queue": queue, "level": level})
-
-
-ALONE = (join(0, 0), advance(1_000), send(0))
-CONSUMING = (join(0, 0), join(0, 1), advance(1_000), send(0), send(1), send(3), advance(6_000))
-IN_ORDER = (join(ORDERLY, 0), advance(1_000), send(0), send(1), advance(6_000))
-AWAY = (fault("kill", node="master"), send(0, wait=True), misdirect("slave", 1), pull("slave"), advance(38_000))
-BACK = (heal("kill"), advance(1_000), send(1), send(2), advance(38_000))
-
-EXPIRED = (send(0), send(0, size=1_700), send(1, size=1_700), advance(100), fault("retention", node="master"))
-"""A log that does not begin at 0 any more."""
-REBORN = (send(0), advance(100))
-"""The machine is back: the first to use its old connection hears only that it is gone."""
-
-BOTH_EXPIRE = (fault("retention", node="master"), fault("retention", node="slave"))
-
-
-def _cold(node: str) -> tuple[Op, ...]:
-    """A broker is stopped in an orderly way, and then its machine loses power for a while."""
-    off = fault("restart", node=node), fault("power_loss", node=node, keep="some")
-    return *off, advance(1_000), heal("power_loss"), heal("restart"), advance(6_000)
-
-
-EVERY_HOUR = ";".join(f"{hour:02}" for hour in range(24))
-AGING: Args = {"fileReservedTime": 1, "deleteWhen": EVERY_HOUR, "mappedFileSizeCommitLog": 2_048}
-"""Files that may go when a clock is put an hour ahead."""
+from pairproof.harness.rocketmq.stories_of_stores import STORES
+from pairproof.harness.rocketmq.story import (
+    ALONE,
+    AWAY,
+    BACK,
+    CONSUMING,
+    IN_ORDER,
+    Story,
+    advance,
+    delayed,
+    fault,
+    group,
+    heal,
+    join,
+    leave,
+    misdirect,
+    pull,
+    send,
+    topic,
+)  # fmt: skip
+from pairproof.harness.schedule import Op
 
 STORIES = (
     Story("a group shares a topic's queues, and shares them again", {}, (*CONSUMING, leave(0, 0), advance(2_000))),
@@ -184,103 +104,7 @@ STORIES = (
         ),
     ),
     Story("a slave's store is wiped", {}, (*CONSUMING, fault("wipe", node="slave"), advance(12_000), pull("slave"))),
-    Story(
-        # The large message does not fit into the first file.
-        "a queue goes on behind messages that have all expired",
-        {},
-        (send(1), send(0, size=1_700), advance(100), fault("retention", node="master"), send(1), advance(100)),
-    ),
-    Story(
-        # The second file has messages of before the jump and of after it: its age is that of the younger ones.
-        "files grow old when a clock is put ahead",
-        AGING,
-        (
-            *(send(0, size=700) for _ in range(3)), advance(61_000), fault("clock_skew", node="master", ms=3_600_000),
-            *(send(1, size=700) for _ in range(3)), advance(11_000), send(1, size=700), advance(2_000),
-        ),
-    ),
-    Story(
-        # What is sent afterwards is of other sizes, so that no entry of what is lost fits what takes its place.
-        "queues and index know of more than the log after a power loss",
-        {},
-        (
-            *EXPIRED, send(0), send(1), advance(12_000), *(send(0) for _ in range(3)), send(1), advance(20),
-            fault("power_loss", node="master", keep="derived"), advance(100), heal("power_loss"),
-            *REBORN, send(0, size=420), send(0, size=200), send(1, size=420), advance(2_000), pull("master"),
-        ),
-    ),
-    Story(
-        # Each power loss comes when nothing is left to lose: the stop before it has made everything durable.
-        "power fails after an orderly stop",
-        {},
-        (
-            group(0, 1, "master"), *CONSUMING, *(send(queue) for queue in (0, 1, 0)), advance(20),
-            *_cold("master"), *_cold("slave"), *REBORN, send(0), advance(2_000), pull("master"), pull("slave"),
-        ),
-    ),
-    Story(
-        # Files of queues hold two messages, those of the index four keys; the last file of the log holds more.
-        "files expire again and again, and with them those of queues and index",
-        {"mappedFileSizeConsumeQueue": 40, "maxIndexNum": 5},
-        (
-            *(op for _ in range(4) for op in (batch(0), batch(1), batch(0), advance(1_000), *BOTH_EXPIRE)),
-            fault("restart", node="master"), heal("restart"), pull("master"), advance(1_000), send(0), advance(1_000),
-        ),
-    ),
-    Story(
-        "files go while no queue has what they hold",
-        {"mappedFileSizeConsumeQueue": 40},
-        (
-            send(0, size=1_700), advance(100), fault("dispatch_stall", node="master"),
-            *(op for number in range(6) for op in (send(number % 2, size=1_000), advance(100))),
-            *BOTH_EXPIRE, send(1), advance(100), *BOTH_EXPIRE, heal("dispatch_stall"), send(0), send(1), advance(100),
-            *BOTH_EXPIRE, send(0), advance(2_000), pull("master"),
-        ),
-    ),
-    Story(
-        # Of one size, so that what was cut would fit right behind what takes its place.
-        "what lies behind a hole stays away",
-        {"flushCommitLogLeastPages": 0},
-        (
-            *EXPIRED, *(send(0) for _ in range(8)), advance(20), fault("power_loss", node="master", keep="hole"),
-            advance(100), heal("power_loss"), send(1), advance(100), send(0), advance(600),
-            fault("kill", node="master"), heal("kill"), send(1), advance(100), send(0), advance(600),
-            fault("kill", node="master"), heal("kill"), advance(6_000), pull("master"),
-        ),
-    ),
-    *(
-        Story(
-            # What is lost of it leaves zeros that fit all lengths; a slave has parts of records.
-            f"a {node} loses sectors of what no checksum covers",
-            {"flushCommitLogLeastPages": 0, "haTransferBatchSize": 100, "lab.flushMicros": 20_000},
-            tuple(
-                op for keep in ("hole", "some", "half")
-                for op in (
-                    send(1), *(special(number % 2, "wordy") for number in range(3)), advance(40),
-                    fault("power_loss", node=node, keep=keep), heal("power_loss"), advance(1_000),
-                )
-            ),
-        )
-        for node in ("slave", "master")
-    ),
-    Story(
-        "power fails when only a queue knows which offsets it has given",
-        {"flushDiskType": "SYNC_FLUSH"},
-        (
-            *EXPIRED, advance(5), fault("power_loss", node="master", keep="none"), advance(100), heal("power_loss"),
-            *REBORN, send(0), send(1), advance(2_000), pull("master"),
-        ),
-    ),
-    Story(
-        "a broker takes no messages as large as these",
-        {"maxMessageSize": 1_200},
-        (*(send(0, size=size) for size in (1_700, 1_201, 1_100)), special(1, "wordy"), batch(1), advance(1_000)),
-    ),
-    Story(
-        "a message of each delay level",
-        {},
-        (*(delayed(level % 2, level) for level in range(1, 20)), advance(2_000), pull("slave")),
-    ),
+    *STORES,
     Story(
         "a master begins again with an empty store",
         {},

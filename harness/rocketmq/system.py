@@ -20,7 +20,7 @@ from pairproof.harness.rocketmq import (
     objectives,
     pace,
     places,
-    stories,
+    story,
     swarm,
     sweep,
     whole,
@@ -71,7 +71,7 @@ class RocketMQ(System):
         return places.has_names(settings)
 
     def opening(self, settings: Args) -> tuple[Op, ...]:
-        return (stories.join(0, 0),) if places.has_names(settings) else ()
+        return (story.join(0, 0),) if places.has_names(settings) else ()
 
     def short(self, settings: Args) -> Args:
         return pace.short(settings)

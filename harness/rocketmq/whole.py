@@ -14,9 +14,10 @@ from random import Random
 from pairproof.harness import resolve
 from pairproof.harness.abilities import Place
 from pairproof.harness.ports import Fault
-from pairproof.harness.rocketmq import places, stories
+from pairproof.harness.rocketmq import places
 from pairproof.harness.rocketmq.borders import simulates, varied
 from pairproof.harness.rocketmq.stories import STORIES
+from pairproof.harness.rocketmq.story import advance, heal, join
 from pairproof.harness.rocketmq.swarm import promoting_once
 from pairproof.harness.schedule import Args, Op, Scalar, Schedule
 from pairproof.harness.search import swarm
@@ -60,7 +61,7 @@ def schedule(seed: str, number: int, lab: Place | None = None) -> Schedule:
         settings |= story.settings
         ops += story.ops
     elif dice.random() < 0.7:
-        ops += [stories.join(0, 0), stories.advance(1_000)]
+        ops += [join(0, 0), advance(1_000)]
     faults = resolve.drawn(lab)
     usual = [each for each in USUAL if each in faults] or sorted(faults)
     chosen = [faults[dice.choice(usual if dice.random() < 0.6 else sorted(faults))] for _ in range(2)]
@@ -83,7 +84,7 @@ def schedule(seed: str, number: int, lab: Place | None = None) -> Schedule:
         ops.append(op._replace(args=places.within(op.args, settings)))
     if budget < most:
         # A fault that begins last needs time to bite.
-        ops.append(stories.advance(dice.choice(LAST_MS)))
+        ops.append(advance(dice.choice(LAST_MS)))
     drawn = Schedule(settings, f"{seed}/{number}", tuple(ops))
     return varied(promoting_once(drawn) if long else drawn, seed, number, lab)
 
@@ -91,11 +92,11 @@ def schedule(seed: str, number: int, lab: Place | None = None) -> Schedule:
 def draw(dice: Random, kind: str, fault: Fault, settings: Args) -> Op:
     """An operation of this kind, for a trial with these settings."""
     if kind == "gap":
-        return stories.advance(dice.choice(GAPS_MS))
+        return advance(dice.choice(GAPS_MS))
     if kind == "step":
         return Op("step", {"events": dice.randint(1, 25)})
     if kind == "heal":
-        return stories.heal(fault.name)
+        return heal(fault.name)
     return Op("fault", draw_fault(dice, fault, settings))
 
 

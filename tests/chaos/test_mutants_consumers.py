@@ -17,7 +17,7 @@ from pairproof.chaos.mutants.progress import PROGRESS
 from pairproof.chaos.targets.reference import ReferenceTarget
 from pairproof.harness import judge, resolve
 from pairproof.harness.interpreter import run_trial
-from pairproof.harness.rocketmq.stories import advance, delayed, fault, group, heal, join, leave, pull, send
+from pairproof.harness.rocketmq.story import advance, delayed, fault, group, heal, join, leave, pull, send
 from pairproof.harness.schedule import Args, Op, Schedule
 from pairproof.harness.verdict import Verdict
 from pairproof.reference.client.consumer import Consumer

@@ -11,7 +11,7 @@ from pairproof.harness.content import told
 from pairproof.harness.history import Event
 from pairproof.harness.interpreter import run_trial
 from pairproof.harness.rocketmq.operations import scope
-from pairproof.harness.rocketmq.stories import advance, fault, heal, join, leave, send
+from pairproof.harness.rocketmq.story import advance, fault, heal, join, leave, send
 from pairproof.harness.schedule import Op, Schedule
 from pairproof.harness.verdict import Verdict
 

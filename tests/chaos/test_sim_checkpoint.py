@@ -6,7 +6,7 @@ import pytest
 
 from pairproof.harness import resolve
 from pairproof.harness.interpreter import run_trial
-from pairproof.harness.rocketmq.stories import advance, send
+from pairproof.harness.rocketmq.story import advance, send
 from pairproof.harness.schedule import Schedule
 from pairproof.harness.verdict import Verdict
 

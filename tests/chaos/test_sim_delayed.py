@@ -8,7 +8,7 @@ from pairproof.harness import resolve
 from pairproof.harness.content import level_of
 from pairproof.harness.history import Event
 from pairproof.harness.interpreter import run_trial
-from pairproof.harness.rocketmq.stories import advance, delayed, join
+from pairproof.harness.rocketmq.story import advance, delayed, join
 from pairproof.harness.schedule import Op, Schedule
 from pairproof.harness.verdict import Verdict
 

@@ -11,7 +11,7 @@ from pairproof.chaos.rocketmq.provision import TOPIC
 from pairproof.harness import resolve
 from pairproof.harness.interpreter import run_trial
 from pairproof.harness.rocketmq import whole
-from pairproof.harness.rocketmq.stories import advance, join
+from pairproof.harness.rocketmq.story import advance, join
 from pairproof.harness.schedule import Op, Schedule
 from pairproof.harness.verdict import Verdict
 from pairproof.reference.client import admin

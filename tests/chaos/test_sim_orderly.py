@@ -10,7 +10,7 @@ from pairproof.harness import resolve
 from pairproof.harness.history import MS, Event
 from pairproof.harness.interpreter import run_trial
 from pairproof.harness.rocketmq.operations.join import BROADCASTING, ORDERLY
-from pairproof.harness.rocketmq.stories import advance, fault, heal, join, leave, send
+from pairproof.harness.rocketmq.story import advance, fault, heal, join, leave, send
 from pairproof.harness.schedule import Op, Schedule
 from pairproof.reference.core.calls import Outcome
 from pairproof.reference.wire.remoting import Command

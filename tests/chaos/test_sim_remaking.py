@@ -11,7 +11,7 @@ from pairproof.harness import resolve
 from pairproof.harness.errors import UsageError
 from pairproof.harness.history import Event
 from pairproof.harness.interpreter import run_trial
-from pairproof.harness.rocketmq.stories import advance
+from pairproof.harness.rocketmq.story import advance
 from pairproof.harness.schedule import Op, Schedule
 from pairproof.harness.verdict import Verdict
 

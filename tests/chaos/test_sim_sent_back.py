@@ -15,7 +15,7 @@ from pairproof.harness.history import MS, Event
 from pairproof.harness.interpreter import run_trial
 from pairproof.harness.rocketmq.operations.scope import FALTERING
 from pairproof.harness.rocketmq.ports import CanFalter
-from pairproof.harness.rocketmq.stories import advance, fault, heal, join, leave, send
+from pairproof.harness.rocketmq.story import advance, fault, heal, join, leave, send
 from pairproof.harness.schedule import Op, Schedule
 from pairproof.harness.verdict import Verdict
 

@@ -12,7 +12,7 @@ from pairproof.harness.errors import UsageError
 from pairproof.harness.history import MS, Event
 from pairproof.harness.interpreter import run_trial
 from pairproof.harness.rocketmq.ports import CanTransact
-from pairproof.harness.rocketmq.stories import advance, fault, heal, join
+from pairproof.harness.rocketmq.story import advance, fault, heal, join
 from pairproof.harness.schedule import Op, Schedule
 from pairproof.harness.schedule_json import from_json
 from pairproof.harness.verdict import Verdict

@@ -12,9 +12,9 @@ from pairproof.harness import judge, resolve
 from pairproof.harness.errors import UsageError
 from pairproof.harness.history import Event
 from pairproof.harness.interpreter import run_trial
-from pairproof.harness.rocketmq.stories import (
+from pairproof.harness.rocketmq.stories import STORIES
+from pairproof.harness.rocketmq.story import (
     CONSUMING,
-    STORIES,
     Story,
     advance,
     fault,

@@ -7,8 +7,9 @@ from collections import Counter
 import pytest
 
 from pairproof.harness import resolve
-from pairproof.harness.rocketmq import places, stories, swarm, whole
+from pairproof.harness.rocketmq import places, swarm, whole
 from pairproof.harness.rocketmq.stories import STORIES
+from pairproof.harness.rocketmq.story import fault, join, misdirect
 from pairproof.harness.rocketmq.system import SYSTEM
 from pairproof.harness.schedule import Args, Op, Scalar, Schedule
 from pairproof.harness.schedule_json import from_json
@@ -81,7 +82,7 @@ def test_what_a_trial_lacks_becomes_something_similar(name: Scalar, settings: Ar
 
 
 def test_shrinking_a_whole_program_leaves_a_name_server_and_nothing_that_is_not_there() -> None:
-    ops = (stories.join(1, 2), stories.misdirect("other", 2), stories.fault("kill", node="names"))
+    ops = (join(1, 2), misdirect("other", 2), fault("kill", node="names"))
     start = Schedule({"lab.names": 1, "lab.others": 1, "lab.slaves": 2, "slaveReadEnable": True}, "s", ops)
 
     def fails(candidate: Schedule) -> bool:
@@ -92,7 +93,7 @@ def test_shrinking_a_whole_program_leaves_a_name_server_and_nothing_that_is_not_
 
     small = shrink.shrink(SYSTEM, start, fails)
     assert small.settings == {"lab.names": 1}
-    assert small.ops == (stories.join(0, 0), stories.misdirect("master", 0))
+    assert small.ops == (join(0, 0), misdirect("master", 0))
 
 
 def test_shrinking_may_drop_any_operation_of_a_story() -> None:

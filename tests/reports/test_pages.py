@@ -15,7 +15,7 @@ import pytest
 from pairproof.harness import judge, resolve
 from pairproof.harness.coverage_table import CoverageTable
 from pairproof.harness.interpreter import run_trial
-from pairproof.harness.rocketmq import stories
+from pairproof.harness.rocketmq import story
 from pairproof.harness.rocketmq.coverage import cover
 from pairproof.harness.runs.writer import RunWriter
 from pairproof.harness.schedule import Op, Schedule
@@ -34,10 +34,10 @@ OPS = (
 )
 WHOLE_TARGET = "reference+master_only"
 WHOLE_OPS = (
-    stories.join(0, 0),
-    stories.advance(9_000),
-    stories.fault("kill", node="master"),
-    stories.advance(38_000),
+    story.join(0, 0),
+    story.advance(9_000),
+    story.fault("kill", node="master"),
+    story.advance(38_000),
 )
 """A group whose consumer reads from no slave, beside a name server."""
 FLAGS = [

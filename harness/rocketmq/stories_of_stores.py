@@ -1,0 +1,122 @@
+"""Stories of stores: what expires, what a power loss takes of which file, and what is too large to be stored."""
+
+from __future__ import annotations
+
+from pairproof.harness.rocketmq.story import (
+    AGING,
+    BOTH_EXPIRE,
+    CONSUMING,
+    EXPIRED,
+    REBORN,
+    Story,
+    advance,
+    batch,
+    cold,
+    delayed,
+    fault,
+    group,
+    heal,
+    pull,
+    send,
+    special,
+)  # fmt: skip
+
+STORES = (
+    Story(
+        # The large message does not fit into the first file.
+        "a queue goes on behind messages that have all expired",
+        {},
+        (send(1), send(0, size=1_700), advance(100), fault("retention", node="master"), send(1), advance(100)),
+    ),
+    Story(
+        # The second file has messages of before the jump and of after it: its age is that of the younger ones.
+        "files grow old when a clock is put ahead",
+        AGING,
+        (
+            *(send(0, size=700) for _ in range(3)), advance(61_000), fault("clock_skew", node="master", ms=3_600_000),
+            *(send(1, size=700) for _ in range(3)), advance(11_000), send(1, size=700), advance(2_000),
+        ),
+    ),
+    Story(
+        # What is sent afterwards is of other sizes, so that no entry of what is lost fits what takes its place.
+        "queues and index know of more than the log after a power loss",
+        {},
+        (
+            *EXPIRED, send(0), send(1), advance(12_000), *(send(0) for _ in range(3)), send(1), advance(20),
+            fault("power_loss", node="master", keep="derived"), advance(100), heal("power_loss"),
+            *REBORN, send(0, size=420), send(0, size=200), send(1, size=420), advance(2_000), pull("master"),
+        ),
+    ),
+    Story(
+        # Each power loss comes when nothing is left to lose: the stop before it has made everything durable.
+        "power fails after an orderly stop",
+        {},
+        (
+            group(0, 1, "master"), *CONSUMING, *(send(queue) for queue in (0, 1, 0)), advance(20),
+            *cold("master"), *cold("slave"), *REBORN, send(0), advance(2_000), pull("master"), pull("slave"),
+        ),
+    ),
+    Story(
+        # Files of queues hold two messages, those of the index four keys; the last file of the log holds more.
+        "files expire again and again, and with them those of queues and index",
+        {"mappedFileSizeConsumeQueue": 40, "maxIndexNum": 5},
+        (
+            *(op for _ in range(4) for op in (batch(0), batch(1), batch(0), advance(1_000), *BOTH_EXPIRE)),
+            fault("restart", node="master"), heal("restart"), pull("master"), advance(1_000), send(0), advance(1_000),
+        ),
+    ),
+    Story(
+        "files go while no queue has what they hold",
+        {"mappedFileSizeConsumeQueue": 40},
+        (
+            send(0, size=1_700), advance(100), fault("dispatch_stall", node="master"),
+            *(op for number in range(6) for op in (send(number % 2, size=1_000), advance(100))),
+            *BOTH_EXPIRE, send(1), advance(100), *BOTH_EXPIRE, heal("dispatch_stall"), send(0), send(1), advance(100),
+            *BOTH_EXPIRE, send(0), advance(2_000), pull("master"),
+        ),
+    ),
+    Story(
+        # Of one size, so that what was cut would fit right behind what takes its place.
+        "what lies behind a hole stays away",
+        {"flushCommitLogLeastPages": 0},
+        (
+            *EXPIRED, *(send(0) for _ in range(8)), advance(20), fault("power_loss", node="master", keep="hole"),
+            advance(100), heal("power_loss"), send(1), advance(100), send(0), advance(600),
+            fault("kill", node="master"), heal("kill"), send(1), advance(100), send(0), advance(600),
+            fault("kill", node="master"), heal("kill"), advance(6_000), pull("master"),
+        ),
+    ),
+    *(
+        Story(
+            # What is lost of it leaves zeros that fit all lengths; a slave has parts of records.
+            f"a {node} loses sectors of what no checksum covers",
+            {"flushCommitLogLeastPages": 0, "haTransferBatchSize": 100, "lab.flushMicros": 20_000},
+            tuple(
+                op for keep in ("hole", "some", "half")
+                for op in (
+                    send(1), *(special(number % 2, "wordy") for number in range(3)), advance(40),
+                    fault("power_loss", node=node, keep=keep), heal("power_loss"), advance(1_000),
+                )
+            ),
+        )
+        for node in ("slave", "master")
+    ),
+    Story(
+        "power fails when only a queue knows which offsets it has given",
+        {"flushDiskType": "SYNC_FLUSH"},
+        (
+            *EXPIRED, advance(5), fault("power_loss", node="master", keep="none"), advance(100), heal("power_loss"),
+            *REBORN, send(0), send(1), advance(2_000), pull("master"),
+        ),
+    ),
+    Story(
+        "a broker takes no messages as large as these",
+        {"maxMessageSize": 1_200},
+        (*(send(0, size=size) for size in (1_700, 1_201, 1_100)), special(1, "wordy"), batch(1), advance(1_000)),
+    ),
+    Story(
+        "a message of each delay level",
+        {},
+        (*(delayed(level % 2, level) for level in range(1, 20)), advance(2_000), pull("slave")),
+    ),
+)  # fmt: skip
