@@ -38,7 +38,7 @@ class MissesEnds(Members):
 
 
 @seeded("master", "group-listed", "names only the first members of a group")
-class NamesOne(Members):
+class NamesFirst(Members):
     def on_consumer_ids(self, request: Request) -> None:
         ids = self.parts.clients.consumer_ids(request.header["consumerGroup"])
         request.answer(body=beans.encode(ConsumerList(tuple(ids[:1]))))
