@@ -59,6 +59,15 @@ def test_a_flush_in_another_life_of_the_master_does_not_count(end: Callable[[H],
     assert_holds(AckFlushed, under_way.ok("m0"))
 
 
+def test_who_is_stopped_in_an_orderly_way_flushes_and_answers_before_it_ends() -> None:
+    def stopped() -> H:
+        return pair(**SYNC_FLUSH).put("m0").stop("master")
+
+    assert_holds(AckFlushed, stopped().flush("master").ok("m0"))
+    assert_broken(AckFlushed, stopped().ok("m0"), "m0 was acknowledged")
+    assert_broken(AckFlushed, stopped().start("master").flush("master").ok("m0"), "m0 was acknowledged")
+
+
 def test_other_answers_and_sends_that_do_not_wait_promise_no_flush() -> None:
     assert_vacuous(AckFlushed, pair(**SYNC_FLUSH).put("m0").ok("m0", "FLUSH_DISK_TIMEOUT").put("m1", False).ok("m1"))
     assert not_applicable(AckFlushed)

@@ -8,7 +8,7 @@ Left out: disks that lie about flushes, see ``contract``; whether a power loss t
 """
 
 from pairproof.harness.kinds.client import Ok
-from pairproof.harness.kinds.node import Config, Crash, Stop
+from pairproof.harness.kinds.node import Config, Crash, Start
 from pairproof.harness.rocketmq.kinds.log import Append, Flush
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.places import MASTER
@@ -43,12 +43,13 @@ class AckFlushed(Law):
             upto = event.upto
             self.dirty = {message: hi for message, hi in self.dirty.items() if hi > upto}
 
-    def on_crash(self, event: Crash | Stop) -> None:
+    def on_crash(self, event: Crash | Start) -> None:
+        """Its life is over; one that is stopped in an orderly way flushes and answers before it ends."""
         if event.node == MASTER:
             self.lost.update(self.dirty)
             self.dirty = {}
 
-    on_stop = on_crash
+    on_start = on_crash
 
     def on_ok(self, event: Ok) -> None:
         if event.status != "PUT_OK" or event.f != "send" or not event.waits or not self.ledger.sync_flush:
