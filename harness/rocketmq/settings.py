@@ -106,9 +106,9 @@ def version(settings: Settings) -> tuple[int, ...]:
     return _numbers(str(settings.get("rocketmqVersion", VERSION)))
 
 
-def is_on(settings: Settings, key: str) -> bool:
-    """Whether a setting that is off by default is on: 1 or true, as a number, a truth value or text."""
-    return str(settings.get(key, 0)).lower() in ("1", "true")
+def is_on(settings: Settings, key: str, default: bool = False) -> bool:
+    """Whether a setting is on: 1 or true, as a number, a truth value or text."""
+    return str(settings.get(key, default)).lower() in ("1", "true")
 
 
 def refuses_reads(settings: Settings) -> bool:
@@ -118,17 +118,17 @@ def refuses_reads(settings: Settings) -> bool:
 
 def creates_groups(settings: Settings) -> bool:
     """Whether a node creates a consumer group that it does not know: autoCreateSubscriptionGroup, on by default."""
-    return str(settings.get("autoCreateSubscriptionGroup", 1)).lower() in ("1", "true")
+    return is_on(settings, "autoCreateSubscriptionGroup", default=True)
 
 
 def creates_topics(settings: Settings) -> bool:
     """Whether a node creates a topic that it does not know when it is sent to: autoCreateTopicEnable, on by default."""
-    return str(settings.get("autoCreateTopicEnable", 1)).lower() in ("1", "true")
+    return is_on(settings, "autoCreateTopicEnable", default=True)
 
 
 def keeps_index(settings: Settings) -> bool:
     """Whether a broker indexes messages by their keys: messageIndexEnable, on by default."""
-    return str(settings.get("messageIndexEnable", 1)).lower() in ("1", "true")
+    return is_on(settings, "messageIndexEnable", default=True)
 
 
 def memory(settings: Settings) -> int | None:

@@ -1,4 +1,4 @@
-"""A broker notes how far its queues are durable, whoever has flushed the last of them."""
+"""A broker notes how far its queues are durable, also where an earlier look has flushed the last of them."""
 
 from __future__ import annotations
 

@@ -4,8 +4,8 @@ when one comes or goes.
 A member is *sure* at a broker once that has answered its heartbeat: until its goodbye, or its end, or until a call of
 its fails there. Then
 
-- whoever asks for the group's members is told of every sure one, for 120 s after its heartbeat; and of nobody who never
-  sent one, who has been told goodbye, or whose process ended more than a second ago;
+- whoever asks for the group's members gets all sure ones, for 120 s after their heartbeats; and none that never sent
+  one, that has said goodbye, or whose process ended more than a second ago;
 - when a member becomes sure, or says goodbye, or its process ends, the broker has a second to tell all sure members.
 
 Judged only where no fault has touched the broker, and the clients' way to it, since the heartbeat; that somebody is
@@ -199,7 +199,7 @@ class GroupListed(Law):
 
     def _tell(self, place: Place, since: int, now: int, what: str, calm: int) -> None:
         for process, member in self.sure.get(place, {}).items():
-            # The word may come before the answer to whoever caused it.
+            # A member may hear of it before the client that caused it has its answer.
             if self.told.get((place[0], process), -1) < since:
                 until = now + AT_ONCE_NS + self.ledger.healthy_ns
                 self.words.append(Word(place[0], process, since, until, min(calm, member.since), what))

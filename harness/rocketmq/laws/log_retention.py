@@ -20,7 +20,7 @@ from pairproof.harness.rocketmq.places import MASTER
 
 HOUR_MS = 3_600_000
 ON_DEMAND, DEMANDED_NS = "retention", 30_000 * MS
-"""The fault that deletes files, and how long after it a deletion may still be its doing, where time is real."""
+"""The fault that deletes files, and how long after it a deletion may still come of it, where time is real."""
 
 
 class Written(NamedTuple):

@@ -125,9 +125,6 @@ class ValidTaken(Law):
         is_up = role.endswith("_MASTER") and self.started.get(node, began) < since
         return is_up and self.ledger.trouble.is_quiet(node, since)
 
-    def _makes_topics(self, node: str) -> bool:
-        return creates_topics(self.ledger.config.get(node, {}))
-
     def _has_reason(self, event: Fail | Try, illegal: tuple[str, ...], status: str) -> bool:
         if leaves_open(event):
             return True
@@ -135,12 +132,13 @@ class ValidTaken(Law):
             return True
         if status in illegal:
             return True
-        makes = event.f not in COMMITS and creates_groups(self.ledger.config.get(event.node, {}))
+        settings = self.ledger.config.get(event.node, {})
+        makes = event.f not in COMMITS and creates_groups(settings)
         if status == NO_GROUP and not makes:
             return True
         if status in UNKNOWN_NAMES or status == NO_GROUP:
             topic = event.queue.rpartition("/")[0] if event.queue else ""
-            if status == NO_TOPIC and topic not in self.sent_to and not self._makes_topics(event.node):
+            if status == NO_TOPIC and topic not in self.sent_to and not creates_topics(settings):
                 return True
             names = {topic, event.group or "", event.message or ""}
             return event.node in self.forgetful or not self.changed.isdisjoint(names)
