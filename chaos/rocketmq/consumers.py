@@ -174,19 +174,19 @@ class Ears:
 
 
 class Consumers:
-    """All consumers of a trial, and their ability CanConsume; without a ``name_server`` there can be none.
+    """All consumers of a trial, and their ability CanConsume; without ``name_servers`` there can be none.
 
     ``machine`` makes their machines by name; ``fixed``: the broker id that users chose.
     """
 
     def __init__(
         self, clients: Clients, machine: Callable[[str], Machine], build: type[Consumer],
-        name_server: str | None, fixed: int | None,
+        name_servers: tuple[str, ...], fixed: int | None,
     ) -> None:  # fmt: skip
         self.clients = clients
         self.machine = machine
         self.build = build
-        self.name_server = name_server
+        self.name_servers = name_servers
         self.fixed = fixed
         self.hosts: dict[tuple[int, int], Machine] = {}
 
@@ -208,14 +208,14 @@ class Consumers:
         self._come("falter", FALTERING, consumer, fails=fails, max_reconsume_times=most)
 
     def _come(self, op: str, group: int, consumer: int, **more: Any) -> None:
-        name_server = self._name_server(op)
+        self._check(op)
         host = self.hosts.get((group, consumer))
         if host is None:
             host = self.hosts[group, consumer] = self.machine(f"consumer-{group}-{consumer}")
         if isinstance(host.node, Consumer) and not host.node.over:
             return
         settings = ConsumerSettings(
-            f"c{consumer}", group_name(group), {TOPIC: BY_TAG.get(group, ALL)}, (name_server,),
+            f"c{consumer}", group_name(group), {TOPIC: BY_TAG.get(group, ALL)}, self.name_servers,
             broadcasting=group >= BROADCASTING, orderly=ORDERLY <= group < BROADCASTING,
             consume_from_where="CONSUME_FROM_FIRST_OFFSET",
             connect_broker_by_user=self.fixed is not None, default_broker_id=self.fixed or 0, **more,
@@ -232,7 +232,7 @@ class Consumers:
 
     def leave(self, group: int, consumer: int, lost: bool) -> None:
         """One goes; nothing if it does not run."""
-        self._name_server("leave")
+        self._check("leave")
         host = self.hosts.get((group, consumer))
         if host is None or not isinstance(host.node, Consumer) or host.node.over:
             return
@@ -242,10 +242,9 @@ class Consumers:
         else:
             host.call(host.node.stop)
 
-    def _name_server(self, op: str) -> str:
-        if self.name_server is None:
+    def _check(self, op: str) -> None:
+        if not self.name_servers:
             raise UsageError(f"{op} needs a name server, from which consumers learn where brokers are: set lab.names=1")
-        return self.name_server
 
     def live(self) -> dict[str, list[Consumer]]:
         """Those that run, by group."""

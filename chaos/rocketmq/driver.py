@@ -62,7 +62,7 @@ class RocketMQDriver(Driver):
             client.io, self.readings, brokers, lambda node: str(links.dials(f"client-{node}")), settings
         )
         client.start(lambda: self.clients.client)
-        names = str(links.dials(places.NAMES_CLIENT)) if self.has_names else None
+        names = (str(links.dials(places.NAMES_CLIENT)),) if self.has_names else ()
         build, fixed = target.consumer_class(), places.chosen_by_user(settings)
         self.consumers = Consumers(self.clients, self.machines.machine, build, names, fixed)
         ends = world.evidence.log_ends

@@ -15,8 +15,8 @@ from pairproof.harness.rocketmq import places
 from pairproof.harness.schedule import Args
 from pairproof.reference.core.config import BrokerConfig
 
-NAME_SERVER = "127.0.0.1:9876"
-"""Where brokers and clients of a trial with ``lab.names`` find it."""
+NAME_SERVER, NOBODY = "127.0.0.1:9876", "127.0.0.1:9875"
+"""Where brokers and clients of a trial with ``lab.names`` find it, and where they look for one that never runs."""
 HA_ADDRESS = f"{BrokerConfig.brokerIP1}:{BrokerConfig.listenPort + 1}"
 """Where a haMasterAddress leads: the master listens there, whatever brokerIP2 it registers."""
 OTHER_NAME = "broker-b"
@@ -56,6 +56,13 @@ def brokers(settings: Args) -> tuple[str, ...]:
     """A trial's brokers, the master first."""
     pair = places.nodes(places.slaves(settings))
     return (*pair, places.OTHER) if places.has_other(settings) else pair
+
+
+def name_servers(settings: Args) -> tuple[str, ...]:
+    """Those that brokers and clients of a simulated trial are told, in their order; of two, one is not there."""
+    absent = int(settings.get("lab.absentNames", 0))
+    both = {0: (NAME_SERVER,), 1: (NOBODY, NAME_SERVER), 2: (NAME_SERVER, NOBODY)}[absent]
+    return both if places.has_names(settings) else ()
 
 
 def _pair_links(settings: Args, config: Config) -> list[LinkPlan]:

@@ -35,18 +35,18 @@ ANY = -1
 
 
 class Producers:
-    """Implements CanProduce; without a ``name_server`` there can be no producer. ``machine`` makes their machines by
+    """Implements CanProduce; without ``name_servers`` there can be no producer. ``machine`` makes their machines by
     name, ``timeout_ms`` is the trial's limit of a send, ``master`` the pair's broker name.
     """
 
     def __init__(
         self, clients: Clients, machine: Callable[[str], Machine], build: type[Producer],
-        name_server: str | None, timeout_ms: int, master: str,
+        name_servers: tuple[str, ...], timeout_ms: int, master: str,
     ) -> None:  # fmt: skip
         self.clients = clients
         self.machine = machine
         self.build = build
-        self.name_server = name_server
+        self.name_servers = name_servers
         self.timeout_ms = timeout_ms
         self.master = master
         self.hosts: dict[int, Machine] = {}
@@ -82,14 +82,14 @@ class Producers:
 
     def _host(self, producer: int) -> Machine:
         """Its machine; the producer runs."""
-        if self.name_server is None:
+        if not self.name_servers:
             raise UsageError("produce needs a name server, which knows where the topic is: set lab.names=1")
         host = self.hosts.get(producer)
         if host is None:
             host = self.hosts[producer] = self.machine(f"producer-{producer}")
         if host.node is None:
             settings = ProducerSettings(
-                f"p{producer}", "pairproof", (self.name_server,), RETRIES, self._within_ms(producer)
+                f"p{producer}", "pairproof", self.name_servers, RETRIES, self._within_ms(producer)
             )
             machine, process = host, self.clients.new_process()
             host.start(lambda: self._made(machine, settings, process))

@@ -49,9 +49,10 @@ class SimDriver(Driver):
         client.start(lambda: self.clients.client)
         self.has_names = places.has_names(settings)
         self.sync_ns = target.sync_period_ms(settings) * MS
+        names = planning.name_servers(settings)
         self.consumers = Consumers(
             self.clients, lambda name: world.machine(name, world.clients_ways), target.consumer_class(),
-            planning.NAME_SERVER if self.has_names else None, places.chosen_by_user(settings),
+            names, places.chosen_by_user(settings),
         )  # fmt: skip
         # Through small buffers a large message takes seconds, which no bound allows for.
         most = MOST if int(settings.get("lab.bufferBytes", WIDE)) >= WIDE else LARGEST
@@ -60,7 +61,7 @@ class SimDriver(Driver):
         )
         producers = Producers(
             self.clients, lambda name: world.machine(name, world.clients_ways), target.producer_class(),
-            planning.NAME_SERVER if self.has_names else None, send_timeout_ms(settings),
+            names, send_timeout_ms(settings),
             self.configs[places.MASTER].brokerName,
         )  # fmt: skip
         self.parts = (

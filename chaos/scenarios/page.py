@@ -68,7 +68,8 @@ FORM = """\
   from). `lab.sendTimeoutMs` is how long producers wait for an answer, 10 s unless it is set; sends that wait in turn
   may take longer. `lab.pullMessages` is how many messages readers ask for, 32 unless it is set.
   In the simulation, what one end sends within `lab.gatherMicros` arrives as one piece, and with `lab.spread: 10`
-  latencies and flushes take a tenth to ten times as long as usual.
+  latencies and flushes take a tenth to ten times as long as usual; with `lab.absentNames` brokers and clients know two
+  name servers, of which the first (1) or the second (2) is not there.
   Cases with another `rocketmqVersion` than the target's are left out for targets that have their own.
 - A step begins `at` a time, `after` the end of the step before it, or right behind the n-th send (`after_sends`). A
   fault lasts `for` a time, until `heal` names it, or to the end. `pairproof labs` lists faults and their arguments,

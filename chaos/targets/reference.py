@@ -17,7 +17,7 @@ from pairproof.chaos.plan import Image, InProcess, Plan
 from pairproof.chaos.rocketmq import configuration, planning, questions
 from pairproof.chaos.rocketmq.configuration import FIELDS, Given, is_of_a_side, of_side, side_of
 from pairproof.chaos.rocketmq.defaults import completed
-from pairproof.chaos.rocketmq.planning import HA_ADDRESS, NAME_SERVER, OTHER_NAME
+from pairproof.chaos.rocketmq.planning import HA_ADDRESS, OTHER_NAME, name_servers
 from pairproof.chaos.rocketmq.programs import NameServerProgram, ReferenceProgram, gives_memory
 from pairproof.chaos.rocketmq.questions import Asking
 from pairproof.harness import deviations
@@ -57,6 +57,7 @@ SYSTEM_BUFFER = 262_144
 LAB_SETTINGS = {
     "lab.slaves": (0, places.MAX_SLAVES),
     "lab.names": (0, 1),
+    "lab.absentNames": (0, 2),
     "lab.others": (0, 1),
     "lab.haMasterAddress": (0, 1),
     "lab.slaveFileSize": (0, 1 << 30),
@@ -71,7 +72,7 @@ LAB_SETTINGS = {
     "lab.sendTimeoutMs": (1, 600_000),
     "lab.pullMessages": (0, 1_000),
 }
-"""The labs' own settings and their ranges. ``slaveFileSize``, ``slaveMemory``: the slaves' mappedFileSizeCommitLog and
+"""The labs' own settings and their ranges. ``absentNames``: 1 or 2: which of two name servers is not there. ``slaveFileSize``, ``slaveMemory``: the slaves' mappedFileSizeCommitLog and
 totalMemory; 0: the master's. ``connectBrokerByUser``, ``defaultBrokerId``: what consumers' users choose.
 ``sendTimeoutMs``: how long producers wait for an answer. ``pullMessages``: how many messages readers ask for; 0: 32."""
 REPORT = 8
@@ -328,7 +329,7 @@ def _given(node: str, settings: tuple[tuple[str, Scalar], ...]) -> dict[str, obj
     common = {key: value for key, value in settings if not key.startswith(LAB_PREFIX) and not is_of_a_side(key)}
     values: dict[str, object] = {**common, **own}
     if places.has_names(given):
-        values["namesrvAddr"] = NAME_SERVER
+        values["namesrvAddr"] = ";".join(name_servers(given))
     if node in places.SLAVES:
         number = places.SLAVES.index(node)
         values |= {"brokerRole": "SLAVE", "brokerId": number + 1, "listenPort": 10_921 + 10 * number}

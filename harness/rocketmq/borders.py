@@ -64,6 +64,7 @@ BORDERS: tuple[tuple[Args, ...], ...] = (
     ({"brokerClusterName": "another"},),
     ({"flushConsumerOffsetInterval": 500}, {"flushConsumerOffsetInterval": 20_000}),
     ({"registerNameServerPeriod": 1}, {"registerNameServerPeriod": 11_000}, {"registerNameServerPeriod": 60_001}),
+    ({"lab.absentNames": 1}, {"lab.absentNames": 2}),
     ({"longPollingEnable": False},),
     ({"messageDelayLevel": "1s"}, {"messageDelayLevel": "1s 3s 2s"}),
     ({"offsetCheckInSlave": True},),

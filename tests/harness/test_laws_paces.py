@@ -29,9 +29,9 @@ class A(C):
         known = {"process": 1, "group": call.group, "node": call.node, "f": call.f, "op": call.op, "message": "c1"}
         return self.after(ms).add("ask", **{**known, "queue": call.queue, "status": status, **columns})
 
-    def route(self, route: object = PAIR, status: str = "answered") -> A:
+    def route(self, route: object = PAIR, status: str = "answered", node: str = "names") -> A:
         detail = json.dumps(route) if status == "answered" else None
-        return self.asked("route", "names", queue="T").ended(status, detail=detail)
+        return self.asked("route", node, queue="T").ended(status, detail=detail)
 
     def beat(self, *nodes: str, ms: float = 0) -> A:
         self.after(ms)
@@ -123,6 +123,15 @@ def test_routes_are_asked_for_every_30_s() -> None:
     assert_holds(ClientPaced, joined().call(1, "pull", "master", "fail").route())
     twice = joined().call(1, "pull", "master", "fail").route().call(1, "pull", "master", "fail").route()
     assert_broken(ClientPaced, twice, "asks where T is 3 ms after it last did")
+
+
+def test_the_next_name_server_is_asked_at_once() -> None:
+    def lost() -> A:
+        return joined().members(ms=999).beat(ms=9_999).route(status="refused", node="nobody")
+
+    assert_holds(ClientPaced, lost().route())
+    assert_broken(ClientPaced, lost().route(node="nobody"), "asks where T is 1 ms after it last did")
+    assert_broken(ClientPaced, lost().after(9).route(), "asks where T is 10 ms after it last did")
 
 
 def test_who_has_no_route_asks_after_3_s() -> None:

@@ -4,7 +4,7 @@
   broker that has had none, and then every 30 s. It goes sooner only when the group's list lacks the client.
 - The route of each topic is asked for at the latest 30 s after the last answer; by a consumer that has never had one
   after 3 s. It is asked for sooner only where a call has just failed, and then not within 3 s, or where a route or its
-  master is missing.
+  master is missing. Where a name server did not answer, the next one is asked at once.
 - A consumer that shares queues asks who is in its group when its first heartbeats have been answered, then every 20 s,
   3 s after a question that failed, and within a second of hearing that the group has changed; but never twice within a
   second.
@@ -72,6 +72,8 @@ class Client:
         """When each topic's route was last asked for without a reason of its own, ns."""
         self.asked: dict[str, int] = {}
         """When it was asked for at all."""
+        self.unanswered: dict[str, Ask] = {}
+        """Of each topic the last question for its route, once a name server has not answered it."""
         self.told = False
         """Whether the group has changed while its members were being asked for."""
         self.woken = self.failed = -1
@@ -178,6 +180,9 @@ class ClientPaced(Law):
     def _route(self, client: Client, event: Ask) -> None:
         topic = event.topic or ""
         self._met(client, OF + topic, event, f"asks where {topic} is")
+        before = client.unanswered.pop(topic, None)
+        if before is not None and event.t == before.t and event.node != before.node:
+            return
         client.topics.add(topic)
         last, polled = client.asked.get(topic), client.polled.get(topic)
         client.asked[topic] = event.t
@@ -221,6 +226,8 @@ class ClientPaced(Law):
             self.violate(event, f"{what}; such a call ends within 3 s, and is not given up sooner", since=asked.t)
         if event.status not in ANSWERED:
             client.failed = event.t
+            if event.f == ROUTE:
+                client.unanswered[event.topic or ""] = event
         if event.f == BEAT:
             self._answered_beat(client, event)
         elif event.f == MEMBERS:
