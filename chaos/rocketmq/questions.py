@@ -182,8 +182,10 @@ def _of_record(f: str, dice: Random, records: Sequence[Event]) -> Question:
     if f != "time":
         return Question(f, queue, {"queue": one.queue})
     times = [each.value or 0 for each in records if each.queue == one.queue]
-    # Before all of them, at or just behind one, and behind all.
-    time = dice.choice((times[0] - 1, dice.choice(times) + dice.randrange(2), times[-1] + 1))
+    near = dice.randrange(len(times))
+    earlier, later = sorted((times[near - 1], times[near]))
+    # Before all of them, at or just behind one, between two, and behind all.
+    time = dice.choice((times[0] - 1, earlier + dice.randrange(2), dice.randint(earlier, later), times[-1] + 1))
     return Question(f, {**queue, "timestamp": str(time)}, {"queue": one.queue, "value": time})
 
 

@@ -30,6 +30,8 @@ KEPT = (
 
 
 SYSTEM_TOPICS = ("BenchmarkTest", "OFFSET_MOVED_EVENT", "SCHEDULE_TOPIC_XXXX", "SELF_TEST_TOPIC")
+TABLES = frozenset({"topicConfigTable", "subscriptionGroupTable"})
+"""What an answer with a whole table calls it."""
 REPLY = "_REPLY_TOPIC"
 """The end of a topic's name, which begins with the cluster's."""
 
@@ -302,6 +304,22 @@ def shown_topic(topic: str) -> Read:
         return said(topic=None if found is None else [found[each] for each in names])
 
     return read
+
+
+def version_of(name: str, code: int) -> Step:
+    """Whether a table's version is a later one than when it was asked for last."""
+
+    def compare(answered: Answered, before: Sequence[Answered]) -> str:
+        told: Any = parsed(answered.body)
+        kinds = told.keys() & TABLES
+        for each in reversed(before):
+            last: Any = parsed(each.body) if each.body else {}
+            if kinds & last.keys():
+                first, then = (each["dataVersion"] for each in (last, told))
+                return said(grown=then["counter"] > first["counter"], later=then["timestamp"] >= first["timestamp"])
+        return said(grown=None)
+
+    return Step(name, code, compare=compare)
 
 
 def shown_system_topics(answered: Answered) -> str:

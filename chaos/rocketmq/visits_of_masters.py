@@ -41,6 +41,7 @@ from pairproof.chaos.rocketmq.steps_of_masters import (
     shown_settings,
     shown_system_topics,
     shown_topic,
+    version_of,
 )
 from pairproof.chaos.rocketmq.visits import Step, comes, leaves
 
@@ -145,7 +146,9 @@ def _tables(topic: str) -> Visit:
     return (
         makes_topic("a topic is made", topic, 2, 2), topics,
         makes_topic("the topic is changed", topic, 3, 1, 4, "MULTI_TAG", 3),
+        version_of("the topics' version has grown", Request.GET_ALL_TOPIC_CONFIG),
         topics._replace(name="which topic there is then"),
+        version_of("the topics' version stays", Request.GET_ALL_TOPIC_CONFIG),
         deletes_topic("the topic is deleted", topic), topics._replace(name="which topic is left"),
         makes_group("a group is made in its own way", group, retryQueueNums=2, retryMaxTimes=3, brokerId=1,
                      whichBrokerWhenConsumeSlowly=2, consumeEnable=False, consumeFromMinEnable=False),
@@ -153,7 +156,9 @@ def _tables(topic: str) -> Visit:
         pulls("the group may not read", topic, 0, 0),
         makes_group("the group is changed", group, retryMaxTimes=4, consumeBroadcastEnable=False,
                     notifyConsumerIdsChangedEnable=False),
+        version_of("the groups' version has grown", Request.GET_ALL_SUBSCRIPTIONGROUP_CONFIG),
         groups._replace(name="which group there is then"),
+        version_of("the groups' version stays", Request.GET_ALL_SUBSCRIPTIONGROUP_CONFIG),
         deletes_group("the group is deleted", group), groups._replace(name="which group is left"),
     )  # fmt: skip
 

@@ -53,6 +53,8 @@ _SYSTEM_TOPICS = {
     "BenchmarkTest": [1_024, 1_024], "OFFSET_MOVED_EVENT": [1, 1], "SCHEDULE_TOPIC_XXXX": [18, 18],
     "SELF_TEST_TOPIC": [1, 1], "_REPLY_TOPIC": [1, 1],
 }  # fmt: skip
+_GROWN = Served(says=said(grown=True, later=True))
+_STAYS = Served(says=said(grown=False, later=True))
 _NOT_SUBSCRIBED = Served(frozenset({"SUBSCRIPTION_NOT_EXIST"}))
 _RED, _BLUE = message(0, 0, "one", TAGS="r"), message(0, 1, "two", TAGS="b")
 _KEYED = [message(0, 0, "1", KEYS="k"), message(0, 1, "2", KEYS="k j"), message(1, 0, "3", KEYS="j k")]
@@ -156,6 +158,10 @@ SERVED: Mapping[str, Served] = {
     "no progress is left": _FIRST,
     "which topic there is": Served(says=said(topic=[2, 2, 6, False, *_PLAIN])),
     "the topic is changed": Served(),
+    "the topics' version has grown": _GROWN,
+    "the groups' version has grown": _GROWN,
+    "the topics' version stays": _STAYS,
+    "the groups' version stays": _STAYS,
     "which topic there is then": Served(says=said(topic=[3, 1, 4, False, "MULTI_TAG", 3])),
     "which topic is left": Served(says=said(topic=None)),
     "a group is made in its own way": Served(),

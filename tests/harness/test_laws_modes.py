@@ -193,6 +193,18 @@ def test_a_name_server_that_was_started_anew_has_topics_from_masters_only() -> N
     assert_vacuous(RoleReadFailover, later(forgotten, 99_000).mark("end"))
 
 
+@pytest.mark.parametrize("registers_first", [True, False])
+def test_a_slave_may_have_been_out_of_sight_when_its_master_died(registers_first: bool) -> None:
+    history = later(consumed(), 1_000).crash("slave").start("slave")
+    history = dead(history=later(history.registers("slave"), 1_000) if registers_first else history)
+    history = later(history, 1_000).registers("slave").add("route", process=1, group="g", status="none", detail="{}")
+    history = later(history, 99_000).mark("end")
+    if registers_first:
+        assert_broken(RoleReadFailover, history, "from a slave")
+    else:
+        assert_vacuous(RoleReadFailover, history)
+
+
 def test_a_slave_that_synced_before_the_group_came_owes_nothing() -> None:
     history = Group().config("master", namesrvAddr="n").config("slave", namesrvAddr="n")
     history.add("start", node="names").start("master").start("slave")

@@ -290,7 +290,7 @@ class RoleReadFailover(Law):
         if self.unrouted <= died:
             return False
         lost = self.known.get(MASTER, -1) < self.born.get(NAMES, 0)
-        return lost or min(self._forgotten(node) for node in self.slaves) > died
+        return lost or min(max(self._forgotten(node), self.known.get(node, -1)) for node in self.slaves) > died
 
     def _forgotten(self, node: str) -> int:
         """When the name server may last have lost sight of a broker, ns."""
