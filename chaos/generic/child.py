@@ -19,8 +19,8 @@ from typing import Any, TextIO
 from pairproof.chaos.generic import hook
 from pairproof.harness.errors import PairproofError
 
-AFTER_CRASH = 5
-"""Further trials of a mutant that crashes, in which a law may object, too."""
+AFTER_CRASH, AFTER_CRASH_S = 40, 40
+"""Further trials that a mutant crashes, in which a law may object, too, as in a run that goes on; and their CPU seconds."""
 TRIED, FAILED = "trial", "failed"
 
 
@@ -80,7 +80,7 @@ def _mutant(task: dict[str, Any], said: TextIO) -> None:
     except (Exception, SystemExit) as why:
         _say(said, {TRIED: None, "laws": {}, "crash": f"at import: {_words(why)}"})
         return
-    left = AFTER_CRASH
+    left, ends_s = AFTER_CRASH, 0.0
     for trial in _trials(task["file"], task["numbers"]):
         _grant(task)
         try:
@@ -93,8 +93,9 @@ def _mutant(task: dict[str, Any], said: TextIO) -> None:
         if set(laws) - {task["crash_law"]}:
             return
         if laws or crash:
+            ends_s = ends_s or process_time() + AFTER_CRASH_S
             left -= 1
-            if left < 0:
+            if left < 0 or process_time() > ends_s:
                 return
 
 

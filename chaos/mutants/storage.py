@@ -68,6 +68,13 @@ class AgesByFirst(Retention):
         return first + self.keep_ms if first >= 0 else None
 
 
+@seeded("master", "log-retention", "looks for old files as soon as it has started")
+class LooksAtOnce(Retention):
+    def start(self) -> None:
+        self._earliest = self.io.now()
+        self._arm()
+
+
 @seeded("master", "ack-within-limits", "stores bodies of any size, whatever maxMessageSize says")
 class StoresAnySize(CommitLog):
     def __init__(self, disk: Disk, file_size: int, folder: str = "commitlog", max_message_size: int = 1 << 22) -> None:

@@ -30,6 +30,7 @@ DEFAULTS: Mapping[str, int] = {
     "flushConsumeQueueLeastPages": 2,
     "flushConsumeQueueThoroughInterval": 60_000,
     "fileReservedTime": 72,
+    "cleanResourceInterval": 10_000,
     "inSyncReplicas": 0,
 }
 """RocketMQ 4.9's values for settings that a history does not name: bytes, milliseconds, hours; 0 replicas for the

@@ -33,7 +33,7 @@ STORES = (
         "files grow old when a clock is put ahead",
         AGING,
         (
-            *(send(0, size=700) for _ in range(3)), advance(61_000), fault("clock_skew", node="master", ms=3_600_000),
+            *(send(0, size=700) for _ in range(3)), advance(50_000), fault("clock_skew", node="master", ms=3_600_000),
             *(send(1, size=700) for _ in range(3)), advance(11_000), send(1, size=700), advance(2_000),
         ),
     ),

@@ -7,9 +7,14 @@ from pairproof.harness.rocketmq.testing import H, pair
 from pairproof.harness.testing import assert_broken, assert_holds, assert_vacuous
 
 
+def old(**settings: int) -> H:
+    """A pair that has run for a minute."""
+    return pair(**settings).after(60_000)
+
+
 def two_files(later_ms: int = 0) -> H:
     """Files that are kept for an hour: the second message of the first one comes later than the first."""
-    history = pair(fileReservedTime=1).append("master", 0, 500, "put", "m0").after(later_ms)
+    history = old(fileReservedTime=1).append("master", 0, 500, "put", "m0").after(later_ms)
     history.append("master", 500, 1_000, "put", "m1")
     return history.append("master", 1_000, 1_100, "put", "m2")
 
@@ -36,23 +41,23 @@ def test_a_clock_that_is_put_ahead_makes_older_what_was_there() -> None:
     assert_holds(LogRetention, gone(ahead(two_files())))
     assert_holds(LogRetention, gone(ahead(two_files()).append("master", 1_100, 1_200, "put", "m3")))
     assert_broken(
-        LogRetention, gone(ahead(pair(fileReservedTime=1)).append("master", 0, 900, "put", "m")), "is 0 ms old"
+        LogRetention, gone(ahead(old(fileReservedTime=1)).append("master", 0, 900, "put", "m")), "is 0 ms old"
     )
     assert_broken(LogRetention, gone(two_files().add("clock", node="slave", value=HOUR_MS)), "is 0 ms old")
 
 
 def test_a_slave_may_go_by_its_master_s_time() -> None:
     def behind() -> H:
-        history = pair().config("slave", fileReservedTime=1).add("clock", node="master", value=-HOUR_MS)
+        history = old().config("slave", fileReservedTime=1).add("clock", node="master", value=-HOUR_MS)
         return history.append("master", 0, 1_000, "put", "m0").append("slave", 0, 1_000)
 
     assert_holds(LogRetention, gone(behind(), "slave"))
-    alone = pair().config("slave", fileReservedTime=1).append("slave", 0, 1_000)
+    alone = old().config("slave", fileReservedTime=1).append("slave", 0, 1_000)
     assert_broken(LogRetention, gone(alone, "slave"), "is 0 ms old")
 
 
 def test_the_default_is_three_days_and_what_is_demanded_goes_at_once() -> None:
-    assert_broken(LogRetention, gone(pair().append("master", 0, 900, "put", "m").after(HOUR_MS)), "is 259200000 ms")
+    assert_broken(LogRetention, gone(old().append("master", 0, 900, "put", "m").after(HOUR_MS)), "is 259200000 ms")
     assert_vacuous(LogRetention, gone(two_files().fault("retention", "master")))
     assert_broken(LogRetention, gone(two_files().fault("retention", "slave")), "is 0 ms old")
 
@@ -60,3 +65,23 @@ def test_the_default_is_three_days_and_what_is_demanded_goes_at_once() -> None:
 def test_what_was_cut_or_replaced_is_not_there_to_go() -> None:
     assert_vacuous(LogRetention, gone(two_files().add("cut", node="master", lo=0, hi=1_100)))
     assert_vacuous(LogRetention, gone(two_files().wipe("master").start("master")))
+
+
+def test_a_broker_looks_for_old_files_after_a_minute() -> None:
+    def after(ms: float) -> H:
+        return gone(two_files().after(HOUR_MS).crash("master").start("master").after(ms))
+
+    assert_holds(LogRetention, after(60_000))
+    assert_broken(LogRetention, after(59_999), "master looks for old files 1 ms too early")
+    real = H().real(1)
+    real.recorder.events += after(59_999).events
+    assert_holds(LogRetention, real)
+
+
+def test_a_broker_looks_for_old_files_every_ten_seconds() -> None:
+    def again(ms: float) -> H:
+        history = gone(two_files().append("master", 1_100, 1_900, "put", "m3").after(HOUR_MS)).after(ms)
+        return history.add("expire", node="master", lo=1_500)
+
+    assert_holds(LogRetention, again(10_000))
+    assert_broken(LogRetention, again(9_999), "master looks for old files 1 ms too early")

@@ -1,10 +1,13 @@
-"""``log-retention``: a file of a log is deleted when all that is in it is older than fileReservedTime, never before.
+"""``log-retention``: a file of a log is deleted when all that is in it is older than fileReservedTime, never before,
+and not in the first minute of its broker's life, nor twice within cleanResourceInterval.
 
 What counts is the age by the node's own clock of the youngest record in the files that go: since it was written there,
-or since the master stored it, whichever is longer ago. An operator who puts a clock ahead makes everything older.
+or since the master stored it, whichever is longer ago. An operator who puts a clock ahead makes everything older. When
+a broker looks is not judged in labs with real time, which hear of a start when that is over.
 
 Left out: files that somebody has deleted on demand; whether old ones go at all, and how soon; the hours of deleteWhen,
-since a history does not know which hour it is. Source: CleanCommitLogService, MappedFileQueue.deleteExpiredFileByTime.
+since a history does not know which hour it is. Source: DefaultMessageStore.addScheduleTask, CleanCommitLogService,
+MappedFileQueue.deleteExpiredFileByTime.
 """
 
 from __future__ import annotations
@@ -12,13 +15,15 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from pairproof.harness.history import MS
-from pairproof.harness.kinds.machine import Clock, Fault
-from pairproof.harness.kinds.node import Wipe
+from pairproof.harness.kinds.machine import Clock, Fault, Lab
+from pairproof.harness.kinds.node import Start, Wipe
 from pairproof.harness.rocketmq.kinds.log import Append, Cut, Expire
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.places import MASTER
 
 HOUR_MS = 3_600_000
+FIRST_MS = 60_000
+"""From a start to the first look."""
 ON_DEMAND, DEMANDED_NS = "retention", 30_000 * MS
 """The fault that deletes files, and how long after it a deletion may still come of it, where time is real."""
 
@@ -45,6 +50,16 @@ class LogRetention(Law):
         """By where a message begins: when the master stored it, ms by its clock."""
         self.demanded: dict[str, int] = {}
         """When files were last deleted on demand, ns."""
+
+        self.looked: dict[str, int] = {}
+        """When a broker may have looked last, or a minute was over since its start, ns."""
+        self.exact = True
+
+    def on_lab(self, event: Lab) -> None:
+        self.exact = not event.in_real_time
+
+    def on_start(self, event: Start) -> None:
+        self.looked[event.node] = event.t + FIRST_MS * MS
 
     def on_clock(self, event: Clock) -> None:
         self.ahead[event.node] = event.ahead_ms
@@ -74,12 +89,19 @@ class LogRetention(Law):
         if not gone or (demanded is not None and event.t - demanded <= DEMANDED_NS):
             return
         self.judged += 1
+        self._judge_time(event)
         kept_ms = self.ledger.setting(node, "fileReservedTime") * HOUR_MS
         # A slave may go by the time at which its master stored a message.
         age = min(now - min(each.at_ms, self.stored.get(each.lo, each.at_ms)) for each in gone)
         if age < kept_ms:
             what = f"{node} deletes what lies before {event.new_start}, of which a part is {age} ms old"
             self.violate(event, f"{what}; fileReservedTime is {kept_ms} ms", since=None)
+
+    def _judge_time(self, event: Expire) -> None:
+        due = self.looked.get(event.node, 0)
+        if self.exact and event.t < due:
+            self.violate(event, f"{event.node} looks for old files {(due - event.t) // MS} ms too early", since=None)
+        self.looked[event.node] = event.t + self.ledger.setting(event.node, "cleanResourceInterval") * MS
 
     def _wall_ms(self, node: str, t: int) -> int:
         """What the node's clock says, from when the history begins."""
