@@ -58,6 +58,7 @@ _SUBSCRIBED = (
     b'{"clientID":"nobody","consumerDataSet":[{"groupName":"nobody","subscriptionDataSet":'
     b'[{"topic":"nobody","subString":"*","subVersion":%s}]}]}'
 )
+_STATE = b'{"counter":1,"timestamp":1}'
 _HEADER = b'{"code":11,"extFields":{},"flag":0,"language":"JAVA","opaque":0,"version":1}'
 _BINARY_HEADER = struct.pack(">hbhiiii", 11, 0, 1, 0, 0, 0, 6)
 """Up to six bytes of fields."""
@@ -87,6 +88,14 @@ def _batch(name: str, body: bytes, **changed: str) -> Invalid:
 
 def _registration(name: str, body: bytes, *missing: str, **changed: str) -> Invalid:
     return Invalid(name, Request.REGISTER_BROKER, _changed(_REGISTER, changed, missing), body)
+
+
+def _compressed(name: str, *parts: bytes) -> Invalid:
+    return _registration(name, zlib.compress(b"".join(parts)), compressed="true")
+
+
+def _sized(part: bytes) -> bytes:
+    return struct.pack(">i", len(part)) + part
 
 
 def _send(name: str, changed: Mapping[str, str], *missing: str) -> Invalid:
@@ -203,6 +212,9 @@ _OF_BROKERS = (
         _beat("a heartbeat of no group", b'{"clientID":"nobody","producerDataSet":[{}]}'),
         _beat("a heartbeat whose consumers are a number", b'{"clientID":"nobody","consumerDataSet":7}'),
         _beat("a heartbeat that ends early", b'{"clientID":"nobody"'),
+        _beat("a heartbeat with a text that does not end", b'{"clientID":"nobody'),
+        _beat("a heartbeat with a list without commas", b'{"clientID":"nobody","consumerDataSet":[{} {}]}'),
+        _beat("a heartbeat with a version that is a word", _SUBSCRIBED % b'"newest"'),
         _beat("a heartbeat without a colon", b'{"clientID" "nobody"}'),
         _beat("a heartbeat with an unknown escape", b'{"clientID":"\\q"}'),
         _beat("a heartbeat with half an escape", b'{"clientID":"\\u12"}'),
@@ -217,6 +229,8 @@ _OF_BROKERS = (
         Invalid("a new topic of 128 characters", Request.UPDATE_AND_CREATE_TOPIC, {**_TOPIC, "topic": "t" * 128}),
         Invalid("the deletion of a topic without a name", Request.DELETE_TOPIC_IN_BROKER, {"topic": ""}),
         _missing("a lock of no body", Request.LOCK_BATCH_MQ, {}),
+        Invalid("a lock of a queue that is not a number", Request.LOCK_BATCH_MQ, {},
+                b'{"clientId":"nobody","consumerGroup":"nobody","mqSet":[{"topic":"nobody","queueId":"first"}]}'),
         _missing("a query without its end", Request.QUERY_MESSAGE, _QUERY, "endTimestamp"),
         _missing("a commit without its decision", Request.END_TRANSACTION, _END, "commitOrRollback"),
         Invalid("the decision of a transaction at no half message", Request.END_TRANSACTION,
@@ -256,6 +270,12 @@ _OF_NAMES = (
     _registration("a compressed registration that is not compressed", b"{}", compressed="true"),
     _registration("a compressed registration that ends early", zlib.compress(bytes(400))[:-3], compressed="true"),
     _registration("a compressed registration of zeros", zlib.compress(bytes(400)), compressed="true"),
+    _compressed("a compressed registration with half a number", _sized(_STATE), bytes(2)),
+    _compressed("a compressed registration with a part longer than all", struct.pack(">i", 1_000), _STATE),
+    _compressed("a compressed registration with a part of negative length", struct.pack(">i", -2), _STATE),
+    _compressed("a compressed registration of fewer topics than it says", _sized(_STATE), struct.pack(">i", 2)),
+    _compressed("a compressed registration whose state is no state", _sized(b"[1]"), struct.pack(">i", 0), _sized(b"[]")),
+    _registration("a registration whose topics are a number", b'{"topicConfigSerializeWrapper":7}'),
     _registration("a registration of no address", b"{}", "brokerAddr"),
     Invalid("a state of topics that is not JSON", Request.QUERY_DATA_VERSION, _REGISTER, b"new"),
     *_FRAMES,

@@ -53,7 +53,7 @@ def test_what_a_mutant_takes_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_trials_send_all_of_them() -> None:
     assert set(REQUESTS) == set(REFUSALS)
     for node, names in (("master", OF_BROKERS), ("names", OF_NAMES)):
-        drawn = [invalid_requests.chosen(str(seed), node, names) for seed in range(200)]
+        drawn = [invalid_requests.chosen(str(seed), node, names) for seed in range(600)]
         assert {each.name for sent in drawn for each in sent} == set(names)
         assert {len(sent) for sent in drawn} == {MOST}
 
