@@ -23,6 +23,7 @@ from pairproof.chaos.rocketmq.questions import Answered
 from pairproof.harness.history import UNREADABLE
 from pairproof.harness.rocketmq.served import BROKER, ELSEWHERE, FILTER, HA, MASTER, SECOND, SLAVE, VISITOR, said
 
+STANDARD = "acceptStandardJsonOnly"
 OTHER, PRODUCERS, CLUSTER = "other-visitor", "visitors", "visited"
 
 Read = Callable[[Answered], str | None]
@@ -151,11 +152,10 @@ def _sized(part: bytes) -> bytes:
     return struct.pack(">i", len(part)) + part
 
 
-def way(name: str) -> Step:
-    """Where the visited topic is."""
-    return Step(
-        name, Request.GET_ROUTEINFO_BY_TOPIC, {"topic": "visited", "acceptStandardJsonOnly": "true"}, read=_route
-    )
+def way(name: str, *more: str) -> Step:
+    """Where the visited topic is; who does not ask for standard JSON is answered by its version."""
+    fields = {"topic": "visited", **dict.fromkeys(more, "true")}
+    return Step(name, Request.GET_ROUTEINFO_BY_TOPIC, fields, read=_route)
 
 
 def _clusters(name: str) -> Step:
@@ -261,7 +261,7 @@ OF_NAMES: Sequence[Sequence[Step]] = (
         _topics("which topics nobody has"),
         compares("a broker compares before it registers", MASTER, 1),
         _registers("a master registers", 0, MASTER, (3, 2, 6), 1, FILTER),
-        way("the way to it"),
+        way("the way to it", STANDARD),
         compares("the broker compares, and nothing has changed", MASTER, 1),
         _registers("its slave registers", 1, SLAVE, (3, 2, 6), 1),
         way("the way to both"),
@@ -269,7 +269,7 @@ OF_NAMES: Sequence[Sequence[Step]] = (
         _topics("which topics they have"),
         compares("the broker compares, and has changed", MASTER, 2),
         _registers("the master registers a change, compressed", 0, MASTER, (5, 4, 4), 2, compressed=True),
-        way("the way to what is changed"),
+        way("the way to what is changed", STANDARD),
         compares("the broker compares, and has changed no more", MASTER, 2),
         goes("the slave leaves", 1, SLAVE),
         way("the way to the master alone"),
@@ -286,7 +286,7 @@ OF_NAMES: Sequence[Sequence[Step]] = (
         _clusters("two brokers in the cluster"),
         _registers("the first one's slave registers", 1, SLAVE, (3, 2, 6), 1),
         _registers("the slave takes its master's place", 0, SLAVE, (4, 4, 6), 3),
-        way("the way to the new master"),
+        way("the way to the new master", STANDARD),
         _registers("the old master comes as a slave", 2, MASTER, (9, 9, 6), 1),
         way("the way to them as they are now"),
         goes("somebody leaves in the slave's name", 2, HA),
