@@ -16,7 +16,7 @@ import click
 
 from pairproof import __version__
 from pairproof.chaos.generic import equivalents, score
-from pairproof.chaos.generic.measuring import Measured, Question, measure
+from pairproof.chaos.generic.measuring import ALARMS, Measured, Question, measure
 from pairproof.chaos.generic.score import CRASH, KILLED, NOT_REACHED, SURVIVED
 from pairproof.harness import resolve
 from pairproof.harness.commands import output
@@ -95,7 +95,7 @@ def run(asked: Asked, lab: Lab, seed: str, trials: int | None, jobs: int, json_t
     figures = score.summary(found.rows)
     if json_to is not None:
         output.write_json(_document(question, found, figures), json_to)
-    _say(found, figures)
+    _say(found, figures, asked.out)
     short = asked.at_least is not None and figures["score"]["percent"] < asked.at_least
     if short:
         output.say(f"less than the {asked.at_least:g} % that --at-least asks for", "bold red")
@@ -116,7 +116,7 @@ def _document(question: Question, found: Measured, figures: dict[str, Any]) -> d
     }
 
 
-def _say(found: Measured, figures: dict[str, Any]) -> None:
+def _say(found: Measured, figures: dict[str, Any], out: Path | None) -> None:
     _say_survivors(found)
     for title, name in (("By package", "packages"), ("By operator", "operators")):
         verdicts = (KILLED, CRASH, SURVIVED, NOT_REACHED, score.EQUIVALENT)
@@ -135,6 +135,8 @@ def _say(found: Measured, figures: dict[str, Any]) -> None:
     output.say(f"control: the unmutated target over {control.trials} trials, {control.cpu_s:.1f} CPU seconds")
     for law, times in control.alarms.items():
         output.say(f"alarm: the unmutated target violates {law} in {times} trials of the control", "bold red")
+    if control.alarms:
+        output.say(f"the trials that raise an alarm are in {out / ALARMS}" if out else "--out keeps those trials")
     for each in found.stale:
         output.say(f"stale equivalent, no code fits it any more: {each.told()}", "bold red")
 

@@ -20,7 +20,7 @@ from pairproof.chaos.generic import hook
 from pairproof.harness.errors import PairproofError
 
 AFTER_CRASH, AFTER_CRASH_S = 40, 40
-"""Further trials that a mutant crashes, in which a law may object, too, as in a run that goes on; and their CPU seconds."""
+"""Further trials that a mutant crashes, in which a law may object, too, as in a run that goes on; in CPU seconds."""
 TRIED, FAILED = "trial", "failed"
 
 

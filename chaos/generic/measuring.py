@@ -2,7 +2,7 @@
 
 Everything is kept in a folder as it comes: begun again with the same question and the same code, a measurement goes on.
 ``plan.json`` is the question, ``trials.jsonl`` has the control's schedules, ``reaching.json`` which of them reach which
-place, ``results.jsonl`` what became of each mutant.
+place, ``alarms.jsonl`` the control's trials that violate a law, ``results.jsonl`` what became of each mutant.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ CONTROL_TIMES = 10
 """So many trials has the control, for each that a mutant may play, beyond the corpus: with 200 it takes a minute
 of CPU time, and reaches what one trial in some hundreds does."""
 PLAN, TRIALS, REACHING, RESULTS = "plan.json", "trials.jsonl", "reaching.json", "results.jsonl"
+ALARMS = "alarms.jsonl"
 
 
 class Question(NamedTuple):
@@ -149,6 +150,9 @@ def _keep(folder: Path, question: Question, places: Sequence[Place], answer: Ans
             reached[identity] += others
     schedules = "".join(json.dumps({"number": each["number"], "schedule": each["schedule"]}) + "\n" for each in played)
     atomic.write_text(folder / TRIALS, schedules, "--out")
+    if len(quiet) < len(played):
+        loud = [{name: each[name] for name in ("number", "alarms", "schedule")} for each in played if each["alarms"]]
+        atomic.write_text(folder / ALARMS, "".join(json.dumps(each) + "\n" for each in loud), "--out")
     document = {
         "origins": [each["origin"] for each in played],
         "reaching": [len(reached[each]) for each in range(len(places))],

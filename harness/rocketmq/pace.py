@@ -5,7 +5,14 @@ from __future__ import annotations
 from pairproof.harness.rocketmq.settings import line
 from pairproof.harness.schedule import Args, Scalar
 
-SIMULATED = ("lab.bufferBytes", "lab.latencyMicros", "lab.gatherMicros", "lab.flushMicros", "lab.spread", "lab.absentNames")
+SIMULATED = (
+    "lab.bufferBytes",
+    "lab.latencyMicros",
+    "lab.gatherMicros",
+    "lab.flushMicros",
+    "lab.spread",
+    "lab.absentNames",
+)
 """Settings of a simulated network and disk."""
 SHORT: dict[str, Scalar] = {
     "haSendHeartbeatInterval": 200,

@@ -179,8 +179,11 @@ def test_an_alarm_of_the_control_is_said_and_its_trials_are_left_out(
 ) -> None:
     pair, answer = stranger / "pair.py", tmp_path / "answer.json"
     pair.write_text(pair.read_text().replace('bug: str = ""', 'bug: str = "forgetful"'))
-    assert main([*COMMAND, "--sample", "1", "--trials", "20", "--json", str(answer)]) == 1
+    kept = ["--out", str(tmp_path / "out")]
+    assert main([*COMMAND, "--sample", "1", "--trials", "20", "--json", str(answer), *kept]) == 1
     assert "alarm: the unmutated target violates promise-kept in" in capsys.readouterr().out
+    loud = [json.loads(line) for line in (tmp_path / "out" / "alarms.jsonl").read_text().splitlines()]
+    assert {law for each in loud for law in each["alarms"]} == {"promise-kept"} and "ops" in loud[0]["schedule"]
     found = json.loads(answer.read_text())
     alarms = found["control"]["alarms"]["promise-kept"]
     assert 0 < alarms < 200 == found["control"]["trials"]
