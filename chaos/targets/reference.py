@@ -72,9 +72,10 @@ LAB_SETTINGS = {
     "lab.sendTimeoutMs": (1, 600_000),
     "lab.pullMessages": (0, 1_000),
 }
-"""The labs' own settings and their ranges. ``absentNames``: 1 or 2: which of two name servers is not there. ``slaveFileSize``, ``slaveMemory``: the slaves' mappedFileSizeCommitLog and
-totalMemory; 0: the master's. ``connectBrokerByUser``, ``defaultBrokerId``: what consumers' users choose.
-``sendTimeoutMs``: how long producers wait for an answer. ``pullMessages``: how many messages readers ask for; 0: 32."""
+"""The labs' own settings and their ranges. ``absentNames``: 1 or 2: which of two name servers is not there.
+``slaveFileSize``, ``slaveMemory``: the slaves' mappedFileSizeCommitLog and totalMemory; 0: the master's.
+``connectBrokerByUser``, ``defaultBrokerId``: what consumers' users choose. ``sendTimeoutMs``: how long producers wait
+for an answer. ``pullMessages``: how many messages readers ask for; 0: 32."""
 REPORT = 8
 """Bytes of a slave's report."""
 LEAST_BYTES_A_SECOND = 500
