@@ -145,14 +145,16 @@ class Routes:
 
     def _ask(self, topic: str, tries: int) -> None:
         server = self.name_servers[self._server % len(self.name_servers)]
-        code, ended = RequestCode.GET_ROUTEINFO_BY_TOPIC, partial(self._answered, topic, tries)
+        code, ended = RequestCode.GET_ROUTEINFO_BY_TOPIC, partial(self._answered, topic, tries, self._server)
         ask(self.calls, server, code, {"topic": topic}, ended)
 
-    def _answered(self, topic: str, tries: int, outcome: Outcome) -> None:
+    def _answered(self, topic: str, tries: int, server: int, outcome: Outcome) -> None:
         if self.closed:
             return
         if not self._take(topic, outcome):
-            self._server = (self._server + 1) % len(self.name_servers)
+            if server == self._server:
+                # Other topics' questions may have failed there, too.
+                self._server = (server + 1) % len(self.name_servers)
             if tries > 1:
                 self._ask(topic, tries - 1)
                 return

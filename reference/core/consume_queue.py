@@ -173,7 +173,13 @@ class ConsumeQueue:
         return self.files.names(self.flushed, self.files.end if upto is None else upto)
 
     def flush_to(self, least_pages: int) -> int | None:
-        """Up to where a look of RocketMQ's flush service flushes; None if it leaves the queue alone."""
+        """Up to where a look flushes; None if it leaves the queue alone.
+
+        As RocketMQ's flush service, but that a thorough look (0) takes all there is, not one file: what the checkpoint
+        notes then is durable, however fast the queue grows.
+        """
+        if not least_pages:
+            return self.files.end if self.flushed < self.files.end else None
         return flush_to(self.flushed, self.files.end, self._file_size, least_pages)
 
     def mark_flushed(self, upto: int) -> None:

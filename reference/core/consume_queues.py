@@ -119,7 +119,7 @@ class ConsumeQueues:
     def begin_flush(self, least_pages: int = 0) -> list[str]:
         """Disk names of what a look of the flush service flushes; :meth:`finish_flush` when they are flushed.
 
-        Of each queue one file at most, and only if ``least_pages`` have gathered; 0: whatever there is.
+        Of each queue one file at most, and only if ``least_pages`` have gathered; 0: all there is.
         """
         due = {place: (queue, queue.flush_to(least_pages)) for place, queue in self._dirty.items()}
         self._flushing = [(queue, upto) for queue, upto in due.values() if upto is not None]

@@ -274,8 +274,7 @@ class MessageStore:
         names = self.queues.begin_flush(least)
         if self.index is not None:
             names += self.index.begin_flush()
-        if not least and not self.queues.dirty:
-            # Then nothing but the last file of any queue was left.
+        if not least:
             self._flushing_ms = self.dispatcher.last_ms
             names.append(checkpoint.NAME)
         self._flushing = True

@@ -151,6 +151,15 @@ def test_the_next_name_server_is_asked_when_one_is_dead_or_silent_and_then_stays
     assert len(names.requests) == 2 and len(mute.requests) == 1
 
 
+def test_each_of_two_topics_asks_the_next_name_server_once() -> None:
+    world = World()
+    asker = Asker(world, "dead", "gone")
+    asker.routes.refresh("T")
+    asker.routes.refresh("U")
+    world.run(1)
+    assert [address for _, address in asker.host.connects] == ["dead", "gone"]
+
+
 def test_a_refresh_ends_even_if_no_name_server_answers_and_asks_each_once() -> None:
     world = World()
     asker = Asker(world, "dead", "gone")

@@ -243,7 +243,7 @@ def test_flush_covers_what_was_written_before_it_began(disk: TreeDisk) -> None:
         queues.put("t", 0, number, entry(number))
     queues.put("t", 1, 4, entry(9))
     # One file of each queue, the first one that is not durable.
-    assert sorted(queues.begin_flush()) == [file_of(0), f"consumequeue/t/1/{0:020d}"]
+    assert sorted(queues.begin_flush(2)) == [file_of(0), f"consumequeue/t/1/{0:020d}"]
     queues.finish_flush()
     assert queues.dirty and queues.begin_flush() == [file_of(1)]
     queues.put("t", 0, 7, entry(10))
@@ -251,6 +251,13 @@ def test_flush_covers_what_was_written_before_it_began(disk: TreeDisk) -> None:
     assert queues.begin_flush() == [file_of(1)]
     queues.finish_flush()
     assert queues.begin_flush() == [] and not queues.dirty
+
+
+def test_a_thorough_look_takes_all_files(disk: TreeDisk) -> None:
+    queues = ConsumeQueues(disk, SIZE)
+    for number in range(12):
+        queues.put("t", 0, number, entry(number))
+    assert queues.begin_flush() == [file_of(number) for number in range(3)] and not queues.dirty
 
 
 def test_queue_waits_until_enough_pages_have_gathered_or_its_file_is_full(disk: TreeDisk) -> None:
