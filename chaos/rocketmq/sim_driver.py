@@ -8,7 +8,7 @@ from pairproof.chaos.driver import Driver
 from pairproof.chaos.labs import script
 from pairproof.chaos.labs.sim.world import World
 from pairproof.chaos.plan import CLIENT
-from pairproof.chaos.rocketmq import planning, sim_questions
+from pairproof.chaos.rocketmq import planning, sim_questions, sim_visits_in_time
 from pairproof.chaos.rocketmq import sim_tables as tables
 from pairproof.chaos.rocketmq.clients import Clients, send_timeout_ms
 from pairproof.chaos.rocketmq.consumers import Consumers
@@ -96,9 +96,10 @@ class SimDriver(Driver):
                 tables.record(self.world.evidence, self.world.hosts[name])
 
     def question(self, *nodes: str) -> None:
-        for name in nodes:
-            if name in self.pair or name == places.NAMES:
-                sim_questions.put(self.world.evidence, self.world.hosts[name], self.world.seed, self.consumers.groups)
+        asked = [name for name in nodes if name in self.pair or name == places.NAMES]
+        for name in asked:
+            sim_questions.put(self.world.evidence, self.world.hosts[name], self.world.seed, self.consumers.groups)
+        sim_visits_in_time.put(self.world, asked)
 
     def look(self) -> None:
         if self.has_names:

@@ -19,7 +19,7 @@ from pairproof.harness.rocketmq.served import said
 
 PRODUCERS = "visiting-producers"
 BORN_MS = 1_690_000_000_000
-HALF, COMMIT, ROLLBACK = 4, 8, 12
+PENDING, HALF, COMMIT, ROLLBACK = 0, 4, 8, 12
 SHOWN = ("KEYS", "TAGS", "colour", "TRAN_MSG")
 """Properties that are read of a message; which others there are is the version's choice."""
 KEPT = (

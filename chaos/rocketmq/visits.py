@@ -1,8 +1,9 @@
 """What visitors of brokers and name servers ask, in bytes, and what is read of the answers.
 
-A visit is one connection on which some steps are asked in turn; one a node, drawn by the trial's seed. Visitors have
-names that no other client has, and join groups in which nobody else is. What they send and make is in a topic and a
-group of their own; it comes after the last audit, and nothing of it stands in the history. What is to be answered, see
+A visit is some steps that are asked in turn, over one connection or several; one a node, drawn by the trial's seed.
+Visitors have names that no other client has, and join groups in which nobody else is. What they send and make is in a
+topic and a group of their own; it comes after the last audit, and nothing of it stands in the history. In most visits
+no time passes; for the others see ``visits_in_time``. What is to be answered, see
 ``pairproof.harness.rocketmq.visits``.
 """
 
@@ -21,10 +22,25 @@ from pairproof.chaos.rocketmq.frames import Form
 from pairproof.chaos.rocketmq.provision import GROUP
 from pairproof.chaos.rocketmq.questions import Answered
 from pairproof.harness.history import UNREADABLE
-from pairproof.harness.rocketmq.served import BROKER, ELSEWHERE, FILTER, HA, MASTER, SECOND, SLAVE, VISITOR, said
+from pairproof.harness.rocketmq.served import (
+    BROKER,
+    ELSEWHERE,
+    FILTER,
+    HA,
+    MASTER,
+    OTHER,
+    READ,
+    SECOND,
+    SLAVE,
+    VISITOR,
+    said,
+)  # fmt: skip
 
 STANDARD = "acceptStandardJsonOnly"
-OTHER, PRODUCERS, CLUSTER = "other-visitor", "visitors", "visited"
+PRODUCERS, CLUSTER = "visitors", "visited"
+ASKS, POSTS, HEARS, CLOSES = "asks", "posts", "hears", "closes"
+"""What a step does: ask, and read the answer; ask, and leave the answer to a later step that hears; hear what came over
+its connection since the last step that heard, an answer or what the node sends by itself; close its connection."""
 
 Read = Callable[[Answered], str | None]
 Compare = Callable[[Answered, Sequence[Answered]], str | None]
@@ -45,6 +61,13 @@ class Step(NamedTuple):
     """Instead of that: what is read of its answer beside those before."""
     form: Form | None = None
     """In which it is asked; None: in the visit's."""
+    does: str = ASKS
+    """One of :data:`ASKS`, :data:`POSTS`, :data:`HEARS`, :data:`CLOSES`. Of one that hears, ``code`` is that of the
+    request for whose answer it looks, or that the node sends; the rest of what came is dropped."""
+    conn: int = 0
+    """Which of the visitor's connections it is for. Each opens when it is first used."""
+    wait_ms: int = 0
+    """How much time passes before it."""
 
     def asked(self, before: Sequence[Answered]) -> Fields:
         """The fields of its request, after these answers."""
@@ -72,11 +95,11 @@ def comes(name: str, *topics: tuple[str, str, int], group: str = GROUP) -> Step:
         "consumeFromWhere": "CONSUME_FROM_LAST_OFFSET", "consumeType": "CONSUME_PASSIVELY", "groupName": group,
         "messageModel": "CLUSTERING", "subscriptionDataSet": subscriptions, "unitMode": False,
     }  # fmt: skip
-    return _beats(name, consumerDataSet=[joined])
+    return _beats(name, VISITOR, consumerDataSet=[joined])
 
 
-def _beats(name: str, **groups: object) -> Step:
-    told = {"clientID": VISITOR, "consumerDataSet": [], "producerDataSet": [], **groups}
+def _beats(name: str, client: str, **groups: object) -> Step:
+    told = {"clientID": client, "consumerDataSet": [], "producerDataSet": [], **groups}
     return Step(name, Request.HEART_BEAT, body=as_json(told))
 
 
@@ -95,11 +118,13 @@ def leaves(name: str, **group: str) -> Step:
     return Step(name, Request.UNREGISTER_CLIENT, {"clientID": VISITOR, **group})
 
 
-def _locks(name: str, client: str, *queues: int) -> Step:
+def locks(name: str, client: str, *queues: int) -> Step:
+    """A member takes these queues, or keeps them."""
     return Step(name, Request.LOCK_BATCH_MQ, body=_queues(client, queues), read=_locked)
 
 
-def _unlocks(name: str, client: str, *queues: int) -> Step:
+def unlocks(name: str, client: str, *queues: int) -> Step:
+    """A member gives these queues back."""
     return Step(name, Request.UNLOCK_BATCH_MQ, body=_queues(client, queues))
 
 
@@ -111,9 +136,9 @@ def _queues(client: str, queues: Sequence[int]) -> bytes:
 # What name servers are asked.
 
 
-def _registers(name: str, number: int, address: str, topic: Sequence[int], version: int, *filters: str,
+def registers(name: str, number: int, address: str, topic: Sequence[int], version: int, *filters: str,
                compressed: bool = False, broker: str = BROKER) -> Step:  # fmt: skip
-    """``topic``: its queues to read and to write, and its permissions."""
+    """A broker registers; ``topic``: its queues to read and to write, and its permissions."""
     readers, writers, perm = topic
     state = {"counter": version, "timestamp": 1_690_000_000_000 + version}
     if compressed:
@@ -169,12 +194,14 @@ def _topics(name: str) -> Step:
 # What is read.
 
 
-def _members(answered: Answered) -> str:
+def members(answered: Answered) -> str:
+    """The clients of a consumer group."""
     told: Any = parsed(answered.body)
     return said(clients=sorted(told["consumerIdList"]))
 
 
-def _connected(answered: Answered) -> str:
+def connected(answered: Answered) -> str:
+    """The clients of a producer group."""
     told: Any = parsed(answered.body)
     return said(clients=sorted(each["clientId"] for each in told["connectionSet"]))
 
@@ -230,7 +257,7 @@ def _listed(answered: Answered) -> str:
 
 _CONSUMERS = (
     comes("a consumer comes", ("visited", "a || b", 1), ("second", "*", 1)),
-    _of_group("who consumes", Request.GET_CONSUMER_LIST_BY_GROUP, _members),
+    _of_group("who consumes", Request.GET_CONSUMER_LIST_BY_GROUP, members),
     _of_group("what it takes", Request.GET_CONSUMER_CONNECTION_LIST, _taken),
     comes("the consumer takes something else", ("visited", "c", 2), ("third", "*", 2)),
     _of_group("what it takes then", Request.GET_CONSUMER_CONNECTION_LIST, _taken),
@@ -238,37 +265,37 @@ _CONSUMERS = (
     _of_group("what it takes still", Request.GET_CONSUMER_CONNECTION_LIST, _taken),
     leaves("the consumer leaves", consumerGroup=GROUP),
     _of_group("what nobody takes", Request.GET_CONSUMER_CONNECTION_LIST, _taken),
-    _of_group("who is left", Request.GET_CONSUMER_LIST_BY_GROUP, _members),
+    _of_group("who is left", Request.GET_CONSUMER_LIST_BY_GROUP, members),
 )
 _PRODUCERS = (
-    _beats("a producer comes", producerDataSet=[{"groupName": PRODUCERS}]),
-    _of_group("who produces", Request.GET_PRODUCER_CONNECTION_LIST, _connected),
+    _beats("a producer comes", VISITOR, producerDataSet=[{"groupName": PRODUCERS}]),
+    _of_group("who produces", Request.GET_PRODUCER_CONNECTION_LIST, connected),
     leaves("the producer leaves", producerGroup=PRODUCERS),
-    _of_group("who produces no more", Request.GET_PRODUCER_CONNECTION_LIST, _connected),
+    _of_group("who produces no more", Request.GET_PRODUCER_CONNECTION_LIST, connected),
 )
 _LOCKS = (
-    _locks("a member locks two queues", VISITOR, 0, 1),
-    _locks("another one locks a queue of them, and one more", OTHER, 0, 2),
-    _unlocks("the first one gives that queue back", VISITOR, 0),
-    _locks("the other one locks it again", OTHER, 0),
-    _locks("the first one locks both again", VISITOR, 0, 1),
-    _unlocks("both give all back", VISITOR, 0, 1),
-    _unlocks("both give all back", OTHER, 0, 2),
+    locks("a member locks two queues", VISITOR, 0, 1),
+    locks("another one locks a queue of them, and one more", OTHER, 0, 2),
+    unlocks("the first one gives that queue back", VISITOR, 0),
+    locks("the other one locks it again", OTHER, 0),
+    locks("the first one locks both again", VISITOR, 0, 1),
+    unlocks("both give all back", VISITOR, 0, 1),
+    unlocks("both give all back", OTHER, 0, 2),
 )
 OF_BROKERS: Sequence[Sequence[Step]] = (_CONSUMERS, _PRODUCERS, _LOCKS)
 OF_NAMES: Sequence[Sequence[Step]] = (
     (
         _topics("which topics nobody has"),
         compares("a broker compares before it registers", MASTER, 1),
-        _registers("a master registers", 0, MASTER, (3, 2, 6), 1, FILTER),
+        registers("a master registers", 0, MASTER, (3, 2, 6), 1, FILTER),
         way("the way to it", STANDARD),
         compares("the broker compares, and nothing has changed", MASTER, 1),
-        _registers("its slave registers", 1, SLAVE, (3, 2, 6), 1),
+        registers("its slave registers", 1, SLAVE, (3, 2, 6), 1),
         way("the way to both"),
         _clusters("both in their cluster"),
         _topics("which topics they have"),
         compares("the broker compares, and has changed", MASTER, 2),
-        _registers("the master registers a change, compressed", 0, MASTER, (5, 4, 4), 2, compressed=True),
+        registers("the master registers a change, compressed", 0, MASTER, (5, 4, 4), 2, compressed=True),
         way("the way to what is changed", STANDARD),
         compares("the broker compares, and has changed no more", MASTER, 2),
         goes("the slave leaves", 1, SLAVE),
@@ -280,14 +307,14 @@ OF_NAMES: Sequence[Sequence[Step]] = (
         _clusters("nobody in the cluster"),
     ),
     (
-        _registers("a first broker registers", 0, MASTER, (3, 2, 6), 1),
-        _registers("a second broker registers", 0, ELSEWHERE, (1, 1, 2), 1, broker=SECOND),
+        registers("a first broker registers", 0, MASTER, (3, 2, 6), 1),
+        registers("a second broker registers", 0, ELSEWHERE, (1, 1, 2), 1, broker=SECOND),
         way("the way to two brokers"),
         _clusters("two brokers in the cluster"),
-        _registers("the first one's slave registers", 1, SLAVE, (3, 2, 6), 1),
-        _registers("the slave takes its master's place", 0, SLAVE, (4, 4, 6), 3),
+        registers("the first one's slave registers", 1, SLAVE, (3, 2, 6), 1),
+        registers("the slave takes its master's place", 0, SLAVE, (4, 4, 6), 3),
         way("the way to the new master", STANDARD),
-        _registers("the old master comes as a slave", 2, MASTER, (9, 9, 6), 1),
+        registers("the old master comes as a slave", 2, MASTER, (9, 9, 6), 1),
         way("the way to them as they are now"),
         goes("somebody leaves in the slave's name", 2, HA),
         way("the way without it"),
@@ -310,7 +337,7 @@ def record(
 ) -> None:  # fmt: skip
     """Record an answer; ``before``: those to the steps before."""
     status, detail = answered.status, None
-    if status == "PUT_OK":
+    if status in READ:
         try:
             if step.compare is not None:
                 detail = step.compare(answered, before)

@@ -9,11 +9,15 @@ import json
 from collections.abc import Mapping
 from typing import NamedTuple
 
-VISITOR, BROKER, SECOND = "visitor", "visited-broker", "visited-too"
+VISITOR, OTHER, BROKER, SECOND = "visitor", "other-visitor", "visited-broker", "visited-too"
 MASTER, SLAVE, ELSEWHERE = "10.0.0.1:10911", "10.0.0.2:10911", "10.0.0.3:10911"
 HA, FILTER = "10.0.0.1:10912", "10.0.0.1:10921"
 """The master's further addresses, as it registers them."""
 OK = frozenset({"PUT_OK"})
+TOLD, NOTHING = "TOLD", "NOTHING"
+"""What a visitor hears that has not asked: what the node sends by itself, and nothing."""
+READ = OK | {TOLD}
+"""After these it is read what was said."""
 ERROR = frozenset({"SYSTEM_ERROR", "INVALID_PARAMETER"})
 
 

@@ -36,6 +36,7 @@ from pairproof.harness.rocketmq.served import (
     takes,
     ways,
 )  # fmt: skip
+from pairproof.harness.rocketmq.visits_in_time import IN_TIME
 from pairproof.harness.rocketmq.visits_more import AT_BORDERS, BY_NAMES, BY_SLAVES
 
 _ONE = message(1, 0, "one", KEYS="k1 k2", TAGS="red", colour="b")
@@ -64,6 +65,7 @@ SERVED: Mapping[str, Served] = {
     **AT_BORDERS,
     **BY_SLAVES,
     **BY_NAMES,
+    **IN_TIME,
     "a consumer comes": Served(),
     "who consumes": Served(says=said(clients=[VISITOR])),
     "what it takes": takes(visited=["a || b", ["a", "b"], [97, 98], 1], second=["*", [], [], 1]),

@@ -12,6 +12,7 @@ Source: ClientManageProcessor, ConsumerManager, ProducerManager, RebalanceLockMa
 from pairproof.harness.rocketmq.kinds.visits import Visit
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.asked import SILENT
+from pairproof.harness.rocketmq.served import READ
 from pairproof.harness.rocketmq.settings import keeps_index
 from pairproof.harness.rocketmq.visits import BY_KEY, NOT_FOUND, SERVED
 
@@ -34,6 +35,6 @@ class VisitorServed(Law):
         if event.status not in served.statuses:
             allowed = ", ".join(sorted(served.statuses))
             self.violate(event, f"{event.node}, asked {event.f}, answered {told}; allowed: {allowed}")
-        elif event.status == "PUT_OK" and served.right and event.detail not in served.right:
+        elif event.status in READ and served.right and event.detail not in served.right:
             right = " or ".join(served.right)
             self.violate(event, f"{event.node}, asked {event.f}, answered {told}; right is {right}")

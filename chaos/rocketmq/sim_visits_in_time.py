@@ -1,0 +1,205 @@
+"""Visits to simulated nodes in which time passes: see ``visits_in_time``.
+
+They come when all nodes have been asked everything else: the rest of the world goes on meanwhile. In some trials one
+node has such a visit, since a minute of a whole cluster costs as much as a small trial. Nothing of what happens then
+stands in the history, but for what the visitor hears and for nodes that end; and of the time that passes neither, since
+laws would miss what clients and brokers do in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from random import Random
+from typing import Any
+
+from pairproof.chaos.labs.sim.host import Host
+from pairproof.chaos.labs.sim.world import World
+from pairproof.chaos.observers.remoting_codes import STATUSES
+from pairproof.chaos.observers.remoting_tap import RESPONSE, Header, RemotingTap
+from pairproof.chaos.rocketmq import visits, visits_in_time
+from pairproof.chaos.rocketmq.frames import FORMS, Form
+from pairproof.chaos.rocketmq.questions import CLOSED, ENDED, Answered
+from pairproof.chaos.rocketmq.sim_caller import OPAQUE, UNANSWERED
+from pairproof.chaos.rocketmq.visits import CLOSES, HEARS, POSTS, Step
+from pairproof.harness.history import MS, UNREADABLE
+from pairproof.harness.rocketmq.served import NOTHING, TOLD
+from pairproof.reference.core.broker import Broker
+from pairproof.reference.core.namesrv import NameServer
+
+SHARE = 1 / 8
+"""How many of the trials have such a visit."""
+ENDS = ("crash", "abort")
+"""What stays in the history of what happens meanwhile. Connections close as time passes, by themselves."""
+
+
+class Line:
+    """One of a visitor's connections: keeps what comes back."""
+
+    def __init__(self) -> None:
+        self.tap = RemotingTap()
+        self.came: list[Header] = []
+        self.posted: dict[int, int] = {}
+        """Codes of requests that a later step hears the answers of, by their numbers."""
+        self.is_stray = False
+        """Whether an answer came that nobody asked for, or bytes that are no frame."""
+        self.is_closed = False
+
+    def take(self, data: bytes, asked: int | None) -> None:
+        """Bytes came; ``asked``: the number under which an answer is awaited right now."""
+        for each in self.tap.feed(data):
+            if each.flag & RESPONSE and each.opaque != asked and each.opaque not in self.posted:
+                self.is_stray = True
+            else:
+                self.came.append(each)
+        self.is_stray |= self.tap.broken is not None
+
+    def answer(self, opaque: int) -> Answered:
+        """To what was asked under that number."""
+        if self.is_stray:
+            return Answered(UNREADABLE, {}, b"", self.tap.broken)
+        for each in self.came:
+            if each.flag & RESPONSE and each.opaque == opaque:
+                self.came.remove(each)
+                return answered(each)
+        return Answered(CLOSED if self.is_closed else UNANSWERED, {}, b"")
+
+    def heard(self, code: int) -> Answered:
+        """The first of what came that has the code, or answers a request that has; the rest is forgotten."""
+        came, self.came = self.came, []
+        if self.is_stray:
+            return Answered(UNREADABLE, {}, b"", self.tap.broken)
+        for each in came:
+            if each.flag & RESPONSE and self.posted.pop(each.opaque, None) == code:
+                return answered(each)
+            if not each.flag & RESPONSE and each.code == code:
+                return Answered(TOLD, each.fields, each.body, each.remark)
+        return Answered(CLOSED if self.is_closed else NOTHING, {}, b"")
+
+
+def answered(told: Header) -> Answered:
+    """An answer, by its name."""
+    return Answered(STATUSES.get(told.code, f"code {told.code}"), told.fields, told.body, told.remark)
+
+
+class Visitor:
+    """All connections of a visitor, and meanwhile what the node's connections act through."""
+
+    def __init__(self, world: World, host: Host, node: Broker | NameServer, form: Form) -> None:
+        self.world, self.host, self.node, self.form = world, host, node, form
+        self.lines: dict[int, Line] = {}
+        self.told: list[Answered] = []
+        """By step."""
+        self.asked: int | None = None
+
+    # What the node's connections do.
+
+    def send(self, conn: object, data: bytes) -> int:
+        if not isinstance(conn, Line):
+            return int(self.host.send(conn, data))  # type: ignore[arg-type]
+        conn.take(data, self.asked)
+        return len(data)
+
+    def close(self, conn: object) -> None:
+        if isinstance(conn, Line):
+            conn.is_closed = True
+        else:
+            self.host.close(conn)  # type: ignore[arg-type]
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.host, name)
+
+    # What the visitor does.
+
+    def pay(self, steps: Sequence[Step]) -> None:
+        """Do the steps, until the node, or a connection that is asked, ends."""
+        self.node.peers.io = self
+        for number, step in enumerate(steps):
+            if step.wait_ms:
+                self.world.run_until(lambda: self.host.node is not self.node, step.wait_ms * MS)
+            if self.host.node is not self.node or not self._does(number, step):
+                break
+        if self.host.node is self.node:
+            for line in self.lines.values():
+                self._close(line)
+            self.node.peers.io = self.host
+
+    def _does(self, number: int, step: Step) -> bool:
+        """Whether the visit goes on."""
+        line = self.lines.get(step.conn)
+        if line is None:
+            line = self.lines[step.conn] = Line()
+            self.host.call(self.node.on_accepted, line, "main")
+        if step.does == HEARS:
+            self.told.append(line.heard(step.code))
+            return True
+        if step.does == CLOSES:
+            self._close(line)
+            self.told.append(Answered(CLOSED, {}, b""))
+            return self.host.node is self.node
+        opaque = OPAQUE + number
+        try:
+            data = (step.form or self.form)(step.code, opaque, step.asked(self.told), step.body)
+        except (LookupError, ValueError):
+            # It follows from an answer that was none.
+            return False
+        if step.does == POSTS:
+            line.posted[opaque] = step.code
+        self.asked = opaque
+        if not line.is_closed:
+            self.host.call(self.node.on_bytes, line, data)
+        self.asked = None
+        if self.host.node is not self.node:
+            self.told.append(Answered(ENDED, {}, b""))
+            return False
+        self.told.append(Answered(NOTHING, {}, b"") if step.does == POSTS else line.answer(opaque))
+        if self.told[-1].status == UNANSWERED:
+            # Not yet: it waits for a slave, or a disk.
+            line.posted[opaque] = step.code
+        return not line.is_closed
+
+    def _close(self, line: Line) -> None:
+        if not line.is_closed:
+            line.is_closed = True
+            self.host.call(self.node.on_closed, line)
+
+
+def chosen(
+    seed: str, nodes: Sequence[str], found: Callable[[str], Sequence[Sequence[Step]]]
+) -> tuple[str, Sequence[Step]] | None:
+    """Which node has which visit in this trial, if one has; ``found``: the visits that may be paid to a node."""
+    dice = Random(f"{seed}/visit-in-time")
+    if not nodes or dice.random() >= SHARE:
+        return None
+    node = dice.choice(nodes)
+    return node, dice.choice(found(node))
+
+
+def visits_of(node: object) -> Sequence[Sequence[Step]]:
+    """The visits that may be paid to a node."""
+    if not isinstance(node, Broker):
+        return visits_in_time.OF_NAMES
+    return visits_in_time.OF_BROKERS if node.config.is_slave else visits_in_time.OF_MASTERS
+
+
+def put(world: World, names: Sequence[str]) -> None:
+    """Pay a visit in which time passes to one of these nodes, in some trials."""
+    running = [name for name in names if isinstance(world.hosts[name].node, Broker | NameServer)]
+    drawn = chosen(world.seed, running, lambda name: visits_of(world.hosts[name].node))
+    if drawn is None:
+        return
+    host, evidence, kernel = world.hosts[drawn[0]], world.evidence, world.kernel
+    node, incarnation, events = host.node, host.incarnation, world.recorder.events
+    assert isinstance(node, Broker | NameServer)
+    form = FORMS[Random(f"{world.seed}/form/{host.name}").randrange(len(FORMS))]
+    began, before = kernel.now, len(events)
+    visitor = Visitor(world, host, node, form)
+    visitor.pay(drawn[1])
+    ends = [each for each in events[before:] if each.kind in ENDS]
+    del events[before:]
+    # Nothing runs any more: the trial ends when the visit began.
+    kernel.now = began
+    for each in ends:
+        evidence.add(began, *each[2:])
+    for number, (step, answered_) in enumerate(zip(drawn[1], visitor.told, strict=False)):
+        if step.does not in (POSTS, CLOSES):
+            visits.record(evidence.add, began, host.name, incarnation, step, answered_, visitor.told[:number])
