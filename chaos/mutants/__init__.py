@@ -41,6 +41,7 @@ from pairproof.chaos.mutants.store import STORE
 from pairproof.chaos.mutants.stream import STREAM
 from pairproof.chaos.mutants.transactions import TRANSACTIONS
 from pairproof.chaos.mutants.visits import VISITS
+from pairproof.chaos.mutants.visits_in_time import VISITS_IN_TIME
 from pairproof.harness import registry
 from pairproof.harness.errors import UsageError
 
@@ -48,6 +49,7 @@ OWN: tuple[Mutant, ...] = (
     *MASTER, *ACKS, *REPLICAS, *SLAVE, *STORE, *STREAM, *CLIENT_PORT, *CONTENTS, *FAN_OUT, *STORAGE, *PACES, *PIECES,
     *METADATA, *ROLES, *ROUTING, *QUEUES, *DELIVERY, *PROGRESS, *LIVES, *GARBLED, *QUESTIONS, *OTHER_SENDS,
     *GROUPS, *ADMINISTRATORS, *PRODUCERS, *LOCKS, *PULLS, *SENT_BACK, *BY_TAG, *TRANSACTIONS, *VISITS,
+    *VISITS_IN_TIME,
 )  # fmt: skip
 
 

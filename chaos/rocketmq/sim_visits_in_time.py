@@ -53,12 +53,16 @@ class Line:
                 self.came.append(each)
         self.is_stray |= self.tap.broken is not None
 
+    def has(self, opaque: int) -> bool:
+        """Whether the answer to what was asked under that number has come."""
+        return any(is_answer(each, opaque) for each in self.came)
+
     def answer(self, opaque: int) -> Answered:
         """To what was asked under that number."""
         if self.is_stray:
             return Answered(UNREADABLE, {}, b"", self.tap.broken)
         for each in self.came:
-            if each.flag & RESPONSE and each.opaque == opaque:
+            if is_answer(each, opaque):
                 self.came.remove(each)
                 return answered(each)
         return Answered(CLOSED if self.is_closed else UNANSWERED, {}, b"")
@@ -74,6 +78,11 @@ class Line:
             if not each.flag & RESPONSE and each.code == code:
                 return Answered(TOLD, each.fields, each.body, each.remark)
         return Answered(CLOSED if self.is_closed else NOTHING, {}, b"")
+
+
+def is_answer(told: Header, opaque: int) -> bool:
+    """Whether this is an answer, and to what was asked under that number."""
+    return bool(told.flag & RESPONSE) and told.opaque == opaque
 
 
 def answered(told: Header) -> Answered:

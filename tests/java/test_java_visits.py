@@ -1,4 +1,7 @@
-"""Visitors of RocketMQ's own brokers and name server are served as the law ``visitor-served`` wants it."""
+"""Visitors of RocketMQ's own brokers and name server are served as the law ``visitor-served`` wants it.
+
+For visits in which time passes see ``test_java_visits_in_time``.
+"""
 
 from __future__ import annotations
 
