@@ -80,17 +80,23 @@ def pulled(name: str, topic: str, conn: int, wait_ms: int = 0) -> Step:
     return hears(name, conn, Request.PULL_MESSAGE, wait_ms, pulls(name, topic, 0, 0).read)
 
 
-def joins(name: str, client: str, conn: int, group: str = GROUP, wait_ms: int = 0) -> Step:
-    """A client's heartbeat: it is in a group of consumers, and in one of producers of the same name."""
-    wanted = {
-        "classFilterMode": False, "codeSet": [], "expressionType": "TAG", "subString": "*", "subVersion": 1,
-        "tagsSet": [], "topic": "visited",
-    }  # fmt: skip
+def joins(
+    name: str, client: str, conn: int, group: str = GROUP, wait_ms: int = 0, topics: Sequence[str] = ("visited",)
+) -> Step:
+    """A client's heartbeat: it is in a group of producers, and if it wants topics in one of consumers of that name."""
+    wanted = [
+        {
+            "classFilterMode": False, "codeSet": [], "expressionType": "TAG", "subString": "*", "subVersion": 1,
+            "tagsSet": [], "topic": each,
+        }
+        for each in topics
+    ]  # fmt: skip
     joined = {
         "consumeFromWhere": "CONSUME_FROM_LAST_OFFSET", "consumeType": "CONSUME_PASSIVELY", "groupName": group,
-        "messageModel": "CLUSTERING", "subscriptionDataSet": [wanted], "unitMode": False,
+        "messageModel": "CLUSTERING", "subscriptionDataSet": wanted, "unitMode": False,
     }  # fmt: skip
-    told = {"clientID": client, "consumerDataSet": [joined], "producerDataSet": [{"groupName": group}]}
+    consumes = [joined] if topics else []
+    told = {"clientID": client, "consumerDataSet": consumes, "producerDataSet": [{"groupName": group}]}
     return Step(name, Request.HEART_BEAT, body=as_json(told), conn=conn, wait_ms=wait_ms)
 
 
@@ -158,6 +164,12 @@ _CLOSED = (
     is_told("the first client is told that the second one is gone", 0, 500),
     consumers("who consumes when one is gone", 0),
     producers("who produces when one is gone", 0),
+    joins("the first client wants one more topic", VISITOR, 0, topics=("visited", "second")),
+    is_told("the first client is told that the group wants more", 0, 100),
+    joins("the first client wants it still", VISITOR, 0, topics=("visited", "second")),
+    is_told("the first client is not told of what is as it was", 0, 100),
+    joins("the first client wants one topic less", VISITOR, 0),
+    is_told("the first client is told that the group wants less", 0, 100),
     joins("a third client comes", OTHER, 2),
     is_told("the first client is told that a third one came", 0, 500),
     parts("the third client leaves", OTHER, 2),
@@ -166,7 +178,13 @@ _CLOSED = (
     consumers("who consumes when both have gone", 2),
     producers("who produces when both have gone", 2),
 )
-OF_BROKERS: Sequence[Visit] = (_LOCKS, _FORGOTTEN, _CLOSED)
+_PRODUCES = (
+    joins("a client comes that only produces", VISITOR, 0, topics=()),
+    producers("who only produces after 115 s", 0, wait_ms=115 * S),
+    producers("who only produces after 140 s", 1, wait_ms=25 * S),
+    hears("its connection has been closed", 0, 0),
+)
+OF_BROKERS: Sequence[Visit] = (_LOCKS, _FORGOTTEN, _CLOSED, _PRODUCES)
 
 
 # Masters.

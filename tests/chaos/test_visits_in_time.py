@@ -43,7 +43,7 @@ ALL = [
     )
     for steps in found
 ]  # fmt: skip
-LOCKS, FORGOTTEN, ENDED, UNTOLD, HELD, BY_TAG, SHORTLY, DELAYED, PENDING = visits_in_time.OF_MASTERS
+LOCKS, FORGOTTEN, ENDED, PRODUCES, UNTOLD, HELD, BY_TAG, SHORTLY, DELAYED, PENDING = visits_in_time.OF_MASTERS
 SILENT_BROKER, LOST_BROKER = visits_in_time.OF_NAMES
 
 
@@ -128,6 +128,7 @@ def forgets_clients_at_once(self: ClientTable, now: int) -> list[Any]:
      LOCKS, "both after 63 s"),
     (ClientTable, "expire", forgets_nobody, FORGOTTEN, "who consumes after 140 s"),
     (ClientTable, "expire", forgets_clients_at_once, FORGOTTEN, "who consumes after 115 s"),
+    (ClientTable, "expire", forgets_nobody, PRODUCES, "who only produces after 140 s"),
     (ClientTable, "closed", keeps, ENDED, "who consumes when one is gone"),
     (Members, "_tell", nothing, ENDED, "is told of both, answered NOTHING"),
     (Members, "tells", lambda self, group: True, UNTOLD, "hears nothing of all that, answered TOLD"),

@@ -13,7 +13,8 @@ class Visit(OfNode):
     f: str
     """Which step: a name of ``pairproof.harness.rocketmq.visits``."""
     status: str
-    """The response code's name; PUT_OK is code 0, SUCCESS; unreadable answer: ``detail`` says what is wrong with it."""
+    """The response code's name; PUT_OK is code 0, SUCCESS; unreadable answer: ``detail`` says what is wrong with it.
+    TOLD: the node said this by itself; NOTHING: it said nothing while the visitor waited."""
     detail: str | None
     """JSON: what the answer says."""
 

@@ -3,10 +3,13 @@
 At a trial's end a visitor asks each broker of the reference, and a simulated name server, a few steps in turn: a
 consumer, a producer, two members that lock queues, or a master and its slave that register. A simulated master may also
 be sent messages, which are read again in every way, be told progress, and be made to change a topic, a group or a
-setting. What is to be answered stands in ``visits``.
+setting. In some simulated trials time passes in a visit, or it uses several connections: locks that grow old, clients
+and brokers that are silent or whose connections end, pulls that wait, delayed messages. What is to be answered, or
+heard, stands in ``visits``.
 
 Left out: no answer, which says nothing; brokers of RocketMQ, whom a visit would change.
-Source: ClientManageProcessor, ConsumerManager, ProducerManager, RebalanceLockManager, RouteInfoManager.
+Source: ClientManageProcessor, ConsumerManager, ProducerManager, RebalanceLockManager, RouteInfoManager,
+PullRequestHoldService, ScheduleMessageService.
 """
 
 from pairproof.harness.rocketmq.kinds.visits import Visit
